@@ -1,13 +1,12 @@
 //! The worker loop: one thread, many simulated clients, one backend.
 //!
-//! While the run lasts: give what has come due to free slots; wait for
-//! completions until the next due moment; make a sample of each and let its slot
-//! go on; hand the interval over when its period ends. No protocol, no printing,
-//! no options. Warm-up, measure and drain are moments in the [`Schedule`], not
-//! copies of the loop.
+//! Until the run ends, the loop starts due operations in free slots; waits for completions until
+//! the next due moment; records a sample of each completion and lets its slot continue; and submits
+//! the interval at its end. The loop knows neither protocol nor options, and prints nothing.
+//! Warm-up, measured window and drain are moments in the [`Schedule`], not copies of the loop.
 //!
-//! Nothing between a due moment and its completion allocates, locks, formats or
-//! logs (`tests/allocations.rs`).
+//! Between a due moment and its completion nothing allocates, locks, formats or logs
+//! (`tests/allocations.rs`).
 
 mod client;
 mod live_workers;
@@ -41,26 +40,26 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How long a worker may sleep without looking whether somebody stopped the run.
+/// Longest sleep of a worker without checking the stop flag.
 const ATTENTION_NANOS: u64 = 50_000_000;
-/// How long an interrupted run waits for what is in flight.
+/// Drain time of an interrupted run.
 const INTERRUPTED_DRAIN_NANOS: u64 = 500_000_000;
 
-/// The moments that divide a run.
+/// Time limits of the phases of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schedule {
-    /// When the measured window opens; before it is warm-up.
+    /// Start of the measured window; the time before it is warm-up.
     pub window_start: Timestamp,
-    /// When it closes; `MAX` if a count ends the run.
+    /// End of the window; `MAX` if a count of operations ends the run.
     pub window_end: Timestamp,
-    /// How long after the end unanswered operations are waited for.
+    /// Longest wait for outstanding operations after the end, in nanoseconds.
     pub drain_nanos: u64,
     /// Length of one interval.
     pub interval_nanos: u64,
 }
 
 impl Schedule {
-    /// The moments of a plan.
+    /// Returns the schedule of a plan.
     pub fn of(plan: &Plan) -> Self {
         let window_start = Timestamp::from_nanos(plan.warm_up_ns);
         Self {
@@ -68,14 +67,14 @@ impl Schedule {
             window_end: plan.duration_ns.map_or(Timestamp::MAX, |duration| {
                 window_start.after_nanos(duration)
             }),
-            // The client gives up a call after its time-out; a little more lets it say so.
+            // The client gives up a call at its time-out; the extra second lets it report that.
             drain_nanos: plan.timeout_ns.saturating_add(1_000_000_000),
             interval_nanos: plan.interval_ns.max(TICK_NANOS),
         }
     }
 
-    /// Where the interval ends that `moment` of the window, or of the drain, is in: at the next
-    /// whole interval since the window opened, but not beyond the end of the window.
+    /// Returns the end of the interval that contains `moment` of the window or of the drain: the
+    /// next whole interval since the window opened, but not beyond the end of the window.
     fn boundary_after(&self, moment: Timestamp) -> Timestamp {
         let intervals = moment.nanos_since(self.window_start) / self.interval_nanos + 1;
         let whole = intervals.saturating_mul(self.interval_nanos);
@@ -87,7 +86,7 @@ impl Schedule {
         }
     }
 
-    /// The last boundary of intervals up to `moment`, which is not before the window.
+    /// Returns the last interval boundary up to `moment`, which is not before the window.
     fn boundary_before(&self, moment: Timestamp) -> Timestamp {
         let since = moment.nanos_since(self.window_start);
         let boundary = self
@@ -100,59 +99,59 @@ impl Schedule {
         }
     }
 
-    /// Ticks of one interval.
+    /// Returns the number of ticks of one interval.
     pub fn ticks(&self) -> usize {
         (self.interval_nanos.div_ceil(TICK_NANOS) as usize).clamp(1, 100_000)
     }
 }
 
-/// How a worker's run ended.
+/// End of a worker's run: its time, reason and final figures.
 #[derive(Debug)]
 pub struct WorkerEnd {
-    /// When the worker closed the window: the plan's end, the end of its last
-    /// operation, or when it was stopped.
+    /// Time at which the worker closed the window: the end of the plan, the end of its last
+    /// operation, or the time of the stop.
     pub window_end: Timestamp,
-    /// Whether somebody stopped it.
+    /// Whether the run was stopped.
     pub is_interrupted: bool,
-    /// Why the server was given up, while there was something to measure.
+    /// Loss of the server that ended the measurement, if there was one.
     pub lost: Option<BackendError>,
-    /// What happened to its connections.
+    /// Counters of the worker's connections.
     pub connections: ConnectionCounts,
-    /// The calls that the kernel has stamped on their way.
+    /// The calls that carry kernel timestamps.
     pub stamped: Vec<StampedCall>,
-    /// Whether its loss ends the run of the others, too.
+    /// Whether this loss of the server ends the run of the other workers, too.
     pub ends_run: bool,
-    /// What its thread came to in the measured window.
+    /// Times of the worker's thread in the measured window.
     pub time: ThreadTime,
 }
 
-/// What a worker leaves.
+/// Result returned by a worker thread.
 pub struct WorkerResult<B, W> {
-    /// How its run ended.
+    /// End of the run.
     pub end: WorkerEnd,
-    /// Its clients' workloads, in order.
+    /// Workloads of the clients, in order.
     pub workloads: Vec<W>,
-    /// What carried them out.
+    /// The backend that executed them.
     pub backend: B,
 }
 
-/// One thread's share of a run.
+/// A worker: the share of one thread in a run.
 pub struct Worker<'run, B, W, K> {
     line: Line<B, K>,
     schedule: Schedule,
     clients: Vec<ClientState<W>>,
-    /// Clients that wait for a moment: those of open loops for when their next operation is
-    /// due, and those whose workload has nothing for them before.
+    /// Clients that wait for a moment: those of open loops for the due time of their next
+    /// operation, and those whose workload has no operation before that moment.
     due: BinaryHeap<Reverse<(Timestamp, u32)>>,
-    /// What open loops count as skipped when they cannot start it.
+    /// Kind of the operations that open loops count as skipped when they cannot start them.
     measured_kind: OpKind,
-    /// Which runs of the completions at hand were repeated.
+    /// For each run of the current completions: whether it was repeated.
     repeated: Vec<bool>,
     next_boundary: Timestamp,
     end: Option<Timestamp>,
     last_done: Timestamp,
     is_interrupted: bool,
-    /// So many clients from the first on may begin nothing more. None ever may again.
+    /// Number of leading clients that may start no more operations; none of them ever may again.
     exhausted: usize,
     time: ThreadTime,
     lost: LostClients,
@@ -161,30 +160,30 @@ pub struct Worker<'run, B, W, K> {
     waited_mark: u64,
     late_mark: u64,
     is_window_open: bool,
-    /// Up to when operations in flight are counted, and what was counted since the
-    /// last buffer was handed over.
+    /// Time up to which operations in flight are counted, and the count since the last buffer was
+    /// submitted.
     in_flight_mark: Timestamp,
     in_flight_nanos: u128,
-    /// How much of that operations were held for that have ended.
+    /// Part of it in which completed operations waited for a connection that was down.
     held_nanos: u128,
-    /// Which worker this is.
+    /// Index of this worker.
     index: u32,
     all_clients: u32,
-    /// How often clients were told something, and how much of it was taken up.
+    /// Number of control changes to clients, and how many of them this worker has applied.
     orders: Option<ControlEpoch>,
     orders_mark: u64,
     signals: WorkerControl<'run>,
 }
 
-/// What every operation goes through on its way out.
+/// Backend and sample sink: everything that an operation passes when it starts.
 struct Line<B, K> {
     backend: B,
     books: K,
-    /// Slots with something under way.
+    /// Slots in use.
     busy: u64,
 }
 
-/// An operation that is to begin.
+/// An operation that starts.
 struct Start<T> {
     work: T,
     role: Role,
@@ -193,7 +192,7 @@ struct Start<T> {
 }
 
 impl<T> Start<T> {
-    /// One that is due at this moment.
+    /// Returns an operation that is due now.
     fn now(work: T, role: Role, now: Timestamp) -> Self {
         Self {
             work,
@@ -205,7 +204,7 @@ impl<T> Start<T> {
 }
 
 impl<B: Backend, K: SampleSink> Line<B, K> {
-    /// Hands one operation to the backend.
+    /// Submits one operation to the backend.
     #[expect(clippy::inline_always, reason = "see `Worker::ask`")]
     #[inline(always)]
     fn start(
@@ -236,7 +235,7 @@ impl<B: Backend, K: SampleSink> Line<B, K> {
         self.backend.submit(ticket, work, now);
     }
 
-    /// Hands over something that is neither counted nor timed.
+    /// Submits work that is neither counted nor timed.
     fn start_aside(
         &mut self,
         slots: &mut Slots,
@@ -251,22 +250,21 @@ impl<B: Backend, K: SampleSink> Line<B, K> {
     }
 }
 
-/// What reaches a worker from outside while it runs.
+/// Signals that reach a worker from outside while it runs.
 #[derive(Debug, Clone, Copy)]
 pub struct WorkerControl<'run> {
-    /// Somebody stopped the run.
+    /// Set when the run is stopped.
     pub stop: &'run AtomicBool,
-    /// The run is over: another worker has lost the server, or the answer that was
-    /// looked for is there.
+    /// Set when the run is over: another worker has lost the server, or a search has its result.
     pub end_run: &'run AtomicBool,
     /// The offered load, if it is steered.
     pub offer: Option<&'run OfferedLoad>,
-    /// Whether other workers still have clients; `None` where there is no other.
+    /// Counts the workers that still have clients; `None` if there is only one worker.
     pub hope: Option<&'run LiveWorkers>,
 }
 
 impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, W, K> {
-    /// Worker `index` of `plan`, which has these clients.
+    /// Returns worker `index` of `plan` with these clients.
     pub fn new(
         plan: &Plan,
         index: u32,
@@ -322,17 +320,17 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         }
     }
 
-    /// The backend, before the run.
+    /// Returns the backend, before the run.
     pub fn backend_mut(&mut self) -> &mut B {
         &mut self.line.backend
     }
 
-    /// Runs to the end: by time, by count, by interruption, or by loss of the server.
+    /// Runs until the end: by time, by count, by interruption or by loss of the server.
     pub fn run(self) -> WorkerEnd {
         self.run_and_keep().end
     }
 
-    /// The same, and keeps what carried the operations out.
+    /// Runs until the end; also returns the backend and the workloads.
     pub fn run_and_keep(mut self) -> WorkerResult<B, W> {
         let slots = self.clients.iter().map(|client| client.slots.slots.len());
         let mut completed = CompletionBatch::with_capacity(slots.sum());
@@ -355,7 +353,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
                 Err(error) => Err(error),
             };
             let connected = connected.or_else(|loss| self.take_loss(loss));
-            // What ended after a boundary is no part of the interval before it.
+            // Completions after a boundary do not belong to the interval before it.
             if now > self.next_boundary && completed.run_count() > 0 {
                 self.submit_interval(now);
             }
@@ -370,8 +368,8 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         self.finish(now, lost)
     }
 
-    /// Whether a loss ends the run: not one that began when all was measured. What becomes of the
-    /// rest then is in the ledger.
+    /// Returns an error if the loss ends the run. A loss that began after the measurement does not;
+    /// the ledger accounts for the outstanding operations.
     #[cold]
     fn take_loss(&self, loss: BackendError) -> Result<(), BackendError> {
         if self.end.is_none() || self.is_down_since_the_window() || loss.is_of_this_host() {
@@ -380,7 +378,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         Ok(())
     }
 
-    /// Puts slots to work: closed loops at once, open loops by their schedule. Those of an open loop
+    /// Starts the slots: closed loops at once, open loops by their schedule. Slots of an open loop
     /// that have something to prepare follow as they are needed, instead of all at one moment.
     fn start(&mut self, now: Timestamp) {
         for client in 0..self.clients.len() as u32 {
@@ -398,15 +396,15 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         }
     }
 
-    /// What a slot does first of all.
+    /// Starts the first work of a slot.
     fn advance_first(&mut self, ticket: SlotId, now: Timestamp) {
         self.advance(ticket, None, now);
     }
 
-    /// Gives every operation that has come due to a free slot of its client.
+    /// Starts every due operation in a free slot of its client.
     #[inline]
     fn start_due(&mut self, now: Timestamp) {
-        // Nothing ever comes due in a closed loop.
+        // Closed loops have no due operations.
         if !self.due.is_empty() {
             self.start_all_due(now);
         }
@@ -433,7 +431,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         }
     }
 
-    /// Puts one more slot of an open loop to work, if it is needed.
+    /// Starts one more slot of an open loop, if it is needed.
     #[inline]
     fn begin_next(&mut self, client: u32, now: Timestamp) {
         let slots = &mut self.clients[client as usize].slots;
@@ -443,7 +441,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         }
     }
 
-    /// Starts the operation that is due next for this open-loop client.
+    /// Starts the next due operation of this open-loop client.
     fn start_scheduled(&mut self, ticket: SlotId, now: Timestamp) {
         let ClientState { workload, slots } = &mut self.clients[ticket.client as usize];
         let due = slots.next_due;
@@ -470,9 +468,9 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         }
     }
 
-    /// Has the workload of a closed loop say what a free slot does next.
+    /// Asks the workload of a closed loop for the next work of a free slot.
     ///
-    /// Always part of its caller: what the workload says would be written down and read again.
+    /// Always inlined: otherwise the returned operation would be written to memory and read again.
     #[expect(clippy::inline_always, reason = "7 % of the instructions of a call")]
     #[inline(always)]
     fn ask(&mut self, ticket: SlotId, now: Timestamp) {
@@ -500,13 +498,13 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         self.line.start(slots, ticket, start, now);
     }
 
-    /// The same, of a slot that had nothing to do before this moment.
+    /// Calls [`Self::ask`] for a slot that had nothing to do until now.
     fn ask_again(&mut self, ticket: SlotId, now: Timestamp) {
         self.ask(ticket, now);
     }
 
-    /// Deals with completions run by run. What can be repeated is on its way to
-    /// the server before any of it is recorded: the server works meanwhile.
+    /// Handles completions run by run. Operations that can be repeated are sent before the
+    /// completions are recorded, so that the server works in the meantime.
     #[inline]
     fn complete_all(&mut self, completed: &CompletionBatch) {
         self.repeated.clear();
@@ -532,15 +530,15 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         }
     }
 
-    /// The short way for a closed loop that asks the same thing again and again:
-    /// lets all slots of a run do what they did. Says whether it could.
+    /// Fast path for a closed loop that issues the same operation again and again: repeats the
+    /// operation in all slots of a run. Returns whether it could.
     #[inline]
     fn repeat(&mut self, completion: &Completion, slots: &[u32]) -> bool {
         let (now, count) = (completion.done, slots.len() as u64);
         let Some(client) = self.clients.get_mut(completion.ticket.client as usize) else {
             return false;
         };
-        // A failure is worth the long way, and so is the end.
+        // Failures and the end of the run take the slow path.
         let is_going_on = self.end.is_none() && now <= self.schedule.window_end;
         if !client.slots.is_constant
             || !is_going_on
@@ -556,7 +554,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         true
     }
 
-    /// Records a run whose slots have gone on already.
+    /// Records a run whose slots have already been restarted.
     #[inline]
     fn record_repeated(&mut self, completion: &Completion, slots: &[u32]) {
         let (now, count) = (completion.done, slots.len() as u64);
@@ -594,14 +592,14 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         self.last_done = self.last_done.max(now);
     }
 
-    /// Makes a sample of a completion and lets its slot go on.
+    /// Records a sample of a completion and lets its slot continue.
     #[inline]
     fn complete(&mut self, completion: &Completion) {
         self.end_operation(completion);
         self.advance(completion.ticket, Some(completion), completion.done);
     }
 
-    /// Makes a sample of a completion.
+    /// Records a sample of a completion.
     #[inline]
     fn end_operation(&mut self, completion: &Completion) {
         let ticket = completion.ticket;
@@ -628,14 +626,14 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         }
         self.line.books.record(&sample, 1);
         if completion.usable > ready {
-            // For so long the connection held it.
+            // Time in which the operation waited for the connection.
             let (opens, closes) = self.counted_window();
             let nanos = completion.usable.min(closes).nanos_since(ready.max(opens));
             self.held_nanos += u128::from(nanos);
         }
     }
 
-    /// In which time operations in flight are counted, as far as it is known when it ends.
+    /// Returns the time range in which operations in flight are counted, as known so far.
     #[inline]
     fn counted_window(&self) -> (Timestamp, Timestamp) {
         let closes = self.schedule.window_end;
@@ -643,7 +641,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         (self.schedule.window_start, closes)
     }
 
-    /// What a slot does that has just come free.
+    /// Starts the next work of a slot that has become free.
     #[expect(clippy::inline_always, reason = "see `ask`")]
     #[inline(always)]
     fn advance(&mut self, ticket: SlotId, after: Option<&Completion>, now: Timestamp) {
@@ -662,13 +660,13 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         } else if slots.arrivals.is_open() {
             slots.free.push_back(ticket.slot);
         } else if now <= self.schedule.window_end && slots.remaining > 0 {
-            // A closed loop has no schedule: whoever is free at the very end
-            // still begins, but not after somebody stopped the run.
+            // A closed loop has no schedule: slots that become free at the very end still start,
+            // but not after the run was stopped.
             self.ask(ticket, now);
         }
     }
 
-    /// From when the window opens, what the run costs is counted.
+    /// Starts counting the costs when the window opens.
     #[inline]
     fn open_window(&mut self, now: Timestamp) {
         if !self.is_window_open && now >= self.schedule.window_start {
@@ -680,23 +678,22 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         }
     }
 
-    /// Opens and closes the window when its time has come, and hands over full
-    /// intervals.
+    /// Opens and closes the window at their times, and submits complete intervals.
     #[inline]
     fn keep_time(&mut self, now: Timestamp) {
         self.open_window(now);
         if self.signals.stop.load(Ordering::Relaxed) {
             self.interrupt(now);
         } else if self.signals.end_run.load(Ordering::Relaxed) {
-            // Another worker has lost the server, or the run has its answer: there is
-            // nothing left to measure.
+            // Another worker has lost the server, or the search has its result: nothing is left to
+            // measure.
             let at = now.min(self.schedule.window_end);
             self.line.books.close_window(at);
             self.close(at);
         }
         if self.end.is_none() {
             if now > self.schedule.window_end {
-                // What came due while the worker slept towards the end still begins.
+                // Operations that became due while the worker slept until the end still start.
                 self.start_due(self.schedule.window_end);
                 self.close(self.schedule.window_end);
             } else if self.line.busy == 0 && self.is_exhausted() {
@@ -708,8 +705,8 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         }
     }
 
-    /// Somebody stopped the run: closes the window if it is open, and waits but
-    /// shortly for what is in flight, in a drain that has begun already, too.
+    /// Handles a stop: closes the window if it is open, and shortens the wait for operations in
+    /// flight, even in a drain that has begun.
     fn interrupt(&mut self, now: Timestamp) {
         let is_over = self.end.is_some() && self.line.busy == 0;
         if self.is_interrupted || is_over {
@@ -724,7 +721,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         self.schedule.drain_nanos = self.schedule.drain_nanos.min(drain_nanos);
     }
 
-    /// Whether no client may begin another operation.
+    /// Returns whether no client may start another operation.
     fn is_exhausted(&mut self) -> bool {
         let rest = self.clients.iter().skip(self.exhausted);
         let exhausted = rest.take_while(|client| client.slots.remaining == 0);
@@ -732,7 +729,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         self.exhausted == self.clients.len()
     }
 
-    /// Ends the measured window. What was due and never started is skipped.
+    /// Closes the measured window. Operations that were due and never started count as skipped.
     fn close(&mut self, at: Timestamp) {
         if self.end.is_some() {
             return;
@@ -743,7 +740,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         self.give_up_lost();
     }
 
-    /// Counts as skipped what was due before `end` and never started.
+    /// Counts operations as skipped that were due before `end` and never started.
     fn skip_due(&mut self, end: Timestamp) {
         let opened = self.schedule.window_start;
         let books = &mut self.line.books;
@@ -755,7 +752,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         }
     }
 
-    /// Goes on with another offered load if somebody has asked for one.
+    /// Applies a change of the offered load, if there is one.
     #[inline]
     fn apply_offered_load(&mut self, now: Timestamp) {
         let Some(offer) = self.signals.offer else {
@@ -769,7 +766,8 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         }
     }
 
-    /// Asks those that wait for a moment, and were told something meanwhile.
+    /// Wakes the clients that wait for a moment and have received a control command in the
+    /// meantime.
     #[inline]
     fn apply_control(&mut self, now: Timestamp) {
         if let Some(orders) = &self.orders {
@@ -781,7 +779,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         }
     }
 
-    /// What they wait for is now.
+    /// Makes the wake-up times of called clients due now.
     #[cold]
     fn call_waiting(&mut self, now: Timestamp) {
         let clients = &self.clients;
@@ -798,10 +796,10 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         self.due = called.collect();
     }
 
-    /// From now on so many operations are due per second, of all clients of the run.
+    /// Changes the load of all clients of the run to `load` operations per second.
     #[cold]
     fn change_load(&mut self, load: f64, now: Timestamp) {
-        // What has come due and finds a slot is not part of a backlog.
+        // A due operation that finds a slot does not belong to a backlog.
         self.start_due(now);
         self.skip_due(now);
         self.due.clear();
@@ -815,7 +813,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         }
     }
 
-    /// Adds up how many operations were in flight since the last look, within the window.
+    /// Adds the operations in flight since the last call, within the window.
     #[inline]
     fn count_in_flight(&mut self, now: Timestamp) {
         let to = now
@@ -833,18 +831,18 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         })
     }
 
-    /// Whether every connection was lost before the window closed and is not back.
+    /// Returns whether every connection was lost before the window closed and has not come back.
     fn is_down_since_the_window(&self) -> bool {
         let since = self.line.backend.down_since();
         since.is_some_and(|since| self.end.is_some_and(|end| since < end))
     }
 
-    /// Whether it is still to be seen if the server was lost in the window.
+    /// Returns whether the worker still has to find out if the server was lost in the window.
     fn is_loss_open(&self) -> bool {
         !self.is_interrupted && !self.lost.are_all(&self.clients) && self.is_down_since_the_window()
     }
 
-    /// When the loop must look at the clock again.
+    /// Returns when the loop must read the clock again.
     #[inline]
     fn wake_up_at(&self, now: Timestamp) -> WaitLimit {
         let attention = now.after_nanos(ATTENTION_NANOS).min(self.next_boundary);
@@ -870,11 +868,11 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         self.next_boundary = self.schedule.boundary_after(boundary);
         self.note_costs();
         self.line.books.submit_interval(boundary);
-        // What was in flight since belongs to the next one.
+        // Operations in flight from here on belong to the next interval.
         self.count_in_flight(now);
     }
 
-    /// Enters what the stretch cost into its buffer.
+    /// Enters the costs of the interval into its buffer.
     fn note_costs(&mut self) {
         if !self.is_window_open {
             return;
@@ -887,7 +885,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
             ..IntervalCounts::default()
         };
         self.late_mark = late;
-        // What the drain costs is no cost of the window.
+        // The costs of the drain do not belong to the window.
         if self.end.is_none() {
             let backend = &mut self.line.backend;
             let (cpu, waited) = (backend.processor_nanos(), backend.waited_nanos());
@@ -904,8 +902,8 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         self.line.books.add(&costs);
     }
 
-    /// Counts what has not ended. What was waited for longer than a call may take has timed out:
-    /// an operation of many calls, each of which was answered. All else is in flight.
+    /// Counts the operations that have not ended. An operation that waited longer than a call may
+    /// take has timed out: it has many calls, each of which was answered. All others are in flight.
     fn count_unended(&mut self, now: Timestamp) {
         let drain_nanos = self.schedule.drain_nanos;
         let is_waited_out = |end: Timestamp| now > end.after_nanos(drain_nanos);
@@ -933,7 +931,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         self.note_costs();
         let mut abandoned = CompletionBatch::default();
         self.line.backend.abort(&mut abandoned);
-        // No slot goes on from here: what it began now would never be sent.
+        // Slots do not continue from here: new operations would never be sent.
         abandoned
             .iter()
             .for_each(|completion| self.end_operation(&completion));
@@ -965,7 +963,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
     }
 }
 
-/// Books of a worker's own for the run of `plan`.
+/// Returns a sample sink that belongs to one worker, for the run of `plan`.
 pub fn own_books<S: IntervalSink>(plan: &Plan, mut sink: S) -> LocalSampleSink<S> {
     let schedule = Schedule::of(plan);
     let first = sink.empty().unwrap_or_else(|| Box::new(new_buffer(plan)));
@@ -973,7 +971,7 @@ pub fn own_books<S: IntervalSink>(plan: &Plan, mut sink: S) -> LocalSampleSink<S
     LocalSampleSink::new(recorder, sink)
 }
 
-/// An empty interval buffer for the kinds of a plan.
+/// Returns an empty interval buffer for the kinds of a plan.
 pub fn new_buffer(plan: &Plan) -> IntervalBuffer {
     let schedule = Schedule::of(plan);
     let expected = plan.expect.iter().map(|expected| expected.status());

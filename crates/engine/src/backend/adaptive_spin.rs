@@ -1,75 +1,77 @@
-//! Whether to look again and again for a reply before sleeping.
+//! Adaptive spinning: decides whether to spin for a reply before sleeping.
 //!
-//! To sleep and be woken costs tens of microseconds, on virtual machines above all: of a server that
-//! answers within that time it would be the larger part of what is measured. To look for as long as a
-//! wake-up takes costs at most twice the better of the two (Karlin, Li, Manasse and Owicki 1991,
-//! "Empirical studies of competitive spinning for a shared-memory multiprocessor", *SOSP '91*). Where
-//! it does not help, because the server is slower, or harms, because something else wants this very
-//! processor (the server, say), it is given up soon and tried again rarely. And so it is where this
-//! thread has to wait for a processor itself: whoever looks then takes one from those who would answer.
+//! A sleep and its wake-up cost tens of microseconds, above all on virtual machines: with a server
+//! that replies within that time they would dominate the measured time. Spinning for the duration
+//! of a wake-up costs at most twice the better of the two (Karlin, Li, Manasse and Owicki 1991,
+//! "Empirical studies of competitive spinning for a shared-memory multiprocessor", *SOSP '91*). If
+//! spinning does not help, because the server is slower, or harms, because another thread (the
+//! server's, for example) needs the same processor, it stops soon and is tried again rarely. The
+//! same applies if this thread has to wait for a processor: its spinning would take one from the
+//! threads that reply.
 
 use crate::processors::{monotonic_nanos, thread_nanos, waited_nanos};
 
-/// Before a due moment a thread spins for this long: a sleeping one wakes up some 30 µs late at the
+/// Length of the spin before a due moment: a sleeping thread wakes up about 30 µs late at the
 /// median.
 pub(crate) const SPIN_NANOS: u64 = 50_000;
-/// How long a look takes at most: two wake-ups, since the first call after a pause finds the server
-/// asleep, too, and shows nothing of how fast it is awake.
+/// Longest spin for a reply: two wake-ups, since the first call after a pause finds the server
+/// asleep, too, and does not show how fast it is when awake.
 const LOOK_NANOS: u64 = 2 * SPIN_NANOS;
-/// How much success is remembered.
+/// Maximum of the score.
 const SCORE_MAX: u32 = 8;
-/// What it begins with.
+/// Initial score.
 const SCORE_FIRST: u32 = 4;
-/// How many waits pass without looking, at first.
+/// Number of waits without a spin, at first.
 const PAUSE_MIN: u32 = 64;
-/// And after it has long been in vain.
+/// Number of waits without a spin after a long time without success.
 const PAUSE_MAX: u32 = 8192;
-/// Of so many looks, one is held against processor time.
+/// One spin in this many is compared with the CPU time.
 const SAMPLED: u32 = 16;
-/// Who has the processor for less than this share of the time that it looks shares it.
+/// A thread that gets less than this share of its spin time as CPU time shares its processor.
 const OWN_SHARE: f64 = 0.75;
-/// Of so many of these, one sees how long this thread has waited for a processor,
+/// One of this many compared spins also checks how long this thread has waited for a processor,
 const WATCHED: u32 = 16;
-/// once so much time has passed: much more than whoever comes by takes the processor for at a time.
+/// but not before this time has passed: it is much longer than other threads usually occupy the
+/// processor at once.
 const WATCH_NANOS: u64 = 100_000_000;
-/// Where that is more than this share of the time, there are too few processors for all. Threads that
-/// look while the server has a processor to itself wait for 1 to 2.5 % of it, those that share processors with the
-/// server for 8 to 20 %.
+/// If the wait exceeds this share of the time, there are too few processors for all threads. A
+/// thread that spins while the server has its own processor waits for 1 to 2.5 % of the time; one
+/// that shares processors with the server waits for 8 to 20 %.
 const WAITED_SHARE: f64 = 0.05;
-/// How long nobody looks then.
+/// Length of a pause without spins in that case.
 const CROWDED_NANOS: u64 = 1_000_000_000;
 
-/// What one waiting thread knows of that.
+/// Adaptive-spin state of one waiting thread.
 #[derive(Debug)]
 pub(crate) struct AdaptiveSpin {
-    /// Successes less failures, of late.
+    /// Recent successes minus failures.
     score: u32,
     /// Waits before the next trial.
     pause: u32,
     next_pause: u32,
-    /// Looks before the next one that is held against processor time.
+    /// Spins before the next one that is compared with the CPU time.
     unsampled: u32,
-    /// Samples before the next one that sees how long this thread has waited.
+    /// Compared spins before the next one that checks how long this thread has waited.
     unwatched: u32,
-    /// What it is held against. Only while looks go on: a thread that sleeps waits for a moment whenever it is
-    /// woken.
+    /// Reference for that check. Kept only between consecutive spins: a thread that sleeps waits
+    /// briefly for a processor at every wake-up.
     watched: Option<Watch>,
     spun_nanos: u64,
 }
 
-/// One look, before a wait.
+/// One spin before a wait.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SpinDecision {
-    /// For how long.
+    /// Length in nanoseconds.
     pub nanos: u64,
-    /// What had been spent looking before it.
+    /// Total time spent spinning before it.
     pub spun_before: u64,
-    /// Processor time when it began, if it is held against that.
+    /// CPU time at its start, if it is compared with that.
     cpu_nanos: Option<u64>,
 }
 
-/// Since when a thread is watched, how long it had waited for a processor by then, in nanoseconds, and how often
-/// the time was looked at since.
+/// Start of the observation of a thread, its wait for a processor up to then, in nanoseconds, and
+/// the number of time readings since.
 #[derive(Debug, Clone, Copy)]
 struct Watch {
     since: u64,
@@ -77,14 +79,14 @@ struct Watch {
     times: u32,
 }
 
-/// What came of a look.
+/// Result of a spin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outcome {
     Found,
-    /// And nobody else had the processor meanwhile.
+    /// Success, and no other thread used the processor in the meantime.
     FoundAlone,
     Missed,
-    /// Somebody else had the processor meanwhile.
+    /// Another thread used the processor in the meantime.
     Harmed,
 }
 
@@ -103,13 +105,13 @@ impl Default for AdaptiveSpin {
 }
 
 impl AdaptiveSpin {
-    /// Whether to look before sleeping, this time.
+    /// Decides whether to spin this time; returns the spin if so.
     #[inline]
     pub fn start(&mut self) -> Option<SpinDecision> {
         self.begin_with(monotonic_nanos, waited_nanos)
     }
 
-    /// The same, by somebody who tells the time and how long the thread has waited.
+    /// Decides as [`Self::start`] does, with the time and the wait of the thread from the caller.
     #[inline]
     fn begin_with(
         &mut self,
@@ -133,7 +135,7 @@ impl AdaptiveSpin {
         })
     }
 
-    /// Begins with the next samples, unless there are too few processors for that.
+    /// Starts the next series of samples, unless there are too few processors.
     #[cold]
     fn may_sample(&mut self, now: impl FnOnce() -> u64, waited: impl FnOnce() -> u64) -> bool {
         self.unsampled = SAMPLED - 1;
@@ -149,8 +151,8 @@ impl AdaptiveSpin {
         pause.is_none()
     }
 
-    /// If this thread has waited for a processor too long of late: how many waits pass in the time that nobody is to
-    /// look for.
+    /// If this thread has recently waited too long for a processor, returns the number of waits
+    /// without a spin.
     fn crowded(&mut self, now: u64, waited: impl FnOnce() -> u64) -> Option<u32> {
         if let Some(watch) = &mut self.watched
             && now.saturating_sub(watch.since) < WATCH_NANOS
@@ -171,16 +173,16 @@ impl AdaptiveSpin {
         is_crowded.then(|| (looks * CROWDED_NANOS / nanos) as u32)
     }
 
-    /// Does not look for so many waits.
+    /// Does not spin for `pause` waits.
     fn back_off(&mut self, pause: u32) {
-        // The next look is a trial: it is sampled, and the only one if it is in vain.
+        // The next spin is a trial: it is sampled, and the only one if it fails.
         self.score = 1;
         self.unsampled = 0;
         (self.unwatched, self.watched) = (0, None);
         self.pause = pause;
     }
 
-    /// Learns from a look that ended after so many nanoseconds.
+    /// Updates the state after a spin that ended after `nanos` nanoseconds.
     #[inline]
     pub fn end(&mut self, look: SpinDecision, nanos: u64, has_found: bool) {
         let is_shared = look.cpu_nanos.map(|began| {
@@ -210,13 +212,13 @@ impl AdaptiveSpin {
         }
     }
 
-    /// Counts time that was spent looking in vain.
+    /// Adds time that was spent spinning without success.
     #[inline]
     pub fn count(&mut self, nanos: u64) {
         self.spun_nanos += nanos;
     }
 
-    /// All of that.
+    /// Returns the total time spent spinning without success, in nanoseconds.
     pub fn spun_nanos(&self) -> u64 {
         self.spun_nanos
     }
@@ -226,15 +228,15 @@ impl AdaptiveSpin {
 mod tests {
     use super::*;
 
-    /// A wait takes so long.
+    /// Length of a wait.
     const WAIT_NANOS: u64 = 20_000;
 
-    /// How many of so many waits look, if this is what comes of them.
+    /// Returns how many of `waits` waits spin, if `outcome` is the result of each spin.
     fn looks(looking: &mut AdaptiveSpin, waits: u32, outcome: impl Fn(u32) -> Outcome) -> u32 {
         looks_beside(looking, waits, 0.0, outcome)
     }
 
-    /// The same, of a thread that waits for a processor for this share of the time.
+    /// Returns the same count for a thread that waits for a processor for this share of the time.
     fn looks_beside(
         looking: &mut AdaptiveSpin,
         waits: u32,
@@ -262,7 +264,7 @@ mod tests {
     #[test]
     fn one_that_never_helps_is_tried_rarely() {
         let mut looking = AdaptiveSpin::default();
-        // Four looks, then one after 64 waits, 128, 256, ... 8,192, and so on.
+        // Four spins, then one after 64 waits, 128, 256, ... 8,192, and so on.
         assert_eq!(looks(&mut looking, 4, |_| Outcome::Missed), 4);
         assert_eq!(looks(&mut looking, 64, |_| Outcome::Missed), 0);
         assert_eq!(looks(&mut looking, 1, |_| Outcome::Missed), 1);
@@ -288,8 +290,8 @@ mod tests {
     #[test]
     fn descheduled_thread_spins_rarely() {
         let mut looking = AdaptiveSpin::default();
-        // Each time for 100 ms, which are 5,000 waits, and to the next of 256 looks, of which one is watched; then a
-        // pause of a second, 50,000 waits.
+        // Each time for 100 ms, which are 5,000 waits, and up to the next of 256 spins that checks
+        // the wait; then a pause of a second, 50,000 waits.
         let count = looks_beside(&mut looking, 550_000, 0.08, |_| Outcome::Found);
         assert!((50_000..=54_000).contains(&count), "{count}");
         let count = looks_beside(&mut AdaptiveSpin::default(), 10_000, 0.025, |_| {

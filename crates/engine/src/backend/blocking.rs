@@ -1,8 +1,8 @@
-//! Clients whose work blocks the thread that they are on: system calls on local files, and the
-//! exchanges of tbench, which are made as tbench makes them.
+//! Clients whose work blocks their thread: system calls on local files, and the exchanges of
+//! tbench, which are performed as tbench does.
 //!
-//! What is submitted is carried out there and then; so nothing is between the call and its end,
-//! and what a workload hands out need not be kept.
+//! Submitted work is executed immediately; so there is no delay between the call and its end, and
+//! the work of a workload need not be stored.
 
 use crate::backend::{Backend, BackendError, WaitLimit};
 use crate::processors;
@@ -13,50 +13,48 @@ use filestone_workload::operation::{Completion, Outcome, ReplyInfo, SlotId};
 use filestone_workload::time::Timestamp;
 use std::io;
 
-/// One client that blocks.
+/// A client that blocks.
 pub trait BlockingClient {
-    /// What it can be asked.
+    /// Operations of the client.
     type Language: WorkType;
 
-    /// Carries out a piece of work.
+    /// Executes a piece of work.
     fn execute(
         &mut self,
         work: <Self::Language as WorkType>::WorkItem<'_>,
     ) -> Result<WorkResult, Unended>;
 }
 
-/// Why a piece of work will not come to an end any more.
+/// Error of a piece of work that will not complete.
 #[derive(Debug)]
 pub enum Unended {
-    /// It was broken off, because the run is to end.
+    /// The work was aborted because the run must end.
     BrokenOff,
-    /// This host has run out of what it needs: nothing that is measured from here on says anything of
-    /// a server.
+    /// This host has run out of a resource: results from here on say nothing about the server.
     Exhausted(io::Error),
 }
 
-/// What a piece of work came to.
+/// Result of a piece of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WorkResult {
-    /// How it ended.
+    /// The outcome.
     pub outcome: Outcome,
-    /// Whether anything was asked of a server or of the kernel; what was refused before that has no
-    /// time.
+    /// Whether a server or the kernel received a request; work refused before that has no time.
     pub is_sent: bool,
     /// Exchanges with a server; system calls are not counted.
     pub calls: u32,
-    /// Those of them that were made again.
+    /// Number of these exchanges that were repeated.
     pub retransmissions: u32,
     /// Bytes sent to a server, framing included.
     pub bytes_sent: u32,
     /// Bytes received from a server, framing included.
     pub bytes_received: u32,
-    /// File data that came or went.
+    /// Bytes of file data transferred.
     pub data_bytes: u64,
 }
 
 impl WorkResult {
-    /// An end that took no exchange and moved no data.
+    /// Returns the result of work without exchange and data.
     pub const fn of(outcome: Outcome) -> Self {
         Self {
             outcome,
@@ -80,7 +78,7 @@ pub struct Blocking<C, T> {
 }
 
 impl<C: BlockingClient, T: Time> Blocking<C, T> {
-    /// These clients, in the order of tickets.
+    /// Returns a backend of these clients, in the order of tickets.
     pub fn new(clients: Vec<C>, time: T) -> Self {
         Self {
             ended: CompletionBatch::with_capacity(clients.len()),
@@ -91,17 +89,17 @@ impl<C: BlockingClient, T: Time> Blocking<C, T> {
         }
     }
 
-    /// Begins the run: from now on this is the time.
+    /// Starts the run with `time` as its clock.
     pub fn start(&mut self, time: T) {
         self.time = time;
     }
 
-    /// The clients, after the run.
+    /// Returns the clients, after the run.
     pub fn into_clients(self) -> Vec<C> {
         self.clients
     }
 
-    /// The clients.
+    /// Returns the clients.
     pub fn clients(&self) -> &[C] {
         &self.clients
     }

@@ -1,4 +1,4 @@
-//! One simulated client with its socket: sending its output, receiving its input.
+//! One simulated client with its socket: sends its output, receives its input.
 
 use crate::backend::timestamping::Timestamping;
 use crate::backend::transmit;
@@ -15,44 +15,43 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-/// Datagrams taken from one socket before the others have their turn.
+/// Datagrams received from one socket before the others have their turn.
 const DATAGRAMS_MAX: usize = 64;
-/// How long an attempt to connect from the same port is waited for: a SYN that was sent three
-/// times.
+/// Longest attempt to connect from the same port: the time in which a SYN is sent three times.
 const SAME_PORT_NANOS: u64 = 4_000_000_000;
 
-/// Whether a connection can be used.
+/// State of a connection.
 #[derive(Debug)]
 pub enum Link {
-    /// Yes.
+    /// Connected.
     Up(OwnedFd),
-    /// An attempt is under way.
+    /// An attempt to connect is in progress.
     Connecting(PendingConnection),
-    /// Not now; the next attempt is at this moment.
+    /// Not connected; the next attempt is at this moment.
     Down(Timestamp),
-    /// No more.
+    /// Not connected, and not tried again.
     Abandoned,
 }
 
-/// Why a connection was lost.
+/// Reason of a disconnect.
 #[derive(Debug, thiserror::Error)]
 pub enum DisconnectReason {
-    /// The server said goodbye.
+    /// The server closed the connection.
     #[error("closed the connection")]
     Closed,
-    /// What came in is not the protocol.
+    /// The received bytes violate the protocol.
     #[error(transparent)]
     Protocol(#[from] ProtocolError),
-    /// The operating system said so.
+    /// The operating system reported an error.
     #[error("is lost: {0}")]
     System(#[from] Errno),
-    /// No connection could be made.
+    /// The connection could not be established.
     #[error("cannot be connected to again: {0}")]
     Refused(io::Error),
 }
 
 impl DisconnectReason {
-    /// The reason as the record has it: which side ended the connection, and why.
+    /// Returns the reason as stored in the record: which side ended the connection, and why.
     pub fn reason(&self) -> String {
         match self {
             DisconnectReason::Closed => "the server closed the connection".into(),
@@ -79,20 +78,20 @@ impl From<DisconnectReason> for CallError {
 /// The first connection of a client.
 #[derive(Debug)]
 pub enum InitialConnection {
-    /// It has been made.
+    /// Already established.
     Established(OwnedFd),
-    /// It is made at this moment of the run, which goes on meanwhile.
+    /// Established at this moment of the run.
     ScheduledAt(Timestamp),
 }
 
-/// A client whose connection has been made, or is made when it begins.
+/// A client whose connection is established, or will be when the client begins.
 #[derive(Debug)]
 pub struct ConnectedClient<C> {
     /// The client.
     pub client: C,
-    /// Its socket, or when it has one.
+    /// The client's socket, or the time of its connection.
     pub first: InitialConnection,
-    /// Where and how it connects, now and again.
+    /// Address and options for connecting and reconnecting.
     pub dial: Dial,
 }
 
@@ -101,50 +100,50 @@ pub struct ConnectedClient<C> {
 pub struct ClientConnection<C> {
     /// The client.
     pub client: C,
-    /// Its socket, if it is up.
+    /// State of the connection, with the socket if it is up.
     pub link: Link,
-    /// Where and how it connects.
+    /// Address and options for connecting.
     pub dial: Dial,
-    /// What the client wants sent.
+    /// Output of the client that has not been sent completely.
     pub output: Output,
     /// Bytes of the output that have been sent, spliced data included.
     pub output_sent: usize,
-    /// When the client is told the time next.
+    /// Time of the client's next timer.
     pub timer: Timestamp,
-    /// Whether it stands in the list of those with something to send.
+    /// Whether the connection is in the list of those with output.
     pub is_dirty: bool,
-    /// Whether the operating system has no room for more.
+    /// Whether the socket's send buffer is full.
     pub is_blocked: bool,
-    /// When the server was last known to answer over it, while it does not.
+    /// Start of the current outage: when the server was last known to reply over this connection.
     pub lost_at: Timestamp,
-    /// When it went down last.
+    /// Time of the last disconnect.
     pub down_at: Timestamp,
-    /// Why it is down, or was last.
+    /// Reason of the last disconnect.
     pub loss: Option<DisconnectReason>,
-    /// Where it came from when it was lost.
+    /// Local address at the last disconnect.
     pub came_from: Option<SocketAddr>,
-    /// When the last attempt to connect again began.
+    /// Start of the last attempt to reconnect.
     pub tried_at: Timestamp,
-    /// For how long it was tried before it was given up.
+    /// Duration of the attempts before the client was given up.
     pub tried: Option<Duration>,
     /// Attempts to connect since the last reply.
     pub attempts: u32,
-    /// Whether it could not be made again for as long as a lost one is tried.
+    /// Whether reconnecting failed for the whole retry time.
     pub is_lost: bool,
-    /// Replies when it was connected last.
+    /// Number of replies at the last connection.
     pub replies_at_connect: u64,
-    /// Whether it has never been up.
+    /// Whether the connection has never been up.
     pub is_new: bool,
-    /// The kernel's time stamps of a sample of its calls.
+    /// Kernel timestamps of a sample of its calls.
     pub(super) stamping: Option<Box<Timestamping>>,
 }
 
-/// How to receive.
+/// Mode of receiving.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReceiveMode {
-    /// Take what is there.
+    /// Take the available bytes without waiting.
     None,
-    /// Wait for the socket's time-out at most.
+    /// Wait until the socket's time-out.
     UntilTimeout,
 }
 
@@ -162,7 +161,7 @@ fn receive(
 }
 
 impl<C: Client> ClientConnection<C> {
-    /// A connection over a socket that is connected.
+    /// Returns the connection of a client.
     pub fn new(connected: ConnectedClient<C>) -> Self {
         let (link, is_new) = match connected.first {
             InitialConnection::Established(socket) => (Link::Up(socket), false),
@@ -191,7 +190,7 @@ impl<C: Client> ClientConnection<C> {
         }
     }
 
-    /// Sends as much of the output as the operating system takes.
+    /// Sends as much of the output as the operating system accepts.
     #[inline]
     pub fn send(&mut self, pattern: &[u8], now: Timestamp) -> Result<(), DisconnectReason> {
         self.client.transmitted(now);
@@ -220,8 +219,8 @@ impl<C: Client> ClientConnection<C> {
         }
     }
 
-    /// Receives once (or, of datagrams, all that wait) and hands it to the client.
-    /// Gives the moment of the last receipt, if there was one.
+    /// Receives once (datagrams: all that are queued) and passes the bytes to the client. Returns
+    /// the time of the last receipt, if there was one.
     #[inline]
     pub fn receive(
         &mut self,
@@ -254,7 +253,7 @@ impl<C: Client> ClientConnection<C> {
             (0, ReceiveMode::UntilTimeout) => {
                 (self.client.receive_len(buffer.len()), RecvFlags::empty())
             }
-            // On TCP, MSG_TRUNC throws received data away without copying them.
+            // On TCP, MSG_TRUNC discards received data without copying them.
             (len, ReceiveMode::None) => (len, RecvFlags::TRUNC.union(RecvFlags::DONTWAIT)),
             (len, ReceiveMode::UntilTimeout) => (len, RecvFlags::TRUNC.union(RecvFlags::WAITALL)),
         };
@@ -297,8 +296,8 @@ impl<C: Client> ClientConnection<C> {
             };
             let received = match receive(socket, &mut self.stamping, &mut buffer[..], flags) {
                 Ok(received) => received,
-                // A port where nothing listens looks like loss: the call is sent
-                // again, and the server may be back by then.
+                // A closed UDP port counts as loss: the call is sent again, and the server may be
+                // back by then.
                 Err(Errno::AGAIN | Errno::INTR | Errno::CONNREFUSED) => return Ok(last),
                 Err(error) => return Err(error.into()),
             };
@@ -312,7 +311,7 @@ impl<C: Client> ClientConnection<C> {
         Ok(last)
     }
 
-    /// Has a sample of its calls stamped from now on, where the kernel does that.
+    /// Requests kernel timestamps for a sample of its calls, if the kernel supports them.
     pub(super) fn stamp(&mut self) {
         if let Link::Up(socket) = &self.link {
             self.stamping = Timestamping::start(socket).map(Box::new);
@@ -328,28 +327,28 @@ impl<C: Client> ClientConnection<C> {
         }
     }
 
-    /// Takes the connection down until `again`.
+    /// Disconnects until `again`.
     pub fn disconnect(&mut self, again: Timestamp) {
         if let Link::Up(lost) = std::mem::replace(&mut self.link, Link::Down(again)) {
             self.came_from = leave(lost);
         }
     }
 
-    /// Begins to connect again: from the same port, if that can be had, since servers know a
-    /// call that comes again by the port that it came from, too.
+    /// Starts to reconnect: from the same port if it is available, since servers identify a
+    /// retransmitted call by its source port, too.
     pub fn restart(&mut self, now: Timestamp) -> io::Result<PendingConnection> {
         self.attempts += 1;
         self.tried_at = now;
         self.dial.restart(self.came_from)
     }
 
-    /// Whether an attempt from the same port has been under way for too long: what stands
-    /// between may have more to say about a port that it knows than about another one.
+    /// Returns whether an attempt from the same port has taken too long: a middlebox may block a
+    /// port that it knows, but not another one.
     pub fn is_stuck(&self, now: Timestamp) -> bool {
         self.came_from.is_some() && now.nanos_since(self.tried_at) >= SAME_PORT_NANOS
     }
 
-    /// Forgets what was to be sent.
+    /// Drops the unsent output.
     pub fn clear_output(&mut self) {
         self.output.clear();
         self.output_sent = 0;

@@ -1,4 +1,4 @@
-//! What carries operations out: the engine's one door to the outside world.
+//! Backends execute operations: the engine's only interface to the outside world.
 
 pub(crate) mod adaptive_spin;
 pub mod blocking;
@@ -18,25 +18,25 @@ use filestone_workload::language::WorkType;
 use filestone_workload::operation::SlotId;
 use filestone_workload::time::Timestamp;
 
-/// Why a backend cannot go on at all.
+/// Error after which a backend cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum BackendError {
     /// The server closed the connection, or cannot be reached any more.
     #[error("{address} {what} after {replies} replies, with {in_flight} calls in flight")]
     Lost {
-        /// Whose connection.
+        /// Address of the connection.
         address: String,
-        /// What it did.
+        /// The event, as a predicate such as "closed the connection".
         what: String,
-        /// How many replies had come.
+        /// Number of replies received.
         replies: u64,
-        /// How many calls were unanswered.
+        /// Number of outstanding calls.
         in_flight: u64,
     },
-    /// All clients of a worker are lost, the first of them so.
+    /// All clients of a worker are lost; reports the first of them.
     #[error("{what}")]
     Clients {
-        /// What happened to it.
+        /// The event.
         what: String,
     },
     /// All clients were lost.
@@ -45,15 +45,15 @@ pub enum BackendError {
     /// This host refused something.
     #[error("cannot {what}: {source}")]
     System {
-        /// What was tried.
+        /// The attempted action.
         what: &'static str,
-        /// What the operating system said.
+        /// Error of the operating system.
         source: std::io::Error,
     },
 }
 
 impl BackendError {
-    /// Whether it is no loss of a server.
+    /// Returns whether this host, not the loss of a server, is the cause.
     pub fn is_of_this_host(&self) -> bool {
         self.category() == ErrorCategory::Environment
     }
@@ -79,18 +79,18 @@ impl AreaError for BackendError {
     }
 }
 
-/// How long a wait may last.
+/// Time limits of a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WaitLimit {
-    /// Something begins or ends at this moment: by then the wait is over.
+    /// An operation starts or ends at this moment: the wait must be over by then.
     pub due: Timestamp,
-    /// Somebody looks after things from this moment on: the wait is over then, or some tens of
-    /// milliseconds later if that is cheaper.
+    /// The worker checks its flags at this moment: the wait ends then, or some tens of milliseconds
+    /// later if that is cheaper.
     pub attention: Timestamp,
 }
 
 impl WaitLimit {
-    /// Until this moment sharp.
+    /// Returns the limit of a wait until exactly `due`.
     pub fn sharp(due: Timestamp) -> Self {
         Self {
             due,
@@ -98,25 +98,25 @@ impl WaitLimit {
         }
     }
 
-    /// The earlier of both.
+    /// Returns the earlier of both.
     pub fn first(self) -> Timestamp {
         self.due.min(self.attention)
     }
 }
 
-/// Carries operations out for all clients of one worker.
+/// Executes operations for all clients of one worker.
 pub trait Backend {
-    /// What its clients can be asked.
+    /// Operations of its clients.
     type Language: WorkType;
 
-    /// The present moment.
+    /// Returns the current time.
     fn now(&mut self) -> Timestamp;
 
-    /// The moment of the last look at the clock: when [`Backend::wait`] returned,
-    /// or a little before.
+    /// Returns the last reading of the clock: from when [`Backend::wait`] returned, or a little
+    /// before.
     fn recent(&self) -> Timestamp;
 
-    /// Takes a piece of work for a slot that has none.
+    /// Accepts a piece of work for a free slot.
     fn submit(
         &mut self,
         ticket: SlotId,
@@ -124,19 +124,19 @@ pub trait Backend {
         now: Timestamp,
     );
 
-    /// Submits for each of these slots of a client the work that it had last. Only asked of
-    /// clients whose workloads are constant.
+    /// Submits for each of these slots of a client its previous work again. Only called for clients
+    /// with constant workloads.
     fn repeat(&mut self, _client: u32, _slots: &[u32]) {}
 
-    /// Sends what was submitted now, if that is worth it, and not when the worker
-    /// waits next. What goes wrong is told then.
+    /// Sends the submitted work now, if that is worthwhile, instead of at the next wait. Errors are
+    /// reported at the next wait.
     fn send(&mut self) {}
 
-    /// Sends what was submitted, then waits for completions, but not past what is due, and not long past what needs
-    /// attention.
+    /// Sends the submitted work, then waits for completions, but not past `until.due`, and not long
+    /// past `until.attention`.
     ///
-    /// May return early and with nothing. On an error `completed` still holds
-    /// what was completed before it.
+    /// May return early and without completions. After an error, `completed` still contains the
+    /// completions before it.
     fn wait(
         &mut self,
         until: WaitLimit,
@@ -146,78 +146,77 @@ pub trait Backend {
     /// Ends operations that were submitted and never sent, as skipped.
     fn abort(&mut self, _completed: &mut CompletionBatch) {}
 
-    /// Processor time that this thread has used, in nanoseconds.
+    /// Returns the CPU time of this thread, in nanoseconds.
     fn processor_nanos(&self) -> u64 {
         0
     }
 
-    /// How much of it was spent looking for what had not come, in nanoseconds.
+    /// Returns the CPU time spent spinning without success, in nanoseconds.
     fn spun_nanos(&self) -> u64 {
         0
     }
 
-    /// How long this thread was ready to run and had no processor, in nanoseconds.
+    /// Returns how long this thread was ready to run and had no processor, in nanoseconds.
     fn waited_nanos(&self) -> u64 {
         0
     }
 
-    /// Replies that came for calls already answered or given up.
+    /// Returns the number of replies to calls already answered or given up.
     fn late_replies(&self) -> u64 {
         0
     }
 
-    /// A client that was lost, or has come back, since the last time.
+    /// Returns the next client that was lost or came back since the last call.
     fn next_change(&mut self) -> Option<ConnectionEvent> {
         None
     }
 
-    /// Gives up the clients that are lost, and from now on those that will be: nothing else is
-    /// left to do.
+    /// Gives up lost clients, now and from now on: no other work is left.
     fn give_up_lost(&mut self) {}
 
-    /// Since when it has no connection at all; `None` if it has one, or needs none.
+    /// Returns since when the backend has no connection at all; `None` if it has one or needs none.
     fn down_since(&self) -> Option<Timestamp> {
         None
     }
 
-    /// Why a client was lost, of which there is one.
+    /// Returns the reason of a client's loss. Called only if a client is lost.
     fn loss(&self) -> BackendError {
         BackendError::AllLost
     }
 
-    /// The calls that the kernel has stamped on their way.
+    /// Returns the calls with kernel timestamps.
     fn stamped(&self) -> Vec<StampedCall> {
         vec![]
     }
 
-    /// What has happened to connections up to `end`.
+    /// Returns the counters of connections up to `end`.
     fn connection_counts(&self, _end: Timestamp) -> ConnectionCounts {
         ConnectionCounts::default()
     }
 }
 
-/// What has become of a client's connection.
+/// Change of a client's connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConnectionEvent {
-    /// It could not be made again for as long as a lost one is tried, and is tried further.
+    /// Reconnecting failed for the whole retry time; attempts continue.
     Lost(u32),
-    /// It is not tried any more.
+    /// The client is given up.
     GivenUp(u32),
-    /// A reply has come over it again.
+    /// A reply has arrived over the connection again.
     Back(u32),
-    /// The first has been made, in so many nanoseconds.
+    /// The first connection was established, in this many nanoseconds.
     Made(u32, u64),
 }
 
-/// What has happened to connections.
+/// Counters of connections.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ConnectionCounts {
-    /// How often one was made again.
+    /// Number of reconnections.
     pub reconnections: u64,
-    /// How long they were unusable, summed over all, in nanoseconds.
+    /// Time without a usable connection, summed over all, in nanoseconds.
     pub unusable_nanos: u64,
     /// Clients that were lost for good.
     pub lost_clients: u64,
-    /// Why connections were lost.
+    /// Reasons of disconnects.
     pub losses: LossReasons,
 }

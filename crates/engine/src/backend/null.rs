@@ -1,5 +1,5 @@
-//! A backend that does nothing: every operation succeeds at once. It shows what
-//! the worker loop, the workload and the recording cost by themselves.
+//! A backend that does nothing: every operation succeeds at once. It shows the cost of the worker
+//! loop, the workload and the recording.
 
 use crate::backend::adaptive_spin::SPIN_NANOS;
 use crate::backend::sockets::timespec;
@@ -19,8 +19,7 @@ pub struct Null {
 }
 
 impl Null {
-    /// A null backend with room for `slots` operations in flight. It spins while
-    /// there is nothing to do.
+    /// Returns a null backend with room for `slots` operations in flight. It spins while idle.
     pub fn new(clock: Clock, slots: usize) -> Self {
         Self {
             clock,
@@ -29,8 +28,8 @@ impl Null {
         }
     }
 
-    /// The same, but it waits as sockets do: asleep until shortly before the
-    /// moment, then spinning. Shows how late timed starts are on this host.
+    /// Returns a null backend that waits as sockets do: it sleeps until shortly before the moment,
+    /// then spins. It shows the lateness of timed starts on this host.
     pub fn sleeping(clock: Clock, slots: usize) -> Self {
         Self {
             sleeps: true,
@@ -91,7 +90,7 @@ impl Backend for Null {
     }
 }
 
-/// A successful completion without bytes.
+/// Returns a successful completion without bytes.
 pub(crate) fn completion(ticket: SlotId, sent: Timestamp, done: Timestamp) -> Completion {
     Completion {
         ticket,

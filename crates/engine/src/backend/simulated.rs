@@ -1,8 +1,7 @@
-//! A server that exists only as arithmetic, in virtual time.
+//! A simulated server in virtual time.
 //!
-//! Its response times can be worked out on paper, so the worker loop, the
-//! arrivals and the statistics above it are tested against known answers, in
-//! milliseconds of real time.
+//! Its response times are known analytically, so tests compare the worker loop, the arrivals and
+//! the statistics above it with exact values, in milliseconds of real time.
 
 use crate::backend::null::completion;
 use crate::backend::{Backend, BackendError, WaitLimit};
@@ -20,14 +19,14 @@ use std::collections::BinaryHeap;
 pub struct Simulated {
     server: SimulatedServerState,
     now: Timestamp,
-    /// Operations by when they will be done; the number keeps ties in order.
+    /// Operations by their completion time; the number keeps ties in order.
     in_flight: BinaryHeap<Reverse<(Timestamp, u64)>>,
     tickets: Vec<(SlotId, Timestamp)>,
     free: Vec<usize>,
 }
 
 impl Simulated {
-    /// A simulation that starts at the epoch; random service times come from `seed`.
+    /// Returns a simulation that starts at the epoch; `seed` determines random service times.
     pub fn new(server: SimulatedServer, seed: u64) -> Self {
         let generator = stream(seed, RandomStream::Workload, u64::MAX);
         Self {

@@ -1,8 +1,8 @@
-//! Simulated clients over sockets: readiness by epoll, nanosecond waits, a spin
-//! tail before due moments, and a look for replies before sleeping (`adaptive_spin`).
+//! Simulated clients over sockets: readiness by epoll, nanosecond waits, a spin before due moments,
+//! and adaptive spinning for replies before sleeping (`adaptive_spin`).
 //!
-//! With one connection there is nothing to choose between, so the worker blocks
-//! in `recv` itself and saves a system call for each exchange.
+//! With a single connection the worker blocks in `recv` itself and saves one system call for each
+//! exchange.
 
 use crate::backend::adaptive_spin::{AdaptiveSpin, SPIN_NANOS, SpinDecision};
 use crate::backend::connection::{
@@ -31,33 +31,33 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How often time-outs and lost connections are looked at.
+/// Interval between checks of time-outs and lost connections.
 const SCAN_NANOS: u64 = 20_000_000;
-/// A blocking `recv` returns after this long, so that the clock is looked at.
+/// Time-out of a blocking `recv`, so that the clock is read.
 const RECEIVE_TIMEOUT: Duration = Duration::from_millis(10);
-/// Nothing is due for so long that a blocking `recv` is back in time: the kernel
-/// rounds its time-out up to ticks of its own, 20 ms at 100 ticks per second.
+/// A blocking `recv` is used only if nothing is due for this long: the kernel rounds its time-out
+/// up to ticks, to 20 ms at 100 ticks per second.
 const RECEIVE_MARGIN_NANOS: u64 = 25_000_000;
 // Two ticks, and the wake-up after them.
 const _: () = assert!(RECEIVE_MARGIN_NANOS as u128 > 2 * RECEIVE_TIMEOUT.as_nanos());
-/// The receive buffer of a worker. It is shared by all of its connections.
+/// Receive buffer of a worker, shared by all of its connections.
 const BUFFER_LEN: usize = 1 << 20;
-/// First connections that are under way at most.
+/// Most first connections that are established at the same time.
 const CONNECTING_MAX: usize = 256;
-/// Ready connections taken from the kernel at a time.
+/// Ready connections returned by the kernel at a time.
 const EVENTS_MAX: usize = 256;
-/// What the sockets of one worker have in common.
+/// Options that all sockets of one worker share.
 #[derive(Debug, Clone)]
 pub struct SocketOptions {
-    /// Where they are connected to.
+    /// Address and options for connecting.
     pub dial: Dial,
-    /// The run's table, in which file data lie: of most runs two periods of the pattern.
+    /// The run's table that contains the file data: in most runs two periods of the pattern.
     pub pattern: Arc<[u8]>,
     /// Whether to spin instead of sleeping.
     pub busy_poll: bool,
-    /// How long a lost connection is tried again.
+    /// Longest time of reconnection attempts after a disconnect, in nanoseconds.
     pub reconnect_nanos: u64,
-    /// What happens then.
+    /// Action when that time has passed.
     pub on_lost: OnLost,
 }
 
@@ -70,43 +70,43 @@ pub struct Sockets<C> {
     dirty: Vec<u32>,
     /// Connections that are not up and are tried again.
     down: Vec<u32>,
-    /// Those that are made while the run lasts, and when, the next first.
+    /// Connections that are established during the run, with their times, in order of time.
     later: VecDeque<(Timestamp, u32)>,
-    /// How many are not tried again.
+    /// Number of connections that are not tried again.
     given_up: usize,
-    /// Those of lost clients that are up again, but over which no reply has come yet.
+    /// Connections of lost clients that are up again but have not received a reply yet.
     recovering: Vec<u32>,
-    /// Those that are up for the first time, and have not come to an agreement with the server yet.
+    /// Connections that are up for the first time and have not completed their setup yet.
     becoming: Vec<u32>,
     changes: Vec<ConnectionEvent>,
-    /// Whether lost clients are given up, whatever is to happen to them otherwise.
+    /// Whether lost clients are given up, regardless of the option.
     gives_up: bool,
-    /// Present when there is more than one connection.
+    /// Present if there is more than one connection.
     epoll: Option<OwnedFd>,
-    /// Connections that the kernel said were ready, the one to be looked at next last.
+    /// Connections that the kernel reported as ready; the next one to handle is last.
     ready: Vec<(u32, epoll::EventFlags)>,
-    /// Whether this kernel has no epoll_pwait2.
+    /// Whether this kernel lacks epoll_pwait2.
     lacks_pwait2: bool,
     buffer: Box<[u8]>,
-    /// The last look at the clock.
+    /// The last reading of the clock.
     recent: Timestamp,
-    /// What was completed, and what went wrong, when something was sent early.
+    /// Completions and the error of an early send.
     early: CompletionBatch,
     early_error: Option<BackendError>,
-    /// Whether the clock has been looked at since the last wait.
+    /// Whether the clock has been read since the last wait.
     is_fresh: bool,
     looking: AdaptiveSpin,
     next_scan: Timestamp,
-    /// When clients want to hear of the time: no client's time-out is before its entry here.
-    /// What is not the moment that its connection names is stale.
+    /// Timers of clients: no client's time-out is before its entry here. An entry that differs from
+    /// its connection's `timer` is stale.
     timers: BinaryHeap<Reverse<(Timestamp, u32)>>,
-    /// Replies that came too late, of all clients.
+    /// Late replies of all clients.
     late_replies: u64,
     reconnections: u64,
     unusable_nanos: u64,
-    /// Why connections were lost.
+    /// Reasons of disconnects.
     losses: LossReasons,
-    /// The connection that was lost last, and how many calls were in flight on it.
+    /// The connection that was lost last, with its number of calls in flight.
     last_loss: Option<(u32, u32)>,
 }
 
@@ -124,8 +124,8 @@ pub(crate) fn timespec(nanos: u64) -> Timespec {
     }
 }
 
-/// Has a client told the time when it wants to hear of it. Called after all that may have
-/// brought that moment nearer.
+/// Sets the client's timer to the moment that it requests. Called after everything that may have
+/// made that moment earlier.
 #[inline]
 fn set_timer<C: Client>(
     timers: &mut BinaryHeap<Reverse<(Timestamp, u32)>>,
@@ -152,7 +152,7 @@ fn set_timer_at<C>(
 }
 
 impl<C: Client> Sockets<C> {
-    /// Takes clients with sockets that are connected, in the order of tickets.
+    /// Returns a backend of connected clients, in the order of tickets.
     pub fn new(
         clock: Clock,
         options: SocketOptions,
@@ -209,21 +209,20 @@ impl<C: Client> Sockets<C> {
         Ok(sockets)
     }
 
-    /// Has a sample of the calls of the first connection stamped by the kernel on their way.
+    /// Requests kernel timestamps for a sample of the calls of the first connection.
     pub fn stamp(&mut self) {
         if let Some(connection) = self.connections.first_mut() {
             connection.stamp();
         }
     }
 
-    /// The connections, in the order of tickets.
+    /// Returns the connections, in the order of tickets.
     pub fn connections_mut(&mut self) -> impl Iterator<Item = &mut ClientConnection<C>> {
         self.connections.iter_mut()
     }
 
-    /// After a run: lets the client of each connection that is up take its leave, and waits for
-    /// the completions of those that do, for `most` at most. What becomes of it does not matter
-    /// any more.
+    /// After a run: calls `leave` for the client of each connection that is up, and waits up to
+    /// `most` for the completions of those that log off. The results do not matter any more.
     pub fn log_off(
         &mut self,
         most: Duration,
@@ -248,12 +247,12 @@ impl<C: Client> Sockets<C> {
         }
     }
 
-    /// Begins the run: from now on moments are counted from this clock's epoch.
+    /// Starts the run: from now on moments count from this clock's epoch.
     pub fn start(&mut self, clock: Clock) {
         self.clock = clock;
     }
 
-    /// What waits for completions, for the record.
+    /// Returns the name of the mechanism that waits for completions, for the record.
     pub fn driver(&self) -> &'static str {
         if self.epoll.is_some() {
             "epoll"
@@ -262,14 +261,14 @@ impl<C: Client> Sockets<C> {
         }
     }
 
-    /// Looks at the clock.
+    /// Reads the clock.
     #[inline]
     fn read_clock(&mut self) -> Timestamp {
         self.recent = self.clock.now();
         self.recent
     }
 
-    /// Registers a socket that has been connected.
+    /// Registers a connected socket with epoll.
     fn watch(&self, index: usize) -> Result<(), BackendError> {
         let Link::Up(socket) = &self.connections[index].link else {
             return Ok(());
@@ -291,7 +290,7 @@ impl<C: Client> Sockets<C> {
         }
     }
 
-    /// Asks to be woken when a connection has room again, or no longer.
+    /// Enables or disables the wake-up when a connection can send again.
     fn watch_room(&self, index: usize, wanted: bool) -> Result<(), BackendError> {
         let (Some(epoll), Link::Up(socket)) = (&self.epoll, &self.connections[index].link) else {
             return Ok(());
@@ -310,7 +309,7 @@ impl<C: Client> Sockets<C> {
         .map_err(system("watch a socket"))
     }
 
-    /// Sends what all connections have to send, one system call each.
+    /// Sends the output of all connections, with one system call each.
     #[inline]
     fn flush(&mut self, completed: &mut CompletionBatch) -> Result<(), BackendError> {
         if self.dirty.is_empty() {
@@ -334,13 +333,13 @@ impl<C: Client> Sockets<C> {
                 Err(loss) => self.mark_lost(index as usize, loss, completed)?,
             }
         }
-        // Only `mark_lost` could have put connections here meanwhile, and it does not.
+        // Only `mark_lost` could have added connections here in the meantime, and it does not.
         self.dirty = dirty;
         Ok(())
     }
 
-    /// One connection: looks for a reply for a while, then blocks in `recv` while nothing else is
-    /// to be done soon.
+    /// Waits with one connection: spins for a reply for a while, then blocks in `recv` if nothing
+    /// else is due soon.
     #[inline]
     fn wait_for_one(
         &mut self,
@@ -349,7 +348,7 @@ impl<C: Client> Sockets<C> {
     ) -> Result<(), BackendError> {
         let connection = &self.connections[0];
         let is_blocked = connection.is_blocked;
-        // The rest of data that nobody reads is best waited for as a whole.
+        // Wait for the rest of discarded data as a whole.
         let waits_for_rest = connection.client.discardable() > 0;
         if self.options.busy_poll && !is_blocked {
             return self.spin_for_one(until.first(), completed).map(drop);
@@ -368,7 +367,8 @@ impl<C: Client> Sockets<C> {
         self.sleep_for_one(until, is_blocked, completed)
     }
 
-    /// Remembers what came of a look. Says whether there is no need to sleep.
+    /// Updates the adaptive spin with the result of a spin. Returns whether there is no need to
+    /// sleep.
     #[inline]
     fn has_learned(
         &mut self,
@@ -378,7 +378,7 @@ impl<C: Client> Sockets<C> {
         until: Timestamp,
     ) -> bool {
         let nanos = self.recent.nanos_since(began);
-        // What was there already, or was cut short by a due moment, has not shown anything.
+        // A reply that was there already, or a spin cut short by a due moment, has no result.
         let was_there = has_found && self.looking.spun_nanos() == look.spun_before;
         if !was_there && (has_found || nanos >= look.nanos) {
             self.looking.end(look, nanos, has_found);
@@ -393,7 +393,7 @@ impl<C: Client> Sockets<C> {
         completed: &mut CompletionBatch,
     ) -> Result<(), BackendError> {
         let nanos = until.due.nanos_since(self.recent);
-        // To be back for attention sharp would take a system call more for each reply.
+        // To return exactly for `attention` would take one more system call for each reply.
         if !is_blocked && nanos > RECEIVE_MARGIN_NANOS {
             return self.receive(0, ReceiveMode::UntilTimeout, completed);
         }
@@ -425,19 +425,19 @@ impl<C: Client> Sockets<C> {
         self.spin_for_one(until.first(), completed).map(drop)
     }
 
-    /// Looks again and again until something comes, which it says, or `until` does.
+    /// Spins until something arrives, then returns `true`, or until `until`.
     #[inline]
     fn spin_for_one(
         &mut self,
         until: Timestamp,
         completed: &mut CompletionBatch,
     ) -> Result<bool, BackendError> {
-        // What was sent since the last look took its time.
+        // Sending took time since the last reading of the clock.
         let began = self.read_clock();
         loop {
             let looked = self.recent;
             self.receive(0, ReceiveMode::None, completed)?;
-            // Whatever comes, a piece of a reply or a loss, brings a moment with it.
+            // Every event, a part of a reply or a loss, changes `recent` or `down`.
             if self.recent != looked || !self.down.is_empty() {
                 self.looking.count(looked.nanos_since(began));
                 return Ok(true);
@@ -450,7 +450,7 @@ impl<C: Client> Sockets<C> {
         }
     }
 
-    /// Tells what happened when something was sent early.
+    /// Reports the results of an early send.
     #[cold]
     fn tell_early(&mut self, completed: &mut CompletionBatch) -> Result<(), BackendError> {
         self.early
@@ -460,9 +460,9 @@ impl<C: Client> Sockets<C> {
         self.early_error.take().map_or(Ok(()), Err)
     }
 
-    /// Many connections: takes what came over one that is ready. Its client goes on before the
-    /// next is looked at, so that the server works meanwhile. If none is ready, looks for one for a
-    /// while, sleeps in epoll, and spins on it until `until`.
+    /// Waits with many connections: receives from one that is ready. Its client continues before
+    /// the next is handled, so that the server works in the meantime. If none is ready, spins for a
+    /// while, sleeps in epoll, and spins again until `until`.
     fn wait_for_many(
         &mut self,
         until: WaitLimit,
@@ -477,7 +477,7 @@ impl<C: Client> Sockets<C> {
         }
     }
 
-    /// Waits until a connection is ready, until `until`, or until it is time for a scan.
+    /// Waits until a connection is ready, until `until`, or until the next scan.
     fn poll_until(&mut self, until: WaitLimit) -> Result<(), BackendError> {
         let to = until.first().min(self.next_scan);
         if self.options.busy_poll {
@@ -501,9 +501,9 @@ impl<C: Client> Sockets<C> {
         self.spin_for_many(to).map(drop)
     }
 
-    /// Asks again and again until a connection is ready, which it says, or `until` comes.
+    /// Spins until a connection is ready, then returns `true`, or until `until`.
     fn spin_for_many(&mut self, until: Timestamp) -> Result<bool, BackendError> {
-        // What was sent since the last look took its time.
+        // Sending took time since the last reading of the clock.
         let began = self.read_clock();
         loop {
             let looked = self.recent;
@@ -520,7 +520,7 @@ impl<C: Client> Sockets<C> {
         }
     }
 
-    /// Asks the kernel which connections are ready.
+    /// Asks the kernel for the ready connections.
     fn poll_events(&mut self, sleep_nanos: u64) -> Result<(), BackendError> {
         let Some(epoll) = &self.epoll else {
             return Ok(());
@@ -538,7 +538,7 @@ impl<C: Client> Sockets<C> {
                 Ok(())
             }
             Err(Errno::INTR) => Ok(()),
-            // epoll_pwait2 is of Linux 5.11, and valgrind does not know it.
+            // epoll_pwait2 exists since Linux 5.11, and valgrind does not support it.
             Err(Errno::NOSYS) => {
                 self.lacks_pwait2 = true;
                 self.poll_all(&timeout)
@@ -547,7 +547,7 @@ impl<C: Client> Sockets<C> {
         }
     }
 
-    /// The same with poll(2), which does not say which connections are ready: all are tried.
+    /// Polls with poll(2), which does not report the ready connections: all are tried.
     #[cold]
     fn poll_all(&mut self, timeout: &Timespec) -> Result<(), BackendError> {
         let Some(epoll) = &self.epoll else {
@@ -566,7 +566,7 @@ impl<C: Client> Sockets<C> {
         Ok(())
     }
 
-    /// Goes on with a connection that is ready.
+    /// Handles a ready connection.
     fn attend(
         &mut self,
         index: usize,
@@ -614,7 +614,7 @@ impl<C: Client> Sockets<C> {
         }
     }
 
-    /// Has the other connection of a client send what it has to.
+    /// Sends the output of the client's other connection.
     #[inline]
     fn send_on_sibling(&mut self, index: usize) {
         let Some(other) = self.connections[index].client.hands_over() else {
@@ -630,7 +630,7 @@ impl<C: Client> Sockets<C> {
         }
     }
 
-    /// Repeats what slots did that go over this connection.
+    /// Repeats the operations of slots that use this connection.
     #[inline]
     fn repeat_over(&mut self, index: u32, slots: &[u32]) {
         let connection = &mut self.connections[index as usize];
@@ -651,8 +651,7 @@ impl<C: Client> Sockets<C> {
         }
     }
 
-    /// A connection is gone: what was in flight on it is accounted for, and it
-    /// will be made again.
+    /// Handles a disconnect: accounts for the calls in flight, and schedules the reconnection.
     fn mark_lost(
         &mut self,
         index: usize,
@@ -670,7 +669,7 @@ impl<C: Client> Sockets<C> {
             return Err(system("send or receive")(errno));
         }
         let replies = connection.client.replies();
-        // One that never came to an agreement is still on its way.
+        // A connection that never completed its setup is still being established.
         if replies > connection.replies_at_connect && !connection.is_new {
             connection.attempts = 0;
         }
@@ -693,8 +692,8 @@ impl<C: Client> Sockets<C> {
         self.check_live_workers(index, now, completed)
     }
 
-    /// Whether it is still worth trying to get this connection back. If one that is gone ends the
-    /// run, that is an error.
+    /// Checks whether to keep trying to reconnect. Returns an error if a client that is given up
+    /// ends the run.
     fn check_live_workers(
         &mut self,
         index: usize,
@@ -703,7 +702,7 @@ impl<C: Client> Sockets<C> {
     ) -> Result<(), BackendError> {
         let connection = &mut self.connections[index];
         let is_tried = now.nanos_since(connection.lost_at) < self.options.reconnect_nanos;
-        // When all is over, nobody waits for one that never was.
+        // At the end of the run, nothing waits for a connection that was never up.
         let is_tried = is_tried && !(self.gives_up && connection.is_new);
         if is_tried || matches!(connection.link, Link::Abandoned) {
             return Ok(());
@@ -714,7 +713,7 @@ impl<C: Client> Sockets<C> {
         }
         connection.tried = Some(Duration::from_nanos(now.nanos_since(connection.lost_at)));
         let client = connection.client.beside().unwrap_or(index as u32);
-        // When the window is over, the others still end what they are at.
+        // After the window, the other clients still finish their operations.
         if self.options.on_lost == OnLost::End && !self.gives_up {
             connection.client.mark_failed(now, completed);
             return Err(self.loss());
@@ -731,7 +730,7 @@ impl<C: Client> Sockets<C> {
         Ok(())
     }
 
-    /// Tells the time to the clients that want to hear of it.
+    /// Calls the clients whose timers are due.
     fn check_timers(
         &mut self,
         now: Timestamp,
@@ -760,14 +759,14 @@ impl<C: Client> Sockets<C> {
                 self.send_on_sibling(index as usize);
             }
             let connection = &mut self.connections[index as usize];
-            // One that stays as it was is looked at with the next scan.
+            // A timer that was not changed is checked at the next scan.
             let due = connection.client.poll_timeout().max(now.after_nanos(1));
             set_timer_at(&mut self.timers, connection, index, due);
         }
         Ok(())
     }
 
-    /// Lost clients over whose new connections a reply has come are back.
+    /// Reports lost clients as back if a reply has arrived over their new connections.
     fn check_recovering(&mut self) {
         let (connections, changes) = (&mut self.connections, &mut self.changes);
         self.recovering.retain(|index| {
@@ -783,7 +782,7 @@ impl<C: Client> Sockets<C> {
         });
     }
 
-    /// New connections that can be used by now have been made.
+    /// Reports new connections that have become usable.
     fn check_connecting(&mut self) {
         let now = self.clock.now();
         let (connections, changes) = (&mut self.connections, &mut self.changes);
@@ -800,7 +799,7 @@ impl<C: Client> Sockets<C> {
         });
     }
 
-    /// Time-outs of all clients, and connections that are down.
+    /// Checks the time-outs of all clients, and the connections that are down.
     #[cold]
     fn scan(
         &mut self,
@@ -824,7 +823,7 @@ impl<C: Client> Sockets<C> {
         }
         self.make_first(now, connecting)?;
         self.check_connecting();
-        // Attempts go by milliseconds.
+        // Attempts take milliseconds.
         let soon = now.after_nanos(SCAN_NANOS / 10);
         let next = self.later.front().map(|(due, _)| (*due).max(soon));
         let next = if self.down.is_empty() && self.becoming.is_empty() {
@@ -836,8 +835,7 @@ impl<C: Client> Sockets<C> {
         Ok(())
     }
 
-    /// Begins to make the first connections of clients that are to have them by now, of which so many
-    /// are under way already.
+    /// Starts the first connections of clients that are due. `connecting` are in progress already.
     fn make_first(&mut self, now: Timestamp, connecting: usize) -> Result<(), BackendError> {
         let mut connecting = connecting;
         while connecting < CONNECTING_MAX
@@ -854,7 +852,7 @@ impl<C: Client> Sockets<C> {
         Ok(())
     }
 
-    /// The next step towards a connection; says whether it is up again.
+    /// Advances a connection attempt; returns whether the connection is up again.
     fn reconnect(&mut self, index: usize, now: Timestamp) -> Result<bool, BackendError> {
         let connection = &mut self.connections[index];
         let link = std::mem::replace(&mut connection.link, Link::Down(now));
@@ -903,7 +901,7 @@ impl<C: Client> Sockets<C> {
                 connection.link = Link::Connecting(pending);
                 Ok(false)
             }
-            // An answer of this host, and not of the server.
+            // This host refused it, not the server.
             Err(source) if is_exhaustion(&source) => Err(BackendError::System {
                 what: "connect a client",
                 source,
@@ -949,7 +947,7 @@ impl<C: Client> Backend for Sockets<C> {
             .submit(ticket, work, &mut connection.output);
         connection.client.end_at_once(now, &mut self.early);
         if !matches!(connection.link, Link::Up(_)) {
-            // Nothing is sent, after which its time would be looked at.
+            // Nothing will be sent, so the timer must be set here.
             set_timer(&mut self.timers, connection, carrier);
         } else if !connection.is_dirty {
             connection.is_dirty = true;
@@ -990,7 +988,7 @@ impl<C: Client> Backend for Sockets<C> {
         let before = completed.len();
         let away = self.down.len() + self.given_up + self.later.len();
         if away > 0 && away == self.connections.len() {
-            // Nothing is connected: sleep until it is time for another attempt.
+            // Without a connection: sleep until the next attempt.
             let now = self.read_clock();
             let sleep = self.next_scan.min(until.first()).nanos_since(now);
             std::thread::sleep(Duration::from_nanos(sleep));

@@ -1,10 +1,11 @@
-//! The kernel's time stamps of a sample of a connection's calls (SO_TIMESTAMPING).
+//! Kernel timestamps of a sample of a connection's calls (SO_TIMESTAMPING).
 //!
-//! Packets that come are stamped as long as this is on, which costs each packet of the host a reading of
-//! the clock. Packets that go are stamped for one call in [`EVERY_NANOS`], so all others go out by the same
-//! system calls as without. With one call under way there is no question which packet is whose.
+//! Incoming packets carry timestamps while this is on, which costs one reading of the clock for
+//! each packet of the host. Outgoing packets carry timestamps for one call in [`EVERY_NANOS`], so
+//! all other calls use the same system calls as without timestamps. With only one call in flight
+//! each packet can be assigned to its call.
 //!
-//! All stamps are of the host's time of day, software's and ours.
+//! All timestamps are in the host's time of day, both the kernel's and filestone's.
 
 use filestone_measure::measure::stamps::StampedCall;
 use filestone_workload::time::Timestamp;
@@ -18,11 +19,11 @@ use rustix::time::{ClockId, clock_gettime};
 use std::io::IoSliceMut;
 use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
 
-/// From one stamped call to the next at least.
+/// Shortest time between two calls with timestamps.
 const EVERY_NANOS: u64 = 2_000_000;
-/// Stamped calls that are kept; none is stamped after that.
+/// Maximum number of calls with timestamps that are stored.
 const CALLS_MAX: usize = 1 << 16;
-/// Stamps that may wait in a socket's error queue, of which one is expected.
+/// Most timestamps read from a socket's error queue at a time; one is expected.
 const WAITING_MAX: usize = 16;
 
 const INCOMING: TimestampingFlag = TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE
@@ -31,7 +32,7 @@ const BOTH: TimestampingFlag = INCOMING
     .union(TimestampingFlag::SOF_TIMESTAMPING_TX_SOFTWARE)
     .union(TimestampingFlag::SOF_TIMESTAMPING_OPT_TSONLY);
 
-/// What is stamped of a connection's calls.
+/// Timestamps of a connection's calls.
 #[derive(Debug)]
 pub struct Timestamping {
     next: Timestamp,
@@ -40,7 +41,7 @@ pub struct Timestamping {
     control: Vec<u8>,
 }
 
-/// A call that is being stamped.
+/// A call whose timestamps are being collected.
 #[derive(Debug, Clone, Copy)]
 struct UnderWay {
     sent: Timestamp,
@@ -50,7 +51,8 @@ struct UnderWay {
 }
 
 impl Timestamping {
-    /// Stamps what comes over this socket from now on; `None` where the kernel does not.
+    /// Enables timestamps for incoming packets of this socket; `None` if the kernel does not
+    /// support them.
     pub fn start(socket: &OwnedFd) -> Option<Self> {
         setsockopt(socket, sockopt::Timestamping, &INCOMING).ok()?;
         Some(Self {
@@ -61,15 +63,15 @@ impl Timestamping {
         })
     }
 
-    /// The calls that were stamped.
+    /// Returns the calls with timestamps.
     pub fn calls(&self) -> &[StampedCall] {
         &self.calls
     }
 
-    /// A call is about to be sent, with so many under way, itself included.
+    /// A call is about to be sent, with `in_flight` calls outstanding, itself included.
     #[inline]
     pub fn before_send(&mut self, socket: &OwnedFd, now: Timestamp, in_flight: u32) {
-        // What is sent again, or beside another one, is nobody's for sure.
+        // The timestamps of a retransmission, or of one of several calls, are ambiguous.
         self.under_way = None;
         if now >= self.next && in_flight == 1 && self.calls.len() < CALLS_MAX {
             self.ask(socket, now);
@@ -79,7 +81,7 @@ impl Timestamping {
     #[cold]
     fn ask(&mut self, socket: &OwnedFd, now: Timestamp) {
         self.next = now.after_nanos(EVERY_NANOS);
-        // What came late belongs to a call that was not stamped in the end.
+        // A late timestamp belongs to an earlier call that was dropped.
         while self.transmitted(socket).is_some() {}
         if setsockopt(socket, sockopt::Timestamping, &BOTH).is_ok() {
             self.under_way = Some(UnderWay {
@@ -91,7 +93,7 @@ impl Timestamping {
         }
     }
 
-    /// It was sent, if all of it was.
+    /// The call was sent; `is_whole`: all of it.
     #[inline]
     pub fn after_send(&mut self, socket: &OwnedFd, is_whole: bool) {
         if self.under_way.is_some() {
@@ -101,7 +103,7 @@ impl Timestamping {
 
     #[cold]
     fn asked(&mut self, socket: &OwnedFd, is_whole: bool) {
-        // Only this one.
+        // Outgoing timestamps are for this call only.
         let _ = setsockopt(socket, sockopt::Timestamping, &INCOMING);
         let transmitted_ns = self.transmitted(socket);
         self.under_way = self.under_way.filter(|_| is_whole).map(|it| UnderWay {
@@ -110,13 +112,13 @@ impl Timestamping {
         });
     }
 
-    /// Whether what comes next is to be received by [`Timestamping::receive`].
+    /// Returns whether the next bytes must be received by [`Timestamping::receive`].
     #[inline]
     pub fn is_due(&self) -> bool {
         self.under_way.is_some()
     }
 
-    /// Receives, and keeps the stamp of the first part of a reply.
+    /// Receives, and stores the timestamp of the first part of a reply.
     #[cold]
     pub fn receive(
         &mut self,
@@ -133,7 +135,7 @@ impl Timestamping {
         Ok(received.bytes)
     }
 
-    /// Something was received, and so many calls are under way since.
+    /// Bytes were received, and `in_flight` calls are outstanding since.
     #[cold]
     pub fn taken(&mut self, socket: &OwnedFd, in_flight: u32) {
         if in_flight > 0 {
@@ -149,7 +151,7 @@ impl Timestamping {
         self.calls.extend(call.stamped(taken_ns));
     }
 
-    /// The stamp of a packet that was sent, if one waits.
+    /// Returns the timestamp of a sent packet, if one is queued.
     fn transmitted(&mut self, socket: &OwnedFd) -> Option<i64> {
         let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
         let mut last = None;
@@ -164,7 +166,8 @@ impl Timestamping {
 }
 
 impl UnderWay {
-    /// The parts of its time; `None` where a stamp is missing, or is not of this call.
+    /// Returns the parts of the call's time; `None` if a timestamp is missing or belongs to another
+    /// call.
     fn stamped(self, taken_ns: i64) -> Option<StampedCall> {
         let (transmitted_ns, arrived_ns) = (self.transmitted_ns?, self.arrived_ns?);
         let part = |from: i64, to: i64| u64::try_from(to.checked_sub(from)?).ok();
@@ -177,7 +180,7 @@ impl UnderWay {
     }
 }
 
-/// What a receipt brought.
+/// Result of one receive.
 struct Receipt {
     bytes: usize,
     stamp_ns: Option<i64>,
@@ -203,7 +206,7 @@ fn received(
     })
 }
 
-/// The stamp that software made; without one it is nought.
+/// Returns the software timestamp; a zero means that there is none.
 fn software_ns(stamps: Timestamps) -> Option<i64> {
     let (seconds, nanos) = (stamps.system.tv_sec(), stamps.system.tv_nsec());
     (seconds > 0).then(|| seconds * 1_000_000_000 + nanos)
@@ -237,7 +240,7 @@ mod tests {
             in_ns: 300,
         };
         assert_eq!(found, Some(expected));
-        // Without one of them, and with one of another call.
+        // Without one of the timestamps, and with one of another call.
         assert_eq!(under_way(None, Some(9200)).stamped(9500), None);
         assert_eq!(under_way(Some(1200), None).stamped(9500), None);
         assert_eq!(under_way(Some(900), Some(9200)).stamped(9500), None);

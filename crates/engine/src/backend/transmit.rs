@@ -1,4 +1,4 @@
-//! From a client's output to system calls: one per batch where possible.
+//! Sends a client's output: one system call per batch if possible.
 
 use filestone_protocol::client::Output;
 use rustix::io::Errno;
@@ -9,7 +9,7 @@ use std::os::fd::OwnedFd;
 /// Pieces of one vectored write; well below the system's limit of 1024.
 const PIECES_MAX: usize = 64;
 
-/// Sends what is left of `output` after `sent` bytes. Says whether all of it went.
+/// Sends the rest of `output` after `sent` bytes. Returns whether all of it was sent.
 #[inline]
 pub fn send(
     socket: &OwnedFd,
@@ -39,8 +39,8 @@ fn flags() -> SendFlags {
     SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL)
 }
 
-/// Each datagram by itself. What the system has no room for stays; a refusal by
-/// the other side is loss, which retransmission deals with.
+/// Sends each datagram by itself. Datagrams beyond the send buffer stay queued; a refusal by the
+/// peer counts as loss, which retransmission handles.
 fn send_datagrams(socket: &OwnedFd, output: &Output, sent: &mut usize) -> Result<bool, Errno> {
     let before = *sent;
     for end in output
@@ -53,7 +53,7 @@ fn send_datagrams(socket: &OwnedFd, output: &Output, sent: &mut usize) -> Result
             match send_bytes(socket, &output.bytes[*sent..end], flags()) {
                 Ok(_) => break,
                 Err(Errno::INTR) => {}
-                // The pending refusal is reported once; the next try sends.
+                // The kernel reports the pending refusal once; the next try sends.
                 Err(Errno::CONNREFUSED) => {}
                 Err(Errno::AGAIN | Errno::NOBUFS) => return Ok(false),
                 Err(error) => return Err(error),
@@ -89,7 +89,7 @@ fn send_spliced(
     Ok(true)
 }
 
-/// The pieces of `output` after its first `skip` bytes, as many as fit.
+/// Fills `pieces` with the output after its first `skip` bytes.
 fn gather<'o>(
     output: &'o Output,
     mut skip: usize,

@@ -1,4 +1,4 @@
-//! One simulated client as its worker sees it: its slots, and when it is due.
+//! One simulated client as its worker sees it: its slots, and its due time.
 
 use filestone_control::arrivals::Arrivals;
 use filestone_measure::measure::{Role, Sample};
@@ -9,16 +9,16 @@ use filestone_workload::operation::{Completion, OpKind, Outcome, ReplyInfo, Slot
 use filestone_workload::time::Timestamp;
 use std::collections::VecDeque;
 
-/// A client of a run, and what it asks.
+/// A client of a run and its workload.
 pub struct WorkerClient<W> {
-    /// Which of all clients it is.
+    /// Number among all clients.
     pub number: u32,
-    /// What it asks.
+    /// Workload of the client.
     pub workload: W,
 }
 
 impl SlotState {
-    /// The sample of what is in this slot, which has timed out.
+    /// Returns the sample of the operation in this slot, which has timed out.
     pub fn timed_out(
         &self,
         ticket: SlotId,
@@ -49,7 +49,7 @@ impl SlotState {
 }
 
 impl<W> WorkerClient<W> {
-    /// The clients that worker `index` of `plan` has, with the workloads that `make` gives.
+    /// Returns the clients of worker `index` of `plan`, with the workloads that `make` returns.
     pub fn of_worker(plan: &Plan, index: u32, mut make: impl FnMut(u32) -> W) -> Vec<Self> {
         let clients = plan.clients_of_worker(index);
         let member = |number| Self {
@@ -60,72 +60,72 @@ impl<W> WorkerClient<W> {
     }
 }
 
-/// One simulated client as its worker sees it. The workload stands apart, because what it hands
-/// out may borrow from it while the rest changes.
+/// One simulated client as its worker sees it. The workload is a separate field, because an
+/// operation may borrow from it while the slots change.
 pub(super) struct ClientState<W> {
     pub workload: W,
     pub slots: Slots,
 }
 
-/// A client's slots, and when it is due.
+/// Slots of a client, and its due time.
 pub(super) struct Slots {
     number: u32,
-    /// Whether the workload wants to hear of completions before it goes on.
+    /// Whether the workload needs each completion before its next operation.
     pub restores: bool,
-    /// Whether the workload wants to hear of every sample.
+    /// Whether the workload receives every sample.
     pub keeps_books: bool,
-    /// Whether it is a closed loop whose operations are all the same.
+    /// Whether the client is a closed loop with identical operations.
     pub is_constant: bool,
     pub arrivals: Arrivals,
-    /// When its next operation is due, in an open loop.
+    /// Due time of the next operation, in an open loop.
     pub next_due: Timestamp,
-    /// Whether `next_due` has passed and every slot was taken.
+    /// Whether `next_due` has passed and every slot was in use.
     pub is_starved: bool,
-    /// Measured operations that it may still begin.
+    /// Number of measured operations that the client may still start.
     pub remaining: u64,
-    /// Whether its connection was lost and could not be made again for long.
+    /// Whether the connection was lost, and reconnecting failed for the whole retry time.
     pub is_lost: bool,
-    /// Whether nothing is to begin on it any more.
+    /// Whether the client may start no more operations.
     pub is_given_up: bool,
-    /// The slot that waits for a moment which its workload named. Such workloads have one slot.
+    /// The slot that waits for a moment set by its workload. Such workloads have one slot.
     pub parked: Option<u32>,
-    /// Slots that have been put to work so far, the first of all. In an open loop whose operations
-    /// need something before, the others follow when they are needed.
+    /// Number of slots started, from the first on. In an open loop whose operations have
+    /// prerequisites, the others start when they are needed.
     pub begun: u32,
-    /// When the first of them were.
+    /// Start time of the first of them.
     pub begun_at: Timestamp,
-    /// Slots without work, the one that was freed first in front.
+    /// Free slots, the longest free one first.
     pub free: VecDeque<u32>,
     pub slots: Vec<SlotState>,
-    /// When the operation in each slot was due: the one thing that every
-    /// operation of a constant closed loop touches.
+    /// Due time of the operation in each slot: the only value that every operation of a constant
+    /// closed loop touches.
     pub due: Vec<Timestamp>,
 }
 
-/// The operation in a slot. When it is due stands apart, in [`Slots::due`].
+/// The operation in a slot. Its due time is stored separately, in [`Slots::due`].
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SlotState {
     pub free_at: Timestamp,
-    /// When the slot was free for it, in an open loop; a closed loop's operation
-    /// is due when its slot is free.
+    /// Time at which the slot was free for it, in an open loop; in a closed loop an operation is
+    /// due when its slot is free.
     pub ready: Timestamp,
     pub kind: OpKind,
     pub role: Role,
     pub under_way: SlotActivity,
 }
 
-/// What goes on in a slot.
+/// Activity of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SlotActivity {
     Idle,
     /// An operation that is counted and timed.
     Measured,
-    /// Something that is neither.
+    /// Work that is neither counted nor timed.
     Background,
 }
 
 impl<W> ClientState<W> {
-    /// A client that may begin `count` measured operations, if a count ends the run.
+    /// Returns a client that may start `count` measured operations, if a count ends the run.
     pub fn new<L: WorkType>(plan: &Plan, count: Option<u64>, member: WorkerClient<W>) -> Self
     where
         W: Workload<L>,
@@ -164,8 +164,8 @@ impl<W> ClientState<W> {
         Self { workload, slots }
     }
 
-    /// Uses up what is due from now on and before `end`, and counts, kind by kind, what
-    /// of it was due in the window.
+    /// Skips the operations due from now on and before `end`, and counts by kind those due in the
+    /// window.
     pub fn skip_due<L: WorkType>(
         &mut self,
         opened: Timestamp,
@@ -185,7 +185,7 @@ impl<W> ClientState<W> {
         let first = u64::from(slots.next_due >= opened);
         let due = first + slots.arrivals.count_due(opened, end);
         let skipped = due.min(slots.remaining);
-        // A mix says of each arrival what it would have been.
+        // A mix reports the kind of each skipped arrival.
         let mut counted = 0;
         while counted < skipped {
             let kind = self.workload.skip();
@@ -197,12 +197,12 @@ impl<W> ClientState<W> {
     }
 }
 
-/// Slots of an open loop that are kept ready where operations need something before: so many
-/// prerequisites are under way at a time beside those of operations that have ended.
+/// Number of slots of an open loop that are kept ready if operations have prerequisites: this many
+/// prerequisites are in flight at a time, in addition to those of operations that have ended.
 const READY_SLOTS: usize = 8;
 
 impl Slots {
-    /// How many slots are put to work first.
+    /// Returns the number of slots that start first.
     pub fn first_slots(&self) -> u32 {
         let all = self.slots.len();
         let is_prepared = self.restores && self.arrivals.is_open();
@@ -214,7 +214,7 @@ impl Slots {
         first as u32
     }
 
-    /// The next slot to put to work, if few of those that were are free.
+    /// Returns the next slot to start, if few of the started slots are free.
     #[inline]
     pub fn next_slot(&mut self) -> Option<u32> {
         let next = self.begun;
@@ -225,13 +225,13 @@ impl Slots {
         Some(next)
     }
 
-    /// Begins nothing more.
+    /// Lets the client start no more operations.
     pub fn mark_failed(&mut self) {
         self.is_given_up = true;
         self.remaining = 0;
     }
 
-    /// Whether it has done all that it may.
+    /// Returns whether the client has no operations left.
     pub fn is_done(&self) -> bool {
         self.remaining == 0
             && !self
@@ -240,7 +240,7 @@ impl Slots {
                 .any(|slot| slot.under_way != SlotActivity::Idle)
     }
 
-    /// Goes on with another offered load of all clients together.
+    /// Changes the offered load of all clients together to `load`.
     pub fn change_load(&mut self, load: f64, clients: u32, now: Timestamp) {
         self.is_starved = false;
         self.arrivals.change_load(load, self.number, clients, now);

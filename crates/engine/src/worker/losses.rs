@@ -1,5 +1,5 @@
-//! Clients that have lost their connections: a worker begins nothing for those that were given
-//! up, and ends when there is nothing else left.
+//! Clients that have lost their connections: a worker starts nothing for those that were given up,
+//! and ends when it has no others.
 
 use super::client::ClientState;
 use super::{SampleSink, Worker};
@@ -8,29 +8,28 @@ use filestone_measure::measure::Role;
 use filestone_protocol::workload::Workload;
 use filestone_workload::time::Timestamp;
 
-/// How often it is looked whether lost clients are all that is left.
+/// Interval between checks whether only lost clients are left.
 const LOOK_NANOS: u64 = 50_000_000;
 
 /// The lost clients of a worker.
 #[derive(Debug, Default)]
 pub(super) struct LostClients {
     count: u32,
-    /// When it is looked next whether they are all that is left.
+    /// Time of the next check whether only lost clients are left.
     look_at: Timestamp,
-    /// Whether the backend waits for them no longer.
+    /// Whether the backend has given them up.
     are_given_up: bool,
 }
 
 impl LostClients {
-    /// Whether they are all of these.
+    /// Returns whether all of these clients are lost.
     pub fn are_all<W>(&self, clients: &[ClientState<W>]) -> bool {
         self.count as usize == clients.len()
     }
 }
 
 impl<B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'_, B, W, K> {
-    /// Takes note of clients that were lost or have come back. An error if all clients of the run
-    /// are lost.
+    /// Handles lost and returned clients. Returns an error if all clients of the run are lost.
     #[inline]
     pub(super) fn follow_connections(&mut self, now: Timestamp) -> Result<(), BackendError> {
         while let Some(change) = self.line.backend.next_change() {
@@ -59,7 +58,7 @@ impl<B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'_, B, W, K> {
             return;
         };
         if matches!(change, ConnectionEvent::GivenUp(_)) {
-            // What was due up to now and found no slot was still its to do.
+            // Operations that were due until now and found no slot count as skipped.
             let (opened, kind) = (self.schedule.window_start, self.measured_kind);
             let (end, books) = (now.min(self.schedule.window_end), &mut self.line.books);
             state.skip_due(opened, end, |skipped, times| {
@@ -98,7 +97,7 @@ impl<B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'_, B, W, K> {
         if is_all && self.signals.hope.is_none_or(|hope| hope.is_empty()) {
             return Err(self.line.backend.loss());
         }
-        // A run by count ends when the others have done theirs.
+        // A run by count ends when the other clients are done.
         let is_by_count = self.schedule.window_end == Timestamp::MAX;
         if is_by_count && !self.lost.are_given_up && now >= self.lost.look_at {
             self.lost.look_at = now.after_nanos(LOOK_NANOS);
@@ -109,13 +108,13 @@ impl<B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'_, B, W, K> {
         Ok(())
     }
 
-    /// Whether all clients that have their connections are done.
+    /// Returns whether all connected clients are done.
     fn others_are_done(&self) -> bool {
         let mut others = self.clients.iter().map(|client| &client.slots);
         others.all(|slots| slots.is_lost || slots.is_done())
     }
 
-    /// Clients that are lost are waited for no longer, nor are those that will be.
+    /// Gives up the clients that are lost, and from now on those that will be.
     pub(super) fn give_up_lost(&mut self) {
         self.lost.are_given_up = true;
         self.line.backend.give_up_lost();

@@ -1,45 +1,45 @@
-//! The offered load of a steered run: one writer, the coordinator; the workers read it.
+//! The offered load of a steered run: written by the coordinator, read by the workers.
 
 use filestone_plan::plan::Plan;
 use filestone_workload::time::Timestamp;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What is offered at present, and since when each worker follows.
+/// The current offered load, and the time since which each worker follows it.
 #[derive(Debug)]
 pub struct OfferedLoad {
-    /// How often the load was changed.
+    /// Number of changes of the load.
     changes: AtomicU64,
     /// Operations per second of all clients together, as the bits of an `f64`.
     load: AtomicU64,
     workers: Box<[Follower]>,
 }
 
-/// How far one worker follows.
+/// State of one worker.
 #[derive(Debug, Default)]
 struct Follower {
-    /// Which change it has taken up.
+    /// Number of the last change that the worker has applied.
     change: AtomicU64,
-    /// When it did.
+    /// Time at which it was applied.
     since: AtomicU64,
 }
 
-/// A load that a worker has not taken up yet.
+/// A load that a worker has not applied yet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LoadUpdate {
-    /// Which change it is.
+    /// Number of the change.
     change: u64,
     /// Operations per second of all clients together.
     pub load_ops_per_s: f64,
 }
 
 impl OfferedLoad {
-    /// What a plan offers at first.
+    /// Returns the initial load of a plan.
     pub fn of(plan: &Plan) -> Self {
         let load = plan.arrivals.offered_load();
         Self::new(load.unwrap_or_default(), plan.workers)
     }
 
-    /// An offer that all of `workers` workers begin with.
+    /// Returns an offered load with which all of `workers` workers start.
     pub fn new(load_ops_per_s: f64, workers: u32) -> Self {
         Self {
             changes: AtomicU64::new(0),
@@ -48,23 +48,23 @@ impl OfferedLoad {
         }
     }
 
-    /// Offers another load from when each worker looks next. Only the coordinator does.
+    /// Changes the load; each worker applies it at its next check. Called only by the coordinator.
     pub fn change(&self, load_ops_per_s: f64) {
         self.load.store(load_ops_per_s.to_bits(), Ordering::Relaxed);
-        // Release: whoever sees the change sees the load, too, or a later one.
+        // Release: a reader that sees the change sees its load, too, or a later one.
         self.changes.fetch_add(1, Ordering::Release);
     }
 
-    /// The load at present, in operations per second.
+    /// Returns the current load, in operations per second.
     pub fn load_ops_per_s(&self) -> f64 {
         f64::from_bits(self.load.load(Ordering::Relaxed))
     }
 
-    /// Since when all workers follow the present load; `MAX` while one does not.
+    /// Returns the time since which all workers follow the current load; `MAX` if one does not yet.
     pub fn followed_since(&self) -> Timestamp {
         let changes = self.changes.load(Ordering::Acquire);
         let since = self.workers.iter().map(|worker| {
-            // Acquire: the moment was written before the change was taken up.
+            // Acquire: the time was written before the change was marked as applied.
             if worker.change.load(Ordering::Acquire) == changes {
                 Timestamp::from_nanos(worker.since.load(Ordering::Relaxed))
             } else {
@@ -74,7 +74,7 @@ impl OfferedLoad {
         since.max().unwrap_or(Timestamp::ZERO)
     }
 
-    /// The load that `worker` has not taken up yet.
+    /// Returns the load that `worker` has not applied yet.
     #[inline]
     pub(super) fn news(&self, worker: u32) -> Option<LoadUpdate> {
         let worker = self.workers.get(worker as usize)?;
@@ -85,7 +85,7 @@ impl OfferedLoad {
         })
     }
 
-    /// `worker` offers the load of this news from `now` on.
+    /// Marks the load of `news` as applied by `worker` from `now` on.
     pub(super) fn follow(&self, worker: u32, news: LoadUpdate, now: Timestamp) {
         if let Some(worker) = self.workers.get(worker as usize) {
             worker.since.store(now.nanos(), Ordering::Relaxed);

@@ -1,42 +1,42 @@
-//! Where a worker enters what it has measured.
+//! Sample sinks: destinations of a worker's measurements.
 
 use filestone_measure::measure::{IntervalBuffer, Recorder, Role, Sample};
 use filestone_workload::operation::OpKind;
 use filestone_workload::recording::interval::IntervalCounts;
 use filestone_workload::time::Timestamp;
 
-/// Where full interval buffers go and empty ones come from.
+/// Destination of full interval buffers, and source of empty ones.
 pub trait IntervalSink {
-    /// Takes a full buffer and gives an empty one, or gives `None` and takes
-    /// nothing if none is free: then the worker goes on with the one it has.
+    /// Returns an empty buffer, or `None` if none is free: then the worker continues with its
+    /// current one.
     fn empty(&mut self) -> Option<Box<IntervalBuffer>>;
     /// Takes a full buffer.
     fn full(&mut self, buffer: Box<IntervalBuffer>);
 }
 
-/// What a worker enters its samples into.
+/// Destination of a worker's samples.
 pub trait SampleSink {
-    /// Whether an operation due at `due` belongs to the measured window.
+    /// Returns whether an operation due at `due` belongs to the measured window.
     fn is_measured(&self, due: Timestamp) -> bool;
-    /// Counts the birth of `times` operations.
+    /// Counts `times` scheduled operations.
     fn schedule(&mut self, kind: OpKind, role: Role, times: u64);
-    /// Counts the end of `times` operations that differ in their slot at most.
+    /// Counts the end of `times` operations that differ at most in their slot.
     fn record(&mut self, sample: &Sample, times: u32);
     /// Counts operations that were due and never sent.
     fn skip(&mut self, kind: OpKind, role: Role, times: u64);
-    /// Counts an operation that is still unanswered at the end.
+    /// Counts an operation that is still outstanding at the end.
     fn leave_in_flight(&mut self, kind: OpKind, role: Role);
     /// Closes the measured window early, when a run is interrupted.
     fn close_window(&mut self, at: Timestamp);
-    /// Counts what the stretch cost.
+    /// Adds the costs of the interval.
     fn add(&mut self, costs: &IntervalCounts);
-    /// An interval has ended at `boundary`.
+    /// Submits the interval that has ended at `boundary`.
     fn submit_interval(&mut self, boundary: Timestamp);
-    /// Nothing more comes.
+    /// Ends the recording.
     fn finish(self, now: Timestamp);
 }
 
-/// Books of one worker's own: nothing in them is shared, and full buffers are handed over whole.
+/// Sample sink of one worker: nothing in it is shared, and full buffers are submitted whole.
 #[derive(Debug)]
 pub struct LocalSampleSink<S> {
     recorder: Recorder,
@@ -44,7 +44,7 @@ pub struct LocalSampleSink<S> {
 }
 
 impl<S> LocalSampleSink<S> {
-    /// Books that `recorder` keeps, whose buffers go to `sink`.
+    /// Returns a sink that records with `recorder` and submits its buffers to `sink`.
     pub fn new(recorder: Recorder, sink: S) -> Self {
         Self { recorder, sink }
     }

@@ -1,8 +1,8 @@
-//! Books of threads that may be stuck in a call: their samples wait in short queues, and one
-//! recorder takes them.
+//! Sample sink of threads that may block in a call: their samples wait in short queues, from which
+//! one recorder takes them.
 //!
-//! The histograms, which are large, exist once and not per thread; and an interval holds what
-//! ended in it even while a thread is stuck, because the coordinator empties the queues.
+//! The histograms, which are large, exist once and not per thread; and an interval contains its
+//! samples even while a thread blocks, because the coordinator empties the queues.
 
 use super::{SampleSink, new_buffer};
 use filestone_measure::measure::{IntervalBuffer, Recorder, Role, Sample};
@@ -12,10 +12,10 @@ use filestone_workload::recording::interval::IntervalCounts;
 use filestone_workload::time::Timestamp;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Samples that wait at most before the thread enters them itself.
+/// Longest queue before the thread records its samples itself.
 const QUEUE_LEN: usize = 128;
 
-/// The one recorder of a run's threads.
+/// The shared recorder of a run's threads.
 #[derive(Debug)]
 pub struct SharedRecorder {
     recorder: Mutex<Recorder>,
@@ -23,15 +23,15 @@ pub struct SharedRecorder {
     queues: Box<[Mutex<Queue>]>,
 }
 
-/// What one thread has counted and nobody has entered yet.
+/// Samples and costs of one thread that are not recorded yet.
 #[derive(Debug, Default)]
 struct Queue {
-    /// In the order in which they ended.
+    /// Samples in the order of their ends.
     samples: Vec<Sample>,
     costs: IntervalCounts,
 }
 
-/// One thread's way to the recorder.
+/// One thread's access to the recorder.
 #[derive(Debug)]
 pub struct SharedSampleSink<'run> {
     recorder: &'run SharedRecorder,
@@ -39,12 +39,12 @@ pub struct SharedSampleSink<'run> {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing can panic while it is held.
+    // No code panics while holding the lock.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl SharedRecorder {
-    /// The recorder of so many threads of the run of `plan`.
+    /// Returns the recorder of `threads` threads of the run of `plan`.
     pub fn new(plan: &Plan, threads: usize) -> Self {
         let schedule = super::Schedule::of(plan);
         let (start, end) = (schedule.window_start, schedule.window_end);
@@ -55,7 +55,7 @@ impl SharedRecorder {
         }
     }
 
-    /// The books of a thread.
+    /// Returns the sample sink of a thread.
     pub fn books(&self, thread: u32) -> SharedSampleSink<'_> {
         SharedSampleSink {
             recorder: self,
@@ -63,7 +63,7 @@ impl SharedRecorder {
         }
     }
 
-    /// Takes what ended before `boundary`, and goes on with `next`.
+    /// Returns the interval that ended at `boundary`, and continues with the buffer `next`.
     pub fn submit_interval(
         &self,
         next: Box<IntervalBuffer>,
@@ -75,7 +75,7 @@ impl SharedRecorder {
         lock(&self.recorder).submit_interval(next, boundary)
     }
 
-    /// Enters what ended before `until`.
+    /// Records the samples that ended before `until`.
     fn record(&self, queue: &Mutex<Queue>, until: Timestamp) {
         let (mut recorder, mut queue) = (lock(&self.recorder), lock(queue));
         let costs = std::mem::take(&mut queue.costs);
@@ -97,7 +97,7 @@ impl SampleSink for SharedSampleSink<'_> {
         due >= self.recorder.window_start
     }
 
-    /// Births are counted with what came of them.
+    /// Scheduled operations are counted together with their outcomes.
     #[inline]
     fn schedule(&mut self, _kind: OpKind, _role: Role, _times: u64) {}
 
@@ -130,7 +130,7 @@ impl SampleSink for SharedSampleSink<'_> {
         lock(self.queue).costs.add(costs);
     }
 
-    /// The coordinator takes it.
+    /// The coordinator takes the intervals.
     fn submit_interval(&mut self, _boundary: Timestamp) {}
 
     fn finish(self, _now: Timestamp) {
