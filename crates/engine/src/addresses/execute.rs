@@ -1,4 +1,4 @@
-//! Changes of this host, one after the other.
+//! Executes changes of this host's addresses, one after the other.
 
 use super::NetlinkError;
 use super::netlink::Netlink;
@@ -28,8 +28,8 @@ use std::io;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Makes all `changes`, and tells `done` after each how many have been made. Given up between two of
-/// them on `stop`.
+/// Executes all `changes`, and calls `done` after each with the number executed. Aborts between two
+/// of them on `stop`.
 pub fn execute(
     changes: &[AddressChange],
     stop: &AtomicBool,
@@ -49,7 +49,7 @@ pub fn execute(
     Ok(())
 }
 
-/// Whether what was to be removed is not there any more.
+/// Returns whether the object to remove does not exist any more.
 fn is_gone(change: &AddressChange, error: &io::Error) -> bool {
     let gone = [Errno::NODEV, Errno::SRCH, Errno::NOENT, Errno::ADDRNOTAVAIL];
     let is_removal = match change {
@@ -82,7 +82,7 @@ fn family_of(address: IpAddr) -> AddressFamily {
     }
 }
 
-/// What the kernel is asked to do.
+/// A request to the kernel.
 enum Request {
     Make(RouteNetlinkMessage),
     Other(RouteNetlinkMessage),
@@ -96,7 +96,8 @@ fn ask(netlink: &mut Netlink, change: &AddressChange) -> Result<io::Result<()>, 
     }
 }
 
-/// What the kernel is asked for. A link of ours gets its settings on the way, as those are files.
+/// Returns the request for a change. filestone's links get their settings here, since these are
+/// files.
 fn request(change: &AddressChange) -> io::Result<Request> {
     use RouteNetlinkMessage as Message;
     Ok(match change {
@@ -165,7 +166,7 @@ fn index(link: &str) -> io::Result<u32> {
     Ok(name_to_index(&socket, link)?)
 }
 
-/// The group is there with the link: there is no moment at which it is not known for ours.
+/// The group is set when the link is created, so that filestone can identify it at any moment.
 fn mac_vlan(name: &str, parent: u32, mode: Mode, mac: Option<[u8; 6]>) -> LinkMessage {
     let mode = match mode {
         Mode::Bridge => MacVlanMode::Bridge,
@@ -186,15 +187,16 @@ fn mac_vlan(name: &str, parent: u32, mode: Mode, mac: Option<[u8; 6]>) -> LinkMe
     message
 }
 
-/// The settings of a link of ours, before it is up: it answers ARP for its own address alone, so that
-/// each has its own MAC address for servers, too; and without IPv6 it says nothing by itself.
+/// Writes the settings of a link of filestone before it is up: it answers ARP only for its own
+/// address, so that servers, too, see one MAC address per link; and without IPv6 it sends nothing
+/// by itself.
 fn prepare(link: &str, has_ipv6: bool) -> io::Result<()> {
     fs::write(format!("/proc/sys/net/ipv4/conf/{link}/arp_ignore"), "1")?;
     if has_ipv6 {
         return Ok(());
     }
     match fs::write(format!("/proc/sys/net/ipv6/conf/{link}/disable_ipv6"), "1") {
-        // A kernel without IPv6.
+        // This kernel has no IPv6.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         written => written,
     }
@@ -213,7 +215,8 @@ fn address_message(link: u32, address: IpAddr) -> AddressMessage {
         AddressAttribute::Protocol(AddressProtocol::Other(PROTOCOL)),
     ];
     if address.is_ipv6() {
-        // It would be no source before the kernel has asked for it, which takes a second or two.
+        // Without this flag the address cannot be used before duplicate detection, which takes a
+        // second or two.
         message.header.flags = AddressHeaderFlags::Nodad;
         let flags = AddressAttribute::Flags(AddressFlags::Nodad);
         message.attributes.push(flags);
@@ -227,7 +230,7 @@ fn route(table: u32, destination: Network, link: u32, gateway: Option<IpAddr>) -
     message.header = RouteHeader {
         address_family: family_of(destination.first()),
         destination_prefix_length: destination.prefix_len(),
-        // A number that does not fit stands in an attribute.
+        // A table number that does not fit is sent as an attribute.
         table: u8::try_from(table).unwrap_or(RouteHeader::RT_TABLE_UNSPEC),
         protocol: RouteProtocol::Other(PROTOCOL),
         scope: match gateway {

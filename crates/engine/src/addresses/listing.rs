@@ -1,4 +1,4 @@
-//! What the kernel lists of this host.
+//! Lists links, addresses, routes and rules of this host from the kernel.
 
 use super::NetlinkError;
 use super::netlink::Netlink;
@@ -17,10 +17,10 @@ use netlink_packet_route::rule::{RuleAttribute, RuleMessage};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The families whose addresses and routes we know.
+/// Address families that filestone supports.
 const FAMILIES: [AddressFamily; 2] = [AddressFamily::Inet, AddressFamily::Inet6];
 
-/// What this host has.
+/// Returns links, addresses, routes and rules of this host.
 pub fn list() -> Result<AddressListing, NetlinkError> {
     let mut netlink = Netlink::open()?;
     let mut listing = AddressListing {
@@ -37,7 +37,8 @@ pub fn list() -> Result<AddressListing, NetlinkError> {
     Ok(listing)
 }
 
-/// Whether a kernel of this release keeps the protocol of an address: `6.1.0-13-amd64`.
+/// Returns whether a kernel of this release stores the protocol of an address. Example of a
+/// release: `6.1.0-13-amd64`.
 fn keeps_protocols(release: &str) -> bool {
     let numbers = release.split(|text: char| !text.is_ascii_digit());
     let mut numbers = numbers.map(|number| number.parse::<u32>().unwrap_or(0));
@@ -75,10 +76,10 @@ fn list_family(
     Ok(())
 }
 
-/// The interfaces of this network namespace, as the kernel describes them.
+/// Returns the interfaces of this network namespace, as the kernel describes them.
 pub(crate) fn interfaces(netlink: &mut Netlink) -> Result<Vec<LinkMessage>, NetlinkError> {
     let mut links = LinkMessage::default();
-    // Counters are what makes an answer long.
+    // The counters would make the reply long.
     let mask = vec![LinkExtentMask::SkipStats];
     links.attributes.push(LinkAttribute::ExtMask(mask));
     let listed = netlink.list("interfaces", &RouteNetlinkMessage::GetLink(links))?;
@@ -94,7 +95,7 @@ fn links(netlink: &mut Netlink) -> Result<Vec<ListedLink>, NetlinkError> {
     Ok(listed.iter().map(link).map(with_settings).collect())
 }
 
-/// With the settings that stand in the way. Ours have those that we gave them.
+/// Adds the settings that may get in the way. The settings of filestone's links are known.
 fn with_settings(mut link: ListedLink) -> ListedLink {
     if !link.is_ours() {
         let strictest = |name| setting(&link.name, name).max(setting("all", name));
@@ -125,7 +126,7 @@ fn link(message: &LinkMessage) -> ListedLink {
     link
 }
 
-/// The mode of a MAC-VLAN; `None` for another kind of link.
+/// Returns the mode of a MAC-VLAN; `None` for another kind of link.
 fn mac_vlan_of(infos: &[LinkInfo]) -> Option<Option<Mode>> {
     let is_mac_vlan = infos.contains(&LinkInfo::Kind(InfoKind::MacVlan));
     let mode = infos.iter().find_map(|info| match info {
@@ -144,7 +145,7 @@ fn address(message: &AddressMessage) -> Option<ListedAddress> {
     let (mut local, mut address, mut protocol) = (None, None, None);
     for attribute in &message.attributes {
         match attribute {
-            // At one end of a pair of hosts, the other end's address is the other attribute.
+            // On a point-to-point link, the other attribute is the address of the peer.
             AddressAttribute::Local(own) => local = Some(*own),
             AddressAttribute::Address(own) => address = Some(*own),
             AddressAttribute::Protocol(number) => protocol = Some(u8::from(*number)),
@@ -219,7 +220,7 @@ fn number(path: &str) -> Option<u32> {
     host::line_of(path)?.parse().ok()
 }
 
-/// A setting of IPv4 of a link, or of all; 0 where it is not said.
+/// Returns an IPv4 setting of a link, or of all; 0 if it cannot be read.
 fn setting(link: &str, name: &str) -> u32 {
     number(&format!("/proc/sys/net/ipv4/conf/{link}/{name}")).unwrap_or(0)
 }

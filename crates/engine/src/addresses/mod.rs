@@ -1,7 +1,7 @@
 //! The addresses of this host, as its kernel lists them, and changes of them.
 //!
-//! What is to be changed is decided in [`filestone_measure::addresses`]; here it is asked of the kernel, by
-//! rtnetlink (RFC 3549; rtnetlink(7)).
+//! [`filestone_measure::addresses`] decides on the changes; this module requests them from the
+//! kernel by rtnetlink (RFC 3549; rtnetlink(7)).
 
 mod execute;
 mod listing;
@@ -16,40 +16,40 @@ use crate::error::{AreaError, ErrorCategory};
 use filestone_measure::addresses::{AddressChange, AddressObstacle};
 use std::io;
 
-/// The kernel did not do what was asked of it.
+/// Error returned when addresses of this host cannot be listed or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum NetlinkError {
-    /// Something is missing, or in the way.
+    /// Something is missing or gets in the way.
     #[error("{0}")]
     Obstacle(#[from] AddressObstacle),
-    /// It could not be asked.
+    /// The rtnetlink socket failed.
     #[error("cannot {what}: {source}")]
     Socket {
-        /// What was tried.
+        /// The attempted action.
         what: &'static str,
-        /// What the operating system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// What it says cannot be read.
+    /// A reply of the kernel cannot be decoded.
     #[error("what the kernel says of this host's {what} cannot be read: {why}")]
     Unreadable {
-        /// Of what.
+        /// The listed objects.
         what: &'static str,
-        /// Why.
+        /// Cause.
         why: String,
     },
-    /// This process may not.
+    /// This process lacks the permission for a change.
     #[error("this process may not change the addresses of this host ({change})")]
     NotAllowed {
-        /// What was tried.
+        /// The change.
         change: Box<AddressChange>,
     },
-    /// It refused a change.
+    /// The kernel refused a change.
     #[error("{change}: {source}")]
     Refused {
-        /// What was tried.
+        /// The change.
         change: Box<AddressChange>,
-        /// What it said.
+        /// Error of the kernel.
         source: io::Error,
     },
 }

@@ -1,4 +1,4 @@
-//! Questions to the kernel, one at a time, and its answers.
+//! Rtnetlink requests to the kernel, one at a time, and its replies.
 
 use super::NetlinkError;
 use netlink_packet_core::{
@@ -11,24 +11,23 @@ use rustix::net::{recv, send, socket_with};
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// A page of the kernel's answers at most: it makes them as large as it is asked for, up to this
-/// (netlink_dump).
+/// Longest page of the kernel's replies: the kernel fills buffers up to this length (netlink_dump).
 const ANSWER_MAX: usize = 64 << 10;
-/// How often a listing is begun anew when what it lists changes meanwhile.
+/// Number of attempts at a listing that is disturbed by changes of the listed objects.
 const LISTINGS_MAX: u32 = 10;
 
-/// A socket of rtnetlink. It blocks: the kernel answers at once.
+/// A blocking rtnetlink socket: the kernel replies at once.
 pub struct Netlink {
     socket: OwnedFd,
     number: u32,
     buffer: Vec<u8>,
 }
 
-/// A listing was changed while it was made.
+/// The objects of a listing changed while it was made.
 struct Changed;
 
 impl Netlink {
-    /// Opens it.
+    /// Opens the socket.
     pub fn open() -> Result<Self, NetlinkError> {
         // Its protocol is number 0, NETLINK_ROUTE.
         let socket = socket_with(
@@ -44,7 +43,7 @@ impl Netlink {
         })
     }
 
-    /// Asks for a change; what the kernel says of it.
+    /// Requests a change; returns the kernel's result.
     pub fn change(
         &mut self,
         message: RouteNetlinkMessage,
@@ -63,7 +62,7 @@ impl Netlink {
         }
     }
 
-    /// Everything that `message` asks for.
+    /// Returns all objects that `message` asks for.
     pub fn list(
         &mut self,
         what: &'static str,
@@ -118,7 +117,7 @@ impl Netlink {
         Ok(())
     }
 
-    /// The next answers that belong to the last question.
+    /// Returns the next messages that belong to the last request.
     fn answers(
         &mut self,
         what: &'static str,

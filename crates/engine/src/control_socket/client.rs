@@ -1,4 +1,4 @@
-//! Asking a fleet that runs.
+//! Sends requests to a running fleet.
 
 use filestone_protocol::fleet_control::{ControlAnswer, ControlRequest};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -6,33 +6,33 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long an answer is waited for.
+/// Time limit of a reply.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The longest answer: a window of clients.
+/// The longest reply: a window of clients.
 const ANSWER_MAX: u64 = 16 << 20;
 
-/// Why there is no answer.
+/// Error of a request to a fleet.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
-    /// Nobody serves this socket, or it is another user's.
+    /// No process serves this socket, or it belongs to another user.
     #[error("{}: no fleet can be asked there: {error}", .path.display())]
     Unreachable {
-        /// Where.
+        /// Path of the socket.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         error: std::io::Error,
     },
-    /// It broke off.
+    /// The connection ended without a reply.
     #[error("{}: the fleet did not answer: {why}", .path.display())]
     NoAnswer {
-        /// Where.
+        /// Path of the socket.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         why: String,
     },
 }
 
-/// Asks the fleet of this socket.
+/// Sends a request to the fleet of this socket and returns its reply.
 pub fn ask(path: &Path, request: &ControlRequest) -> Result<ControlAnswer, AskError> {
     let unreachable = |error| AskError::Unreachable {
         path: path.into(),

@@ -1,4 +1,4 @@
-//! What controls a fleet, shared by all through whom it is controlled.
+//! Control of a fleet, shared by all interfaces through which it is controlled.
 
 use super::RequestHandler;
 use filestone_protocol::fleet_control::ControlAnswer;
@@ -6,13 +6,14 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The longest rest after an answer.
+/// The longest pause after a reply.
 const REST_MAX: Duration = Duration::from_millis(100);
 
-/// The way to a fleet that runs. Clones lead to the same one.
+/// Handle to control a running fleet. Clones control the same fleet.
 ///
-/// Answers are given one after the other, and after each, whoever serves them rests four times as long as
-/// it took: however much is asked, and through however many ways, it is a fifth of a processor at most.
+/// Requests are answered one after the other, and after each the thread that serves them pauses for
+/// four times the time of the reply: regardless of the number of requests and interfaces, they use
+/// at most a fifth of a processor.
 #[derive(Clone)]
 pub struct FleetControl(Arc<Mutex<Answering>>);
 
@@ -22,7 +23,7 @@ struct Answering {
 }
 
 impl FleetControl {
-    /// The way to what answers.
+    /// Returns a handle whose requests `serves` answers.
     pub fn new(serves: impl RequestHandler) -> Self {
         Self(Arc::new(Mutex::new(Answering {
             serves: Box::new(serves),
@@ -30,7 +31,7 @@ impl FleetControl {
         })))
     }
 
-    /// How long is still to be waited before something is asked.
+    /// Returns how long to wait before the next request.
     pub fn rest(&self) -> Duration {
         let answering = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         answering
@@ -38,7 +39,7 @@ impl FleetControl {
             .saturating_duration_since(Instant::now())
     }
 
-    /// The answer to a line. Whoever asks has waited for [`Self::rest`].
+    /// Returns the reply to a line. The caller has waited for [`Self::rest`].
     pub fn answer(&self, line: &[u8]) -> ControlAnswer {
         let mut answering = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let begun = Instant::now();

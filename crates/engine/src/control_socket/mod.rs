@@ -1,7 +1,7 @@
-//! The local socket through which a fleet is controlled while it runs, and the way to it.
+//! The local socket through which a fleet is controlled while it runs, and its client.
 //!
-//! What is said on it is `filestone_protocol::fleet_control`'s; here is where it is, who may speak, and how
-//! much of it. One thread serves it, which no worker waits for.
+//! `filestone_protocol::fleet_control` defines the messages; this module defines the path, the
+//! permissions and the limits. One thread serves the socket, and no worker waits for it.
 
 mod client;
 mod control;
@@ -15,24 +15,24 @@ pub use server::{ControlSocket, RequestHandler};
 
 use std::path::PathBuf;
 
-/// Why there is no socket.
+/// Error of creating a control socket.
 #[derive(Debug, thiserror::Error)]
 pub enum SocketError {
-    /// There is no directory that is ours alone.
+    /// The directory is not accessible to this user alone.
     #[error("{}: it is not a directory of this user's alone", .0.display())]
     NotOurs(PathBuf),
-    /// A fleet that runs has it.
+    /// A running fleet uses the path.
     #[error("{}: a fleet that runs has this socket", .0.display())]
     InUse(PathBuf),
-    /// Something else is there.
+    /// The path exists and is not a socket.
     #[error("{}: there is something that is no socket", .0.display())]
     NoSocket(PathBuf),
-    /// This host refuses it.
+    /// This host refuses the socket.
     #[error("{}: {error}", .path.display())]
     Refused {
-        /// Where.
+        /// Path of the socket.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         error: std::io::Error,
     },
 }

@@ -1,4 +1,4 @@
-//! Where the socket of a fleet is: in a directory of the user's alone, named by the process.
+//! Path of a fleet's socket: in a directory of the user alone, named by the process id.
 
 use super::SocketError;
 use rustix::process::getuid;
@@ -7,28 +7,28 @@ use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
-/// Which socket a fleet serves.
+/// Choice of the socket that a fleet serves.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum SocketChoice {
-    /// None.
+    /// No socket.
     #[default]
     None,
-    /// One in the user's directory. A host that refuses it is no reason not to run.
+    /// A socket in the user's directory. The run continues if this host refuses it.
     Usual,
-    /// This one.
+    /// A socket at this path.
     At(PathBuf),
 }
 
-/// A fleet that runs, and its socket.
+/// A running fleet and its socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunningFleet {
-    /// Its process.
+    /// Process id.
     pub process: u32,
-    /// Its socket.
+    /// Path of the socket.
     pub path: PathBuf,
 }
 
-/// The directory of this user's sockets, which need not be there.
+/// Returns the directory of this user's sockets, which may not exist.
 fn directory() -> PathBuf {
     let of_session = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     match of_session.filter(|path| path.is_absolute()) {
@@ -37,7 +37,7 @@ fn directory() -> PathBuf {
     }
 }
 
-/// The usual path of this process, in a directory that nobody else can look into.
+/// Returns the usual path for this process, in a directory that only this user can access.
 pub(super) fn usual() -> Result<PathBuf, SocketError> {
     let directory = directory();
     let made = std::fs::DirBuilder::new().mode(0o700).create(&directory);
@@ -47,7 +47,7 @@ pub(super) fn usual() -> Result<PathBuf, SocketError> {
         }
         Ok(()) | Err(_) => {}
     }
-    // Not what a link leads to: another user may have made that.
+    // Symbolic links are not followed: another user may have created the target.
     let found = std::fs::symlink_metadata(&directory)
         .map_err(|error| SocketError::refused(&directory, error))?;
     let is_ours = found.is_dir() && found.uid() == getuid().as_raw() && found.mode() & 0o077 == 0;
@@ -57,7 +57,7 @@ pub(super) fn usual() -> Result<PathBuf, SocketError> {
     Ok(directory.join(format!("fleet-{}.sock", std::process::id())))
 }
 
-/// Makes room for a socket: one that nobody serves any more is removed.
+/// Makes room for a socket: removes a socket that no process serves.
 pub(super) fn make_room(path: &Path) -> Result<(), SocketError> {
     let Ok(found) = std::fs::symlink_metadata(path) else {
         return Ok(());
@@ -71,7 +71,7 @@ pub(super) fn make_room(path: &Path) -> Result<(), SocketError> {
     std::fs::remove_file(path).map_err(|error| SocketError::refused(path, error))
 }
 
-/// The fleets of this user that run. Sockets that dead processes have left are passed over.
+/// Returns the running fleets of this user, without sockets left over by dead processes.
 pub fn running() -> Vec<RunningFleet> {
     let entries = std::fs::read_dir(directory()).into_iter().flatten();
     let fleet = |entry: std::fs::DirEntry| {

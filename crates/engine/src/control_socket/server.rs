@@ -1,8 +1,8 @@
 //! The thread that serves the socket of a fleet.
 //!
-//! Whoever connects can cost it no more than this: sixteen connections, lines of 64 KiB, an answer at a
-//! time, which is let go of when nobody takes it for ten seconds, and a fifth of a processor, because the
-//! thread rests four times as long as an answer took it.
+//! Limits per socket: sixteen connections; lines of 64 KiB; one reply at a time, dropped if the
+//! client does not read it for ten seconds; and a fifth of a processor, because the thread pauses
+//! for four times the time of each reply.
 
 use super::path::{make_room, usual};
 use super::{FleetControl, SocketChoice, SocketError};
@@ -19,30 +19,30 @@ use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Connections at a time.
+/// Maximum number of connections.
 const CONNECTIONS_MAX: usize = 16;
-/// How long a line may be on its way, in either direction.
+/// Longest transfer of a line, in either direction.
 const LINE_TIME: Duration = Duration::from_secs(10);
-/// How long a connection may say nothing.
+/// Longest time that a connection may be idle.
 const IDLE_TIME: Duration = Duration::from_secs(300);
 
-/// What answers the lines that come in.
+/// Answers the lines received on the socket.
 pub trait RequestHandler: Send + 'static {
-    /// The answer to a line.
+    /// Returns the reply to a line.
     fn answer(&mut self, line: &[u8]) -> ControlAnswer;
 }
 
-/// The socket of a fleet, which is served until this is dropped.
+/// The socket of a fleet, which is served until this value is dropped.
 #[derive(Debug)]
 pub struct ControlSocket {
     path: PathBuf,
-    /// Closed, it ends the thread.
+    /// Ends the thread when closed.
     end: Option<UnixStream>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl ControlSocket {
-    /// The socket that was chosen, if one was.
+    /// Serves the chosen socket; returns `None` for [`SocketChoice::None`].
     pub fn serve(
         choice: &SocketChoice,
         control: FleetControl,
@@ -67,7 +67,7 @@ impl ControlSocket {
         };
         let thread = std::thread::Builder::new().name("filestone-ctl".into());
         let thread = thread.spawn(move || server.run());
-        // Dropped without its thread, it still takes the socket away.
+        // If the thread did not start, dropping this still removes the socket.
         let mut socket = Self {
             end: Some(end),
             thread: None,
@@ -77,7 +77,7 @@ impl ControlSocket {
         Ok(socket)
     }
 
-    /// Where it is.
+    /// Returns the path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -87,16 +87,16 @@ impl Drop for ControlSocket {
     fn drop(&mut self) {
         drop(self.end.take());
         if let Some(thread) = self.thread.take() {
-            // A thread that panicked has said so.
+            // A panic of the thread has been reported.
             let _ = thread.join();
         }
-        // Whoever took it away meanwhile did what is to be done.
+        // The file may have been removed by another process, which is fine.
         let _ = std::fs::remove_file(&self.path);
     }
 }
 
-/// Readable and writable by its owner only, from the first moment on: Linux gives the file the mode that
-/// the socket had.
+/// Creates a listener that only its owner can use, from the first moment on: Linux gives the file
+/// the mode of the socket.
 fn listen(path: &Path) -> std::io::Result<UnixListener> {
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
     fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
@@ -131,7 +131,7 @@ impl Server {
         }
     }
 
-    /// Waits until something can be done; which connections can go on. `None` at the end.
+    /// Waits for events; returns which connections can continue, or `None` at the end.
     fn wait(&self) -> Option<Vec<bool>> {
         let has_line =
             |connection: &Connection| connection.out.is_empty() && connection.line.contains(&b'\n');
@@ -147,13 +147,13 @@ impl Server {
             };
             PollFd::new(&connection.stream, wanted)
         }));
-        // Now and then connections are looked at that have had their time.
+        // Expired connections are checked every second.
         let has_lines: Vec<bool> = self.connections.iter().map(has_line).collect();
         let second = Timespec {
             tv_sec: i64::from(!has_lines.contains(&true)),
             tv_nsec: 0,
         };
-        // Interrupted, it is as if nothing had come.
+        // An interrupted poll counts as no event.
         let _ = poll(&mut waiting, Some(&second));
         let mut ready = waiting.iter().map(|fd| !fd.revents().is_empty());
         let has_ended = ready.next().unwrap_or(true);
@@ -187,7 +187,7 @@ struct Connection {
     stream: UnixStream,
     line: Vec<u8>,
     out: Vec<u8>,
-    /// Since when it has had nothing, or has been at the line that it is at.
+    /// Time since the connection is idle, or since the start of its current line.
     since: Instant,
     is_closed: bool,
 }
@@ -209,7 +209,7 @@ impl Connection {
         !self.is_closed && self.since.elapsed() < limit
     }
 
-    /// Takes what has come, answers one line, sends what can be sent. Says whether it answered.
+    /// Reads, answers one line, and sends what the socket accepts. Returns whether it answered.
     fn advance(&mut self, control: &FleetControl) -> bool {
         if !self.out.is_empty() {
             self.write();

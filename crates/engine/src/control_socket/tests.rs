@@ -1,4 +1,4 @@
-//! The socket from outside: who may speak, and how much.
+//! Tests of the socket from outside: permissions and limits.
 
 use super::*;
 use filestone_protocol::fleet_control::{
@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 
-/// Answers with the line that came, and so many blanks.
+/// Answers with the received line and this many blanks.
 struct Echo(usize);
 
 impl RequestHandler for Echo {
@@ -19,7 +19,7 @@ impl RequestHandler for Echo {
     }
 }
 
-/// A directory that is gone after the test.
+/// A directory that is removed after the test.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -78,7 +78,7 @@ fn it_is_its_owners_alone_and_gone_afterwards() {
 fn one_that_is_served_is_left_alone_and_a_stale_one_is_replaced() {
     let scratch = Scratch::new("stale");
     let path = scratch.0.join("ctl");
-    // Dropped without being removed, as a killed process leaves it.
+    // Dropped without removal, as a killed process leaves it.
     drop(UnixListener::bind(&path).expect("a socket"));
     let socket = scratch.serve(0);
     let other = ControlSocket::serve(&SocketChoice::At(path.clone()), FleetControl::new(Echo(0)));
@@ -100,7 +100,7 @@ fn who_never_reads_or_never_ends_a_line_keeps_nobody_waiting() {
     never_reads.write_all(b"a\nb\nc\n").expect("it is sent");
     let mut never_ends = connect();
     never_ends.write_all(b"{\"version\"").expect("it is sent");
-    // What is too long is refused, and its connection closed.
+    // A line that is too long is refused, and its connection closed.
     let mut too_long = connect();
     let _ = too_long.write_all(&vec![b'x'; 70_000]);
     let mut told = String::new();

@@ -1,4 +1,4 @@
-//! What this host says of itself in `/proc` and `/sys`.
+//! Facts of this host from `/proc` and `/sys`.
 
 use crate::clock::Clock;
 use crate::driver::{RESERVED_PORTS, may_use_reserved_ports, open_file_limits};
@@ -12,7 +12,7 @@ use filestone_measure::doctor::facts::{
 };
 use std::collections::BTreeSet;
 
-/// All but what takes a while.
+/// Returns all facts except those that take a while.
 pub fn facts() -> HostFacts {
     let allowed = allowed();
     HostFacts {
@@ -42,7 +42,7 @@ fn processors(allowed: &[usize]) -> Option<ProcessorFacts> {
     .filter(|facts| facts.allowed > 0)
 }
 
-/// How many processors `0-3,8` are.
+/// Returns the number of processors in a list such as `0-3,8`.
 fn processors_of(list: &str) -> Option<u32> {
     let of_range = |range: &str| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));

@@ -1,4 +1,4 @@
-//! A short look at what goes on on this host, in which nothing is done but sleeping.
+//! A short sample of this host's activity, during which filestone only sleeps.
 
 use crate::clock::Clock;
 use crate::processors::{Meter, allowed, stolen_nanos};
@@ -11,16 +11,16 @@ use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long is looked: two ticks of one of two processors are a percent of it.
+/// Length of the sample: two ticks of one of two processors are a percent of it.
 const LOOK: Duration = Duration::from_millis(500);
-/// A nap in it.
+/// Length of one sleep in it.
 const NAP: Duration = Duration::from_millis(1);
-/// Processes looked at, at most.
+/// Maximum number of processes inspected.
 const PROCESSES_MAX: usize = 10_000;
-/// Programs kept.
+/// Number of programs returned.
 const PROGRAMS_MAX: usize = 5;
 
-/// Looks for half a second; `None` if that was stopped.
+/// Samples for half a second; `None` if stopped.
 pub fn sample(stop: &AtomicBool) -> Option<ActivityFacts> {
     let allowed = allowed();
     let programs = programs();
@@ -50,12 +50,12 @@ pub fn sample(stop: &AtomicBool) -> Option<ActivityFacts> {
     })
 }
 
-/// What the kernel had counted at a moment.
+/// Counters of the kernel at one moment.
 struct Snapshot {
     at: Instant,
     stolen_ns: Option<u64>,
     swapped_pages: Option<u64>,
-    /// Packets and bytes of each interface, both ways together.
+    /// Packets and bytes of each interface, sum of both directions.
     interfaces: Option<HashMap<String, [u64; 2]>>,
 }
 
@@ -109,13 +109,13 @@ fn traffic(before: &Snapshot, after: &Snapshot, elapsed: f64) -> Option<Vec<Inte
     Some(carried)
 }
 
-/// A program that runs.
+/// A running program.
 struct Program {
     name: String,
     ticks: u64,
 }
 
-/// All other programs, by process and the time that it began.
+/// Returns all other programs, by process and start time.
 fn programs() -> HashMap<(i32, u64), Program> {
     let own = std::process::id();
     let Ok(all) = procfs::process::all_processes() else {
@@ -134,7 +134,8 @@ fn programs() -> HashMap<(i32, u64), Program> {
         .collect()
 }
 
-/// Those that used a percent of a processor since `before`, the busiest first.
+/// Returns the programs that used at least a percent of a processor since `before`, the busiest
+/// first.
 fn busiest(before: &HashMap<(i32, u64), Program>, elapsed: f64) -> Vec<ProgramShare> {
     let per_second = procfs::ticks_per_second().max(1) as f64;
     let now = programs().into_iter();
@@ -155,10 +156,10 @@ fn busiest(before: &HashMap<(i32, u64), Program>, elapsed: f64) -> Vec<ProgramSh
     shares
 }
 
-/// Sleeps until the look is over; how late each nap ended, in nanoseconds. `None` if it was
+/// Sleeps until the sample is over; returns how late each sleep ended, in nanoseconds. `None` if
 /// stopped.
 fn sleep(stop: &AtomicBool) -> Option<Vec<u64>> {
-    // As workers have it; in a thread of its own, which takes it along when it ends.
+    // Timer slack as in workers, set in a separate thread so that it ends with the thread.
     std::thread::scope(|scope| {
         let naps = scope.spawn(|| {
             let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));

@@ -1,8 +1,8 @@
-//! Gathers what the rules of [`filestone_measure::doctor`] are about: of this host, and of a
-//! target by way of its protocol.
+//! Collects the facts for the rules of [`filestone_measure::doctor`]: of this host, and of a target
+//! through its protocol.
 //!
-//! What this host does not tell is not known, and no error. Nothing is written to a target, and
-//! it is waited for but a few seconds.
+//! A fact that this host does not report is unknown, not an error. Nothing is written to a target,
+//! and it gets only a few seconds to reply.
 
 mod host;
 mod look;
@@ -14,19 +14,19 @@ use filestone_measure::doctor::facts::{Facts, TargetFacts, TargetFailure};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How long a target is asked, at most.
+/// Time limit for a target.
 const TARGET_MAX: Duration = Duration::from_secs(8);
 
-/// What was gathered.
+/// Collected facts.
 #[derive(Debug)]
 pub struct Examination {
-    /// For the rules.
+    /// Facts for the rules.
     pub facts: Facts,
-    /// Why a run on the target would not begin, if it would not.
+    /// Error that would prevent a run on the target.
     pub failure: Option<RunError>,
 }
 
-/// A target that answers, and does not come to an end.
+/// The target replies, but does not complete the checks in time.
 #[derive(Debug, thiserror::Error)]
 #[error("{target}: not all was answered within {TARGET_MAX:?}")]
 struct TooSlow {
@@ -43,7 +43,7 @@ impl AreaError for TooSlow {
     }
 }
 
-/// Whether a target answers, within `most`, all that is asked of it before a run.
+/// Checks that a target replies within `most` to everything that a run asks first.
 pub fn answers(
     contact: &ConnectTarget,
     protocols: &Protocols,
@@ -56,8 +56,8 @@ pub fn answers(
     })
 }
 
-/// Looks at this host, and at a target if there is one. What is not known when the context's
-/// stop is set stays unknown.
+/// Examines this host, and a target if there is one. Facts not collected when the context's stop is
+/// set stay unknown.
 pub fn examine(
     contact: Option<&ConnectTarget>,
     protocols: &Protocols,

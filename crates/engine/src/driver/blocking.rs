@@ -1,11 +1,11 @@
 //! RPC calls one at a time: before and after a run.
 //!
-//! One buffer takes the calls, one the replies; file data go out from where they lie and are
+//! One buffer holds the calls, one the replies; file data are sent from their own buffer and are
 //! not copied out of the reply.
 //!
-//! As a client of NFS does, it waits for a server that is not ready (NFS3ERR_JUKEBOX), and makes a lost
-//! connection again. A call that was cut off goes out once more as it was, transaction ID and
-//! all; the time that it takes is the call's.
+//! As an NFS client does, it waits for a server that is not ready (NFS3ERR_JUKEBOX), and reconnects
+//! after a disconnect. An interrupted call is sent again unchanged, with the same transaction ID;
+//! the time counts as part of the call.
 
 use super::call::{CallError, CallFailed, UNASKED_CALL};
 use super::endpoint::Endpoint;
@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 
 /// The only slot.
 const SLOT: u32 = 0;
-/// Twice a second a datagram is sent again: what is prepared is small, and waited for.
+/// A datagram is sent again twice a second: preparation has few calls, and waits for them.
 const RETRANSMISSION: Retransmission = Retransmission {
     first_nanos: 500_000_000,
     max_nanos: 500_000_000,
@@ -38,18 +38,18 @@ const RETRANSMISSION: Retransmission = Retransmission {
 #[derive(Debug)]
 pub struct RpcConnection {
     endpoint: Endpoint,
-    /// `None` between a loss and the next connection.
+    /// `None` between a disconnect and the next connection.
     socket: Option<OwnedFd>,
     session: RpcSession<()>,
-    /// When the session's time began.
+    /// Epoch of the session's time.
     epoch: Instant,
-    /// The call, and what was received.
+    /// The call, and the received bytes.
     out: Vec<u8>,
     incoming: RecordBuffer,
-    /// What was received as one datagram.
+    /// Range of the received datagram.
     datagram: Option<Range<usize>>,
-    /// Whether an exchange was broken off in its middle: what comes next on this connection may
-    /// be the rest of it.
+    /// Whether an exchange was aborted halfway: the next bytes on this connection may be the rest
+    /// of it.
     is_torn: bool,
     was_resent: bool,
 }
@@ -83,27 +83,27 @@ impl RpcConnection {
         Ok(connection)
     }
 
-    /// The server, and how it is called.
+    /// Returns the server and the settings of calls to it.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
 
-    /// Where it is connected to.
+    /// Returns address and options of the connection.
     pub fn dial(&self) -> &Dial {
         &self.endpoint.dial
     }
 
-    /// From now on, this cancellation ends what waits for the server.
+    /// Sets the cancellation that ends every wait for the server.
     pub fn cancel_with(&mut self, cancellation: &Cancellation) {
         self.endpoint.retry.cancellation = cancellation.clone();
     }
 
-    /// From now on, a lost connection is made again for so long.
+    /// Sets how long reconnection attempts continue after a disconnect.
     pub fn reconnect_for(&mut self, reconnect: Duration) {
         self.endpoint.retry.reconnect = reconnect;
     }
 
-    /// Whether the server is on this host: then both ends have the same address.
+    /// Returns whether the server is on this host: then both ends have the same address.
     pub fn is_local(&self) -> bool {
         let there = self.endpoint.dial.address.ip();
         let here = self.socket.as_ref().and_then(|socket| {
@@ -113,23 +113,23 @@ impl RpcConnection {
         is_this_host(there, here.map(|here| here.ip()))
     }
 
-    /// Whether the last call was sent more than once: then "it is there already" may be the
-    /// answer to what it did itself, and so may "it is not there".
+    /// Returns whether the last call was sent more than once: then "already exists" may be caused
+    /// by its first execution, and so may "does not exist".
     pub fn was_resent(&self) -> bool {
         self.was_resent
     }
 
-    /// Whether what waits for the server is to end.
+    /// Returns whether every wait for the server must end.
     pub fn is_cancelled(&self) -> bool {
         self.endpoint.retry.cancellation.is_cancelled()
     }
 
-    /// Asked between two calls of one action: whether it is to be broken off.
+    /// Returns an error if the action must be aborted. Called between two calls of one action.
     pub fn check_cancelled(&self) -> Result<(), CallFailed> {
         self.wait(Duration::ZERO)
     }
 
-    /// Waits, unless the work is to end.
+    /// Waits; returns an error if the work must end.
     pub fn wait(&self, pause: Duration) -> Result<(), CallFailed> {
         if self.endpoint.retry.cancellation.pause(pause) {
             Ok(())
@@ -138,7 +138,7 @@ impl RpcConnection {
         }
     }
 
-    /// An error with its server and what was called.
+    /// Returns an error with its server and procedure.
     pub fn failed(&self, procedure: RpcProcedure, source: CallError) -> CallFailed {
         CallFailed {
             address: self.endpoint.dial.address,
@@ -159,7 +159,7 @@ impl RpcConnection {
             .map_err(|error| self.failed(procedure, CallError::Decode(error)))
     }
 
-    /// Calls a procedure; its results, undecoded.
+    /// Calls a procedure; returns its results, undecoded.
     pub fn call_raw(
         &mut self,
         procedure: RpcProcedure,
@@ -168,7 +168,7 @@ impl RpcConnection {
         self.call_with_data(procedure, arguments, &[])
     }
 
-    /// The same, with file data after the arguments, which end with their length.
+    /// Calls a procedure with file data after the arguments, which end with the length of the data.
     pub fn call_with_data(
         &mut self,
         procedure: RpcProcedure,
@@ -180,8 +180,8 @@ impl RpcConnection {
         Ok(self.incoming.bytes(results))
     }
 
-    /// Calls a procedure, again and again for as long as a call may take while the server is not
-    /// ready; where the results are.
+    /// Calls a procedure, repeatedly while the server is not ready, up to the time limit of a call;
+    /// returns the range of the results.
     fn call_until_done(
         &mut self,
         procedure: RpcProcedure,
@@ -207,7 +207,7 @@ impl RpcConnection {
         }
     }
 
-    /// Calls a procedure over this connection, or over one more after the loss of it.
+    /// Calls a procedure over this connection, or over another one after a disconnect.
     fn call_once(
         &mut self,
         procedure: RpcProcedure,
@@ -227,7 +227,7 @@ impl RpcConnection {
             Err(error) if error.is_loss() => self.exchange_again(error, len, data),
             results => results,
         };
-        // What was answered badly was answered; the rest leaves the stream anywhere.
+        // After a refusal the stream is intact; other errors may leave it anywhere.
         self.is_torn = !matches!(
             results,
             Ok(_) | Err(CallError::Rejected(_) | CallError::Denied(_))
@@ -238,8 +238,8 @@ impl RpcConnection {
         results
     }
 
-    /// After the loss of the connection: the same exchange over another one, or over one more
-    /// after it.
+    /// Repeats the exchange over a new connection after a disconnect, and over another one if that
+    /// is lost, too.
     #[cold]
     fn exchange_again(
         &mut self,
@@ -260,7 +260,7 @@ impl RpcConnection {
         }
     }
 
-    /// Leaves a connection on which an exchange was broken off in its middle.
+    /// Replaces a connection on which an exchange was aborted halfway.
     #[cold]
     fn restart(&mut self) -> Result<(), CallError> {
         self.session.take_back();
@@ -269,7 +269,7 @@ impl RpcConnection {
         Ok(())
     }
 
-    /// From now on, calls go over this socket: first the one of `len` bytes that waits, if any.
+    /// Uses this socket for calls: first for the pending one of `len` bytes, if any.
     fn use_socket(&mut self, socket: OwnedFd, len: u32) {
         self.socket = Some(socket);
         self.incoming.clear();
@@ -282,7 +282,7 @@ impl RpcConnection {
         Timestamp::ZERO.after(self.epoch.elapsed())
     }
 
-    /// Sends the call that is encoded and waits for its reply; where the results are.
+    /// Sends the encoded call and waits for its reply; returns the range of the results.
     fn exchange(&mut self, data: &[u8]) -> Result<Range<usize>, CallError> {
         self.session.transmitted(self.now());
         self.send(data)?;
@@ -297,7 +297,7 @@ impl RpcConnection {
         }
     }
 
-    /// Where the results are, if the reply is here.
+    /// Returns the range of the results, if the reply has arrived.
     fn next_results(&mut self) -> Result<Option<Range<usize>>, CallError> {
         while let Some(message) = self.next_message()? {
             let bytes = self.incoming.bytes(message.clone());
@@ -312,8 +312,8 @@ impl RpcConnection {
                     let results_len = results?.len();
                     return Ok(Some(message.end - results_len..message.end));
                 }
-                // A reply that was not asked for is not ours to judge, but a server that
-                // never stops sending such must not keep us for ever.
+                // An unexpected reply is ignored, but a server that sends such replies without end
+                // must not block filestone for ever.
                 RpcEvent::Late | RpcEvent::Head { .. } | RpcEvent::Data { .. } => {
                     self.check_time()?;
                 }
@@ -323,7 +323,7 @@ impl RpcConnection {
         Ok(None)
     }
 
-    /// The next record or datagram that is here.
+    /// Returns the next received record or datagram.
     fn next_message(&mut self) -> Result<Option<Range<usize>>, CallError> {
         match self.endpoint.dial.transport {
             TransportKind::Udp => Ok(self.datagram.take()),
@@ -358,7 +358,7 @@ impl RpcConnection {
         }
     }
 
-    /// Whether the call is to be sent again; an error once it has waited too long.
+    /// Returns whether the call must be sent again; an error after its time limit.
     fn check_time(&mut self) -> Result<bool, CallError> {
         let now = self.now();
         let len = self.out.len() as u32;
@@ -379,7 +379,7 @@ impl RpcConnection {
         Ok(is_due_again)
     }
 
-    /// Sends the call, the data, and the zeros that fill them up.
+    /// Sends the call, the data and their zero padding.
     fn send(&mut self, data: &[u8]) -> Result<(), CallError> {
         let total = self.out.len() + data.len().next_multiple_of(4);
         let mut sent = match self.endpoint.dial.transport {
@@ -395,7 +395,7 @@ impl RpcConnection {
         Ok(())
     }
 
-    /// Sends what there is room for, after the first `sent` bytes.
+    /// Sends as much as the socket accepts, after the first `sent` bytes.
     fn send_some(&self, sent: usize, data: &[u8]) -> Result<usize, CallError> {
         const ZEROS: [u8; 3] = [0; 3];
         let socket = self.socket.as_ref().ok_or(CallError::Closed)?;
@@ -412,7 +412,7 @@ impl RpcConnection {
         let mut no_control = SendAncillaryBuffer::default();
         match sendmsg(socket, rest, &mut no_control, SendFlags::NOSIGNAL) {
             Ok(len) => Ok(len),
-            // There has been no room for a while.
+            // The send buffer has been full for a while.
             Err(Errno::AGAIN | Errno::INTR) if self.endpoint.retry.cancellation.is_cancelled() => {
                 Err(CallError::Stopped)
             }

@@ -1,4 +1,4 @@
-//! What is called, and how a call fails.
+//! Errors of RPC calls.
 
 use crate::exhaustion::is_exhaustion;
 use filestone_protocol::session::rpc::{RpcProcedure, RpcStreamError};
@@ -10,52 +10,51 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// What a call from the server is: no server has a reason to call back over these
-/// connections.
+/// Error for a call from the server: no server has a reason to call back over these connections.
 pub const UNASKED_CALL: DecodeError = DecodeError::BadDiscriminant {
     field: "msg_type",
     value: 0,
 };
 
-/// Why a call has no results.
+/// Error of a call without results.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
-    /// No answer in time.
+    /// The server did not reply in time.
     #[error("no answer within {0:?}")]
     TimedOut(Duration),
-    /// The same, of a server that has not answered anything.
+    /// The server did not reply in time, and has not replied to any call.
     #[error("no answer within {0:?}")]
     NeverAnswered(Duration),
-    /// The server hung up.
+    /// The server closed the connection.
     #[error("the server closed the connection without an answer")]
     Closed,
-    /// What came back is text of another protocol.
+    /// The reply is text of another protocol.
     #[error("what answers there does not speak ONC RPC: it sent {0:?}")]
     OtherProtocol(String),
-    /// What came back is not ONC RPC.
+    /// The reply is not ONC RPC.
     #[error("what answers there does not speak ONC RPC: {0}")]
     Record(#[from] RecordError),
-    /// What came back cannot be decoded.
+    /// The reply cannot be decoded.
     #[error("the reply cannot be decoded: {0}")]
     Decode(#[from] DecodeError),
-    /// The server answered what the standard forbids.
+    /// The reply violates the standard.
     #[error("{0}")]
     Violation(String),
-    /// Accepted, but not executed.
+    /// The call was accepted, but not executed.
     #[error("the call was not executed: {0}")]
     Rejected(AcceptStatus),
-    /// Denied.
+    /// The call was denied.
     #[error("the call was denied: {0}")]
     Denied(RejectStatus),
-    /// The operating system said so.
+    /// The operating system reported an error.
     #[error("{0}")]
     System(#[source] io::Error),
-    /// The connection was lost, and could not be made again.
+    /// The connection was lost, and reconnecting failed.
     #[error("{loss}; it was tried again for {tried:?}")]
     Gone {
-        /// How the last attempt failed.
+        /// Error of the last attempt.
         loss: Box<CallError>,
-        /// How long there were attempts.
+        /// Duration of the attempts.
         tried: Duration,
     },
     /// The run was interrupted.
@@ -64,7 +63,7 @@ pub enum CallError {
 }
 
 impl CallError {
-    /// What to do about it.
+    /// Returns advice on how to correct the error.
     pub fn help(&self) -> Option<&'static str> {
         match self {
             CallError::OtherProtocol(_)
@@ -87,7 +86,7 @@ impl CallError {
         }
     }
 
-    /// Whether this host has run out of what the call needs.
+    /// Returns whether this host has run out of a resource that the call needs.
     pub fn is_exhaustion(&self) -> bool {
         match self {
             CallError::System(error) => is_exhaustion(error),
@@ -96,7 +95,7 @@ impl CallError {
         }
     }
 
-    /// Whether the connection is gone, so that the call may go out again over another.
+    /// Returns whether the connection is lost, so that the call may be sent again over another one.
     pub fn is_loss(&self) -> bool {
         use io::ErrorKind as Kind;
         match self {
@@ -117,7 +116,7 @@ impl CallError {
         }
     }
 
-    /// What a stream that began with `received` is not.
+    /// Returns the error for a stream that began with `received` and is not RPC.
     pub fn not_rpc(error: RpcStreamError, received: &[u8]) -> Self {
         match error {
             RpcStreamError::Reply(error) => CallError::Decode(error),
@@ -140,8 +139,7 @@ impl From<ReplyBody> for CallError {
 impl From<io::Error> for CallError {
     fn from(error: io::Error) -> Self {
         match error.kind() {
-            // Nothing else is reported so: calls of the system that a signal breaks off are
-            // made again.
+            // No other error has this kind: system calls interrupted by a signal are repeated.
             io::ErrorKind::Interrupted => CallError::Stopped,
             _ => CallError::System(error),
         }
@@ -154,27 +152,27 @@ impl From<Errno> for CallError {
     }
 }
 
-/// A call without results: which, of which server, and why.
+/// A failed call: server, procedure and cause.
 #[derive(Debug, thiserror::Error)]
 #[error("{address}: {}: {source}", procedure.shown())]
 pub struct CallFailed {
-    /// The server.
+    /// Address of the server.
     pub address: SocketAddr,
-    /// What was called.
+    /// The called procedure.
     pub procedure: RpcProcedure,
-    /// Why.
+    /// Cause.
     pub source: CallError,
 }
 
 impl CallFailed {
-    /// Whether nothing is wrong but that the run is to end.
+    /// Returns whether the only cause is that the run must end.
     pub fn is_stop(&self) -> bool {
         matches!(self.source, CallError::Stopped)
     }
 }
 
-/// The first line of what looks like text: an HTTP server's answer says more
-/// about itself than a broken record mark does.
+/// Returns the first line of bytes that look like text: an HTTP server's reply explains more than a
+/// broken record mark.
 fn printable_start(bytes: &[u8]) -> Option<String> {
     const SHOWN: usize = 40;
     let line = bytes

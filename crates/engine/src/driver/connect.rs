@@ -1,4 +1,4 @@
-//! Making connections, at once or in the background, over IPv4 and IPv6.
+//! Connects to servers over IPv4 and IPv6, blocking or in the background.
 
 use crate::control::Cancellation;
 use filestone_plan::plan::TransportKind;
@@ -9,24 +9,24 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// Ports that servers take for a sign of root (RFC 1813, section 4.4), tried from
-/// above, as the kernel's client does.
+/// Source ports that servers accept as a sign of root (RFC 1813, section 4.4), tried from the
+/// highest down, as the kernel's client does.
 pub const RESERVED_PORTS: std::ops::RangeInclusive<u16> = 600..=1023;
 
-/// Where and how to connect.
+/// Address of a server, and options for connecting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dial {
-    /// The server.
+    /// Address of the server.
     pub address: SocketAddr,
     /// Stream or datagrams.
     pub transport: TransportKind,
-    /// Whether to come from a port below 1024.
+    /// Whether the source port must be below 1024.
     pub reserved_port: bool,
-    /// Which address of this host to come from; `None` leaves it to the host.
+    /// Source address; `None` leaves the choice to the host.
     pub source: Option<IpAddr>,
 }
 
-/// This host does not let connections come from an address.
+/// This host refuses a source address.
 #[derive(Debug, thiserror::Error)]
 #[error("from {address}: {error}")]
 pub struct SourceRefused {
@@ -34,16 +34,16 @@ pub struct SourceRefused {
     error: io::Error,
 }
 
-/// How long is slept at a time while a connection is being made.
+/// Longest single sleep while connecting.
 const CONNECT_SLICE: Duration = crate::control::LOOK_EVERY;
 
-/// A connection that is being made.
+/// A connection attempt in progress.
 #[derive(Debug)]
 pub struct PendingConnection(Socket);
 
 impl Dial {
-    /// Connects within `timeout`. The socket blocks; the engine asks for each
-    /// call on it not to.
+    /// Connects within `timeout`. The socket blocks; the engine passes a non-blocking flag with
+    /// each call.
     pub fn connect(&self, timeout: Duration) -> io::Result<OwnedFd> {
         let socket = self.socket()?;
         match self.transport {
@@ -53,8 +53,7 @@ impl Dial {
         Ok(socket.into())
     }
 
-    /// The same, given up as well on `cancellation`, with an error of the kind
-    /// `Interrupted`.
+    /// Connects within `timeout`; aborts on `cancellation` with an error of the kind `Interrupted`.
     pub fn connect_until(
         &self,
         timeout: Duration,
@@ -63,8 +62,8 @@ impl Dial {
         wait_for(self.start()?, timeout, cancellation)
     }
 
-    /// Connects once more in the place of `lost`, from the same port if that can be had: some
-    /// servers know a call that comes again by the port that it came from, too.
+    /// Reconnects in place of `lost`, from the same port if it is available: some servers identify
+    /// a retransmitted call by its source port, too.
     pub fn connect_again(
         &self,
         lost: OwnedFd,
@@ -75,8 +74,8 @@ impl Dial {
         wait_for(pending, timeout, cancellation)
     }
 
-    /// Begins to connect once more from `local`, where a lost connection came from; from another
-    /// port if that one cannot be had.
+    /// Starts to reconnect from `local`, the address of a lost connection; from another port if
+    /// that one is not available.
     pub fn restart(&self, local: Option<SocketAddr>) -> io::Result<PendingConnection> {
         match local.map(|local| self.begin_from(&local.into())) {
             Some(Err(error)) if is_taken(&error) => self.start(),
@@ -85,7 +84,7 @@ impl Dial {
         }
     }
 
-    /// Begins to connect without waiting.
+    /// Starts to connect without waiting.
     pub fn start(&self) -> io::Result<PendingConnection> {
         self.begin_on(self.socket()?)
     }
@@ -121,10 +120,10 @@ impl Dial {
         };
         let socket = Socket::new(Domain::for_address(self.address), kind, Some(protocol))?;
         match self.transport {
-            // A call must not wait for the acknowledgement of the one before it.
+            // A call must not wait for the acknowledgement of the previous one.
             TransportKind::Tcp => socket.set_tcp_nodelay(true)?,
-            // Room for a burst of large replies. The kernel clamps it, and less
-            // only means that more is lost and sent again.
+            // Room for a burst of large replies. The kernel clamps the size; a smaller buffer only
+            // means more losses and retransmissions.
             TransportKind::Udp => {
                 let _ = socket.set_recv_buffer_size(4 << 20);
                 let _ = socket.set_send_buffer_size(4 << 20);
@@ -146,18 +145,19 @@ impl Dial {
         if self.reserved_port {
             return bind_reserved(socket, source);
         }
-        // The port is chosen with the server's address in mind: those of other connections will
-        // do. Without it, all servers together had one range of ports for each address.
+        // The kernel chooses the port for this server's address: connections to other servers may
+        // use the same port. Without this option, all servers together would share one range of
+        // ports for each address.
         nix::sys::socket::setsockopt(socket, IpBindAddressNoPort, &true)?;
         socket.bind(&SockAddr::from(source))
     }
 }
 
-/// Closes a connection that is lost, without a farewell that would keep its port for a while.
-/// Gives where it came from.
+/// Closes a lost connection without a closing handshake, which would block its port for a while.
+/// Returns its local address.
 pub fn leave(lost: OwnedFd) -> Option<SocketAddr> {
     let socket = SockRef::from(&lost);
-    // Where it cannot be had, the port is only free a little later.
+    // If the option fails, the port is only free a little later.
     let _ = socket.set_linger(Some(Duration::ZERO));
     socket.local_addr().ok()?.as_socket()
 }
@@ -180,23 +180,23 @@ fn wait_for(
     }
 }
 
-/// Whether a port cannot be had a second time.
+/// Returns whether a port cannot be used again.
 fn is_taken(error: &io::Error) -> bool {
     use io::ErrorKind::{AddrInUse, AddrNotAvailable, InvalidInput, PermissionDenied};
     let taken = [AddrInUse, AddrNotAvailable, InvalidInput, PermissionDenied];
     taken.contains(&error.kind())
 }
 
-/// The same server at another port. A link-local address keeps its scope, without which it cannot
-/// be reached.
+/// Returns the same server at another port. A link-local address keeps its scope, since it is
+/// unreachable without it.
 pub fn at_port(server: SocketAddr, port: u16) -> SocketAddr {
     let mut address = server;
     address.set_port(port);
     address
 }
 
-/// Where a socket is bound that is to be connected from `source` to `peer`: at any port. A
-/// link-local source is one of the link of the peer, whose scope it takes.
+/// Returns the address to bind a socket to that connects from `source` to `peer`: any port. A
+/// link-local source gets the scope of the peer.
 pub fn from(source: IpAddr, peer: SocketAddr) -> SocketAddr {
     match (source, peer) {
         (IpAddr::V6(ip), SocketAddr::V6(peer)) if ip.is_unicast_link_local() => {
@@ -206,7 +206,7 @@ pub fn from(source: IpAddr, peer: SocketAddr) -> SocketAddr {
     }
 }
 
-/// "Any address" of the family of `peer`, at any port.
+/// Returns the unspecified address of the family of `peer`, with any port.
 pub fn any_towards(peer: SocketAddr) -> SocketAddr {
     match peer {
         SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
@@ -214,13 +214,13 @@ pub fn any_towards(peer: SocketAddr) -> SocketAddr {
     }
 }
 
-/// The same error, which names the address.
+/// Adds the source address to an error.
 fn refused(address: IpAddr, error: io::Error) -> io::Error {
     io::Error::new(error.kind(), SourceRefused { address, error })
 }
 
-/// Whether this process may connect from ports that servers take for a sign of root; `None` if
-/// this host does not say.
+/// Returns whether this process may connect from ports that servers accept as a sign of root;
+/// `None` if that cannot be determined.
 pub fn may_use_reserved_ports() -> Option<bool> {
     let address = Ipv4Addr::LOCALHOST;
     let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP)).ok()?;
@@ -231,7 +231,7 @@ pub fn may_use_reserved_ports() -> Option<bool> {
     }
 }
 
-/// Whether `there`, which is reached from `here`, is this host: then both ends have the same
+/// Returns whether `there`, reached from `here`, is this host: then both ends have the same
 /// address.
 pub fn is_this_host(there: IpAddr, here: Option<IpAddr>) -> bool {
     there.is_loopback() || here == Some(there)
@@ -256,13 +256,12 @@ impl AsFd for PendingConnection {
 }
 
 impl PendingConnection {
-    /// The connection, if it has been made; an error if it failed; otherwise the
-    /// attempt goes on.
+    /// Returns the connection if it is established; an error if it failed; otherwise the attempt.
     pub fn check(self) -> io::Result<Result<OwnedFd, PendingConnection>> {
         self.wait(Duration::ZERO)
     }
 
-    /// The same, after a while at most.
+    /// Returns the same as `check`, after waiting for up to `most`.
     fn wait(self, most: Duration) -> io::Result<Result<OwnedFd, PendingConnection>> {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
         let ready = {
@@ -290,16 +289,16 @@ impl PendingConnection {
     }
 }
 
-/// How many open files a process may have.
+/// Limits of open files of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenFileLimits {
-    /// Now.
+    /// Current limit.
     pub soft: u64,
-    /// As far as it may raise that.
+    /// Highest limit that the process may set.
     pub hard: u64,
 }
 
-/// How many open files this process may have.
+/// Returns the limits of open files of this process.
 pub fn open_file_limits() -> OpenFileLimits {
     use rustix::process::{Resource, getrlimit};
     let limit = getrlimit(Resource::Nofile);
@@ -309,8 +308,7 @@ pub fn open_file_limits() -> OpenFileLimits {
     }
 }
 
-/// Lets this process have `wanted` open files if the system allows it. Says how
-/// many it may have.
+/// Raises the limit of open files to `wanted` if the system allows it. Returns the resulting limit.
 pub fn allow_open_files(wanted: u64) -> u64 {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);

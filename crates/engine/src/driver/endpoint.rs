@@ -1,4 +1,4 @@
-//! A server, and what all calls to it have in common.
+//! A server, and the settings that all calls to it share.
 
 use super::call::CallError;
 use super::connect::Dial;
@@ -13,23 +13,23 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-/// A server, and how it is called.
+/// A server, and the settings of calls to it.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
-    /// Where it is.
+    /// Address and options for connecting.
     pub dial: Dial,
-    /// Whose calls these are.
+    /// Credentials of the calls.
     pub credentials: Credentials,
-    /// How long a call may stay unanswered.
+    /// Time limit of a call.
     pub timeout: Duration,
-    /// For how long a lost connection is made again, and what ends that.
+    /// Limit of reconnection attempts after a disconnect, and the cancellation that ends them.
     pub retry: Retry,
-    /// Whether it has answered a call.
+    /// Whether the server has replied to a call.
     pub has_answered: bool,
 }
 
 impl Endpoint {
-    /// Connects. What `retry` says goes for connecting, too.
+    /// Connects, with the retries of `retry`.
     pub fn connect(&self) -> Result<OwnedFd, CallError> {
         self.retry.connect_first(|| {
             self.limited(
@@ -39,7 +39,7 @@ impl Endpoint {
         })
     }
 
-    /// Connects after the loss of `lost`, which closes it, with the pauses of `backoff`.
+    /// Reconnects after the loss of `lost`, which it closes, with the pauses of `backoff`.
     pub fn connect_again(
         &self,
         backoff: &mut Backoff,
@@ -56,18 +56,18 @@ impl Endpoint {
         })
     }
 
-    /// Lets calls of the system return in time to look at the cancellation.
+    /// Sets time-outs with which system calls return in time to check the cancellation.
     fn limited(&self, connected: io::Result<OwnedFd>) -> Result<OwnedFd, CallError> {
         let socket = connected?;
-        // A timeout of zero would be none at all.
+        // A time-out of zero would mean no time-out.
         let limit = Some(self.timeout.clamp(Duration::from_millis(1), LOOK_EVERY));
         sockopt::set_socket_timeout(&socket, sockopt::Timeout::Recv, limit)?;
         sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, limit)?;
         Ok(socket)
     }
 
-    /// Appends a call to `out`, led by its record mark, of which `data_len` bytes at the end
-    /// are sent from elsewhere. Its length, with these.
+    /// Appends a call with its record mark to `out`; its last `data_len` bytes are sent from
+    /// elsewhere. Returns its length including these bytes.
     pub fn encode(
         &self,
         out: &mut Vec<u8>,
@@ -78,7 +78,7 @@ impl Endpoint {
     ) -> u32 {
         let start = RecordMark::open(out);
         let credential = match procedure.number {
-            // As every client calls NULL.
+            // As all clients do for NULL.
             0 => Credential::None,
             _ => self.credentials.to_auth(),
         };

@@ -1,16 +1,16 @@
-//! How an RPC session meets a socket, where nothing is measured or one call at a time is.
+//! RPC sessions on sockets, for calls that are not measured or are made one at a time.
 //!
 //! | file | what is in it |
 //! |---|---|
 //! | `connect` | making connections, at once or in the background |
 //! | `retry` | pauses: after a loss, and while a server is not ready |
-//! | `call` | what is called, and how a call fails |
-//! | `endpoint` | a server, and what all calls to it have in common |
+//! | `call` | errors of calls |
+//! | `endpoint` | a server, and the settings that all calls to it share |
 //! | `blocking` | one call at a time |
 //! | `window` | many in flight |
-//! | `xid` | where a connection's transaction ids begin |
+//! | `xid` | first transaction ID of a connection |
 //!
-//! The calls that a load generator measures by the thousand go through `backend::sockets`.
+//! The measured calls of a load generator go through `backend::sockets`.
 
 pub mod blocking;
 pub mod call;

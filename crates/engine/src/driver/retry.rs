@@ -1,14 +1,14 @@
-//! What a server did not do is asked again: after it said that it is not ready, and over a new
-//! connection after the loss of one.
+//! Retries of calls: after a reply that the server is not ready, and over a new connection after a
+//! disconnect.
 //!
-//! Of NFS3ERR_JUKEBOX, which says so, the standard has: "the client should wait and then try the
-//! request with a new RPC transaction ID" (RFC 1813, section 2.6). After a loss, a call goes out again as it was,
-//! transaction ID and all, as NFS clients do: a server that remembers what it answered does
-//! not do it twice.
+//! For NFS3ERR_JUKEBOX, the reply of a server that is not ready, the standard requires: "the client
+//! should wait and then try the request with a new RPC transaction ID" (RFC 1813, section 2.6).
+//! After a disconnect, a call is sent again unchanged, with the same transaction ID, as NFS clients
+//! do: a server with a duplicate-request cache does not execute it twice.
 //!
-//! All pauses grow up to a bound, have an end of their own, and end at once with the run.
-//! The measured calls of `probe` and `mix` never come here: in them, such an answer is an
-//! answer, and a lost connection is `backend`'s.
+//! All pauses grow up to a bound, have a total limit, and end at once with the run. The measured
+//! calls of `probe` and `mix` do not use this module: for them such a reply is a result, and
+//! `backend` handles disconnects.
 
 use super::call::CallError;
 use crate::control::Cancellation;
@@ -32,22 +32,22 @@ impl Backoff {
         }
     }
 
-    /// From now on: the pauses before a call is made again that was answered with that.
+    /// Starts the pauses before a call is repeated because the server was not ready.
     pub fn busy(timeout: Duration) -> Self {
         Self::new(BackoffSchedule::BUSY, timeout)
     }
 
-    /// From now on: the pauses before a lock is asked for again that another client has.
+    /// Starts the pauses before a lock held by another client is requested again.
     pub fn lock(timeout: Duration) -> Self {
         Self::new(BackoffSchedule::LOCK, timeout)
     }
 
-    /// From now on: the pauses before attempts to connect again.
+    /// Starts the pauses before attempts to reconnect.
     pub fn reconnection(timeout: Duration) -> Self {
         Self::new(BackoffSchedule::RECONNECTION, timeout)
     }
 
-    /// How long to wait before the next attempt; `None` if there is no time left for it.
+    /// Returns the pause before the next attempt; `None` if the time is used up.
     pub fn next_pause(&mut self) -> Option<Duration> {
         let pause = self.pauses.before(self.attempt);
         self.attempt = self.attempt.saturating_add(1);
@@ -55,27 +55,28 @@ impl Backoff {
     }
 }
 
-/// How long a server is waited for.
+/// Time limits of waiting for a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryLimit {
-    /// How long a call may stay unanswered.
+    /// Time limit of a call.
     pub timeout: Duration,
-    /// How long a lost connection is tried again; zero: it is not.
+    /// Longest time of reconnection attempts after a disconnect; zero: none.
     pub reconnect: Duration,
 }
 
-/// For how long a lost connection is made again, and what ends that early.
+/// Limit of reconnection attempts after a disconnect, and the cancellation that ends them early.
 #[derive(Debug, Clone, Default)]
 pub struct Retry {
-    /// How long a lost connection is tried again; zero: it is not.
+    /// Longest time of reconnection attempts after a disconnect; zero: none.
     pub reconnect: Duration,
-    /// Raised, it ends all waiting.
+    /// Ends all waiting when set.
     pub cancellation: Cancellation,
 }
 
 impl Retry {
-    /// After `loss`: connects until that works, with the pauses of `backoff`. Several losses in a row have
-    /// one `backoff`, so that a server that takes connections and drops them is given up, too.
+    /// Reconnects after `loss` until that works, with the pauses of `backoff`. Several losses in a
+    /// row share one `backoff`, so that a server that accepts connections and drops them is given
+    /// up, too.
     pub fn connect<T>(
         &self,
         backoff: &mut Backoff,
@@ -97,13 +98,13 @@ impl Retry {
         }
     }
 
-    /// The pauses of attempts that begin now.
+    /// Returns the pauses of attempts that start now.
     pub fn backoff(&self) -> Backoff {
         Backoff::reconnection(self.reconnect)
     }
 
-    /// Connects; while the server does not take connections, again and again for as long as a
-    /// lost one would be made again.
+    /// Connects; if the server does not accept connections, retries for as long as after a
+    /// disconnect.
     pub fn connect_first<T>(
         &self,
         mut connect: impl FnMut() -> Result<T, CallError>,

@@ -1,9 +1,9 @@
 //! Many RPC calls in flight on one connection, before and after the measured run.
 //!
-//! Which calls, and what their answers mean, is a [`Work`]'s. Nothing here is measured.
+//! A [`Work`] defines the calls and handles their replies. Nothing here is measured.
 //!
-//! After the loss of the connection, all calls without an answer go out again over another
-//! one, as they were. So a call may be executed twice, and its `Work` is told.
+//! After a disconnect, all calls without a reply are sent again unchanged over a new connection. A
+//! call may thus be executed twice, and its `Work` is informed.
 
 use super::call::{CallError, CallFailed, UNASKED_CALL};
 use super::endpoint::Endpoint;
@@ -24,33 +24,33 @@ use rustix::net::{RecvFlags, SendFlags, recv, send};
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-/// Calls in flight at most.
+/// Maximum number of calls in flight.
 pub const WINDOW: usize = 64;
-/// No further call is encoded while so many bytes wait to be sent.
+/// No further call is encoded while this many bytes wait to be sent.
 const UNSENT_MAX: usize = 256 << 10;
-/// The largest reply taken: none has file data in it.
+/// The largest reply accepted: replies contain no file data here.
 const RECORD_MAX: usize = 64 << 10;
 /// Bytes received at once.
 const RECEIVED_MAX: usize = 64 << 10;
 
-/// Calls to be made, in an order that may depend on the answers.
+/// A sequence of calls, whose order may depend on the replies.
 pub trait Work {
-    /// What is remembered of a call until its answer is here.
+    /// State of a call until its reply arrives.
     type Call: Copy;
-    /// Why the work cannot go on.
+    /// Error that ends the work.
     type Error;
 
-    /// The next call; `None` if there is none before another answer, or none at all.
+    /// Returns the next call; `None` if there is none before another reply, or none at all.
     fn next(&mut self) -> Option<Self::Call>;
 
-    /// Which procedure it calls.
+    /// Returns the procedure of a call.
     fn procedure(&self, call: &Self::Call) -> RpcProcedure;
 
-    /// Its arguments.
+    /// Encodes the arguments of a call.
     fn encode(&self, call: &Self::Call, out: &mut Writer<'_>);
 
-    /// The answer: the results, undecoded, and whether it was sent more than once. Then
-    /// "it is there already" may be the answer to what it did itself.
+    /// Handles a reply: `results` are undecoded; `was_resent`: the call was sent more than once.
+    /// Then "already exists" may be caused by its first execution.
     fn answered(
         &mut self,
         call: Self::Call,
@@ -58,16 +58,16 @@ pub trait Work {
         was_resent: bool,
     ) -> Result<(), WorkError<Self::Error>>;
 
-    /// The error of a call without results.
+    /// Returns the error of a call without results.
     fn failed(&self, call: &Self::Call, failed: CallFailed) -> Self::Error;
 }
 
-/// Why work cannot go on.
+/// Error of a reply that ends the work.
 #[derive(Debug)]
 pub enum WorkError<E> {
     /// The results cannot be decoded.
     Undecodable(DecodeError),
-    /// What the server answered is no good.
+    /// The reply is not acceptable.
     Failed(E),
 }
 
@@ -77,12 +77,12 @@ impl<E> From<DecodeError> for WorkError<E> {
     }
 }
 
-/// A call in a slot: under way, or to be made again at its time.
+/// A call in a slot: outstanding, or to be repeated at its time.
 #[derive(Debug, Clone, Copy)]
 struct Pending<C> {
     call: C,
     due: Option<Instant>,
-    /// The pauses of a call that was answered with NFS3ERR_JUKEBOX.
+    /// Pauses of a call whose reply was NFS3ERR_JUKEBOX.
     backoff: Option<Backoff>,
     was_resent: bool,
 }
@@ -101,7 +101,7 @@ impl<C> Pending<C> {
         self.due.is_some_and(|due| due <= now)
     }
 
-    /// Makes a call again after a pause; `false` if there have been enough.
+    /// Schedules the call again after a pause; `false` if the time is used up.
     fn postpone(&mut self, timeout: Duration) -> bool {
         let backoff = self.backoff.get_or_insert_with(|| Backoff::busy(timeout));
         let pause = backoff.next_pause();
@@ -114,7 +114,7 @@ impl<C> Pending<C> {
 struct Pendings<C> {
     slots: Vec<Option<Pending<C>>>,
     last_answer: Instant,
-    /// The attempts to connect since the last answer.
+    /// Attempts to reconnect since the last reply.
     losses: Option<Backoff>,
 }
 
@@ -127,7 +127,7 @@ impl<C: Copy> Pendings<C> {
         }
     }
 
-    /// A call that an error may name: one under way if there is one.
+    /// Returns a call that an error may name: an outstanding one if possible.
     fn any(&self) -> Option<&Pending<C>> {
         let all = self.slots.iter().flatten();
         all.min_by_key(|pending| pending.due.is_some())
@@ -137,7 +137,7 @@ impl<C: Copy> Pendings<C> {
         self.slots.get_mut(slot as usize)?.as_mut()
     }
 
-    /// Takes the answer to a call.
+    /// Handles the reply to a call.
     fn answered<W: Work<Call = C>>(
         &mut self,
         work: &mut W,
@@ -169,7 +169,7 @@ impl<C: Copy> Pendings<C> {
     }
 }
 
-/// A connection with many calls in flight. After an error it is of no use any more.
+/// A connection with many calls in flight. It cannot be used after an error.
 #[derive(Debug)]
 pub struct CallPipeline {
     endpoint: Endpoint,
@@ -181,15 +181,15 @@ pub struct CallPipeline {
 }
 
 impl CallPipeline {
-    /// Connects by TCP, whatever the measured calls travel by: what is lost of a datagram
-    /// that makes something cannot be told from what was executed.
+    /// Connects by TCP, regardless of the transport of the measured calls: if a datagram that
+    /// creates something is lost, its execution is uncertain.
     pub fn connect(mut endpoint: Endpoint) -> Result<Self, CallError> {
         endpoint.dial.transport = TransportKind::Tcp;
         let options = RpcOptions {
             transport: TransportKind::Tcp,
             slots: WINDOW as u32,
             first_xid: first_xid(),
-            // No call is late while others are answered.
+            // A call is not late while others are answered.
             timeout_nanos: u64::MAX,
             retransmission: Retransmission::LINUX,
             record_max: RECORD_MAX,
@@ -208,7 +208,7 @@ impl CallPipeline {
         })
     }
 
-    /// Makes all calls of `work`, up to [`WINDOW`] at a time, and waits for their answers.
+    /// Executes all calls of `work`, up to [`WINDOW`] at a time, and waits for their replies.
     pub fn run<W: Work>(&mut self, work: &mut W) -> Result<(), W::Error> {
         let mut pendings = Pendings::new();
         loop {
@@ -240,7 +240,7 @@ impl CallPipeline {
         work.failed(call, failed)
     }
 
-    /// Whether to go on, while `any` is waited for.
+    /// Returns an error if the wait for `any` must end.
     fn check_time<W: Work>(
         &self,
         any: &Pending<W::Call>,
@@ -251,7 +251,7 @@ impl CallPipeline {
             return Err(Failure::Call(any.call, CallError::Stopped));
         }
         if any.due.is_some() {
-            // While nothing is asked, no answer is late.
+            // Without outstanding calls no reply is late.
             pendings.last_answer = Instant::now();
         } else if pendings.last_answer.elapsed() >= timeout {
             return Err(Failure::Call(any.call, CallError::TimedOut(timeout)));
@@ -259,8 +259,7 @@ impl CallPipeline {
         Ok(())
     }
 
-    /// After the loss of the connection: another one, over which all that has no answer goes
-    /// out again.
+    /// Reconnects after a disconnect, and sends all calls without a reply again.
     fn connect_again<W: Work>(
         &mut self,
         loss: CallError,
@@ -293,8 +292,8 @@ impl CallPipeline {
 
     /// Encodes calls while there is room for them.
     fn fill<W: Work>(&mut self, work: &mut W, pendings: &mut Pendings<W::Call>) {
-        // What is sent goes, even if some of the rest always waits: otherwise everything ever
-        // written to a slow server would be kept.
+        // Sent bytes are removed even if some bytes always wait: otherwise all calls ever written
+        // to a slow server would be kept.
         if self.sent == self.out.len() || self.sent >= UNSENT_MAX {
             self.out.drain(..self.sent);
             self.sent = 0;
@@ -321,7 +320,7 @@ impl CallPipeline {
         self.session.transmitted(Timestamp::ZERO);
     }
 
-    /// Sends and receives what is possible, after waiting for it a while.
+    /// Waits for a while, then sends and receives as much as possible.
     fn exchange<W: Work>(
         &mut self,
         work: &mut W,
@@ -382,7 +381,7 @@ impl CallPipeline {
                 RpcEvent::Reply { exchange, results } => {
                     pendings.answered(work, &exchange, results, self.endpoint.timeout)?;
                 }
-                // A reply that was not asked for is not ours to judge, and no sign of life.
+                // An unexpected reply is ignored, and does not count as progress.
                 RpcEvent::Late | RpcEvent::Head { .. } | RpcEvent::Data { .. } => {}
                 RpcEvent::Call(_) => return Err(lost(UNASKED_CALL.into())),
             }
@@ -391,13 +390,13 @@ impl CallPipeline {
     }
 }
 
-/// How an exchange failed.
+/// Failure of an exchange.
 enum Failure<W: Work> {
-    /// For all calls alike.
+    /// Affects all calls.
     Connection(CallError),
-    /// For one of them.
+    /// Affects one call.
     Call(W::Call, CallError),
-    /// For the work.
+    /// Error of the work.
     Work(W::Error),
 }
 
