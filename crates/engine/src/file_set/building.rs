@@ -1,4 +1,4 @@
-//! What completes a claimed set.
+//! Completes a claimed file set.
 
 use super::places::{ObjectTable, Part};
 use super::scan::{self, RepairList};
@@ -8,23 +8,23 @@ use crate::error::RunError;
 use filestone_plan::file_set::VolatileDirectory;
 use std::time::Instant;
 
-/// What completes a claimed set.
+/// Builder that completes a claimed file set.
 pub(crate) struct Builder<'a, 't, S: SetServer> {
     pub places: ObjectTable<'a, S::Handle>,
     pub findings: RepairList,
-    /// How many objects have been made.
+    /// Number of objects made.
     pub made: u64,
-    /// Most bytes of a WRITE.
+    /// Maximum bytes of a WRITE.
     pub transfer: u32,
     pub tree: &'a mut S::Tree<'t>,
     pub observer: &'a mut dyn Observer,
-    /// Data files that are right.
+    /// Number of complete data files.
     pub files_done: u64,
 }
 
 impl<S: SetServer> Builder<'_, '_, S> {
-    /// From the clients' directories down to what is in them. What was not there is made
-    /// before anything is looked for in it, and then nothing needs to be looked for.
+    /// Builds from the clients' directories down to their contents. A missing directory is made
+    /// before its contents are searched, and then there is nothing to search.
     pub fn build(&mut self) -> Result<(), RunError> {
         let paths: Vec<&str> = self
             .places
@@ -63,7 +63,7 @@ impl<S: SetServer> Builder<'_, '_, S> {
         self.make_contents()
     }
 
-    /// The directories in the clients' directories.
+    /// Returns the directories in the clients' directories.
     fn directories(&self) -> Vec<u32> {
         let mut directories = Vec::new();
         for client in 0..self.places.layout.clients() {
@@ -83,7 +83,7 @@ impl<S: SetServer> Builder<'_, '_, S> {
         self.make(steps.into_iter())
     }
 
-    /// Files, links, pipes and the names that come and go.
+    /// Makes missing files, links, pipes and volatile names.
     fn make_contents(&mut self) -> Result<(), RunError> {
         let wrong = std::mem::take(&mut self.findings.wrong);
         let (links, others): (Vec<_>, Vec<_>) = std::mem::take(&mut self.findings.spares)
@@ -101,7 +101,7 @@ impl<S: SetServer> Builder<'_, '_, S> {
             .chain(missing.into_iter().map(Step::Object))
             .chain(others.into_iter().map(Step::Spare));
         self.make(steps)?;
-        // Hard links need the files that they are to.
+        // Hard links need their target files first.
         self.make(links.into_iter().map(Step::Spare))
     }
 

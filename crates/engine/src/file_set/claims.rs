@@ -1,4 +1,4 @@
-//! The directories of a file set: claimed, given up, removed.
+//! The directories of a file set: claimed, released, removed.
 
 use super::server::SetServer;
 use super::{FileSetRequest, OrphanedSet};
@@ -13,10 +13,10 @@ use filestone_plan::plan::LeftoverPolicy;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// How long a set may still be given up after its removal was stopped.
+/// Time left to release a claim after the removal of a set was stopped.
 pub const LAST_WORD: Duration = Duration::from_millis(300);
 
-/// How long is cleaned up where nothing says how long it should take.
+/// Returns the limits of a clean-up whose total time is not limited.
 fn limits(stopped: Duration) -> CleanUpLimits {
     CleanUpLimits {
         stopped,
@@ -31,8 +31,8 @@ pub struct Claims<H> {
 }
 
 impl<H: Clone + PartialEq> Claims<H> {
-    /// Claims the set's directory in each of the given ones; which of them each has. Sets of
-    /// another recipe are removed.
+    /// Claims the set's directory in each of the given directories; returns the index of the claim
+    /// for each of them. Sets of another spec are removed.
     pub fn claim<S: SetServer<Handle = H>>(
         &mut self,
         tree: &mut S::Tree<'_>,
@@ -74,8 +74,8 @@ impl<H: Clone + PartialEq> Claims<H> {
         Ok(home_of_root)
     }
 
-    /// Takes over what a process that is known to be over has claimed. One that cannot be taken over
-    /// does not keep the others.
+    /// Takes over the claims of a process that has ended. One failure does not stop the other
+    /// takeovers.
     pub fn inherit<T: Tree<Handle = H>>(
         &mut self,
         tree: &mut T,
@@ -101,12 +101,12 @@ impl<H: Clone + PartialEq> Claims<H> {
         result
     }
 
-    /// Where the first of the claimed directories is.
+    /// Returns the path of the first claimed directory.
     pub fn path(&self) -> Option<String> {
         self.homes.first().map(|home| home.directory.path.clone())
     }
 
-    /// Gives all claims up; within `limit` if the run has been stopped.
+    /// Releases all claims; within `limit` if the run has been stopped.
     pub fn release<S: SetServer<Handle = H>>(
         &self,
         server: &S,
@@ -116,7 +116,7 @@ impl<H: Clone + PartialEq> Claims<H> {
         self.release_within(server, stop, limits(limit))
     }
 
-    /// The same within these limits.
+    /// Releases all claims within these limits.
     pub fn release_within<S: SetServer<Handle = H>>(
         &self,
         server: &S,
@@ -132,7 +132,7 @@ impl<H: Clone + PartialEq> Claims<H> {
         })
     }
 
-    /// One that cannot be given up does not keep the others.
+    /// Releases all claims. One failure does not stop the others.
     pub fn release_all<S: SetServer<Handle = H>>(
         &self,
         tree: &mut S::Tree<'_>,
@@ -145,7 +145,7 @@ impl<H: Clone + PartialEq> Claims<H> {
         result
     }
 
-    /// Removes all that is claimed.
+    /// Removes all claimed sets.
     pub fn remove<S: SetServer<Handle = H>>(
         &mut self,
         server: &S,
@@ -157,7 +157,7 @@ impl<H: Clone + PartialEq> Claims<H> {
             server.on_tree(&cancellation, |tree| self.remove_all::<S>(tree))
         });
         if removed.is_err() {
-            // What could not be removed is not in use any more, all the same.
+            // A set that could not be removed is no longer in use either.
             let limit = if cancellation.is_cancelled() {
                 LAST_WORD
             } else {
@@ -168,7 +168,7 @@ impl<H: Clone + PartialEq> Claims<H> {
         removed
     }
 
-    /// Removes all that is claimed, until something cannot be removed.
+    /// Removes all claimed sets, until one removal fails.
     pub fn remove_all<S: SetServer<Handle = H>>(
         &mut self,
         tree: &mut S::Tree<'_>,

@@ -1,15 +1,15 @@
-//! The file set of a mix on a server: found and checked, made and mended, given up or removed.
+//! The file set of a mix on a server: found and checked, made and repaired, released or removed.
 //!
-//! | module | what is there |
+//! | module | contents |
 //! |---|---|
-//! | `server` | what is needed of a server: its tree, and how objects are made on it |
-//! | `places` | where each object is in the file table and on the server |
+//! | `server` | what a file set requires of a server: its tree, and making of objects |
+//! | `places` | position of each object in the file table and on the server |
 //! | `claims` | the directories that a run has claimed |
-//! | `scan` | what is there already, and right |
-//! | `building` | from what is there to what shall be there |
+//! | `scan` | search for objects that exist and are correct |
+//! | `building` | completion of a set |
 //!
-//! What a set consists of is `filestone_plan::file_set`'s. The layout of the tree, and what
-//! is checked of it, is in docs/reference/file-set.md.
+//! `filestone_plan::file_set` defines the contents of a set. docs/reference/file-set.md describes
+//! the layout of the tree and its checks.
 
 mod building;
 mod claims;
@@ -36,48 +36,48 @@ use scan::RepairList;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-/// Most bytes of a WRITE: the period of the pattern.
+/// Maximum bytes of a WRITE: the period of the pattern.
 const TRANSFER_MAX: u64 = pattern::PERIOD as u64;
-/// What is taken of a server that does not say: what the oldest servers take.
+/// WRITE size for a server that does not report its maximum: the maximum of the oldest servers.
 const TRANSFER_UNKNOWN: u32 = 8192;
 
-/// What shall be there.
+/// Request for a file set.
 #[derive(Debug, Clone, Copy)]
 pub struct FileSetRequest<'a, H> {
-    /// The directories that the clients' sets are in, with their paths: client i uses
-    /// directory i modulo their number.
+    /// Parent directories of the clients' sets, with their paths: client i uses directory i modulo
+    /// their number.
     pub roots: &'a [(String, H)],
-    /// What the set consists of.
+    /// Contents of the set.
     pub layout: &'a Layout,
-    /// What it is called, and the recipe that it is made by.
+    /// Name and spec of the set.
     pub plan: &'a FileSetPlan,
-    /// The kinds of operation of the run: what none of them needs is not made.
+    /// Kinds of operation of the run: objects that none of them needs are not made.
     pub kinds: &'a [OpKind],
-    /// The most that the server says a WRITE may take; 0 of one that does not say.
+    /// Maximum bytes of a WRITE as reported by the server; 0 if it does not report one.
     pub write_max_bytes: u64,
-    /// Whether a set that is there is removed first and made anew.
+    /// Whether an existing set is removed first.
     pub left_over: LeftoverPolicy,
 }
 
-/// What a process that is over has left.
+/// File set left over by a process that has ended.
 #[derive(Debug, Clone, Copy)]
 pub struct OrphanedSet<'a, H> {
-    /// The directories that the clients' sets are in, with their paths.
+    /// Parent directories of the clients' sets, with their paths.
     pub roots: &'a [(String, H)],
-    /// What the set is called.
+    /// Name of the set.
     pub name: &'a str,
     /// The process.
     pub owner: &'a ProcessIdentity,
-    /// Whether it would have removed the set at its end.
+    /// Whether the process would have removed the set at its end.
     pub removes: bool,
 }
 
 /// The objects of a set.
 #[derive(Debug)]
 pub struct SetFiles<H> {
-    /// What operations speak of, with the names of the data files.
+    /// Objects as operations refer to them, with the names of the data files.
     pub table: FileTable,
-    /// What the server knows them by.
+    /// Handles of the objects on the server.
     pub handles: Handles<H>,
 }
 
@@ -90,22 +90,22 @@ impl<H> Default for SetFiles<H> {
     }
 }
 
-/// A file set that is there, right, and claimed by this process.
+/// A file set that exists, is correct, and is claimed by this process.
 #[derive(Debug)]
 pub struct FileSet<H> {
     /// All objects.
     pub files: SetFiles<H>,
-    /// Where each client finds its own.
+    /// For each client the positions of its objects.
     pub clients: Vec<ClientSet>,
-    /// What is said of it in the record.
+    /// Description of the set in the record.
     pub record: FileSetRecord,
     claims: Claims<H>,
 }
 
 /// Finds, checks and completes the file set, or makes it.
 ///
-/// The set stays claimed until [`FileSet::release_claim`] or [`FileSet::remove_tree`]; after an error it is
-/// given up at once. What was half made stays, and is completed by the next run.
+/// The set stays claimed until [`FileSet::release_claim`] or [`FileSet::remove_tree`]; after an
+/// error the claim is released at once. A partial set stays, and the next run completes it.
 pub(crate) fn prepare<S: SetServer>(
     server: &S,
     order: &FileSetRequest<'_, S::Handle>,
@@ -118,7 +118,7 @@ pub(crate) fn prepare<S: SetServer>(
     })
 }
 
-/// The same for a run, which `removes` the set at its end: an error says what stays.
+/// Prepares the set for a run, which `removes` it at its end: an error names the remains.
 pub(crate) fn prepare_run<S: SetServer>(
     server: &S,
     order: &FileSetRequest<'_, S::Handle>,
@@ -129,8 +129,8 @@ pub(crate) fn prepare_run<S: SetServer>(
     begun.map_err(|unfinished| unfinished.end(server, removes, context))
 }
 
-/// Does with the file set of a process that is over what that would have done at its end: removes it
-/// or gives it up. A set that another run has, whether it is over or not, is left to that.
+/// Cleans up the file set of a process that has ended as that process would have done: removes it
+/// or releases it. A set that another run has claimed is left to that run, even if it has ended.
 pub(crate) fn reclaim<S: SetServer>(
     server: &S,
     left: &OrphanedSet<'_, S::Handle>,
@@ -147,7 +147,7 @@ pub(crate) fn reclaim<S: SetServer>(
         inherited.and(ended)
     });
     if ended.is_err() {
-        // What could not be removed is not in use any more, all the same.
+        // A set that could not be removed is no longer in use either.
         let limits = CleanUpLimits {
             stopped: LAST_WORD,
             finished: LAST_WORD,
@@ -157,7 +157,8 @@ pub(crate) fn reclaim<S: SetServer>(
     ended
 }
 
-/// Finds, checks and completes the file set; after an error, the caller decides on what was made.
+/// Finds, checks and completes the file set; after an error, the caller decides on the objects
+/// made.
 fn start<S: SetServer>(
     server: &S,
     order: &FileSetRequest<'_, S::Handle>,
@@ -190,7 +191,7 @@ fn start<S: SetServer>(
     }
 }
 
-/// A set that is as it shall be.
+/// A set that matches its request.
 struct Completed<H> {
     files: SetFiles<H>,
     clients: Vec<ClientSet>,
@@ -227,7 +228,7 @@ fn complete<S: SetServer>(
     let (placed, clients) = builder.places.finish();
     let mut files = SetFiles::default();
     for object in placed {
-        // All has been made.
+        // At this point all objects exist.
         let missing = || RunError::Internal("a file set without one of its objects".into());
         files.handles.add(object.handle.ok_or_else(missing)?);
         files.table.add(object.entry);
@@ -249,20 +250,20 @@ struct Unfinished<H> {
     claims: Claims<H>,
 }
 
-/// What stays on the server of a set that could not be completed.
+/// Remains on the server of a set that could not be completed.
 #[derive(Debug)]
 enum Remains {
-    /// Nothing.
+    /// No remains.
     Nothing,
-    /// What was made, at this path, for the next run.
+    /// The objects made, at this path, kept for the next run.
     Kept(String),
-    /// What was made, at this path, and nobody has asked for it.
+    /// The objects made, at this path, which could not be removed.
     Left(String, RunError),
 }
 
 impl<H: Clone + PartialEq> Unfinished<H> {
-    /// Gives up what was made, for the next run. Whatever cannot be given up is taken over by
-    /// the next run of this host, once this process is gone.
+    /// Releases the objects made, for the next run. If the release fails, the next run of this host
+    /// takes them over once this process has ended.
     fn keep<S: SetServer<Handle = H>>(self, server: &S, stop: &AtomicBool) -> (RunError, Remains) {
         let remains = match self.claims.path() {
             None => Remains::Nothing,
@@ -274,7 +275,7 @@ impl<H: Clone + PartialEq> Unfinished<H> {
         (self.error, remains)
     }
 
-    /// Takes away what was made.
+    /// Removes the objects made.
     fn remove<S: SetServer<Handle = H>>(
         mut self,
         server: &S,
@@ -288,7 +289,7 @@ impl<H: Clone + PartialEq> Unfinished<H> {
         (self.error, remains)
     }
 
-    /// What is done with it, and what is said of that.
+    /// Keeps or removes the objects made, and returns the error with the remains.
     fn end<S: SetServer<Handle = H>>(
         self,
         server: &S,
@@ -318,12 +319,12 @@ impl<H: Clone + PartialEq> Unfinished<H> {
 }
 
 impl<H: Clone + PartialEq> FileSet<H> {
-    /// All objects, for those who work on them.
+    /// Returns all objects and leaves an empty table.
     pub(crate) fn take_files(&mut self) -> SetFiles<H> {
         std::mem::take(&mut self.files)
     }
 
-    /// Gives the set up; it stays on the server. Ends when somebody stops it.
+    /// Releases the set, which stays on the server. Ends when the run is stopped.
     pub(crate) fn release_claim<S: SetServer<Handle = H>>(
         &self,
         server: &S,
@@ -332,11 +333,11 @@ impl<H: Clone + PartialEq> FileSet<H> {
         self.claims.release(server, stop, server.timeout())
     }
 
-    /// Takes the set away, unless somebody else has taken it over. What has a name in it that
-    /// we do not give stays, and is an error.
+    /// Removes the set, unless another process has taken it over. An object with a name that
+    /// filestone does not use stays, and is an error.
     ///
-    /// If the run has been stopped, that goes on for as long as a call may take; if somebody
-    /// stops it now, it ends.
+    /// If the run has been stopped before, the removal continues for up to the time limit of a
+    /// call; a stop during the removal ends it.
     pub(crate) fn remove_tree<S: SetServer<Handle = H>>(
         &mut self,
         server: &S,
@@ -347,7 +348,7 @@ impl<H: Clone + PartialEq> FileSet<H> {
         Ok(())
     }
 
-    /// Ends the use of it by a run, which `removes` it or not.
+    /// Ends the use of the set by a run, which `removes` it or not.
     pub(crate) fn end<S: SetServer<Handle = H>>(
         &mut self,
         server: &S,

@@ -1,8 +1,8 @@
-//! Where each object of a set is in the file table, on the server, and in errors.
+//! Positions of a set's objects in the file table, on the server, and in errors.
 //!
-//! The table has the clients one after the other, and of each one: its directory, the
-//! directories of its data files, those in which names come and go, the data files, the
-//! symbolic links. Names that come and go have no place in it.
+//! The table contains the clients one after the other, and for each client: its directory, the
+//! directories of its data files, its volatile directories, the data files, the symbolic links.
+//! Volatile names are not in the table.
 
 use crate::workspace::Purpose;
 use crate::workspace::set_directory::SetDirectory;
@@ -21,15 +21,15 @@ pub(crate) enum Part {
     Root,
     /// A directory of data files.
     Files(u32),
-    /// A directory in which names come and go.
+    /// A volatile directory: names in it are created and removed.
     Changing(VolatileDirectory),
     /// A data file.
     File(u32),
-    /// A symbolic link that is always there.
+    /// A permanent symbolic link.
     Link(u32),
 }
 
-/// A name that comes and goes, of a client.
+/// A volatile name of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SpareName {
     pub client: u32,
@@ -38,17 +38,17 @@ pub(crate) struct SpareName {
 }
 
 impl SpareName {
-    /// The table's index of the directory that it is in.
+    /// Returns the table index of its directory.
     pub fn directory<H: Clone>(&self, places: &ObjectTable<'_, H>) -> u32 {
         places.index(self.client, Part::Changing(self.changing))
     }
 
-    /// Its path, for errors.
+    /// Returns its path, for errors.
     pub fn path<H: Clone>(&self, places: &ObjectTable<'_, H>) -> String {
         join(&places.path(self.directory(places)), self.name().as_bytes())
     }
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(&self) -> String {
         self.changing.file_name(self.number.into())
     }
@@ -57,21 +57,21 @@ impl SpareName {
 /// An object of a set.
 #[derive(Debug, Clone)]
 pub(crate) struct SetObject<H> {
-    /// What the server knows it by; `None` if it is not there yet.
+    /// Handle on the server; `None` if the object does not exist yet.
     pub handle: Option<H>,
-    /// What operations know of it.
+    /// The object as operations refer to it.
     pub entry: FileEntry,
 }
 
 /// The objects of a set, in the order of the file table.
 pub(crate) struct ObjectTable<'a, H> {
     pub layout: &'a Layout,
-    /// Which of the changing directories there are.
+    /// The volatile directories in use.
     pub changing: Vec<VolatileDirectory>,
-    /// Those of them in which names come and go.
+    /// The volatile directories that the run's operations change.
     pub changed: Vec<VolatileDirectory>,
     pub homes: &'a [SetDirectory<H>],
-    /// Which home each of the given directories has.
+    /// For each given directory the index of its claim in `homes`.
     pub home_of_root: &'a [usize],
     links: u32,
     entries: Vec<SetObject<H>>,
@@ -121,7 +121,7 @@ impl<'a, H: Clone> ObjectTable<'a, H> {
             .extend(std::iter::repeat_n(link, self.links as usize));
     }
 
-    /// Objects of each client.
+    /// Returns the number of objects per client.
     fn stride(&self) -> u32 {
         self.first_link() + self.links
     }
@@ -134,23 +134,23 @@ impl<'a, H: Clone> ObjectTable<'a, H> {
         self.first_file() + self.layout.files_per_client()
     }
 
-    /// How many objects there are.
+    /// Returns the number of objects.
     pub fn len(&self) -> u32 {
         self.entries.len() as u32
     }
 
-    /// Symbolic links of each client.
+    /// Returns the number of symbolic links per client.
     pub fn links(&self) -> u32 {
         self.links
     }
 
-    /// The table's index of a part of a client.
+    /// Returns the table index of a part of a client.
     pub fn index(&self, client: u32, part: Part) -> u32 {
         let changing = |one| self.changing.iter().position(|other| *other == one);
         let place = match part {
             Part::Root => 0,
             Part::Files(directory) => 1 + directory,
-            // One that is not needed is not asked for.
+            // Unneeded parts are not requested.
             Part::Changing(one) => match changing(one) {
                 Some(place) => 1 + self.layout.file_directories() + place as u32,
                 None => 0,
@@ -161,7 +161,7 @@ impl<'a, H: Clone> ObjectTable<'a, H> {
         client * self.stride() + place
     }
 
-    /// What stands at an index: whose, and which part.
+    /// Returns the client and the part at an index.
     pub fn part(&self, index: u32) -> (u32, Part) {
         let (client, place) = (index / self.stride(), index % self.stride());
         let directories = self.layout.file_directories();
@@ -180,31 +180,31 @@ impl<'a, H: Clone> ObjectTable<'a, H> {
         (client, part)
     }
 
-    /// The handle of an object; `None` if it is not there yet.
+    /// Returns the handle of an object; `None` if it does not exist yet.
     pub fn handle(&self, index: u32) -> Option<&H> {
         let placed = self.entries.get(index as usize);
         placed.and_then(|placed| placed.handle.as_ref())
     }
 
-    /// Whether an object is there.
+    /// Returns whether an object exists.
     pub fn exists(&self, index: u32) -> bool {
         self.handle(index).is_some()
     }
 
-    /// An object is there and has this handle.
+    /// Stores the handle of an object that exists.
     pub fn record_handle(&mut self, index: u32, handle: H) {
         if let Some(placed) = self.entries.get_mut(index as usize) {
             placed.handle = Some(handle);
         }
     }
 
-    /// How long a data file shall be.
+    /// Returns the required length of a data file.
     pub fn len_of(&self, index: u32) -> u64 {
         let placed = self.entries.get(index as usize);
         placed.map_or(0, |placed| placed.entry.len)
     }
 
-    /// In which directory an object is.
+    /// Returns the handle of an object's directory.
     pub fn parent(&self, index: u32) -> Option<&H> {
         let (client, part) = self.part(index);
         match self.parent_part(part) {
@@ -222,7 +222,7 @@ impl<'a, H: Clone> ObjectTable<'a, H> {
         }
     }
 
-    /// What an object is called there.
+    /// Returns the name of an object in its directory.
     pub fn name(&self, index: u32) -> String {
         let (client, part) = self.part(index);
         self.name_of(client, part)
@@ -238,7 +238,7 @@ impl<'a, H: Clone> ObjectTable<'a, H> {
         }
     }
 
-    /// Its path, for errors.
+    /// Returns the path of an object, for errors.
     pub fn path(&self, index: u32) -> String {
         let (client, part) = self.part(index);
         let mut parts = vec![part];
@@ -253,7 +253,7 @@ impl<'a, H: Clone> ObjectTable<'a, H> {
         })
     }
 
-    /// A directory of the table, to be listed; `None` if it is not there yet.
+    /// Returns a directory of the table for listing; `None` if it does not exist yet.
     pub fn directory(&self, index: u32) -> Option<Directory<H>> {
         Some(Directory {
             handle: self.handle(index)?.clone(),
@@ -262,7 +262,7 @@ impl<'a, H: Clone> ObjectTable<'a, H> {
         })
     }
 
-    /// The index of a client's directory's home.
+    /// Returns the index in `homes` of a client's claim.
     pub fn home_index(&self, client: u32) -> usize {
         let place = self.layout.directory_of(client, self.home_of_root.len());
         let home = self.home_of_root.get(place);
@@ -273,7 +273,8 @@ impl<'a, H: Clone> ObjectTable<'a, H> {
         self.homes.get(self.home_index(client))
     }
 
-    /// The objects, in the order of the file table, and where each client finds its own.
+    /// Returns the objects in the order of the file table, and for each client the positions of its
+    /// objects.
     pub fn finish(self) -> (Vec<SetObject<H>>, Vec<ClientSet>) {
         let sets = (0..self.layout.clients()).map(|client| self.set_of(client));
         let sets = sets.collect();

@@ -1,4 +1,4 @@
-//! What of a set is there already, and right.
+//! Search for objects of a set that exist and are correct.
 
 use super::places::{ObjectTable, Part, SpareName};
 use super::server::{ExistingObject, SetServer};
@@ -11,14 +11,14 @@ use filestone_plan::file_set::{
 };
 use filestone_protocol::workload::ObjectKind;
 
-/// What has to be done besides making what has no handle.
+/// Repairs of a set, in addition to making the objects that have no handle.
 #[derive(Debug, Default)]
 pub(crate) struct RepairList {
-    /// Objects that are there, and right.
+    /// Number of objects that exist and are correct.
     pub found: u64,
     /// Data files of a wrong length.
     pub wrong: Vec<u32>,
-    /// Names that are not there.
+    /// Missing names.
     pub spares: Vec<SpareName>,
 }
 
@@ -34,7 +34,7 @@ fn expect<H>(
     Err(ClaimError::Changed { path, expected }.into())
 }
 
-/// Looks for the directories of the clients.
+/// Searches for the clients' directories.
 pub(crate) fn find_clients<S: SetServer>(
     tree: &mut S::Tree<'_>,
     places: &mut ObjectTable<'_, S::Handle>,
@@ -49,7 +49,7 @@ pub(crate) fn find_clients<S: SetServer>(
             &home.directory,
             |name| client_of(name).is_some_and(|client| client < clients),
             |name, found| {
-                // A name is only once in a directory, unless the server lists it twice.
+                // A directory contains a name only once, unless the server lists it twice.
                 if let Some(client) = client_of(name).filter(|_| seen.len() < 2 * most) {
                     seen.push((client, found));
                 }
@@ -64,7 +64,7 @@ pub(crate) fn find_clients<S: SetServer>(
     Ok(())
 }
 
-/// Looks for the directories in the directory of a client.
+/// Searches for the directories in a client's directory.
 pub(crate) fn find_directories<S: SetServer>(
     tree: &mut S::Tree<'_>,
     places: &mut ObjectTable<'_, S::Handle>,
@@ -87,7 +87,7 @@ pub(crate) fn find_directories<S: SetServer>(
     find_parts::<S>(tree, places, findings, root, most, part_of)
 }
 
-/// Looks for what is in one of these directories, and takes surplus names away.
+/// Searches for the contents of one of these directories, and removes surplus names.
 pub(crate) fn find_contents<S: SetServer>(
     tree: &mut S::Tree<'_>,
     places: &mut ObjectTable<'_, S::Handle>,
@@ -131,8 +131,8 @@ pub(crate) fn find_contents<S: SetServer>(
     }
 }
 
-/// Looks for parts of a client in one of its directories; a server that lists names again and
-/// again is not listened to for ever.
+/// Searches for parts of a client in one of its directories; stops at a limit if a server lists
+/// names again and again.
 fn find_parts<S: SetServer>(
     tree: &mut S::Tree<'_>,
     places: &mut ObjectTable<'_, S::Handle>,
@@ -162,7 +162,7 @@ fn find_parts<S: SetServer>(
     Ok(())
 }
 
-/// Enters an object that is there.
+/// Enters an object that exists.
 fn record_object<H: Clone>(
     places: &mut ObjectTable<'_, H>,
     findings: &mut RepairList,
@@ -189,7 +189,7 @@ fn record_object<H: Clone>(
     Ok(())
 }
 
-/// What the names of a changing directory stand for.
+/// Returns the kind of the objects in a volatile directory.
 fn kind_of(changing: VolatileDirectory) -> ObjectKind {
     match changing {
         VolatileDirectory::Created | VolatileDirectory::Links => ObjectKind::File,
@@ -199,7 +199,8 @@ fn kind_of(changing: VolatileDirectory) -> ObjectKind {
     }
 }
 
-/// Looks for the names that are there at the start, and takes away what a run has left besides.
+/// Searches for the names that exist at the start of a run, and removes other names that a run has
+/// left.
 fn find_spares<S: SetServer>(
     tree: &mut S::Tree<'_>,
     places: &ObjectTable<'_, S::Handle>,
@@ -235,7 +236,7 @@ fn find_spares<S: SetServer>(
     Ok(())
 }
 
-/// All spare names of a directory that was made a moment ago.
+/// Adds all spare names of a directory that was just made.
 pub(crate) fn all_spares<H: Clone>(
     places: &ObjectTable<'_, H>,
     findings: &mut RepairList,

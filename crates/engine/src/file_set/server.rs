@@ -1,4 +1,4 @@
-//! What a file set needs of a server.
+//! Interface of a server on which file sets are made.
 
 use super::places::{ObjectTable, SpareName};
 use crate::control::{Cancellation, Observer};
@@ -8,77 +8,77 @@ use filestone_protocol::workload::ObjectKind;
 use filestone_workload::text::thousands;
 use std::time::{Duration, Instant};
 
-/// Observers are told no more often.
+/// Shortest time between two progress reports.
 const TELL_EVERY: Duration = Duration::from_millis(250);
 
 /// A server on which file sets are made.
 pub(crate) trait SetServer {
-    /// What it knows objects by.
+    /// Handle of an object.
     type Handle: Clone + PartialEq;
-    /// What a listing says of an entry.
+    /// Attributes of an entry in a listing.
     type Entry: Copy;
-    /// A tree of it, over connections of its own.
+    /// A tree of the server, over separate connections.
     type Tree<'a>: Tree<Handle = Self::Handle, Entry = Self::Entry>;
 
-    /// How long a call may take.
+    /// Returns the time limit of a call.
     fn timeout(&self) -> Duration;
 
-    /// Does `work` on its tree, until it is cancelled.
+    /// Does `work` on the server's tree, until it is cancelled.
     fn on_tree<R>(
         &self,
         cancellation: &Cancellation,
         work: impl FnOnce(&mut Self::Tree<'_>) -> Result<R, RunError>,
     ) -> Result<R, RunError>;
 
-    /// What a listing of `at` has shown.
+    /// Converts an entry of a listing of `at`.
     fn seen(
         at: &Directory<Self::Handle>,
         name: &[u8],
         entry: Self::Entry,
     ) -> ExistingObject<Self::Handle>;
 
-    /// Makes objects; how many.
+    /// Makes objects; returns their number.
     fn make(
         tree: &mut Self::Tree<'_>,
         missing: Missing<'_, '_, Self::Handle>,
     ) -> Result<u64, RunError>;
 }
 
-/// An object that is there.
+/// An object that exists.
 #[derive(Debug, Clone)]
 pub(crate) struct ExistingObject<H> {
-    /// What the server knows it by.
+    /// Handle on the server.
     pub handle: H,
-    /// What it is.
+    /// Kind of the object.
     pub kind: ObjectKind,
-    /// Bytes of it.
+    /// Length in bytes.
     pub len: u64,
 }
 
-/// What has to be made, in this order.
+/// Objects to make, in this order.
 pub(crate) struct Missing<'w, 'p, H> {
-    /// Where it belongs.
+    /// The table that receives the handles.
     pub places: &'w mut ObjectTable<'p, H>,
-    /// What it is.
+    /// The objects.
     pub steps: &'w mut dyn Iterator<Item = Step>,
-    /// Most bytes of a WRITE; no more than the pattern's period.
+    /// Maximum bytes of a WRITE; no more than the pattern's period.
     pub transfer: u32,
-    /// Who is told.
+    /// Receives progress reports.
     pub progress: Progress<'w>,
 }
 
-/// What has to be made.
+/// An object to make.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Step {
-    /// An object of the table that is not there.
+    /// A missing object of the table.
     Object(u32),
-    /// A data file that has a wrong length.
+    /// A data file of a wrong length.
     Wrong(u32),
-    /// A name that comes and goes.
+    /// A volatile name.
     Spare(SpareName),
 }
 
-/// How far the data files are.
+/// Progress of the data files.
 pub(crate) struct Progress<'w> {
     pub observer: &'w mut dyn Observer,
     pub path: String,
@@ -88,7 +88,7 @@ pub(crate) struct Progress<'w> {
 }
 
 impl Progress<'_> {
-    /// Tells the observer, if it has not been told a moment ago.
+    /// Reports the progress to the observer, unless it was reported a moment ago.
     pub fn tell(&mut self) {
         if self.last.elapsed() < TELL_EVERY {
             return;

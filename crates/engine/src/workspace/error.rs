@@ -1,4 +1,4 @@
-//! Why a directory cannot be claimed, populated or removed.
+//! Errors of claiming, populating and removing a directory.
 
 use super::marker::Owner;
 use crate::error::{AreaError, ErrorCategory};
@@ -6,195 +6,195 @@ use crate::exhaustion::is_exhausted;
 use filestone_plan::made::Kept;
 use rustix::io::Errno;
 
-/// What a directory is claimed for.
+/// Purpose of a claimed directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// A load is replayed in it.
     Replay,
-    /// A mix keeps its file set in it.
+    /// A mix stores its file set in it.
     FileSet,
-    /// A probe changes things in it.
+    /// A probe changes objects in it.
     Probe,
     /// A run writes its results into it.
     Results,
 }
 
-/// Why a directory cannot be claimed, populated or removed. All of it is for the user to mend,
-/// but for a server that is gone, or lists what is not there.
+/// Error of claiming, populating or removing a directory. The user can correct all of them, except
+/// those of a server that is gone or lists names that do not exist.
 #[derive(Debug, thiserror::Error)]
 pub enum ClaimError {
-    /// Its owner runs.
+    /// The owner's run is still active.
     #[error("{}: another run is using {} ({})", .owner.path, used(*.purpose), .owner.process_in_words())]
     InUse {
-        /// Whose it is.
+        /// Owner of the directory.
         owner: Owner,
-        /// What for.
+        /// Purpose of the directory.
         purpose: Purpose,
     },
-    /// This run itself has claimed it, by another of its targets' names.
+    /// This run itself has claimed the directory, under the name of another of its targets.
     #[error("{path}: this run works there already: another of its targets is the same directory")]
     Twice {
-        /// What it is called this time.
+        /// The second path of the directory.
         path: String,
     },
-    /// Its owner does not run any more.
+    /// The owner's run is over.
     #[error("{}: was left over by {}, whose run began {}", .owner.path, .owner.process_in_words(), .owner.started_in_words())]
     Stale {
-        /// Whose it was.
+        /// Owner of the directory.
         owner: Owner,
     },
-    /// It is not known whether its owner still runs.
+    /// The state of the owner's run is unknown.
     #[error("{}: {}left over, or in use, by {}, whose run began {}", .owner.path, unknown(*.purpose), .owner.process_in_words(), .owner.started_in_words())]
     Unknown {
-        /// Whose it is.
+        /// Owner of the directory.
         owner: Owner,
-        /// What for.
+        /// Purpose of the directory.
         purpose: Purpose,
     },
-    /// What has its name has no marker of ours.
+    /// The object has no marker of filestone.
     #[error("{path}: {}: nothing has been touched", if *.is_directory { "was not made by filestone" } else { "is no directory" })]
     Foreign {
-        /// Where.
+        /// Path of the object.
         path: String,
-        /// What for.
+        /// Purpose of the directory.
         purpose: Purpose,
-        /// Whether it is a directory at all.
+        /// Whether the object is a directory.
         is_directory: bool,
     },
-    /// There is nothing to be read.
+    /// The directory to read does not exist.
     #[error("{path}: there is no such directory, and a run that only reads makes none")]
     NothingToRead {
-        /// Where.
+        /// Path of the directory.
         path: String,
     },
-    /// Something in a file set is not of our making.
+    /// A file set contains an object that filestone has not made.
     #[error("{path}: was not made by filestone: it has not been touched")]
     ForeignContent {
-        /// What.
+        /// Path of the object.
         path: String,
     },
-    /// A directory of a file set keeps something that is not of our making.
+    /// A directory of a file set still contains an object that filestone has not made.
     #[error("{path}: {}", kept(.inside.as_deref()))]
     NotEmpty {
-        /// The directory.
+        /// Path of the directory.
         path: String,
-        /// The path of what is in it, if it is still there.
+        /// Path of the object in it, if it still exists.
         inside: Option<String>,
     },
-    /// A directory of a run keeps what the run has not made.
+    /// A directory of a run still contains objects that the run has not made.
     #[error("{path}: not removed: filestone has not made {kept}")]
     Foreigners {
-        /// The directory.
+        /// Path of the directory.
         path: String,
-        /// What is in it, from there on.
+        /// The objects, relative to the directory.
         kept: Kept,
-        /// What for.
+        /// Purpose of the directory.
         purpose: Purpose,
     },
-    /// A directory that was left over has other names in it than this run makes.
+    /// A left-over directory contains names other than those that this run makes.
     #[error("{path}: {by} has left it over: nothing has been removed")]
     OtherNames {
-        /// Where.
+        /// Path of the directory.
         path: String,
-        /// Which run.
+        /// The run that left it.
         by: String,
     },
-    /// Something in a file set is not what it was.
+    /// An object of a file set has changed its type.
     #[error("{path}: is no {expected} any more: it was not filestone that changed it")]
     Changed {
-        /// Where.
+        /// Path of the object.
         path: String,
-        /// What it was.
+        /// The expected type.
         expected: &'static str,
     },
-    /// A file set of another recipe.
+    /// The directory is a file set of another spec.
     #[error("{path}: is a file set of another recipe")]
     OtherRecipe {
-        /// Where.
+        /// Path of the file set.
         path: String,
     },
-    /// Another run claimed it at the same moment.
+    /// Another run claimed the directory at the same time.
     #[error("{path}: another run was faster")]
     Overtaken {
-        /// Where.
+        /// Path of the directory.
         path: String,
     },
-    /// Another run has taken it over.
+    /// Another run has taken the directory over.
     #[error("{path}: is not ours any more: it has not been removed")]
     NotOwned {
-        /// Where.
+        /// Path of the directory.
         path: String,
     },
-    /// A listing that does not end.
+    /// The listing of a directory does not end.
     #[error("{path}: {NEVER_EMPTY}")]
     NeverEmpty {
-        /// The directory.
+        /// Path of the directory.
         path: String,
-        /// What for.
+        /// Purpose of the directory.
         purpose: Purpose,
     },
-    /// A listing before the run that does not end.
+    /// A listing before the run does not end.
     #[error("{path}: {what}: the server does not come to the end of it")]
     Endless {
-        /// The directory.
+        /// Path of the directory.
         path: String,
-        /// What is wrong with it.
+        /// Description of the listing.
         what: String,
     },
-    /// The server did not answer any more.
+    /// The server does not reply any more.
     #[error("{what}")]
     Lost {
-        /// What was said of it.
+        /// Text of the error.
         what: String,
     },
-    /// The operating system refused.
+    /// The operating system refused an action.
     #[error("{path}: {}", describe(*.errno, .doing, *.purpose))]
     System {
-        /// What it refused to touch.
+        /// Path of the object.
         path: String,
-        /// What was tried.
+        /// The attempted action.
         doing: &'static str,
-        /// What it said.
+        /// Error of the operating system.
         errno: Errno,
-        /// What for.
+        /// Purpose of the directory.
         purpose: Purpose,
     },
-    /// It was opened, and yet nothing can be made in it: so do file systems that keep no files
-    /// of users, such as /proc.
+    /// The directory could be opened, but no directory can be made in it, as in file systems that
+    /// store no user files, such as /proc.
     #[error("{path}: no directory can be made in it")]
     NoFiles {
-        /// Where.
+        /// Path of the directory.
         path: String,
     },
-    /// The file system takes no extended attributes.
+    /// The file system does not support extended attributes.
     #[error("{path}: the file system takes no extended attribute {name}: {errno}")]
     NoAttributes {
-        /// Where.
+        /// Path of the file.
         path: String,
-        /// Which attribute.
+        /// Name of the attribute.
         name: &'static str,
-        /// What the operating system said.
+        /// Error of the operating system.
         errno: Errno,
     },
-    /// The file system opens no file with O_DIRECT.
+    /// The file system does not support O_DIRECT.
     #[error("{path}: the file system opens no file with O_DIRECT: {errno}")]
     NoDirect {
-        /// Where.
+        /// Path of the file.
         path: String,
-        /// What the operating system said.
+        /// Error of the operating system.
         errno: Errno,
     },
-    /// What is in it cannot be removed.
+    /// The contents of the directory cannot be removed.
     #[error("{path}: {why}")]
     NotRemoved {
-        /// The directory.
+        /// Path of the directory.
         path: String,
-        /// Why not.
+        /// Cause.
         why: String,
     },
 }
 
-/// What is said of a directory that has been emptied too often.
+/// Message for a directory that has been emptied too often.
 pub(crate) const NEVER_EMPTY: &str = "never becomes empty: the server lists what it has removed, \
      or somebody else makes files in it";
 
@@ -233,7 +233,7 @@ fn describe(errno: Errno, doing: &str, purpose: Purpose) -> String {
 }
 
 impl ClaimError {
-    /// What to do about it.
+    /// Returns advice on how to correct the error.
     pub fn help(&self) -> &'static str {
         use Purpose::{FileSet, Replay, Results};
         match self {

@@ -1,16 +1,16 @@
-//! The marker: the file by which a run recognises a directory that filestone made, and its owner.
+//! The marker: a file by which a run recognises a directory that filestone made, and its owner.
 //!
-//! Its format is the same on every tree, so that runs over NFS and runs through a mount of the
-//! same export recognise each other. Whether the owner still runs is decided here, too, once:
+//! All trees use the same format, so that runs over NFS and runs through a mount of the same export
+//! recognise each other. This module also decides whether the owner still runs:
 //!
-//! | known of the owner | it is |
+//! | fact about the owner | state |
 //! |---|---|
 //! | another process holds a lock on the marker | running |
-//! | the marker says `given up` | over |
-//! | the marker says `locked`, and this process got the lock | over |
+//! | the marker contains `given up` | over |
+//! | the marker contains `locked`, and this process got the lock | over |
 //! | it is this process, and this process got the lock | over |
 //! | it ran on this host, and `/proc` has its process, begun at the same time | running |
-//! | it ran on this host, and `/proc` does not | over |
+//! | it ran on this host, and `/proc` does not have its process | over |
 //! | anything else, such as a run on another host without locks | unknown |
 
 use crate::host;
@@ -20,41 +20,41 @@ use std::time::SystemTime;
 
 /// The first words of each marker.
 const MADE_BY: &str = "made by filestone";
-/// In the marker of a directory that its owner has left on purpose.
+/// Line in the marker of a directory that its owner has released.
 const GIVEN_UP: &str = "given up";
-/// In the marker of a run that holds a lock on it for as long as it lives.
+/// Line in the marker of a run that holds a lock on it while it runs.
 const LOCKED: &str = "locked";
-/// When the process began, in clock ticks since the host did (proc(5)). The number of a process
-/// is given again, above all in containers; both together are not.
+/// Start of the line with the start time of the process, in clock ticks since the host started
+/// (proc(5)). Process ids are reused, above all in containers; id and start time together are not.
 const BEGAN: &str = "process began: ";
-/// More of a marker is not read.
+/// Maximum bytes that are read of a marker.
 pub const MARKER_MAX_BYTES: u32 = 4096;
-/// The least length of a marker, so that the next text fits into its place. Half of what is
-/// read, so that a line added by hand is read, too.
+/// Minimum length of a marker, so that the next text fits into it in place. Half of the length that
+/// is read, so that a line added by hand is read, too.
 const PADDED_BYTES: usize = 2048;
 
-/// What a marker is to say.
+/// Variable contents of a marker.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Marker<'a> {
-    /// Whether the owner leaves the directory to others.
+    /// Whether the owner has released the directory.
     pub is_given_up: bool,
-    /// Further lines: the recipe of a file set.
+    /// Further lines: the spec of a file set.
     pub lines: &'a str,
 }
 
-/// A process, as markers name it.
+/// Identity of a process, as stored in markers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessIdentity {
-    /// Its host.
+    /// Name of its host.
     pub host: String,
-    /// Its number there.
+    /// Process id on that host.
     pub process: u32,
-    /// When it began, in clock ticks since the host did, if that can be seen.
+    /// Start time in clock ticks since the host started, if it can be read.
     pub began: Option<u64>,
 }
 
 impl ProcessIdentity {
-    /// The name of this process.
+    /// Returns the identity of this process.
     pub fn this() -> Self {
         let process = std::process::id();
         Self {
@@ -66,7 +66,7 @@ impl ProcessIdentity {
 }
 
 impl Marker<'_> {
-    /// Its text, if this process has locked it or not.
+    /// Returns the text of the marker. `is_locked`: this process has locked the marker.
     pub fn text(&self, is_locked: bool) -> String {
         let ProcessIdentity {
             host,
@@ -90,8 +90,8 @@ impl Marker<'_> {
     }
 }
 
-/// A marker's text with blanks after it, which make it as long as all others, and as the one of
-/// `old_len` bytes that it is written over: what a user has added there must not go on being read.
+/// Pads a marker's text with blanks to the common length, and to the `old_len` bytes of the text
+/// that it overwrites: a line added there by a user must not be read again.
 pub(crate) fn padded(text: &str, old_len: u64) -> String {
     let old_len = usize::try_from(old_len.min(MARKER_MAX_BYTES.into())).unwrap_or_default();
     let blanks = PADDED_BYTES.max(old_len).saturating_sub(text.len());
@@ -103,47 +103,47 @@ pub(crate) fn padded(text: &str, old_len: u64) -> String {
     padded
 }
 
-/// Who holds the lock on a marker.
+/// Holder of the lock on a marker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LockHolder {
     /// This process, through the descriptor that it has just opened.
     Us,
     /// Another descriptor, of another process or of this one.
     Other,
-    /// No one can: over NFS nothing is locked, and some file systems have no locks.
+    /// Locks are not supported: over NFS nothing is locked, and some file systems have no locks.
     None,
 }
 
-/// Whether a run still lives.
+/// State of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Liveness {
-    /// It does.
+    /// The run is active.
     Alive,
-    /// It does not, or has given its directory up.
+    /// The run is over, or has released its directory.
     Exited,
-    /// That cannot be seen from here.
+    /// The state cannot be determined from this host.
     Unknown,
 }
 
-/// The run that wrote a marker, as the marker names it.
+/// The run that wrote a marker, according to the marker.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Owner {
-    /// The directory that it marks.
+    /// The marked directory.
     pub path: String,
-    /// The host of its process.
+    /// Name of its host.
     pub host: Option<String>,
-    /// Its process.
+    /// Process id.
     pub process: Option<u32>,
-    /// When its run began (RFC 3339).
+    /// Start time of its run (RFC 3339).
     pub started: Option<String>,
-    /// When its process began, in clock ticks; older markers do not say.
+    /// Start time of its process, in clock ticks; missing in older markers.
     began: Option<u64>,
     is_given_up: bool,
     has_locked: bool,
 }
 
 impl Owner {
-    /// The owner that the marker of the directory `path` names; `None` if filestone has not
+    /// Returns the owner from the marker text of the directory `path`; `None` if filestone has not
     /// written it.
     pub(crate) fn read(path: &str, text: &str) -> Option<Self> {
         let field = |name: &str| {
@@ -161,7 +161,7 @@ impl Owner {
         })
     }
 
-    /// One that is not known, because it has not written its marker yet.
+    /// Returns an unknown owner, which has not written its marker yet.
     pub(crate) fn unknown(path: &str) -> Self {
         let path = path.into();
         Self {
@@ -170,7 +170,7 @@ impl Owner {
         }
     }
 
-    /// Whether its run still lives.
+    /// Returns the state of its run.
     pub(crate) fn liveness(&self, lock: LockHolder) -> Liveness {
         if lock == LockHolder::Other {
             return Liveness::Alive;
@@ -200,14 +200,14 @@ impl Owner {
         self.host.as_deref() == Some(&host::name())
     }
 
-    /// Whether it is this very process, and has given nothing up.
+    /// Returns whether the owner is this process, and has not released the directory.
     pub(crate) fn is_this_process(&self) -> bool {
         let is_this = self.process == Some(std::process::id()) && self.is_of_this_host();
         is_this && !self.is_given_up && self.liveness_of(std::process::id()) == Liveness::Alive
     }
 
-    /// Whether it is this process, which may have given its directory up. Older markers do not say
-    /// when their process began.
+    /// Returns whether the owner is this process, which may have released its directory. Older
+    /// markers do not contain the start time of their process.
     pub(crate) fn is_process(&self, name: &ProcessIdentity) -> bool {
         let began = self.began.zip(name.began);
         self.host.as_ref() == Some(&name.host)
@@ -215,7 +215,7 @@ impl Owner {
             && began.is_none_or(|(then, now)| then == now)
     }
 
-    /// The process, in words.
+    /// Returns a description of the process, such as "process 7 on host".
     pub fn process_in_words(&self) -> String {
         match (self.process, &self.host) {
             (Some(process), Some(host)) => format!("process {process} on {host}"),
@@ -224,13 +224,13 @@ impl Owner {
         }
     }
 
-    /// When its run began, in words.
+    /// Returns the start time of its run as text.
     pub fn started_in_words(&self) -> &str {
         self.started.as_deref().unwrap_or("at a time unknown")
     }
 }
 
-/// When a process of this host began; `None` if that cannot be seen.
+/// Returns the start time of a process of this host; `None` if it cannot be read.
 fn began(process: u32) -> Option<u64> {
     let process = Process::new(i32::try_from(process).ok()?).ok()?;
     process.stat().ok().map(|status| status.starttime)
@@ -282,13 +282,13 @@ mod tests {
         assert_eq!(super::padded(&long, 0), long);
         assert_eq!(super::padded("", 3000).len(), 3000);
         assert_eq!(super::padded("", u64::MAX).len(), MARKER_MAX_BYTES as usize);
-        // What a user adds with an editor.
+        // A line that a user adds with an editor.
         assert!(read(&format!("{}given up\n", padded[0])).is_given_up);
     }
 
     #[test]
     fn whether_a_run_lives_is_only_known_of_a_process_of_this_host() {
-        // Numbers of processes are below 2^22.
+        // Process ids are below 2^22.
         assert_eq!(liveness(&of_process("4294967295")), Liveness::Exited);
         assert_eq!(liveness(&of_process("x")), Liveness::Unknown);
         assert_eq!(
@@ -329,7 +329,7 @@ mod tests {
 
     #[test]
     fn a_number_that_was_given_to_another_process_is_not_taken_for_the_run() {
-        // Process 1 is always there, and is not this one.
+        // Process 1 always exists, and is not this one.
         let alive = of_process("1");
         assert_eq!(liveness(&alive), Liveness::Alive, "a marker of before");
         let began = began(1).expect("it is there");
@@ -347,7 +347,7 @@ mod tests {
         assert_eq!(with(&has_locked, LockHolder::Us), Liveness::Exited);
         assert_eq!(with(&has_locked, LockHolder::Other), Liveness::Alive);
         assert_eq!(with(&alive, LockHolder::Us), Liveness::Alive);
-        // This process knows of its own runs that are over.
+        // This process can tell that its own runs are over.
         let own = Marker::default().text(false);
         assert_eq!(with(&own, LockHolder::Us), Liveness::Exited);
         let elsewhere = "made by filestone 0\nhost: elsewhere.invalid\nprocess: 1\n";

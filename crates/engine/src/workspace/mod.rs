@@ -1,17 +1,17 @@
-//! The directories that runs make for themselves on the target, and leave as they found it:
-//! `clients` of a replay, and the file set of a mix.
+//! The directories that runs make for themselves on the target and remove at the end: `clients` of
+//! a replay, and the file set of a mix.
 //!
-//! | module | what is there |
+//! | module | contents |
 //! |---|---|
-//! | `marker` | the file that names a directory's owner, and whether that still runs |
-//! | `tree` | what is needed of a tree of files, on this host or on a server |
-//! | `test_directory` | `clients`: claimed, given up, removed |
-//! | `scratch_directory` | what a probe changes things in |
-//! | `set_directory` | the directory of a file set, likewise, and taken over from another run |
-//! | `set_removal` | what is in a file set, removed |
-//! | `error` | why not |
+//! | `marker` | the file that names a directory's owner, and the owner's state |
+//! | `tree` | interface of a tree of files, on this host or on a server |
+//! | `test_directory` | `clients`: claimed, released, removed |
+//! | `scratch_directory` | the directory in which a probe changes objects |
+//! | `set_directory` | the directory of a file set: claimed, taken over, released, removed |
+//! | `set_removal` | removal of a file set's contents |
+//! | `error` | errors |
 //!
-//! Why it is so: docs/design/workspace.md.
+//! Design: docs/design/workspace.md.
 
 pub(crate) mod error;
 pub(crate) mod marker;

@@ -1,8 +1,8 @@
-//! A directory of our own on a server, for operations that change things.
+//! A directory that filestone makes on a server, for operations that change objects.
 //!
-//! It has a name that no other run gives, and a marker in it, by which a later run finds what a run
-//! that was killed has left. Only the names that a probe makes are removed from it, and then the
-//! directory itself; where anything else is in it, both stay.
+//! Its name is unique to the run, and it contains a marker, by which a later run finds the remains
+//! of a killed run. Only the names that a probe makes are removed from it, and then the directory
+//! itself; if it contains anything else, both stay.
 
 use super::error::{ClaimError, Purpose};
 use super::marker::{Liveness, Marker};
@@ -19,38 +19,40 @@ use std::cell::Cell;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::{Duration, Instant};
 
-/// What to do about a directory that stays.
+/// Advice for a directory that stays.
 pub(crate) const REMOVE_LEFTOVER: &str = "remove it with --remove-leftover, or by hand";
-/// What the names of such directories begin with; sixteen hexadecimal digits follow.
+/// Prefix of the names of such directories; sixteen hexadecimal digits follow.
 const PREFIX: &[u8] = b"filestone-";
-/// How many names are looked at for what an earlier run has left, unless that is to be removed.
+/// Maximum number of names that are searched for remains of an earlier run, unless those must be
+/// removed.
 const LOOKED_AT_MAX: u64 = 10_000;
-/// Times that a name is tried which is taken.
+/// Number of attempts to find an unused name.
 const NAME_TRIES: u32 = 4;
-/// Times that the directory is emptied: calls of an interrupted run may still arrive meanwhile.
+/// Number of attempts to empty the directory: calls of an interrupted run may still arrive in the
+/// meantime.
 const PASSES: u32 = 16;
 
-/// A directory of our own.
+/// A scratch directory.
 pub(crate) struct ScratchDirectory<H> {
     parent: Directory<H>,
-    /// It.
+    /// The directory.
     pub directory: Directory<H>,
     name: String,
     made: MadeNames,
     since: Instant,
 }
 
-/// What probes have left that are over.
+/// Remains of probes that are over.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct LeftOverProbes {
-    /// The paths of those that stay.
+    /// Paths of the directories that stay.
     pub found: Vec<String>,
-    /// How many were removed.
+    /// Number of directories removed.
     pub removed: u32,
 }
 
 impl LeftOverProbes {
-    /// What the user should know of them.
+    /// Returns a note on the remains for the user.
     pub fn note(&self) -> Option<String> {
         let first = self.found.first()?;
         let more = match self.found.len() {
@@ -63,7 +65,7 @@ impl LeftOverProbes {
     }
 }
 
-/// The directory under test of a probe.
+/// Returns the directory under test of a probe.
 pub(crate) fn under_test<H>(path: &str, handle: H) -> Directory<H> {
     Directory {
         handle,
@@ -72,8 +74,8 @@ pub(crate) fn under_test<H>(path: &str, handle: H) -> Directory<H> {
     }
 }
 
-/// The result of a look at something of another run; none where this user may not look at it, or where
-/// it is gone meanwhile.
+/// Converts the result of reading an object of another run; `None` if this user has no access, or
+/// the object is gone by now.
 fn if_seen<V>(tried: TreeResult<V>) -> TreeResult<Option<V>> {
     match tried {
         Ok(seen) => Ok(Some(seen)),
@@ -84,8 +86,9 @@ fn if_seen<V>(tried: TreeResult<V>) -> TreeResult<Option<V>> {
     }
 }
 
-/// Finds the directories that killed probes have left in `parent`, and removes them if the policy says
-/// so. Those of probes that run, or may run on another host, stay, and those of other users.
+/// Finds the directories that killed probes have left in `parent`, and removes them if the policy
+/// allows it. Directories of probes that run, or may run on another host, stay, and those of other
+/// users.
 pub(crate) fn find_left_over<T: Tree<Handle: Clone>>(
     tree: &mut T,
     parent: &DirectoryOf<T>,
@@ -116,7 +119,7 @@ pub(crate) fn find_left_over<T: Tree<Handle: Clone>>(
             left.removed += u32::from(remove_unmarked(tree, parent, &name, policy)?);
             continue;
         };
-        // A file set may be called so.
+        // A file set may have such a name.
         let is_set = FileSetSpec::find(&found.text).is_some();
         let owner = found.owner(&directory.path).filter(|_| !is_set);
         let Some(owner) = owner else {
@@ -142,8 +145,8 @@ pub(crate) fn find_left_over<T: Tree<Handle: Clone>>(
     Ok(left)
 }
 
-/// Removes a directory without a marker if nothing is in it: a clean-up that is broken off after it removed
-/// the marker leaves such a one. Whether it is gone.
+/// Removes a directory without a marker if it is empty: a clean-up aborted after the removal of the
+/// marker leaves such a directory. Returns whether it is gone.
 fn remove_unmarked<T: Tree>(
     tree: &mut T,
     parent: &DirectoryOf<T>,
@@ -159,7 +162,7 @@ fn remove_unmarked<T: Tree>(
     }
 }
 
-/// Whether a directory of a probe can be called so.
+/// Returns whether a probe's directory can have this name.
 fn is_own_name(name: &[u8]) -> bool {
     let digits = name.strip_prefix(PREFIX).unwrap_or_default();
     let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
@@ -167,14 +170,14 @@ fn is_own_name(name: &[u8]) -> bool {
 }
 
 impl<H> ScratchDirectory<H> {
-    /// Makes it in `parent`, for a run that makes these names in it.
+    /// Makes the directory in `parent`, for a run that makes these names in it.
     pub fn make(
         tree: &mut impl Tree<Handle = H>,
         mut parent: Directory<H>,
         mut made: MadeNames,
     ) -> Result<Self, RunError> {
         for _ in 0..NAME_TRIES {
-            // Not of the plan's seed: two runs of one plan must not meet.
+            // Independent of the plan's seed: two runs of one plan must not get the same name.
             let name = RandomState::new().build_hasher().finish();
             let name = format!("filestone-{name:016x}");
             if let Some(directory) = tree.make_directory(&parent, &name)? {
@@ -186,7 +189,8 @@ impl<H> ScratchDirectory<H> {
                     since: Instant::now(),
                 };
                 match own.mark(tree) {
-                    // A run that removes what others have left has taken it for an empty one of those.
+                    // A run that removes left-over directories has taken it for an empty one of
+                    // those.
                     Err(refused) if refused.kind == RefusalKind::Stale => {
                         (parent, made) = (own.parent, own.made);
                     }
@@ -211,8 +215,8 @@ impl<H> ScratchDirectory<H> {
             RunError::Call { source, .. } => Some(source),
             _ => None,
         };
-        // A server that contradicts itself can be probed all the same; the name of the directory says
-        // whose it is, too.
+        // A server that contradicts itself can still be probed; the name of the directory also
+        // shows that filestone made it.
         if matches!(source, Some(CallError::Violation(_))) {
             return Ok(());
         }
@@ -220,17 +224,18 @@ impl<H> ScratchDirectory<H> {
         Err(refused.leaving(self.path(), removed, REMOVE_LEFTOVER))
     }
 
-    /// How long its removal may take: no listing without an end keeps a run from its own.
+    /// Returns the time limits of its removal: an endless listing must not block the end of the
+    /// run.
     pub fn limits(&self, timeout: Duration) -> CleanUpLimits {
         clean_up_limits(timeout, self.since.elapsed())
     }
 
-    /// Its path.
+    /// Returns its path.
     pub fn path(&self) -> &str {
         &self.directory.path
     }
 
-    /// Removes everything in it that the run can have made, and it.
+    /// Removes everything in it that the run can have made, and the directory.
     pub fn remove(mut self, tree: &mut impl Tree<Handle = H>) -> Result<(), RunError> {
         Ok(self.remove_by(tree)?)
     }
@@ -239,7 +244,7 @@ impl<H> ScratchDirectory<H> {
         for _ in 0..PASSES {
             match tree.empty_but(&self.directory, MARKER, &self.made) {
                 Ok(kept) if !kept.is_empty() => {
-                    // A later run removes it once what is foreign has been moved away.
+                    // A later run removes it once the foreign objects have been moved elsewhere.
                     let marker = Marker {
                         is_given_up: true,
                         lines: &self.made.line(),
@@ -253,8 +258,7 @@ impl<H> ScratchDirectory<H> {
                     };
                     return Err(foreigners.into());
                 }
-                // A server that was started again may have lost the directory, or only its
-                // handle.
+                // A restarted server may have lost the directory, or only its handle.
                 Err(refused) if refused.kind == RefusalKind::Stale => {
                     match tree.find(&self.parent, &self.name)? {
                         Found::Directory(directory) => {

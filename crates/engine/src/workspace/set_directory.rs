@@ -1,12 +1,12 @@
-//! The directory of a file set: claimed, taken over, given up, removed.
+//! The directory of a file set: claimed, taken over, released, removed.
 //!
-//! A run makes it, and in it a marker with the recipe of the set. A directory without one is
-//! foreign: nothing in it is touched. The marker is made first, removed last, and never missing
+//! A run makes it, and in it a marker with the spec of the set. A directory without a marker is
+//! foreign: nothing in it is touched. The marker is made first, removed last, and always present
 //! while there is anything else.
 //!
-//! A run that takes a set over puts a marker of its own in the place of the last one, by a
-//! rename: only one run can make the next marker. Where there is no room for it, and for all
-//! else that the owner has to say, the marker is written over in place.
+//! A run that takes a set over renames a new marker over the last one: only one run can make the
+//! next marker. If there is no room for it, the marker is overwritten in place, as for all other
+//! changes by the owner.
 
 use super::error::{ClaimError, Purpose};
 use super::marker::{Liveness, LockHolder, Marker, Owner, ProcessIdentity};
@@ -15,50 +15,50 @@ use filestone_plan::file_set::FileSetSpec;
 pub(crate) use filestone_workload::load::MARKER;
 use std::time::Duration;
 
-/// What the next marker is called until it takes the place of the last one. The run that makes
-/// it is the only one that changes the marker.
+/// Name of the next marker until it replaces the last one. Only the run that makes it changes the
+/// marker.
 const NEXT_MARKER: &str = "made-by-filestone.next";
-/// What to do about a set of which nothing is there yet but its directory.
+/// Advice for a set that only has its directory yet.
 const MADE_ANEW: &str = "the next run makes it anew, or remove it by hand";
-/// How long a marker must stay as it was written in place before it counts: another run that
-/// read the last one at the same time has written its own over it by then.
+/// Time for which a marker written in place must stay unchanged before it counts: by then, another
+/// run that read the last marker at the same time has overwritten it.
 const SETTLE: Duration = Duration::from_millis(500);
 
-/// What is done with a set of another recipe.
+/// Treatment of a set of another spec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OnSpecMismatch {
-    /// It is an error.
+    /// Report an error.
     Refuse,
-    /// It is taken over, to be removed.
+    /// Take the set over, for removal.
     TakeOver,
-    /// Whatever its recipe, it is taken over to be removed; also if it is not known whether its run
-    /// goes on.
+    /// Take the set over for removal, regardless of its spec, even if the state of its run is
+    /// unknown.
     RemoveLeftOver,
 }
 
 /// The directory of a file set that this run has claimed.
 #[derive(Debug)]
 pub(crate) struct SetDirectory<H> {
-    /// It.
+    /// The directory.
     pub directory: Directory<H>,
     parent: Directory<H>,
     name: String,
-    /// Keeps the marker locked; dropped before it is removed.
+    /// Lock on the marker; released before the marker is removed.
     lock: Option<MarkerLock>,
-    /// The only run that it may be taken over from, which is known to be over.
+    /// The only run that it may be taken over from; that run is over.
     predecessor: Option<ProcessIdentity>,
     other: OnSpecMismatch,
 }
 
-/// What has the name of the set.
+/// Object that has the name of the set.
 enum Occupant<H> {
     Nothing,
-    /// A directory with a marker that was cut off and nothing else.
+    /// A directory that contains only a truncated marker.
     Begun(Directory<H>),
     Owned(Directory<H>, FileSetSpec),
 }
 
-/// What the marker of a set says.
+/// Contents and lock of a set's marker.
 struct Reading {
     owner: Owner,
     recipe: Option<FileSetSpec>,
@@ -79,7 +79,7 @@ fn overtaken<H>(directory: &Directory<H>) -> ClaimError {
     ClaimError::Overtaken { path }
 }
 
-/// An error unless the owner is certainly over, or the user says so.
+/// Returns an error unless the owner is certainly over, or the user requests the removal.
 fn check_over(owner: Owner, holder: LockHolder, other: OnSpecMismatch) -> Result<(), ClaimError> {
     let purpose = Purpose::FileSet;
     match owner.liveness(holder) {
@@ -90,13 +90,14 @@ fn check_over(owner: Owner, holder: LockHolder, other: OnSpecMismatch) -> Result
     }
 }
 
-/// The path of something in the directory that is no marker.
+/// Returns the path of an object in the directory that is not a marker.
 fn first_foreign<T: Tree>(tree: &mut T, at: &DirectoryOf<T>) -> TreeResult<Option<String>> {
     let name = tree.first_name(at, &[MARKER, NEXT_MARKER])?;
     Ok(name.map(|name| at.at(name)))
 }
 
-/// What has the name of a set in `parent`. What is foreign, and a set that is in use, are errors.
+/// Returns the object with the name of a set in `parent`. Foreign objects and sets in use are
+/// errors.
 fn inspect<T: Tree>(
     tree: &mut T,
     parent: &DirectoryOf<T>,
@@ -125,7 +126,7 @@ fn inspect<T: Tree>(
     if text.is_empty() && first_foreign(tree, &directory)?.is_none() {
         return Ok(Occupant::Begun(directory));
     }
-    // Each set has had its recipe from its first marker on: what has none is no set.
+    // Every set has its spec in its first marker: an object without a spec is not a set.
     match FileSetSpec::find(&text).filter(|_| Owner::read(path, &text).is_some()) {
         Some(recipe) => Ok(Occupant::Owned(directory, recipe)),
         None => Err(foreign(path, true).into()),
@@ -133,8 +134,8 @@ fn inspect<T: Tree>(
 }
 
 impl<H> SetDirectory<H> {
-    /// Makes the directory `name` in `parent`, or takes over the one that is there, if it is
-    /// ours and no run works in it; and whether that has another recipe.
+    /// Makes the directory `name` in `parent`, or takes over the existing one, if filestone made it
+    /// and no run works in it. Also returns whether the existing set has another spec.
     pub fn claim(
         tree: &mut impl Tree<Handle = H>,
         parent: Directory<H>,
@@ -163,16 +164,16 @@ impl<H> SetDirectory<H> {
                     other,
                     ..Self::new(directory, parent, name)
                 };
-                // The old recipe stays until the last of the old set is gone.
+                // The old spec stays until the last object of the old set is gone.
                 set.take_over(tree, &theirs)?;
                 Ok((set, has_other))
             }
         }
     }
 
-    /// Takes over what `owner`, a process that is known to be over, has at `name` in `parent`;
-    /// nothing if what is there is another's. A directory in which there is nothing is removed: it is
-    /// what such a process leaves that ends between two calls.
+    /// Takes over the set at `name` in `parent` from `owner`, a process that has ended; `None` if
+    /// the set has another owner. An empty directory is removed: such a process leaves it if it
+    /// ends between two calls.
     pub fn inherit(
         tree: &mut impl Tree<Handle = H>,
         parent: Directory<H>,
@@ -228,8 +229,8 @@ impl<H> SetDirectory<H> {
         set.lock = match set.make_marker(tree, MARKER, recipe) {
             Ok(lock) => lock,
             Err(refused) => {
-                // It was made a moment ago, and nothing is in it but perhaps the marker. Both
-                // calls are made even if the first has no answer: it may be executed yet.
+                // It was made a moment ago, and contains at most the marker. Both calls are made
+                // even if the first has no reply: it may still be executed.
                 let unmarked = tree.remove_file(&set.directory, MARKER);
                 let removed = unmarked.and(tree.remove_directory(&set.parent, name, false));
                 return Err(refused.leaving(&set.directory.path, removed, MADE_ANEW));
@@ -254,7 +255,7 @@ impl<H> SetDirectory<H> {
         tree.make_marker(&self.directory, name, &marker)
     }
 
-    /// What the marker says, and who has locked it.
+    /// Reads the contents of the marker and the holder of its lock.
     fn read(&self, tree: &mut impl Tree<Handle = H>) -> TreeResult<Option<Reading>> {
         let found = tree.read_marker(&self.directory, MARKER)?;
         Ok(found.and_then(|found| {
@@ -267,7 +268,7 @@ impl<H> SetDirectory<H> {
         }))
     }
 
-    /// Writes another text over that of the marker.
+    /// Overwrites the text of the marker.
     fn rewrite(
         &self,
         tree: &mut impl Tree<Handle = H>,
@@ -279,7 +280,7 @@ impl<H> SetDirectory<H> {
         tree.rewrite_marker(&self.directory, MARKER, &marker)
     }
 
-    /// Enters this process into the marker, unless another run is faster.
+    /// Enters this process into the marker, unless another run does so first.
     fn take_over(
         &mut self,
         tree: &mut impl Tree<Handle = H>,
@@ -309,8 +310,8 @@ impl<H> SetDirectory<H> {
         Ok(())
     }
 
-    /// The same without room for anything new: of several runs that write into the marker at
-    /// the same time, the last one has the set.
+    /// Takes the set over without room for a new marker: if several runs overwrite the marker at
+    /// the same time, the last one gets the set.
     fn take_over_in_place(
         &mut self,
         tree: &mut impl Tree<Handle = H>,
@@ -326,7 +327,7 @@ impl<H> SetDirectory<H> {
         Err(overtaken(&self.directory).into())
     }
 
-    /// An error unless the run that the marker names is over; the marker's lock.
+    /// Returns the marker's lock, or an error unless the run in the marker is over.
     fn check_free(&self, tree: &mut impl Tree<Handle = H>) -> TreeResult<MarkerLock> {
         let Some(read) = self.read(tree)? else {
             return Err(foreign(&self.directory.path, true).into());
@@ -339,13 +340,13 @@ impl<H> SetDirectory<H> {
         Ok(read.lock)
     }
 
-    /// Whether it is the run that is known to be over.
+    /// Returns whether the owner is the run that has certainly ended.
     fn is_predecessor(&self, owner: &Owner) -> bool {
         let predecessor = self.predecessor.as_ref();
         predecessor.is_some_and(|predecessor| owner.is_process(predecessor))
     }
 
-    /// Says in the marker that this process made the set by this recipe.
+    /// Writes to the marker that this process made the set with this spec.
     pub fn enter_recipe(
         &self,
         tree: &mut impl Tree<Handle = H>,
@@ -354,7 +355,8 @@ impl<H> SetDirectory<H> {
         self.rewrite(tree, false, Some(recipe))
     }
 
-    /// Gives the claim up; the set stays. Of a set that is not ours any more, nothing is changed.
+    /// Releases the claim; the set stays. If the set belongs to another process by now, nothing is
+    /// changed.
     pub fn release(&self, tree: &mut impl Tree<Handle = H>) -> TreeResult<()> {
         match self.read(tree)? {
             Some(read) if read.owner.is_this_process() => {
@@ -369,7 +371,7 @@ impl<H> SetDirectory<H> {
         Ok(read.is_some_and(|read| read.owner.is_this_process()))
     }
 
-    /// An error unless the marker says that this process uses the set.
+    /// Returns an error unless the marker names this process as the user of the set.
     pub fn check_ours(&self, tree: &mut impl Tree<Handle = H>) -> TreeResult<()> {
         if self.is_ours(tree)? {
             return Ok(());
@@ -378,14 +380,14 @@ impl<H> SetDirectory<H> {
         Err(ClaimError::NotOwned { path }.into())
     }
 
-    /// Removes a marker that a run did not put into its place before its end.
+    /// Removes a next marker that an earlier run did not put in place before its end.
     fn clear_next(&self, tree: &mut impl Tree<Handle = H>) -> TreeResult<()> {
         let path = self.directory.at(NEXT_MARKER);
         match tree.read_marker(&self.directory, NEXT_MARKER)? {
             Some(found) => match found.owner(&self.directory.path) {
                 Some(owner) if self.is_predecessor(&owner) => {}
                 Some(owner) => check_over(owner, found.holder, self.other)?,
-                // Without a word in it, the run ended between two calls.
+                // If it is empty, the run ended between two calls.
                 None if found.text.is_empty() => {}
                 None => return Err(foreign(&path, true).into()),
             },
@@ -397,8 +399,8 @@ impl<H> SetDirectory<H> {
         tree.remove_file(&self.directory, NEXT_MARKER)
     }
 
-    /// Removes the marker and the directory, of which everything else of ours is gone. What is
-    /// foreign stays, and so do they.
+    /// Removes the marker and the directory; all other objects of filestone in it are gone. If it
+    /// contains foreign objects, both stay.
     pub fn remove(&mut self, tree: &mut impl Tree<Handle = H>) -> TreeResult<()> {
         if let Some(path) = first_foreign(tree, &self.directory)? {
             return Err(ClaimError::ForeignContent { path }.into());

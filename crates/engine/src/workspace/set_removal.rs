@@ -1,7 +1,8 @@
-//! What is in a file set, removed: what has a name that we give, and the directories.
+//! Removal of a file set's contents: the objects with names that filestone uses, and the
+//! directories.
 //!
-//! What has another name stays, and so do the directories that it is in. Links are removed and
-//! never followed, and what is mounted from another file system is left alone.
+//! Objects with other names stay, and so do their directories. Links are removed and never
+//! followed, and mount points of other file systems are not touched.
 
 use super::error::{ClaimError, Purpose};
 use super::tree::{DirectoryOf, Found, Name, Tree, TreeResult};
@@ -11,7 +12,7 @@ use filestone_workload::emptying::DeleteLoopGuard;
 /// Names kept in memory before they are removed.
 const BATCH: usize = 10_000;
 
-/// Removes everything of ours in the directory of a set.
+/// Removes all objects of filestone in the directory of a set.
 pub(crate) fn empty<T: Tree>(tree: &mut T, set: &DirectoryOf<T>) -> TreeResult<()> {
     remove_directories(
         tree,
@@ -34,7 +35,7 @@ pub(crate) fn empty<T: Tree>(tree: &mut T, set: &DirectoryOf<T>) -> TreeResult<(
     )
 }
 
-/// Removes the directories that are ours, after emptying them.
+/// Removes the directories of filestone, after emptying them.
 fn remove_directories<T: Tree>(
     tree: &mut T,
     parent: &DirectoryOf<T>,
@@ -65,8 +66,8 @@ fn remove_directories<T: Tree>(
     }
 }
 
-/// Removes what has a name of ours and is doomed, again and again until nothing such is listed: a
-/// directory that changes while it is read may skip some.
+/// Removes the objects with a name of filestone for which `is_doomed` is true, repeatedly until
+/// none is listed: a directory that changes while it is read may skip some.
 pub(crate) fn remove_each<T: Tree>(
     tree: &mut T,
     at: &DirectoryOf<T>,
@@ -97,7 +98,7 @@ impl Name {
     }
 }
 
-/// An error if a directory lists again and again what has been removed from it.
+/// Returns an error if a directory lists removed names again and again.
 fn check_end(emptying: &mut DeleteLoopGuard, listed: &[Name], path: &str) -> TreeResult<()> {
     if emptying.may_end(listed.iter().map(|name| &*name.name)) {
         return Ok(());
@@ -106,7 +107,7 @@ fn check_end(emptying: &mut DeleteLoopGuard, listed: &[Name], path: &str) -> Tre
     Err(ClaimError::NeverEmpty { path, purpose }.into())
 }
 
-/// Removes names; what is not empty has something foreign in it.
+/// Removes names; a directory that is not empty contains a foreign object.
 fn remove<T: Tree>(tree: &mut T, parent: &DirectoryOf<T>, names: &[Name]) -> TreeResult<()> {
     let kept = tree.remove_names(parent, names)?;
     let Some(Name { name, .. }) = kept.and_then(|index| names.get(index)) else {

@@ -1,8 +1,8 @@
-//! The directory `clients` that a replay works in: claimed, given up, removed.
+//! The directory `clients` that a replay works in: claimed, released, removed.
 //!
-//! A run makes it in the directory under test, and a marker in it. Whatever else is in the
-//! directory under test is never changed. Where another program has a `clients` there, the
-//! run's own is in a directory `filestone` beside it.
+//! A run makes it in the directory under test, and a marker in it. Other objects in the directory
+//! under test are never changed. If another program has a `clients` there, the run uses a directory
+//! `filestone` next to it.
 
 use super::error::ClaimError;
 use super::marker::{Liveness, Marker, Owner};
@@ -12,51 +12,51 @@ use filestone_plan::plan::LeftoverPolicy;
 pub use filestone_workload::load::{CLIENTS, MARKER};
 use std::sync::Arc;
 
-/// The directory in the directory under test in which a run makes its own `clients` where
-/// there is one of another program's.
+/// Directory in the directory under test in which a run makes its `clients` if another program
+/// already has a `clients` there.
 pub const BESIDE: &str = "filestone";
 
-/// What becomes of a `clients` that an earlier run has left.
+/// Treatment of a `clients` that an earlier run has left.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LeftOver<'a> {
     /// Whether it is removed.
     pub policy: LeftoverPolicy,
-    /// What is done about one that filestone has not made.
+    /// Treatment of a `clients` that filestone has not made.
     pub occupied: OnExisting,
     /// The names that this run makes; the earlier one must have made the same.
     pub made: &'a MadeNames,
 }
 
-/// What to do about a `clients` that stays.
+/// Advice for a `clients` that stays.
 const REMOVE_LEFTOVER: &str = "remove it with --remove-leftover, or by hand";
 
-/// What a run does where there may be a `clients` that it has not made.
+/// Behaviour of a run if a `clients` exists that it has not made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnExisting {
-    /// It works beside one that filestone has not made if there is nothing in it: then there is
-    /// nothing that the user could have meant.
+    /// Work next to a `clients` that filestone has not made if it is empty: then the user cannot
+    /// have meant its contents.
     #[default]
     BesideEmpty,
-    /// The same whatever it is: dbench leaves it behind, and runs there again.
+    /// Work next to any `clients`: dbench leaves it behind, and runs there again.
     Beside,
-    /// It reads what is there, whoever made it: nothing is made, claimed or removed.
+    /// Read the existing one, regardless of its creator: nothing is made, claimed or removed.
     Read,
 }
 
 /// A `clients` that this run has claimed.
 #[derive(Debug)]
 pub(crate) struct TestDirectory<H> {
-    /// The directory that it is in.
+    /// Its parent directory.
     pub root: Directory<H>,
-    /// It.
+    /// The directory.
     pub clients: Directory<H>,
-    /// Keeps its marker locked; dropped before it is removed.
+    /// Lock on its marker; released before the marker is removed.
     pub lock: MarkerLock,
-    /// If it is beside another `clients`, the directory under test.
+    /// The directory under test, if this `clients` is next to another one.
     under_test: Option<UnderTest<H>>,
-    /// Whether the run only reads it: then there is nothing to give up or remove.
+    /// Whether the run only reads it: then there is nothing to release or remove.
     is_read: bool,
-    /// What it removes.
+    /// Names that are removed.
     made: Arc<MadeNames>,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct TestDirectory<H> {
 #[derive(Debug)]
 struct UnderTest<H> {
     root: Directory<H>,
-    /// Whether `filestone` was made for this run, and goes with it.
+    /// Whether `filestone` was made for this run, and is removed with it.
     has_made: bool,
 }
 
@@ -74,21 +74,21 @@ struct Marked<H> {
     lock: MarkerLock,
 }
 
-/// A `clients` that was there before.
+/// A `clients` that already existed.
 enum Occupant<H> {
     Owned {
         clients: Directory<H>,
         lock: MarkerLock,
         owner: Owner,
         liveness: Liveness,
-        /// What its marker says.
+        /// Text of its marker.
         text: String,
     },
-    /// Not filestone's; it, if it is a directory.
+    /// Not made by filestone; contains the directory, if it is one.
     Foreign(Option<Directory<H>>),
 }
 
-/// Makes `clients` in `root` and marks it; `None` if it is there.
+/// Makes `clients` in `root` and its marker; `None` if it exists.
 fn make<T: Tree>(
     tree: &mut T,
     root: &DirectoryOf<T>,
@@ -104,8 +104,8 @@ fn make<T: Tree>(
     match tree.make_marker(&clients, MARKER, &marker) {
         Ok(lock) => Ok(lock.map(|lock| Marked { clients, lock })),
         Err(refused) => {
-            // It was made a moment ago and has nothing in it but perhaps the marker. Both calls
-            // are made even if the first has no answer: a slow server may execute it yet.
+            // It was made a moment ago and contains at most the marker. Both calls are made even if
+            // the first has no reply: a slow server may still execute it.
             let unmarked = tree.remove_file(&clients, MARKER);
             let removed = tree.remove_directory(root, CLIENTS, false);
             Err(refused.leaving(&clients.path, unmarked.and(removed), REMOVE_LEFTOVER))
@@ -113,7 +113,7 @@ fn make<T: Tree>(
     }
 }
 
-/// Whose the `clients` in `root` is; `None` if there is none.
+/// Returns the owner of the `clients` in `root`; `None` if it does not exist.
 fn occupant<T: Tree>(
     tree: &mut T,
     root: &DirectoryOf<T>,
@@ -127,7 +127,7 @@ fn occupant<T: Tree>(
         None => None,
         Some(found) => match found.owner(&clients.path) {
             Some(owner) => Some((owner, found)),
-            // A run that made the marker and could not write it, or will in a moment.
+            // The run that made the marker could not write it, or will in a moment.
             None if found.text.is_empty() && tree.first_name(&clients, &[MARKER])?.is_none() => {
                 Some((Owner::unknown(&clients.path), found))
             }
@@ -147,7 +147,7 @@ fn occupant<T: Tree>(
 }
 
 impl<H> Occupant<H> {
-    /// Whether a run may work beside it.
+    /// Returns whether a run may work next to it.
     fn may_have_neighbours(&self, tree: &mut impl Tree<Handle = H>, occupied: OnExisting) -> bool {
         match (self, occupied) {
             (Self::Owned { .. }, _) | (Self::Foreign(None), OnExisting::BesideEmpty) => false,
@@ -159,7 +159,7 @@ impl<H> Occupant<H> {
         }
     }
 
-    /// Why it cannot be used.
+    /// Returns the error why it cannot be used.
     fn complaint(self, root: &Directory<H>) -> ClaimError {
         let purpose = root.purpose;
         match self {
@@ -178,7 +178,7 @@ impl<H> Occupant<H> {
         }
     }
 
-    /// Removes it, if its owner is over, or the user says so.
+    /// Removes it, if its owner is over, or the user requests it.
     fn remove(
         self,
         tree: &mut impl Tree<Handle = H>,
@@ -206,7 +206,7 @@ impl<H> Occupant<H> {
     }
 }
 
-/// Whether a tree may be removed whose owner lives, or does not.
+/// Returns whether a tree may be removed whose owner is in this state.
 pub(super) fn may_go(liveness: Liveness, policy: LeftoverPolicy) -> bool {
     match policy {
         LeftoverPolicy::Refuse => false,
@@ -216,7 +216,8 @@ pub(super) fn may_go(liveness: Liveness, policy: LeftoverPolicy) -> bool {
 }
 
 impl<H> TestDirectory<H> {
-    /// Claims `clients` in `root`, or in a directory of our own in it; or only finds it.
+    /// Claims `clients` in `root`, or in a directory `filestone` in it; or only finds it for
+    /// reading.
     pub fn claim(
         tree: &mut impl Tree<Handle = H>,
         root: Directory<H>,
@@ -253,7 +254,7 @@ impl<H> TestDirectory<H> {
         }
     }
 
-    /// The `clients` in `root`, whoever made it, to be read.
+    /// Finds the `clients` in `root` for reading, regardless of its creator.
     fn find(
         tree: &mut impl Tree<Handle = H>,
         root: Directory<H>,
@@ -304,12 +305,12 @@ impl<H> TestDirectory<H> {
         Ok(Self::new(own, marked?, Some(under_test), made))
     }
 
-    /// Whether it is in a directory of our own, beside another `clients`.
+    /// Returns whether it is in a directory `filestone`, next to another `clients`.
     pub fn is_beside(&self) -> bool {
         self.under_test.is_some()
     }
 
-    /// What the user should know of a run that works beside another `clients`.
+    /// Returns a note for the user if the run works next to another `clients`.
     pub fn note(&self) -> Option<String> {
         let root = &self.under_test.as_ref()?.root;
         Some(format!(
@@ -319,8 +320,8 @@ impl<H> TestDirectory<H> {
         ))
     }
 
-    /// Says in the marker that the run is over and its trees were kept. That needs no room:
-    /// loads fill disks.
+    /// Writes to the marker that the run is over and its trees were kept. This needs no room on the
+    /// disk: loads may fill it.
     pub fn release(&mut self, tree: &mut impl Tree<Handle = H>) -> TreeResult<()> {
         if self.is_read {
             return Ok(());
@@ -330,9 +331,9 @@ impl<H> TestDirectory<H> {
         Ok(())
     }
 
-    /// Removes what was claimed with all in it that the run can have made, and nothing that may have
-    /// come to be called so since; and what claiming it made. What is foreign stays, and so do the
-    /// directories that it is in.
+    /// Removes the claimed directory with all objects in it that the run can have made, but no
+    /// object that got such a name since; and everything that claiming has made. Foreign objects
+    /// stay, and so do their directories.
     pub fn remove(&mut self, tree: &mut impl Tree<Handle = H>) -> TreeResult<()> {
         if self.is_read {
             return Ok(());
@@ -376,11 +377,11 @@ fn remove<T: Tree>(
     lock: MarkerLock,
     made: &MadeNames,
 ) -> TreeResult<()> {
-    // The marker goes last: what an interruption leaves is still known as ours.
+    // The marker goes last: the remains of an interruption are still recognised.
     match tree.empty_but(clients, MARKER, made) {
         Ok(kept) if kept.is_empty() => {}
         Ok(kept) => {
-            // A later run can remove it once what is foreign has been moved away.
+            // A later run can remove it once the foreign objects have been moved elsewhere.
             release(tree, clients, made).ok();
             let (path, purpose) = (clients.path.clone(), clients.purpose);
             let foreigners = ClaimError::Foreigners {
@@ -391,8 +392,7 @@ fn remove<T: Tree>(
             return Err(foreigners.into());
         }
         Err(refused) => {
-            // A server that was started again may have lost the directory: then nothing of that
-            // name is there.
+            // A restarted server may have lost the directory: then the name does not exist.
             let is_gone = refused.kind == RefusalKind::Stale
                 && matches!(tree.find(root, CLIENTS), Ok(Found::Nothing));
             return if is_gone { Ok(()) } else { Err(refused) };
@@ -400,12 +400,12 @@ fn remove<T: Tree>(
     }
     tree.remove_file(clients, MARKER)?;
     drop(lock);
-    // Of a directory that is not empty, and so not ours, nothing is removed.
+    // A directory that is not empty, and so was not made by filestone, is not removed.
     tree.remove_directory(root, CLIENTS, true)
 }
 
-/// Removes what a run has left over in `root`, and what one has left in a directory of its own
-/// there; `None` if there is nothing.
+/// Removes the remains of a run in `root` and in a directory `filestone` there; `None` if there are
+/// none.
 pub(crate) fn remove_left_over<T: Tree>(
     tree: &mut T,
     root: &DirectoryOf<T>,
@@ -424,7 +424,7 @@ pub(crate) fn remove_left_over<T: Tree>(
         return Ok(None);
     };
     let owner = occupant.remove(tree, &own, wanted)?;
-    // If there is more in it, it stays.
+    // If it contains more, it stays.
     tree.remove_directory(root, BESIDE, false).ok();
     Ok(Some(owner))
 }

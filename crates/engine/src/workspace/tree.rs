@@ -1,6 +1,6 @@
-//! What claims, markers and removals need of a tree of files: on this host, or on a server.
+//! Interface of a tree of files for claims, markers and removals: on this host, or on a server.
 //!
-//! Links are never followed. What is gone already is well removed, whoever removed it.
+//! Links are never followed. Removing an object that is already gone succeeds.
 
 use super::error::{ClaimError, Purpose};
 use super::marker::{LockHolder, Marker, Owner};
@@ -10,30 +10,30 @@ use filestone_plan::plan::CreateModes;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-/// Permissions of the directories that a run makes for itself. Its own user alone works in them,
-/// and no one else can put links there.
+/// Permissions of the directories that a run makes for itself: only its user works in them, and no
+/// other user can put links there.
 pub(crate) const DIRECTORY_MODE: u32 = CreateModes::OWN.directory;
 /// Permissions of the files that it makes.
 pub(crate) const FILE_MODE: u32 = CreateModes::OWN.file;
 
-/// A directory, with what errors say of it.
+/// A directory, with its path and purpose for errors.
 #[derive(Debug, Clone)]
 pub(crate) struct Directory<H> {
     /// An open descriptor, or a file handle.
     pub handle: H,
-    /// Where it is.
+    /// Path of the directory.
     pub path: String,
-    /// What a run has it for.
+    /// Purpose for the run.
     pub purpose: Purpose,
 }
 
 impl<H> Directory<H> {
-    /// The path of something in it.
+    /// Returns the path of an object in it.
     pub fn at(&self, name: impl AsRef<[u8]>) -> String {
         join(&self.path, name.as_ref())
     }
 
-    /// A directory in it.
+    /// Returns a directory in it.
     pub fn child<C>(&self, name: impl AsRef<[u8]>, handle: C) -> Directory<C> {
         Directory {
             handle,
@@ -45,21 +45,21 @@ impl<H> Directory<H> {
 
 /// A directory of a tree.
 pub(crate) type DirectoryOf<T> = Directory<<T as Tree>::Handle>;
-/// What comes of a step.
+/// Result of an action on a tree.
 pub(crate) type TreeResult<V> = Result<V, TreeError>;
 
-/// Why a step failed.
+/// Error of an action on a tree.
 #[derive(Debug)]
 pub(crate) struct TreeError {
-    /// What is decided on.
+    /// Kind, for decisions.
     pub kind: RefusalKind,
-    /// What is reported.
+    /// The error that is reported.
     pub error: RunError,
 }
 
 impl TreeError {
-    /// The same, where `removed` says that what was made before could not be taken away again:
-    /// what stays at `path` is named, with what to do about it.
+    /// Adds the remains at `path` and advice to the error, if `removed` is an error: the removal of
+    /// the objects made before has failed.
     pub fn leaving(self, path: &str, removed: TreeResult<()>, advice: &str) -> Self {
         let Err(kept) = removed else { return self };
         Self {
@@ -69,18 +69,18 @@ impl TreeError {
     }
 }
 
-/// Refusals on which a claim or a removal decides.
+/// Refusals that a claim or a removal distinguishes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RefusalKind {
-    /// The file system has no room for what was to be made.
+    /// The file system is full.
     Full,
-    /// A directory that was there is gone, or only its handle.
+    /// The directory is gone, or only its handle is stale.
     Stale,
-    /// This user may not do it.
+    /// This user lacks the permission.
     Denied,
-    /// Something is in a directory that was to be removed.
+    /// The directory to remove is not empty.
     NotEmpty,
-    /// Any other.
+    /// Any other refusal.
     Other,
 }
 
@@ -107,27 +107,27 @@ impl From<TreeError> for RunError {
 pub(crate) trait Tree {
     /// An open descriptor, or a file handle.
     type Handle;
-    /// What a listing says of an entry.
+    /// Attributes of an entry in a listing.
     type Entry: Copy;
 
-    /// Makes a directory of the run's own; `None` if there is something of that name.
+    /// Makes a directory for the run; `None` if the name exists.
     fn make_directory(
         &mut self,
         parent: &DirectoryOf<Self>,
         name: &str,
     ) -> TreeResult<Option<DirectoryOf<Self>>>;
 
-    /// What has this name.
+    /// Finds the object with this name.
     fn find(&mut self, parent: &DirectoryOf<Self>, name: &str) -> TreeResult<Found<Self::Handle>>;
 
-    /// The first name in a directory that is not `known`; `None` if there is none.
+    /// Returns the first name in a directory that is not in `known`; `None` if there is none.
     fn first_name(
         &mut self,
         at: &DirectoryOf<Self>,
         known: &[&str],
     ) -> TreeResult<Option<Box<[u8]>>>;
 
-    /// Makes a marker and locks it; `None` if there is one already.
+    /// Makes a marker and locks it; `None` if it exists.
     fn make_marker(
         &mut self,
         at: &DirectoryOf<Self>,
@@ -135,14 +135,14 @@ pub(crate) trait Tree {
         marker: &Marker<'_>,
     ) -> TreeResult<Option<MarkerLock>>;
 
-    /// Reads a marker and locks it; `None` if what is there, or is not there, cannot be one.
+    /// Reads a marker and locks it; `None` if the object is missing or cannot be a marker.
     fn read_marker(
         &mut self,
         at: &DirectoryOf<Self>,
         name: &str,
     ) -> TreeResult<Option<FoundMarker>>;
 
-    /// Writes another text over that of a marker, in place: that needs no room.
+    /// Overwrites the text of a marker in place, which needs no room on the disk.
     fn rewrite_marker(
         &mut self,
         at: &DirectoryOf<Self>,
@@ -150,7 +150,8 @@ pub(crate) trait Tree {
         marker: &Marker<'_>,
     ) -> TreeResult<()>;
 
-    /// Puts a marker into the place of another one; `false` if it was not `lock`'s that was moved.
+    /// Renames a marker over another one; returns `false` if the renamed file was not the one of
+    /// `lock`.
     fn replace_marker(
         &mut self,
         at: &DirectoryOf<Self>,
@@ -162,8 +163,7 @@ pub(crate) trait Tree {
     /// Removes a file or a link.
     fn remove_file(&mut self, parent: &DirectoryOf<Self>, name: &str) -> TreeResult<()>;
 
-    /// Removes a directory in which there is nothing; `was_used` if files in it may have been
-    /// open a moment ago.
+    /// Removes an empty directory; `was_used`: files in it may have been open a moment ago.
     fn remove_directory(
         &mut self,
         parent: &DirectoryOf<Self>,
@@ -171,7 +171,8 @@ pub(crate) trait Tree {
         was_used: bool,
     ) -> TreeResult<()>;
 
-    /// Removes everything in a directory that the run can have made, but the entry `keep`; what stays.
+    /// Removes everything in a directory that the run can have made, except the entry `keep`;
+    /// returns the objects that stay.
     fn empty_but(
         &mut self,
         at: &DirectoryOf<Self>,
@@ -179,7 +180,7 @@ pub(crate) trait Tree {
         made: &MadeNames,
     ) -> TreeResult<Kept>;
 
-    /// Shows the entries whose names are wanted, until `each` has seen enough and says so.
+    /// Calls `each` with the entries whose names are wanted, until it returns `true`.
     fn list(
         &mut self,
         at: &DirectoryOf<Self>,
@@ -187,10 +188,10 @@ pub(crate) trait Tree {
         each: &mut dyn FnMut(&[u8], Self::Entry) -> bool,
     ) -> TreeResult<()>;
 
-    /// Whether the entry is a directory.
+    /// Returns whether the entry is a directory.
     fn is_directory(entry: Self::Entry) -> bool;
 
-    /// Opens a directory that was listed; `None` if it is gone.
+    /// Opens a listed directory; `None` if it is gone.
     fn record(
         &mut self,
         parent: &DirectoryOf<Self>,
@@ -198,60 +199,61 @@ pub(crate) trait Tree {
         entry: Self::Entry,
     ) -> TreeResult<Option<DirectoryOf<Self>>>;
 
-    /// Removes names; the first that is a directory's with something in it.
+    /// Removes names; returns the index of the first directory that is not empty.
     fn remove_names(
         &mut self,
         parent: &DirectoryOf<Self>,
         names: &[Name],
     ) -> TreeResult<Option<usize>>;
 
-    /// Waits.
+    /// Sleeps.
     fn pause(&mut self, pause: Duration) -> TreeResult<()>;
 }
 
-/// A name, and whether it is a directory's.
+/// A name, and whether it belongs to a directory.
 #[derive(Debug)]
 pub(crate) struct Name {
     pub name: Box<[u8]>,
     pub is_directory: bool,
 }
 
-/// What has a name.
+/// Object found under a name.
 #[derive(Debug)]
 pub(crate) enum Found<H> {
-    /// Nothing.
+    /// Nothing has this name.
     Nothing,
     /// A directory.
     Directory(Directory<H>),
-    /// Anything else, such as a link to a directory.
+    /// Any other object, such as a link to a directory.
     Other,
 }
 
-/// Keeps a marker locked until it is dropped; holds nothing where there are no locks.
+/// Keeps a marker locked until it is dropped; empty if locks are not supported.
 #[derive(Debug, Default)]
 pub(crate) struct MarkerLock(pub Option<OwnedFd>);
 
-/// A marker that was there.
+/// A marker that was found.
 #[derive(Debug)]
 pub(crate) struct FoundMarker {
-    /// What it says.
+    /// Text of the marker.
     pub text: String,
-    /// Whether it is locked.
+    /// Holder of the lock.
     pub holder: LockHolder,
     /// The lock, if this process has it.
     pub lock: MarkerLock,
 }
 
 impl FoundMarker {
-    /// The owner of the directory at `path`; `None` if it is not a marker of ours. A run that has
-    /// just made its marker, and not written it yet, is known by its lock alone.
+    /// Returns the owner of the directory at `path`; `None` if filestone has not written the
+    /// marker. A run that has made its marker but not written it yet is recognised only by its
+    /// lock.
     pub fn owner(&self, path: &str) -> Option<Owner> {
         let is_locked = self.holder == LockHolder::Other;
         Owner::read(path, &self.text).or_else(|| is_locked.then(|| Owner::unknown(path)))
     }
 }
 
-/// What was tried, for errors.
+/// The attempted action, for errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
     Find,
@@ -266,7 +268,7 @@ pub(crate) enum Step {
     Empty,
 }
 
-/// A path with another component.
+/// Returns a path with another component.
 pub(crate) fn join(path: &str, name: &[u8]) -> String {
     let parent = path.trim_end_matches('/');
     format!("{parent}/{}", String::from_utf8_lossy(name))
