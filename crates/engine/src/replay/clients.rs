@@ -14,29 +14,28 @@ use filestone_workload::payload::{DataVerifier, Payload};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// One client of a load, which carries its lines out through a layer and judges what comes of
-/// them.
+/// A client of a load that executes its lines through a layer and checks the results.
 pub struct LayerClient<'run, L> {
     pub layer: L,
-    /// Somebody stops the run.
+    /// Set when the run is stopped.
     stop: &'run AtomicBool,
     mismatches: Mismatches,
-    /// Why it cannot go on.
+    /// Reason why the client cannot continue.
     lost: Option<String>,
-    /// What data are taken from that lie in a table.
+    /// Table that contains the data of writes.
     table: Arc<[u8]>,
-    /// The data of a unit.
+    /// Buffer for the data of a unit.
     unit: Vec<u8>,
     inspector: DataVerifier,
 }
 
-/// How a client ended.
+/// Results of a client.
 pub struct ClientEnd<A> {
-    /// What it counted by itself.
+    /// Totals of the client's workload.
     pub account: A,
-    /// Its mismatches by kind.
+    /// Mismatches by kind.
     pub mismatches: Mismatches,
-    /// How long its server was not ready.
+    /// Time during which the server was not ready.
     pub busy_pauses: JukeboxWaits,
 }
 
@@ -53,7 +52,8 @@ impl<'run, L: Layer> LayerClient<'run, L> {
         }
     }
 
-    /// How it ended, with what its workload counted; and the layer, for the clean-up.
+    /// Returns the results of the client, with the totals of its workload; and the layer, for the
+    /// clean-up.
     pub fn end<W: LineSource>(self, workload: W) -> (ClientEnd<W::ClientTotals>, L) {
         let end = ClientEnd {
             account: workload.into_account(self.lost),
@@ -114,8 +114,9 @@ impl<'run, L: Layer> LayerClient<'run, L> {
         }
     }
 
-    /// What was broken off because somebody stops the run comes to no end. If nobody does, the
-    /// window has been over for as long as a call may take. All else is a loss.
+    /// Converts an error of the layer. An action aborted because the run is stopped does not
+    /// complete. Without a stop, the window ended a call's time limit ago, and the action has timed
+    /// out. Everything else is a loss.
     fn mark_lost(&mut self, lost: LayerLost) -> Result<WorkResult, Unended> {
         match lost {
             LayerLost::Stopped if self.stop.load(Ordering::Relaxed) => Err(Unended::BrokenOff),
@@ -139,14 +140,14 @@ impl<L: Layer> BlockingClient for LayerClient<'_, L> {
                 Ok(()) => Ok(WorkResult::of(Outcome::Ok)),
                 Err(lost) => self.mark_lost(lost),
             },
-            // Its thread does that when the run is over.
+            // The thread removes the trees after the run.
             LoadWork::RemoveTree => Ok(WorkResult::of(Outcome::Skipped)),
         }
     }
 }
 
-/// The loss that ended a worker's run, by its own word if this host refused something. Else the
-/// clients' words say more.
+/// Returns the loss that ended a worker's run: the worker's error if this host refused something,
+/// otherwise the clients' errors, which contain more details.
 pub fn loss_of<A: ClientTotals>(
     plan: &Plan,
     end: &mut WorkerEnd,
@@ -158,8 +159,8 @@ pub fn loss_of<A: ClientTotals>(
     }
 }
 
-/// The loss of all clients before the window of `plan` was over, as it was closed by `end`; `None`
-/// if one was not lost.
+/// Returns the loss of all clients before the window of `plan`, as closed by `end`, was over;
+/// `None` if a client was not lost.
 fn all_lost<A: ClientTotals>(
     plan: &Plan,
     end: &WorkerEnd,

@@ -1,4 +1,4 @@
-//! A fleet as what is replayed: who attends to it, and what is told of it.
+//! A fleet as a replay workload: its monitor and its control.
 
 use super::clients::ClientEnd;
 use super::piece::ReplayWorkload;
@@ -27,13 +27,13 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// Lost clients that are named.
+/// Maximum number of lost clients that are listed.
 const LOST_MAX: usize = 20;
-/// How often counters are looked at.
+/// Interval between snapshots of the counters.
 const LOOK_NANOS: u64 = 1_000_000_000;
-/// So many looks make 20 s.
+/// Number of snapshots kept: 20 s.
 const LOOKS: usize = 20;
-/// How often it is looked at each client, and how many of these looks are kept: no more than 20 s.
+/// Interval between snapshots of each client, and the number kept: at most 20 s.
 const CLIENT_LOOK_NANOS: u64 = 4_000_000_000;
 const CLIENT_LOOKS: usize = 5;
 
@@ -42,31 +42,31 @@ pub struct Fleet<'run> {
     plan: &'run Plan,
     shared: Arc<SharedFleet>,
     seen: Arc<Mutex<Seen>>,
-    /// Where it is controlled while it runs.
+    /// Control socket of the running fleet.
     #[expect(dead_code, reason = "it is served until this is dropped")]
     socket: Option<ControlSocket>,
 }
 
-/// What the attendant has seen.
+/// State of the fleet's monitor.
 struct Seen {
     watch: FleetMonitor,
-    /// When the workers had done all, or when it was looked last.
+    /// Time of the last poll, or of the end of all operations.
     now: Timestamp,
-    /// Clients are asked for more until then: until the window ends, or the run is stopped. What follows is
-    /// nothing that they fall behind by.
+    /// End of the time in which operations are due: the end of the window or the stop of the run.
+    /// Clients do not fall behind by later operations.
     asked_until: Timestamp,
-    /// The counters of each group at the last looks, one a second.
+    /// Counters of each group at the last snapshots, one per second.
     looks: VecDeque<Counted>,
-    /// What each client had moved at the last looks at them, the oldest first.
+    /// Bytes moved by each client at the last snapshots, the oldest first.
     bytes: VecDeque<Arc<ByteSnapshot>>,
-    /// When it was looked last, by this host's clock; `None` before the run has begun.
+    /// Time of the last poll by this host's clock; `None` before the run has begun.
     looked: Option<Instant>,
     is_over: bool,
     changes: ChangeLog,
 }
 
 impl Seen {
-    /// The moment, as the run counts; no later than its end.
+    /// Returns the current run time, at most the end of the run.
     fn moment(&self) -> Timestamp {
         match self.looked {
             Some(looked) if !self.is_over => self.now.after(looked.elapsed()),
@@ -75,7 +75,7 @@ impl Seen {
     }
 }
 
-/// The counters of each group at a moment.
+/// Counters of each group at one moment.
 #[derive(Clone)]
 struct Counted {
     at: Timestamp,
@@ -83,12 +83,12 @@ struct Counted {
 }
 
 fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
-    // Nothing can panic while it is held.
+    // No code panics while holding the lock.
     seen.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<'run> Fleet<'run> {
-    /// What the clients of this plan do.
+    /// Returns the fleet of this plan.
     pub fn new(plan: &'run Plan, fleet: &FleetPlan) -> Self {
         let shared = Arc::new(SharedFleet::new(plan, fleet));
         let seen = Seen {
@@ -109,8 +109,8 @@ impl<'run> Fleet<'run> {
         }
     }
 
-    /// The same, which can be controlled through the socket that was chosen. Without the usual one it runs
-    /// nevertheless.
+    /// Enables control through the chosen socket. If the usual socket is not available, the fleet
+    /// runs without it.
     pub fn controlled(self, context: &mut Context<'_>) -> Result<Self, RunError> {
         let controller = Controller {
             shared: Arc::clone(&self.shared),
@@ -137,7 +137,7 @@ impl<'run> Fleet<'run> {
     }
 }
 
-/// Does what is asked of a fleet while it runs.
+/// Executes control requests while a fleet runs.
 struct Controller {
     shared: Arc<SharedFleet>,
     seen: Arc<Mutex<Seen>>,
@@ -177,7 +177,7 @@ impl Controller {
         let seen = &mut *lock(&self.seen);
         let at_ns = change.at_ns;
         seen.changes.record(change);
-        // Nobody has done anything yet by what held before.
+        // No operation has used the earlier settings yet.
         if seen.looked.is_none() && self.shared.is_applied(EffectiveFrom::NextFile) {
             let count = seen.changes.count();
             seen.changes
@@ -186,14 +186,14 @@ impl Controller {
     }
 }
 
-/// When the measured window ends, if the plan says.
+/// Returns the end of the measured window; `MAX` if the plan has none.
 fn window_end(plan: &Plan) -> Timestamp {
     let opens = Timestamp::from_nanos(plan.warm_up_ns);
     let duration = plan.duration_ns;
     duration.map_or(Timestamp::MAX, |duration| opens.after_nanos(duration))
 }
 
-/// The counters of each group now, of clients that are asked for more until then.
+/// Returns the current counters of each group; operations are due until `asked_until`.
 fn counted(shared: &SharedFleet, at: Timestamp, asked_until: Timestamp) -> Counted {
     let plan = shared.plan();
     let group = |place: usize| {
@@ -222,12 +222,12 @@ impl ReplayWorkload for Fleet<'_> {
         Arc::clone(self.shared.payloads().table())
     }
 
-    /// Others may read what a writer has written that is done.
+    /// Other clients may read the files of a writer that has ended.
     fn cleans_client_by_client(&self) -> bool {
         false
     }
 
-    /// Who begins at once is connected before the run, if it can be; others when they begin.
+    /// Clients that begin at once connect before the run if possible; others when they begin.
     fn first_connections(&self) -> Option<Vec<Timestamp>> {
         let fleet = self.shared.plan();
         let per_s = self.plan.connections.connections_per_s;
@@ -315,7 +315,7 @@ impl ReplayWorkload for Fleet<'_> {
     }
 }
 
-/// The groups now; what they did lately is since the counters `before`.
+/// Returns the records of the groups; recent rates count from the counters `before`.
 fn group_records(
     shared: &SharedFleet,
     now: Timestamp,
@@ -378,16 +378,16 @@ fn group_record(
     }
 }
 
-/// Attends to a fleet: adds its rows up, and stops it when it is not healthy.
+/// Hook of a fleet: computes its rows, and stops it when it is unhealthy.
 struct FleetProgress {
     shared: Arc<SharedFleet>,
     seen: Arc<Mutex<Seen>>,
     ending: Ending,
     next_look: Timestamp,
-    /// So many changes have been told.
+    /// Number of changes reported.
     told_changes: u32,
     is_over: bool,
-    /// The server, if it is a process of this host that the plan names.
+    /// The server's process, if it runs on this host and the plan names it.
     server: Option<u32>,
 }
 
@@ -424,7 +424,7 @@ impl FleetProgress {
         }
     }
 
-    /// Until when clients are asked for more, which who stops the run decides.
+    /// Returns the end of the time in which operations are due, which a stop of the run shortens.
     fn asked_until(&self, at: &RunSnapshot<'_>) -> Timestamp {
         let seen = &mut *lock(&self.seen);
         if at.is_stopped || at.end_run.load(Ordering::Relaxed) {
@@ -433,7 +433,7 @@ impl FleetProgress {
         seen.asked_until
     }
 
-    /// Looks whether clients go by what they were told.
+    /// Checks whether clients apply the settings they received.
     fn check_applied(&self, now: Timestamp) {
         let (count, unsettled) = {
             let seen = lock(&self.seen);
@@ -442,7 +442,7 @@ impl FleetProgress {
         let Some(last) = unsettled else {
             return;
         };
-        // What is told meanwhile is looked at with the next look.
+        // The next poll checks changes that arrive in the meantime.
         let mut settled = [EffectiveFrom::NextFile, EffectiveFrom::NextTransfer].into_iter();
         let settled = settled.find(|up_to| *up_to <= last && self.shared.is_applied(*up_to));
         if let Some(up_to) = settled {

@@ -1,20 +1,19 @@
-//! The seam between a load and what carries it out.
+//! Interface between a load and the layer that executes it.
 //!
-//! A layer is one client's way to the local file system, to a peer over bare
-//! TCP, or to an NFS server. One action at a time, on the client's own thread:
-//! dbench's clients are sequential, and a thread that blocks in the system call
-//! has nothing between the call and its end. Layers measure nothing and decide
-//! nothing; they say what was answered and what it took.
+//! A layer gives one client access to the local file system, to a peer over bare TCP, or to an NFS
+//! server. It executes one action at a time, on the client's own thread: dbench's clients are
+//! sequential, and a thread that blocks in the system call has no delay between the call and its
+//! end. Layers measure nothing and decide nothing; they return the result and its costs.
 
 use filestone_workload::load::{Action, Status};
 use filestone_workload::payload::DataVerifier;
 
 pub use crate::control::Cancellation;
 
-/// What one action came to.
+/// Result of one action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reply {
-    /// What the layer answered.
+    /// Status returned by the layer.
     pub status: Status,
     /// Exchanges with a server; system calls are not counted.
     pub calls: u32,
@@ -22,12 +21,12 @@ pub struct Reply {
     pub bytes_sent: u32,
     /// Bytes received from a server, framing included.
     pub bytes_received: u32,
-    /// File data that came or went, whether or not it is what was asked for.
+    /// Bytes of file data transferred, whether or not they are the requested data.
     pub data_bytes: u64,
 }
 
 impl Reply {
-    /// An answer that took no exchange and moved no data.
+    /// Returns a reply without exchange and data.
     pub const fn of(status: Status) -> Self {
         Self {
             status,
@@ -39,35 +38,32 @@ impl Reply {
     }
 }
 
-/// Why a client cannot go on.
+/// Error after which a client cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum LayerLost {
-    /// Its connection is gone, its directory vanished: what happened, where, as a sentence for the
-    /// report. It costs that client, not the run.
+    /// The connection is lost or the directory vanished: a sentence for the report that names the
+    /// event and the object. The client is lost, the run continues.
     #[error("{0}")]
     Lost(String),
-    /// An action was broken off between two of its pieces by a [`Cancellation`]: nothing is wrong
-    /// with the layer.
+    /// An action was aborted between two of its parts by a [`Cancellation`]: the layer is intact.
     #[error("stopped")]
     Stopped,
-    /// This host has run out of what the action needs, which ends the run.
+    /// This host has run out of a resource that the action needs, which ends the run.
     #[error("{0}")]
     Exhausted(std::io::Error),
 }
 
-/// One client's way to what is under test.
+/// One client's access to the target.
 pub trait Layer {
-    /// Hands it the cancellation at which long actions break off with
-    /// [`LayerLost::Stopped`]. Taking trees away goes on: what is left must be
-    /// nothing. A layer whose actions are short has no use for it.
+    /// Sets the cancellation that aborts long actions with [`LayerLost::Stopped`]. The removal of
+    /// trees is not aborted: nothing must be left. A layer with short actions ignores it.
     fn cancel_with(&mut self, _cancellation: &Cancellation) {}
 
-    /// Carries out one action. `data` are the bytes that writes take their data
-    /// from, over and over; never empty.
+    /// Executes one action. Writes take their bytes from `data`, repeatedly; `data` is not empty.
     fn execute(&mut self, action: &Action<'_>, data: &[u8]) -> Result<Reply, LayerLost>;
 
-    /// The same, and shows what is read to somebody who looks at it. Who has no data to show has none
-    /// that are asked for: whoever reads files overrides it.
+    /// Executes one action and passes the data read to the inspector. Layers that read files
+    /// override it; others have no data to check.
     fn carry_out_seen(
         &mut self,
         action: &Action<'_>,
@@ -76,7 +72,7 @@ pub trait Layer {
         self.execute(action, &[0])
     }
 
-    /// Forgets handles left open by a pass of the load file, closing them, so that
-    /// the next pass begins as the first one did. Not measured.
+    /// Closes the handles that an iteration of the load file left open, so that the next iteration
+    /// starts in the same state as the first. Not measured.
     fn end_pass(&mut self) -> Result<(), LayerLost>;
 }

@@ -1,4 +1,4 @@
-//! Replaying a load: its clients, the place that they work in, and how far they are.
+//! Replay of a load: its clients, their work directory, and their progress.
 
 pub(crate) mod clients;
 pub(crate) mod fleet;

@@ -22,28 +22,28 @@ use filestone_workload::time::Timestamp;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A client of a load whose calls go over sockets.
+/// A client of a load whose calls use sockets.
 pub trait LoadConnection: Client<Language = Lines> + Send + Sized + 'static {
-    /// Breaks off what it is doing: the run is to end.
+    /// Aborts the current work: the run must end.
     fn stop(&mut self, now: Timestamp, completed: &mut CompletionBatch);
 
-    /// Results other than its load expects, since this was asked last.
+    /// Returns the mismatches since the last call.
     fn take_mismatches(&mut self) -> Mismatches;
 
-    /// How long its server was not ready since this was asked last.
+    /// Returns the time during which the server was not ready, since the last call.
     fn take_busy_pauses(&mut self) -> JukeboxWaits {
         JukeboxWaits::default()
     }
 
-    /// Why the client of this connection could not go on, if it could not: one that was given up
-    /// may not know.
+    /// Returns the reason why the client of this connection could not continue, if it could not: a
+    /// client that was given up may not have one itself.
     fn why_lost(
         connection: &mut ClientConnection<Self>,
         patience: RetryLimit,
         is_given_up: bool,
     ) -> Option<String>;
 
-    /// Takes leave of its server; whether a completion says when that is done.
+    /// Logs off from the server; returns whether a completion reports the end.
     fn leave(&mut self, _now: Timestamp, _out: &mut Output) -> bool {
         false
     }
@@ -51,15 +51,15 @@ pub trait LoadConnection: Client<Language = Lines> + Send + Sized + 'static {
 
 /// The clients of one worker.
 pub struct LoadWorker<S: WorkDir, C: LoadConnection, W: LineSource> {
-    /// Their connections.
+    /// Connections of the clients.
     pub sockets: Sockets<C>,
-    /// What they ask.
+    /// Workloads of the clients.
     pub members: Vec<WorkerClient<W>>,
-    /// What they have in common with those of other workers.
+    /// State shared with the clients of other workers.
     pub replaying: Arc<ReplayState<S, W::ClientTotals>>,
-    /// What ends their clean-up.
+    /// Cancellations that end the clean-up.
     pub cancellations: Cancellations,
-    /// How long the server was waited for.
+    /// Time limits of waiting for the server.
     pub patience: RetryLimit,
 }
 
@@ -95,7 +95,7 @@ impl<S: WorkDir, C: LoadConnection, W: LineSource> WorkerBody for LoadWorker<S, 
         finisher.finish(end);
         let mut clean_up = CleanUp::new(&mut sockets, &replaying, clients);
         if replaying.removes() {
-            // What is left is taken away with the directory of all, and its reason told then.
+            // The removal of the common directory removes the rest, and reports the error.
             let _ = clean_up.run(&cancellations);
         }
         replaying.count_cleaned(clean_up.left);
@@ -103,7 +103,7 @@ impl<S: WorkDir, C: LoadConnection, W: LineSource> WorkerBody for LoadWorker<S, 
     }
 }
 
-/// How long a server is waited for when clients take their leave.
+/// Time limit for logging off from a server.
 pub const LEAVE_MAX: Duration = Duration::from_secs(2);
 
 fn ended<C: LoadConnection, W: LineSource>(
@@ -119,29 +119,29 @@ fn ended<C: LoadConnection, W: LineSource>(
     }
 }
 
-/// For how long it was tried, which is looked at now and then: what was asked for, and whole
-/// seconds of what is beyond that.
+/// Returns the time of reconnection attempts for the report: the configured limit, plus whole
+/// seconds of what exceeds it, since the time is polled.
 pub fn tried_for(tried: Duration, reconnect: Duration) -> Duration {
     reconnect + Duration::from_secs(tried.saturating_sub(reconnect).as_secs())
 }
 
-/// How far a client is with cleaning up.
+/// Clean-up stage of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// It closes what is open.
+    /// The client closes its open files.
     EndsPass,
-    /// It takes its tree away.
+    /// The client removes its tree.
     Removes,
-    /// It is done, or can do no more.
+    /// The client is clean, or cannot continue.
     Done,
 }
 
-/// Clients that take their trees away, all at the same time.
+/// Clean-up of clients that remove their trees concurrently.
 struct CleanUp<'run, S, C, A> {
     sockets: &'run mut Sockets<C>,
     replaying: &'run ReplayState<S, A>,
     stages: Vec<Stage>,
-    /// Clients that are not done.
+    /// Number of clients that are not done.
     left: u32,
 }
 
@@ -168,7 +168,7 @@ impl<'run, S: WorkDir, C: LoadConnection, A> CleanUp<'run, S, C, A> {
         completed.clear();
         let connections = self.sockets.connections_mut().zip(&mut self.stages);
         for (connection, stage) in connections {
-            // A server that is gone is not waited for once more.
+            // Do not wait once more for a server that is gone.
             if !matches!(connection.link, Link::Up(_)) {
                 *stage = Stage::Done;
                 self.left -= 1;
@@ -198,7 +198,7 @@ impl<'run, S: WorkDir, C: LoadConnection, A> CleanUp<'run, S, C, A> {
         };
         *stage = match (*stage, outcome) {
             (Stage::Done, _) => return,
-            // What the server says of what is closed does not matter.
+            // The server's reply to the closes does not matter.
             (Stage::EndsPass, Outcome::Ok | Outcome::Failed(_)) => Stage::Removes,
             (Stage::EndsPass | Stage::Removes, _) => Stage::Done,
         };

@@ -1,4 +1,4 @@
-//! What is replayed: the lines of load files, or those that the clients of a fleet decide on.
+//! Workloads of a replay: load files, or the operations of a fleet's clients.
 
 use super::clients::ClientEnd;
 use super::progress::Cancellations;
@@ -12,41 +12,41 @@ use filestone_workload::time::Timestamp;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
-/// What is replayed: who asks what, and what is told of it.
+/// Workload of a replay: load files or a fleet.
 pub trait ReplayWorkload {
-    /// One of its clients.
+    /// A client of the workload.
     type Client: LineSource;
 
-    /// Client `number`.
+    /// Returns client `number`.
     fn client(&self, number: u32) -> Self::Client;
 
-    /// What data are taken from that are written.
+    /// Returns the table that contains the data of writes.
     fn table(&self) -> Arc<[u8]>;
 
-    /// Whether clients take their trees away as soon as they are done, each its own: nobody else has
-    /// any use for it.
+    /// Returns whether each client removes its tree as soon as it is done: no other client uses it.
     fn cleans_client_by_client(&self) -> bool {
         true
     }
 
-    /// When each client is to have its connection, if the run can begin without it: at 0, before that,
-    /// if it can be made. Layers that cannot do that make them all before.
+    /// Returns the connection time of each client, if the run can begin without the connections; 0
+    /// means before the run, if possible. Layers without this support connect all clients before
+    /// the run.
     fn first_connections(&self) -> Option<Vec<Timestamp>> {
         None
     }
 
-    /// Its clients are connected, which took so long of each, where this program does that; those
-    /// without a time are not yet.
+    /// Reports that the clients are connected, with the time that each connection took, if
+    /// filestone establishes them; clients without a time are not connected yet.
     fn connected(&mut self, _times: Vec<Option<u64>>) {}
 
-    /// Who attends to it. `cleaned` counts the clients that have cleaned up.
+    /// Returns the hook of the run. `cleaned` counts the clients that have cleaned up.
     fn attendant(
         &self,
         cleaned: &Arc<AtomicU32>,
         cancellations: &Cancellations,
     ) -> Box<dyn RunHook>;
 
-    /// Adds to the record what the clients have counted by themselves.
+    /// Adds the totals of the clients to the record.
     fn complete(
         &mut self,
         record: &mut RunRecord,
@@ -65,7 +65,7 @@ pub struct Loads<'run> {
 }
 
 impl<'run> Loads<'run> {
-    /// These, of which there is at least one.
+    /// Returns the workload of at least one load.
     pub fn new(plan: &'run Plan, replay: &'run ReplayPlan, loads: &'run [Arc<Load>]) -> Self {
         Self {
             plan,

@@ -1,5 +1,5 @@
-//! Who attends to a replay: tells once a second how far it is, and raises the cancellations at which
-//! long actions and long clean-ups break off.
+//! Hook of a replay: reports its progress once a second, and sets the cancellations that abort long
+//! actions and long clean-ups.
 
 use super::{Progress, ProgressPhase};
 use crate::control::{Cancellation, CleanUpDeadline, LOOK_EVERY, Observer, clean_up_limits};
@@ -13,21 +13,21 @@ use std::time::Duration;
 
 /// A second: dbench's row.
 const ROW: u64 = 1_000_000_000;
-/// What clients look at while they are busy with one action.
+/// Cancellations that clients check during one action.
 #[derive(Debug, Clone, Default)]
 pub struct Cancellations {
-    /// The load is to end.
+    /// The load must end.
     pub work: Cancellation,
-    /// So is taking trees away.
+    /// The removal of trees must end.
     pub clean_up: Cancellation,
 }
 
-/// Raises the cancellations when their time has come.
+/// Sets the cancellations at their times.
 pub struct Ending {
     window_end: Timestamp,
     timeout: Duration,
     cancellations: Cancellations,
-    /// Known as soon as the run is stopped, or all clients are done.
+    /// Set as soon as the run is stopped, or all clients are done.
     clean_up: Option<CleanUpDeadline>,
 }
 
@@ -44,15 +44,15 @@ impl Ending {
         }
     }
 
-    /// Looks at a run, and says when to look again.
+    /// Polls a run; returns the time of the next poll.
     pub fn poll(&mut self, at: &RunSnapshot<'_>) -> Timestamp {
         self.cancel(at);
         at.now.after(LOOK_EVERY)
     }
 
     fn cancel(&mut self, at: &RunSnapshot<'_>) {
-        // An action of many calls is broken off when the window has been over for as long as one
-        // call may take.
+        // An action of many calls is aborted when the window has been over for the time limit of
+        // one call.
         let work_end = match self.window_end {
             Timestamp::MAX => Timestamp::MAX,
             end => end.after(self.timeout),
@@ -75,23 +75,23 @@ impl Ending {
     }
 }
 
-/// Attends to a replay.
+/// Hook of a replay.
 pub struct ReplayProgress {
     clients: u32,
     window_start: Timestamp,
     window_end: Timestamp,
     shared: Arc<SharedLoad>,
-    /// Clients whose trees have been taken away.
+    /// Number of clients whose trees have been removed.
     cleaned: Arc<AtomicU32>,
     ending: Ending,
-    /// When the next row is due.
+    /// Time of the next row.
     row: Timestamp,
     is_measuring: bool,
-    /// Bytes that had been moved when the window opened.
+    /// Bytes moved before the window opened.
     bytes_before: u64,
-    /// Whether nothing more begins: dbench calls what follows the clean-up.
+    /// Whether no more operations begin: dbench calls the following phase the clean-up.
     is_cleaning: bool,
-    /// Bytes per second when nothing more began.
+    /// Bytes per second at the end of the operations.
     last_rate: f64,
 }
 
@@ -129,7 +129,7 @@ impl ReplayProgress {
         if is_over && !self.is_cleaning {
             self.last_rate = self.rate(at.now);
             self.is_cleaning = true;
-            // Of which some may be clean by the time that this thread comes to it.
+            // Some clients may already be clean when this thread gets here.
             observer.progress(&Progress {
                 clients: self.clients,
                 ..self.progress(at.now)
@@ -146,7 +146,7 @@ impl ReplayProgress {
         moved.fold(0, u64::saturating_add)
     }
 
-    /// Since the phase began; what follows the window goes on counting from its begin.
+    /// Returns the seconds since the phase began; after the window, the seconds since its start.
     fn seconds(&self, now: Timestamp) -> f64 {
         let since = if self.is_measuring {
             self.window_start
@@ -156,7 +156,7 @@ impl ReplayProgress {
         now.nanos_since(since) as f64 / 1e9
     }
 
-    /// Bytes per second since the phase began.
+    /// Returns the bytes per second since the phase began.
     fn rate(&self, now: Timestamp) -> f64 {
         let moved = self.bytes_moved().saturating_sub(self.bytes_before);
         moved as f64 / self.seconds(now).max(1e-9)

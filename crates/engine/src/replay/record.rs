@@ -1,4 +1,4 @@
-//! What only a replay has to tell, in the record.
+//! Parts of the record that only a replay has.
 
 use super::clients::ClientEnd;
 use filestone_measure::measure::Caveat;
@@ -9,7 +9,7 @@ use filestone_protocol::workload::load_file::ClientCounters;
 use filestone_workload::operation::OpKind;
 use filestone_workload::time::nanos_of;
 
-/// Adds to the record what the clients have counted by themselves.
+/// Adds the totals of the clients to the record.
 pub fn complete(record: &mut RunRecord, threads: u32, ends: Vec<ClientEnd<ClientCounters>>) {
     let mut ends = ends;
     ends.sort_by_key(|end| end.account.record.client);

@@ -1,4 +1,4 @@
-//! What the threads of a replay share: the place, and how its clients have ended.
+//! State shared by the threads of a replay: the work directory, and the results of its clients.
 
 use super::clients::ClientEnd;
 use super::layer::{Layer, LayerLost};
@@ -14,36 +14,37 @@ use filestone_workload::time::Timestamp;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Why a clean-up that was stopped left something.
+/// Reason reported for the remains of a clean-up that was stopped.
 pub const BROKEN_OFF: &str = "the clean-up was broken off: it was interrupted, or took much longer \
      than the run; --remove-leftover goes on with it";
 
-/// What the threads of a replay share.
+/// State shared by the threads of a replay.
 pub struct ReplayState<S, A> {
     pub site: S,
-    /// Whether clients take their trees away.
+    /// Whether clients remove their trees.
     removes: bool,
     ends: Mutex<Vec<ClientEnd<A>>>,
-    /// The first tree that could not be taken away.
+    /// The first tree that could not be removed.
     left_behind: Mutex<Option<LeftTree>>,
     cleaned: Arc<AtomicU32>,
 }
 
-/// A tree that could not be taken away.
+/// A tree that could not be removed.
 pub struct LeftTree {
-    /// Whose.
+    /// The client.
     pub client: u32,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing can panic while it is held.
+    // No code panics while holding the lock.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<S: WorkDir, A> ReplayState<S, A> {
-    /// On this site. `cleaned` counts the clients that have cleaned up.
+    /// Returns the state of a replay on this site. `cleaned` counts the clients that have cleaned
+    /// up.
     pub fn new(site: S, removes: bool, cleaned: Arc<AtomicU32>) -> Self {
         Self {
             site,
@@ -54,7 +55,7 @@ impl<S: WorkDir, A> ReplayState<S, A> {
         }
     }
 
-    /// How all clients have ended, and the first tree that could not be taken away.
+    /// Returns the results of all clients, and the first tree that could not be removed.
     pub fn take(&self) -> ThreadResults<A> {
         ThreadResults {
             ends: lock(&self.ends).drain(..).collect(),
@@ -62,29 +63,29 @@ impl<S: WorkDir, A> ReplayState<S, A> {
         }
     }
 
-    /// Whether clients take their trees away.
+    /// Returns whether clients remove their trees.
     pub fn removes(&self) -> bool {
         self.removes
     }
 
-    /// So many more clients have cleaned up, or will not.
+    /// Counts `clients` more clients that have cleaned up, or will not.
     pub fn count_cleaned(&self, clients: u32) {
         self.cleaned.fetch_add(clients, Ordering::Release);
     }
 
-    /// These clients have come to their ends.
+    /// Stores the results of clients that have ended.
     pub fn note(&self, ends: Vec<ClientEnd<A>>) {
         lock(&self.ends).extend(ends);
     }
 }
 
 impl<S: BlockingWorkDir, A> ReplayState<S, A> {
-    /// Takes the trees of one thread's clients away, the first of which is `first`.
+    /// Removes the trees of one thread's clients, starting with client `first`.
     pub fn clean_up(&self, first: u32, mut layers: Vec<S::Layer>) {
         if self.removes && layers.len() > 1 {
             for layer in &mut layers {
-                // What one of them has open may be in the tree of another. A layer that is
-                // lost says so again when it is to clean up.
+                // One client's open file may be in another client's tree. A lost layer reports its
+                // error again in the clean-up.
                 layer.end_pass().ok();
             }
         }
@@ -103,12 +104,12 @@ impl<S: BlockingWorkDir, A> ReplayState<S, A> {
     }
 }
 
-/// What makes the clients of a replay.
+/// Creates the clients of a replay.
 pub trait ClientSpawner<S: WorkDir, W: LineSource> {
-    /// Where their workers, so many, enter what they measure.
+    /// Returns the recording of `workers` workers.
     fn recording(&self, plan: &Plan, workers: usize) -> Recording;
 
-    /// The clients of each worker, connected.
+    /// Connects and returns the clients of each worker.
     fn connect(
         &self,
         wanted: &Wanted<'_, S, W>,
@@ -116,22 +117,22 @@ pub trait ClientSpawner<S: WorkDir, W: LineSource> {
     ) -> Result<ConnectedClients, RunError>;
 }
 
-/// The clients that a replay wants.
+/// Parameters for creating the clients of a replay.
 pub struct Wanted<'run, S, W: LineSource> {
     pub plan: &'run Plan,
     pub replay: &'run ReplayPlan,
     pub clock: &'run Clock,
     pub replaying: &'run Arc<ReplayState<S, W::ClientTotals>>,
     pub cancellations: &'run Cancellations,
-    /// The lines of a client.
+    /// Returns the lines of a client.
     pub workload: &'run dyn Fn(u32) -> W,
-    /// What data are taken from that are written.
+    /// Table that contains the data of writes.
     pub table: &'run Arc<[u8]>,
-    /// When each client is to have its connection, if the run can begin without it.
+    /// Connection time of each client, if the run can begin without the connections.
     pub first_connections: Option<Vec<Timestamp>>,
 }
 
-/// What the threads of a replay leave.
+/// Results of a replay's threads.
 pub struct ThreadResults<A> {
     pub ends: Vec<ClientEnd<A>>,
     pub left_behind: Option<LeftTree>,

@@ -7,16 +7,16 @@ use crate::error::RunError;
 use crate::workspace::error::ClaimError;
 use filestone_measure::measure::run_record::{DurableHandles, Target};
 
-/// Sites of one layer.
+/// Several sites of one layer.
 pub struct RoundRobin<S> {
-    /// One at least.
+    /// At least one site.
     sites: Vec<S>,
-    /// The place of each client's, where they are not taken in turn.
+    /// Index of each client's site; empty for round robin.
     places: Vec<u32>,
 }
 
 impl<S: WorkDir> RoundRobin<S> {
-    /// Claims them all, or none: what was claimed is released when one cannot be.
+    /// Claims all sites or none: if one claim fails, the others are released.
     pub fn claim(sites: impl Iterator<Item = Result<S, RunError>>) -> Result<Self, RunError> {
         let mut claimed = Vec::new();
         for site in sites {
@@ -28,7 +28,7 @@ impl<S: WorkDir> RoundRobin<S> {
                     } else {
                         told_of_own(error)
                     };
-                    // The first error is the one to tell of.
+                    // Report the first error.
                     for site in claimed {
                         let _: Result<(), RunError> = S::release(site, TreeCleanup::Remove);
                     }
@@ -42,19 +42,19 @@ impl<S: WorkDir> RoundRobin<S> {
         })
     }
 
-    /// The same, but each client has the one at its place here.
+    /// Assigns to each client the site at its index in `places`.
     pub fn dealt(self, places: Vec<u32>) -> Self {
         Self { places, ..self }
     }
 
-    /// The one of a client.
+    /// Returns the site of a client.
     pub fn of(&self, client: u32) -> &S {
         let place = self.places.get(client as usize).copied();
         &self.sites[place.unwrap_or(client) as usize % self.sites.len()]
     }
 }
 
-/// The error of a directory that is in use, if it is this run that uses it.
+/// Converts the error of a directory in use if this run itself uses it.
 fn told_of_own(error: RunError) -> RunError {
     match error.of_area() {
         Some(ClaimError::InUse { owner, .. }) if owner.is_this_process() => {
@@ -66,7 +66,7 @@ fn told_of_own(error: RunError) -> RunError {
 }
 
 impl<S: WorkDir> WorkDir for RoundRobin<S> {
-    /// The first one's, with the addresses of all.
+    /// Returns the target of the first site, with the addresses of all.
     fn target(&self) -> Target {
         let mut targets = self.sites.iter().map(WorkDir::target);
         let mut first = targets.next().unwrap_or_default();
@@ -95,7 +95,7 @@ impl<S: WorkDir> WorkDir for RoundRobin<S> {
         }
     }
 
-    /// Releases all of them, whatever becomes of one; tells of the first error.
+    /// Releases all sites, even after an error; returns the first error.
     fn release(self, trees: TreeCleanup) -> Result<(), RunError> {
         let results: Vec<_> = self
             .sites

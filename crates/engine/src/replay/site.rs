@@ -1,54 +1,53 @@
-//! The place that a replay works in, and how it is left as it was found.
+//! The work directory of a replay, and its removal.
 //!
-//! Every layer that keeps files claims a directory `clients` for the run
-//! (`workspace::test_directory`). Client *i* lives in `clients/client<i>`.
+//! Every layer that stores files claims a directory `clients` for the run
+//! (`workspace::test_directory`). Client *i* works in `clients/client<i>`.
 
 use super::layer::{Layer, LayerLost};
 use crate::control::Cancellation;
 use crate::error::RunError;
 use filestone_measure::measure::run_record::{DurableHandles, Target};
 
-/// A place to replay in, claimed for one run.
+/// A work directory claimed for one run.
 pub trait WorkDir: Send + Sync + 'static {
-    /// What the record says of the target.
+    /// Returns the target for the record.
     fn target(&self) -> Target;
 
-    /// What whoever asked should know of the place.
+    /// Returns a note on the site for the user.
     fn note(&self) -> Option<String> {
         None
     }
 
-    /// What came of handles that were to outlive their connections, if any were.
+    /// Returns the counters of durable handles, if the run requested them.
     fn durable(&self) -> Option<DurableHandles> {
         None
     }
 
-    /// Hands it the cancellation at which it stops cleaning up. A site without a server has no
-    /// use for it.
+    /// Sets the cancellation that ends a clean-up. A site without a server ignores it.
     fn cancel_with(&mut self, _cancellation: &Cancellation) {}
 
-    /// Takes away what claiming it made. If trees of clients are to be kept, only
-    /// the claim is given up.
+    /// Removes everything that claiming has made. With [`TreeCleanup::Keep`], only the claim is
+    /// released.
     fn release(self, trees: TreeCleanup) -> Result<(), RunError>;
 }
 
-/// A place whose clients block, each on its layer.
+/// A work directory whose clients block, each on its layer.
 pub trait BlockingWorkDir: WorkDir {
-    /// One client's way to it.
+    /// One client's access to the site.
     type Layer: Layer + Send + 'static;
 
-    /// Makes one client's way: connects, mounts, opens. Before the clock starts.
+    /// Creates one client's layer: connects, mounts, opens. Called before the clock starts.
     fn layer(&self, client: u32) -> Result<Self::Layer, RunError>;
 
-    /// Takes away the tree of one client, on that client's thread.
+    /// Removes the tree of one client, on that client's thread.
     fn clean_up(&self, client: u32, layer: &mut Self::Layer) -> Result<(), LayerLost>;
 }
 
-/// What becomes of the clients' trees.
+/// Treatment of the clients' trees at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TreeCleanup {
-    /// They are gone already, or go now.
+    /// The trees are removed now, if they still exist.
     Remove,
-    /// They stay (`--skip-cleanup`).
+    /// The trees stay (`--skip-cleanup`).
     Keep,
 }

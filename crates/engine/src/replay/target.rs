@@ -1,5 +1,5 @@
-//! A replay as a run: a place that is claimed, clients with their lines, and what only a replay
-//! has to tell.
+//! A replay as a run: a claimed work directory, clients with their lines, and the parts of the
+//! record that only a replay has.
 
 use super::clients::ClientEnd;
 use super::piece::ReplayWorkload;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::time::{Duration, Instant};
 
-/// Replays `piece` on `site` as `plan` says.
+/// Replays `piece` on `site` according to `plan`.
 pub fn replay_on<S: WorkDir, P: ReplayWorkload>(
     plan: &Plan,
     replay: &ReplayPlan,
@@ -34,22 +34,22 @@ pub fn replay_on<S: WorkDir, P: ReplayWorkload>(
     run_on(plan, Box::new(target), context, None)
 }
 
-/// What a client of this piece has counted by itself.
+/// Totals of a client of this workload.
 type AccountOf<P> = <<P as ReplayWorkload>::Client as LineSource>::ClientTotals;
 
-/// A place that has been claimed for a replay.
+/// An open replay: its work directory is claimed.
 struct OpenReplay<'run, S, P: ReplayWorkload> {
     plan: &'run Plan,
     replay: &'run ReplayPlan,
     piece: P,
     crew: &'run dyn ClientSpawner<S, P::Client>,
     target: Target,
-    /// `None` once it has been given up.
+    /// `None` after its release.
     replaying: Option<Arc<ReplayState<S, AccountOf<P>>>>,
     cleaned: Arc<AtomicU32>,
     cancellations: Cancellations,
     began: Instant,
-    /// How many threads its clients have.
+    /// Number of threads of its clients.
     threads: u32,
     ends: Vec<ClientEnd<AccountOf<P>>>,
     left_behind: Option<LeftTree>,
@@ -135,7 +135,7 @@ impl<S: WorkDir, P: ReplayWorkload> OpenTarget for OpenReplay<'_, S, P> {
         };
         let taken = replaying.take();
         (self.ends, self.left_behind) = (taken.ends, taken.left_behind);
-        // What could not even begin has nothing that is worth keeping.
+        // A replay that did not begin has no trees worth keeping.
         let trees = if self.replay.skip_cleanup && !self.ends.is_empty() {
             TreeCleanup::Keep
         } else {

@@ -14,7 +14,7 @@ use filestone_plan::plan::Plan;
 use filestone_protocol::workload::LineSource;
 use std::sync::Arc;
 
-/// Clients that block, on threads of their own.
+/// Spawner of clients that block, on separate threads.
 pub struct Threads;
 
 impl<S: BlockingWorkDir, W: LineSource> ClientSpawner<S, W> for Threads {
@@ -22,7 +22,7 @@ impl<S: BlockingWorkDir, W: LineSource> ClientSpawner<S, W> for Threads {
         Recording::Shared(SharedRecorder::new(plan, workers))
     }
 
-    /// All clients' ways to the site, made one after the other.
+    /// Creates the layers of all clients, one after the other.
     fn connect(
         &self,
         wanted: &Wanted<'_, S, W>,
@@ -68,11 +68,11 @@ impl<S: BlockingWorkDir, W: LineSource> ClientSpawner<S, W> for Threads {
 
 /// The clients of one thread.
 pub struct LayerThread<S: BlockingWorkDir, W: LineSource> {
-    /// The first of them; the others follow it.
+    /// Number of the first client; the others follow it.
     pub first: u32,
     pub workloads: Vec<W>,
     pub layers: Vec<S::Layer>,
-    /// What data are taken from that are written.
+    /// Table that contains the data of writes.
     pub table: Arc<[u8]>,
     pub replaying: Arc<ReplayState<S, W::ClientTotals>>,
 }

@@ -1,5 +1,4 @@
-//! The calling thread's part of a run: it merges what the workers hand over, and makes
-//! the record.
+//! The coordinator, on the calling thread: merges the workers' intervals and writes the record.
 
 use super::header::RunHeader;
 use super::{RunHook, RunSnapshot, Stage};
@@ -23,20 +22,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, SystemTime};
 
-/// Interval buffers per worker: one being filled, the others on their way.
+/// Interval buffers per worker: one being filled, the others in transit.
 pub const BUFFERS_PER_WORKER: usize = 3;
 
-/// How often the coordinating thread wakes up at least.
+/// Longest sleep of the coordinating thread.
 const WAKE_UP_EVERY: Duration = Duration::from_millis(50);
 
-/// What a worker sends to the coordinator.
+/// Message of a worker to the coordinator.
 pub enum FromWorker {
     Interval(usize, Box<IntervalBuffer>),
     Done(usize, WorkerEnd),
 }
 
-/// A worker's side of the exchange of buffers. Both channels have room for all
-/// buffers there are, so nothing here waits or allocates.
+/// A worker's end of the exchange of buffers. Both channels have room for all existing buffers, so
+/// no call waits or allocates.
 pub struct Exchange {
     worker: usize,
     full: SyncSender<FromWorker>,
@@ -44,7 +43,7 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// What says that the worker has come to its end.
+    /// Returns the sender of the worker's end.
     pub fn finisher(&self) -> DoneGuard {
         DoneGuard {
             worker: self.worker,
@@ -53,16 +52,16 @@ impl Exchange {
     }
 }
 
-/// Says that a worker has come to its end.
+/// Reports the end of a worker.
 pub struct DoneGuard {
     worker: usize,
     full: SyncSender<FromWorker>,
 }
 
 impl DoneGuard {
-    /// It has come to its end so.
+    /// Reports the worker's end to the coordinator.
     pub fn finish(&self, end: WorkerEnd) {
-        // The coordinator outlives the workers; were it gone, nobody would want it.
+        // The coordinator outlives the workers; without it, the message is not needed.
         let _ = self.full.send(FromWorker::Done(self.worker, end));
     }
 }
@@ -73,17 +72,17 @@ impl IntervalSink for Exchange {
     }
 
     fn full(&mut self, buffer: Box<IntervalBuffer>) {
-        // The coordinator outlives the workers; were it gone, nobody would want it.
+        // The coordinator outlives the workers; without it, the message is not needed.
         let _ = self.full.send(FromWorker::Interval(self.worker, buffer));
     }
 }
 
-/// What the calling thread knows of a run, besides what its workers say.
+/// Facts of a run that do not come from its workers.
 pub struct RunFacts<'run> {
     pub target: &'run Target,
-    /// What waited for completions.
+    /// Name of the mechanism that waited for completions.
     pub driver: &'run str,
-    /// How the clients' connections were made.
+    /// Connections of the clients.
     pub connections: Option<ConnectionsRecord>,
     /// The file set of a mix.
     pub file_set: Option<FileSetRecord>,
@@ -91,36 +90,36 @@ pub struct RunFacts<'run> {
     pub started_at: SystemTime,
 }
 
-/// Where the workers of a run enter what they measure.
+/// Sample sinks of a run's workers.
 pub enum Recording {
-    /// Each into books of its own.
+    /// Each worker has its own.
     Own,
-    /// All into these, because they may be stuck in a call for long.
+    /// All workers share one recorder, because they may block in a call for a long time.
     Shared(SharedRecorder),
 }
 
-/// Merges what the workers hand over.
+/// Merges the workers' intervals.
 pub struct Coordinator<'run> {
     plan: &'run Plan,
     recording: &'run Recording,
     assembly: IntervalAggregator,
-    /// Empty buffers that each worker has, and how to give it more; `None` when it
-    /// has finished.
+    /// For each worker the number of its empty buffers, and the sender for more; `None` after its
+    /// end.
     spares: Vec<Option<(usize, SyncSender<Box<IntervalBuffer>>)>>,
-    /// The buffer that shared books get next, and when the interval began that they are in.
+    /// The next buffer of the shared recorder, and the start of its current interval.
     spare: Option<Box<IntervalBuffer>>,
     interval_start: Timestamp,
     ends: Vec<WorkerEnd>,
-    /// Looks at the processors since the window opened, and what was seen until it closed.
+    /// CPU time meter since the window opened, and its result when the window closed.
     meter: Option<Meter>,
     used: Option<ProcessorTime>,
-    /// Wake-ups of this thread that came much too late.
+    /// Wake-ups of this thread that were much too late.
     gaps: WakeUpGaps,
-    /// The part of the run that was told last.
+    /// The last phase reported.
     told_phase: Option<RunPhase>,
 }
 
-/// What the coordinator looks at, and whom it tells.
+/// Inputs of the coordinator, and the observers that it informs.
 pub struct CoordinatorContext<'run, 'look> {
     pub clock: &'run Clock,
     pub stop: &'run AtomicBool,
@@ -133,7 +132,7 @@ impl<'run> Coordinator<'run> {
     pub fn new(plan: &'run Plan, recording: &'run Recording) -> Self {
         let mut assembly = IntervalAggregator::new(plan);
         if let Recording::Shared(_) = recording {
-            // There is one recorder, whatever the plan says of workers.
+            // There is one recorder, regardless of the number of workers in the plan.
             (1..plan.workers as usize).for_each(|worker| assembly.finish(worker));
         }
         Self {
@@ -151,7 +150,7 @@ impl<'run> Coordinator<'run> {
         }
     }
 
-    /// A worker's side of the exchange, with its first empty buffers.
+    /// Returns a worker's end of the exchange, with its first empty buffers.
     pub fn exchange(&mut self, worker: usize, full: SyncSender<FromWorker>) -> Exchange {
         let plan = self.plan;
         let (give, empty) = sync_channel(plan.workers as usize * BUFFERS_PER_WORKER);
@@ -168,7 +167,7 @@ impl<'run> Coordinator<'run> {
         }
     }
 
-    /// Attends to the run until all workers have left.
+    /// Processes messages until all workers have left.
     pub fn collect(
         &mut self,
         from_workers: &Receiver<FromWorker>,
@@ -177,8 +176,8 @@ impl<'run> Coordinator<'run> {
         let mut next = Timestamp::ZERO;
         loop {
             let received = self.wait(next, from_workers, surveyed.clock);
-            // Looked at before the messages: who stops a clean-up does so after the worker has
-            // said that it is done.
+            // Read before the messages: a stop of the clean-up comes after the worker has reported
+            // its end.
             let is_stopped = surveyed.stop.load(Ordering::Acquire);
             let has_left = matches!(received, Err(RecvTimeoutError::Disconnected));
             for message in received.into_iter().chain(from_workers.try_iter()) {
@@ -192,8 +191,8 @@ impl<'run> Coordinator<'run> {
         }
     }
 
-    /// Waits for a message, but not past `next`. It wakes up in between, to see whether it can: that
-    /// nothing of this process ran does not show otherwise.
+    /// Waits for a message, but not past `next`. Wakes up regularly in between to measure late
+    /// wake-ups: only these show that no thread of this process ran.
     fn wait(
         &mut self,
         next: Timestamp,
@@ -208,7 +207,8 @@ impl<'run> Coordinator<'run> {
             let received = from_workers.recv_timeout(left);
             let came = clock.now();
             if self.used.is_none() && came.nanos_since(due) >= GAP_MIN_NS {
-                // Waiting for a processor has caveats of its own; who is stopped waits for nothing.
+                // Waiting for a processor has its own caveats; a stopped process does not count as
+                // waiting.
                 let waited_ns = processors::waited_nanos().saturating_sub(waited_ns);
                 let ready = due.after_nanos(waited_ns);
                 self.gaps.note(ready, came, opens, closes);
@@ -238,8 +238,7 @@ impl<'run> Coordinator<'run> {
             }
             FromWorker::Done(worker, end) => {
                 if let Recording::Own = self.recording {
-                    // The others' intervals must not wait for one that has
-                    // nothing more to say.
+                    // The intervals of other workers must not wait for one that has ended.
                     self.assembly.finish(worker);
                 }
                 if let Some(spares) = self.spares.get_mut(worker) {
@@ -253,7 +252,7 @@ impl<'run> Coordinator<'run> {
         }
     }
 
-    /// Does what is due, and says when to look again.
+    /// Does everything that is due; returns the time of the next poll.
     fn poll(
         &mut self,
         stage: Stage,
@@ -296,7 +295,7 @@ impl<'run> Coordinator<'run> {
         next
     }
 
-    /// When the measured window opens and closes, if the plan says.
+    /// Returns start and end of the measured window; the end is `MAX` if the plan has none.
     fn window(&self) -> (Timestamp, Timestamp) {
         let opens = Timestamp::from_nanos(self.plan.warm_up_ns);
         let closes = self.plan.duration_ns;
@@ -317,7 +316,8 @@ impl<'run> Coordinator<'run> {
         }
     }
 
-    /// Who has the processors is of interest while the window is open.
+    /// Measures the use of the processors while the window is open; returns the time of the next
+    /// call.
     fn check_processors(&mut self, now: Timestamp, stage: Stage) -> Timestamp {
         let (opens, closes) = self.window();
         if self.meter.is_none() {
@@ -336,7 +336,7 @@ impl<'run> Coordinator<'run> {
         }
     }
 
-    /// Where the interval being filled ends: never inside of it is the end of the window.
+    /// Returns the end of the current interval, which never crosses the end of the window.
     fn next_boundary(&self) -> Timestamp {
         let interval_ns = self.plan.interval_ns.max(TICK_NANOS);
         let end = self.interval_start.after_nanos(interval_ns);
@@ -349,7 +349,7 @@ impl<'run> Coordinator<'run> {
         }
     }
 
-    /// Takes from shared books what ended before `boundary`.
+    /// Takes the samples before `boundary` from the shared recorder.
     fn take_shared(&mut self, recorder: &SharedRecorder, boundary: Timestamp) {
         let next = match self.spare.take() {
             Some(buffer) => buffer,
@@ -361,7 +361,7 @@ impl<'run> Coordinator<'run> {
         merged.into_iter().for_each(|buffer| self.give_back(buffer));
     }
 
-    /// Gives an empty buffer to the worker that has the fewest.
+    /// Returns an empty buffer to the worker that has the fewest.
     fn give_back(&mut self, mut buffer: Box<IntervalBuffer>) {
         buffer.reset(Timestamp::ZERO);
         if let Recording::Shared(_) = self.recording {
@@ -371,13 +371,13 @@ impl<'run> Coordinator<'run> {
         let running = self.spares.iter_mut().flatten();
         if let Some((spares, give)) = running.min_by_key(|(spares, _)| *spares) {
             *spares += 1;
-            // A worker that finishes meanwhile needs none.
+            // A worker that has just finished does not need one.
             let _ = give.try_send(buffer);
         }
     }
 
-    /// The record of the run, without what only its own kind has to tell, and without caveats. An error
-    /// if this host refused a worker something: then there is nothing to record.
+    /// Returns the record of the run, without the parts of its kind and without caveats. Returns an
+    /// error if this host refused a request of a worker: then there is nothing to record.
     pub fn into_record(mut self, facts: RunFacts<'_>) -> Result<RunRecord, BackendError> {
         let plan = self.plan;
         let mut ends = self.ends.iter_mut();
@@ -394,7 +394,7 @@ impl<'run> Coordinator<'run> {
         }
         let (intervals, ticks, mut totals) = self.assembly.finalize(plan, window_end);
         if let Recording::Shared(_) = self.recording {
-            // How busy threads are that wait in system calls says nothing.
+            // The load of threads that wait in system calls has no meaning.
             totals.workers.clear();
         }
         let mut losses = LossReasons::default();
@@ -435,7 +435,8 @@ impl<'run> Coordinator<'run> {
     }
 }
 
-/// A run is lost if a worker's loss ended it, or if no worker had anything left.
+/// Returns the outcome: a run is lost if a worker's loss ended it, or if all workers lost the
+/// server.
 fn how_it_ended(ends: &[WorkerEnd]) -> RunOutcome {
     let is_lost = ends.iter().any(|end| end.lost.is_some() && end.ends_run)
         || ends.iter().all(|end| end.lost.is_some());

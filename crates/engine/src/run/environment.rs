@@ -1,4 +1,4 @@
-//! What a plan needs of this host.
+//! Checks that this host has the resources of a plan.
 
 use crate::driver::{RESERVED_PORTS, allow_open_files};
 use crate::error::{AreaError, ErrorCategory, RunError};
@@ -8,10 +8,10 @@ use rustix::thread::{CpuSet, sched_getaffinity};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, UdpSocket};
 
-/// Files that a process has open besides its connections.
+/// Open files of a process in addition to its connections.
 const OTHER_FILES: u64 = 64;
 
-/// A thread cannot be bound to this processor.
+/// A thread cannot be pinned to this processor.
 #[derive(Debug, thiserror::Error)]
 #[error("--pin {processor}: there is no such processor for this process")]
 pub struct NoSuchProcessor {
@@ -29,7 +29,7 @@ impl AreaError for NoSuchProcessor {
     }
 }
 
-/// The processors that threads are bound to: this process must be allowed to run on each.
+/// Checks that this process may run on all processors that threads are pinned to.
 fn check_pin(plan: &Plan) -> Result<(), RunError> {
     if plan.pin.is_empty() {
         return Ok(());
@@ -51,7 +51,7 @@ fn check_pin(plan: &Plan) -> Result<(), RunError> {
     }
 }
 
-/// `0-3,6`: processors as `--pin` takes them.
+/// Formats processors as `--pin` accepts them: `0-3,6`.
 fn describe(processors: &[u32]) -> String {
     let runs = processors.chunk_by(|one, next| one + 1 == *next);
     let words = runs.map(|run| match run {
@@ -61,11 +61,11 @@ fn describe(processors: &[u32]) -> String {
     words.collect::<Vec<_>>().join(",")
 }
 
-/// The processors, open files and ports that a plan's clients need.
+/// Checks processors, open files and ports for a plan's clients.
 pub fn check_environment(plan: &Plan) -> Result<(), RunError> {
     check_pin(plan)?;
     if plan.target.interface() == Interface::SystemCalls {
-        // Clients of a directory open what their operations ask for (`check_files_of_clients`).
+        // Clients of a directory open the files of their operations (`check_files_of_clients`).
         return Ok(());
     }
     check_open_files(plan, files_needed(plan))?;
@@ -74,7 +74,7 @@ pub fn check_environment(plan: &Plan) -> Result<(), RunError> {
     Ok(ports.map_or(Ok(()), |ports| ports.check(plan))?)
 }
 
-/// Whether this process may open as many files as that, after raising its limit as far as it can.
+/// Checks that this process may open `needed` files, after raising its limit if possible.
 fn check_open_files(plan: &Plan, needed: u64) -> Result<(), TooFewFiles> {
     let allowed = allow_open_files(needed);
     if allowed >= needed {
@@ -88,12 +88,13 @@ fn check_open_files(plan: &Plan, needed: u64) -> Result<(), TooFewFiles> {
     })
 }
 
-/// The same for clients that make system calls, which have so many files open together at most.
+/// Checks the limit for clients that make system calls and have at most `files` files open
+/// together.
 pub fn check_files_of_clients(plan: &Plan, files: u64) -> Result<(), TooFewFiles> {
     check_open_files(plan, files.saturating_add(OTHER_FILES))
 }
 
-/// The addresses that clients connect from: all must be this host's.
+/// Checks that this host has all addresses that clients connect from.
 fn check_sources(plan: &Plan) -> Result<(), SourcesNotOurs> {
     let sources: BTreeSet<IpAddr> = (0..plan.clients)
         .filter_map(|client| plan.source_of(client))
@@ -111,8 +112,8 @@ fn check_sources(plan: &Plan) -> Result<(), SourcesNotOurs> {
     }
 }
 
-/// Whether connections may come from an address. Of the loopback network they may; where this host does not say that they may not,
-/// connecting will tell.
+/// Returns whether connections may come from an address. Loopback addresses may; if this host does
+/// not refuse an address here, connecting shows the result.
 fn is_of_this_host(address: IpAddr) -> bool {
     let is_refused = || {
         let bound = UdpSocket::bind((address, 0));
@@ -121,7 +122,7 @@ fn is_of_this_host(address: IpAddr) -> bool {
     address.is_loopback() || !is_refused()
 }
 
-/// Clients are to connect from addresses that this host does not have.
+/// Clients would connect from addresses that this host does not have.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "{} of the {} addresses that clients connect from are not this host's: {missing}",
@@ -140,7 +141,7 @@ impl AreaError for SourcesNotOurs {
     fn help(&self) -> Option<String> {
         let Self { missing, .. } = self;
         let has_ipv6 = missing.iter().any(|range| range.start().is_ipv6());
-        // A route does not do for IPv6.
+        // For IPv6, a route is not enough.
         let aliases = if has_ipv6 { " --aliases lo" } else { "" };
         Some(format!(
             "`filestone fleet addresses up {missing}{aliases}`, as root, makes them, and says what servers \
@@ -149,14 +150,14 @@ impl AreaError for SourcesNotOurs {
     }
 }
 
-/// Clients of a server in another process, with a connection each, that so many open files are
-/// enough for.
+/// Returns the number of clients with one connection each, to a server in another process, for
+/// which `open_files` are enough.
 pub fn clients_of(open_files: u64) -> u64 {
     open_files.saturating_sub(OTHER_FILES)
 }
 
-/// Ports that connections from one address towards one server may have; `None` if this host does
-/// not say.
+/// Returns the number of ports for connections from one address to one server; `None` if it cannot
+/// be read.
 pub fn local_ports() -> Option<u64> {
     let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
     let mut ends = range.split_whitespace().map(str::parse::<u64>);
@@ -164,7 +165,8 @@ pub fn local_ports() -> Option<u64> {
     (last + 1).checked_sub(first)
 }
 
-/// Open files of this process: the clients' sockets, at both ends if the server is in it.
+/// Returns the open files of this process: the clients' sockets, at both ends if the server is
+/// built in.
 fn files_needed(plan: &Plan) -> u64 {
     let ends = 1 + u64::from(plan.target.is_built_in());
     u64::from(plan.clients) * plan.sockets_per_client() * ends + OTHER_FILES
@@ -202,7 +204,7 @@ impl AreaError for TooFewFiles {
     }
 }
 
-/// The ports that connections from one address may have.
+/// Number of ports for connections from one address.
 #[derive(Debug, Clone, Copy)]
 struct LocalPorts {
     count: u64,
@@ -210,7 +212,7 @@ struct LocalPorts {
 }
 
 impl LocalPorts {
-    /// `None` if this host does not say.
+    /// Returns the ports; `None` if this host does not report them.
     fn of(plan: &Plan) -> Option<Self> {
         if plan.target.wants_reserved_ports() {
             return Some(Self {
@@ -224,8 +226,8 @@ impl LocalPorts {
         })
     }
 
-    /// Each address has so many towards each server. What is refused could not work in any case;
-    /// ports that other programs have are not known.
+    /// Checks the ports: each address has `count` of them for each server. A refused plan could not
+    /// work in any case; the ports of other programs are not counted.
     fn check(self, plan: &Plan) -> Result<(), TooFewPorts> {
         let addresses = plan.source_count().max(1);
         let servers = plan.targets().count() as u128;
@@ -345,7 +347,7 @@ mod tests {
         let mut plan = plan(7);
         plan.connections.sources = "127.7.0.1-127.7.0.9".parse().expect("a range");
         check_sources(&plan).expect("all of 127.0.0.0/8");
-        // TEST-NET-2 (RFC 5737): no host has them.
+        // TEST-NET-2 (RFC 5737): no host has these addresses.
         plan.connections.sources = "127.7.0.1,198.51.100.11-198.51.100.19"
             .parse()
             .expect("a list");

@@ -1,4 +1,4 @@
-//! What every record says, whatever kind of run made it.
+//! Parts that all records have, regardless of the kind of run.
 
 use super::tool;
 use crate::clock::Clock;
@@ -9,22 +9,21 @@ use filestone_measure::measure::run_record::{
 use filestone_plan::plan::Plan;
 use std::time::{Duration, SystemTime};
 
-/// What every record says of its run.
+/// Parts of a record that all runs have.
 pub(super) struct RunHeader<'run> {
     pub plan: &'run Plan,
     pub target: Target,
     pub clock: &'run Clock,
-    /// What waited for completions.
+    /// Name of the mechanism that waited for completions.
     pub driver: &'run str,
-    /// When the run began: its warm-up, if it had one.
+    /// Start of the run, or of its warm-up if it has one.
     pub started_at: SystemTime,
     pub window_ns: u64,
     pub end: RunOutcome,
 }
 
 impl RunHeader<'_> {
-    /// The record of this run, without what only its own kind has to tell, and without
-    /// its caveats.
+    /// Returns the record of this run, without the parts of its kind and without caveats.
     pub fn record(
         self,
         intervals: Vec<IntervalRecord>,

@@ -1,5 +1,5 @@
-//! A run that is part of a job: the job's conductor hears of each interval, and its orders are
-//! followed.
+//! A run that is part of a job: the job's controller receives each interval, and its commands are
+//! executed.
 
 use super::{RunHook, RunSnapshot, Stage};
 use crate::control::{JobCommand, JobController, Observer};
@@ -10,10 +10,10 @@ use filestone_workload::time::Timestamp;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How long an order waits at most.
+/// Longest delay of a command.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// The conductor, and how the workers hear of it.
+/// Hook that connects the controller with the workers.
 pub struct JobHook<'run> {
     conductor: &'run mut dyn JobController,
     offer: &'run OfferedLoad,
@@ -21,8 +21,8 @@ pub struct JobHook<'run> {
 }
 
 impl<'run> JobHook<'run> {
-    /// Waits for the start, if there is a conductor, who then attends to the run of `plan`, whose
-    /// intervals begin after its warm-up.
+    /// Waits for the start if there is a controller, and returns its hook for the run of `plan`,
+    /// whose intervals begin after its warm-up.
     pub fn after_start<'job>(
         conductor: Option<&'run mut (dyn JobController + 'job)>,
         stop: &AtomicBool,

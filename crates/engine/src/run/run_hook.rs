@@ -1,11 +1,11 @@
-//! Who attends to a run on the coordinating thread while its workers run.
+//! Hooks of a run, called on the coordinating thread while its workers run.
 
 use crate::control::Observer;
 use filestone_measure::measure::run_record::IntervalRecord;
 use filestone_workload::time::Timestamp;
 use std::sync::atomic::AtomicBool;
 
-/// Attends to a run: decides on its load, corrects it, tells how far it is.
+/// Hook of a run: sets its load, corrects it, reports its progress.
 pub trait RunHook {
     /// An interval is complete.
     fn interval(
@@ -16,34 +16,34 @@ pub trait RunHook {
     ) {
     }
 
-    /// Looks at the run, and says when to look again.
+    /// Polls the run; returns the time of the next poll.
     fn poll(&mut self, _at: &RunSnapshot<'_>, _observer: &mut dyn Observer) -> Timestamp {
         Timestamp::MAX
     }
 }
 
-/// What can be seen of a run from outside of its workers.
+/// State of a run as seen outside of its workers.
 #[derive(Debug, Clone, Copy)]
 pub struct RunSnapshot<'run> {
-    /// The present moment.
+    /// The current time.
     pub now: Timestamp,
-    /// How far the run is.
+    /// Stage of the run.
     pub stage: Stage,
-    /// Whether somebody stops it.
+    /// Whether the run has been stopped.
     pub is_stopped: bool,
-    /// Whether workers ended because of that.
+    /// Whether workers ended because of the stop.
     pub was_stopped: bool,
-    /// Raised, it ends the run.
+    /// Ends the run when set.
     pub end_run: &'run AtomicBool,
 }
 
-/// How far a run is.
+/// Stage of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     /// Workers run.
     Running,
-    /// All have carried out their last operation, and may clean up after themselves.
+    /// All workers have executed their last operation, and may clean up.
     Done,
-    /// All have left.
+    /// All workers have ended.
     Left,
 }

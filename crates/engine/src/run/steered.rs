@@ -1,5 +1,5 @@
-//! A run whose offered load is decided on while it lasts: after every interval somebody
-//! is asked, and the workers follow.
+//! A run with an offered load that a controller sets while it runs: after every interval the
+//! controller decides, and the workers follow.
 
 use super::RunHook;
 use crate::control::Observer;
@@ -10,18 +10,18 @@ use filestone_plan::plan::Plan;
 use filestone_workload::time::Timestamp;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Who decides, and how the workers hear of it.
+/// Hook that connects the load controller with the workers.
 pub struct Steered<'run> {
     steering: &'run mut dyn LoadController,
     offer: &'run OfferedLoad,
     window_start: Timestamp,
     is_finished: bool,
-    /// So many points have been told.
+    /// Number of points reported.
     told: usize,
 }
 
 impl<'run> Steered<'run> {
-    /// Steers the run of `plan`, whose intervals begin after its warm-up.
+    /// Returns the hook for the run of `plan`, whose intervals begin after its warm-up.
     pub fn new(
         steering: &'run mut dyn LoadController,
         offer: &'run OfferedLoad,

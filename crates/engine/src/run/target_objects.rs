@@ -1,8 +1,7 @@
-//! What a run of calls is made on: a target that has been found and prepared, and the
-//! connected clients of each worker.
+//! The target of a run of calls, found and prepared, and the connected clients of each worker.
 //!
-//! What the clients speak is not known here, but everything between due and done is still one
-//! loop for one type of backend: only a worker's beginning and end go through a `dyn`.
+//! This module does not depend on the clients' protocol, but everything between due and done is
+//! still one loop for one type of backend: only start and end of a worker use a `dyn`.
 
 use super::coordinator::{DoneGuard, Exchange};
 use super::{Recording, RunHook};
@@ -26,47 +25,47 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, SyncSender};
 
-/// A target that has been found, and prepared for a run of calls.
+/// A target that has been found and prepared for a run of calls.
 pub trait OpenTarget {
-    /// What the record says of it.
+    /// Returns the target for the record.
     fn describe(&self) -> &Target;
 
-    /// What the record of a mix says of its file set.
+    /// Returns the file set of a mix for the record.
     fn file_set(&self) -> Option<FileSetRecord> {
         None
     }
 
-    /// What the run has made there and takes away again.
+    /// Returns the path of the directory that the run has made and will remove.
     fn own_path(&self) -> Option<&str> {
         None
     }
 
-    /// The clients of each worker, connected.
+    /// Connects and returns the clients of each worker.
     fn connect(
         &mut self,
         clock: &Clock,
         context: &mut Context<'_>,
     ) -> Result<ConnectedClients, RunError>;
 
-    /// Where its workers, so many, enter what they measure.
+    /// Returns the recording of `workers` workers.
     fn recording(&self, _workers: usize) -> Recording {
         Recording::Own
     }
 
-    /// Who attends to the run, besides the coordinator.
+    /// Returns a hook of the run in addition to the coordinator.
     fn attendant(&self) -> Option<Box<dyn RunHook>> {
         None
     }
 
-    /// Adds to the record what only its kind of run has to tell, and its caveats.
+    /// Adds the parts of its kind of run and its caveats to the record.
     fn complete(&mut self, _record: &mut RunRecord) {}
 
-    /// Takes away what was prepared.
+    /// Removes the prepared objects.
     fn clean_up(&mut self, _context: &mut Context<'_>) -> Result<(), RunError> {
         Ok(())
     }
 
-    /// What is said of a clean-up of `path` that was not done.
+    /// Returns the caveat for a failed clean-up of `path`.
     fn left(&self, plan: &Plan, path: String, error: RunError) -> Caveat {
         let reason = match error {
             RunError::Interrupted => "interrupted before that was done".into(),
@@ -80,18 +79,18 @@ pub trait OpenTarget {
     }
 }
 
-/// The clients of a run, connected.
+/// The connected clients of a run.
 pub struct ConnectedClients {
-    /// Those of each worker.
+    /// The clients of each worker.
     pub workers: Vec<Box<dyn WorkerBody>>,
-    /// How they were connected, where that was this program's to do.
+    /// Their connections, if filestone established them.
     pub record: Option<ConnectionsRecord>,
-    /// How long each of them took, in the order of clients; none where nobody wants to know.
+    /// Connection time of each client in nanoseconds, in the order of clients; empty if not needed.
     pub connect_times: Vec<Option<u64>>,
 }
 
 impl ConnectedClients {
-    /// What waits for completions in the first worker.
+    /// Returns the name of the mechanism that waits for completions in the first worker.
     pub(super) fn driver(&self) -> &'static str {
         self.workers.first().map_or("none", |body| body.driver())
     }
@@ -99,32 +98,32 @@ impl ConnectedClients {
 
 /// The connected clients of one worker.
 pub trait WorkerBody: Send {
-    /// What waits for completions, for the record.
+    /// Returns the name of the mechanism that waits for completions, for the record.
     fn driver(&self) -> &'static str;
 
-    /// The first of its clients, if they block.
+    /// Returns the number of its first client, if its clients block.
     fn first_blocking(&self) -> Option<u32> {
         None
     }
 
-    /// Runs the worker to its end, and says so; nothing, if the run never began.
+    /// Runs the worker to its end and reports it; does nothing if the run never began.
     fn run(self: Box<Self>, thread: WorkerThread<'_>);
 }
 
-/// What a worker's thread brings to the run.
+/// Inputs of a worker's thread.
 pub struct WorkerThread<'run> {
     pub(super) plan: &'run Plan,
     pub(super) index: u32,
     pub(super) sink: Exchange,
     pub(super) recording: &'run Recording,
     pub(super) signals: WorkerControl<'run>,
-    /// Told when the worker is set up.
+    /// Receives a message when the worker is set up.
     pub(super) ready: SyncSender<()>,
-    /// Gives the clock when all of them are.
+    /// Supplies the clock when all workers are set up.
     pub(super) started: Receiver<Clock>,
 }
 
-/// A thread whose worker is set up, and waits for the others.
+/// A thread whose worker is set up and waits for the others.
 pub struct ReadyWorker {
     ready: SyncSender<()>,
     started: Receiver<Clock>,
@@ -132,22 +131,22 @@ pub struct ReadyWorker {
 }
 
 impl<'run> WorkerThread<'run> {
-    /// What is run.
+    /// Returns the plan of the run.
     pub fn plan(&self) -> &'run Plan {
         self.plan
     }
 
-    /// Which of the workers it is.
+    /// Returns the index of the worker.
     pub fn index(&self) -> u32 {
         self.index
     }
 
-    /// Set from outside: the run is to end.
+    /// Returns the flag that stops the run, set from outside.
     pub fn stop(&self) -> &'run AtomicBool {
         self.signals.stop
     }
 
-    /// A time to set the worker up with; the run's comes when it starts.
+    /// Returns a time source for the setup of the worker; the run's clock comes at the start.
     pub fn time(&self) -> RealTime<'run> {
         RealTime {
             clock: Clock::start(),
@@ -155,7 +154,7 @@ impl<'run> WorkerThread<'run> {
         }
     }
 
-    /// Runs a worker of these clients on this backend, with its own books: the target has
+    /// Runs a worker of these clients on this backend, with its own sample sink: the target has
     /// [`Recording::Own`].
     pub fn run<B, W>(
         self,
@@ -175,8 +174,8 @@ impl<'run> WorkerThread<'run> {
         set_up.run(worker, signals.stop, start)
     }
 
-    /// Likewise, with the books that all threads share: the target has [`Recording::Shared`]. A kind of
-    /// worker has one of the two, so its loop is compiled once.
+    /// Runs a worker with the recorder that all threads share: the target has
+    /// [`Recording::Shared`]. A kind of worker has one of the two, so its loop is compiled once.
     pub fn run_shared<B, W>(
         self,
         members: Vec<WorkerClient<W>>,
@@ -193,7 +192,7 @@ impl<'run> WorkerThread<'run> {
         };
         let (plan, index, signals) = (self.plan, self.index, self.signals);
         let (set_up, sink) = self.set_up();
-        // Nothing goes over the exchange of buffers.
+        // The exchange of buffers is not used.
         drop(sink);
         let worker = Worker::new(
             plan,
@@ -237,10 +236,10 @@ impl ReadyWorker {
     }
 }
 
-/// What the calls of a run are about.
+/// Objects of the target that a run's calls refer to.
 #[derive(Debug, Clone, Default)]
 pub struct TargetObjects {
-    /// The files and names that operations speak of.
+    /// Files and names that operations refer to.
     pub table: Arc<FileTable>,
     /// The clients' parts of a mix's file set.
     pub sets: Arc<[ClientSet]>,
@@ -248,9 +247,9 @@ pub struct TargetObjects {
 
 /// The clients of one worker of a probe or a mix.
 pub struct CallWorker<C> {
-    /// Their connections.
+    /// Connections of the clients.
     pub sockets: Sockets<C>,
-    /// What they ask for.
+    /// Objects that their operations refer to.
     pub subjects: TargetObjects,
 }
 

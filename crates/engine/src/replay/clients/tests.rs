@@ -1,5 +1,5 @@
-//! Known answers, in virtual time through the loop of every run: a server that answers after a
-//! fixed time, and loads short enough that everything can be worked out on paper.
+//! Exact results in virtual time through the loop of every run: a server with a fixed service time,
+//! and loads short enough to compute every figure by hand.
 
 use super::*;
 use crate::backend::blocking::Blocking;
@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 const MS: u64 = 1_000_000;
 
-/// Answers everything well after a fixed time, until it is told to break.
+/// Replies successfully after a fixed time, until it breaks at `breaks_at`.
 struct FixedServer {
     time: VirtualTime,
     service: u64,
@@ -53,7 +53,7 @@ impl Layer for FixedServer {
     }
 }
 
-/// How a run is made.
+/// Parameters of a run.
 struct Setting {
     /// The load of each client.
     loads: Vec<String>,
@@ -77,7 +77,7 @@ impl IntervalSink for Keep<'_> {
     }
 }
 
-/// What came of a run.
+/// Result of a run.
 struct Ran {
     ends: Vec<ClientEnd<ClientCounters>>,
     buffer: IntervalBuffer,
@@ -159,7 +159,7 @@ impl Setting {
         }
     }
 
-    /// Runs it to its end.
+    /// Runs the setting to its end.
     fn run(&self) -> Ran {
         let loads: Vec<_> = self.loads.iter().map(|load| compiled(load)).collect();
         let mut kinds: Vec<OpKind> = loads.iter().flat_map(|load| load.kinds()).collect();
@@ -193,7 +193,7 @@ impl Setting {
 }
 
 impl Ran {
-    /// The end of the only client.
+    /// Returns the results of the only client.
     fn end_of_client(&self) -> &ClientEnd<ClientCounters> {
         &self.ends[0]
     }
@@ -220,8 +220,8 @@ fn query(buffer: &mut IntervalBuffer) -> &mut filestone_workload::recording::int
         .expect("every kind has a place")
 }
 
-/// Line i is due at i ms and can begin at 2i ms: its lag is i ms. Of 100 lines
-/// the median is the 50th smallest, 49 ms; the service time is 2 ms throughout.
+/// Line i is due at i ms and can begin at 2i ms: its lag is i ms. The median of 100 lines is the
+/// 50th smallest, 49 ms; the service time is always 2 ms.
 #[test]
 fn a_server_half_as_fast_as_the_stamps_lags_by_what_paper_says() {
     let setting = Setting {
@@ -250,8 +250,8 @@ fn a_server_half_as_fast_as_the_stamps_lags_by_what_paper_says() {
     assert_eq!(kind.response_time.max(), 101 * MS);
 }
 
-/// Within 50 ms the lines 0 to 50 come due. One can begin every 2 ms, the last of
-/// them at 50 ms: 26 are carried out, and 25 were due and never begun.
+/// Within 50 ms the lines 0 to 50 become due. One can begin every 2 ms, the last of them at 50 ms:
+/// 26 are executed, and 25 were due and never begun.
 #[test]
 fn lines_that_were_due_and_not_begun_are_in_the_ledger() {
     let setting = Setting {
@@ -297,8 +297,8 @@ fn a_line_without_a_stamp_is_due_when_the_client_is_free() {
     assert_eq!(buffer.slot_wait.max(), 0);
 }
 
-/// 4,000 bytes at 1 MB/s take 4 ms; the server takes 2 ms. The first line waits
-/// for nothing, each later one for the bytes before it.
+/// 4,000 bytes at 1 MB/s take 4 ms; the server takes 2 ms. The first line waits for nothing, each
+/// later one for the bytes before it.
 #[test]
 fn a_rate_makes_a_client_wait_for_the_bytes_that_it_has_moved() {
     let open = "NTCreateX \"/clients/client1/x\" 0 5 1 NT_STATUS_OK\n";
@@ -436,11 +436,11 @@ fn a_client_can_wait_for_another_on_its_own_thread() {
             (1, &None)
         );
     }
-    // The second pauses until 3 ms and ends its line at 4; the first looks each millisecond.
+    // The second pauses until 3 ms and ends its line at 4; the first polls every millisecond.
     assert_eq!(ran.at, 5 * MS);
 }
 
-/// Somebody stops the run while it is at its second action.
+/// Stops the run during its second action.
 struct Interrupted<'a>(&'a AtomicBool, u32);
 
 impl Layer for Interrupted<'_> {
@@ -481,7 +481,7 @@ fn an_action_that_was_broken_off_by_a_stop_stays_in_flight_and_loses_nobody() {
     assert_eq!((ledger.scheduled, ledger.ok, ledger.in_flight), (2, 1, 1));
 }
 
-/// A process that may open no more files from the second action on.
+/// Reports from the second action on that the process may open no more files.
 struct Exhausted(u32);
 
 impl Layer for Exhausted {

@@ -1,4 +1,4 @@
-//! Counters of a fleet while no more operations are begun.
+//! Tests of a fleet's counters after the last operations have begun.
 
 use super::*;
 use crate::run::NoObserver;
@@ -14,7 +14,7 @@ use filestone_workload::recording::sample::Sample;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// Two clients with one write per second each, in a window of so long.
+/// Returns a plan of two clients with one write per second each, in a window of this length.
 fn plan(duration_ns: Option<u64>) -> (Plan, FleetPlan) {
     let rate = RatePlan {
         unit: RateUnit::OperationsPerS,
@@ -45,7 +45,7 @@ fn plan(duration_ns: Option<u64>) -> (Plan, FleetPlan) {
     (plan, fleet)
 }
 
-/// Everything up to its first write takes no time.
+/// Executes everything before the first write in no time.
 fn begin_to_write(client: &mut Stream) {
     for _ in 0..10 {
         let Next::Unmeasured(LoadWork::Line(line)) = client.next(0, Timestamp::ZERO) else {
@@ -75,8 +75,8 @@ fn begin_to_write(client: &mut Stream) {
     panic!("it never writes");
 }
 
-/// What its clients kept of their rates, of a run of a second that drains for ten more: in percent, as is
-/// recorded and as who controls it is told.
+/// Returns the share of their rates that clients kept, in percent, of a run of one second that
+/// drains for ten more: as in the record, and as in a control reply.
 fn kept_after_drain(duration_ns: Option<u64>, is_stopped: bool, halts: bool) -> [Option<f64>; 2] {
     let (plan, fleet) = plan(duration_ns);
     let fleet = Fleet::new(&plan, &fleet);
@@ -105,7 +105,7 @@ fn kept_after_drain(duration_ns: Option<u64>, is_stopped: bool, halts: bool) -> 
 
 #[test]
 fn clients_fall_behind_by_nothing_while_a_run_drains() {
-    // The second write of each is due at 1 s, when nothing more is begun.
+    // The second write of each is due at 1 s, when no more operations begin.
     let kept = [Some(100.0); 2];
     assert_eq!(kept_after_drain(Some(SECOND), false, false), kept);
     assert_eq!(kept_after_drain(None, true, false), kept);

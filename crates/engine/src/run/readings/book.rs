@@ -1,4 +1,4 @@
-//! Places that readings come from, and what they said.
+//! Sources of readings, and the log of their readings.
 
 use super::command::CommandSource;
 use super::exporter::Exporter;
@@ -14,15 +14,15 @@ use filestone_measure::measure::run_record::Target;
 use filestone_plan::plan::{CostPlan, Plan};
 use std::time::Instant;
 
-/// What a run is to read.
+/// Sources of a run's readings.
 pub struct Sources<'plan> {
     pub plan: &'plan CostPlan,
     pub book: ReadingLog,
-    /// The way to the target, if it is an address.
+    /// The network path to the target, if it has an address.
     pub path: Option<RunPath>,
 }
 
-/// The sources that a plan names, if it does; with this host's interface, if operations go through
+/// Opens the sources that a plan names, if it does; with this host's interface, if operations use
 /// one.
 pub fn open<'plan>(
     plan: &'plan Plan,
@@ -73,12 +73,12 @@ fn open_all(plan: &CostPlan, interface: Option<&str>) -> Result<ReadingLog, Read
         sources.push((MeasuredAt::LoadGenerator, Box::new(files)));
     }
     let mut book = ReadingLog::new(sources);
-    // What cannot be read before the run is told before it, and not afterwards.
+    // A source that cannot be read is reported before the run, not after it.
     book.try_all()?;
     Ok(book)
 }
 
-/// Sources, and what they said so far.
+/// Sources with the readings taken from them.
 pub struct ReadingLog {
     pages: Vec<Page>,
 }
@@ -105,18 +105,18 @@ impl ReadingLog {
         }
     }
 
-    /// Reads all once, and forgets it.
+    /// Reads all sources once, and drops the readings.
     fn try_all(&mut self) -> Result<(), ReadingError> {
         let mut pages = self.pages.iter_mut();
         pages.try_for_each(|page| page.source.read().map(drop))
     }
 
-    /// Reads all, one after the other; each has its own moment.
+    /// Reads all sources, one after the other; each reading has its own time.
     pub fn read(&mut self, phase: ReadingPhase) {
         self.pages.iter_mut().for_each(|page| page.read(phase));
     }
 
-    /// What each source of the server counted per second between its last two readings.
+    /// Returns the rates per second of each source of the server between its last two readings.
     pub fn rates(&self) -> Vec<ServerRates> {
         let pages = self.pages.iter();
         pages
@@ -125,7 +125,7 @@ impl ReadingLog {
             .collect()
     }
 
-    /// For the record, moments from when the window opened.
+    /// Returns the records of the sources; times count from the start of the window.
     pub fn finish(self, opened: Instant) -> Vec<SourceRecord> {
         let page = |page: Page| SourceRecord {
             name: page.source.name(),
@@ -143,7 +143,7 @@ impl Page {
         let [.., (before, earlier), (now, later)] = self.readings.as_slice() else {
             return None;
         };
-        // What has begun to count anew meanwhile has counted nothing that is known.
+        // A source that has restarted its counters in the meantime has no rates.
         let seconds = now.saturating_duration_since(*before).as_secs_f64();
         let is_same = earlier.started == later.started && seconds > 0.0;
         let rate = |(counter, count): (&Counter, &u64)| {
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    /// Answers every second time.
+    /// A source that replies every second time.
     struct Moody(u64);
 
     impl Source for Moody {
@@ -222,7 +222,7 @@ mod tests {
         let before = Instant::now();
         book.read(ReadingPhase::Idle);
         (0..4).for_each(|_| book.read(ReadingPhase::Load));
-        // Two more in the time between the last two that were answered.
+        // There are two more between the last two successful readings.
         let rates = book.rates();
         assert_eq!(rates[0].source, "moody");
         assert_eq!(rates[0].per_s[0].0, Counter::Interrupts);

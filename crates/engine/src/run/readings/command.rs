@@ -1,4 +1,4 @@
-//! A line of sh that prints files of the server's `/proc`.
+//! Readings from a shell command line that prints files of the server's `/proc`.
 
 use super::host::said_something;
 use super::source::Source;
@@ -12,7 +12,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long the command may take.
+/// Time limit of the command.
 const COMMAND_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// A command that prints readings.
@@ -37,7 +37,7 @@ impl CommandSource {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
-            // With all that it starts it can be ended.
+            // A process group, so that all child processes can be killed.
             .process_group(0)
             .spawn()
             .map_err(|error| format!("it could not be started: {error}"))?;
@@ -56,7 +56,7 @@ impl CommandSource {
     }
 }
 
-/// Who has closed its output has ended, or does so in a moment.
+/// Waits for the end of a process that has closed its output, which is over or will be in a moment.
 fn ended(child: &mut Child, deadline: Instant) -> Result<std::process::ExitStatus, String> {
     let failed = |error| format!("it could not be waited for: {error}");
     while Instant::now() < deadline {
@@ -69,7 +69,7 @@ fn ended(child: &mut Child, deadline: Instant) -> Result<std::process::ExitStatu
     child.wait().map_err(failed)
 }
 
-/// All that comes before the output is closed.
+/// Reads until the output is closed.
 fn printed_until(mut output: ChildStdout, deadline: Instant) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let mut piece = vec![0; 64 << 10];

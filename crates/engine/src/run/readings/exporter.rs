@@ -8,10 +8,10 @@ use filestone_measure::cost::exporter_text::parse;
 use filestone_measure::cost::proc_text::HostScope;
 use std::time::Duration;
 
-/// How long all of an answer may take.
+/// Time limit of a complete reply.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(5);
 
-/// An exporter by its address.
+/// An exporter at an address.
 pub struct Exporter {
     url: String,
     scope: HostScope,
@@ -20,7 +20,7 @@ pub struct Exporter {
 
 impl Exporter {
     pub fn new(url: &str, scope: HostScope) -> Self {
-        // Redirects and proxies could lead anywhere; metrics are where they are said to be.
+        // Redirects and proxies are disabled: metrics are read only from the given URL.
         let config = ureq::Agent::config_builder()
             .timeout_global(Some(ANSWER_TIME_MAX))
             .max_redirects(0)
@@ -70,7 +70,7 @@ mod tests {
             let mut request = [0; 4096];
             let len = socket.read(&mut request).unwrap();
             assert!(request[..len].starts_with(b"GET /metrics HTTP/1.1\r\n"));
-            // Who has seen enough may hang up.
+            // The client may close the connection early.
             let _ = socket.write_all(&answer);
         });
         let url = format!("http://127.0.0.1:{port}/metrics");
@@ -99,7 +99,7 @@ mod tests {
         let moved =
             b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n";
         assert!(!told(moved.to_vec()).is_empty());
-        // More than any exporter has to say is not read to its end.
+        // A reply longer than that of any exporter is not read to its end.
         let huge = "node_intr_total 5\n".repeat(600_000);
         assert!(huge.len() as u64 > ANSWER_MAX);
         assert!(told(with_body("200 OK", &huge)).contains("limit"));

@@ -1,4 +1,4 @@
-//! This host's files of `/proc`.
+//! Readings from files of this host's `/proc`.
 
 use super::source::Source;
 use super::{ANSWER_MAX, ReadingError};
@@ -8,7 +8,7 @@ use rustix::time::{ClockId, clock_gettime};
 use std::fs::File;
 use std::io::Read as _;
 
-/// What is read of a host that serves.
+/// Files that are read on a host that serves.
 pub const OF_SERVER: &[&str] = &[
     "/proc/stat",
     "/proc/interrupts",
@@ -16,10 +16,10 @@ pub const OF_SERVER: &[&str] = &[
     "/proc/net/snmp",
     "/proc/net/rpc/nfsd",
 ];
-/// What is read of the one that makes the load.
+/// Files that are read on the host of the load generator.
 pub const OF_CLIENT: &[&str] = &["/proc/net/dev", "/proc/net/snmp"];
 
-/// Some files of this host.
+/// Files of this host.
 pub struct HostFiles {
     name: String,
     paths: &'static [&'static str],
@@ -47,11 +47,11 @@ impl Source for HostFiles {
         self.text.clear();
         let mut since_start_ns = None;
         for path in self.paths {
-            // The times of processors are from the first file.
+            // The CPU times are in the first file.
             let found = append(path, &mut self.text);
             since_start_ns.get_or_insert_with(nanos_since_start);
             match found {
-                // Only a host that serves has the last one.
+                // Only a host that serves has the last file.
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 Err(source) => {
                     let path = (*path).into();
@@ -69,7 +69,7 @@ impl Source for HostFiles {
     }
 }
 
-/// An error where a source's text has nothing that is known.
+/// Returns an error if the text of a source contains no known counter.
 pub fn said_something(
     reading: CounterReading,
     name: &str,
@@ -90,7 +90,7 @@ fn append(path: &str, text: &mut String) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Suspended time included, as in `/proc/uptime`.
+/// Includes suspended time, as `/proc/uptime` does.
 fn nanos_since_start() -> u64 {
     let time = clock_gettime(ClockId::Boottime);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64

@@ -1,8 +1,7 @@
 //! Readings of the server and of this host around and during a run.
 //!
-//! Before the run, while nothing is sent, they are made on the calling thread; while it lasts, on a
-//! thread of their own, since a server may take long to answer and nobody's operations may wait for
-//! that.
+//! Before the run, while nothing is sent, the calling thread reads; during the run a separate
+//! thread does, since a server may take long to reply and no operation may wait for that.
 
 mod book;
 mod command;
@@ -18,42 +17,42 @@ pub use watch::Sampler;
 
 use crate::error::{AreaError, ErrorCategory};
 
-/// The most bytes that a source may answer: hosts with many processors have some hundred KiB.
+/// Maximum length of a source's reply: hosts with many processors send some hundred KiB.
 const ANSWER_MAX: u64 = 8 << 20;
 
-/// Why there is no reading.
+/// Error of a reading.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadingError {
     /// A file of this host could not be read.
     #[error("{path}: {source}")]
     File {
-        /// Which.
+        /// Path of the file.
         path: String,
-        /// What the operating system said.
+        /// Error of the operating system.
         source: std::io::Error,
     },
-    /// What was read has nothing in it that is known.
+    /// The text contains no known counter.
     #[error("{name}: there are no counters in what was read, which begins with {begin:?}")]
     Nothing {
-        /// Where from.
+        /// Name of the source.
         name: String,
-        /// The beginning of it.
+        /// Start of the text.
         begin: String,
     },
-    /// The exporter did not answer, or not so.
+    /// The exporter did not reply, or its reply is invalid.
     #[error("{url}: {what}")]
     Exporter {
-        /// Where.
+        /// URL of the exporter.
         url: String,
-        /// What was wrong.
+        /// The problem.
         what: String,
     },
     /// The command failed.
     #[error("{line}: {what}")]
     Command {
-        /// The line of sh.
+        /// The command line.
         line: String,
-        /// What was wrong.
+        /// The problem.
         what: String,
     },
 }

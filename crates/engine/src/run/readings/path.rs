@@ -1,4 +1,4 @@
-//! The way that a run's messages take, as this host knows it.
+//! Network path of a run's messages, from the facts that this host has.
 
 use crate::host::line_of;
 use crate::way;
@@ -10,10 +10,10 @@ use std::net::SocketAddr;
 
 /// ARPHRD_ETHER.
 const ETHERNET: &str = "1";
-/// The interface that is its own other end, and counts what it sends as received, too.
+/// The loopback interface, which also counts sent packets as received.
 const LOOPBACK: &str = "lo";
 
-/// The way to a target; `None` to one that is no address.
+/// Returns the network path to a target; `None` if the target has no IP address.
 pub fn to(plan: &Plan, target: &Target) -> Option<RunPath> {
     let address: SocketAddr = target.address.parse().ok()?;
     let facts = way::to(address, plan.source_of(0));

@@ -1,8 +1,8 @@
-//! A process of this host that is the server: its processor time and its context switches.
+//! A server process of this host: its CPU time and its context switches.
 //!
-//! Of each thread: `schedstat`, whose first number is its processor time in nanoseconds, and the
-//! lines of `status`. What threads had that have ended in between is not among them, so a server that
-//! ends threads can go backwards, which is told.
+//! Reads for each thread `schedstat`, whose first number is its CPU time in nanoseconds, and the
+//! lines of `status`. Threads that have ended are not included, so the counters of a server that
+//! ends threads can decrease, which is reported.
 
 use super::ReadingError;
 use super::source::Source;
@@ -10,7 +10,7 @@ use filestone_measure::cost::{Counter, CounterReading};
 use procfs::process::Process;
 use std::fs;
 
-/// A process by its number.
+/// A process by its id.
 pub struct ServerProcess {
     pid: u32,
 }
@@ -37,7 +37,7 @@ impl Source for ServerProcess {
         let io = |error: procfs::ProcError| self.error(std::io::Error::other(error.to_string()));
         let number = i32::try_from(self.pid).unwrap_or(i32::MAX);
         let process = Process::new(number).map_err(io)?;
-        // A number may be given to another process.
+        // A process id may be reused by another process.
         let started = process.stat().map_err(io)?.starttime;
         let mut reading = CounterReading {
             started: Some(started),
@@ -53,7 +53,7 @@ impl Source for ServerProcess {
     }
 }
 
-/// Adds what a thread came to; one that has just ended has nothing.
+/// Adds the counters of a thread; a thread that has just ended has none.
 fn add_thread(reading: &mut CounterReading, schedstat: &str, status: &str) {
     let of_status = |name: &str| {
         let mut lines = status.lines();

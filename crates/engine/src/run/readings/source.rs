@@ -1,13 +1,13 @@
-//! A place that readings come from.
+//! Sources of readings.
 
 use super::ReadingError;
 use filestone_measure::cost::CounterReading;
 
-/// A place that readings come from.
+/// A source of readings.
 pub trait Source: Send {
-    /// What the record calls it.
+    /// Returns the name of the source in the record.
     fn name(&self) -> String;
 
-    /// What it says now; when it was asked does not matter here.
+    /// Reads the counters now; the caller records the time.
     fn read(&mut self) -> Result<CounterReading, ReadingError>;
 }

@@ -1,4 +1,4 @@
-//! Readings while a run lasts, on a thread of their own.
+//! Readings during a run, on a separate thread.
 
 use super::book::{ReadingLog, Sources};
 use crate::control::{Context, LOOK_EVERY, Observer, ServerRates};
@@ -13,24 +13,24 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Asks for readings when the window opens, from then on at intervals, and when it closes.
+/// Requests readings when the window opens, then at intervals, and when it closes.
 pub struct Sampler {
-    /// `None` when nothing is to be read any more.
+    /// `None` when no more readings are needed.
     ask: Option<SyncSender<()>>,
     thread: JoinHandle<ReadingLog>,
-    /// What was counted lately, after each reading; who does not take it in time gets the next.
+    /// The latest rates, after each reading; rates that are not received in time are dropped.
     rates: Receiver<Vec<ServerRates>>,
     path: Option<RunPath>,
     opens: Timestamp,
     closes: Timestamp,
     next: Timestamp,
     interval_ns: u64,
-    /// When the window opens or did, once the run's clock runs.
+    /// Start of the window, past or future; set once the run's clock runs.
     opened: Option<Instant>,
 }
 
 impl Sampler {
-    /// Reads for as long as nothing is to be sent, and gives the book to a thread of its own.
+    /// Reads the sources for the idle time, then passes the log to a separate thread.
     pub fn start(plan: &Plan, sources: Sources<'_>, context: &mut Context<'_>) -> Self {
         let Sources {
             plan: cost,
@@ -41,7 +41,7 @@ impl Sampler {
             context.preparing("reading while nothing is sent");
         }
         read_idle(&mut book, cost, context.stop);
-        // One may wait while another is made: then one is left out.
+        // One request may wait during a reading; further ones are dropped.
         let (ask, asked) = sync_channel(1);
         let (tell, rates) = sync_channel(1);
         let thread = std::thread::spawn(move || {
@@ -66,7 +66,7 @@ impl Sampler {
         }
     }
 
-    /// What the operations of a run cost, once the last reading is there.
+    /// Returns the costs of a run's operations, after the last reading.
     pub fn finish(self, record: &RunRecord) -> CostRecord {
         drop(self.ask);
         let opened = self.opened.unwrap_or_else(Instant::now);
@@ -115,7 +115,7 @@ fn read_idle(book: &mut ReadingLog, cost: &CostPlan, stop: &AtomicBool) {
     }
 }
 
-/// Waits; `false`, and early, if the run is to end.
+/// Sleeps until `end`; returns `false` early if the run must end.
 fn wait_until(end: Instant, stop: &AtomicBool) -> bool {
     loop {
         if stop.load(Ordering::Relaxed) {
