@@ -105,7 +105,7 @@ pub struct ServerRates {
 /// Phase of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProgressPhase {
-    /// Nothing is measured yet.
+    /// The measured window has not opened yet.
     WarmUp,
     /// The measured window is open, or its last lines are still running.
     Execute,

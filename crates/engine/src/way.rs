@@ -1,4 +1,4 @@
-//! Network path to an address, from the facts that this host has. Nothing is sent.
+//! Network path to an address, from the facts that this host has. No packet is sent.
 
 mod namespaces;
 

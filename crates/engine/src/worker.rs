@@ -903,7 +903,8 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
     }
 
     /// Counts the operations that have not ended. An operation that waited longer than a call may
-    /// take has timed out: it has many calls, each of which was answered. All others are in flight.
+    /// take has timed out: it has many calls, and each of them was answered. Other operations are
+    /// in flight.
     fn count_unended(&mut self, now: Timestamp) {
         let drain_nanos = self.schedule.drain_nanos;
         let is_waited_out = |end: Timestamp| now > end.after_nanos(drain_nanos);

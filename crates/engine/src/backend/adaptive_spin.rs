@@ -17,7 +17,7 @@ pub(crate) const SPIN_NANOS: u64 = 50_000;
 /// Longest spin for a reply: two wake-ups, since the first call after a pause finds the server
 /// asleep, too, and does not show how fast it is when awake.
 const LOOK_NANOS: u64 = 2 * SPIN_NANOS;
-/// Maximum of the score.
+/// Maximum of the score: the number of successes that are remembered.
 const SCORE_MAX: u32 = 8;
 /// Initial score.
 const SCORE_FIRST: u32 = 4;
@@ -25,11 +25,11 @@ const SCORE_FIRST: u32 = 4;
 const PAUSE_MIN: u32 = 64;
 /// Number of waits without a spin after a long time without success.
 const PAUSE_MAX: u32 = 8192;
-/// One spin in this many is compared with the CPU time.
+/// A spin out of this many is compared with the CPU time.
 const SAMPLED: u32 = 16;
 /// A thread that gets less than this share of its spin time as CPU time shares its processor.
 const OWN_SHARE: f64 = 0.75;
-/// One of this many compared spins also checks how long this thread has waited for a processor,
+/// A compared spin out of this many also checks how long this thread has waited for a processor,
 const WATCHED: u32 = 16;
 /// but not before this time has passed: it is much longer than other threads usually occupy the
 /// processor at once.
@@ -59,7 +59,7 @@ pub(crate) struct AdaptiveSpin {
     spun_nanos: u64,
 }
 
-/// One spin before a wait.
+/// A spin before a wait.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SpinDecision {
     /// Length in nanoseconds.
@@ -135,7 +135,8 @@ impl AdaptiveSpin {
         })
     }
 
-    /// Starts the next series of samples, unless there are too few processors.
+    /// Starts the next series of samples; returns `false` if there are too few processors for
+    /// spinning.
     #[cold]
     fn may_sample(&mut self, now: impl FnOnce() -> u64, waited: impl FnOnce() -> u64) -> bool {
         self.unsampled = SAMPLED - 1;

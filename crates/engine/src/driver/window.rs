@@ -169,7 +169,7 @@ impl<C: Copy> Pendings<C> {
     }
 }
 
-/// A connection with many calls in flight. It cannot be used after an error.
+/// A connection with many calls in flight. An error makes the connection unusable.
 #[derive(Debug)]
 pub struct CallPipeline {
     endpoint: Endpoint,

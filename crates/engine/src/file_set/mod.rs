@@ -93,7 +93,7 @@ impl<H> Default for SetFiles<H> {
 /// A file set that exists, is correct, and is claimed by this process.
 #[derive(Debug)]
 pub struct FileSet<H> {
-    /// All objects.
+    /// All objects of the set.
     pub files: SetFiles<H>,
     /// For each client the positions of its objects.
     pub clients: Vec<ClientSet>,

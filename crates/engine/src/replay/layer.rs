@@ -53,7 +53,7 @@ pub enum LayerLost {
     Exhausted(std::io::Error),
 }
 
-/// One client's access to the target.
+/// Access of one client to the target.
 pub trait Layer {
     /// Sets the cancellation that aborts long actions with [`LayerLost::Stopped`]. The removal of
     /// trees is not aborted: nothing must be left. A layer with short actions ignores it.
@@ -73,6 +73,6 @@ pub trait Layer {
     }
 
     /// Closes the handles that an iteration of the load file left open, so that the next iteration
-    /// starts in the same state as the first. Not measured.
+    /// starts in the same state as the first. This is not part of the measurement.
     fn end_pass(&mut self) -> Result<(), LayerLost>;
 }

@@ -33,7 +33,7 @@ pub trait WorkDir: Send + Sync + 'static {
 
 /// A work directory whose clients block, each on its layer.
 pub trait BlockingWorkDir: WorkDir {
-    /// One client's access to the site.
+    /// Access of one client to the site.
     type Layer: Layer + Send + 'static;
 
     /// Creates one client's layer: connects, mounts, opens. Called before the clock starts.

@@ -83,7 +83,7 @@ pub trait OpenTarget {
 pub struct ConnectedClients {
     /// The clients of each worker.
     pub workers: Vec<Box<dyn WorkerBody>>,
-    /// Their connections, if filestone established them.
+    /// Connections of the clients, if filestone established them.
     pub record: Option<ConnectionsRecord>,
     /// Connection time of each client in nanoseconds, in the order of clients; empty if not needed.
     pub connect_times: Vec<Option<u64>>,

@@ -31,7 +31,7 @@ struct Queue {
     costs: IntervalCounts,
 }
 
-/// One thread's access to the recorder.
+/// Access of one thread to the recorder.
 #[derive(Debug)]
 pub struct SharedSampleSink<'run> {
     recorder: &'run SharedRecorder,

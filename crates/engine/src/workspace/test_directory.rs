@@ -46,7 +46,7 @@ pub enum OnExisting {
 /// A `clients` that this run has claimed.
 #[derive(Debug)]
 pub(crate) struct TestDirectory<H> {
-    /// Its parent directory.
+    /// Parent directory of `clients`.
     pub root: Directory<H>,
     /// The directory.
     pub clients: Directory<H>,
@@ -159,7 +159,7 @@ impl<H> Occupant<H> {
         }
     }
 
-    /// Returns the error why it cannot be used.
+    /// Returns the error that explains why it cannot be used.
     fn complaint(self, root: &Directory<H>) -> ClaimError {
         let purpose = root.purpose;
         match self {

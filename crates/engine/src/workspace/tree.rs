@@ -220,7 +220,7 @@ pub(crate) struct Name {
 /// Object found under a name.
 #[derive(Debug)]
 pub(crate) enum Found<H> {
-    /// Nothing has this name.
+    /// The name does not exist.
     Nothing,
     /// A directory.
     Directory(Directory<H>),
