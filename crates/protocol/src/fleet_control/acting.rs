@@ -1,4 +1,4 @@
-//! What requests come to: who is told what.
+//! Execution of fleet-control requests.
 
 use super::controlled::FleetState;
 use super::selection::clients_of;
@@ -16,7 +16,7 @@ use filestone_plan::fleet::{
 use filestone_plan::plan::{FleetPlan, GroupPlan};
 use std::collections::BTreeSet;
 
-/// Does what a line asks; what is answered, and what was changed.
+/// Executes the request in a line; returns the answer and the change it made, if any.
 pub fn answer(fleet: &FleetState<'_>, line: &[u8]) -> (ControlAnswer, Option<ChangeRecord>) {
     let request = match ControlRequest::from_line(line) {
         Ok(request) => request,
@@ -43,10 +43,10 @@ impl From<SettingError> for Refusal {
     }
 }
 
-/// What comes of a change: the answer, and its entry in the record.
+/// Result of a change: the answer, and its entry in the record.
 type Changed = (Result<Answer, Refusal>, Option<ChangeRecord>);
 
-/// What a change is to do.
+/// Description of a requested change.
 struct Wanted<'w> {
     what: ChangeKind,
     which: &'w str,
@@ -55,7 +55,7 @@ struct Wanted<'w> {
     holds: String,
 }
 
-/// Who is told what, and why others are not.
+/// New control words of clients, and the reasons why other clients are unchanged.
 #[derive(Default)]
 struct Outcome {
     orders: Vec<(u32, ClientControl)>,
@@ -126,7 +126,7 @@ fn tell_all<'t>(
     Ok((wanted, outcome))
 }
 
-/// What a client is told; why nothing, if nothing.
+/// Returns the new desired state of a client, or the reason why it is unchanged.
 fn next_command(
     what: ChangeKind,
     now: DesiredState,
@@ -172,7 +172,7 @@ fn set_all<'s>(
     let clients = clients_of(&set.which, shared.plan())?;
     let groups = groups_of(shared.plan(), &clients);
     let mut outcome = Outcome::default();
-    // What each of the settings that clients have becomes.
+    // Maps each settings index in use by the clients to its new index.
     let mut places: Vec<(u32, u32)> = Vec::new();
     for client in &clients {
         let Some(gauge) = shared.gauges().get(*client as usize) else {
@@ -217,7 +217,7 @@ fn set_all<'s>(
     Ok((wanted, outcome))
 }
 
-/// Why a client that is named stays as it is.
+/// Returns the reason why a named client is unchanged.
 fn why_left(
     shared: &SharedFleet,
     settings: u32,
@@ -232,7 +232,7 @@ fn why_left(
     }
 }
 
-/// The groups that clients are of.
+/// Returns the groups of the clients.
 fn groups_of<'f>(fleet: &'f FleetPlan, clients: &[u32]) -> Vec<&'f GroupPlan> {
     let members = clients.iter().filter_map(|client| fleet.member(*client));
     let places: BTreeSet<usize> = members.map(|member| member.place).collect();
@@ -242,7 +242,8 @@ fn groups_of<'f>(fleet: &'f FleetPlan, clients: &[u32]) -> Vec<&'f GroupPlan> {
     groups.collect()
 }
 
-/// The place of these settings with new values, of those that are for what their group does.
+/// Returns the index of these settings with the new values, restricted to values that apply to the
+/// client's group.
 fn new_place(
     shared: &SharedFleet,
     before: u32,
@@ -302,7 +303,7 @@ fn refuse_if_nothing_can_change(fleet: &FleetState<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Tells the clients, unless it is only asked what would be.
+/// Sends the new control words to the clients, unless it is a dry run.
 fn execute(fleet: &FleetState<'_>, wanted: &Wanted<'_>, outcome: Outcome) -> Changed {
     let clients = outcome.orders.len() as u32;
     let number = (clients > 0 && !wanted.dry_run).then_some(fleet.changes + 1);

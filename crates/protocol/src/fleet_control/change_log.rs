@@ -1,27 +1,27 @@
-//! The changes of a fleet while it runs, and after which of them each stretch of the run was measured.
+//! Changes of a running fleet, and the settings generation of each interval of the run.
 //!
-//! A change is told to clients at a moment, and each goes by it a little later: with its next read or
-//! write, with its next file, or when it has stopped. From the moment at which the clients were told to
-//! the one at which all of them were seen to go by it, what is measured is mixed.
+//! A change is sent to clients at one moment, and each client applies it a little later: with its
+//! next read or write, with its next file, or when it has stopped. Measurements between that moment
+//! and the time when all clients were seen to have applied it are mixed.
 
 use filestone_measure::measure::fleet_record::{ChangeRecord, SettingsGeneration};
 use filestone_plan::fleet::{EffectiveFrom, SETTINGS};
 
-/// The changes of a fleet that runs, in the order of time.
+/// The changes of a running fleet, ordered by time.
 #[derive(Debug, Default)]
 pub struct ChangeLog {
     changes: Vec<ChangeRecord>,
-    /// All before this one have been settled.
+    /// All changes before this index are settled.
     settled: usize,
 }
 
 impl ChangeLog {
-    /// How many there were.
+    /// Returns the number of changes.
     pub fn count(&self) -> u32 {
         self.changes.len() as u32
     }
 
-    /// Those after the first `count`.
+    /// Returns the changes after the first `count`.
     pub fn since(&self, count: u32) -> Vec<ChangeRecord> {
         self.changes
             .get(count as usize..)
@@ -29,12 +29,12 @@ impl ChangeLog {
             .to_vec()
     }
 
-    /// Clients have been told this.
+    /// Adds a change that was sent to clients.
     pub fn record(&mut self, change: ChangeRecord) {
         self.changes.push(change);
     }
 
-    /// From when those hold that are not settled: all of them do when the last of these does.
+    /// Returns when the last of the unsettled changes takes effect.
     pub fn unsettled(&self) -> Option<EffectiveFrom> {
         let open = self.changes.get(self.settled..).unwrap_or_default();
         let mut open = open.iter().filter(|change| change.settled_ns.is_none());
@@ -45,8 +45,8 @@ impl ChangeLog {
         Some(first)
     }
 
-    /// At this moment all clients were seen to go by the first `count` changes, as far as these hold no
-    /// later than that.
+    /// Marks the first `count` changes as settled at `now_ns`, if they take effect no later than
+    /// `up_to`.
     pub fn mark_applied(&mut self, count: u32, up_to: EffectiveFrom, now_ns: u64) {
         let count = (count as usize).min(self.changes.len());
         let open = self.changes.get_mut(self.settled..count);
@@ -61,7 +61,7 @@ impl ChangeLog {
         self.settled += more.iter().take_while(is_settled).count();
     }
 
-    /// After which changes each stretch of time was.
+    /// Returns the settings generations of the run.
     pub fn generations(&self) -> SettingsHistory {
         let mut latest = 0;
         let settled = self.changes.iter().map(|change| {
@@ -74,14 +74,14 @@ impl ChangeLog {
         }
     }
 
-    /// The changes, for the record.
+    /// Removes and returns the changes, for the record.
     pub fn take(&mut self) -> Vec<ChangeRecord> {
         self.settled = 0;
         std::mem::take(&mut self.changes)
     }
 }
 
-/// From when a change holds: one of several settings when the last of them does.
+/// Returns when a change takes effect; for several settings, the latest time of them.
 fn holds_from(change: &ChangeRecord) -> EffectiveFrom {
     let is_late = |key: &str| {
         let mut settings = SETTINGS.iter();
@@ -95,17 +95,17 @@ fn holds_from(change: &ChangeRecord) -> EffectiveFrom {
     }
 }
 
-/// After which changes each stretch of a run was.
+/// Settings generations of a run by time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingsHistory {
-    /// When clients were told each change.
+    /// Times when each change was sent to clients, in nanoseconds.
     told: Vec<u64>,
-    /// When each and all before it had settled.
+    /// Times when each change and all before it had settled, in nanoseconds.
     settled: Vec<u64>,
 }
 
 impl SettingsHistory {
-    /// That of the time from `start_ns` to before `end_ns`.
+    /// Returns the generation of the time from `start_ns` to before `end_ns`.
     pub fn of(&self, start_ns: u64, end_ns: u64) -> SettingsGeneration {
         let last = self.told.partition_point(|told| *told < end_ns);
         let oldest = self.settled.partition_point(|settled| *settled <= start_ns);
@@ -149,8 +149,8 @@ mod tests {
             (marks(&book, 1), book.unsettled()),
             (vec!["0".into()], None)
         );
-        // Told in the second stretch, settled in the third; the next is told at a boundary and settled
-        // in the same stretch.
+        // Sent in the second interval, settled in the third; the next change is sent at a boundary
+        // and settled in the same interval.
         book.record(change(1, 15, "rate"));
         assert_eq!(book.unsettled(), Some(EffectiveFrom::NextTransfer));
         assert_eq!(marks(&book, 4), ["0", "0-1", "0-1", "0-1"]);

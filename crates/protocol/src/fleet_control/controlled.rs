@@ -1,36 +1,36 @@
-//! What requests are about.
+//! Data that fleet-control requests operate on.
 
 use crate::workload::stream::SharedFleet;
 use filestone_measure::measure::fleet_record::GroupRecord;
 use filestone_workload::time::Timestamp;
 
-/// A fleet as its controller sees it at a moment.
+/// A fleet as its controller sees it at one time.
 pub struct FleetState<'f> {
-    /// Its clients.
+    /// State shared by the clients.
     pub shared: &'f SharedFleet,
-    /// The moment.
+    /// The current time.
     pub now: Timestamp,
-    /// Whether nothing begins any more.
+    /// Whether the run is over, so that no operation starts.
     pub is_over: bool,
-    /// How often it was changed.
+    /// Number of changes made until now.
     pub changes: u32,
-    /// What clients had moved some seconds ago, 20 at most; none at the begin.
+    /// Bytes moved by each client some seconds ago, at most 20; `None` at the start.
     pub earlier: Option<&'f ByteSnapshot>,
-    /// Its groups at this moment.
+    /// Returns the current group records.
     pub groups: &'f dyn Fn() -> Vec<GroupRecord>,
 }
 
-/// What each client had read and written at a moment.
+/// Bytes read and written by each client at one time.
 #[derive(Debug, Clone)]
 pub struct ByteSnapshot {
-    /// The moment.
+    /// The time.
     pub at: Timestamp,
-    /// Bytes, by the number of the client.
+    /// Bytes, by client number.
     pub of_clients: Box<[u64]>,
 }
 
 impl ByteSnapshot {
-    /// What they have by now.
+    /// Takes a snapshot.
     pub fn now(shared: &SharedFleet, now: Timestamp) -> Self {
         let bytes = shared.gauges().iter().map(|gauge| gauge.data_bytes());
         Self {

@@ -1,8 +1,8 @@
-//! How a fleet is controlled while it runs: what can be asked, what is answered, and what comes of it.
+//! Control of a running fleet: requests, answers and their execution.
 //!
-//! One JSON object a line, a request and its answer; both have the version of the protocol. Whoever
-//! serves it hands the lines on: bytes and moments come in as arguments, and clients are told through
-//! [`SharedFleet`](crate::workload::stream::SharedFleet).
+//! The protocol has one JSON object per line, a request or its answer; both contain the protocol
+//! version. The server of the protocol passes lines in: bytes and times are arguments, and clients
+//! are controlled through [`SharedFleet`](crate::workload::stream::SharedFleet).
 
 mod acting;
 mod change_log;
@@ -23,54 +23,54 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The version of the protocol.
+/// The protocol version.
 pub const VERSION: u32 = 1;
-/// The longest request, its end of line included.
+/// Maximum length of a request in bytes, line end included.
 pub const LINE_MAX: usize = 64 << 10;
-/// Clients in one answer at most.
+/// Maximum number of clients in one answer.
 pub const WINDOW_MAX: u32 = 1000;
-/// Changes of one run at most: each is in its record.
+/// Maximum number of changes per run; the run record lists each.
 pub const CHANGES_MAX: u32 = 10_000;
 
-/// One line to a fleet.
+/// A request line to a fleet.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ControlRequest {
-    /// The version of the protocol: 1.
+    /// The protocol version: 1.
     pub version: u32,
-    /// Any number, which the answer has again.
+    /// An arbitrary number that the answer repeats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<u64>,
-    /// What is asked.
+    /// The request.
     pub request: Request,
 }
 
-/// What can be asked.
+/// A fleet-control request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Request {
-    /// The groups; clients, if they are asked for.
+    /// List the groups, and optionally clients.
     List(ListRequest),
-    /// One client, or one group.
+    /// Show one client, or one group.
     Show(ShowRequest),
-    /// Clients that were stopped begin again.
+    /// Restart stopped clients.
     Start(StateRequest),
-    /// Clients end their operations, close their files and stop.
+    /// Stop clients: they end their operations and close their files.
     Stop(StateRequest),
-    /// Clients end their files within their grace, and stop.
+    /// Quiesce clients: they finish their files within their grace time, then stop.
     Quiesce(StateRequest),
-    /// Clients go by other settings.
+    /// Change settings of clients.
     Set(SetRequest),
 }
 
-/// What is listed.
+/// Parameters of `list`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ListRequest {
-    /// Which clients, if any.
+    /// Which clients to list, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clients: Option<ClientPage>,
 }
@@ -80,59 +80,59 @@ pub struct ListRequest {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ClientPage {
-    /// A group, a pattern, a range or a client; all without it.
+    /// A group, a pattern, a range or a client; all clients if omitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub which: Option<String>,
-    /// Only those that are doing this.
+    /// Only clients in this state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<ClientState>,
-    /// Only those of which something has failed, or of which nothing has.
+    /// Only clients with failures (true), or only clients without (false).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failing: Option<bool>,
-    /// Only those that moved at least so many bits per second of late.
+    /// Minimum recent data rate of a client, in bits per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_min: Option<f64>,
-    /// Only those that moved at most so many.
+    /// Maximum recent data rate of a client, in bits per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_max: Option<f64>,
-    /// Only those whose own address is so, or like this pattern with `*` and `?`.
+    /// Only clients with this source address; `*` and `?` are wildcards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
-    /// In which order.
+    /// Sort order.
     #[serde(default)]
     pub order: ClientOrder,
-    /// The other way round.
+    /// Reverses the order.
     #[serde(default)]
     pub reversed: bool,
-    /// So many of them are left out first.
+    /// Number of clients to skip.
     #[serde(default)]
     pub first: u32,
-    /// So many at most; 1,000 are the most.
+    /// Maximum number of clients, at most 1,000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
 }
 
-/// In which order clients are listed.
+/// Sort order of listed clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ClientOrder {
-    /// By their numbers.
+    /// By client number.
     #[default]
     Number,
-    /// By what they are doing.
+    /// By state.
     State,
-    /// Those that have moved least first.
+    /// By data moved, least first.
     Bytes,
-    /// Those that have failed most first.
+    /// By number of failures, most first.
     Failures,
-    /// Those that have moved least of late first.
+    /// By recent data rate, least first.
     Rate,
-    /// By the addresses that they connect from.
+    /// By source address.
     Address,
 }
 
-/// What is shown.
+/// Parameters of `show`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -141,185 +141,185 @@ pub struct ShowRequest {
     pub which: String,
 }
 
-/// Who is told something.
+/// Parameters of `start`, `stop` and `quiesce`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct StateRequest {
-    /// Groups, patterns, ranges or clients, with commas between them.
+    /// Groups, patterns, ranges or clients, separated by commas.
     pub which: String,
-    /// Nothing is changed; it is answered what would be.
+    /// Computes the answer without changing anything.
     #[serde(default)]
     pub dry_run: bool,
 }
 
-/// Who goes by other settings.
+/// Parameters of `set`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SetRequest {
-    /// Groups, patterns, ranges or clients, with commas between them.
+    /// Groups, patterns, ranges or clients, separated by commas.
     pub which: String,
-    /// Keys of a group of a plan, and their values as a plan has them.
+    /// Group keys of a plan and their values, as written in a plan.
     pub settings: BTreeMap<String, String>,
-    /// Nothing is changed; it is answered what would be.
+    /// Computes the answer without changing anything.
     #[serde(default)]
     pub dry_run: bool,
 }
 
-/// One line from a fleet.
+/// An answer line from a fleet.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ControlAnswer {
-    /// The version of the protocol: 1.
+    /// The protocol version: 1.
     pub version: u32,
-    /// The request's number.
+    /// The number of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<u64>,
-    /// What is answered.
+    /// The answer.
     pub answer: Answer,
 }
 
-/// What is answered.
+/// Answer to a fleet-control request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
-    /// To `list`.
+    /// Answer to `list`.
     Fleet(Box<FleetView>),
-    /// To `show` of a group.
+    /// Answer to `show` of a group.
     Group(Box<GroupView>),
-    /// To `show` of a client.
+    /// Answer to `show` of a client.
     Client(Box<ClientView>),
-    /// To what changes something.
+    /// Answer to a request that changes something.
     Change(ChangeView),
-    /// It cannot be done; nothing was changed.
+    /// The request was refused; nothing was changed.
     Refused(Refusal),
 }
 
-/// A fleet at a moment.
+/// A fleet at one time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct FleetView {
-    /// Its plan.
+    /// Name of the plan.
     pub name: String,
-    /// Nanoseconds since the run began; 0 while clients are connected.
+    /// Nanoseconds since the run began; 0 while clients connect.
     pub now_ns: u64,
-    /// How often it was changed.
+    /// Number of changes made until now.
     pub changes: u32,
-    /// All clients together, as if they were a group.
+    /// Totals of all clients, in the form of a group.
     pub all: GroupRecord,
-    /// Its groups.
+    /// The groups.
     pub groups: Vec<GroupView>,
-    /// Clients, if they were asked for.
+    /// The clients, if requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clients: Option<ClientsView>,
 }
 
-/// A group at a moment.
+/// A group at one time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct GroupView {
-    /// As the record of the run has it.
+    /// The group as in the run record.
     #[serde(flatten)]
     pub record: GroupRecord,
-    /// By which settings its clients go, most of them first.
+    /// Settings in use by its clients, most used first.
     pub settings: Vec<SettingsView>,
 }
 
-/// Settings of clients.
+/// Settings in use by clients.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SettingsView {
-    /// How many go by them.
+    /// Number of clients that use them.
     pub clients: u32,
-    /// Those that can be changed, by key.
+    /// The changeable settings, by key.
     pub values: BTreeMap<String, String>,
 }
 
-/// A window of clients at a moment.
+/// A window of clients at one time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ClientsView {
-    /// How many are as was asked, in the window or not.
+    /// Number of clients that match the filters, in the window or not.
     pub all: u32,
-    /// Those in the window.
+    /// The clients in the window.
     pub window: Vec<ClientView>,
 }
 
-/// A client at a moment.
+/// A client at one time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ClientView {
-    /// Its number in the run.
+    /// Number of the client in the run.
     pub client: u32,
-    /// Its group and its number in that, such as `writers/17`.
+    /// Group and number within the group, such as `writers/17`.
     pub name: String,
-    /// The address that it connects from, where the plan names one.
+    /// The source address, if the plan names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// What it is doing.
+    /// State of the client.
     pub state: ClientState,
-    /// Until when it tries again what has failed, in nanoseconds since the run began: if that fails then,
-    /// it gives up.
+    /// End of the retry period after a failure, in nanoseconds since the run began: if the
+    /// operation still fails then, the client fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retries_until_ns: Option<u64>,
-    /// What it has done.
+    /// Counters of the client.
     pub counters: FleetCounters,
     /// Bits read and written per second of the run.
     pub bits_per_s: f64,
-    /// The same of the last 16 to 20 s.
+    /// Bits read and written per second of the last 16 to 20 s.
     pub bits_per_s_20s: f64,
-    /// How long its reads and writes took at most; none if there were none.
+    /// Upper bounds of the response times of reads and writes; omitted if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_time_at_most: Option<LatencyBounds>,
-    /// The settings that it goes by, if one client was asked for.
+    /// The current settings, if a single client was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<BTreeMap<String, String>>,
 }
 
-/// What was changed, or would be.
+/// A change, made or simulated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ChangeView {
-    /// What was asked.
+    /// Kind of change.
     pub what: ChangeKind,
-    /// Whether nothing was changed because none was to be.
+    /// Whether the request was a dry run, so that nothing was changed.
     pub dry_run: bool,
-    /// Which change of the run it is; none if it changes nothing.
+    /// Number of the change in the run; omitted if it changes nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub number: Option<u32>,
     /// Nanoseconds since the run began.
     pub at_ns: u64,
-    /// Clients that were named.
+    /// Number of clients named in the request.
     pub named: u32,
-    /// Those of them that it changes something for.
+    /// Number of named clients that the change affects.
     pub changed: u32,
-    /// Why it changes nothing for the others.
+    /// Reasons why the other clients are unchanged.
     pub unchanged: Vec<SkippedClients>,
-    /// Which settings change, and by how much.
+    /// Changed settings, with old and new value.
     pub settings: Vec<SettingChange>,
-    /// From when it holds.
+    /// Time when the change takes effect, as text.
     pub holds: String,
 }
 
-/// Clients for which a change changes nothing.
+/// Clients that a change does not affect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SkippedClients {
-    /// How many.
+    /// Number of clients.
     pub clients: u32,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
-/// Why something cannot be done.
+/// Reason why a request was refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Refusal {
-    /// What is wrong.
+    /// Description of the problem.
     pub what: String,
-    /// What to do.
+    /// Suggested remedy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
 }
@@ -340,18 +340,18 @@ impl Refusal {
     }
 }
 
-/// Both halves of the protocol, for its schema.
+/// Both message types of the protocol, for its schema.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ControlProtocol {
-    /// One line to a fleet.
+    /// A request line to a fleet.
     pub request: ControlRequest,
-    /// One line from it.
+    /// An answer line from a fleet.
     pub answer: ControlAnswer,
 }
 
 impl ControlRequest {
-    /// What is asked.
+    /// Creates a request.
     pub const fn new(request: Request) -> Self {
         Self {
             version: VERSION,
@@ -360,7 +360,7 @@ impl ControlRequest {
         }
     }
 
-    /// Reads a line.
+    /// Parses a line.
     pub fn from_line(line: &[u8]) -> Result<Self, Refusal> {
         let request: Self = serde_json::from_slice(line).map_err(|error| {
             Refusal::new(format!("it is no request: {error}"))
@@ -375,14 +375,14 @@ impl ControlRequest {
         Ok(request)
     }
 
-    /// As a line, with its end.
+    /// Returns the request as a line, with its line end.
     pub fn to_line(&self) -> Vec<u8> {
         line_of(self)
     }
 }
 
 impl ControlAnswer {
-    /// What is answered to a request of this number.
+    /// Creates an answer to the request with this number.
     pub const fn new(id: Option<u64>, answer: Answer) -> Self {
         Self {
             version: VERSION,
@@ -391,24 +391,24 @@ impl ControlAnswer {
         }
     }
 
-    /// A refusal without a request.
+    /// Creates a refusal without a request.
     pub fn refused(what: &str) -> Self {
         Self::new(None, Answer::Refused(Refusal::new(what)))
     }
 
-    /// Reads a line; an error says what is wrong with it.
+    /// Parses a line; the error describes the problem.
     pub fn from_line(line: &[u8]) -> Result<Self, String> {
         serde_json::from_slice(line).map_err(|error| error.to_string())
     }
 
-    /// As a line, with its end.
+    /// Returns the answer as a line, with its line end.
     pub fn to_line(&self) -> Vec<u8> {
         line_of(self)
     }
 }
 
 fn line_of<T: Serialize>(value: &T) -> Vec<u8> {
-    // Nothing of these types cannot be JSON.
+    // All values of these types serialize to JSON.
     let mut line = serde_json::to_vec(value).unwrap_or_default();
     line.push(b'\n');
     line

@@ -1,15 +1,15 @@
-//! Which clients are meant: a group, a range of it, one client, or a pattern of their names.
+//! Selection of clients: a group, a range of it, one client, or a pattern for names.
 
 use super::Refusal;
 use filestone_measure::measure::fleet_record::ALL;
 use filestone_plan::plan::FleetPlan;
 use filestone_workload::load::diagnostic::suggestion;
 
-/// The clients that a text names, in the order of their numbers.
+/// Returns the clients that a text selects, ordered by number.
 ///
-/// Parts have commas between them. A part is the name of a group, `writers[0..499]` or `writers[7]`,
-/// `writers/7`, a pattern with `*` and `?` that the names of groups or of clients (`writers/7`) have, or
-/// `all`.
+/// The text consists of parts separated by commas. A part is the name of a group, `writers[0..499]`
+/// or `writers[7]`, `writers/7`, a pattern with `*` and `?` that matches names of groups or of
+/// clients (`writers/7`), or `all`.
 pub fn clients_of(text: &str, plan: &FleetPlan) -> Result<Vec<u32>, Refusal> {
     let mut clients = Vec::new();
     for part in text.split(',').map(str::trim) {
@@ -24,7 +24,7 @@ pub fn clients_of(text: &str, plan: &FleetPlan) -> Result<Vec<u32>, Refusal> {
     Ok(clients)
 }
 
-/// The name of a client.
+/// Returns the name of a client.
 pub(super) fn name_of(client: u32, plan: &FleetPlan) -> String {
     plan.member(client).map_or(String::new(), |member| {
         format!("{}/{}", member.group.name, member.number)
@@ -54,7 +54,7 @@ fn place_of(name: &str, plan: &FleetPlan) -> Option<usize> {
     plan.groups.iter().position(|group| group.name == name)
 }
 
-/// `writers[0..499]`: its group and what is in the brackets.
+/// Splits `writers[0..499]` into the group and the text in brackets.
 fn range_of(part: &str) -> Option<(&str, &str)> {
     part.strip_suffix(']')?.rsplit_once('[')
 }
@@ -100,11 +100,11 @@ fn add_pattern(pattern: &str, plan: &FleetPlan, clients: &mut Vec<u32>) {
     }
 }
 
-/// Whether a name is as a pattern says: `*` is anything, `?` one byte.
+/// Returns whether a name matches a pattern: `*` is any text, `?` one byte.
 pub(super) fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
     let (mut at, mut of_name) = (0, 0);
-    // Where the last `*` stands, and up to where of the name it reaches.
+    // Position of the last `*`, and end of the part of the name that it matches.
     let mut star: Option<(usize, usize)> = None;
     while of_name < name.len() {
         match pattern.get(at) {

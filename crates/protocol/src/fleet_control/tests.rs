@@ -1,4 +1,4 @@
-//! What requests come to.
+//! Tests of request execution.
 
 use super::*;
 use crate::workload::stream::{DesiredState, SharedFleet};
@@ -68,7 +68,7 @@ fn a_rate_is_set_for_a_range_and_every_other_setting_stays() {
     let group = &shared.settings(settings).expect("they are there").group;
     assert_eq!(group.rate.map(|rate| rate.per_s.min), Some(5.0));
     assert_eq!(shared.gauges()[2].orders().settings, 0);
-    // Once more it changes nothing.
+    // A second time it changes nothing.
     let again = set(false);
     assert_eq!((again.changed, again.number), (0, None));
     assert_eq!(again.unchanged[0].why, "so already");
@@ -153,7 +153,7 @@ fn clients_are_listed_in_windows() {
     };
     let settings = client.settings.expect("of one client");
     assert_eq!(settings["write_size"], "4KiB");
-    // A line is read again as it was written.
+    // A written line parses to the same value.
     let answer = ControlAnswer::new(Some(9), Answer::Client(client_again(&shared)));
     assert_eq!(ControlAnswer::from_line(&answer.to_line()), Ok(answer));
 }
@@ -213,7 +213,7 @@ fn sizes_of_reads_and_writes_are_set_for_groups_of_both_directions_at_once() {
     assert_eq!(group(4).read_size, ValueRange::always(1 << 20));
     let view = change(&shared, &of("all", "{\"read_size\":\"2MiB\"}"));
     assert_eq!(view.unchanged[0].why, "its group has no use for it");
-    // Where nothing could use it, it is refused.
+    // A value is refused where no client could use it.
     let line = format!("{{\"version\":1,\"request\":{}}}", of("readers", sizes));
     assert!(matches!(ask(&shared, &line), Answer::Refused(_)));
 }

@@ -1,4 +1,4 @@
-//! What is shown of a fleet while it runs.
+//! Views of a running fleet.
 
 use super::controlled::FleetState;
 use super::selection::{clients_of, matches, name_of};
@@ -135,7 +135,7 @@ fn window(fleet: &FleetState<'_>, wanted: &ClientPage) -> Result<ClientsView, Re
     })
 }
 
-/// Whether a client is as all filters say.
+/// Returns whether a client matches all filters.
 fn is_wanted(fleet: &FleetState<'_>, wanted: &ClientPage, client: u32) -> bool {
     let gauge = fleet.shared.gauges().get(client as usize);
     let is_state = |state| gauge.is_some_and(|gauge| gauge.state() == state);
@@ -159,13 +159,13 @@ const fn failures_of(counters: &FleetCounters) -> u64 {
     counters.failures + counters.checksum_errors
 }
 
-/// The address that a client connects from, where the plan names one.
+/// Returns the source address of a client, if the plan names one.
 fn source_of(fleet: &FleetState<'_>, client: u32) -> Option<IpAddr> {
     let member = fleet.shared.plan().member(client)?;
     member.group.sources.of_client(member.number)
 }
 
-/// Bits read and written per second of the last 16 to 20 s.
+/// Returns the bits read and written per second in the last 16 to 20 s.
 fn recent_bits_per_s(fleet: &FleetState<'_>, client: u32) -> f64 {
     let gauge = fleet.shared.gauges().get(client as usize);
     let bytes = gauge.map_or(0, ClientStats::data_bytes);

@@ -1,37 +1,37 @@
-//! Pauses before something is tried again: they grow up to a bound.
+//! Backoff: pauses before retries, growing up to a maximum.
 
 use filestone_workload::time::{Timestamp, nanos_of};
 use std::time::Duration;
 
-/// Pauses that double up to a bound.
+/// Pauses that double up to a maximum.
 #[derive(Debug, Clone, Copy)]
 pub struct BackoffSchedule {
     first: Duration,
     max: Duration,
-    /// Whether the first attempt comes without a pause.
+    /// Whether the first attempt has no pause before it.
     is_at_once: bool,
 }
 
 impl BackoffSchedule {
-    /// After an answer that says to come again.
+    /// Retry after a reply that says the server is not ready.
     pub const BUSY: Self = Self {
         first: Duration::from_millis(100),
         max: Duration::from_secs(1),
         is_at_once: false,
     };
-    /// Before a lock is asked for again.
+    /// Retry of a lock request that was refused.
     pub const LOCK: Self = Self {
         first: Duration::from_millis(1),
         ..Self::BUSY
     };
-    /// Before attempts to connect again.
+    /// Attempts to reconnect.
     pub const RECONNECTION: Self = Self {
         first: Duration::from_millis(10),
         max: Duration::from_millis(500),
         is_at_once: true,
     };
 
-    /// The pause before an attempt, counted from 0.
+    /// Returns the pause before an attempt; attempts count from 0.
     pub fn before(&self, attempt: u32) -> Duration {
         match attempt.checked_sub(u32::from(self.is_at_once)) {
             None => Duration::ZERO,
@@ -40,7 +40,7 @@ impl BackoffSchedule {
     }
 }
 
-/// Pauses for a limited time.
+/// Backoff for a limited time.
 #[derive(Debug, Clone, Copy)]
 pub struct BackoffUntil {
     end: Timestamp,
@@ -49,7 +49,7 @@ pub struct BackoffUntil {
 }
 
 impl BackoffUntil {
-    /// These, from `now` on, for so long.
+    /// Starts `pauses` at `now`; they end `nanos` later.
     pub fn new(pauses: BackoffSchedule, now: Timestamp, nanos: u64) -> Self {
         Self {
             end: now.after_nanos(nanos),
@@ -58,7 +58,8 @@ impl BackoffUntil {
         }
     }
 
-    /// How long to wait before the next attempt; `None` if there is no time left for it.
+    /// Returns the wait before the next attempt in nanoseconds; `None` if it would end after the
+    /// time limit.
     pub fn next_nanos(&mut self, now: Timestamp) -> Option<u64> {
         let pause = nanos_of(self.pauses.before(self.attempt));
         self.attempt = self.attempt.saturating_add(1);

@@ -1,5 +1,5 @@
-//! The state of one connection, per family of protocols, without I/O: which calls are
-//! under way, and which message answers which of them. What the calls say is `client`'s.
+//! State of one connection per protocol family, without I/O: outstanding calls, and matching of
+//! replies to calls. The `client` module defines the content of the calls.
 
 pub mod backoff;
 pub mod rpc;

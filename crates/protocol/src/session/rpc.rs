@@ -1,8 +1,8 @@
 //! ONC RPC over one connection, without I/O: any program, stream or datagrams (RFC 5531).
 //!
-//! Each slot carries one call. The xid holds the slot's index in its low bits and the
-//! slot's generation above it, so a reply finds its call by array index, and a late or
-//! repeated reply has a stale generation: it is counted, never mistaken for another's.
+//! Each slot carries one call. The low bits of the xid are the slot's index, the bits above it the
+//! slot's generation. A reply thus finds its call by array index; a late or repeated reply has a
+//! stale generation and is counted, never mistaken for another call's reply.
 //!
 //! ```text
 //!   begin ─▶ (owner encodes the call) ─▶ enqueued ─▶ (owner sends) ─▶ transmitted
@@ -12,10 +12,10 @@
 //!                                      RpcEvent::Reply ◀─ next or take_datagram
 //! ```
 //!
-//! The session holds no calls: whoever owns it encodes a call again when it is to be sent
-//! again. It says which, with the xid of the first time. Over TCP a call is sent once for
-//! each connection; over UDP it is sent again when no reply comes, with exponential
-//! back-off, as RFC 1813 section 4.8 expects.
+//! The session does not store encoded calls: if a call must be sent again, the session names the
+//! call and its original xid, and the owner encodes it again. Over TCP a call is sent once per
+//! connection; over UDP it is retransmitted with exponential backoff while no reply comes, as RFC
+//! 1813 section 4.8 expects.
 
 mod calls;
 mod credentials;
@@ -42,10 +42,10 @@ use message::{PLAIN_HEADER_LEN, plain_results};
 
 /// Bytes of a record mark.
 pub const MARK_LEN: usize = 4;
-/// What came in is not ONC RPC. The stream cannot be taken up again.
+/// The received data is not valid ONC RPC. The stream cannot be resynchronized.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RpcStreamError {
-    /// The record marking is broken.
+    /// The record marking is invalid.
     #[error("sent what is no record of ONC RPC: {0}")]
     Record(#[from] RecordError),
     /// A record is not an RPC reply.
@@ -53,7 +53,7 @@ pub enum RpcStreamError {
     Reply(DecodeError),
 }
 
-/// When a call over datagrams is sent again.
+/// Retransmission timeouts of calls over datagrams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retransmission {
     /// The first pause; each further one is twice as long.
@@ -70,69 +70,69 @@ impl Retransmission {
     };
 }
 
-/// What a session is made of.
+/// Options of a session.
 #[derive(Debug, Clone, Copy)]
 pub struct RpcOptions {
     /// Stream or datagrams.
     pub transport: TransportKind,
-    /// Calls in flight at most, at least one.
+    /// Maximum number of calls in flight, at least one.
     pub slots: u32,
-    /// Calls are numbered from about here on: another number for each connection.
+    /// Approximate first xid; different for each connection.
     pub first_xid: u32,
-    /// How long a call may stay unanswered.
+    /// Time limit for a reply, in nanoseconds.
     pub timeout_nanos: u64,
-    /// When a datagram is sent again.
+    /// Retransmission timeouts for datagrams.
     pub retransmission: Retransmission,
-    /// The largest reply taken.
+    /// Maximum length of an accepted reply, in bytes.
     pub record_max: usize,
-    /// The data of a reply at least this long need not be collected: its head is offered
-    /// as [`RpcEvent::Head`]. `None`: never.
+    /// Minimum length of a reply whose data need not be collected: its head is offered as
+    /// [`RpcEvent::Head`]. `None`: never.
     pub streamed_min: Option<usize>,
-    /// How much of a record, mark included, [`RpcEvent::Head`] needs.
+    /// Bytes of a record, mark included, that [`RpcEvent::Head`] needs.
     pub head_len: usize,
 }
 
-/// What came in.
+/// Event produced by received data.
 #[derive(Debug, PartialEq, Eq)]
 pub enum RpcEvent<'a, T> {
     /// The reply to a call, whose slot is free again.
     Reply {
         /// The call.
         exchange: RpcExchange<T>,
-        /// What it was answered, undecoded, or that it was not executed.
+        /// The undecoded results, or the reply body if the server did not execute the call.
         results: Result<&'a [u8], ReplyBody>,
     },
-    /// The start of a long reply that is not here whole. Nothing of it has been taken yet:
-    /// the owner says [`RpcSession::stream`] or [`RpcSession::collect`].
+    /// The start of a long reply that has not been received completely. Nothing of it has been
+    /// consumed yet: the owner calls [`RpcSession::stream`] or [`RpcSession::collect`].
     Head {
         /// The call.
         call: RpcCall<T>,
-        /// What is here of the results.
+        /// The results received until now.
         results: &'a [u8],
-        /// Bytes of all results.
+        /// Length of all results in bytes.
         results_len: usize,
     },
-    /// Data of a reply that is streamed.
+    /// Data of a streamed reply.
     Data {
-        /// The next of them.
+        /// The next part of the data.
         data: &'a [u8],
-        /// Set once these were the last.
+        /// Set if this part is the last.
         end: Option<StreamEnd<T>>,
     },
-    /// A reply whose call was already answered or given up, or never made. It is counted.
+    /// A reply whose call was already answered or aborted, or never made; counted.
     Late,
-    /// A call from the server, undecoded. It is counted.
+    /// An undecoded call from the server; counted.
     Call(&'a [u8]),
 }
 
-/// A streamed reply is here whole.
+/// End of a streamed reply: all data were received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamEnd<T> {
-    /// Its call; `None` if that was given up meanwhile.
+    /// The call; `None` if it was aborted while its data arrived.
     pub exchange: Option<RpcExchange<T>>,
 }
 
-/// A reply whose data are coming in.
+/// A reply whose data are being received.
 #[derive(Debug, Clone, Copy)]
 struct Streaming {
     xid: u32,
@@ -140,14 +140,14 @@ struct Streaming {
     bytes_received: usize,
 }
 
-/// One connection's calls. `T` is what the owner keeps of a call in its slot: little,
+/// Calls of one connection. `T` is the owner's data for the call in a slot; it should be small
 /// because every reply touches it.
 #[derive(Debug)]
 pub struct RpcSession<T> {
     calls: Calls<T>,
     assembler: Assembler,
     streaming: Option<Streaming>,
-    /// Whether the record that begins here is to be collected whole.
+    /// Whether the record that begins here is collected completely.
     collects: bool,
     record_max: usize,
     streamed_min: usize,
@@ -155,7 +155,7 @@ pub struct RpcSession<T> {
 }
 
 impl<T: Copy> RpcSession<T> {
-    /// A session that is not connected yet; `tag` is that of slots that are not in use.
+    /// Creates a session that is not connected yet; `tag` is the tag of unused slots.
     pub fn new(options: &RpcOptions, tag: T) -> Self {
         Self {
             calls: Calls::new(options, tag),
@@ -168,40 +168,39 @@ impl<T: Copy> RpcSession<T> {
         }
     }
 
-    /// Takes a free slot for another call: its xid, if the call can be sent now. Else it
-    /// waits for [`RpcSession::connected`].
+    /// Starts a call in a free slot. Returns its xid if the call can be sent now; otherwise the
+    /// call waits for [`RpcSession::connected`].
     #[inline]
     pub fn start(&mut self, slot: u32, tag: T) -> Option<u32> {
         self.calls.start(slot, tag)
     }
 
-    /// The call in this slot, of so many bytes, waits to be sent.
+    /// Queues the call in this slot, of `bytes` bytes, for sending.
     #[inline]
     pub fn enqueued(&mut self, slot: u32, bytes: u32) {
         self.calls.enqueued(slot, bytes);
     }
 
-    /// [`RpcSession::start`] for a slot whose call is to be the same as its last one and goes
+    /// Does the work of [`RpcSession::start`] for a slot whose call repeats its last one and goes
     /// out at once: [`RpcSession::enqueued_again`] follows for all such slots.
     #[inline]
     pub fn restart(&mut self, slot: u32) -> Option<u32> {
         self.calls.restart(slot)
     }
 
-    /// The calls in these slots wait to be sent.
+    /// Queues the calls in these slots for sending.
     #[inline]
     pub fn enqueued_again(&mut self, slots: &[u32]) {
         self.calls.queued.extend_from_slice(slots);
     }
 
-    /// What waited to be sent has been handed to the operating system.
+    /// Marks all queued calls as handed to the operating system at `now`.
     #[inline]
     pub fn transmitted(&mut self, now: Timestamp) {
         self.calls.transmitted(now);
     }
 
-    /// Takes the next message, or part of one, off a stream; `None` once the input is
-    /// used up.
+    /// Takes the next message, or part of one, off a stream; `None` once the input is used up.
     #[inline(always)]
     pub fn next<'s, 'i: 's>(
         &'s mut self,
@@ -221,10 +220,10 @@ impl<T: Copy> RpcSession<T> {
         self.next_collected(input)
     }
 
-    /// Takes the next reply off a stream if it lies there whole, succeeded, and nothing is
-    /// unusual about its call. [`RpcSession::next`] takes anything, this too; but to tell what
-    /// came apart, and to hand it over, costs as many instructions again as a short reply
-    /// (60 of 170 for NULL, 128 at a time), so whoever counts them asks here first.
+    /// Takes the next reply off a stream if it is complete in `input`, successful, and no call of
+    /// the session needed recovery. [`RpcSession::next`] accepts every message, these included; but
+    /// its case distinction and result cost as many instructions again as a short reply (60 of 170
+    /// for NULL, 128 at a time), so high-rate callers try this function first.
     #[inline(always)]
     pub fn next_plain<'i>(&mut self, input: &mut &'i [u8]) -> Option<(RpcExchange<T>, &'i [u8])> {
         if self.streaming.is_some() || self.calls.has_recoveries || !self.assembler.is_at_boundary()
@@ -239,7 +238,7 @@ impl<T: Copy> RpcSession<T> {
         Some((exchange, results))
     }
 
-    /// One datagram.
+    /// Takes one datagram.
     pub fn take_datagram<'a>(
         &mut self,
         datagram: &'a [u8],
@@ -247,12 +246,12 @@ impl<T: Copy> RpcSession<T> {
         self.calls.take(datagram, datagram.len())
     }
 
-    /// One record off a stream, without its mark.
+    /// Takes one record off a stream, without its mark.
     pub fn take_record<'a>(&mut self, record: &'a [u8]) -> Result<RpcEvent<'a, T>, RpcStreamError> {
         self.calls.take(record, record.len() + MARK_LEN)
     }
 
-    /// What arrives in pieces: it is handed out from the assembler.
+    /// Collects a record that arrives in pieces and returns it from the assembler.
     #[inline]
     fn next_collected<'s, 'i: 's>(
         &'s mut self,
@@ -265,8 +264,8 @@ impl<T: Copy> RpcSession<T> {
         self.calls.take(record, record.len() + MARK_LEN).map(Some)
     }
 
-    /// Takes a record off the front of `input` if it lies there whole and in one
-    /// fragment, as nearly all do.
+    /// Takes a record off the front of `input` if it is complete and in one fragment, as nearly all
+    /// are.
     #[inline]
     fn whole_record<'i>(&self, input: &mut &'i [u8]) -> Option<&'i [u8]> {
         let (mark, rest) = input.split_first_chunk::<MARK_LEN>()?;
@@ -280,8 +279,8 @@ impl<T: Copy> RpcSession<T> {
         Some(record)
     }
 
-    /// The head of a long reply at the front of `input`, with the usual header, to a call
-    /// that is under way.
+    /// Returns the head of a long reply at the front of `input`, if it has the usual header and its
+    /// call is outstanding.
     #[inline]
     fn head<'i>(&self, input: &&'i [u8]) -> Option<RpcEvent<'i, T>> {
         if self.collects || input.len() < self.head_len {
@@ -301,8 +300,8 @@ impl<T: Copy> RpcSession<T> {
         })
     }
 
-    /// After [`RpcEvent::Head`]: takes it and `head_len` bytes of the results; the others come
-    /// as [`RpcEvent::Data`] or are passed over.
+    /// After [`RpcEvent::Head`]: consumes it and `head_len` bytes of the results. The rest arrives
+    /// as [`RpcEvent::Data`] or is skipped.
     pub fn stream(&mut self, head_len: usize, input: &mut &[u8]) {
         let Some((mark, record)) = input.split_first_chunk::<MARK_LEN>() else {
             return;
@@ -321,12 +320,12 @@ impl<T: Copy> RpcSession<T> {
         *input = data;
     }
 
-    /// After [`RpcEvent::Head`]: the reply comes whole.
+    /// After [`RpcEvent::Head`]: requests the complete reply.
     pub fn collect(&mut self) {
         self.collects = true;
     }
 
-    /// Bytes still to come of a reply that is streamed.
+    /// Returns the outstanding bytes of the reply being streamed.
     #[inline]
     pub fn streamed_len(&self) -> usize {
         self.streaming.map_or(0, |streaming| streaming.remaining)
@@ -342,7 +341,7 @@ impl<T: Copy> RpcSession<T> {
         Some(RpcEvent::Data { data, end })
     }
 
-    /// `len` bytes of the data of a streamed reply have been dealt with.
+    /// Records that the owner consumed `len` bytes of a streamed reply's data.
     pub fn passed_over(&mut self, len: usize) -> Option<StreamEnd<T>> {
         let streaming = self.streaming.as_mut()?;
         streaming.remaining = streaming.remaining.saturating_sub(len);
@@ -350,21 +349,20 @@ impl<T: Copy> RpcSession<T> {
             return None;
         }
         let ended = self.streaming.take()?;
-        // The call may have been given up meanwhile, and its slot may have gone on to
-        // another.
+        // The call may have been aborted before, and its slot may hold another call.
         let exchange = self.calls.end(ended.xid, ended.bytes_received);
         self.calls.late_replies += u64::from(exchange.is_none());
         Some(StreamEnd { exchange })
     }
 
-    /// Whether the next byte is the first of a record.
+    /// Returns whether the next byte is the first of a record.
     #[inline]
     pub fn is_at_boundary(&self) -> bool {
         self.assembler.is_at_boundary()
     }
 
-    /// Gives up what has waited too long, and sends datagrams again: `resend` puts the
-    /// call out and says how long it is.
+    /// Aborts calls that waited too long and retransmits datagrams: `resend` encodes the call and
+    /// returns its length.
     pub fn handle_timeout(
         &mut self,
         now: Timestamp,
@@ -374,13 +372,13 @@ impl<T: Copy> RpcSession<T> {
         self.calls.handle_timeout(now, give_up, resend);
     }
 
-    /// When [`RpcSession::handle_timeout`] should be called next.
+    /// Returns the time of the next call of [`RpcSession::handle_timeout`].
     pub fn poll_timeout(&self) -> Timestamp {
         self.calls.next_deadline
     }
 
-    /// The connection is up: calls that waited for it go out. `send` puts a call out and
-    /// says how long it is.
+    /// Handles a new connection: sends the calls that waited for it. `send` encodes a call and
+    /// returns its length.
     pub fn connected(&mut self, now: Timestamp, send: impl FnMut(RpcCall<T>) -> u32) {
         self.assembler = Assembler::new(self.record_max);
         self.streaming = None;
@@ -388,62 +386,63 @@ impl<T: Copy> RpcSession<T> {
         self.calls.connected(now, send);
     }
 
-    /// The connection was lost, and what was sent is lost with it.
+    /// Handles the loss of the connection: aborts the calls sent over it.
     pub fn disconnected(&mut self, give_up: impl FnMut(RpcExchange<T>)) {
         self.streaming = None;
         self.calls.disconnected(give_up);
     }
 
-    /// The connection was lost: what was sent waits for the next one, to go out again as
-    /// it was, xid and all. A server that remembers what it answered does not do it twice.
+    /// Handles the loss of the connection: calls sent over it wait for the next one and are sent
+    /// again unchanged, xid included. A server with a duplicate request cache does not execute them
+    /// twice.
     pub fn take_back(&mut self) {
         self.streaming = None;
         self.calls.take_back();
     }
 
-    /// Gives up what was never sent.
+    /// Aborts the calls that were never sent.
     pub fn abort(&mut self, give_up: impl FnMut(RpcExchange<T>)) {
         self.calls.abort(give_up);
     }
 
-    /// Gives up the call in a slot.
+    /// Aborts the call in a slot.
     pub fn cancel(&mut self, slot: u32) {
         self.calls.cancel(slot);
     }
 
-    /// Whether anything that happened to a call since the start is out of the ordinary:
-    /// it waited for a connection, or was sent again.
+    /// Returns whether any call since the start needed recovery: it waited for a connection, or was
+    /// sent again.
     #[inline]
     pub fn has_recoveries(&self) -> bool {
         self.calls.has_recoveries
     }
 
-    /// Whether its connection is up.
+    /// Returns whether the connection is up.
     pub fn is_connected(&self) -> bool {
         self.calls.is_connected
     }
 
-    /// Calls sent and unanswered.
+    /// Returns the number of calls sent and unanswered.
     pub fn in_flight(&self) -> u32 {
         self.calls.in_flight
     }
 
-    /// Replies received.
+    /// Returns the number of replies received.
     pub fn replies(&self) -> u64 {
         self.calls.replies
     }
 
-    /// Replies whose call was already answered or given up, or never made.
+    /// Returns the number of replies whose call was already answered or aborted, or never made.
     pub fn late_replies(&self) -> u64 {
         self.calls.late_replies
     }
 
-    /// One more such reply: what came in is not even that.
+    /// Counts received data as a late reply although it does not decode as a reply.
     pub fn count_late(&mut self) {
         self.calls.late_replies += 1;
     }
 
-    /// Calls received from the server.
+    /// Returns the number of calls received from the server.
     pub fn calls_received(&self) -> u64 {
         self.calls.calls_received
     }

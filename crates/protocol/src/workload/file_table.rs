@@ -1,13 +1,13 @@
-//! The files and names that a run's operations speak of, by index. What the server knows the
-//! files by is the client's: [`Handles`](crate::client::handles::Handles).
+//! Files and names that a run's operations refer to, by index. Server-side identifiers such as file
+//! handles are kept by the client: [`Handles`](crate::client::handles::Handles).
 //!
-//! Filled before the run by whoever looked the files up, then shared by all
-//! clients and never changed: an operation carries four bytes, not a path.
+//! Filled before the run, when the files are looked up; then shared by all clients and never
+//! changed: an operation contains four bytes, not a path.
 
 use core::ops::Range;
 use filestone_workload::operation::{FileId, Name};
 
-/// What an object is, as far as operations care.
+/// Kind of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ObjectKind {
     /// A regular file.
@@ -21,7 +21,7 @@ pub enum ObjectKind {
 }
 
 impl ObjectKind {
-    /// The word for it in messages and records.
+    /// Returns the word for it in messages and records.
     pub const fn name(self) -> &'static str {
         match self {
             ObjectKind::File => "file",
@@ -32,14 +32,14 @@ impl ObjectKind {
     }
 }
 
-/// One object of the server.
+/// An object on the server.
 #[derive(Debug, Clone, Copy)]
 pub struct FileEntry {
-    /// Its length in bytes when it was looked up.
+    /// Length in bytes at the time of the lookup.
     pub len: u64,
-    /// What it is.
+    /// Kind of the object.
     pub kind: ObjectKind,
-    /// Whether its data are `wire::pattern`'s, so that they can be verified.
+    /// Whether the data are those of `wire::pattern`, so that they can be verified.
     pub has_pattern: bool,
 }
 
@@ -48,11 +48,12 @@ pub struct FileEntry {
 pub struct FileTable {
     files: Vec<FileEntry>,
     names: Vec<Box<[u8]>>,
-    /// The objects that read-only operations visit.
+    /// Objects that read-only operations visit.
     pub subjects: Range<u32>,
-    /// The directory of the listed names, of listings and of changes.
+    /// Directory used for listed names, for listings and for changes.
     pub directory: Option<FileId>,
-    /// One file per client, in a directory of our own, for operations that change a file.
+    /// Files of the clients, one each, in a directory that filestone created, for operations that
+    /// modify a file.
     pub own_files: Range<u32>,
 }
 
@@ -69,52 +70,52 @@ impl FileTable {
         Name::Listed(self.names.len() as u32 - 1)
     }
 
-    /// The object with this index.
+    /// Returns the object with this index.
     #[inline]
     pub fn file(&self, id: FileId) -> Option<&FileEntry> {
         self.files.get(id.0 as usize)
     }
 
-    /// The object has been written, and is so long now.
+    /// Sets the length of an object after a write.
     pub fn set_len(&mut self, id: FileId, len: u64) {
         if let Some(entry) = self.files.get_mut(id.0 as usize) {
             entry.len = len;
         }
     }
 
-    /// How many objects there are.
+    /// Returns the number of objects.
     pub fn len(&self) -> u32 {
         self.files.len() as u32
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no objects.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
 
-    /// How many names there are.
+    /// Returns the number of names.
     pub fn name_count(&self) -> u32 {
         self.names.len() as u32
     }
 
-    /// The bytes of a listed name.
+    /// Returns the bytes of a listed name.
     #[inline]
     pub fn name(&self, index: u32) -> Option<&[u8]> {
         self.names.get(index as usize).map(|name| &**name)
     }
 
-    /// The file that client `client` may change.
+    /// Returns the file that client `client` may modify.
     pub fn own_file(&self, client: u32) -> Option<FileId> {
         of_client(&self.own_files, client)
     }
 
-    /// The subject that is client `client`'s, where each has one.
+    /// Returns the subject of client `client`, if each client has one.
     pub fn subject_of(&self, client: u32) -> Option<FileId> {
         of_client(&self.subjects, client)
     }
 }
 
-/// Files are given to clients in turn.
+/// Assigns files to clients round robin.
 fn of_client(files: &Range<u32>, client: u32) -> Option<FileId> {
     let count = files.end.checked_sub(files.start);
     let count = count.filter(|count| *count > 0)?;

@@ -1,26 +1,27 @@
-//! What clients have in common that are asked lines, as those of loads are: whence the lines come.
+//! Common interface of clients whose requests are lines of a load: the source of the lines.
 
 use crate::workload::Workload;
 use filestone_workload::load::Lines;
 
-/// One client that says by itself which line is next: it walks through a load file, or decides as it
-/// goes.
+/// A client that decides itself which line is next: it follows a load file, or decides during the
+/// run.
 pub trait LineSource: Workload<Lines> + 'static {
-    /// What it has counted by itself.
+    /// Counters that the client keeps itself.
     type ClientTotals: ClientTotals;
 
-    /// Whether its connection was given up before it had come to its end.
+    /// Returns whether its connection was closed for good before the client was finished.
     fn is_given_up(&self) -> bool;
 
-    /// What it has counted by itself. `lost` is why it could carry out no more, if somebody else knows.
+    /// Converts the client into its counters. `lost` is the reason why the client ended early, if
+    /// it is known outside the client.
     fn into_account(self, lost: Option<String>) -> Self::ClientTotals;
 }
 
-/// What a client has counted by itself.
+/// Counters that a client keeps itself.
 pub trait ClientTotals: Send + 'static {
-    /// Which client.
+    /// Returns the client number.
     fn client(&self) -> u32;
 
-    /// Why it could carry out no more, if it was lost.
+    /// Returns the reason why the client ended early, if it did.
     fn lost(&self) -> Option<&str>;
 }

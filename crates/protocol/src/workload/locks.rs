@@ -1,8 +1,8 @@
-//! LOCK, repeated: each slot has the client's own file open, and a range of it to itself.
+//! LOCK, repeated: each slot has the client's file open, and uses a separate range of it.
 //!
 //! ```text
 //!   ─▶ LOCK ─▶ UNLOCK ─▶ LOCK ─▶ …
-//!       ▲ │ the file is not open any longer
+//!       ▲ │ the file is no longer open
 //!       │ ▼
 //!      OPEN
 //! ```
@@ -14,7 +14,7 @@ use filestone_workload::failure::{Cause, Failure};
 use filestone_workload::operation::{Completion, FileId, OpenAccess, OpenId, Operation, Outcome};
 use filestone_workload::time::Timestamp;
 
-/// What comes next in a slot.
+/// Next operation of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     Open,
@@ -22,19 +22,19 @@ enum Step {
     Unlock,
 }
 
-/// Locks of one client.
+/// Lock workload of one client.
 #[derive(Debug)]
 pub struct Locks {
-    /// `None`: there is no file for it, so it ends.
+    /// The locked file; `None` if there is no file for this client, so that it ends.
     file: Option<FileId>,
-    /// Length of each range.
+    /// Length of each range in bytes.
     len: u64,
-    /// What each slot was last asked to do.
+    /// Last operation of each slot.
     slots: Vec<Step>,
 }
 
 impl Locks {
-    /// Locks of so many bytes in `file`, for a client with `slots` slots.
+    /// Creates locks of `len` bytes in `file`, for a client with `slots` slots.
     pub fn new(file: Option<FileId>, len: u32, slots: u32) -> Self {
         Self {
             file,
@@ -63,20 +63,20 @@ impl Locks {
     }
 }
 
-/// What follows a step that ended so.
+/// Returns the step after a step with this outcome.
 fn step_after(step: Step, outcome: Outcome) -> Step {
     match (step, outcome) {
-        // The lock is asked for even if the file could not be opened: its failure is counted.
+        // The lock is requested even if the file could not be opened: its failure is counted.
         (Step::Open, _) => Step::Lock,
         (_, Outcome::Disconnected) => Step::Open,
         (_, Outcome::Failed(failure)) if is_not_open(failure) => Step::Open,
-        // Whether a call without an answer took the lock is not known.
+        // It is unknown whether an unanswered call took the lock.
         (Step::Lock, Outcome::Ok | Outcome::TimedOut) => Step::Unlock,
         (Step::Lock, Outcome::Failed(_) | Outcome::Skipped) | (Step::Unlock, _) => Step::Lock,
     }
 }
 
-/// Whether the server has no such open file, or the client none to ask of.
+/// Returns whether the server reports no such open file, or the client has none to use.
 fn is_not_open(failure: Failure) -> bool {
     matches!(failure, Failure::BadReply(_)) || failure.cause() == Cause::UnknownHandle
 }
@@ -121,7 +121,7 @@ mod tests {
         }
     }
 
-    /// What slot 1 asks when its operations end like this, one after the other.
+    /// Returns the operations that slot 1 issues for this sequence of outcomes.
     fn asked(outcomes: &[Outcome]) -> Vec<OpKind> {
         let mut locks = Locks::new(Some(FileId(5)), 4096, 2);
         let mut last = None;

@@ -1,14 +1,14 @@
-//! Operations drawn from a mix, each of them for real on a file set of the client's own.
+//! Operations sampled from a mix, each executed for real on the client's own file set.
 //!
-//! One operation is one call, and its kind comes from a [`ShuffledMix`]. What there is at the start
-//! stays as it is (data files, their directories, the symbolic links of READLINK); what
-//! operations make and take away lives in directories of its own, as queues of numbered names
-//! ([`changing`]). Where a mix makes more than it takes, or takes more than it makes, unmeasured
-//! operations even it out; they are recorded, but are no part of the mix.
+//! Each operation is one call, and its kind comes from a [`ShuffledMix`]. Initial objects stay
+//! unchanged (data files, their directories, the symbolic links of READLINK). Operations create and
+//! remove names in separate directories, as queues of numbered names ([`changing`]). Unmeasured
+//! operations balance a mix that creates more than it removes, or the reverse; they are recorded,
+//! but are not part of the mix.
 //!
-//! What is asked follows from the mix, the file set, the client's number and the seed: the
-//! n-th operation of a client is the same however many slots share them and however fast the
-//! server is. Only the cookies of READDIR and READDIRPLUS are the server's.
+//! The requests follow from the mix, the file set, the client's number and the seed: the n-th
+//! operation of a client does not depend on the number of slots or on the speed of the server. Only
+//! the cookies of READDIR and READDIRPLUS come from the server.
 
 mod changing;
 mod listing;
@@ -32,7 +32,7 @@ use listing::{Listings, Page};
 use std::sync::Arc;
 use transfers::{Place, Transfer, with_data};
 
-/// What SETATTR sets: nhfsstone's fchmod.
+/// Mode set by SETATTR: that of nhfsstone's fchmod.
 const MODE: u32 = 0o666;
 
 /// The operations of one client of a mix.
@@ -43,15 +43,15 @@ pub struct MixWorkload {
     set: ClientSet,
     deck: ShuffledMix,
     chooser: Option<FileSampler>,
-    /// Which files are chosen.
+    /// Random stream that selects files.
     popularity: Generator,
-    /// Which transfers of them, with [`Access::Random`].
+    /// Random stream that selects transfers within files, with [`Access::Random`].
     generator: Generator,
     reading: Place,
     writing: Place,
-    /// What COMMIT commits.
+    /// The file that COMMIT commits.
     written: Option<FileId>,
-    /// Which symbolic link READLINK reads next, counted from the first.
+    /// Index of the symbolic link that READLINK reads next.
     link: u32,
     listings: Listings,
     changing: ChangingNames,
@@ -59,7 +59,7 @@ pub struct MixWorkload {
     restores: bool,
 }
 
-/// What of a plan the operations need.
+/// Parameters of the plan that the operations need.
 #[derive(Debug, Clone, Copy)]
 struct Settings {
     transfer_bytes: u32,
@@ -68,7 +68,7 @@ struct Settings {
     stability: Stability,
 }
 
-/// What the workload must know of a slot's operation when it ends.
+/// State to apply when the operation of a slot ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pending {
     Nothing,
@@ -77,7 +77,8 @@ enum Pending {
 }
 
 impl MixWorkload {
-    /// The workload of client `client` with `slots` slots, whose part of the file set is `set`.
+    /// Creates the workload of client `client` with `slots` slots, whose part of the file set is
+    /// `set`.
     pub fn new(
         plan: &MixPlan,
         table: Arc<FileTable>,
@@ -114,7 +115,7 @@ impl MixWorkload {
         }
     }
 
-    /// The same in a run of so many operations of all `clients` together.
+    /// Adapts the workload to a run of `count` operations of all `clients` together.
     pub fn counted(
         mut self,
         plan: &MixPlan,
@@ -127,14 +128,14 @@ impl MixWorkload {
         self
     }
 
-    /// The same in a run in which the client begins no more than so many operations.
+    /// Limits the workload to this number of operations of the client.
     pub fn limited(mut self, plan: &MixPlan, operations: Option<u64>) -> Self {
         let slots = self.slots.len() as u32;
         self.changing = ChangingNames::new(&self.set, &plan.counts, slots, operations);
         self
     }
 
-    /// A data file; the client's directory, where a set has none.
+    /// Returns a data file; the client's directory if the set has no files.
     #[inline]
     fn choose(&mut self) -> FileId {
         let chosen = self.chooser.as_ref();
@@ -143,7 +144,7 @@ impl MixWorkload {
         })
     }
 
-    /// The operation of this kind, and what to remember until it ends.
+    /// Returns an operation of this kind, and the state to keep until it ends.
     fn operation(&mut self, kind: OpKind) -> Option<(Operation, Pending)> {
         let operation = match kind {
             OpKind::Null => Operation::Null,
@@ -163,7 +164,7 @@ impl MixWorkload {
             OpKind::Read => self.read(),
             OpKind::Write => self.write(),
             OpKind::Commit => Operation::Commit {
-                // Nothing is written yet at the very start.
+                // At the very start no file has been written.
                 file: self.written.unwrap_or_else(|| self.choose()),
                 offset: 0,
                 len: 0,
@@ -204,8 +205,9 @@ impl MixWorkload {
         }
     }
 
-    /// The symbolic links in turn. A set without any is not what READLINK is asked on; were it,
-    /// the server would say that a directory is none.
+    /// Returns READLINK of the next symbolic link, round robin. A mix with READLINK needs a set
+    /// with symbolic links; without them the server would answer that a directory is not a symbolic
+    /// link.
     fn read_link(&mut self) -> Operation {
         let links = self.set.symbolic_links.clone();
         let count = links.end.saturating_sub(links.start);
@@ -218,7 +220,7 @@ impl MixWorkload {
         Operation::ReadLink { link }
     }
 
-    /// The next transfer of reading, or of writing.
+    /// Returns the next transfer for reading, or for writing.
     fn transfer(&mut self, place_of: impl Fn(&mut Self) -> &mut Place) -> Transfer {
         let mut place = *place_of(self);
         let (set, popularity) = (&self.set, &mut self.popularity);
@@ -237,7 +239,7 @@ impl MixWorkload {
     fn read(&mut self) -> Operation {
         let transfer = self.transfer(|client| &mut client.reading);
         let (file, offset) = (transfer.file, transfer.offset);
-        // Where all files are empty, what is read is the end of one.
+        // If all files are empty, the read is at the end of one.
         let len = if transfer.len == 0 {
             self.settings.transfer_bytes
         } else {
@@ -257,7 +259,7 @@ impl MixWorkload {
         }
     }
 
-    /// An operation by which a name comes or goes.
+    /// Returns an operation that creates or removes a name.
     fn change(&mut self, kind: OpKind) -> (Operation, Pending) {
         let change = match kind {
             OpKind::Create => self.changing.create(),
@@ -279,7 +281,7 @@ impl MixWorkload {
         )
     }
 
-    /// Notes what became of the operation in a slot.
+    /// Applies the outcome of the operation in a slot.
     fn apply(&mut self, slot: u32, completion: &Completion) {
         let Some(place) = self.slots.get_mut(slot as usize) else {
             return;
@@ -298,7 +300,7 @@ impl MixWorkload {
     }
 }
 
-/// A chosen data file that is not empty, if there is one.
+/// Returns a selected data file that is not empty, if there is one.
 fn file_with_data(
     chooser: Option<&FileSampler>,
     popularity: &mut Generator,
@@ -312,7 +314,7 @@ fn file_with_data(
     })
 }
 
-/// Whether the workload must hear how such operations end.
+/// Returns whether the workload needs the outcome of such operations.
 const fn needs_to_know(kind: OpKind) -> bool {
     matches!(
         kind,
@@ -354,7 +356,7 @@ impl Workload for MixWorkload {
         Next::Measured(operation)
     }
 
-    /// The arrival's card is drawn and lost: what comes after it is what it would have been.
+    /// The arrival's operation is drawn and dropped, so the following operations are unchanged.
     fn skip(&mut self) -> Option<OpKind> {
         self.deck.draw()
     }

@@ -1,4 +1,4 @@
-//! What a client asks next, and nothing about when.
+//! Workloads: the sequence of a client's requests, without their timing.
 
 pub mod file_table;
 pub mod line_source;
@@ -28,100 +28,101 @@ use std::sync::Arc;
 /// READ, LOOKUP, MODIFY, EXTEND, DELETE and EXECUTE: every bit of RFC 1813, 3.3.4.
 const ACCESS_ALL: u32 = 0x3f;
 
-/// Says what a client asks next.
+/// Generates the requests of a client.
 ///
-/// A slot carries one operation at a time, so what a workload keeps per slot (a
-/// name that exists, a place in a directory) is never used by two at once.
+/// A slot carries one operation at a time, so per-slot state of a workload (an existing name, a
+/// position in a directory) is never used by two operations at once.
 pub trait Workload<L: WorkType = Operations>: Send {
-    /// What the slot must do, uncounted, before it can take its next measured
-    /// operation; `None` when it is ready. Asked at the start with `None` and
-    /// after every completion of the slot.
+    /// Returns an uncounted operation that the slot must execute before its next measured one;
+    /// `None` when it is ready. Called at the start with `None` and after every completion of the
+    /// slot.
     fn prepare_slot(&mut self, _slot: u32, _after: Option<&Completion>) -> Option<L::WorkItem<'_>> {
         None
     }
 
-    /// Whether [`Workload::prepare_slot`] ever has anything to do; asked once.
+    /// Returns whether [`Workload::prepare_slot`] ever returns an operation; called once.
     fn needs_preparation(&self) -> bool {
         false
     }
 
-    /// Whether every operation is the same as every other, and none needs
-    /// restoring; asked once.
+    /// Returns whether all operations are equal and need no preparation; called once.
     fn is_constant(&self) -> bool {
         false
     }
 
-    /// Whether it says by itself when each of its operations is due and when they are enough, so
-    /// that neither the arrivals nor the count of the plan are for its worker to follow; asked once.
+    /// Returns whether the workload itself determines when each operation is due and how many there
+    /// are, so that the worker ignores the arrivals and the count of the plan; called once.
     fn has_own_schedule(&self) -> bool {
         false
     }
 
-    /// What this slot, which is free, does next; `now` is when it came free, or when it was to
-    /// be asked again.
+    /// Returns the next action of this free slot; `now` is when it became free, or the time given
+    /// by [`Next::NotBefore`].
     fn next(&mut self, slot: u32, now: Timestamp) -> Next<L::WorkItem<'_>>;
 
-    /// Whether [`Workload::ended`] wants to hear anything; asked once.
+    /// Returns whether [`Workload::ended`] must be called; called once.
     fn records_samples(&self) -> bool {
         false
     }
 
-    /// An operation of this client has ended.
+    /// Handles a completed operation of this client.
     fn ended(&mut self, _sample: &Sample) {}
 
-    /// Counts, kind by kind, what came due in the window up to `end` by a schedule of its own, and
-    /// can no longer be started.
+    /// Counts, by kind, the operations that were due in the window up to `end` by the workload's
+    /// own schedule and can no longer be started.
     fn skip_due(&mut self, _opened: Timestamp, _end: Timestamp, _count: &mut dyn FnMut(OpKind)) {}
 
-    /// Its connection, which was not there when the run began, has been made in so many nanoseconds.
+    /// Handles the first connection of a client that was not connected when the run began;
+    /// connecting took this number of nanoseconds.
     fn connected(&mut self, _nanos: u64) {}
 
-    /// Its connection is given up: it is asked for nothing more.
+    /// Handles the final loss of its connection: no further requests follow.
     fn mark_failed(&mut self) {}
 
-    /// What grows when clients like this are told something while they run; asked once.
+    /// Returns the counter that grows when such clients receive control words while they run;
+    /// called once.
     fn order_count(&self) -> Option<ControlEpoch> {
         None
     }
 
-    /// Whether it was told something that it has not taken up, and is to be asked what is next though the
-    /// moment that it waits for has not come.
+    /// Returns whether the client has received a control word that it has not applied, so that it
+    /// must be polled before the time it waits for.
     fn is_called(&self) -> bool {
         false
     }
 
-    /// The kind of the next measured operation, which was due and can no longer be started;
-    /// `None` for the kind that the run is about.
+    /// Returns the kind of the next measured operation, which was due and can no longer be started;
+    /// `None` for the kind that the run measures.
     fn skip(&mut self) -> Option<OpKind> {
         None
     }
 }
 
-/// What a slot does next.
+/// Next action of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next<T> {
-    /// A measured operation, due now or when the arrivals of its client say.
+    /// A measured operation, due now or according to the arrivals of its client.
     Measured(T),
-    /// One that was due at this moment by a schedule of the workload's own.
+    /// A measured operation that was due at this time by the workload's own schedule.
     Due(Timestamp, T),
-    /// An unmeasured operation, without which the next measured one could not be.
+    /// An unmeasured operation, required by the next measured one.
     Unmeasured(T),
-    /// Something that is neither counted nor timed.
+    /// An operation that is neither counted nor timed.
     Background(T),
-    /// Nothing before this moment; then it is asked again.
+    /// No operation before this time; then the workload is polled again.
     NotBefore(Timestamp),
-    /// Nothing ever again.
+    /// No further operations.
     Idle,
 }
 
 impl<T> Next<T> {
-    /// A measured operation; none is the end.
+    /// Returns a measured operation; `None` ends the workload.
     #[inline]
     pub fn or_nothing(operation: Option<T>) -> Self {
         operation.map_or(Next::Idle, Next::Measured)
     }
 
-    /// The measured operation, if it is one without a schedule.
+    /// Returns the measured operation, if it has no schedule.
     pub fn measured(self) -> Option<T> {
         match self {
             Next::Measured(operation) => Some(operation),
@@ -180,8 +181,8 @@ impl<L: WorkType, W: Workload<L> + ?Sized> Workload<L> for Box<W> {
     }
 }
 
-/// What client `client` of a run of calls asks. `sets` are the clients' parts of a mix's file
-/// set; a client without one asks nothing.
+/// Returns the workload of client `client` in a run of calls. `sets` are the clients' parts of a
+/// mix's file set; a client without one issues no requests.
 pub fn of_client(
     plan: &Plan,
     table: &Arc<FileTable>,
@@ -202,7 +203,7 @@ pub fn of_client(
                 .limited(mix, plan.operations_of_client_max());
             let whole = plan.whole();
             match whole.count {
-                // Operations of a warm-up are not counted, and how many there will be is not known.
+                // Warm-up operations are not counted, and their number is unknown.
                 Some(count) if plan.warm_up_ns == 0 => {
                     Box::new(workload.counted(mix, number, whole.clients, seed, count))
                 }
@@ -215,7 +216,7 @@ pub fn of_client(
     }
 }
 
-/// Asks nothing.
+/// A workload without requests.
 struct Nothing;
 
 impl Workload for Nothing {

@@ -1,10 +1,10 @@
 //! One operation, repeated: nct's workload for all 22 procedures.
 //!
-//! Operations that make or take away a name come in pairs, so that a run can go
-//! on for ever in a directory that keeps its size: a measured CREATE is followed
-//! by an uncounted REMOVE on the same slot, a measured REMOVE by an uncounted
-//! CREATE. [`unmeasured_for`](filestone_plan::plan::unmeasured_for) is the table. LOCK, which needs an open
-//! file as well, is `locks`'s.
+//! Operations that create or remove a name come in pairs, so that a run can continue indefinitely
+//! in a directory of constant size: a measured CREATE is followed by an uncounted REMOVE on the
+//! same slot, a measured REMOVE by an uncounted CREATE.
+//! [`unmeasured_for`](filestone_plan::plan::unmeasured_for) is the table. LOCK, which also needs an
+//! open file, is in `locks`.
 
 use crate::workload::{ACCESS_ALL, FileTable, Next, Workload};
 use filestone_plan::plan::{ProbePlan, unmeasured_for};
@@ -24,14 +24,14 @@ pub struct Probe {
     table: Arc<FileTable>,
     client: u32,
     generator: Generator,
-    /// Which subject or name comes next.
+    /// Index of the next subject or name.
     position: u32,
-    /// Where the next READ or WRITE of that subject, or copy, starts.
+    /// Offset of the next READ or WRITE of that subject, or of the next copy.
     offset: u64,
     slots: Vec<Slot>,
 }
 
-/// What one slot remembers between its operations.
+/// State of one slot between its operations.
 #[derive(Debug, Clone, Copy, Default)]
 struct Slot {
     /// Operations begun, so that names do not repeat.
@@ -40,16 +40,16 @@ struct Slot {
     is_restored: bool,
     /// Whether the operation in the slot is unmeasured.
     is_restoring: bool,
-    /// Whether the last measured operation left something to restore.
+    /// Whether the last measured operation requires an unmeasured one.
     is_used: bool,
-    /// Where the slot's listing goes on.
+    /// Cursor of the slot's listing.
     cursor: DirectoryCursor,
-    /// What the unmeasured WRITE wrote, for COMMIT.
+    /// Offset of the unmeasured WRITE, for COMMIT.
     written: u64,
 }
 
 impl Probe {
-    /// The workload of client `client` with `slots` slots.
+    /// Creates the workload of client `client` with `slots` slots.
     pub fn new(
         plan: &ProbePlan,
         table: Arc<FileTable>,
@@ -69,18 +69,18 @@ impl Probe {
         probe.numbered(client, seed)
     }
 
-    /// The same, asking what client `number` of a job of several hosts asks, with the files that
-    /// it has here.
+    /// Makes the workload issue the requests of client `number` of a job of several hosts, on the
+    /// files of this host.
     #[must_use]
     pub fn numbered(mut self, number: u32, seed: u64) -> Self {
         self.generator = stream(seed, RandomStream::Workload, u64::from(number));
-        // Clients start at different places, so that they do not walk in step.
+        // Clients start at different positions, so that they do not move in step.
         let count = self.visit_count();
         self.position = number.checked_rem(count).unwrap_or(0);
         self
     }
 
-    /// How many things the operation visits in turn.
+    /// Returns the number of objects or names that the operation visits in turn.
     fn visit_count(&self) -> u32 {
         match self.plan.operation {
             OpKind::Lookup => self.table.name_count(),
@@ -88,7 +88,7 @@ impl Probe {
         }
     }
 
-    /// The index of the next thing to visit.
+    /// Returns the index of the next object or name to visit.
     #[inline]
     fn next_visit(&mut self) -> Option<u32> {
         let count = self.visit_count();
@@ -109,10 +109,10 @@ impl Probe {
             .map(|index| FileId(self.table.subjects.start + index))
     }
 
-    /// The next READ: through one file after the other, or anywhere.
+    /// Returns the next READ: sequentially through all files, or at random.
     ///
-    /// Offsets are multiples of the size; the last block of a file is asked for
-    /// with the whole size and comes back short, as a file system would read it.
+    /// Offsets are multiples of the size; the last block of a file is requested with the whole size
+    /// and the reply is short, as a file system would read it.
     #[inline]
     fn next_read(&mut self) -> Option<Operation> {
         let len = self.plan.size_bytes;
@@ -125,8 +125,8 @@ impl Probe {
         let file = FileId(self.table.subjects.start + self.position);
         let offset = self.offset;
         self.offset += u64::from(len);
-        // The wrap belongs to the operation that reaches the end, so no
-        // operation starts at or beyond it.
+        // The wrap belongs to the operation that reaches the end, so no operation starts at or
+        // beyond it.
         if self.offset >= self.table.file(file)?.len {
             self.offset = 0;
             self.next_visit();
@@ -134,7 +134,7 @@ impl Probe {
         Some(Operation::Read { file, offset, len })
     }
 
-    /// Where the next WRITE or copy goes in this client's own file.
+    /// Returns the offset of the next WRITE or copy in this client's file.
     #[inline]
     fn next_write_offset(&mut self) -> u64 {
         let len = u64::from(self.plan.size_bytes.max(1));
@@ -161,7 +161,7 @@ impl Probe {
         })
     }
 
-    /// The next copy from this client's source to its own file.
+    /// Returns the next copy from this client's source to its file.
     fn copy(&mut self) -> Option<Operation> {
         Some(Operation::Copy {
             from: self.table.subject_of(self.client)?,
@@ -171,10 +171,10 @@ impl Probe {
         })
     }
 
-    /// The name that operation number `sequence` of a slot makes or takes away.
+    /// Returns the name that operation number `sequence` of a slot creates or removes.
     ///
-    /// 20 bits of client, 20 of slot and 24 of sequence: a name comes again after
-    /// 16 million operations of its slot, when it has long been removed.
+    /// 20 bits of client, 20 of slot and 24 of sequence: a name repeats after 16 million operations
+    /// of its slot, long after its removal.
     fn name(&self, slot: u32, sequence: u64) -> Name {
         let number = u64::from(self.client & 0xf_ffff) << 44
             | u64::from(slot & 0xf_ffff) << 24
@@ -185,7 +185,7 @@ impl Probe {
         }
     }
 
-    /// The unmeasured operation that goes with this plan's operation, for one slot.
+    /// Returns the unmeasured operation that accompanies this plan's operation, for one slot.
     fn restoring(&mut self, slot: u32, sequence: u64) -> Option<Operation> {
         let directory = self.table.directory?;
         let name = self.name(slot, sequence);
@@ -207,7 +207,7 @@ impl Probe {
         }
     }
 
-    /// Whether the unmeasured operation comes before the first measured one.
+    /// Returns whether the unmeasured operation comes before the first measured one.
     const fn restores_first(operation: OpKind) -> bool {
         matches!(
             operation,
@@ -215,7 +215,7 @@ impl Probe {
         )
     }
 
-    /// One page of a listing, from where the slot's last page ended.
+    /// Returns one page of a listing, from the end of the slot's last page.
     fn page(&self, slot: u32) -> Option<Operation> {
         let directory = self.table.directory?;
         let cursor = self.slots.get(slot as usize)?.cursor;
@@ -234,7 +234,7 @@ impl Probe {
         })
     }
 
-    /// An operation on a name of the slot's own.
+    /// Returns an operation on a name of the slot.
     fn change(&mut self, slot: u32) -> Option<Operation> {
         let directory = self.table.directory?;
         let state = self.slots.get_mut(slot as usize)?;
@@ -274,13 +274,13 @@ impl Probe {
     }
 }
 
-/// Whether an operation is a page of a listing.
+/// Returns whether an operation lists a directory.
 const fn lists(operation: OpKind) -> bool {
     matches!(operation, OpKind::ReadDir | OpKind::ReadDirPlus)
 }
 
 impl Probe {
-    /// The next measured operation of a slot.
+    /// Returns the next measured operation of a slot.
     fn next_operation(&mut self, slot: u32) -> Option<Operation> {
         match self.plan.operation {
             OpKind::Null => Some(Operation::Null),
@@ -357,7 +357,7 @@ impl Workload for Probe {
                 let next = (!end).then_some(*cursor);
                 self.slots[index].cursor = next.unwrap_or_default();
             }
-            // A cookie that is no longer good (NFS3ERR_BAD_COOKIE) starts over.
+            // A cookie that is no longer valid (NFS3ERR_BAD_COOKIE) restarts the listing.
             Some(Completion {
                 outcome: Outcome::Failed(_),
                 ..
@@ -373,8 +373,7 @@ impl Workload for Probe {
             return None;
         }
         let is_wanted = match operation {
-            // A renamed file stays; only a slot without one, or whose RENAME
-            // failed, needs another.
+            // A renamed file stays; only a slot without one, or whose RENAME failed, needs another.
             OpKind::Rename => after.is_none_or(|completion| completion.outcome != Outcome::Ok),
             _ if Self::restores_first(operation) => true,
             _ => state.is_used,
@@ -382,8 +381,8 @@ impl Workload for Probe {
         if !is_wanted {
             return None;
         }
-        // What was made under the last sequence number is taken away again; what
-        // is to be taken away next is made under the next one.
+        // The name of the last sequence number, already created, is removed again; the next name to
+        // be removed is created under the next number.
         let sequence = if Self::restores_first(operation) {
             state.sequence
         } else {

@@ -1,4 +1,4 @@
-//! The calls of one connection: slots, generations, and when each is given up.
+//! Calls of one connection: slots, generations and timeouts.
 
 use super::{Retransmission, RpcEvent, RpcOptions};
 use filestone_plan::plan::TransportKind;
@@ -12,80 +12,81 @@ pub struct RpcCall<T> {
     pub slot: u32,
     /// The call's transaction id.
     pub xid: u32,
-    /// What the owner keeps of it.
+    /// The owner's data for the call.
     pub tag: T,
 }
 
-/// A call that is over, answered or not.
+/// A completed call, answered or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RpcExchange<T> {
-    /// The slot that it was in.
+    /// The slot of the call.
     pub slot: u32,
-    /// What the owner kept of it.
+    /// The owner's data for the call.
     pub tag: T,
-    /// When the connection could take it, if it was down; else [`Timestamp::ZERO`].
+    /// Time when a connection could take the call, if the connection was down; otherwise
+    /// [`Timestamp::ZERO`].
     pub usable: Timestamp,
-    /// When it was first handed to the operating system.
+    /// Time when the call was first handed to the operating system.
     pub sent: Timestamp,
-    /// How often it was sent again.
+    /// Number of retransmissions.
     pub retransmissions: u32,
-    /// Bytes of it, with record marks, each time that it was sent.
+    /// Bytes sent for the call in all transmissions, record marks included.
     pub bytes_sent: u32,
-    /// Bytes of the reply, likewise.
+    /// Bytes of the reply, record marks included.
     pub bytes_received: u32,
 }
 
-/// What a slot is doing.
+/// State of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Nothing.
+    /// The slot has no call.
     Idle,
-    /// Its call has no connection.
+    /// The call waits for a connection.
     Waiting,
-    /// Its call is in the output, with the operating system, or beyond.
+    /// The call is in the output, in the operating system or sent.
     Sent,
 }
 
-/// One call in flight: what every reply touches, and no more, because a batch of
-/// them should fit into the processor's first cache beside what the kernel needs.
+/// A call in flight: only the fields that every reply touches, so that a batch of slots fits into
+/// the processor's L1 cache together with the data the kernel needs.
 #[derive(Debug, Clone, Copy)]
 struct Slot<T> {
-    /// Of the call in the slot, or of its last one.
+    /// The xid of the call in the slot, or of its last one.
     xid: u32,
     bytes_sent: u32,
     state: State,
     tag: T,
 }
 
-/// What only a call touches that waited for a connection, or may be sent again.
+/// Fields used only by calls that waited for a connection or may be sent again.
 #[derive(Debug, Clone, Copy, Default)]
 struct Recovery {
-    /// When the connection could take it, if it was down.
+    /// Time when a connection could take the call, if the connection was down.
     usable: Timestamp,
-    /// When it is sent again, over UDP.
+    /// Time of the next retransmission, over UDP.
     deadline: Timestamp,
-    /// Pause before the transmission after that.
+    /// Pause before the transmission after that, in nanoseconds.
     pause_nanos: u64,
     retransmissions: u32,
-    /// It was sent over a connection that was lost, and goes out again over the next.
+    /// Whether the call was sent over a lost connection and goes out again over the next one.
     is_taken_back: bool,
 }
 
 #[derive(Debug)]
 pub(super) struct Calls<T> {
     slots: Box<[Slot<T>]>,
-    /// When each slot's call was handed to the operating system: apart from the
-    /// slots, because a batch of calls is stamped at once.
+    /// Time when each slot's call was handed to the operating system. Kept apart from the slots
+    /// because a batch of calls is stamped at once.
     sent: Box<[Timestamp]>,
     recoveries: Box<[Recovery]>,
-    /// Whether that has happened to any call since the start.
+    /// Whether any call since the start needed recovery.
     pub has_recoveries: bool,
-    /// Low bits of the xid, which hold the slot.
+    /// Mask of the xid's low bits, which hold the slot.
     slot_mask: u32,
     /// Slots whose calls are in the output and not stamped yet, in order.
     pub queued: Vec<u32>,
     pub is_connected: bool,
-    /// No deadline is earlier than this.
+    /// Lower bound of all deadlines.
     pub next_deadline: Timestamp,
     pub in_flight: u32,
     pub replies: u64,
@@ -127,7 +128,7 @@ impl<T: Copy> Calls<T> {
         }
     }
 
-    /// The next generation of the slot; the slot's own bits stay.
+    /// Returns the next generation of the slot; the slot bits stay.
     #[inline]
     fn next_xid(&self, xid: u32) -> u32 {
         xid.wrapping_add(self.slot_mask.wrapping_add(1))
@@ -192,7 +193,7 @@ impl<T: Copy> Calls<T> {
         self.queued.clear();
     }
 
-    /// The slot that is waiting for a reply with this xid.
+    /// Returns the slot that waits for a reply with this xid.
     #[inline]
     fn slot_of(&self, xid: u32) -> Option<usize> {
         let index = (xid & self.slot_mask) as usize;
@@ -200,7 +201,7 @@ impl<T: Copy> Calls<T> {
         (slot.xid == xid && slot.state == State::Sent).then_some(index)
     }
 
-    /// The call that is waiting for a reply with this xid.
+    /// Returns the call that waits for a reply with this xid.
     #[inline]
     pub fn under_way(&self, xid: u32) -> Option<RpcCall<T>> {
         self.slot_of(xid).map(|index| self.call(index))
@@ -216,7 +217,7 @@ impl<T: Copy> Calls<T> {
         }
     }
 
-    /// A reply with this xid has come.
+    /// Handles a reply with this xid.
     #[inline(always)]
     pub fn answered<'a>(
         &mut self,
@@ -243,7 +244,7 @@ impl<T: Copy> Calls<T> {
         })
     }
 
-    /// Ends the call with this xid, where no call has recovered from anything, and counts the reply.
+    /// Ends the call with this xid and counts the reply, where no call needed recovery.
     #[inline(always)]
     pub fn end_plain(&mut self, xid: u32, received: usize) -> Option<RpcExchange<T>> {
         let index = self.slot_of(xid)?;
@@ -315,7 +316,7 @@ impl<T: Copy> Calls<T> {
         if now < self.next_deadline {
             return;
         }
-        // What is queued has not been sent, so it cannot be late.
+        // A queued call has not been sent, so it cannot be late.
         let mut next = Timestamp::MAX;
         for index in 0..self.slots.len() {
             if self.slots[index].state != State::Sent || self.queued.contains(&(index as u32)) {
@@ -338,7 +339,7 @@ impl<T: Copy> Calls<T> {
         self.next_deadline = next;
     }
 
-    /// A datagram has been put out again: twice as long is waited for the reply.
+    /// Records a retransmitted datagram: the pause before the next retransmission doubles.
     fn resent(&mut self, index: usize, bytes: u32, now: Timestamp) {
         self.has_recoveries = true;
         let slot = &mut self.slots[index];
@@ -391,7 +392,8 @@ impl<T: Copy> Calls<T> {
         self.free_all(State::Waiting, give_up);
     }
 
-    /// Takes calls back that were never handed over: they wait for a connection.
+    /// Takes back the calls that were never handed to the operating system: they wait for a
+    /// connection.
     fn take_back_queued(&mut self) {
         for index in self.queued.drain(..) {
             let slot = &mut self.slots[index as usize];

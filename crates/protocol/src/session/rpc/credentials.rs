@@ -1,9 +1,9 @@
-//! Who calls come from.
+//! Credentials of calls.
 
 use filestone_plan::plan::{CreateModes, IdRanges, Identities};
 use filestone_wire::rpc::{AuthSys, Credential, GIDS_MAX, Gids};
 
-/// Who the calls come from (AUTH_SYS, RFC 5531 appendix A).
+/// Credentials of calls (AUTH_SYS, RFC 5531 appendix A).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Credentials {
     /// Name of this host.
@@ -14,20 +14,20 @@ pub struct Credentials {
     pub gid: u32,
     /// Supplementary groups.
     pub gids: Gids,
-    /// Any number, the same for all calls of a run.
+    /// Arbitrary stamp, identical for all calls of a run.
     pub stamp: u32,
-    /// Permissions of what such calls make.
+    /// Permissions of objects that such calls create.
     pub modes: CreateModes,
 }
 
 impl Credentials {
-    /// These, as client `client` carries them.
+    /// Returns the credentials of client `client`.
     pub fn of_client(self, identities: &Identities, client: u32) -> Self {
         let machine_name = identities.machine_name_of(client);
         let uid = identities.uids.of_client(client).unwrap_or(self.uid);
         let gids = match &identities.supplementary_gids {
             Some(gids) => groups(gids),
-            // These groups are those of one user.
+            // The supplementary groups belong to one user.
             None if uid != self.uid => Gids::EMPTY,
             None => self.gids,
         };
@@ -40,7 +40,7 @@ impl Credentials {
         }
     }
 
-    /// The credential of calls that need one.
+    /// Returns the credential for calls that need one.
     pub fn to_auth(&self) -> Credential<'_> {
         Credential::Sys(AuthSys {
             stamp: self.stamp,
@@ -52,7 +52,7 @@ impl Credentials {
     }
 }
 
-/// The groups of a plan, which has no more of them than calls carry.
+/// Returns the groups of a plan, which has at most as many as a call can carry.
 pub fn groups(ids: &IdRanges) -> Gids {
     let ids: Vec<u32> = ids.values().take(GIDS_MAX).collect();
     Gids::new(&ids).unwrap_or(Gids::EMPTY)

@@ -1,17 +1,17 @@
-//! What a whole message is: the reply to a call, or a call from the server.
+//! Classification of a complete message: a reply to a call, or a call from the server.
 
 use super::calls::Calls;
 use super::{RpcEvent, RpcStreamError};
 use filestone_wire::rpc::{AcceptStatus, CallHeader, ReplyBody, ReplyHeader};
 use filestone_wire::xdr::{Decode, Reader};
 
-/// What follows the xid in the header of an accepted call without verifier:
-/// REPLY, MSG_ACCEPTED, AUTH_NONE, no body, SUCCESS (RFC 5531, section 9).
+/// Bytes after the xid in the header of a successful reply without verifier: REPLY, MSG_ACCEPTED,
+/// AUTH_NONE, no body, SUCCESS (RFC 5531, section 9).
 const PLAIN_REPLY: [u8; 20] = [0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-/// xid and what follows it.
+/// Length of the xid and the bytes of `PLAIN_REPLY`.
 pub const PLAIN_HEADER_LEN: usize = 24;
 
-/// xid and results of a reply with the usual header.
+/// Returns the xid and results of a reply with the usual header.
 #[inline]
 pub fn plain_results(record: &[u8]) -> Option<(u32, &[u8])> {
     let (xid, rest) = record.split_first_chunk::<4>()?;

@@ -1,22 +1,22 @@
-//! What is called: programs and their procedures.
+//! RPC programs and their procedures.
 
-/// A program and a version of it.
+/// A program and its version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Program {
-    /// Its number.
+    /// The program number.
     pub number: u32,
-    /// Its version.
+    /// The program version.
     pub version: u32,
-    /// The status by which it says that it is not ready and wants to be asked again, if it has
-    /// one: it comes first in the results of all its procedures but NULL.
+    /// The status of a server that is not ready and expects a retry, if the program has one. It
+    /// comes first in the results of all procedures except NULL.
     pub busy: Option<u32>,
 }
 
 impl Program {
-    /// What is called between calls, to see whether a connection lasts.
+    /// Placeholder program for connection checks between calls.
     pub const ANY: Self = Self::new(0, 0);
 
-    /// A program without such a status.
+    /// Creates a program without such a status.
     pub const fn new(number: u32, version: u32) -> Self {
         Self {
             number,
@@ -25,7 +25,7 @@ impl Program {
         }
     }
 
-    /// A procedure of this program.
+    /// Creates a procedure of this program.
     pub const fn procedure(self, number: u32, name: &'static str) -> RpcProcedure {
         RpcProcedure {
             program: self,
@@ -35,29 +35,29 @@ impl Program {
     }
 }
 
-/// A procedure, by number and by the name that errors call it.
+/// A procedure: number, and name for error messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RpcProcedure {
-    /// Whose it is.
+    /// The procedure's program.
     pub program: Program,
-    /// On the wire.
+    /// The procedure number.
     pub number: u32,
-    /// In lower case.
+    /// The name in lower case.
     pub name: &'static str,
 }
 
 impl RpcProcedure {
-    /// What errors name between two calls.
+    /// Placeholder that errors name between two calls.
     pub const NONE: Self = Program::ANY.procedure(0, "");
 
-    /// Whether these results say that the server is not ready and wants to be asked again.
+    /// Returns whether these results report that the server is not ready and expects a retry.
     #[inline]
     pub fn is_busy(&self, results: &[u8]) -> bool {
         let busy = self.program.busy;
         busy.is_some_and(|status| results.starts_with(&status.to_be_bytes()))
     }
 
-    /// As an error names it.
+    /// Returns the name as shown in errors.
     pub fn shown(&self) -> String {
         self.name.to_uppercase()
     }

@@ -1,43 +1,43 @@
-//! Records off a stream, in a buffer of one connection's own that is used again and again.
+//! Reads records from a stream into a reusable buffer that belongs to one connection.
 //!
-//! For a connection that waits for each reply and wants it in one piece without a copy of
-//! file data. Clients of a worker share one buffer instead, and collect in
-//! [`RpcSession::next`](super::RpcSession::next) what arrives in pieces.
+//! For a connection that waits for each reply and needs it in one piece without a copy of file
+//! data. Clients of a worker share one buffer instead, and collect fragments in
+//! [`RpcSession::next`](super::RpcSession::next).
 
 use super::MARK_LEN;
 use filestone_wire::record::{EMPTY_FRAGMENTS_MAX, RecordError, RecordMark};
 use std::ops::Range;
 
-/// Bytes of the buffer at first: the reply to a READ of 64 KiB fits, and no small
-/// reply takes more than one call of the system.
+/// Initial size of the buffer: the reply to a READ of 64 KiB fits, and a small reply takes at most
+/// one system call.
 const FIRST: usize = 72 << 10;
 
-/// Takes records off a stream.
+/// Reads records from a stream.
 #[derive(Debug)]
 pub struct RecordBuffer {
     buffer: Vec<u8>,
-    /// Received bytes end here.
+    /// End of the received bytes.
     end: usize,
-    /// What is here of the record that is coming in, or the record that was handed out last.
+    /// The received part of the incoming record, or the record returned last.
     record: Range<usize>,
     expected: Expected,
     empty_fragments: u32,
     record_max: usize,
 }
 
-/// What comes after the bytes in [`RecordBuffer::record`].
+/// Data expected after the bytes in [`RecordBuffer::record`].
 #[derive(Debug, Clone, Copy)]
 enum Expected {
     /// The first mark of the next record.
     Record,
-    /// A mark in the middle of this one.
+    /// A mark within the current record.
     Mark,
-    /// So many bytes of a fragment.
+    /// `len` bytes of a fragment.
     Data { len: usize, is_last: bool },
 }
 
 impl RecordBuffer {
-    /// A record over `record_max` bytes is an error.
+    /// Creates a buffer. A record over `record_max` bytes is an error.
     pub fn new(record_max: usize) -> Self {
         Self {
             buffer: vec![0; FIRST],
@@ -49,7 +49,7 @@ impl RecordBuffer {
         }
     }
 
-    /// Forgets what came over a connection that is gone.
+    /// Discards data received over a lost connection.
     pub fn clear(&mut self) {
         self.end = 0;
         self.record = 0..0;
@@ -57,28 +57,28 @@ impl RecordBuffer {
         self.empty_fragments = 0;
     }
 
-    /// Where to receive to.
+    /// Returns the space to receive into.
     pub fn room(&mut self) -> &mut [u8] {
         self.buffer.get_mut(self.end..).unwrap_or_default()
     }
 
-    /// So many bytes have been received into the room.
+    /// Records that `len` bytes have been received into that space.
     pub fn received(&mut self, len: usize) {
         self.end = self.buffer.len().min(self.end + len);
     }
 
-    /// Bytes that were received: of the record that was handed out last.
+    /// Returns received bytes within the record returned last.
     pub fn bytes(&self, range: Range<usize>) -> &[u8] {
         self.buffer.get(range).unwrap_or_default()
     }
 
-    /// All that is there, for an error to show.
+    /// Returns all received bytes, for error messages.
     pub fn received_bytes(&self) -> &[u8] {
         self.bytes(0..self.end)
     }
 
-    /// The next record, without its marks, if it is here whole: it stays until the next is
-    /// asked for. Otherwise there is room for more of it.
+    /// Returns the next record, without its marks, if it is complete: it stays valid until the next
+    /// call. Otherwise the buffer has space for more data.
     pub fn next_record(&mut self) -> Result<Option<Range<usize>>, RecordError> {
         loop {
             match self.expected {
@@ -115,7 +115,7 @@ impl RecordBuffer {
         }
     }
 
-    /// Moves what follows the last record to the front.
+    /// Moves the bytes after the last record to the front.
     fn begin_record(&mut self) {
         if self.record.end > 0 {
             self.buffer.copy_within(self.record.end..self.end, 0);
@@ -133,7 +133,7 @@ impl RecordBuffer {
         Some(RecordMark::from_bytes(*bytes))
     }
 
-    /// Whether so many bytes are here; if not, there is room for them.
+    /// Returns whether `wanted` bytes have been received; grows the buffer to hold them.
     fn has(&mut self, wanted: usize) -> bool {
         if wanted > self.buffer.len() {
             self.buffer.resize(wanted, 0);
@@ -149,7 +149,7 @@ impl RecordBuffer {
             let len = record_len;
             return Err(RecordError::TooLong { len, limit });
         }
-        // Fragments without bytes would let a record go on for ever.
+        // Without this limit, empty fragments would make a record endless.
         self.empty_fragments += u32::from(len == 0 && !mark.last);
         if self.empty_fragments > EMPTY_FRAGMENTS_MAX {
             let limit = EMPTY_FRAGMENTS_MAX;
@@ -167,7 +167,7 @@ impl RecordBuffer {
 mod tests {
     use super::*;
 
-    /// What is made of a stream that arrives in pieces of `piece` bytes.
+    /// Returns the records of a stream that arrives in pieces of `piece` bytes.
     fn records(
         bytes: &[u8],
         record_max: usize,

@@ -1,4 +1,4 @@
-//! Known answers in virtual time, for a program of which the session knows nothing.
+//! Known-answer tests in virtual time, with a program unknown to the session.
 
 use super::*;
 use filestone_wire::rpc::{AcceptStatus, CallHeader, ReplyHeader};
@@ -27,7 +27,7 @@ fn at(nanos: u64) -> Timestamp {
     Timestamp::from_nanos(nanos)
 }
 
-/// A session that is connected, of calls with a letter each.
+/// Returns a connected session whose calls have a letter as tag.
 fn connected(transport: TransportKind, slots: u32) -> RpcSession<char> {
     let mut session = RpcSession::new(&options(transport, slots), '-');
     session.connected(Timestamp::ZERO, |_| panic!("no call waits"));
@@ -38,7 +38,7 @@ fn stream(slots: u32) -> RpcSession<char> {
     connected(TransportKind::Tcp, slots)
 }
 
-/// Begins a call of ten bytes and sends it; its xid.
+/// Begins and sends a call of ten bytes; returns its xid.
 fn call(session: &mut RpcSession<char>, slot: u32, tag: char, now: u64) -> u32 {
     let xid = session.start(slot, tag).expect("it is connected");
     session.enqueued(slot, 10);
@@ -58,7 +58,7 @@ fn record(message: &[u8]) -> Vec<u8> {
     [&mark.to_bytes()[..], message].concat()
 }
 
-/// The tag and the results of a reply.
+/// Returns the exchange and the results of a reply.
 fn answered(event: RpcEvent<'_, char>) -> (RpcExchange<char>, Vec<u8>) {
     match event {
         RpcEvent::Reply { exchange, results } => (exchange, results.expect("executed").to_vec()),
@@ -66,7 +66,7 @@ fn answered(event: RpcEvent<'_, char>) -> (RpcExchange<char>, Vec<u8>) {
     }
 }
 
-/// The tags of all replies in this input.
+/// Returns the tags of all replies in this input.
 fn tags(session: &mut RpcSession<char>, input: &[u8]) -> String {
     let mut input = input;
     let mut tags = String::new();
@@ -79,7 +79,7 @@ fn tags(session: &mut RpcSession<char>, input: &[u8]) -> String {
     tags
 }
 
-/// What is given up and what is sent again at this time.
+/// Returns the tags of the calls aborted and of the calls retransmitted at this time.
 fn timed_out(session: &mut RpcSession<char>, now: u64) -> (String, String) {
     let (mut given_up, mut resent) = (String::new(), String::new());
     session.handle_timeout(

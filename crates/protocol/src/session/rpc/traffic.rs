@@ -1,4 +1,4 @@
-//! What a connection exchanged, and how long its server was not ready.
+//! Traffic of a connection, and time spent waiting for a server that was not ready.
 
 use super::RpcExchange;
 use std::time::Duration;
@@ -8,14 +8,14 @@ use std::time::Duration;
 pub struct Traffic {
     /// Calls sent.
     pub calls: u32,
-    /// Bytes of them.
+    /// Bytes sent.
     pub bytes_sent: u32,
     /// Bytes of the replies.
     pub bytes_received: u32,
 }
 
 impl Traffic {
-    /// One exchange more.
+    /// Adds one exchange.
     #[inline]
     pub fn add<T>(&mut self, exchange: &RpcExchange<T>) {
         let calls = exchange.retransmissions.saturating_add(1);
@@ -25,18 +25,17 @@ impl Traffic {
     }
 }
 
-/// How long a server was waited for that was not ready and said so. The time is in the response
-/// times.
+/// Waits for a server that reported it was not ready. The response times include these waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct JukeboxWaits {
-    /// Calls made again.
+    /// Number of retried calls.
     pub calls: u64,
-    /// Pauses before them.
+    /// Total pause before the retries.
     pub pauses: Duration,
 }
 
 impl JukeboxWaits {
-    /// One pause before a call is made again.
+    /// Adds one pause before a retry.
     pub fn note(&mut self, pause: Duration) {
         self.calls += 1;
         self.pauses += pause;

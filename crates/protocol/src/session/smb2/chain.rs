@@ -1,55 +1,55 @@
-//! What goes out together: one request, or a compound of related ones.
+//! Unit of sending: one request, or a compound of related requests.
 
 use super::SessionKeys;
 use filestone_wire::smb2::Command;
 use std::sync::Arc;
 
-/// Requests of one chain at most.
+/// Maximum number of requests in a chain.
 pub const PARTS_MAX: usize = 4;
-/// Bytes of a request or of its response that one credit pays for (MS-SMB2, section 3.1.5.2).
+/// Bytes of a request or of its response covered by one credit (MS-SMB2, section 3.1.5.2).
 pub const BYTES_OF_CREDIT: u32 = 64 << 10;
 
-/// Whose a request is.
+/// Session and tree that a request belongs to.
 #[derive(Debug, Clone, Default)]
 pub enum Scope {
-    /// The session's tree.
+    /// The tree of the connection's session.
     #[default]
     Tree,
-    /// The session, and no tree.
+    /// The connection's session, without a tree.
     Session,
     /// Another tree of the session.
     OtherTree(u32),
     /// The connection: there is no session yet.
     Connection,
-    /// Another session of this connection, with its keys once it has some, and a tree of it.
+    /// Another session of this connection, with its keys once they exist, and one of its trees.
     Other {
         /// SessionId.
         session_id: u64,
         /// TreeId, or 0.
         tree_id: u32,
-        /// Its keys.
+        /// The keys of that session.
         keys: Option<Arc<SessionKeys>>,
-        /// What they are used for: what sets a session up is not protected.
+        /// Use of the keys: messages of a session setup are not protected.
         protects: KeyUse,
     },
 }
 
-/// What is done with keys.
+/// Use of session keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyUse {
-    /// Nothing.
+    /// Messages are not protected.
     Nothing,
     /// Messages are signed.
     Signs,
-    /// They are encrypted.
+    /// Messages are encrypted.
     Encrypts,
-    /// Requests are signed, and whoever asks looks at the signatures of the responses: they bind
-    /// this connection to the session, and the last one is signed with a key that is only derived
-    /// from it.
+    /// Requests are signed, and the caller checks the signatures of the responses: these requests
+    /// bind this connection to the session, and the last response is signed with a key derived from
+    /// the exchange itself.
     Binds,
 }
 
-/// By what they are compared does not matter: it is only done in tests.
+/// Compares variants only; used in tests.
 impl PartialEq for Scope {
     fn eq(&self, other: &Self) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)
@@ -58,37 +58,37 @@ impl PartialEq for Scope {
 
 impl Eq for Scope {}
 
-/// One request of a chain.
+/// A request of a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
-    /// Its command.
+    /// The command.
     pub command: Command,
-    /// Where its body ends among those of the chain.
+    /// End of its body within the bodies of the chain.
     pub end: u32,
-    /// The larger of what it sends besides and of what it may be answered.
+    /// The larger of its request payload and its response payload, in bytes.
     pub payload: u32,
 }
 
-/// Requests that go out together: in one compound if there are several, each about the file that
-/// the first of them opens, or apart.
+/// Requests sent together. Several requests form one compound, each about the file that the first
+/// opens, unless they are sent apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompoundRequest {
     parts: [Part; PARTS_MAX],
-    /// How many of those there are; the others are all alike.
+    /// Number of used parts; the others are `Part::NONE`.
     len: u8,
-    /// Whose they are.
+    /// Session and tree of the requests.
     pub scope: Scope,
-    /// Whether the messages are wanted as they go out: for hashes of them.
+    /// Whether the caller needs the sent messages, for example to hash them.
     pub keeps_sent: bool,
-    /// Whether each request has a frame of its own, all at once: none is about what another one
-    /// opens, and one may wait for what another one does.
+    /// Whether each request has a separate frame, all sent at once: no request uses a file opened
+    /// by another, and one may wait for an effect of another.
     pub is_apart: bool,
-    /// Whether it is cancelled as soon as the server says that it is at work on it.
+    /// Whether the chain is cancelled as soon as the server reports that it is pending.
     pub is_cancelled: bool,
 }
 
 impl CompoundRequest {
-    /// None.
+    /// The empty chain.
     pub const NONE: Self = Self {
         parts: [Part::NONE; PARTS_MAX],
         len: 0,
@@ -98,7 +98,7 @@ impl CompoundRequest {
         is_cancelled: false,
     };
 
-    /// One more request; one too many is left out.
+    /// Adds a request; ignores it if the chain is full.
     pub fn push(&mut self, part: Part) {
         if let Some(place) = self.parts.get_mut(usize::from(self.len)) {
             *place = part;
@@ -106,30 +106,30 @@ impl CompoundRequest {
         }
     }
 
-    /// Its requests.
+    /// Returns the requests.
     #[inline]
     pub fn parts(&self) -> &[Part] {
         self.parts.get(..usize::from(self.len)).unwrap_or_default()
     }
 
-    /// How many there are.
+    /// Returns the number of requests.
     #[inline]
     pub fn len(&self) -> u32 {
         self.len.into()
     }
 
-    /// Whether there are none.
+    /// Returns whether the chain has no requests.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Whether it is signed in 3.1.1 even if others are not (section 3.2.4.1.1).
+    /// Returns whether SMB 3.1.1 signs the chain even if others are unsigned (section 3.2.4.1.1).
     pub fn must_be_signed(&self) -> bool {
         let first = self.parts().first();
         first.is_some_and(|part| part.command == Command::TreeConnect)
     }
 
-    /// As an error names it: `CREATE+READ+CLOSE`.
+    /// Returns the commands as shown in errors: `CREATE+READ+CLOSE`.
     pub fn shown(&self) -> String {
         let names: Vec<String> = self
             .parts()
@@ -141,14 +141,14 @@ impl CompoundRequest {
 }
 
 impl Part {
-    /// What stands where there is none.
+    /// Filler of unused parts.
     const NONE: Self = Self {
         command: Command::Negotiate,
         end: 0,
         payload: 0,
     };
 
-    /// Credits that it takes where a message may take more than one.
+    /// Returns the CreditCharge where a message may use more than one credit.
     pub const fn charge(&self) -> u16 {
         let credits = self.payload.saturating_sub(1) / BYTES_OF_CREDIT + 1;
         if credits > u16::MAX as u32 {

@@ -1,5 +1,5 @@
-//! One connection of SMB2, without I/O: which response answers which request, and what every
-//! message needs whatever it says (MS-SMB2, sections 3.2.4.1 and 3.2.5.1).
+//! SMB2 connection, without I/O: matches responses to requests, and applies the processing common
+//! to all messages (MS-SMB2, sections 3.2.4.1 and 3.2.5.1).
 
 use super::chain::{BYTES_OF_CREDIT, CompoundRequest, KeyUse, PARTS_MAX, Scope};
 use super::credits::Credits;
@@ -26,158 +26,159 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-/// What came in is not SMB2, or not what a server of it sends. The stream cannot be taken up
-/// again.
+/// The received data is not SMB2, or not valid from a server. The stream cannot be resynchronized.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SmbStreamError {
-    /// It is no frame.
+    /// The framing is invalid.
     #[error("sent what is no frame of SMB: {0}")]
     Frame(#[from] RecordError),
-    /// What is in a frame is no message.
+    /// The content of a frame is not a valid message.
     #[error("sent what is no message of SMB2: {0}")]
     Message(#[from] DecodeError),
-    /// A frame has nothing in it, or a message of another kind.
+    /// A frame is empty, or contains a message of another kind.
     #[error("sent {0}")]
     Unexpected(&'static str),
-    /// It is encrypted, and not by the session's key.
+    /// A message is encrypted, but not with the session's key.
     #[error(
         "sent an encrypted message that was forged: it cannot be decrypted with the key of its session"
     )]
     Forged,
-    /// It grants too few credits for a request, and nothing is under way that could bring more.
+    /// The server grants too few credits for a request, and no outstanding request could bring
+    /// more.
     #[error("grants too few credits: a request takes {needed}, and {at_hand} are at hand")]
     NoCredits {
-        /// What the request takes.
+        /// Credits that the request needs.
         needed: u32,
-        /// What the server has granted.
+        /// Credits that the server has granted.
         at_hand: u32,
     },
 }
 
-/// What was agreed upon when a connection was made.
+/// Negotiated properties of a connection.
 #[derive(Debug, Clone)]
 pub struct Established {
     /// SessionId.
     pub session_id: u64,
     /// TreeId.
     pub tree_id: u32,
-    /// Keys, unless nobody was authenticated.
+    /// Session keys, unless the session is unauthenticated.
     pub keys: Option<Arc<SessionKeys>>,
     /// Whether requests are signed.
     pub signs: bool,
-    /// Whether they are encrypted.
+    /// Whether requests are encrypted.
     pub encrypts: bool,
-    /// Whether a request may take more than one credit.
+    /// Whether a request may use more than one credit.
     pub large_mtu: bool,
-    /// Whether CreditCharge is a field: from 2.1 on.
+    /// Whether the CreditCharge field exists: from dialect 2.1 on.
     pub charges: bool,
-    /// What the server takes at once.
+    /// Transfer size limits of the server.
     pub limits: Limits,
-    /// What a record says of it.
+    /// Negotiated parameters for the run record.
     pub agreed: NegotiatedSummary,
-    /// What its keys are derived from, for whoever is to read a capture of it; none where the
-    /// connection is a further channel of a session.
+    /// The session key, from which the other keys are derived; needed to decrypt a capture. `None`
+    /// if the connection is a further channel of a session.
     pub session_key: Option<[u8; 16]>,
-    /// What all channels of the session say in their requests.
+    /// ChannelSequence, shared by the requests of all channels of the session.
     pub sequence: ChannelSequence,
 }
 
-/// Session.ChannelSequence (section 3.2.1.3): how many channels of a session were lost while it
-/// lived on. Servers know by it a request that was sent before another one was given up.
+/// Session.ChannelSequence (section 3.2.1.3): number of channels of a session that were lost while
+/// the session lived. Servers use it to recognize a request that was sent before another one was
+/// aborted.
 #[derive(Debug, Clone, Default)]
 pub struct ChannelSequence(Arc<AtomicU16>);
 
 impl ChannelSequence {
-    /// One more channel is lost.
+    /// Counts another lost channel.
     pub fn advance(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// As a request says it.
+    /// Returns the value for a request header.
     pub fn number(&self) -> u16 {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// What a record says of a session.
+/// Negotiated session parameters for the run record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NegotiatedSummary {
     /// The dialect.
     pub dialect: Dialect,
-    /// By what messages are encrypted.
+    /// Cipher of encrypted messages.
     pub cipher: Option<Cipher>,
-    /// By what they are signed.
+    /// Signing algorithm.
     pub signing: Option<SigningAlgorithm>,
     /// Whether the user is a guest.
     pub is_guest: bool,
-    /// Whether there is no user.
+    /// Whether the session is anonymous.
     pub is_anonymous: bool,
 }
 
-/// What a connection is made of.
+/// Options of a connection.
 #[derive(Debug, Clone, Copy)]
 pub struct Smb2Options {
-    /// Chains in flight at most.
+    /// Maximum number of chains in flight.
     pub slots: u32,
-    /// How long one may stay unanswered.
+    /// Time limit for a response, in nanoseconds.
     pub timeout_nanos: u64,
-    /// The largest frame taken.
+    /// Maximum length of an accepted frame, in bytes.
     pub frame_max: usize,
-    /// Whether a chain goes out as a compound; else request by request.
+    /// Whether a chain is sent as a compound; otherwise request by request.
     pub compounds: bool,
-    /// Which channel of its session it is, from 0 on.
+    /// Index of the channel within its session, from 0 on.
     pub channel: u16,
 }
 
-/// Bits of a nonce's number that are a channel's own: the others say which channel it is.
+/// Bits of a nonce's number that count within a channel: the bits above hold the channel index.
 const NONCE_BITS: u32 = 48;
 
-/// A chain as it is to go out.
+/// A chain ready to be sent.
 #[derive(Debug, Clone, Copy)]
 pub struct OutgoingCompound<'a> {
-    /// Its requests.
+    /// The requests.
     pub chain: &'a CompoundRequest,
-    /// Their bodies, one after the other.
+    /// Concatenated bodies of the requests.
     pub bodies: &'a [u8],
-    /// What a WRITE at its end sends.
+    /// Data range of the WRITE at the end.
     pub data: DataRange,
-    /// Where that is from.
+    /// Source of the data.
     pub source: &'a WriteData,
     /// The pattern.
     pub pattern: &'a [u8],
 }
 
-/// One connection.
+/// State of one SMB2 connection.
 #[derive(Debug)]
 pub struct Smb2Session {
     slots: Slots,
     credits: Credits,
     options: Smb2Options,
-    /// Whether a chain goes out as a compound: not where the server grants too few credits.
+    /// Whether chains are sent as compounds: switched off if the server grants too few credits.
     compounds: bool,
     assembler: FrameAssembler,
-    /// Bytes of the frame that came last, with its mark.
+    /// Length of the last frame, with its mark.
     frame_len: usize,
     established: Option<Established>,
-    /// Numbers of encryptions, of which none comes twice for a key: the channels of a session have
-    /// one key, and one that was lost may come back to its session, so that it is never set back.
+    /// Nonce counter, unique per key: the channels of a session share one key, and a lost channel
+    /// may rejoin its session, so the counter is never reset.
     nonce: u64,
-    /// What was decrypted last.
+    /// Buffer of the last decrypted message.
     plain: DecryptBuffer,
-    /// Room for signatures.
+    /// Scratch space for signatures.
     room: Vec<u8>,
-    /// Acknowledgements of breaks that are to go out.
+    /// Pending acknowledgements of breaks.
     acknowledgements: Vec<Acknowledgment>,
-    /// What is to be cancelled.
+    /// Pending cancellations.
     cancels: Vec<CancelRoute>,
-    /// Breaks that came.
+    /// Number of breaks received.
     pub breaks: u64,
-    /// Messages whose signature was missing or wrong.
+    /// Number of messages with a missing or wrong signature.
     pub forged: u64,
 }
 
 impl Smb2Session {
-    /// One that is not connected.
+    /// Creates a connection that is not connected.
     pub fn new(options: Smb2Options) -> Self {
         Self {
             slots: Slots::new(options.slots),
@@ -197,8 +198,8 @@ impl Smb2Session {
         }
     }
 
-    /// Credits that are of use: for a chain in each slot, with transfers of a mebibyte, and for the
-    /// longest frame.
+    /// Returns the number of useful credits: for a chain in each slot, with transfers of 1 MiB, and
+    /// for the longest frame.
     fn wanted(options: &Smb2Options) -> u32 {
         let of_frame = options.frame_max as u64 / u64::from(BYTES_OF_CREDIT);
         let one_chain = (of_frame as u32).saturating_add(PARTS_MAX as u32);
@@ -206,7 +207,7 @@ impl Smb2Session {
         slots.max(one_chain).max(64)
     }
 
-    /// Forgets the connection. What was under way on it is for the owner to end.
+    /// Resets the state after a disconnect. The owner ends the outstanding chains.
     pub fn reset(&mut self) {
         self.slots.clear();
         self.credits = Credits::new(Self::wanted(&self.options));
@@ -217,33 +218,33 @@ impl Smb2Session {
         self.cancels.clear();
     }
 
-    /// From now on requests go out as it was agreed upon.
+    /// Applies the negotiated properties to all further requests.
     pub fn establish(&mut self, established: Established) {
         self.established = Some(established);
     }
 
-    /// What was agreed upon.
+    /// Returns the negotiated properties.
     pub fn established(&self) -> Option<&Established> {
         self.established.as_ref()
     }
 
-    /// Chains in flight.
+    /// Returns the number of chains in flight.
     pub fn in_flight(&self) -> u32 {
         self.slots.in_flight()
     }
 
-    /// Responses received.
+    /// Returns the number of responses received.
     pub fn replies(&self) -> u64 {
         self.slots.replies
     }
 
-    /// Responses to what was given up, or never asked.
+    /// Returns the number of responses to aborted or unknown requests.
     pub fn late_replies(&self) -> u64 {
         self.slots.late_replies
     }
 
-    /// The most bytes that a request may move now, by the credits that are at hand: at least what
-    /// one credit pays for, which every request takes.
+    /// Returns the maximum payload of a request with the credits available now: at least the
+    /// payload of one credit, which every request uses.
     pub fn affordable(&self) -> u32 {
         let credits = match &self.established {
             Some(established) if established.large_mtu => self.credits.available().max(1),
@@ -252,12 +253,13 @@ impl Smb2Session {
         credits.saturating_mul(BYTES_OF_CREDIT)
     }
 
-    /// Credits at hand.
+    /// Returns the available credits.
     pub const fn credits(&self) -> u32 {
         self.credits.available()
     }
 
-    /// MessageId of the next request, for whoever goes on with the connection without its session.
+    /// Returns the MessageId of the next request, for code that continues the connection without
+    /// its session.
     pub const fn next_message_id(&self) -> u64 {
         self.credits.next_id()
     }
@@ -269,7 +271,7 @@ impl Smb2Session {
         }
     }
 
-    /// Which requests of a chain go out next, together.
+    /// Returns the requests of a chain that go out next, together.
     fn next_parts(&self, slot: u32, chain: &CompoundRequest) -> Range<usize> {
         let first = self.slots.next_part(slot);
         let together = self.compounds || chain.is_apart;
@@ -281,8 +283,8 @@ impl Smb2Session {
         first..last
     }
 
-    /// Whether there are credits for a chain. Where the server never grants as many as a compound
-    /// takes, requests go out one by one from then on.
+    /// Returns whether the credits suffice for a chain. Falls back to sending request by request if
+    /// the server never grants enough for a compound.
     pub fn can_send(&mut self, slot: u32, chain: &CompoundRequest) -> Result<bool, SmbStreamError> {
         let mut needed = self.needed(slot, chain);
         if self.credits.has(needed) {
@@ -301,7 +303,7 @@ impl Smb2Session {
         }
     }
 
-    /// Credits for the requests of a chain that go out next.
+    /// Returns the credits needed for the requests of a chain that go out next.
     fn needed(&self, slot: u32, chain: &CompoundRequest) -> u32 {
         let now = self.next_parts(slot, chain);
         let going = chain.parts().get(now).unwrap_or_default().iter();
@@ -309,8 +311,8 @@ impl Smb2Session {
         charges.sum()
     }
 
-    /// Puts a chain out whose bodies are these, after [`Smb2Session::can_send`]; its bytes with
-    /// those of its data. Messages go into `sent` if the chain wants to see them.
+    /// Appends a chain to the output, after [`Smb2Session::can_send`]; returns its length with its
+    /// data. Messages are also copied to `sent` if the chain requests it.
     pub fn put(
         &mut self,
         slot: u32,
@@ -336,8 +338,8 @@ impl Smb2Session {
         len
     }
 
-    /// Keeps the request that is all of a chain, to be put out by [`Smb2Session::put_again`]; not
-    /// of every chain, which it says.
+    /// Stores the only request of a chain in `template`, for [`Smb2Session::put_again`]. Returns
+    /// whether the chain is suitable.
     pub fn keep(&self, chain: &CompoundRequest, bodies: &[u8], template: &mut Template) -> bool {
         let [part] = chain.parts() else {
             return false;
@@ -358,8 +360,8 @@ impl Smb2Session {
         true
     }
 
-    /// Puts a kept request out for a slot, for another offset if one is given, if there are credits
-    /// for it, which it says. Not after the connection was lost that it was kept over.
+    /// Appends a stored request for a slot to the output, with another offset if one is given.
+    /// Returns whether the credits sufficed. Invalid after a reconnect.
     #[inline]
     pub fn put_again(
         &mut self,
@@ -400,12 +402,14 @@ impl Smb2Session {
         true
     }
 
-    /// When what is in a slot, or was last, was handed to the operating system.
+    /// Returns the time when the current or last chain of a slot was handed to the operating
+    /// system.
     pub fn sent(&self, slot: u32) -> Option<Timestamp> {
         self.slots.sent(slot)
     }
 
-    /// Appends the frame of these requests of a chain, with the data at its end; its bytes.
+    /// Appends the frame of these requests of a chain, with the data at its end; returns its
+    /// length.
     fn put_frame(
         &mut self,
         slot: u32,
@@ -442,8 +446,8 @@ impl Smb2Session {
         u32::try_from(out.bytes.len() - frame + spliced).unwrap_or(u32::MAX)
     }
 
-    /// Appends the messages of these requests of a chain, all but the last of them signed; where
-    /// that begins.
+    /// Appends the messages of these requests of a chain and signs all but the last; returns the
+    /// start of the last.
     fn put_messages(
         &mut self,
         slot: u32,
@@ -456,7 +460,7 @@ impl Smb2Session {
         let before = parts.start.checked_sub(1);
         let before = before.and_then(|last| chain.parts().get(last));
         let (mut from, mut last) = (before.map_or(0, |part| part.end as usize), None);
-        // What the first request of a compound opens is named by those that go out after it.
+        // Later requests name the file that the first request of a compound opens.
         let is_later = before.is_some() && !chain.is_apart;
         let first = parts.start;
         let going = chain.parts().get(parts).unwrap_or_default();
@@ -505,7 +509,7 @@ impl Smb2Session {
         self.established.as_ref().is_some_and(|own| own.charges)
     }
 
-    /// How the messages of a chain are protected, and whose they are.
+    /// Returns protection, session and tree of a chain's messages.
     fn protection(&self, chain: &CompoundRequest) -> Protection {
         let tree_id = match &chain.scope {
             Scope::Connection => return Protection::default(),
@@ -531,14 +535,16 @@ impl Smb2Session {
         self.own_protection(tree_id, chain.must_be_signed())
     }
 
-    /// How messages of the connection's session are protected, in its tree if no other is given.
+    /// Returns the protection of messages of the connection's session, in its tree if no other is
+    /// given.
     fn own_protection(&self, tree_id: Option<u32>, must_be_signed: bool) -> Protection {
         let Some(own) = &self.established else {
             return Protection::default();
         };
         let must_be_signed = must_be_signed && own.agreed.dialect == Dialect::SMB_3_1_1;
         let signs = (own.signs || must_be_signed && own.keys.is_some()) && !own.encrypts;
-        // To count who holds keys costs more than a plain message otherwise does.
+        // Changing the reference count of the keys costs more than the rest of an unprotected
+        // message.
         let keys = own.keys.as_ref().filter(|_| signs || own.encrypts);
         Protection {
             session_id: own.session_id,
@@ -569,18 +575,18 @@ impl Smb2Session {
         }
     }
 
-    /// What was put out since the last time has been handed over at `now`.
+    /// Marks all messages since the last call as handed to the operating system at `now`.
     pub fn transmitted(&mut self, now: Timestamp) {
         self.slots.transmitted(now, self.options.timeout_nanos);
     }
 
-    /// When [`Smb2Session::timed_out`] has something to say, at the earliest.
+    /// Returns the earliest time when [`Smb2Session::timed_out`] can return a chain.
     pub fn poll_timeout(&self) -> Timestamp {
         self.slots.next_deadline()
     }
 
-    /// A chain that has waited too long, and is given up with that; a CANCEL for it goes out if
-    /// the server has said that it is at work on it.
+    /// Aborts a chain that waited too long and returns its slot; sends a CANCEL for it if the
+    /// server reported it as pending.
     pub fn timed_out(&mut self, now: Timestamp, out: &mut Output) -> Option<u32> {
         let (slot, cancel) = self.slots.timed_out(now)?;
         if let Some(async_id) = cancel {
@@ -589,17 +595,17 @@ impl Smb2Session {
         Some(slot)
     }
 
-    /// Closes what nobody wants any more; nobody waits for that either.
+    /// Closes an abandoned file; no slot waits for the response.
     pub fn close_aside(&mut self, file_id: FileId) {
         self.slots.add_orphan(Some(file_id));
     }
 
-    /// Gives up what is in a slot: responses to it are late.
+    /// Aborts the chain in a slot: responses to it count as late.
     pub fn forget(&mut self, slot: u32) {
         self.slots.forget(slot);
     }
 
-    /// CANCEL (section 3.2.4.24): takes no credit and is never answered.
+    /// Sends CANCEL (section 3.2.4.24), which uses no credit and is never answered.
     fn put_cancel(&mut self, route: CancelRoute, out: &mut Output) {
         let header = Header {
             credits: 0,
@@ -609,14 +615,14 @@ impl Smb2Session {
         self.put_alone(header, &filestone_wire::smb2::cancel::Request {}, out);
     }
 
-    /// Acknowledges breaks, cancels what is to be cancelled and closes what nobody wants any more;
-    /// whether there was anything.
+    /// Acknowledges breaks, sends pending cancellations and closes abandoned files; returns whether
+    /// anything was sent.
     pub fn answer(&mut self, out: &mut Output) -> bool {
         let before = out.bytes.len();
         while let Some(route) = self.cancels.pop() {
             self.put_cancel(route, out);
         }
-        // A server that answers none of them is sent no more than there are credits for.
+        // The number of unanswered acknowledgements is limited by the credits.
         while self.credits.has(1)
             && let Some(acknowledgement) = self.acknowledgements.pop()
         {
@@ -631,7 +637,7 @@ impl Smb2Session {
         out.bytes.len() > before
     }
 
-    /// A request to which nobody waits for the response.
+    /// Sends a request whose response no slot waits for.
     fn put_aside(&mut self, command: Command, body: &impl Encode, out: &mut Output) {
         let taken = self.credits.take(1);
         self.slots.aside(taken.message_id);
@@ -648,7 +654,7 @@ impl Smb2Session {
         self.put_alone(Header { route, ..header }, body, out);
     }
 
-    /// A message that no slot waits for.
+    /// Sends a message that no slot waits for.
     fn put_alone(&mut self, header: Header, body: &impl Encode, out: &mut Output) {
         let protection = self.own_protection(Some(0), false);
         let frame = FrameMark::open(&mut out.bytes);
@@ -672,9 +678,9 @@ impl Smb2Session {
         FrameMark::close(&mut out.bytes, frame, 0);
     }
 
-    /// How many bytes to receive at a time, `most` at most: of long frames, whole ones like the one
-    /// that came last, and the rest of one that has begun. What is cut by the end of a buffer has to
-    /// be copied.
+    /// Returns the number of bytes to receive at a time, at most `most`. For long frames, it covers
+    /// the rest of the current frame and whole frames as long as the last one. A frame cut by the
+    /// end of a buffer must be copied.
     #[inline]
     pub fn receive_len(&self, most: usize) -> usize {
         let (missing, frame) = (self.assembler.missing(), self.frame_len);
@@ -688,7 +694,7 @@ impl Smb2Session {
         }
     }
 
-    /// Takes what came in, and hands out what it answers.
+    /// Processes received data and passes the responses to `answered`.
     pub fn receive(
         &mut self,
         mut input: &[u8],
@@ -755,13 +761,13 @@ impl Smb2Session {
     }
 }
 
-/// From so many bytes on it costs more to copy a frame than to ask for it by itself.
+/// Minimum length of a long frame: copying it costs more than a separate receive call.
 const LONG_FRAME: usize = 16 << 10;
 
-/// Breaks of which the acknowledgements wait to go out, at most.
+/// Maximum number of pending break acknowledgements.
 const ACKNOWLEDGEMENTS_MAX: usize = 4096;
 
-/// How messages are protected, and whose they are.
+/// Protection, session and tree of messages.
 #[derive(Debug, Clone, Default)]
 struct Protection {
     session_id: u64,
@@ -774,7 +780,7 @@ struct Protection {
 }
 
 impl Protection {
-    /// What a request has where a response has its status.
+    /// Returns the value in a request's header where a response has its status.
     fn status(&self) -> Status {
         Status(self.sequence.into())
     }
@@ -783,7 +789,7 @@ impl Protection {
         !self.signs && !self.encrypts
     }
 
-    /// Of a scope with a session of its own: that, and its keys.
+    /// Returns the session and keys of a scope with another session.
     fn foreign(self, scope: &Scope) -> Option<OtherSession> {
         match scope {
             Scope::Other {
@@ -814,7 +820,7 @@ impl Protection {
     }
 }
 
-/// What taking messages apart needs of a connection.
+/// The parts of a connection that processing of messages needs.
 struct Taking<'s> {
     slots: &'s mut Slots,
     credits: &'s mut Credits,
@@ -827,7 +833,7 @@ struct Taking<'s> {
 }
 
 impl Taking<'_> {
-    /// What opens messages of the session that this one is said to be of.
+    /// Returns the key that decrypts messages of the session named in the header.
     fn opener(&self, encrypted: &Encrypted<'_>) -> Result<&OpeningKey, SmbStreamError> {
         let session_id = encrypted.header.session_id;
         let own = self.own.filter(|own| own.session_id == session_id);
@@ -889,7 +895,7 @@ impl Taking<'_> {
         };
         self.credits.end(found.charge);
         let Some(slot) = found.slot else {
-            // No slot has this number: what is looked at are the session's own keys.
+            // `u32::MAX` matches no slot, so the keys of the connection's session are checked.
             if found.leaves_open && (is_sealed || self.is_genuine(message, u32::MAX)) {
                 self.note_orphan(message)?;
             }
@@ -904,14 +910,13 @@ impl Taking<'_> {
         Ok(())
     }
 
-    /// Whether a response that is not encrypted has the signature that it has to have (section
-    /// 3.2.5.1.3).
+    /// Returns whether an unencrypted response has the required signature (section 3.2.5.1.3).
     fn is_genuine(&mut self, message: &Message<'_>, slot: u32) -> bool {
         let own = self
             .own
             .filter(|own| own.session_id == message.header.session_id);
         if own.is_some_and(|own| own.encrypts) {
-            // What says that the session is gone is not of it any more.
+            // A message that the session is deleted no longer belongs to the session.
             return message.header.status == Status::USER_SESSION_DELETED;
         }
         let is_signed = message.header.flags.contains(HeaderFlags::SIGNED);
@@ -928,7 +933,8 @@ impl Taking<'_> {
         }
     }
 
-    /// What was opened after whoever wanted it had given it up would be open until the session ends.
+    /// Closes a file that was opened after its requester aborted; otherwise it would stay open
+    /// until the session ends.
     fn note_orphan(&mut self, message: &Message<'_>) -> Result<(), SmbStreamError> {
         if message.header.status.is_error() {
             return Ok(());
@@ -938,7 +944,7 @@ impl Taking<'_> {
         Ok(())
     }
 
-    /// A break of an oplock or a lease (section 3.2.5.19): given up at once.
+    /// Handles a break of an oplock or a lease (section 3.2.5.19) by releasing it at once.
     fn note_break(&mut self, message: &Message<'_>) -> Result<(), SmbStreamError> {
         if message.header.command != Command::OplockBreak {
             return Ok(());
@@ -956,7 +962,7 @@ impl Taking<'_> {
             }
             Notification::Lease(_) => return Ok(()),
         };
-        // A server that sends breaks without end is not owed memory without end.
+        // Limits memory if a server sends breaks without end.
         if self.acknowledgements.len() < ACKNOWLEDGEMENTS_MAX {
             self.acknowledgements.push(answer);
         }

@@ -1,24 +1,24 @@
-//! Credits: permission to send, which every response brings more of (MS-SMB2, sections 3.2.4.1.2
-//! and 3.3.1.2).
+//! Credits: permission to send, granted with every response (MS-SMB2, sections 3.2.4.1.2 and
+//! 3.3.1.2).
 
 /// The credits of a connection.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Credits {
-    /// What may be sent now.
+    /// Credits available now.
     available: u32,
-    /// What has been sent and not been answered.
+    /// Credits of sent, unanswered requests.
     out: u32,
-    /// How many are asked for in all.
+    /// Target for the total number of credits.
     wanted: u32,
     /// MessageId of the next request.
     next_id: u64,
 }
 
-/// The most that are asked for: what Windows and Samba have as their limit.
+/// Maximum of the target: the limit of Windows and Samba.
 const WANTED_MAX: u32 = 8192;
 
 impl Credits {
-    /// Of a new connection, over which so many are of use.
+    /// Creates the credits of a new connection that can use `wanted` credits.
     pub fn new(wanted: u32) -> Self {
         Self {
             available: 1,
@@ -28,27 +28,27 @@ impl Credits {
         }
     }
 
-    /// Whether so many may be sent now.
+    /// Returns whether this number of credits is available now.
     pub fn has(&self, credits: u32) -> bool {
         self.available >= credits
     }
 
-    /// What may be sent now.
+    /// Returns the credits available now.
     pub const fn available(&self) -> u32 {
         self.available
     }
 
-    /// MessageId of the next request.
+    /// Returns the MessageId of the next request.
     pub const fn next_id(&self) -> u64 {
         self.next_id
     }
 
-    /// Whether nothing that is under way can bring more.
+    /// Returns whether no outstanding request can bring more credits.
     pub fn is_dry(&self) -> bool {
         self.out == 0
     }
 
-    /// Takes credits for a request: its MessageId, and how many it asks for.
+    /// Takes credits for a request; returns its MessageId and its CreditRequest.
     #[inline]
     pub fn take(&mut self, charge: u16) -> Taken {
         let charge = u32::from(charge);
@@ -64,19 +64,19 @@ impl Credits {
         }
     }
 
-    /// A response has brought so many.
+    /// Adds the credits granted by a response.
     pub fn grant(&mut self, credits: u16) {
-        // More than anybody would grant would only make the sum run over.
+        // No server grants more; the limit avoids overflow of the sum.
         self.available = (self.available + u32::from(credits)).min(1 << 20);
     }
 
-    /// A request that took so many is over.
+    /// Ends a request that used `charge` credits.
     pub fn end(&mut self, charge: u16) {
         self.out = self.out.saturating_sub(charge.into());
     }
 }
 
-/// What a request takes.
+/// Header values of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Taken {
     pub message_id: u64,
@@ -99,7 +99,7 @@ mod tests {
         credits.end(1);
         assert!(credits.is_dry());
         assert_eq!(credits.take(3).message_id, 1);
-        // One is left, three are out: nothing is missing but those.
+        // One credit is available, three are in use: only the rest is requested.
         let last = credits.take(1);
         assert_eq!((last.message_id, last.requested), (4, 1));
     }

@@ -1,12 +1,12 @@
-//! What a server takes at once: by what NEGOTIATE came to, and by the credits that it grants.
-//! Whatever makes a request asks here how much it may ask for.
+//! Limits on request sizes: from NEGOTIATE and from the granted credits. Code that builds requests
+//! takes its sizes from here.
 
 use super::chain::BYTES_OF_CREDIT;
 
-/// Bytes of a page of a directory where the server takes as many: what one credit pays for.
+/// Bytes of a directory page if the server accepts as many: the payload of one credit.
 const PAGE_MAX: u32 = BYTES_OF_CREDIT;
 
-/// What a server takes at once, in bytes; 0 where it is not known.
+/// Transfer size limits of a server, in bytes; 0 if unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Limits {
     /// MaxReadSize.
@@ -18,14 +18,14 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Those of a connection over which a request takes more than one credit only if it is
+    /// Returns the limits of a connection whose requests use more than one credit only if it is
     /// `large_mtu` (MS-SMB2, section 3.2.4.1.5).
     #[must_use]
     pub fn over(self, large_mtu: bool) -> Self {
         if large_mtu { self } else { self.within(1) }
     }
 
-    /// Those of a client that is never granted more than so many credits.
+    /// Returns the limits of a client that is never granted more than `credits` credits.
     #[must_use]
     pub fn within(self, credits: u32) -> Self {
         let most = credits.max(1).saturating_mul(BYTES_OF_CREDIT);
@@ -36,12 +36,12 @@ impl Limits {
         }
     }
 
-    /// Credits of the largest of these transfers.
+    /// Returns the credits of the largest of these transfers.
     pub fn credits(self) -> u32 {
         self.read.max(self.write).div_ceil(BYTES_OF_CREDIT).max(1)
     }
 
-    /// Bytes of a page of a directory, of which `wanted` are asked for.
+    /// Returns the bytes to request for a directory page, at most `wanted`.
     pub fn page(self, wanted: u32) -> u32 {
         match self.transact {
             0 => wanted.min(PAGE_MAX),
@@ -49,7 +49,7 @@ impl Limits {
         }
     }
 
-    /// Bytes of the pages of a listing that is read as a whole.
+    /// Returns the page size for a listing that is read completely.
     pub fn largest_page(self) -> u32 {
         self.page(PAGE_MAX)
     }

@@ -1,13 +1,13 @@
 //! SMB2 and SMB3 over one connection, without I/O.
 //!
-//! | file | what is in it |
+//! | file | content |
 //! |---|---|
-//! | `connection` | which response answers which request, and what protects messages |
-//! | `chain` | what goes out together |
-//! | `limits` | what a server takes at once |
-//! | `slots`, `pending_requests`, `credits` | what is under way, and by which number; permission to send |
-//! | `template` | requests that go out again and again |
-//! | `mechanism` | how a user proves who he is |
+//! | `connection` | matching of responses to requests, protection of messages |
+//! | `chain` | requests sent together |
+//! | `limits` | request size limits |
+//! | `slots`, `pending_requests`, `credits` | outstanding requests and their MessageIds; permission to send |
+//! | `template` | requests that are sent repeatedly |
+//! | `mechanism` | authentication of a user |
 
 mod chain;
 mod connection;

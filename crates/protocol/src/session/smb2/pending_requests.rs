@@ -1,39 +1,39 @@
-//! Which request has which MessageId, of those that are not answered.
+//! Unanswered requests by MessageId.
 
 use rustc_hash::FxHashMap;
 
-/// A request that goes out.
+/// A request being sent.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SentRequest {
     pub message_id: u64,
     pub charge: u16,
-    /// Whether it opens what nothing closes that goes out with it.
+    /// Whether it opens a file that no request sent with it closes.
     pub stays_open: bool,
 }
 
-/// Where a request is from.
+/// Origin of an outstanding request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     pub owner: Owner,
     pub part: u8,
     pub charge: u16,
-    /// Whether what it opens stays open after what went out with it.
+    /// Whether it opens a file that no request sent with it closes.
     pub stays_open: bool,
 }
 
-/// Who waits for a response.
+/// Recipient of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Owner {
     /// A chain.
     Slot(u32),
-    /// A chain that was given up.
+    /// An aborted chain.
     Nobody,
-    /// Nobody, from the beginning: it is to an acknowledgement, or a CLOSE.
+    /// No recipient from the beginning: the request is an acknowledgement or a CLOSE.
     Aside,
 }
 
 impl Place {
-    /// Of a request of the chain in a slot.
+    /// Creates the origin of a request of the chain in a slot.
     #[inline]
     pub fn of(slot: u32, part: u8, taken: SentRequest) -> Self {
         Self {
@@ -47,9 +47,9 @@ impl Place {
 
 /// Requests by MessageId.
 ///
-/// These count up, and most requests are answered in about the order in which they went out: each
-/// has its place by the last digits of its number, and only what finds somebody there who has waited
-/// for long is looked up by all of them.
+/// MessageIds count up, and most requests are answered roughly in order: each request is stored at
+/// the index of the low bits of its MessageId. Only if that entry is occupied by an older request,
+/// the request goes to the hash map.
 #[derive(Debug)]
 pub(super) struct PendingRequests {
     near: Box<[Option<(u64, Place)>]>,
@@ -57,7 +57,7 @@ pub(super) struct PendingRequests {
 }
 
 impl PendingRequests {
-    /// With room for so many.
+    /// Creates a table for `count` requests.
     pub fn new(count: usize) -> Self {
         Self {
             near: vec![None; count.next_power_of_two()].into_boxed_slice(),
@@ -65,7 +65,7 @@ impl PendingRequests {
         }
     }
 
-    /// There are none any more.
+    /// Removes all requests.
     pub fn clear(&mut self) {
         self.near.fill(None);
         self.far.clear();
@@ -77,7 +77,7 @@ impl PendingRequests {
         self.near.get_mut(at)
     }
 
-    /// One more.
+    /// Adds a request.
     #[inline]
     pub fn insert(&mut self, message_id: u64, place: Place) {
         match self.near_mut(message_id) {
@@ -88,7 +88,7 @@ impl PendingRequests {
         }
     }
 
-    /// The one with this number.
+    /// Returns the request with this MessageId.
     pub fn get_mut(&mut self, message_id: u64) -> Option<&mut Place> {
         let at = message_id as usize & (self.near.len() - 1);
         match self.near.get_mut(at) {
@@ -97,7 +97,7 @@ impl PendingRequests {
         }
     }
 
-    /// The one with this number, which is answered.
+    /// Removes and returns the request with this MessageId, which was answered.
     #[inline]
     pub fn take(&mut self, message_id: u64) -> Option<Place> {
         let near = self.near_mut(message_id);
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn who_waits_for_long_keeps_its_place_and_nobody_else_is_taken_for_it() {
         let mut places = PendingRequests::new(3);
-        // Of four places, 1 and 5 and 9 share one.
+        // With four entries, 1, 5 and 9 share one.
         for id in [1, 2, 5, 9] {
             places.insert(id, place(id as u32));
         }
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(places.take(5), Some(place(5)));
         assert_eq!(places.take(5), None);
         assert_eq!(places.take(1), Some(place(1)));
-        // The place is free, and 9 is where it was.
+        // The entry is free, and 9 is still in the map.
         places.insert(13, place(13));
         assert_eq!(places.get_mut(9), Some(&mut place(9)));
         assert_eq!(places.take(13), Some(place(13)));

@@ -1,4 +1,4 @@
-//! The chains of a connection that are under way: which message answers which request of which.
+//! Outstanding chains of a connection: finds the chain and the request that a message answers.
 
 use super::SessionKeys;
 use super::chain::{CompoundRequest, PARTS_MAX};
@@ -9,19 +9,19 @@ use filestone_wire::smb2::{Command, FileId, HEADER_LEN, Header};
 use filestone_workload::time::Timestamp;
 use std::sync::Arc;
 
-/// What of a chain's responses is kept together at most: more than a server may send for one.
+/// Maximum bytes collected of a chain's responses: more than a server may send for one.
 const COLLECTED_MAX: usize = 32 << 20;
-/// A slot keeps no more room than this for responses that came apart.
+/// Maximum buffer that a slot retains for responses collected one by one.
 const RETAINED: usize = 128 << 10;
 
-/// What is open for nobody, and waits to be closed, at most.
+/// Maximum number of abandoned open files that wait to be closed.
 const ORPHANS_MAX: usize = 4096;
 
-/// Bytes of a FileId, and where it stands in the response to a CREATE (MS-SMB2, section 2.2.14).
+/// Length of a FileId, and its offset in the response to a CREATE (MS-SMB2, section 2.2.14).
 const FILE_ID_LEN: usize = 16;
 const CREATED_AT: usize = 64;
 
-/// Where a FileId stands in the request (sections 2.2.15 to 2.2.39).
+/// Returns the offset of the FileId in the request (sections 2.2.15 to 2.2.39).
 const fn file_id_at(command: Command) -> usize {
     match command {
         Command::Read | Command::Write | Command::SetInfo => 16,
@@ -30,45 +30,45 @@ const fn file_id_at(command: Command) -> usize {
     }
 }
 
-/// A chain that is over, answered or not.
+/// A completed chain, answered or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Exchange {
-    /// When it was handed to the operating system.
+    /// Time when it was handed to the operating system.
     pub sent: Timestamp,
-    /// Requests in it.
+    /// Number of requests.
     pub calls: u32,
-    /// Bytes of it, with the mark of the frame.
+    /// Bytes of the requests, with the mark of the frame.
     pub bytes_sent: u32,
-    /// Bytes of its responses, likewise.
+    /// Bytes of the responses, with the mark of the frame.
     pub bytes_received: u32,
 }
 
-/// What came in for a chain.
+/// Response to a chain.
 #[derive(Debug)]
 pub struct CompoundResponse<'a> {
-    /// Where the chain was.
+    /// The slot of the chain.
     pub slot: u32,
-    /// Its responses: one message, or all of a compound.
+    /// The responses: one message, or all of a compound.
     pub bytes: &'a [u8],
-    /// The header of the one that came last.
+    /// The header of the last response.
     pub header: &'a Header,
-    /// What it took.
+    /// Time and size of the exchange.
     pub exchange: Exchange,
-    /// Whether every signature is there that has to be, and right.
+    /// Whether all required signatures are present and correct.
     pub is_genuine: bool,
-    /// Whether the next request of the chain is to be put out, which goes alone: nothing else is
-    /// here yet.
+    /// Whether the next request of the chain must be sent; used for request-by-request sending,
+    /// before all responses are complete.
     pub wants_next: bool,
 }
 
-/// By what a server knows an operation that it has said it is at work on.
+/// Identifiers of a pending operation in a CANCEL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CancelRoute {
     pub async_id: u64,
     pub message_id: u64,
 }
 
-/// A session other than the connection's own, of which a chain is.
+/// A session of a chain that differs from the connection's session.
 #[derive(Debug, Clone)]
 pub(super) struct OtherSession {
     pub session_id: u64,
@@ -77,34 +77,34 @@ pub(super) struct OtherSession {
     pub signs: bool,
 }
 
-/// A request that a response was found to answer.
+/// The request that a response answers.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Found {
-    /// Where its chain is, if that waits for it.
+    /// The slot of its chain, if the chain still waits.
     pub slot: Option<u32>,
     part: usize,
     pub charge: u16,
-    /// Whether it opens what nobody will close, since nobody waits for it.
+    /// Whether it opens a file that no chain will close, because no chain waits for the response.
     pub leaves_open: bool,
 }
 
 #[derive(Debug, Default)]
 struct Slot {
-    /// MessageIds of its requests that are not answered.
+    /// MessageIds of its unanswered requests.
     ids: [Option<u64>; PARTS_MAX],
-    /// What its first request to be answered asynchronously is known by.
+    /// Identifiers of its first request that was answered asynchronously.
     pending: Option<CancelRoute>,
     exchange: Exchange,
     deadline: Option<Timestamp>,
     foreign: Option<OtherSession>,
-    /// Whether it is to be cancelled once it is pending.
+    /// Whether it must be cancelled once it is pending.
     is_cancelled: bool,
-    /// Requests of the chain, and how many of them have been put out.
+    /// Number of requests in the chain, and number of them sent.
     parts: usize,
     put: usize,
-    /// Responses, of a chain of several requests.
+    /// Collected responses of a chain of several requests.
     collected: Vec<u8>,
-    /// Where the last of them begins.
+    /// Start of the last collected response.
     last: Option<usize>,
     is_forged: bool,
 }
@@ -118,7 +118,7 @@ pub(super) struct Slots {
     queued: Vec<u32>,
     in_flight: u32,
     next_deadline: Timestamp,
-    /// What is open for nobody, and is to be closed.
+    /// Abandoned open files that must be closed.
     orphans: Vec<FileId>,
     pub replies: u64,
     pub late_replies: u64,
@@ -139,7 +139,7 @@ impl Slots {
         }
     }
 
-    /// Nothing is under way any more.
+    /// Drops all outstanding chains.
     pub fn clear(&mut self) {
         for slot in &mut self.slots {
             slot.forget();
@@ -159,14 +159,14 @@ impl Slots {
         self.next_deadline
     }
 
-    /// Which request of the chain in a slot is to be put out next.
+    /// Returns the index of the next request to send of the chain in a slot.
     pub fn next_part(&self, slot: u32) -> usize {
         let own = self.slots.get(slot as usize);
         own.map_or(0, |own| if own.put < own.parts { own.put } else { 0 })
     }
 
-    /// Writes the file that the first response in a slot has opened into the body of a request
-    /// that says "the file of the one before".
+    /// Writes the FileId that the first response in a slot returned into the body of a request that
+    /// refers to "the file of the one before".
     pub fn name_file(&self, slot: u32, command: Command, body: &mut [u8]) {
         let first = self
             .slots
@@ -182,19 +182,19 @@ impl Slots {
         }
     }
 
-    /// The session of the chain in a slot, if that is not the connection's own.
+    /// Returns the session of the chain in a slot, if it differs from the connection's session.
     pub fn foreign(&self, slot: u32) -> Option<&OtherSession> {
         self.slots.get(slot as usize)?.foreign.as_ref()
     }
 
-    /// The keys of a session that is not the connection's own.
+    /// Returns the keys of a session other than the connection's.
     pub fn keys_of_session(&self, session_id: u64) -> Option<&SessionKeys> {
         let mut others = self.slots.iter().filter_map(|slot| slot.foreign.as_ref());
         let other = others.find(|other| other.session_id == session_id)?;
         Some(&other.keys)
     }
 
-    /// A request of the chain in this slot goes out.
+    /// Records that a request of the chain in this slot is sent.
     pub fn sending(&mut self, slot: u32, part: usize, taken: SentRequest) {
         let Some(own) = self.slots.get_mut(slot as usize) else {
             return;
@@ -211,7 +211,7 @@ impl Slots {
         self.places.insert(taken.message_id, place);
     }
 
-    /// A message that no slot waits for goes out.
+    /// Records that a message without a waiting slot is sent.
     pub fn aside(&mut self, message_id: u64) {
         let place = Place {
             owner: Owner::Aside,
@@ -222,7 +222,7 @@ impl Slots {
         self.places.insert(message_id, place);
     }
 
-    /// The chain in this slot, of so many bytes, is in the output.
+    /// Records that the chain in this slot, of `len` bytes, is in the output.
     pub fn put(
         &mut self,
         slot: u32,
@@ -241,8 +241,7 @@ impl Slots {
         }
     }
 
-    /// A request that is all of its chain goes out, of so many bytes, in the connection's own
-    /// session.
+    /// Records that a chain of one request, of `len` bytes, in the connection's session is sent.
     #[inline]
     pub fn put_alone(&mut self, slot: u32, taken: SentRequest, len: u32) {
         let Some(own) = self.slots.get_mut(slot as usize) else {
@@ -262,7 +261,8 @@ impl Slots {
         self.queued.push(slot);
     }
 
-    /// When what is in a slot, or was last, was handed to the operating system.
+    /// Returns the time when the current or last chain of a slot was handed to the operating
+    /// system.
     pub fn sent(&self, slot: u32) -> Option<Timestamp> {
         let sent = self.slots.get(slot as usize)?.exchange.sent;
         (sent != Timestamp::ZERO).then_some(sent)
@@ -281,7 +281,7 @@ impl Slots {
         }
     }
 
-    /// A chain whose time is over, which is forgotten with that, and what CANCEL names it by.
+    /// Drops a chain whose time limit has passed; returns its slot and its identifiers for CANCEL.
     pub fn timed_out(&mut self, now: Timestamp) -> Option<(u32, Option<CancelRoute>)> {
         if now < self.next_deadline {
             return None;
@@ -303,7 +303,7 @@ impl Slots {
         Some((slot, self.forget(slot)))
     }
 
-    /// Forgets the chain in a slot: what comes for it is late. What CANCEL names it by.
+    /// Drops the chain in a slot: responses to it are late. Returns its identifiers for CANCEL.
     pub fn forget(&mut self, slot: u32) -> Option<CancelRoute> {
         let own = self.slots.get_mut(slot as usize)?;
         if own.is_under_way() {
@@ -322,21 +322,21 @@ impl Slots {
         pending
     }
 
-    /// What is open for nobody from now on.
+    /// Adds an abandoned open file.
     pub fn add_orphan(&mut self, opened: Option<FileId>) {
-        // A server that closes none of them is not owed memory without end.
+        // Limits memory if a server never answers CLOSE.
         if self.orphans.len() < ORPHANS_MAX {
             self.orphans.extend(opened);
         }
     }
 
-    /// One of those.
+    /// Removes and returns one abandoned open file.
     pub fn take_orphan(&mut self) -> Option<FileId> {
         self.orphans.pop()
     }
 
-    /// The server is at work on this request, and will answer it later; what CANCEL names it by
-    /// if it is to be cancelled now.
+    /// Records that the server reported this request as pending. Returns its identifiers for CANCEL
+    /// if the chain must be cancelled now.
     pub fn note_pending(&mut self, route: CancelRoute, len: usize) -> Option<CancelRoute> {
         let place = self.places.get_mut(route.message_id)?;
         let Owner::Slot(slot) = place.owner else {
@@ -348,7 +348,7 @@ impl Slots {
         std::mem::take(&mut own.is_cancelled).then_some(route)
     }
 
-    /// The request that a message answers, which is not waited for any more.
+    /// Removes and returns the request that a message answers.
     #[inline]
     pub fn find(&mut self, message_id: u64) -> Option<Found> {
         let place = self.places.take(message_id);
@@ -372,8 +372,9 @@ impl Slots {
         })
     }
 
-    /// Takes the response to a request; hands the responses out if it was the last. If it failed and
-    /// others are pending, these wait for what will not come: what CANCEL names them by.
+    /// Stores the response to a request; returns all responses if it was the last. Returns
+    /// identifiers for CANCEL if it failed while other requests of the chain are pending, since
+    /// these can never complete.
     #[inline]
     pub fn take(
         &mut self,
@@ -435,7 +436,8 @@ impl Slot {
         self.ids.iter().any(Option::is_some)
     }
 
-    /// What its first request has opened, if what closes it has not gone out and never will.
+    /// Returns the file that its first request has opened, if the CLOSE was not sent and never will
+    /// be.
     fn left_open(&self) -> Option<FileId> {
         if self.put == 0 || self.put >= self.parts {
             return None;
@@ -452,7 +454,7 @@ impl Slot {
         self.exchange.bytes_received = self.exchange.bytes_received.saturating_add(len);
     }
 
-    /// Adds a response to those that came before.
+    /// Appends a response to the earlier ones.
     fn collect(&mut self, message: &[u8]) {
         if self.collected.len() + message.len() > COLLECTED_MAX {
             return;
@@ -462,7 +464,7 @@ impl Slot {
         }
         let start = self.collected.len();
         self.collected.extend_from_slice(message);
-        // It is the last one as long as none follows.
+        // It is the last one until another follows.
         compound::unlink(&mut self.collected, start);
         self.last = Some(start);
     }

@@ -1,52 +1,52 @@
-//! Requests that go out again and again, alike but for their numbers.
+//! Templates of requests that are sent repeatedly with only their numbers changed.
 
 use super::chain::{CompoundRequest, Scope};
 use filestone_wire::smb2::transform::TRANSFORM_HEADER_LEN;
 use filestone_wire::smb2::{Command, HEADER_LEN, Header, HeaderFlags, Route};
 
-/// Bytes of the mark of a frame.
+/// Length of the mark of a frame.
 const MARK_LEN: usize = 4;
-/// Where READ and WRITE have their offset (MS-SMB2, sections 2.2.19 and 2.2.21).
+/// Offset of the Offset field in READ and WRITE (MS-SMB2, sections 2.2.19 and 2.2.21).
 const OFFSET_AT: usize = HEADER_LEN + 8;
 
-/// One request of the connection's session as a frame, with its mark, and room for what encrypted
-/// ones begin with.
+/// A request of the connection's session as a frame, with its mark, and space for the transform
+/// header if it is encrypted.
 #[derive(Debug, Default)]
 pub struct Template {
     frame: Vec<u8>,
-    /// Where its header begins.
+    /// Start of its header.
     header_at: usize,
     pub(super) charge: u16,
     pub(super) signs: bool,
     pub(super) encrypts: bool,
 }
 
-/// What is a request's own.
+/// Fields that differ between requests.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RequestFields {
     pub message_id: u64,
     /// CreditRequest.
     pub credits: u16,
-    /// ChannelSequence, where a response has its status.
+    /// ChannelSequence, in the position of a response's status.
     pub sequence: u16,
-    /// Where it reads, or writes.
+    /// File offset of the transfer.
     pub offset: Option<u64>,
 }
 
-/// Whose the requests of a connection are, and how they are protected.
+/// Session, tree and protection of a connection's requests.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RequestContext {
     pub session_id: u64,
     pub tree_id: u32,
-    /// CreditCharge, or 0 where it is no field.
+    /// CreditCharge, or 0 if the dialect has no such field.
     pub charge: u16,
     pub signs: bool,
     pub encrypts: bool,
 }
 
 impl Template {
-    /// Whether a chain can go out again so: one request of the connection's session that opens
-    /// nothing, and of which nothing more is wanted than its answer.
+    /// Returns whether a chain can be sent again from a template: one request of the connection's
+    /// session that opens nothing and needs only its response.
     pub(super) fn is_reusable_for(chain: &CompoundRequest) -> bool {
         let is_plain = !chain.keeps_sent && !chain.is_cancelled && !chain.must_be_signed();
         let [part] = chain.parts() else {
@@ -56,7 +56,7 @@ impl Template {
         is_plain && is_own && part.command != Command::Create
     }
 
-    /// Becomes that of a request with this body, in the memory that it has.
+    /// Stores a request with this body, in the existing allocation.
     pub(super) fn set_request(&mut self, command: Command, body: &[u8], manner: &RequestContext) {
         let flags = if manner.signs {
             HeaderFlags::SIGNED
@@ -87,14 +87,14 @@ impl Template {
         filestone_wire::smb2::frame::FrameMark::close(&mut self.frame, 0, 0);
     }
 
-    /// Bytes of the frame.
+    /// Returns the length of the frame.
     #[inline]
     pub(super) fn len(&self) -> u32 {
         self.frame.len() as u32
     }
 
-    /// Appends the frame with what is its own, not signed nor encrypted yet; where its header
-    /// begins.
+    /// Appends the frame with the given fields, neither signed nor encrypted yet; returns the start
+    /// of its header.
     #[inline]
     pub(super) fn append(&self, own: RequestFields, out: &mut Vec<u8>) -> usize {
         let start = out.len() + self.header_at;

@@ -40,11 +40,11 @@ fn established(keys: Option<Arc<SessionKeys>>) -> Established {
     }
 }
 
-/// A session, and what a server would send it.
+/// A session and its simulated server.
 struct Bench {
     session: Smb2Session,
     out: Output,
-    /// What was answered: slot, statuses, whether it was genuine.
+    /// Responses: slot, statuses, whether genuine.
     answers: Vec<Got>,
     /// Slots whose next request is due.
     next: Vec<u32>,
@@ -74,14 +74,14 @@ impl Bench {
             answers,
             next,
         };
-        // Credits to begin with.
+        // Initial credits.
         bench.put(0, &echo_chain());
         bench.receive(&[&answer(0, Command::Echo, Status::SUCCESS)]);
         bench.answers.clear();
         bench
     }
 
-    /// Puts a chain out; the requests that went out with it.
+    /// Appends a chain to the output; returns the headers of the requests.
     fn put(&mut self, slot: u32, chain: &Asked) -> Vec<Header> {
         assert_eq!(self.session.can_send(slot, &chain.chain), Ok(true));
         let sending = OutgoingCompound {
@@ -98,7 +98,7 @@ impl Bench {
         headers(&self.out.bytes)
     }
 
-    /// These messages come in, in one frame.
+    /// Receives these messages in one frame.
     fn receive(&mut self, messages: &[&[u8]]) {
         let received = self.try_receive(messages);
         received.expect("they are messages of SMB2");
@@ -112,7 +112,7 @@ impl Bench {
             next,
             ..
         } = self;
-        // In two pieces: what is whole and what is collected must come to the same.
+        // Receives the frame in two pieces: complete and collected responses must be equal.
         let (one, other) = frame.split_at(frame.len() / 2);
         for piece in [one, other] {
             session.receive(piece, |answered| {
@@ -158,7 +158,7 @@ fn echo_chain() -> Asked {
     asked(&[(Command::Echo, echo::Request {}.to_bytes())])
 }
 
-/// CREATE, whose body does not matter here, and CLOSE of what it opens.
+/// A CREATE, whose body does not matter here, and the CLOSE of its file.
 fn open_and_close() -> Asked {
     let close = close::Request {
         flags: close::CloseFlags::NONE,
@@ -280,7 +280,7 @@ fn request_by_request_the_next_one_names_the_file_that_the_first_has_opened() {
     bench.receive(&[&answer(2, Command::Close, Status::SUCCESS)]);
     let ok = Status::SUCCESS;
     assert_eq!(bench.answers, [got(0, &[ok, ok])]);
-    // One that fails is the last.
+    // A failed response is the last.
     bench.put(0, &chain);
     let denied = Status::ACCESS_DENIED;
     bench.receive(&[&answer(3, Command::Create, denied)]);
@@ -417,8 +417,8 @@ fn a_break_is_acknowledged_while_other_requests_are_under_way() {
     assert_eq!(bench.session.late_replies(), 0);
 }
 
-/// A lease of version 2 is broken with an epoch, and acknowledged without one (sections 2.2.23.2 and
-/// 2.2.24.2).
+/// A lease of version 2 is broken with an epoch, and acknowledged without one (sections 2.2.23.2
+/// and 2.2.24.2).
 #[test]
 fn the_break_of_a_lease_is_acknowledged_if_the_server_waits_for_that() {
     for (flags, is_waited_for) in [(LeaseFlags::ACK_REQUIRED, true), (LeaseFlags::NONE, false)] {
@@ -455,7 +455,7 @@ fn the_break_of_a_lease_is_acknowledged_if_the_server_waits_for_that() {
     }
 }
 
-/// That a CREATE did well.
+/// Successful response to a CREATE.
 fn created(id: u64, file_id: FileId) -> Vec<u8> {
     let time = FileTime { ticks: 0 };
     let body = create::Response {
@@ -487,9 +487,9 @@ fn what_is_opened_too_late_for_anybody_is_closed() {
     for (compounds, chain, status, is_closed) in [
         (true, create(), Status::SUCCESS, true),
         (true, create(), Status::OBJECT_NAME_NOT_FOUND, false),
-        // Its CLOSE went out with it.
+        // The CLOSE was sent with it.
         (true, open_and_close(), Status::SUCCESS, false),
-        // Its CLOSE was to go out later, and never does.
+        // The CLOSE would be sent later, and never is.
         (false, open_and_close(), Status::SUCCESS, true),
     ] {
         let mut bench = Bench::new(compounds, None);
@@ -497,7 +497,7 @@ fn what_is_opened_too_late_for_anybody_is_closed() {
         bench.out.clear();
         let late = Timestamp::from_nanos(1).after_nanos(TIMEOUT);
         assert_eq!(bench.session.timed_out(late, &mut bench.out), Some(0));
-        // The slot has something else to do meanwhile.
+        // The slot is used by another chain in between.
         bench.put(0, &echo_chain());
         bench.out.clear();
         if status == Status::SUCCESS {
@@ -519,7 +519,7 @@ fn what_is_opened_too_late_for_anybody_is_closed() {
     }
 }
 
-/// Request by request, a failure in the middle means that CLOSE never goes out.
+/// With request-by-request sending, a failure in the middle means that CLOSE is never sent.
 #[test]
 fn what_a_chain_has_opened_is_closed_where_it_breaks_off() {
     let opened = FileId {
@@ -603,7 +603,7 @@ fn no_more_is_affordable_than_the_credits_at_hand_pay_for() {
     );
     bench.put(0, &echo_chain());
     assert_eq!(bench.session.affordable(), at_hand - (64 << 10));
-    // A server without credits for large transfers takes as much as one pays for.
+    // Without credits for large transfers, a server accepts the payload of one credit.
     let small = Established {
         large_mtu: false,
         ..established(None)
@@ -612,8 +612,8 @@ fn no_more_is_affordable_than_the_credits_at_hand_pay_for() {
     assert_eq!(bench.session.affordable(), 64 << 10);
 }
 
-/// The nonces of encrypted ECHOs that a session of this channel sends, one before and one after its
-/// connection was lost.
+/// Returns the nonces of encrypted ECHOs that a session sends on this channel, one before and one
+/// after its connection was lost.
 fn nonces(channel: u16) -> [u64; 2] {
     let preauth = Preauth::default();
     let keys = SessionKeys::derive(&KeyMaterial {
@@ -652,7 +652,7 @@ fn nonces(channel: u16) -> [u64; 2] {
     })
 }
 
-/// All channels encrypt with one key, and one that was lost may come back to its session.
+/// All channels encrypt with one key, and a lost channel may rejoin its session.
 #[test]
 fn no_nonce_comes_twice_in_a_session_whichever_channel_it_was_for() {
     let mut all = [0, 1, 31].map(nonces).concat();
@@ -686,13 +686,13 @@ fn long_frames_are_received_whole() {
         received.expect("they are messages of SMB2");
         bench.session.receive_len(MOST)
     };
-    // Of 73,728 bytes, two frames of 30,000.
+    // A buffer of 73,728 bytes holds two frames of 30,000.
     assert_eq!(receive(&frame), 60_000);
-    // The rest of one, and one or two more.
+    // The rest of one frame, and one or two more.
     assert_eq!(receive(&frame[..10_000]), 20_000 + 30_000);
     assert_eq!(receive(&frame[10_000..20_000]), 10_000 + 60_000);
     assert_eq!(receive(&frame[20_000..]), 60_000);
-    // Longer than what is received at a time.
+    // A frame longer than one receive.
     frame.resize(200_000, 0);
     FrameMark::close(&mut frame, 0, 0);
     assert_eq!(receive(&frame[..60_000]), MOST);

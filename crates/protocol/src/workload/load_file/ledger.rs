@@ -1,4 +1,4 @@
-//! What one client of a load counts by itself.
+//! Counters that one client of a load keeps itself.
 
 use filestone_measure::measure::Sample;
 use filestone_measure::measure::replay_record::{
@@ -7,16 +7,17 @@ use filestone_measure::measure::replay_record::{
 use filestone_workload::operation::{OpKind, Outcome};
 use filestone_workload::time::Timestamp;
 
-/// What one client of a load counts by itself.
+/// Counters that one client of a load keeps itself.
 #[derive(Debug)]
 pub struct ClientCounters {
-    /// For the record. Its kinds are made at the end, its mismatches counted elsewhere.
+    /// The record of the client. Its kinds are filled in at the end, its mismatches are counted
+    /// elsewhere.
     pub record: ClientRecord,
-    /// Passes that it began.
+    /// Iterations that it began.
     pub passes: u64,
-    /// Operations that it began in the measured window, or should have begun.
+    /// Operations that it began in the measured window, or that were due in it.
     pub begun: u64,
-    /// Lines of a run that only reads that it passed over, because they change something.
+    /// Modifying lines that a read-only run skipped.
     pub left_out: Vec<SkippedLinesRecord>,
     pub(super) is_fresh: bool,
     kinds: Vec<KindTally>,
@@ -45,7 +46,7 @@ impl ClientCounters {
         }
     }
 
-    /// Counts a line that has ended, which was due in the window or was not.
+    /// Counts a completed line; `is_measured` states whether it was due in the window.
     #[inline]
     pub(super) fn add(&mut self, sample: &Sample, is_measured: bool) {
         let data_bytes = u64::from(sample.completion.data_bytes);
@@ -69,7 +70,8 @@ impl ClientCounters {
         SkippedLinesRecord::add(&mut self.left_out, kind, 1);
     }
 
-    /// The tally of a kind. A load has a dozen of them at most, and most lines are of two.
+    /// Returns the tally of a kind. A load has at most a dozen kinds, and most lines are of two of
+    /// them.
     #[inline]
     fn tally(&mut self, kind: OpKind) -> &mut KindTally {
         let place = self.kinds.iter().position(|tally| tally.kind == kind);
@@ -85,7 +87,7 @@ impl ClientCounters {
         &mut self.kinds[place]
     }
 
-    /// The record, with `mismatch_count` mismatches.
+    /// Returns the record, with `mismatch_count` mismatches.
     pub fn into_record(self, mismatch_count: u64) -> ClientRecord {
         let mut kinds = self.kinds;
         kinds.sort_by_key(|tally| tally.kind.index());

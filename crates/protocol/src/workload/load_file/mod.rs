@@ -1,8 +1,8 @@
 //! A load file as a workload of one slot: line after line, each when it is due.
 //!
-//! A client of a load is sequential, as dbench's are: its one slot is itself. So `ready` is when it is
-//! free and the line is due, slot wait is how late the line is against its schedule (the lag), and
-//! dispatch delay is what we take between two lines.
+//! A client of a load is sequential, as dbench's are: it has a single slot. Therefore `ready` is
+//! the time when the client is free and the line is due, slot wait is the delay of the line against
+//! its schedule (the lag), and dispatch delay is the time that filestone takes between two lines.
 
 mod ledger;
 mod shared;
@@ -21,16 +21,16 @@ use filestone_workload::time::Timestamp;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How often another client's sequence point is looked at.
+/// Polling interval for another client's sequence point, in nanoseconds.
 const POINT_NAP: u64 = 1_000_000;
 
-/// Lines that are left out one after the other, before others have their turn.
+/// Maximum number of consecutive skipped lines before other clients get their turn.
 const LEFT_OUT_AT_ONCE: u32 = 10_000;
 
-/// Lines that are counted as due and not begun at most, for each client.
+/// Maximum number of lines counted as due and not begun, per client.
 const SKIPPED_MAX: u32 = 10_000_000;
 
-/// One client of a load.
+/// A client of a load.
 #[derive(Debug)]
 pub struct LoadFile {
     number: u32,
@@ -39,30 +39,30 @@ pub struct LoadFile {
     is_paced: bool,
     shared: Arc<SharedLoad>,
     state: State,
-    /// The line that it is at.
+    /// Current line.
     line: u32,
-    /// Whether its connection was given up before it had come to its end.
+    /// Whether its connection was closed for good before the client was finished.
     is_given_up: bool,
     ledger: ClientCounters,
 }
 
-/// What the client is doing between two lines.
+/// State of the client between two lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// It goes on with its script.
+    /// Executing the script.
     Going,
-    /// It pauses until this moment.
+    /// Paused until this time.
     Pausing(Timestamp),
-    /// It waits for a sequence point of another client.
+    /// Waiting for a sequence point of another client.
     Waiting { client: u32, point: u64 },
-    /// Its pass is being ended.
+    /// Ending an iteration.
     EndingPass,
-    /// It has come to its end.
+    /// Finished.
     Ended,
 }
 
 impl LoadFile {
-    /// Client `number`, which walks through `script`.
+    /// Creates client `number`, which follows `script`.
     pub fn new(number: u32, script: Script, pacing: Pacing, shared: Arc<SharedLoad>) -> Self {
         Self {
             number,
@@ -77,26 +77,26 @@ impl LoadFile {
         }
     }
 
-    /// Ends it: whoever waits for it waits no longer.
+    /// Finishes the client: other clients no longer wait for its sequence points.
     fn end(&mut self) {
         self.state = State::Ended;
         self.shared.publish(self.number, u64::MAX);
     }
 
-    /// Ends it early.
+    /// Finishes the client early.
     fn mark_lost(&mut self, why: String) {
         self.ledger.record.lost = Some(why);
         self.end();
     }
 
-    /// From `now` on, stamps and rates count anew.
+    /// Restarts the time base of stamps and rates at `now`.
     fn restart(&mut self, now: Timestamp) {
         self.pace.restart(now);
         self.state = State::Going;
     }
 
-    /// Goes on to the next line, past all that is none. `None` when that line is due now or was
-    /// already; else what to say instead.
+    /// Advances to the next line, handling other script items. `None` means the line is due now or
+    /// earlier; an error is the value to return instead of a line.
     fn start_line(&mut self, now: Timestamp) -> Result<Option<Timestamp>, Next<LoadWork<'static>>> {
         let mut left_out = 0;
         loop {
@@ -136,8 +136,8 @@ impl LoadFile {
         }
     }
 
-    /// Whether the line ahead is left out, because it changes something and the run changes
-    /// nothing: then it is over with.
+    /// Skips the next line if it modifies something and the run is read-only; returns whether it
+    /// did.
     #[inline]
     fn leaves_out(&mut self) -> bool {
         self.shared.read_only && self.leaves_out_of_reading()
@@ -149,7 +149,7 @@ impl LoadFile {
         let Some(kind) = kind.filter(|kind| is_left_out_of_reading(*kind)) else {
             return false;
         };
-        // Later lines count from its numbers; what is wrong with it harms nobody.
+        // Later line numbers depend on it; an error in a skipped line does not matter.
         let _ = self.script.line();
         self.ledger.leave_out(kind);
         true
@@ -169,7 +169,7 @@ impl LoadFile {
         }
     }
 
-    /// Waits until that client has come to the point, or beyond, or to its end.
+    /// Waits until that client has reached or passed the point, or finished.
     fn wait_for(&mut self, client: u32, point: u64) {
         let clients = self.shared.clients();
         if client >= clients {
@@ -213,7 +213,7 @@ impl LineSource for LoadFile {
 impl Workload<Lines> for LoadFile {
     fn next(&mut self, _slot: u32, now: Timestamp) -> Next<LoadWork<'_>> {
         if self.ledger.is_fresh {
-            // A pass counts from when its client begins.
+            // An iteration counts from the time when its client begins.
             self.ledger.is_fresh = false;
             self.pace.restart(now);
         }
@@ -293,7 +293,8 @@ impl Workload<Lines> for LoadFile {
         true
     }
 
-    /// Nothing; but whoever has lost its server, in a line or at the end of a pass, is at its end.
+    /// Needs no preparation, but finishes a client that lost its server, in a line or at the end of
+    /// an iteration.
     fn prepare_slot(&mut self, _slot: u32, after: Option<&Completion>) -> Option<LoadWork<'_>> {
         if after.is_some_and(|after| after.outcome == Outcome::Disconnected) {
             self.end();
@@ -301,15 +302,15 @@ impl Workload<Lines> for LoadFile {
         None
     }
 
-    /// Whoever waits for one of its sequence points waits no longer.
+    /// Releases the clients that wait for its sequence points.
     fn mark_failed(&mut self) {
         self.is_given_up |= self.state != State::Ended;
         self.end();
     }
 
-    /// Counts the lines of this pass whose stamps came in the window, and that the
-    /// client did not come to: without them a server that lags behind looks better
-    /// the more it does so. Lines after a pause are due only after it.
+    /// Counts the lines of this iteration whose stamps fell into the window and that the client did
+    /// not reach: without them a lagging server would look better the more it lags. Lines after a
+    /// pause are due only after it.
     fn skip_due(&mut self, opened: Timestamp, end: Timestamp, count: &mut dyn FnMut(OpKind)) {
         if self.state != State::Going {
             return;

@@ -1,29 +1,29 @@
-//! What all clients of a load share, and what each shows while it runs.
+//! State shared by all clients of a load, and the counters that each publishes.
 
 use filestone_plan::plan::{OnMismatch, Plan, ReplayPlan};
 use filestone_workload::time::Timestamp;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What all clients of a load share.
+/// State shared by all clients of a load.
 #[derive(Debug)]
 pub struct SharedLoad {
-    /// When the measured window opens.
+    /// Start of the measured window.
     pub window_start: Timestamp,
-    /// Whether clients end after one pass.
+    /// Whether clients end after one iteration.
     pub run_once: bool,
-    /// What a mismatch does.
+    /// Action on a mismatch.
     pub on_mismatch: OnMismatch,
-    /// Whether what changes something is left out.
+    /// Whether modifying lines are skipped.
     pub read_only: bool,
-    /// Reads and writes are cut to so many bytes.
+    /// Maximum length of reads and writes, in bytes; longer ones are truncated.
     pub trunc_io_bytes: Option<u64>,
-    /// Sequence points, by client (SETSP, WAITSP); `u64::MAX` once it has ended.
+    /// Sequence points, by client (SETSP, WAITSP); `u64::MAX` once the client has finished.
     points: Box<[AtomicU64]>,
     gauges: Box<[ReplayClientStats]>,
 }
 
 impl SharedLoad {
-    /// What the clients of `plan` share.
+    /// Creates the shared state for the clients of `plan`.
     pub fn new(plan: &Plan, replay: &ReplayPlan) -> Self {
         let clients = 0..plan.clients;
         Self {
@@ -37,12 +37,12 @@ impl SharedLoad {
         }
     }
 
-    /// How many clients there are.
+    /// Returns the number of clients.
     pub fn clients(&self) -> u32 {
         self.points.len() as u32
     }
 
-    /// What each client shows.
+    /// Returns the counters of each client.
     pub fn gauges(&self) -> &[ReplayClientStats] {
         &self.gauges
     }
@@ -51,41 +51,42 @@ impl SharedLoad {
         &self.gauges[client as usize]
     }
 
-    /// Says that a client has come to a sequence point.
+    /// Publishes the sequence point of a client.
     pub(super) fn publish(&self, client: u32, point: u64) {
         if let Some(own) = self.points.get(client as usize) {
             own.store(point, Ordering::Relaxed);
         }
     }
 
-    /// Whether that client has come to the point, or beyond, or to its end.
+    /// Returns whether that client has reached or passed the point, or finished.
     pub(super) fn has_come(&self, client: u32, point: u64) -> bool {
         let other = self.points.get(client as usize);
         other.is_none_or(|other| other.load(Ordering::Relaxed) >= point)
     }
 }
 
-/// What one client shows while it runs. Only its worker writes; a plain load and store are enough.
+/// Counters that one client publishes while it runs. Only its worker writes; a plain load and store
+/// are enough.
 #[derive(Debug, Default)]
 pub struct ReplayClientStats {
-    /// Lines carried out.
+    /// Executed lines.
     lines: AtomicU64,
-    /// File data moved, warm-up included.
+    /// File data moved in bytes, warm-up included.
     data_bytes: AtomicU64,
-    /// When the line that it is in was due, in nanoseconds; 0 for none.
+    /// Due time of the current line, in nanoseconds; 0 if there is no current line.
     busy_since: AtomicU64,
-    /// Longest response time since it was last asked for, in nanoseconds.
+    /// Longest response time since the last query, in nanoseconds.
     worst: AtomicU64,
 }
 
 impl ReplayClientStats {
-    /// A line begins that was due at `due`.
+    /// Begins a line that was due at `due`.
     #[inline]
     pub(super) fn start(&self, due: Timestamp) {
         self.busy_since.store(due.nanos().max(1), Ordering::Relaxed);
     }
 
-    /// It has ended, `response_time` after it was due.
+    /// Ends the line, `response_time` nanoseconds after it was due.
     #[inline]
     pub(super) fn end(&self, data_bytes: u64, response_time: u64) {
         self.busy_since.store(0, Ordering::Relaxed);
@@ -101,18 +102,18 @@ impl ReplayClientStats {
         }
     }
 
-    /// Lines carried out.
+    /// Returns the number of executed lines.
     pub fn lines(&self) -> u64 {
         self.lines.load(Ordering::Relaxed)
     }
 
-    /// File data moved, warm-up included.
+    /// Returns the file data moved in bytes, warm-up included.
     pub fn data_bytes(&self) -> u64 {
         self.data_bytes.load(Ordering::Relaxed)
     }
 
-    /// The longest response time in nanoseconds since this was last asked, a line that has not
-    /// ended by `now` included.
+    /// Returns the longest response time in nanoseconds since the last query, including a line
+    /// still running at `now`.
     pub fn worst(&self, now: Timestamp) -> u64 {
         let stuck = match self.busy_since.load(Ordering::Relaxed) {
             0 => 0,

@@ -1,10 +1,10 @@
-//! What comes and goes: which name an operation makes or takes away, and the unmeasured
-//! operations that keep every kind in its proportion.
+//! Names that operations create and remove, and the unmeasured operations that keep every kind at
+//! its level.
 //!
-//! All of it is decided when an operation is issued, so it follows from the order of the
-//! operations and not from how fast they are answered. Two things are left to timing, both of
-//! them rare: a name whose making call is still unanswered after a whole pool of later ones is
-//! passed over, and what failed is put right when the failure is known.
+//! All decisions are made when an operation is issued, so they follow from the order of the
+//! operations and not from the speed of the replies. Two rare cases depend on timing: a name whose
+//! creating call is still unanswered after a whole pool of later ones is skipped, and a failure is
+//! corrected when it becomes known.
 
 use super::pool::{NamePool, PoolLimits, Taken};
 use filestone_plan::file_set::{ChangingDirectories, ClientSet, VolatileDirectory};
@@ -13,7 +13,7 @@ use filestone_workload::failure::Cause;
 use filestone_workload::operation::{FileId, Name, OpKind, Operation, Outcome};
 use std::collections::VecDeque;
 
-/// What REMOVE can take away, in the order in which it looks: nhfsstone's, which took a hard
+/// Kinds that REMOVE can remove, in order of preference: that of nhfsstone, which removed a hard
 /// link, else a symbolic link, else a file.
 const REMOVABLE: [VolatileDirectory; 4] = [
     VolatileDirectory::Links,
@@ -32,7 +32,7 @@ const fn directory_of(kind: VolatileDirectory, directories: &ChangingDirectories
     }
 }
 
-/// The procedures that make or take names of a kind.
+/// Returns the procedures that create or remove names of a kind.
 const fn procedures(kind: VolatileDirectory) -> &'static [OpKind] {
     match kind {
         VolatileDirectory::Links => &[OpKind::Link, OpKind::Remove],
@@ -43,7 +43,7 @@ const fn procedures(kind: VolatileDirectory) -> &'static [OpKind] {
     }
 }
 
-/// The procedures that need names of a kind to be there.
+/// Returns the procedures that need existing names of a kind.
 const fn takers(kind: VolatileDirectory) -> &'static [OpKind] {
     match kind {
         VolatileDirectory::Links | VolatileDirectory::SymbolicLinks | VolatileDirectory::Nodes => {
@@ -54,26 +54,26 @@ const fn takers(kind: VolatileDirectory) -> &'static [OpKind] {
     }
 }
 
-/// What one slot's operation does to the names.
+/// Effect of one slot's operation on the names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
-    /// The name comes.
+    /// Creates a name.
     Make {
         kind: VolatileDirectory,
         number: u64,
     },
-    /// The name is there and stays.
+    /// Creates a name that already exists.
     MakeAgain { number: u64 },
-    /// The name goes.
+    /// Removes a name.
     Take {
         kind: VolatileDirectory,
         taken: Taken,
     },
-    /// A name of a created file goes and another comes.
+    /// Renames a created file.
     Rename { taken: Taken, to: u64 },
 }
 
-/// The share of these kinds in a mix.
+/// Returns the share of these kinds in a mix.
 fn share(counts: &[MixCount], kinds: &[OpKind]) -> f64 {
     let sum_of = |is_asked: &dyn Fn(OpKind) -> bool| {
         let asked = counts.iter().filter(|count| is_asked(count.operation));
@@ -87,10 +87,10 @@ fn share(counts: &[MixCount], kinds: &[OpKind]) -> f64 {
     }
 }
 
-/// Names of each kind that a client's part of the file set should have at the start, for a
-/// client with `slots` slots that begins no more than `operations`.
+/// Returns the number of names of each kind that a client's part of the file set should have at the
+/// start, for a client with `slots` slots that begins at most `operations` operations.
 ///
-/// With fewer the mix works, too, but begins by making the missing ones, unmeasured.
+/// With fewer the mix works, too, but begins by creating the missing ones, unmeasured.
 pub fn spare_names_needed(counts: &[MixCount], slots: u32, operations: Option<u64>) -> u32 {
     let asked = counts.iter().filter(|count| count.count > 0);
     let asked: Vec<OpKind> = asked.map(|count| count.operation).collect();
@@ -99,8 +99,8 @@ pub fn spare_names_needed(counts: &[MixCount], slots: u32, operations: Option<u6
     if !VolatileDirectory::ALL.iter().any(is_taken) {
         return 0;
     }
-    // What is only made is counted, too: REMOVE takes from the kind that is most above its
-    // level, so all of them should begin at theirs.
+    // Kinds that are only created count, too: REMOVE removes from the kind that is most above its
+    // level, so all of them should begin at their levels.
     let changing = VolatileDirectory::ALL.into_iter();
     let levels = changing
         .filter(|kind| kind.is_changed_by(&asked))
@@ -108,12 +108,12 @@ pub fn spare_names_needed(counts: &[MixCount], slots: u32, operations: Option<u6
     levels.max().unwrap_or(0) as u32
 }
 
-/// The names of one client that come and go.
+/// The changing names of one client.
 #[derive(Debug)]
 pub(super) struct ChangingNames {
     directories: ChangingDirectories,
     pools: [NamePool; VolatileDirectory::ALL.len()],
-    /// Unmeasured operations that are still to be asked. Their names are fixed already.
+    /// Pending unmeasured operations, with names already assigned.
     owed: VecDeque<Change>,
     owed_max: usize,
 }
@@ -162,8 +162,8 @@ impl ChangingNames {
         &mut self.pools[kind as usize]
     }
 
-    /// CREATE: a new file; when there are enough, the oldest is truncated instead, as
-    /// nhfsstone's O_CREAT | O_TRUNC always did.
+    /// CREATE of a new file; if there are enough, the oldest is truncated instead, as nhfsstone's
+    /// O_CREAT | O_TRUNC always did.
     pub(super) fn create(&mut self) -> Change {
         let pool = self.pool(VolatileDirectory::Created);
         let again = if pool.is_full() {
@@ -177,10 +177,11 @@ impl ChangingNames {
         }
     }
 
-    /// A new name; if that is one too many, an unmeasured operation takes the oldest away.
+    /// Creates a new name; if that exceeds the upper limit, an unmeasured operation removes the
+    /// oldest.
     pub(super) fn make(&mut self, kind: VolatileDirectory) -> Change {
         let number = self.pool(kind).make();
-        // A second time if no name was there to be taken the last time.
+        // A second one in case there was no name to remove the last time.
         for _ in 0..2 {
             if self.pool(kind).is_above() && self.has_room() {
                 let Some(number) = self.pool(kind).take_ready() else {
@@ -194,8 +195,8 @@ impl ChangingNames {
         Change::Make { kind, number }
     }
 
-    /// REMOVE: the oldest name of the kind that is most above its level, or else of the
-    /// created files.
+    /// REMOVE of the oldest name of the kind that is most above its level, or else of the created
+    /// files.
     pub(super) fn remove(&mut self) -> Change {
         let mut most = (0, VolatileDirectory::Created);
         for kind in REMOVABLE {
@@ -222,8 +223,9 @@ impl ChangingNames {
         Change::Rename { taken, to }
     }
 
-    /// The oldest name. Where all making has failed there is none; the server is asked for one
-    /// that never was, so that its failure is seen.
+    /// Removes the oldest name from the pool. After a failure of all creating calls there is no
+    /// name; the server is then sent a name that never existed, so that the failure becomes
+    /// visible.
     fn take_from(&mut self, kind: VolatileDirectory) -> Taken {
         let pool = self.pool(kind);
         let was_ready = true;
@@ -231,8 +233,8 @@ impl ChangingNames {
         pool.take().unwrap_or(Taken { number, was_ready })
     }
 
-    /// Unmeasured operations for what was taken; never more than two for one operation, so that a
-    /// server on which they fail is not asked for ever.
+    /// Queues unmeasured operations that replace a removed name; at most two per operation, so that
+    /// their failures do not lead to an endless sequence.
     fn make_up(&mut self, kind: VolatileDirectory) {
         for _ in 0..2 {
             if self.pool(kind).is_below() && self.has_room() {
@@ -250,13 +252,13 @@ impl ChangingNames {
         self.owed.len() < self.owed_max
     }
 
-    /// The next unmeasured operation.
+    /// Returns the next unmeasured operation.
     #[inline]
     pub(super) fn next_owed(&mut self) -> Option<Change> {
         self.owed.pop_front()
     }
 
-    /// The operation that brings a change about. `file` is what LINK links.
+    /// Returns the operation of a change. `file` is the target of LINK.
     pub(super) fn operation(&self, change: &Change, file: FileId) -> Operation {
         match *change {
             Change::Make { kind, number } => self.making(kind, number, file),
@@ -313,7 +315,7 @@ impl ChangingNames {
         (directory_of(kind, &self.directories), kind.name(number))
     }
 
-    /// Notes what became of a change.
+    /// Applies the outcome of a change.
     pub(super) fn apply(&mut self, change: &Change, outcome: &Outcome) {
         match *change {
             Change::Make { kind, number } => {
@@ -324,7 +326,7 @@ impl ChangingNames {
                 };
                 self.settle_made(kind, number, is_there);
             }
-            // Whatever the server says, the file was there before.
+            // The file existed before, whatever the server returns.
             Change::MakeAgain { number } => {
                 let is_told = !matches!(outcome, Outcome::TimedOut | Outcome::Disconnected);
                 self.settle_made(VolatileDirectory::Created, number, is_told);
@@ -345,8 +347,9 @@ impl ChangingNames {
         }
     }
 
-    /// What could not be taken is still there, unless the server does not know it; after a call
-    /// without an answer nobody knows, and a name more or less in the directory does no harm.
+    /// Applies the outcome of a removal. After a failure the name still exists, unless the server
+    /// reports that it does not. After an unanswered call its existence is unknown, and one name
+    /// more or less in the directory does no harm.
     fn settle_taken(&mut self, kind: VolatileDirectory, taken: Taken, outcome: &Outcome) {
         let is_there = match outcome {
             Outcome::Ok | Outcome::TimedOut | Outcome::Disconnected => false,

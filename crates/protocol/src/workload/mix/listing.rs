@@ -1,26 +1,26 @@
-//! Which page of which directory comes next.
+//! Selection of the next directory page to list.
 
 use filestone_plan::file_set::ClientSet;
 use filestone_workload::operation::{
     Completion, DirectoryCursor, FileId, OpKind, Operation, Outcome, ReplyInfo,
 };
 
-/// A page that was asked for.
+/// A requested page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Page {
-    /// The place of its directory among those of the data files.
+    /// Index of its directory among those of the data files.
     directory: u32,
     /// READDIR (0) or READDIRPLUS (1).
     procedure: usize,
 }
 
-/// Where a client is in the listings of its data files' directories, by READDIR and by
+/// Positions of a client in the listings of its data files' directories, by READDIR and by
 /// READDIRPLUS.
 #[derive(Debug)]
 pub(super) struct Listings {
-    /// Which directory each lists next.
+    /// Index of the directory that each procedure lists next.
     next: [u32; 2],
-    /// Where each goes on in each directory.
+    /// Continuation cursors of both procedures in each directory.
     cursors: Vec<[DirectoryCursor; 2]>,
 }
 
@@ -32,8 +32,9 @@ impl Listings {
         }
     }
 
-    /// A page of the next directory: from the start, or where its last page ended. A set
-    /// without data files has none; then the client's own is listed, from the start.
+    /// Returns a page of the next directory: from the start, or where its last page ended. A set
+    /// without data files has no such directory; then the client's root directory is listed, from
+    /// the start.
     pub(super) fn next(&mut self, kind: OpKind, set: &ClientSet, len: u32) -> (Operation, Page) {
         let is_plus = kind == OpKind::ReadDirPlus;
         let procedure = usize::from(is_plus);
@@ -68,7 +69,7 @@ impl Listings {
         (operation, page)
     }
 
-    /// Notes where a page ended.
+    /// Stores the position where a page ended.
     pub(super) fn apply(&mut self, page: Page, completion: &Completion) {
         let Some(cursors) = self.cursors.get_mut(page.directory as usize) else {
             return;
@@ -81,8 +82,8 @@ impl Listings {
                     cursor, end: false, ..
                 },
             ) => *place = cursor,
-            // The end is followed by the start, and so is a cookie that is no longer good
-            // (NFS3ERR_BAD_COOKIE).
+            // After the end, and after an invalid cookie (NFS3ERR_BAD_COOKIE), the listing
+            // restarts.
             (Outcome::Ok | Outcome::Failed(_), _) => *place = DirectoryCursor::default(),
             (Outcome::TimedOut | Outcome::Disconnected | Outcome::Skipped, _) => {}
         }

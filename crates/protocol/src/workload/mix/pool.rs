@@ -1,33 +1,33 @@
-//! The names of one kind that come and go: first made, first taken.
+//! Pool of the changing names of one kind: first created, first removed.
 
 use std::collections::VecDeque;
 
-/// How many names of one kind a client keeps.
+/// Limits on the number of names of one kind that a client keeps.
 ///
-/// A name is taken in the order in which names were made, so by the time that it is its turn
-/// its making call has long ended: that is what the least number is for. Without it, what is
-/// asked would depend on how fast the server answers.
+/// A name is removed in the order of creation, so its creating call has long ended when its turn
+/// comes: the minimum number of names ensures this. Without it, the requests would depend on the
+/// speed of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PoolLimits {
-    /// Below it an unmeasured operation makes a name.
+    /// Below this number an unmeasured operation creates a name.
     pub(super) lower: usize,
-    /// What the kind is kept at.
+    /// Target number of names.
     pub(super) level: usize,
-    /// Above it an unmeasured operation takes a name away.
+    /// Above this number an unmeasured operation removes a name.
     pub(super) upper: usize,
 }
 
-/// Completions after which a call is certainly not in flight any more, per slot: if each slot's
-/// turn is as likely as every other's, one call in 10^14 lasts longer.
+/// Completions per slot after which a call is certainly no longer in flight: if all slots are
+/// equally likely to be next, one call in 10^14 lasts longer.
 const TURNS: f64 = 32.0;
-/// Names of one kind at most, so that a file set with many clients stays small.
+/// Maximum for the minimum number of names, so that a file set with many clients stays small.
 const LEAST_MAX: f64 = 4096.0;
 
 impl PoolLimits {
-    /// The levels of a client with `slots` slots and `spare` names at the start, if so large a
-    /// share of its operations, which are no more than `operations`, makes or takes names of the kind.
+    /// Returns the limits for a client with `slots` slots and `spare` initial names, if `share` of
+    /// its operations, at most `operations`, create or remove names of the kind.
     pub(super) fn new(spare: u32, share: f64, slots: u32, operations: Option<u64>) -> Self {
-        // A run of few operations never comes to the names beyond those that it takes.
+        // A run of few operations never reaches names beyond those that it removes.
         let changes = operations.map_or(usize::MAX, |all| Self::changes(share, all));
         let least = Self::least(share, slots).min(changes);
         let band = Self::band(share).min(changes);
@@ -39,32 +39,35 @@ impl PoolLimits {
         }
     }
 
-    /// How many of so many operations make or take names of the kind, at most.
+    /// Returns the maximum number of operations, of `operations` in all, that create or remove
+    /// names of the kind.
     fn changes(share: f64, operations: u64) -> usize {
         let mean = (operations as f64 * share).ceil() as usize;
         let all = usize::try_from(operations).unwrap_or(usize::MAX);
         mean.saturating_add(Self::band(share)).min(all)
     }
 
-    /// Fewer names than this, and the oldest may not be made yet when it is wanted.
+    /// Returns the minimum number of names: with fewer, the oldest name may not exist yet when it
+    /// is needed.
     fn least(share: f64, slots: u32) -> usize {
         let turns = (TURNS * f64::from(slots) * share).ceil().min(LEAST_MAX);
         slots as usize + 4 + turns as usize
     }
 
-    /// How far a mix with as many makers as takers strays from the level by the order of its
-    /// deck: four standard deviations in the middle of a deck, and a few cards.
+    /// Returns the maximum deviation from the level for a mix that creates as many names as it
+    /// removes, caused by the order of the shuffled mix: four standard deviations in the middle of
+    /// a deck, and a few cards.
     fn band(share: f64) -> usize {
         let cards = filestone_plan::mix::shuffled_mix::CARDS as f64;
         4 + (2.0 * (cards * share).sqrt()).ceil() as usize
     }
 }
 
-/// A name that was taken.
+/// A removed name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Taken {
     pub(super) number: u64,
-    /// Whether the call that makes it had ended well by then.
+    /// Whether its creating call had succeeded by then.
     pub(super) was_ready: bool,
 }
 
@@ -79,13 +82,13 @@ struct Entry {
 pub(super) struct NamePool {
     entries: VecDeque<Entry>,
     levels: PoolLimits,
-    /// The number of the next new name.
+    /// Number of the next new name.
     next: u64,
     max: usize,
 }
 
 impl NamePool {
-    /// A pool in which the numbers `0..spare` are there.
+    /// Creates a pool with the existing names `0..spare`.
     pub(super) fn new(levels: PoolLimits, spare: u32, slots: u32) -> Self {
         let max = levels.upper + 2 * slots as usize + 2;
         let mut entries = VecDeque::with_capacity(max + 1);
@@ -101,7 +104,7 @@ impl NamePool {
         }
     }
 
-    /// How many more names there are than there should be.
+    /// Returns the number of names above the target level.
     pub(super) fn excess(&self) -> i64 {
         self.entries.len() as i64 - self.levels.level as i64
     }
@@ -118,12 +121,12 @@ impl NamePool {
         self.entries.len() > self.levels.upper
     }
 
-    /// How many names are missing.
+    /// Returns the number of missing names.
     pub(super) fn missing(&self) -> usize {
         self.levels.lower.saturating_sub(self.entries.len())
     }
 
-    /// A new name, to be made now.
+    /// Adds a new name, to be created now.
     pub(super) fn make(&mut self) -> u64 {
         let number = self.next;
         self.next += 1;
@@ -131,8 +134,8 @@ impl NamePool {
         number
     }
 
-    /// Adds a name at the end of the queue. Only where removals fail again and again is there
-    /// no room; then the oldest is forgotten.
+    /// Adds a name at the end of the queue. Only after repeated failures of removals is the queue
+    /// full; then the oldest name is dropped.
     fn push(&mut self, number: u64, is_ready: bool) {
         if self.entries.len() >= self.max {
             self.entries.pop_front();
@@ -140,7 +143,7 @@ impl NamePool {
         self.entries.push_back(Entry { number, is_ready });
     }
 
-    /// Takes the oldest name that is there, or else the oldest that is being made.
+    /// Takes the oldest existing name, or else the oldest name whose creation is pending.
     pub(super) fn take(&mut self) -> Option<Taken> {
         let oldest = self.entries.iter().position(|entry| entry.is_ready);
         let entry = self.entries.remove(oldest.unwrap_or(0))?;
@@ -150,46 +153,46 @@ impl NamePool {
         })
     }
 
-    /// Takes the oldest name, but only if there is one that is there.
+    /// Takes the oldest name, but only if one exists.
     pub(super) fn take_ready(&mut self) -> Option<u64> {
         let oldest = self.entries.iter().position(|entry| entry.is_ready)?;
         self.entries.remove(oldest).map(|entry| entry.number)
     }
 
-    /// The oldest name, which is made once more: until then it is not taken.
+    /// Returns the oldest name for another creating call: until it ends the name is not removed.
     pub(super) fn make_again(&mut self) -> Option<u64> {
         let number = self.take_ready()?;
         self.push(number, false);
         Some(number)
     }
 
-    /// A number that names nothing.
+    /// Returns a number without a name.
     pub(super) fn nothing(&self) -> u64 {
         self.next
     }
 
-    /// The name is there: what makes it has ended well.
+    /// Marks a name as existing: its creating call succeeded.
     pub(super) fn is_made(&mut self, number: u64) {
         if let Some(entry) = self.find(number).and_then(|at| self.entries.get_mut(at)) {
             entry.is_ready = true;
         }
     }
 
-    /// The name is not there, or nobody knows.
+    /// Drops a name that does not exist or whose existence is unknown.
     pub(super) fn forget(&mut self, number: u64) {
         if let Some(at) = self.find(number) {
             self.entries.remove(at);
         }
     }
 
-    /// A name that was taken is still there.
+    /// Puts back a removed name that still exists.
     pub(super) fn put_back(&mut self, number: u64) {
         if self.entries.len() < self.max {
             self.push(number, true);
         }
     }
 
-    /// Where a name is. Names that are being made are near the end.
+    /// Returns the position of a name. Names with pending creation are near the end.
     fn find(&self, number: u64) -> Option<usize> {
         self.entries
             .iter()
@@ -287,7 +290,7 @@ mod tests {
         };
         assert_eq!(levels_of(0), (0, 0, 0));
         assert_eq!(levels_of(1), (1, 2, 3));
-        // 3 on average, and 6 for the order of the deck; then as if there were no end.
+        // 3 on average, and 6 for the order of the deck; then the same as without an end.
         assert_eq!(levels_of(100), (9, 15, 21));
         assert_eq!(levels_of(10_000), (20, 26, 32));
     }

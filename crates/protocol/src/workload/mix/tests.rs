@@ -31,7 +31,7 @@ fn plan(counts: &[(OpKind, u64)], spare_names: u32) -> MixPlan {
     }
 }
 
-/// A plan with as many spare names as are needed.
+/// A plan with the required number of spare names.
 fn fitting(counts: &[(OpKind, u64)]) -> MixPlan {
     let plan = plan(counts, 0);
     let spare_names = spare_names_needed(&plan.counts, SLOTS, None);
@@ -59,13 +59,13 @@ fn nhfsstone() -> MixPlan {
     ])
 }
 
-/// As much of each procedure.
+/// A plan with equal shares of all procedures.
 fn everything() -> MixPlan {
     let kinds = OpKind::STATELESS.iter();
     fitting(&kinds.map(|kind| (*kind, 1)).collect::<Vec<_>>())
 }
 
-/// The mixes that are built in.
+/// The built-in mixes.
 fn built_in_mixes() -> impl Iterator<Item = MixPlan> {
     filestone_plan::mix::names().filter_map(|name| {
         let counts = filestone_plan::mix::built_in(name)?.mix().counts;
@@ -77,7 +77,7 @@ fn built_in_mixes() -> impl Iterator<Item = MixPlan> {
     })
 }
 
-/// The mixes that are built in, and worse ones.
+/// The built-in mixes, and worse ones.
 fn mixes() -> Vec<MixPlan> {
     let mut mixes = vec![
         nhfsstone(),
@@ -126,14 +126,14 @@ fn completion(slot: u32, (outcome, answer): (Outcome, ReplyInfo)) -> Completion 
     }
 }
 
-/// When a server carries out what it was asked.
+/// Time when the simulated server executes a request.
 #[derive(Clone, Copy, PartialEq)]
 enum Server {
     AtOnce,
     BeforeItAnswers,
 }
 
-/// What a slot is busy with, and its answer if the server has carried it out.
+/// The operation of a slot, and its result if the server has executed it.
 type Busy = (Operation, Option<(Outcome, ReplyInfo)>);
 
 /// A client, its slots and the server.
@@ -142,9 +142,9 @@ struct Simulation {
     tree: Tree,
     slots: Vec<Option<Busy>>,
     server: Server,
-    /// Who is answered next.
+    /// Random order of replies.
     order: Generator,
-    /// Measured operations that are still to be asked.
+    /// Measured operations still to be issued.
     remaining: usize,
 }
 
@@ -164,7 +164,7 @@ impl Simulation {
         }
     }
 
-    /// Lets a slot go on as the worker does.
+    /// Advances a slot in the manner of the worker.
     fn advance(
         &mut self,
         slot: u32,
@@ -192,8 +192,8 @@ impl Simulation {
         self.slots[slot as usize] = Some((operation, said));
     }
 
-    /// Asks `count` measured operations and whatever unmeasured ones they need, in slots that are
-    /// answered in any order. `answer` can change what the server says.
+    /// Issues `count` measured operations and the unmeasured ones they need, in slots that complete
+    /// in random order. `answer` can change the reply of the server.
     fn run_with(
         &mut self,
         count: usize,
@@ -220,7 +220,7 @@ impl Simulation {
         }
     }
 
-    /// The same with a server that has to find everything as it should be.
+    /// Runs [`Self::run_with`] with a server that must succeed in everything.
     fn run(&mut self, count: usize, saw: impl FnMut(&Operation, Role)) {
         self.run_with(count, saw, |tree, operation| {
             let said = tree.apply(operation);
@@ -229,7 +229,7 @@ impl Simulation {
         });
     }
 
-    /// What the tree has against what the workload believes.
+    /// Compares the names in the tree with those of the workload.
     fn check_names(&mut self) {
         let changing = self.workload.set.changing;
         let directories = [
@@ -328,7 +328,7 @@ fn without_spare_names_the_missing_ones_are_made_first() {
     assert!(first[15..].iter().all(|(_, role)| *role == Role::Measured));
 }
 
-/// Everything that some clients ask, and how often.
+/// Returns all requests of some clients, with their counts.
 fn multiset(operations: impl IntoIterator<Item = (u32, Operation)>) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
     for (client, operation) in operations {
@@ -437,13 +437,13 @@ fn whatever_fails_nothing_grows_and_the_client_finds_its_way_back() {
                 match chance.random_range(0..10) {
                     0 => (denied, ReplyInfo::Plain),
                     1 => (Outcome::TimedOut, ReplyInfo::Plain),
-                    // Carried out, but the answer was lost.
+                    // Executed, but the reply was lost.
                     2 => (Outcome::Disconnected, tree.apply(operation).1),
                     _ => tree.apply(operation),
                 }
             },
         );
-        // A read-only server: everything that changes names fails, for long.
+        // A read-only server: everything that changes names fails, for a long time.
         let mut asked = 0_u64;
         simulation.run_with(
             100_000,
@@ -461,7 +461,7 @@ fn whatever_fails_nothing_grows_and_the_client_finds_its_way_back() {
         for (levels, length) in simulation.workload.changing.levels_and_lengths() {
             assert!(length <= levels.upper + 2 * SLOTS as usize + 2);
         }
-        // After some operations more, nothing fails any longer.
+        // After some further operations, nothing fails.
         simulation.run_with(20_000, |_, _| {}, |tree, operation| tree.apply(operation));
         simulation.run(20_000, |_, _| {});
     }

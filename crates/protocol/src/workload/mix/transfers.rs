@@ -1,4 +1,4 @@
-//! Which transfer of which data file comes next.
+//! Selection of the next transfer and its data file.
 
 use crate::workload::FileTable;
 use core::ops::Range;
@@ -6,7 +6,7 @@ use filestone_plan::plan::Access;
 use filestone_workload::operation::FileId;
 use filestone_workload::random::{Generator, RngExt};
 
-/// How many files are looked at for one that is not empty.
+/// Maximum number of files examined to find one that is not empty.
 const LOOKS_MAX: u32 = 64;
 
 /// A piece of a file.
@@ -17,19 +17,19 @@ pub(super) struct Transfer {
     pub(super) len: u32,
 }
 
-/// Where a client is in the files that it reads, or in those that it writes.
+/// Position of a client in the files that it reads, or in those that it writes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Place {
-    /// The file, and where in it the next transfer begins; `None` at the end of a file.
+    /// The file, and the offset of the next transfer; `None` at the end of a file.
     current: Option<(FileId, u64)>,
 }
 
 impl Place {
-    /// The next transfer: the rest of the current file, piece by piece, then the next chosen
-    /// file; or any piece of any file.
+    /// Returns the next transfer: the rest of the current file, piece by piece, then the next
+    /// selected file; or any piece of any file.
     ///
-    /// The last piece of a file is as long as what is left of it, so nothing is asked for beyond
-    /// its end and WRITE never lets it grow.
+    /// The last piece of a file is as long as the rest of the file, so no transfer reaches beyond
+    /// its end and WRITE never extends it.
     #[inline]
     pub(super) fn next(
         &mut self,
@@ -63,8 +63,8 @@ fn length(table: &FileTable, file: FileId) -> u64 {
     table.file(file).map_or(0, |entry| entry.len)
 }
 
-/// The file itself, or the next one in `files` that is not empty. If there is none soon, the
-/// file itself: then there is nothing to be read or written.
+/// Returns the file itself, or the next one in `files` that is not empty. If none of the next files
+/// has data, returns the file itself: then there is no data to read or write.
 pub(super) fn with_data(file: FileId, files: &Range<u32>, table: &FileTable) -> FileId {
     let after = (file.0..files.end).chain(files.start..file.0);
     after
@@ -92,7 +92,7 @@ mod tests {
         table
     }
 
-    /// The next `count` transfers of 8 KiB, going through the files in turn.
+    /// Returns the next `count` transfers of 8 KiB, going through the files in turn.
     fn transfers(access: Access, lengths: &[u64], count: usize) -> Vec<(u32, u64, u32)> {
         let table = table(lengths);
         let mut generator = stream(1, RandomStream::Workload, 0);

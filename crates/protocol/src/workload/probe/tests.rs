@@ -16,7 +16,7 @@ fn entry(kind: ObjectKind, len: u64) -> FileEntry {
     }
 }
 
-/// A directory, subjects of these lengths, three names and two files of our own.
+/// A directory, subjects of these lengths, three names and two files of filestone.
 fn table(lengths: &[u64]) -> FileTable {
     let mut table = FileTable::default();
     table.directory = Some(table.add(entry(ObjectKind::Directory, 0)));
@@ -69,7 +69,7 @@ fn completion(slot: u32, outcome: Outcome, answer: ReplyInfo) -> Completion {
     }
 }
 
-/// Asks as the worker does: `answer` says what becomes of each operation, and
+/// Drives the probe in the manner of the worker: `answer` gives the outcome of each operation, with
 /// whether it is unmeasured.
 fn drive(
     probe: &mut Probe,
@@ -95,7 +95,7 @@ fn drive(
     }
 }
 
-/// What a server would say to a page: three pages make a listing.
+/// Returns the reply of a server to a page request: three pages form a listing.
 fn page(operation: &Operation) -> ReplyInfo {
     match operation {
         Operation::ReadDirectory { cursor, .. } | Operation::ReadDirectoryPlus { cursor, .. } => {
@@ -153,7 +153,7 @@ fn a_client_copies_from_its_source_to_its_own_file() {
     plan.size_bytes = 8000;
     let mut probe = probe(&plan, &[20_000, 20_000], 1, 2);
     let copies = (0..3).map(|slot| probe.next(slot % 2, Timestamp::ZERO).measured());
-    // The last 4,000 bytes of 20,000 are not copied: each operation moves as much.
+    // The last 4,000 bytes of 20,000 are not copied: all operations move the same amount.
     let offsets = [0, 8000, 0];
     for (copy, offset) in copies.zip(offsets) {
         let (from, to, len) = (FileId(2), FileId(4), 8000);
@@ -210,7 +210,7 @@ fn a_sequential_read_wraps_exactly_at_the_end_of_each_file() {
                 seen.push((file.0, offset));
                 (Outcome::Ok, ReplyInfo::Plain)
             });
-            // Every block once, then all over again in the same order.
+            // Every block once, then all again in the same order.
             let (first, rest) = seen.split_at(blocks as usize);
             assert_eq!(first.iter().collect::<HashSet<_>>().len() as u64, blocks);
             assert_eq!(first, &rest[..blocks as usize]);
@@ -326,7 +326,7 @@ fn a_listing_starts_over_at_its_end_and_when_its_place_is_lost() {
                 Outcome::Failed(StatusSpace::Nfs3.failure(10_003)),
                 ReplyInfo::Plain,
             ),
-            // Nobody knows whether it was good: ask for the same page again.
+            // It is unknown whether it succeeded: request the same page again.
             9 => (Outcome::TimedOut, ReplyInfo::Plain),
             _ => (Outcome::Ok, page(operation)),
         }
@@ -334,12 +334,12 @@ fn a_listing_starts_over_at_its_end_and_when_its_place_is_lost() {
     assert_eq!(cookies, [0, 10, 20, 0, 10, 20, 0, 10, 20, 20, 0, 10]);
 }
 
-/// Names that exist, as an honest server has them.
+/// Existing names, as a correct server has them.
 #[derive(Default)]
 struct Names(HashSet<Name>);
 
 impl Names {
-    /// Carries an operation out; says whether it could.
+    /// Executes an operation; returns whether it succeeded.
     fn execute(&mut self, operation: &Operation) -> bool {
         match *operation {
             Operation::Create { name, .. }
@@ -378,7 +378,7 @@ fn changes_never_meet_a_name_that_is_there_or_miss_one_that_is_not() {
                 (Outcome::Ok, ReplyInfo::Plain)
             });
         }
-        // The directory keeps its size: at most one name per slot is there.
+        // The directory keeps its size: at most one name per slot exists.
         assert!(names.0.len() <= 10, "{}: {}", kind.name(), names.0.len());
     }
 }
@@ -395,7 +395,7 @@ fn what_failed_is_restored_so_that_the_next_can_succeed() {
                 if is_unmeasured {
                     unmeasured[slot as usize] += 1;
                     assert_eq!(unmeasured[slot as usize], 1, "one between two measured");
-                    // It may find nothing to take away.
+                    // There may be no name to remove.
                     return match names.execute(operation) {
                         true => (Outcome::Ok, ReplyInfo::Plain),
                         false => (

@@ -1,42 +1,43 @@
-//! What a client is told while it runs: by which settings it goes, and whether it goes on.
+//! Control of a running client: its settings, and its desired state.
 //!
-//! One number for each client, which whoever controls the fleet writes and the client's worker reads
-//! when it asks the client what is next. Nothing is locked, and nothing waits.
+//! A single number per client, written by the fleet controller and read by the client's worker when
+//! it asks the client for its next operation. There are no locks and no waits.
 
 use filestone_plan::plan::GroupPlan;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// Different settings that the clients of a fleet can have in one run, those of the plan included.
+/// Maximum number of different settings that the clients of a fleet can have in one run, those of
+/// the plan included.
 pub const SETTINGS_MAX: usize = 4096;
 
-/// Whether a client goes on.
+/// Desired state of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DesiredState {
-    /// It does.
+    /// The client runs.
     #[default]
     Run = 0,
-    /// It ends its file, and waits until it is to go on.
+    /// The client finishes its file, then waits for [`DesiredState::Run`].
     Quiesce = 1,
-    /// It ends its operation, closes its file, and waits likewise.
+    /// The client finishes its operation, closes its file, then waits for [`DesiredState::Run`].
     Stop = 2,
 }
 
-/// What a client is told.
+/// Control word of a client: its settings and desired state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ClientControl {
-    /// The place of its settings.
+    /// Index of its settings.
     pub settings: u32,
-    /// Whether it goes on.
+    /// The desired state.
     pub command: DesiredState,
-    /// How often it was told whether to go on, modulo 2³⁰.
+    /// Number of desired states sent until now, modulo 2³⁰.
     pub number: u32,
 }
 
 const NUMBER_MASK: u32 = (1 << 30) - 1;
 
 impl ClientControl {
-    /// Those of a client to which nothing has been told.
+    /// Returns the initial control word of a client.
     pub const fn of_group(place: usize) -> Self {
         Self {
             settings: place as u32,
@@ -45,7 +46,7 @@ impl ClientControl {
         }
     }
 
-    /// The same, and it is told this.
+    /// Returns the control word with this desired state and the next number.
     #[must_use]
     pub const fn told(self, command: DesiredState) -> Self {
         Self {
@@ -72,18 +73,18 @@ impl ClientControl {
     }
 }
 
-/// Settings that clients go by, and what their data are.
+/// Settings of clients, with their group and data pattern.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ActiveSettings {
     /// The group with these settings.
     pub group: GroupPlan,
-    /// The place of the group in the plan.
+    /// Index of the group in the plan.
     pub place: usize,
-    /// The place of its pattern among the payloads.
+    /// Index of its pattern among the payloads.
     pub pattern: usize,
 }
 
-/// All settings that clients of a run have had. Only added to: a client may still go by old ones.
+/// All settings that clients of a run have had. Append-only: a client may still use old ones.
 #[derive(Debug)]
 pub(super) struct SettingsTable {
     rows: Box<[OnceLock<Box<ActiveSettings>>]>,
@@ -91,7 +92,7 @@ pub(super) struct SettingsTable {
 }
 
 impl SettingsTable {
-    /// Those of the plan, one after the other.
+    /// Creates a table with the settings of the plan, in order.
     pub fn new(rows: impl Iterator<Item = ActiveSettings>) -> Self {
         let table = Self {
             rows: (0..SETTINGS_MAX).map(|_| OnceLock::new()).collect(),
@@ -108,7 +109,7 @@ impl SettingsTable {
         row.get().map(|row| &**row)
     }
 
-    /// The place of these settings; `None` if there is no room for more.
+    /// Returns the index of these settings, adding them if new; `None` if the table is full.
     pub fn place_of(&self, wanted: ActiveSettings) -> Option<u32> {
         let known = (0..self.used.load(Ordering::Acquire)).find(|place| {
             let row = self.row(*place);
@@ -117,7 +118,7 @@ impl SettingsTable {
         known.or_else(|| self.add(wanted))
     }
 
-    /// Only who controls the fleet adds, one after the other.
+    /// Only the fleet controller adds, one at a time.
     fn add(&self, row: ActiveSettings) -> Option<u32> {
         let place = self.used.load(Ordering::Acquire);
         self.rows.get(place as usize)?.set(Box::new(row)).ok()?;
@@ -126,17 +127,18 @@ impl SettingsTable {
     }
 }
 
-/// How often clients were told something: a worker that sees it grow asks those again that wait.
+/// Number of control words sent: a worker that sees it grow polls its waiting clients again.
 #[derive(Debug, Clone, Default)]
 pub struct ControlEpoch(Arc<AtomicU64>);
 
 impl ControlEpoch {
-    /// What was told before this can be seen by who sees the new number.
+    /// Increments the number. Control words stored before are visible to a thread that sees the new
+    /// number.
     pub fn increase(&self) {
         self.0.fetch_add(1, Ordering::Release);
     }
 
-    /// The number at present.
+    /// Returns the current number.
     #[inline]
     pub fn now(&self) -> u64 {
         self.0.load(Ordering::Acquire)

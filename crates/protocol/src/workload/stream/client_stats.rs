@@ -1,5 +1,6 @@
-//! What one client of a fleet shows while it runs, and what it is told. Only its worker writes what it
-//! shows, and only who controls the fleet what it is told; plain loads and stores are enough.
+//! Counters that one client of a fleet publishes while it runs, and its control word. Only its
+//! worker writes the counters, and only the fleet controller writes the control word; plain loads
+//! and stores are enough.
 
 use super::client_control::{ClientControl, DesiredState};
 use super::times::{Times, TimesCounted};
@@ -9,7 +10,7 @@ use filestone_workload::time::Timestamp;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
-/// What is counted.
+/// Counters of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Count {
     Reads = 0,
@@ -22,43 +23,43 @@ pub(super) enum Count {
     Failures = 7,
     FailingNanos = 8,
     Late = 9,
-    /// Of its schedule, what its transfers take by their rate.
+    /// Scheduled time: duration of its transfers at their rate, in nanoseconds.
     ScheduledNanos = 10,
-    /// What it was late by and did not make up for.
+    /// Lateness that it does not make up for, in nanoseconds.
     ForgivenNanos = 11,
 }
 
-/// It has no connection, or had it before it was asked how long that took.
+/// Value for: no connection, or connected before connection times were recorded.
 const WITHOUT: u64 = 0;
-/// Its connection is not there yet.
+/// Value for: connection pending.
 const NOT_YET: u64 = u64::MAX;
-/// It is between two files.
+/// Value for: between two files.
 const NO_FILE: u32 = u32::MAX;
 
-/// What one client shows.
+/// Counters that a client publishes while it runs.
 #[derive(Debug, Default)]
 pub struct ClientStats {
     counts: [AtomicU64; 12],
-    /// When its next transfer is due by its rate, in nanoseconds; 0 if none is.
+    /// Due time of its next transfer by its rate, in nanoseconds; 0 if there is no due time.
     next_due: AtomicU64,
-    /// Since when it has been failing, in nanoseconds; 0 if it is not.
+    /// Start of its current failing period, in nanoseconds; 0 if it does not fail.
     failing_since: AtomicU64,
-    /// Until when it tries again what has failed, in nanoseconds; 0 if nothing has.
+    /// End of the retry period after a failure, in nanoseconds; 0 if nothing has failed.
     retries_until: AtomicU64,
-    /// How long it took to connect it, in nanoseconds.
+    /// Connection time in nanoseconds.
     connect_nanos: AtomicU64,
     state: AtomicU8,
     orders: AtomicU64,
-    /// What it has taken up of these.
+    /// Control word that the client has applied.
     taken_up: AtomicU64,
-    /// The place of the settings by which it began the file that it is at.
+    /// Index of the settings used at the start of its current file.
     of_file: AtomicU32,
-    /// How long its reads and writes took, once it has begun.
+    /// Response times of its reads and writes, once it has begun.
     times: OnceLock<Box<Times>>,
 }
 
 impl ClientStats {
-    /// Of a client that goes by these.
+    /// Creates the counters of a client with this control word.
     pub(super) fn new(orders: ClientControl) -> Self {
         Self {
             orders: AtomicU64::new(orders.packed()),
@@ -68,7 +69,7 @@ impl ClientStats {
         }
     }
 
-    /// What it is told.
+    /// Returns the control word.
     pub fn orders(&self) -> ClientControl {
         ClientControl::unpacked(self.orders.load(Ordering::Relaxed))
     }
@@ -77,22 +78,23 @@ impl ClientStats {
         self.orders.store(orders.packed(), Ordering::Relaxed);
     }
 
-    /// It goes by these from its next operation on.
+    /// Records that the client applies this control word from its next operation on.
     pub(super) fn take_up(&self, orders: ClientControl) {
         self.taken_up.store(orders.packed(), Ordering::Relaxed);
     }
 
-    /// It has begun a file by the settings at this place, or is between two.
+    /// Records that the client began a file with the settings of this index, or is between two
+    /// files.
     pub(super) fn begin_file(&self, settings: Option<u32>) {
         self.of_file
             .store(settings.unwrap_or(NO_FILE), Ordering::Relaxed);
     }
 
-    /// Whether it asks for nothing any more but by what it was told, as far as that holds no later than
-    /// `up_to`.
+    /// Returns whether all further requests of the client follow its control word, for changes that
+    /// take effect no later than `up_to`.
     pub(super) fn is_applied(&self, up_to: EffectiveFrom) -> bool {
         match self.state() {
-            // These move no data, and take up what they were told before they do.
+            // These move no data, and apply the control word before they do.
             ClientState::Waiting
             | ClientState::Connecting
             | ClientState::Stopped
@@ -112,19 +114,19 @@ impl ClientStats {
         has_taken_up && is_of_file && orders.command == DesiredState::Run
     }
 
-    /// It begins: from now on it is counted how long its reads and writes take.
+    /// Starts recording response times of reads and writes, when the client begins.
     pub(super) fn count_times(&self) {
         self.times.get_or_init(Box::default);
     }
 
-    /// A read or write took so long.
+    /// Records the response time of a read or write.
     pub(super) fn took(&self, nanos: u64) {
         if let Some(times) = self.times.get() {
             times.add(nanos);
         }
     }
 
-    /// Adds how long its reads and writes took.
+    /// Adds the response times of its reads and writes to `sum`.
     pub fn add_times(&self, sum: &mut TimesCounted) {
         if let Some(times) = self.times.get() {
             sum.add(times);
@@ -150,12 +152,12 @@ impl ClientStats {
         }
     }
 
-    /// It tries again what has failed until then.
+    /// Records the end of the retry period after a failure.
     pub(super) fn retry_until(&self, end: Timestamp) {
         self.retries_until.store(end.nanos(), Ordering::Relaxed);
     }
 
-    /// Until when it tries again what has failed, if something has.
+    /// Returns the end of the retry period, if something has failed.
     pub fn retries_until(&self) -> Option<Timestamp> {
         match self.retries_until.load(Ordering::Relaxed) {
             0 => None,
@@ -163,13 +165,14 @@ impl ClientStats {
         }
     }
 
-    /// When its next transfer is due by its rate, if it has one and does not wait for something else.
+    /// Records the due time of its next transfer, if it has a rate and does not wait for something
+    /// else.
     pub(super) fn due_next(&self, due: Option<Timestamp>) {
         let nanos = due.map_or(0, |due| due.nanos().max(1));
         self.next_due.store(nanos, Ordering::Relaxed);
     }
 
-    /// How far its first connection is from now on.
+    /// Sets the status of its first connection.
     pub fn connect(&self, connection: ConnectStatus) {
         let nanos = match connection {
             ConnectStatus::None => WITHOUT,
@@ -179,7 +182,7 @@ impl ClientStats {
         self.connect_nanos.store(nanos, Ordering::Relaxed);
     }
 
-    /// How far its first connection is.
+    /// Returns the status of its first connection.
     pub fn connection(&self) -> ConnectStatus {
         match self.connect_nanos.load(Ordering::Relaxed) {
             WITHOUT => ConnectStatus::None,
@@ -188,14 +191,14 @@ impl ClientStats {
         }
     }
 
-    /// What it is doing.
+    /// Returns the state of the client.
     pub fn state(&self) -> ClientState {
         let state = self.state.load(Ordering::Relaxed);
         let known = ClientState::ALL.get(usize::from(state));
         known.copied().unwrap_or(ClientState::Failed)
     }
 
-    /// Bytes that it has read and written by now.
+    /// Returns the bytes read and written until now.
     pub fn data_bytes(&self) -> u64 {
         self.count(Count::BytesRead)
             .saturating_add(self.count(Count::BytesWritten))
@@ -206,7 +209,7 @@ impl ClientStats {
         place.map_or(0, |place| place.load(Ordering::Relaxed))
     }
 
-    /// What it has done by now, time that it has been failing included.
+    /// Returns the current counters, time in the current failing period included.
     pub fn counters(&self, now: Timestamp) -> FleetCounters {
         let count = |what: Count| self.count(what);
         let failing = match self.failing_since.load(Ordering::Relaxed) {

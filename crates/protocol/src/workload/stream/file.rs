@@ -1,4 +1,4 @@
-//! The file that a client of a fleet is at.
+//! The current file of a client of a fleet.
 
 use super::pieces::Pieces;
 use super::shared::SharedFleet;
@@ -7,17 +7,17 @@ use filestone_workload::load::CLIENTS;
 use filestone_workload::payload::{FileKey, Payload, Place, ReadCheck, WriteBlock};
 use std::io::Write;
 
-/// What is done with a file.
+/// Use of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Task {
-    /// It is written.
+    /// Written.
     #[default]
     Write,
-    /// It is written, uncounted, to be read.
+    /// Written, uncounted, to be read later.
     Prepare,
-    /// It is read.
+    /// Read.
     Read,
-    /// It is read by who has just written it.
+    /// Read by the client that has just written it.
     ReadBack,
 }
 
@@ -30,42 +30,42 @@ impl Task {
     }
 }
 
-/// The file that a client is at.
+/// The current file of a client.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CurrentFile {
     pub task: Task,
     pub key: FileKey,
-    /// Where the next transfer begins.
+    /// Offset of the next transfer.
     pub offset: u64,
     /// Bytes of the next transfer.
     pub next_len: u64,
-    /// Whether it is another client's, and lent.
+    /// Whether the file is checked out from another client.
     pub is_lent: bool,
     pieces: Pieces,
-    /// Bytes of each write that it consists of, where that matters.
+    /// Length of the writes that the file consists of, where that matters.
     unit_len: u64,
-    /// Transfers so far.
+    /// Number of transfers done.
     number: u32,
-    /// The place in the file of the next one.
+    /// Position of the next transfer in the file.
     place: u64,
     path: Vec<u8>,
 }
 
 impl CurrentFile {
-    /// This file is next, from `start` to `end` of it.
+    /// Begins this file, from `start` to `end` of it.
     pub fn start(&mut self, task: Task, key: FileKey, start: u64, end: u64) {
         (self.task, self.key) = (task, key);
         self.pieces = Pieces::new(start, end, 1, false);
         self.restart();
     }
 
-    /// It is begun once more.
+    /// Restarts the file from its begin.
     pub fn restart(&mut self) {
         self.offset = self.pieces.start();
         self.number = 0;
     }
 
-    /// Draws what is drawn for it, which `owner` has written or writes.
+    /// Samples the random values of a file that `owner` has written or writes.
     pub fn draw(&mut self, group: &GroupPlan, owner: &GroupPlan, drawn: &RandomFieldFor) {
         let len = if self.task.writes() {
             drawn.whole(RandomField::WriteSize, group.write_size)
@@ -83,7 +83,7 @@ impl CurrentFile {
         };
     }
 
-    /// How many transfers of it are done.
+    /// Returns the number of completed transfers.
     pub fn number(&self) -> u32 {
         self.number
     }
@@ -92,7 +92,8 @@ impl CurrentFile {
         u64::from(self.number) >= self.pieces.count()
     }
 
-    /// How long it is when all of it is written, or as far as that has come in order.
+    /// Returns the length of the file when it is completely written, otherwise the length written
+    /// in order.
     pub fn written_len(&self) -> u64 {
         if self.is_at_end() {
             self.pieces.end()
@@ -101,33 +102,33 @@ impl CurrentFile {
         }
     }
 
-    /// Where it is, below the directory under test.
+    /// Returns the path below the directory under test.
     pub fn path(&self) -> &[u8] {
         &self.path
     }
 
-    /// The name that a client's file has.
+    /// Sets the path to that of a client's file.
     pub fn name(&mut self, prefix: &str, client: u32) {
         let number = self.key.file;
         self.path.clear();
-        // Nothing is refused that is written into memory.
+        // Writes into memory cannot fail.
         let _ = write!(self.path, "{CLIENTS}/client{client}/{prefix}-{number}");
     }
 
-    /// The name of a client's directory.
+    /// Sets the path to that of a client's directory.
     pub fn name_directory(&mut self, client: u32) {
         self.path.clear();
         let _ = write!(self.path, "{CLIENTS}/client{client}");
     }
 
-    /// Works out where and how long the next transfer is.
+    /// Computes offset and length of the next transfer.
     pub fn measure_next(&mut self) {
         self.place = self.pieces.place(self.number.into());
         let piece = self.pieces.at(self.place);
         (self.offset, self.next_len) = (piece.offset, piece.len);
     }
 
-    /// What the next transfer moves.
+    /// Returns the payload of the next transfer.
     pub fn payload(&self, group: &GroupPlan, shared: &SharedFleet, pattern: usize) -> Payload {
         if !self.task.writes() {
             return Payload::Reading(self.reading());
@@ -151,8 +152,8 @@ impl CurrentFile {
         })
     }
 
-    /// Where the next read is among the writes that the file consists of. Those in a drawn order are of
-    /// whole writes.
+    /// Returns the position of the next read within the writes that the file consists of. Reads in
+    /// random order cover whole writes.
     fn reading(&self) -> ReadCheck {
         let is_drawn = self.pieces.is_in_drawn_order();
         let before = self.offset.saturating_sub(self.pieces.start());
@@ -170,7 +171,7 @@ impl CurrentFile {
         }
     }
 
-    /// Another number for each unit of a run.
+    /// Returns a number that differs for each unit of a run.
     fn anywhere(&self) -> u64 {
         let FileKey {
             run,
@@ -185,7 +186,7 @@ impl CurrentFile {
         })
     }
 
-    /// The transfer is done.
+    /// Advances past the completed transfer.
     pub fn advance(&mut self) {
         self.offset = self.offset.saturating_add(self.next_len);
         self.number = self.number.wrapping_add(1);

@@ -1,11 +1,13 @@
 //! A client of a fleet as a workload of one slot: whole files, one after the other.
 //!
-//! A writer opens a file, writes it from its begin to its end, closes it, and goes on with the next; a
-//! reader likewise. What is next is decided as it goes, so there is no script. What a client asks are the
-//! lines that those of load files ask, so every layer that replays loads carries it out.
+//! A writer opens a file, writes it from begin to end, closes it, and continues with the next; a
+//! reader works alike. The next operation is decided during the run, so there is no script. The
+//! requests of a client are the same lines that load files contain, so every layer that replays
+//! loads executes them.
 //!
-//! Reads and writes are measured, and due by the client's rate; what is between them is not. What fails
-//! is done again, from the begin of its file, until it has failed for as long as the plan allows.
+//! Reads and writes are measured, and due by the client's rate; the operations between them are not
+//! measured. A failed operation is repeated from the begin of its file, until it has failed for the
+//! time that the plan allows.
 
 mod client_control;
 mod client_stats;
@@ -40,96 +42,97 @@ use std::sync::Arc;
 
 /// The only handle of a client: it has one file open at a time.
 const HANDLE: u64 = 1;
-/// The shortest and the longest pause before a file is asked for again that is not there yet.
+/// Shortest and longest pause, in nanoseconds, before the next request for a file that is not
+/// available yet.
 const NAP_MIN: u64 = 2_000_000;
 const NAP_MAX: u64 = 64_000_000;
-/// The same before what has failed is done again.
+/// Shortest and longest pause, in nanoseconds, before a failed operation is retried.
 const RETRY_MIN: u64 = 100_000_000;
 const RETRY_MAX: u64 = 1_000_000_000;
 
-/// What a client does next.
+/// Next step of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
-    /// It waits until it may begin.
+    /// Waits for its start time.
     Begin,
-    /// It makes its directory.
+    /// Creates its directory.
     MakeDirectory,
-    /// It chooses a file.
+    /// Chooses a file.
     Choose,
-    /// It removes the file.
+    /// Removes the file.
     Unlink,
-    /// It opens it.
+    /// Opens the file.
     Open,
-    /// It reads or writes the next of it.
+    /// Reads or writes the next part of the file.
     Transfer,
-    /// It makes stable what it has just written.
+    /// Makes the last write stable.
     SyncAfterWrite,
-    /// It makes stable what it has written, before it closes the file.
+    /// Makes the written data stable before the file is closed.
     SyncBeforeClose,
-    /// It closes the file.
+    /// Closes the file.
     Close,
-    /// It closes a file in which something has failed, to begin it anew.
+    /// Closes a file after a failure, to begin it again.
     Abandon,
-    /// It was told to stop, or to quiesce, and has; it begins again when it is told to.
+    /// Stopped or quiesced by request; begins again on request.
     Held,
-    /// It has come to its end.
+    /// Finished.
     Ended,
 }
 
-/// What has failed and has not gone well since.
+/// A failed operation that has not succeeded since.
 #[derive(Debug, Clone, Copy)]
 struct Trouble {
-    /// When what failed first was due.
+    /// Due time of the first failure.
     since: Timestamp,
     step: Step,
-    /// At which transfer of the file.
+    /// Number of the transfer within the file.
     number: u32,
-    /// How often something has failed since.
+    /// Number of failures since.
     failures: u32,
 }
 
-/// One client of a fleet.
+/// A client of a fleet.
 #[derive(Debug)]
 pub struct Stream {
     number: u32,
-    /// What it was told, as far as it has taken it up.
+    /// Control word that the client has applied.
     orders: ClientControl,
-    /// Whose files it reads, if not its own.
+    /// The client whose files it reads, if it does not read its own.
     writer: Option<u32>,
     shared: Arc<SharedFleet>,
     state: ClientState,
     step: Step,
-    /// Files that it has begun to write or read, without those that it has prepared.
+    /// Files that it has begun to write or read, prepared files excluded.
     serial: u64,
     /// Files that it has prepared, to read them.
     prepared: u32,
-    /// Files that it has passed over one after the other, because they will never be there.
+    /// Consecutive files that it has skipped because they will never exist.
     passed_over: u32,
     file: CurrentFile,
     payload: Payload,
     pacer: Pacer,
-    /// When it began.
+    /// Time when it began.
     began: Timestamp,
-    /// Bytes and files that it is done with.
+    /// Bytes and files completed.
     bytes: u64,
     files: u64,
-    /// By when it ends the file that it is at, once it has done enough.
+    /// End of the grace time for its current file, after it has done enough.
     grace_end: Timestamp,
-    /// Its place in the line of those who wait for a file.
+    /// Position in the queue for a file.
     in_line: Option<u32>,
     nap: u64,
-    /// Since when nothing has gone well.
+    /// Time since when all operations have failed.
     failing_since: Option<Timestamp>,
     trouble: Option<Trouble>,
     not_before: Timestamp,
     is_given_up: bool,
     lost: Option<String>,
-    /// How long its files are, if they grow.
+    /// Lengths of its files, if they grow.
     lengths: Vec<u64>,
 }
 
 impl Stream {
-    /// Client `number` of this fleet.
+    /// Creates client `number` of this fleet.
     pub fn new(number: u32, shared: &Arc<SharedFleet>) -> Self {
         let plan = shared.plan();
         let member = plan.member(number);
@@ -179,12 +182,12 @@ impl Stream {
             state,
             ClientState::Waiting | ClientState::Stopped | ClientState::Failed
         ) {
-            // Until it has something to transfer, it is late by nothing.
+            // A client without transfers is never late.
             self.gauge().due_next(None);
         }
     }
 
-    /// What it is doing when nothing fails.
+    /// Enters the state of a client without failures.
     fn enter_usual(&mut self) {
         let state = if self.grace_end != Timestamp::MAX {
             ClientState::Quiescing
@@ -198,7 +201,7 @@ impl Stream {
         }
     }
 
-    /// Ends it: whoever waits for it waits no longer.
+    /// Finishes the client: other clients no longer wait for its files.
     fn end(&mut self, state: ClientState, why: Option<String>) {
         if self.step == Step::Ended {
             return;
@@ -214,7 +217,7 @@ impl Stream {
         }
     }
 
-    /// Gives back what it has of another's files.
+    /// Releases its checkout of another client's file.
     fn release(&mut self) {
         let in_line = self.in_line.take();
         let is_lent = std::mem::take(&mut self.file.is_lent);
@@ -228,7 +231,7 @@ impl Stream {
         }
     }
 
-    /// Takes up what it was told.
+    /// Applies a new control word.
     #[cold]
     fn take_up(&mut self, orders: ClientControl, group: &GroupPlan, now: Timestamp) {
         let before = std::mem::replace(&mut self.orders, orders);
@@ -250,14 +253,14 @@ impl Stream {
                     self.enter_usual();
                 }
             }
-            // The pause before something is tried again is cut short once. What stops the client looks at what
-            // it was told until it has.
+            // Cuts the pause before a retry short once. A client that must stop rechecks its
+            // control word until it has stopped.
             DesiredState::Stop => self.not_before = now,
             DesiredState::Quiesce => {}
         }
     }
 
-    /// How sizes and rates are drawn for the file that it is at, or for the next one.
+    /// Returns the sampling parameters of sizes and rates for its current or next file.
     fn drawn(&self, group: &GroupPlan) -> RandomFieldFor {
         RandomFieldFor {
             seed: self.shared.seed(),
@@ -267,7 +270,7 @@ impl Stream {
         }
     }
 
-    /// The rate of the file that it is at, or of the next one, is another.
+    /// Changes the rate of its current or next file.
     fn change_pace(&mut self, group: &GroupPlan, now: Timestamp) {
         let drawn = self.drawn(group);
         let rate = group.rate.map(|rate| {
@@ -280,7 +283,7 @@ impl Stream {
         }
     }
 
-    /// It is told to go on, or to begin again.
+    /// Resumes the client, or starts it again.
     fn resume(&mut self, now: Timestamp) {
         match self.step {
             Step::Ended => {}
@@ -309,7 +312,7 @@ impl Stream {
         }
     }
 
-    /// It has nothing open, and waits until it is told to go on.
+    /// Stops the client, which has no file open, until it is resumed.
     fn hold(&mut self, now: Timestamp) {
         self.release();
         self.end_failing(now);
@@ -319,7 +322,7 @@ impl Stream {
         self.enter(ClientState::Stopped);
     }
 
-    /// One that is told to stop ends the file that it has open where it is, and begins no other.
+    /// Handles a stop request: an open file is closed where it is, and no other begins.
     fn handle_stop(&mut self, now: Timestamp) {
         match self.step {
             Step::Transfer | Step::SyncAfterWrite | Step::SyncBeforeClose => {
@@ -332,7 +335,7 @@ impl Stream {
         }
     }
 
-    /// Goes on to the next operation. Else what to say instead.
+    /// Advances to the next operation; an error is the value to return instead of one.
     fn come_to_operation(
         &mut self,
         group: &GroupPlan,
@@ -413,7 +416,8 @@ impl Stream {
             || self.grace_end != Timestamp::MAX
     }
 
-    /// Who has done enough in the middle of a file has its grace to come to the end of that.
+    /// Starts the grace time to finish the current file, if the client has done enough in the
+    /// middle of it.
     fn check_quiescence(&mut self, group: &GroupPlan, now: Timestamp) {
         if self.grace_end == Timestamp::MAX
             && self.file.task != Task::Prepare
@@ -424,7 +428,7 @@ impl Stream {
         }
     }
 
-    /// Chooses the next file; when to ask again, if there is none now.
+    /// Chooses the next file; returns the time of the next attempt if no file is available now.
     fn choose(&mut self, group: &GroupPlan, now: Timestamp) -> Option<Timestamp> {
         let files = group.files.max(1);
         let drawn = self.drawn(group);
@@ -454,7 +458,7 @@ impl Stream {
             Task::Prepare | Task::Read => 1,
         };
         let drawn_of_file = match group.direction {
-            // What is read is what was prepared.
+            // Prepared files are read with the values that were sampled for them.
             Direction::Read => RandomFieldFor {
                 file: file.into(),
                 ..drawn
@@ -479,7 +483,7 @@ impl Stream {
         None
     }
 
-    /// The same of one who reads the files of a writer.
+    /// Chooses the next file of a client that reads the files of a writer.
     fn choose_of(
         &mut self,
         writer: u32,
@@ -530,7 +534,7 @@ impl Stream {
         }
     }
 
-    /// It waits for a file; when to ask for it again.
+    /// Waits for a file; returns the time of the next request for it.
     fn backoff_until(&mut self, now: Timestamp) -> Timestamp {
         if self.state != ClientState::Waiting {
             self.enter(ClientState::Waiting);
@@ -541,7 +545,7 @@ impl Stream {
         now.after_nanos(nap)
     }
 
-    /// The file is there. What it has waited for it is nothing that its schedule is late by.
+    /// Ends the wait for a file. The wait does not count as lateness.
     fn end_wait(&mut self, now: Timestamp) {
         if self.nap != NAP_MIN {
             self.nap = NAP_MIN;
@@ -562,13 +566,13 @@ impl Stream {
         }
     }
 
-    /// The operation that it has come to.
+    /// Returns the current operation.
     fn operation(&mut self, settings: &ActiveSettings) -> LoadWork<'_> {
         let ActiveSettings { group, pattern, .. } = settings;
         let (expected, payload) = match self.step {
             Step::MakeDirectory => {
                 self.file.name_directory(self.number);
-                // That it is there already is as good.
+                // An existing directory is as good.
                 (Expected::Anything, None)
             }
             Step::Unlink | Step::Abandon => (Expected::Anything, None),
@@ -630,7 +634,7 @@ impl Stream {
         })
     }
 
-    /// An operation has ended well.
+    /// Handles a successful operation.
     fn went_well(&mut self, group: &GroupPlan, done: Timestamp) {
         if let Some(trouble) = self.trouble {
             self.leave_trouble(trouble, done);
@@ -655,7 +659,7 @@ impl Stream {
         };
     }
 
-    /// It fails no longer; says whether it did.
+    /// Ends the failing period; returns whether there was one.
     fn end_failing(&mut self, now: Timestamp) -> bool {
         let Some(since) = self.failing_since.take() else {
             return false;
@@ -680,7 +684,7 @@ impl Stream {
         gauge.add(bytes, len);
     }
 
-    /// A file has been closed well. What is next.
+    /// Handles the successful close of a file; returns the next step.
     fn after_close(&mut self, group: &GroupPlan) -> Step {
         let key = self.file.key;
         let is_whole = self.file.is_at_end();
@@ -713,7 +717,7 @@ impl Stream {
                 self.release();
                 self.end_file();
             }
-            // One that was told to stop begins with it again.
+            // A stopped client begins with this file again.
             Task::Write | Task::Read | Task::ReadBack => self.release(),
         }
         Step::Choose
@@ -724,7 +728,7 @@ impl Stream {
         self.serial += 1;
     }
 
-    /// A file in which something has failed is begun anew.
+    /// Begins a file again after a failure in it.
     fn restart(&mut self, group: &GroupPlan) -> Step {
         self.file.restart();
         if group.unlink_first && self.file.task.writes() {
@@ -734,8 +738,9 @@ impl Stream {
         }
     }
 
-    /// That a file can be closed or opened shows nothing of what has failed in it; that data are moved
-    /// again does, and the trouble is over when it is beyond what has failed.
+    /// A successful open or close does not end a failing period that began with a transfer; a
+    /// successful transfer does. The failed operation counts as resolved once the client is past
+    /// it.
     fn leave_trouble(&mut self, trouble: Trouble, done: Timestamp) {
         let is_at_data = match self.step {
             Step::Transfer | Step::SyncAfterWrite | Step::SyncBeforeClose | Step::Close => true,
@@ -757,14 +762,15 @@ impl Stream {
         }
     }
 
-    /// An operation has failed that was due at `due`.
+    /// Handles a failed operation that was due at `due`.
     fn failed(&mut self, group: &GroupPlan, due: Timestamp, done: Timestamp) {
         self.gauge().add(Count::Failures, 1);
         let (failed, number) = (self.step, self.file.number());
         let has_moved = self.failing_since.is_none();
         let since = *self.failing_since.get_or_insert(due);
         self.gauge().fail(Some(since));
-        // Who comes only as far as before has not left its trouble, whatever went well before that.
+        // A client that only reaches the previous failure again has not resolved it, whatever
+        // succeeded before that.
         let is_same =
             |trouble: &Trouble| !has_moved || (trouble.step, trouble.number) == (failed, number);
         let mut trouble = self.trouble.filter(is_same).unwrap_or(Trouble {
@@ -797,7 +803,7 @@ impl Stream {
 }
 
 impl Step {
-    /// What could not be done, for a sentence.
+    /// Returns a verb phrase for the error message: the failed action.
     const fn name(self) -> &'static str {
         match self {
             Step::MakeDirectory => "make its directory",
@@ -874,7 +880,7 @@ impl Workload<Lines> for Stream {
 
     fn ended(&mut self, sample: &Sample) {
         let shared = Arc::clone(&self.shared);
-        // Those that it went by when the operation began.
+        // The settings in use when the operation began.
         let Some(ActiveSettings { group, .. }) = shared.settings(self.orders.settings) else {
             return;
         };
@@ -921,19 +927,19 @@ impl Workload<Lines> for Stream {
         }
     }
 
-    /// Whoever waits for one of its files waits no longer.
+    /// Releases the clients that wait for its files.
     fn mark_failed(&mut self) {
         self.is_given_up |= self.step != Step::Ended;
         self.end(ClientState::Failed, None);
     }
 }
 
-/// What a client of a fleet leaves that is not in its gauge.
+/// Result of a client of a fleet beyond its published counters.
 #[derive(Debug)]
 pub struct StreamAccount {
-    /// Which client.
+    /// The client number.
     pub client: u32,
-    /// Why it ended early, if it did.
+    /// Reason why it ended early, if it did.
     pub lost: Option<String>,
 }
 
@@ -955,7 +961,7 @@ impl LineSource for Stream {
     }
 
     fn into_account(self, lost: Option<String>) -> StreamAccount {
-        // The last loss of a connection that came back is none of the client.
+        // The last loss of a connection that was restored is not a loss of the client.
         let is_lost = self.state == ClientState::Failed;
         StreamAccount {
             client: self.number,

@@ -1,45 +1,47 @@
-//! When the transfers of a client are due that has a rate.
+//! Due times of the transfers of a client with a rate.
 //!
-//! The first is due at once; each of the others as long after the one before as that takes at the rate
-//! of its file. So the schedule is exact, whatever the server does: what it answers late makes the next
-//! transfers late, and they are made up for. But no more than a second of them: who was away for long
-//! does not come back with all that it had to do meanwhile. What it does not make up for is counted.
+//! The first transfer is due at once; each other one follows the one before by the time that takes
+//! at the rate of its file. So the schedule is exact, whatever the server does: late replies make
+//! the next transfers late, and the client makes up for at most one second of that: after a long
+//! delay a client does not issue the whole backlog. The lateness that it does not make up for is
+//! counted.
 
 use filestone_plan::plan::RateUnit;
 use filestone_workload::time::Timestamp;
 
-/// So much of its schedule a client makes up for at most.
+/// Maximum lateness in nanoseconds that a client makes up for.
 pub const BEHIND_MAX: u64 = 1_000_000_000;
 
-/// When transfers are due.
+/// Due times of transfers.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Pacer {
     unit: Option<RateUnit>,
     nanos_per_unit: f64,
-    /// When the file's first transfer was due; none before the first file.
+    /// Time when the file's first transfer was due; `None` before the first file.
     base: Option<Timestamp>,
     /// Nanoseconds since then that its transfers take.
     owed: f64,
-    /// When the last transfer was due, and its bytes.
+    /// Due time of the last transfer, and its bytes.
     last: Option<Timestamp>,
     last_bytes: u64,
-    /// What it was late by and does not make up for, in nanoseconds, since that was taken last.
+    /// Lateness in nanoseconds that the client does not make up for, since the last
+    /// [`Pacer::charge`].
     forgiven: u64,
 }
 
-/// What came of a client's schedule when it began a transfer.
+/// State of a client's schedule when it began a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Charged {
-    /// What the transfer takes by its rate.
+    /// Duration of the transfer at its rate.
     pub takes_ns: u64,
-    /// What was late before it and is not made up for.
+    /// Lateness before it that the client does not make up for.
     pub forgiven_ns: u64,
-    /// When the next one is due.
+    /// Due time of the next transfer.
     pub next_due: Timestamp,
 }
 
 impl Pacer {
-    /// From the next transfer on, so many units are moved per second.
+    /// Sets the rate in units per second from the next transfer on.
     pub fn go_by(&mut self, unit: RateUnit, per_s: f64) {
         self.base = self
             .base
@@ -49,9 +51,9 @@ impl Pacer {
         self.nanos_per_unit = 1e9 / per_s;
     }
 
-    /// From now on so many units are moved per second, or as many as can be. Of the wait for a transfer the
-    /// same share is left as before, of what it takes now: clients that took turns still do, and together
-    /// move from now on what the new rate says. What is late stays late.
+    /// Changes the rate at once; `None` removes it. The fraction of the current wait that remains
+    /// stays the same, applied to the wait at the new rate: staggered clients stay staggered, and
+    /// together immediately move data at the new rate. Existing lateness stays.
     pub fn change(&mut self, rate: Option<(RateUnit, f64)>, now: Timestamp) {
         let Some((unit, per_s)) = rate else {
             *self = Self::default();
@@ -70,13 +72,13 @@ impl Pacer {
         }
     }
 
-    /// Nothing is owed; the next transfer is due when it is asked for.
+    /// Clears the schedule; the next transfer is due when it is requested.
     pub fn pause(&mut self) {
         (self.base, self.owed, self.last) = (None, 0.0, None);
     }
 
-    /// It waits for something to transfer from now on, which it is not late by; but what it is late by
-    /// already is not made up for.
+    /// Begins a wait for data to transfer. The wait does not count as lateness, but the client does
+    /// not make up for existing lateness.
     pub fn wait(&mut self, now: Timestamp) {
         if let (Some(base), Some(_)) = (self.base, self.unit) {
             let due = base.after_nanos(self.owed.round() as u64);
@@ -85,7 +87,8 @@ impl Pacer {
         self.pause();
     }
 
-    /// When the next transfer is due, of a client that is free since `now`; `None` without a rate.
+    /// Returns the due time of the next transfer, for a client free since `now`; `None` without a
+    /// rate.
     pub fn due(&mut self, now: Timestamp) -> Option<Timestamp> {
         self.unit?;
         let base = *self.base.get_or_insert(now);
@@ -100,12 +103,13 @@ impl Pacer {
         Some(due)
     }
 
-    /// The next transfer is due now: there was nothing to transfer before.
+    /// Makes the next transfer due now: there was nothing to transfer before.
     pub fn restart(&mut self, now: Timestamp) {
         (self.base, self.owed) = (Some(now), 0.0);
     }
 
-    /// A transfer of so many bytes begins. What came of the schedule; `None` without a rate.
+    /// Begins a transfer of `bytes` bytes; returns the state of the schedule, `None` without a
+    /// rate.
     pub fn charge(&mut self, bytes: u64) -> Option<Charged> {
         let (Some(base), Some(_)) = (self.base, self.unit) else {
             return None;
@@ -121,7 +125,7 @@ impl Pacer {
         })
     }
 
-    /// What a transfer of so many bytes counts for.
+    /// Returns the rate units of a transfer of `bytes` bytes.
     fn units(&self, bytes: u64) -> f64 {
         match self.unit {
             Some(RateUnit::BitsPerS) => 8.0 * bytes as f64,
@@ -152,7 +156,7 @@ mod tests {
         assert_eq!(pacer.due(at(50 * MS)), Some(at(7 + 20 * MS)));
         let late = 5000 * MS;
         assert_eq!(pacer.due(at(late)), Some(at(4000 * MS)));
-        // The second of these was due at 20 ms and 7 ns: so much is not made up for.
+        // The second of these was due at 20 ms and 7 ns: that lateness is not made up for.
         let charged = pacer.charge(1).expect("it has a rate");
         assert_eq!(charged.takes_ns, 10 * MS);
         assert_eq!(charged.forgiven_ns, 4000 * MS - (20 * MS + 7));
@@ -167,13 +171,13 @@ mod tests {
         pacer.go_by(RateUnit::OperationsPerS, 100.0);
         assert_eq!(pacer.due(at(0)), Some(at(0)));
         pacer.charge(1);
-        // Due at 10 ms; it waits from 30 to 500 ms.
+        // Due at 10 ms; the client waits from 30 to 500 ms.
         pacer.wait(at(30));
         pacer.restart(at(500));
         assert_eq!(pacer.due(at(500)), Some(at(500)));
         let charged = pacer.charge(1).expect("it has a rate");
         assert_eq!(charged.forgiven_ns, 20_000_000);
-        // One that is in time has nothing to make up for.
+        // A punctual client has nothing to make up for.
         pacer.wait(at(505));
         pacer.restart(at(600));
         let charged = pacer.charge(1).expect("it has a rate");
@@ -184,7 +188,7 @@ mod tests {
     fn clients_that_took_turns_still_do_when_their_rate_is_changed() {
         let at = Timestamp::from_nanos;
         const MS: u64 = 1_000_000;
-        // A hundred clients with one a second each, one after the other each 10 ms.
+        // A hundred clients with a rate of one per second, 10 ms apart.
         for (rate, each) in [(2.0, 500), (0.5, 2000)] {
             let due = (0..100).map(|client| {
                 let mut pacer = Pacer::default();
@@ -194,7 +198,7 @@ mod tests {
                 pacer.change(Some((RateUnit::OperationsPerS, rate)), at(1000 * MS));
                 pacer.due(at(1000 * MS)).expect("it has a rate").nanos()
             });
-            // From then on one after the other in the new time.
+            // From then on they are evenly spaced in the new interval.
             let expected = (0..100).map(|client| 1000 * MS + client * each * MS / 100);
             assert!(due.eq(expected), "{rate}");
         }
@@ -206,7 +210,8 @@ mod tests {
         let at = |millis| Timestamp::from_nanos(millis * MS);
         let ops = |per_s| Some((RateUnit::OperationsPerS, per_s));
         let mut pacer = Pacer::default();
-        // One each 10 s: at 2 s four fifths of the wait are left, and are 80 ms at ten a second.
+        // One transfer per 10 s: at 2 s four fifths of the wait remain, which are 80 ms at ten per
+        // second.
         pacer.change(ops(0.1), at(0));
         assert_eq!(pacer.due(at(0)), Some(at(0)));
         pacer.charge(4096);
@@ -215,15 +220,15 @@ mod tests {
         assert_eq!(pacer.due(at(2000)), Some(at(2080)));
         pacer.charge(4096);
         assert_eq!(pacer.due(at(2081)), Some(at(2180)));
-        // Slower, and slower again while that is waited for: nine tenths of 200 ms, then 45 % of 500 ms.
+        // Slower, and slower again during that wait: nine tenths of 200 ms, then 45 % of 500 ms.
         pacer.change(ops(5.0), at(2090));
         assert_eq!(pacer.due(at(2090)), Some(at(2270)));
         pacer.change(ops(2.0), at(2180));
         assert_eq!(pacer.due(at(2180)), Some(at(2405)));
-        // 4096 bytes at 32.768 kbit/s take a second, of which 40 % are left.
+        // 4096 bytes at 32.768 kbit/s take a second; 40 % of it remain.
         pacer.change(Some((RateUnit::BitsPerS, 32_768.0)), at(2205));
         assert_eq!(pacer.due(at(2205)), Some(at(2605)));
-        // What is late stays late, and what follows goes by the new rate.
+        // Existing lateness stays, and the following transfers use the new rate.
         pacer.change(ops(10.0), at(3500));
         assert_eq!(pacer.due(at(3500)), Some(at(2605)));
         pacer.charge(4096);

@@ -1,9 +1,9 @@
-//! What a file is moved in: pieces of one length, one after the other or in a drawn order, each once.
+//! Transfers of a file: pieces of one length, sequential or in random order, each once.
 
 use filestone_workload::payload::unit::HEAD_LEN;
 use filestone_workload::random::mix;
 
-/// Where a piece is.
+/// Offset and length of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Piece {
     pub offset: u64,
@@ -15,23 +15,24 @@ pub(super) struct Piece {
 pub(super) struct Pieces {
     start: u64,
     end: u64,
-    /// Bytes of each but the last.
+    /// Length of each piece except the last.
     len: u64,
-    /// The last takes of the one before it what it is shorter.
+    /// Minimum length of the last piece, which takes missing bytes from the one before.
     least: u64,
-    /// What the order is drawn from, if it is drawn.
+    /// Seed of the random order, if the order is random.
     order: Option<u64>,
 }
 
 impl Pieces {
-    /// Of a file from `start` to `end`, `len` bytes each. With heads, none is shorter than one.
+    /// Creates the pieces of a file from `start` to `end`, `len` bytes each. With heads, no piece
+    /// is shorter than a head.
     pub fn new(start: u64, end: u64, len: u64, has_heads: bool) -> Self {
         let (len, head) = (len.max(1), HEAD_LEN as u64);
         Self {
             start,
             end,
             len,
-            // Reads that are shorter than heads go through them.
+            // Reads shorter than a head may cut through heads.
             least: if has_heads && len >= 2 * head {
                 head
             } else {
@@ -41,7 +42,7 @@ impl Pieces {
         }
     }
 
-    /// The same in an order that is drawn from this number.
+    /// Returns the pieces in a random order with this seed.
     #[must_use]
     pub fn in_order_of(self, number: u64) -> Self {
         Self {
@@ -62,12 +63,12 @@ impl Pieces {
         self.end
     }
 
-    /// How many there are.
+    /// Returns the number of pieces.
     pub fn count(&self) -> u64 {
         self.end.saturating_sub(self.start).div_ceil(self.len)
     }
 
-    /// The place in the file of the piece that is moved as number `turn`, counted from 0.
+    /// Returns the position in the file of the piece moved as number `turn`, counted from 0.
     pub fn place(&self, turn: u64) -> u64 {
         match self.order {
             Some(seed) => drawn_place(seed, turn, self.count()),
@@ -75,7 +76,7 @@ impl Pieces {
         }
     }
 
-    /// The piece at that place.
+    /// Returns the piece at that position.
     pub fn at(&self, place: u64) -> Piece {
         let all = self.end.saturating_sub(self.start);
         let last = self.count().saturating_sub(1);
@@ -100,9 +101,9 @@ impl Pieces {
     }
 }
 
-/// Number `turn` of the numbers below `count` in an order that the seed draws: a Feistel network over
-/// the next power of four, gone through until it gives one of them (Black and Rogaway, CT-RSA 2002). So
-/// no client keeps a list of what it has had.
+/// Returns number `turn` of a random permutation of the numbers below `count`: a Feistel network
+/// over the next power of four, repeated until the result is below `count` (Black and Rogaway,
+/// CT-RSA 2002). So no client keeps a list of completed pieces.
 fn drawn_place(seed: u64, turn: u64, count: u64) -> u64 {
     let bits = u64::BITS - count.saturating_sub(1).leading_zeros();
     let half = bits.div_ceil(2);
@@ -136,7 +137,7 @@ mod tests {
         assert_eq!(all(heads(90)), [(0, 90)]);
         assert_eq!(all(heads(200)), [(0, 100), (100, 100)]);
         assert_eq!(all(heads(241)), [(0, 100), (100, 100), (200, 41)]);
-        // What is left are 39 bytes; the piece before gives one.
+        // The rest is 39 bytes; the piece before gives one.
         assert_eq!(all(heads(239)), [(0, 100), (100, 99), (199, 40)]);
         assert_eq!(all(Pieces::new(0, 239, 100, false))[2], (200, 39));
         assert_eq!(all(Pieces::new(50, 101, 50, false)), [(50, 50), (100, 1)]);
@@ -160,7 +161,7 @@ mod tests {
             sorted.sort_unstable();
             assert!(sorted.into_iter().eq(0..count), "{order:?}");
         }
-        // As in a shuffled deck, one of a thousand stands where it would have stood, give or take.
+        // As in a random permutation, about one of a thousand keeps its position.
         let pieces = Pieces::new(0, 80_000, 80, true);
         let of = |seed| pieces.in_order_of(seed);
         let fixed: usize = (0..100)

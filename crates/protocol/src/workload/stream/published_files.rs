@@ -1,25 +1,25 @@
-//! The files of one writer, as those see them who read what it writes: a file is read when it is whole,
-//! and written again when nobody reads it.
+//! The files of one writer as its readers see them: a file is read when it is complete, and written
+//! again when no reader uses it.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What a file holds.
+/// Version of a file's content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FileVersion {
-    /// The pass that wrote it.
+    /// Number of the pass that wrote it.
     pub pass: u32,
-    /// Bytes of it.
+    /// Length in bytes.
     pub len: u64,
 }
 
-/// What comes of asking for a file.
+/// Result of requesting a file: granted, queued or closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Checkout {
-    /// It is the reader's until it is given back.
+    /// The reader may use the file until it gives it back.
     Granted(FileVersion),
-    /// Not yet: the reader waits in line, by this number.
+    /// Not available yet: the reader waits in the queue, identified by this number.
     Waiting(u32),
-    /// It never will be: the writer has ended without it.
+    /// Never available: the writer has finished without it.
     Closed,
 }
 
@@ -31,7 +31,7 @@ struct File {
     is_wanted: bool,
     readers: u32,
     waiting: u32,
-    /// How often it has become whole.
+    /// Number of times it was completed.
     completions: u32,
 }
 
@@ -46,7 +46,7 @@ struct Files {
 }
 
 impl PublishedFiles {
-    /// So many files, none of which is there.
+    /// Creates `files` files, all of them incomplete.
     pub fn new(files: u32) -> Self {
         Self(Mutex::new(Files {
             files: vec![File::default(); files as usize].into(),
@@ -55,7 +55,7 @@ impl PublishedFiles {
     }
 
     fn files(&self) -> MutexGuard<'_, Files> {
-        // Nothing can panic while it is held.
+        // No code that holds the lock can panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -66,10 +66,11 @@ impl PublishedFiles {
         Some(look(file, has_ended))
     }
 
-    /// Asks for a file to read it; `since` is what it was answered that waits in line already.
+    /// Requests a file for reading; `since` is the number of a reader that already waits in the
+    /// queue.
     pub fn ask(&self, file: u32, since: Option<u32>) -> Checkout {
         let asked = self.with(file, |file, has_ended| match since {
-            // It was lent to all who waited when it became whole.
+            // On completion it was granted to all waiting readers.
             Some(since) if file.completions != since => Checkout::Granted(file.content),
             Some(_) if has_ended => {
                 file.waiting = file.waiting.saturating_sub(1);
@@ -89,7 +90,7 @@ impl PublishedFiles {
         asked.unwrap_or(Checkout::Closed)
     }
 
-    /// Waits in line no longer.
+    /// Leaves the queue.
     pub fn leave(&self, file: u32, since: u32) {
         self.with(file, |file, _| {
             let place = if file.completions == since {
@@ -101,14 +102,15 @@ impl PublishedFiles {
         });
     }
 
-    /// Gives a file back that was lent.
+    /// Gives a granted file back.
     pub fn give_back(&self, file: u32) {
         self.with(file, |file, _| {
             file.readers = file.readers.saturating_sub(1)
         });
     }
 
-    /// Whether the writer may begin a file: nobody reads it. Until then nobody else gets it.
+    /// Starts a new version of a file unless it has readers; returns whether it did. While the
+    /// writer waits, no new reader gets the file.
     pub fn start(&self, file: u32) -> bool {
         let begun = self.with(file, |file, _| {
             file.is_wanted = file.readers > 0;
@@ -118,7 +120,7 @@ impl PublishedFiles {
         begun.unwrap_or(true)
     }
 
-    /// A file is whole.
+    /// Marks a file as complete.
     pub fn complete(&self, file: u32, content: FileVersion) {
         self.with(file, |file, _| {
             file.content = content;
@@ -128,7 +130,7 @@ impl PublishedFiles {
         });
     }
 
-    /// The writer has come to its end.
+    /// Marks the writer as finished.
     pub fn end(&self) {
         self.files().has_ended = true;
     }
@@ -147,7 +149,7 @@ mod tests {
         assert!(shelf.start(0));
         assert_eq!(shelf.ask(0, Some(0)), Checkout::Waiting(0));
         shelf.complete(0, CONTENT);
-        // Who has waited comes before the writer, who comes before others.
+        // Waiting readers come before the writer, and the writer before other readers.
         assert!(!shelf.start(0));
         assert_eq!(shelf.ask(0, Some(0)), Checkout::Granted(CONTENT));
         assert_eq!(shelf.ask(0, None), Checkout::Waiting(1));

@@ -1,4 +1,4 @@
-//! What all clients of a fleet share.
+//! State shared by all clients of a fleet.
 
 use super::client_control::{ActiveSettings, ClientControl, ControlEpoch, SettingsTable};
 use super::client_stats::ClientStats;
@@ -8,25 +8,25 @@ use filestone_plan::plan::{FleetPlan, GroupPlan, Plan};
 use filestone_workload::payload::{Pattern, Payloads};
 use filestone_workload::time::Timestamp;
 
-/// What all clients of a fleet share.
+/// State shared by all clients of a fleet.
 #[derive(Debug)]
 pub struct SharedFleet {
     plan: FleetPlan,
     seed: u64,
     payloads: Payloads,
-    /// The patterns that payloads are there of, in their order.
+    /// Patterns with available payloads, in their order.
     patterns: Vec<Pattern>,
     settings: SettingsTable,
     order_count: ControlEpoch,
-    /// When each client begins.
+    /// Start time of each client.
     beginnings: Box<[u64]>,
     gauges: Box<[ClientStats]>,
-    /// The files of those that write for others, by client; of others, none.
+    /// Published files of the clients that write for others, by client; empty for others.
     shelves: Box<[PublishedFiles]>,
 }
 
 impl SharedFleet {
-    /// What the clients of this fleet share.
+    /// Creates the shared state for the clients of this fleet.
     pub fn new(plan: &Plan, fleet: &FleetPlan) -> Self {
         let own = fleet.groups.iter().map(|group| group.pattern.clone());
         let own: Vec<Pattern> = own.collect();
@@ -66,45 +66,45 @@ impl SharedFleet {
         }
     }
 
-    /// What they do.
+    /// Returns the fleet plan.
     pub fn plan(&self) -> &FleetPlan {
         &self.plan
     }
 
-    /// What they write consists of.
+    /// Returns the payloads of written data.
     pub fn payloads(&self) -> &Payloads {
         &self.payloads
     }
 
-    /// Where what is drawn comes from.
+    /// Returns the random seed.
     pub(super) fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// What tells the data of this run from those of others.
+    /// Returns a number that distinguishes the data of this run from those of others.
     pub(super) fn run(&self) -> u32 {
         (self.seed ^ self.seed >> 32) as u32
     }
 
-    /// When a client begins.
+    /// Returns the start time of a client.
     pub fn begins(&self, client: u32) -> Timestamp {
         let begins = self.beginnings.get(client as usize);
         Timestamp::from_nanos(begins.copied().unwrap_or(0))
     }
 
-    /// What each client shows.
+    /// Returns the counters of each client.
     pub fn gauges(&self) -> &[ClientStats] {
         &self.gauges
     }
 
-    /// Settings by their place.
+    /// Returns settings by their index.
     #[inline]
     pub fn settings(&self, place: u32) -> Option<&ActiveSettings> {
         self.settings.row(place)
     }
 
-    /// The place of a group's settings that differ from those of the plan; `None` if there is no room for
-    /// more of them, or the bytes of their pattern are not there.
+    /// Returns the index of a group's settings that differ from those of the plan; `None` if the
+    /// table is full, or the bytes of their pattern are not available.
     pub fn place_of(&self, group: GroupPlan, place: usize) -> Option<u32> {
         let pattern = first_of(&self.patterns, &group.pattern);
         self.patterns.get(pattern)?;
@@ -115,19 +115,20 @@ impl SharedFleet {
         })
     }
 
-    /// Tells a client something. Who is told many calls [`ControlEpoch::increase`] when all are told.
+    /// Sends a control word to a client. After a batch of these, call [`ControlEpoch::increase`].
     pub fn order(&self, client: u32, orders: ClientControl) {
         if let Some(gauge) = self.gauges.get(client as usize) {
             gauge.order(orders);
         }
     }
 
-    /// Whether all clients go by what they were told, as far as that holds no later than `up_to`.
+    /// Returns whether all clients follow their control words, for changes that take effect no
+    /// later than `up_to`.
     pub fn is_applied(&self, up_to: EffectiveFrom) -> bool {
         self.gauges.iter().all(|gauge| gauge.is_applied(up_to))
     }
 
-    /// How often clients were told something.
+    /// Returns the counter of control words sent.
     pub fn order_count(&self) -> &ControlEpoch {
         &self.order_count
     }
@@ -137,7 +138,7 @@ impl SharedFleet {
     }
 }
 
-/// The place of the first that is this one; the number of all if there is none.
+/// Returns the index of the first equal pattern; the number of patterns if there is none.
 fn first_of(patterns: &[Pattern], wanted: &Pattern) -> usize {
     let place = patterns.iter().position(|pattern| pattern == wanted);
     place.unwrap_or(patterns.len())

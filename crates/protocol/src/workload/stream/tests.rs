@@ -1,5 +1,5 @@
-//! Known answers in virtual time: a server that keeps files in memory and answers after a fixed time, so
-//! that everything a fleet does can be worked out on paper.
+//! Known-answer tests in virtual time: a server that keeps files in memory and replies after a
+//! fixed time, so that all expected values can be computed by hand.
 
 use super::*;
 use crate::fleet_control::ChangeLog;
@@ -22,24 +22,24 @@ const SECOND: u64 = 1000 * MS;
 struct World {
     shared: Arc<SharedFleet>,
     clients: Vec<Stream>,
-    /// When each client is asked next, or its operation ends.
+    /// Time of each client's next poll, or of the end of its operation.
     wakes: Vec<Timestamp>,
     under_way: Vec<Option<UnderWay>>,
     inspectors: Vec<DataVerifier>,
     open: Vec<Option<Vec<u8>>>,
     files: BTreeMap<Vec<u8>, Vec<u8>>,
     service: u64,
-    /// It refuses everything in this time.
+    /// Time range when the server refuses everything.
     down: std::ops::Range<u64>,
-    /// It answers nothing in this time.
+    /// Time range when the server does not reply.
     frozen: std::ops::Range<u64>,
-    /// From then on it knows nothing of what was there before.
+    /// Time when the server loses its state.
     forgets: u64,
-    /// Every transfer: by whom, what, when it was due, and when it began.
+    /// All transfers: client, kind, due time and start time.
     transfers: Vec<Transfer>,
-    /// Files have room for so much.
+    /// Maximum file size, if limited.
     room: Option<u64>,
-    /// Data of a written file are changed on their way, once.
+    /// Data of a written file are corrupted in transit, once.
     corrupts: bool,
 }
 
@@ -93,7 +93,7 @@ impl World {
         }
     }
 
-    /// Lets the world go on until this time.
+    /// Advances the simulation to this time.
     fn run(&mut self, until: u64) {
         loop {
             let next = self.wakes.iter().enumerate().min_by_key(|(_, at)| **at);
@@ -202,8 +202,8 @@ impl World {
         self.wakes[client] = Timestamp::from_nanos(if is_kept { self.frozen.end } else { end });
     }
 
-    /// Lets the world go on until this time; then these clients are told something, as those who wait see
-    /// at once.
+    /// Advances the simulation to this time, then sends control words to these clients; waiting
+    /// clients see them at once.
     fn tell(
         &mut self,
         at: u64,
@@ -222,14 +222,14 @@ impl World {
         self.shared.order_count().increase();
     }
 
-    /// The place of the first group's settings after a change.
+    /// Returns the index of the first group's settings after a change.
     fn settings(&self, change: impl FnOnce(&mut GroupPlan)) -> u32 {
         let mut group = self.shared.plan().groups[0].clone();
         change(&mut group);
         self.shared.place_of(group, 0).expect("there is room")
     }
 
-    /// When the transfers of a client were due, in milliseconds.
+    /// Returns the due times of a client's transfers, in milliseconds.
     fn due_ms(&self, client: u32) -> Vec<u64> {
         let own = self.transfers.iter();
         let own = own.filter(|transfer| transfer.client == client);
@@ -334,7 +334,7 @@ impl Server<'_> {
     }
 }
 
-/// One writer of files of four writes each.
+/// A writer of files with four writes each.
 fn writer() -> FleetPlan {
     let mut fleet = pairs();
     fleet.groups.truncate(1);
@@ -343,8 +343,8 @@ fn writer() -> FleetPlan {
     fleet
 }
 
-/// 100 writes a second of which each takes 40 ms, and four of them an open and a close: of each 240 ms it
-/// keeps 40 of its schedule.
+/// 100 writes per second of 40 ms each, and an open and a close per four writes: from each 240 ms
+/// the client keeps 40 ms of its schedule.
 #[test]
 fn what_a_client_falls_behind_its_rate_by_is_counted_beyond_the_second_that_it_makes_up_for() {
     let kept = |service: u64, until: u64| {
@@ -372,14 +372,14 @@ fn what_a_client_falls_behind_its_rate_by_is_counted_beyond_the_second_that_it_m
 #[test]
 fn a_writer_follows_its_schedule_exactly() {
     let mut fleet = writer();
-    // A write each 10 ms.
+    // One write per 10 ms.
     fleet.groups[0].rate = Some(RatePlan {
         unit: RateUnit::OperationsPerS,
         per_s: ValueRange::always(100.0),
     });
     let mut world = World::new(fleet, MS);
     world.run(SECOND);
-    // Directory and open take 2 ms; from then on every write is due on its own moment.
+    // Directory and open take 2 ms; from then on every write is due at a separate time.
     let due: Vec<u64> = world
         .transfers
         .iter()
@@ -395,7 +395,7 @@ fn a_writer_follows_its_schedule_exactly() {
     );
     let counters = world.counters(0, SECOND);
     assert_eq!((counters.writes, counters.bytes_written), (100, 409_600));
-    // The last is not closed: its write ends at 993 ms, the close at 994.
+    // The last file is not closed: its write ends at 993 ms, the close at 994.
     assert_eq!(counters.files_written, 25);
 }
 
@@ -413,7 +413,7 @@ fn rates_in_bits_lie_within_their_caps() {
         let bits = 8.0 * world.counters(client, 20 * SECOND).bytes_written as f64 / 20.0;
         assert!((1e6..=2e6).contains(&bits), "{bits}");
     }
-    // Of each file of 131,072 bits, all writes are as far apart as its one rate says.
+    // For each file of 131,072 bits, all writes are equally spaced by its rate.
     let of_first: Vec<u64> = world
         .transfers
         .iter()
@@ -447,7 +447,7 @@ fn readers_wait_for_writers_and_find_what_they_wrote() {
         assert!(read.files_read > 10, "{read:?}");
         assert!(written.files_written > 10, "{written:?}");
     }
-    // Nothing was read before it was there.
+    // No file was read before it existed.
     let first = world.transfers.iter().find(|transfer| transfer.client == 4);
     let own = world
         .transfers
@@ -479,7 +479,7 @@ fn files_are_moved_at_random_offsets_each_once() {
             .collect::<Vec<_>>()
     };
     let (written, read) = (of(0), of(1));
-    // What is left over is shorter than a head: the write before it gives 20 bytes.
+    // The rest is shorter than a head: the write before it gives 20 bytes.
     let mut wanted: Vec<(u64, u64)> = (0..40).map(|number| (4096 * number, 4096)).collect();
     wanted[39].1 -= 20;
     wanted.push((40 * 4096 - 20, 40));
@@ -633,15 +633,16 @@ fn what_fails_is_tried_again_and_the_time_is_counted() {
     world.run(10 * SECOND);
     let counters = world.counters(0, 0);
     assert_eq!(world.state(0), ClientState::Running);
-    // It fails at 101 ms; tries, from the begin of its file, after 100, 200, 400, 800 ms and 1 ms each.
+    // The failure comes at 101 ms; retries, from the begin of the file, follow after 100, 200, 400,
+    // 800 ms and 1 ms each.
     assert!(counters.failures >= 3, "{counters:?}");
     let failing = counters.failing_ns / MS;
     assert!((1000..2000).contains(&failing), "{failing}");
-    // Files are whole whenever they are closed.
+    // Files are complete whenever they are closed.
     assert!(world.files.values().all(|file| file.len() <= 4 * 4096));
 }
 
-/// A write each 250 ms, from 2 ms on, when directory and file are made.
+/// One write per 250 ms, from 2 ms on, when directory and file exist.
 fn writer_of_four_a_second() -> FleetPlan {
     let mut fleet = writer();
     fleet.groups[0].rate = Some(RatePlan {
@@ -656,8 +657,8 @@ fn a_client_goes_on_a_second_behind_when_its_server_was_frozen() {
     let mut world = World::new(writer_of_four_a_second(), MS);
     world.frozen = 3 * SECOND..8 * SECOND;
     world.run(14 * SECOND);
-    // Twelve before the server stood still, one that it kept, which was due at 3002 ms; then those that
-    // were due from 7 s on, of which 2000 ms are made up for, as fast as it answers.
+    // Twelve before the server froze, one that it kept, which was due at 3002 ms; then those that
+    // were due from 7 s on: 2000 ms are made up for, as fast as the server replies.
     let due: Vec<u64> = world
         .transfers
         .iter()
@@ -666,7 +667,7 @@ fn a_client_goes_on_a_second_behind_when_its_server_was_frozen() {
     let before = (0..13).map(|write| 2 + 250 * write);
     let after = (0..28).map(|write| 7000 + 250 * write);
     assert_eq!(due, before.chain(after).collect::<Vec<u64>>());
-    // 13 to 15 end their file at 8003 ms, which is closed, and the next opened.
+    // Writes 13 to 15 end their file at 8003 ms, which is closed, and the next opened.
     let begun: Vec<u64> = world.transfers[12..19]
         .iter()
         .map(|transfer| transfer.begun / MS)
@@ -679,8 +680,9 @@ fn a_client_goes_on_a_second_behind_when_its_server_was_frozen() {
 
 #[test]
 fn a_client_gives_up_when_its_server_has_forgotten_its_files() {
-    // Its write of 3002 ms is answered when the server is back. It tries 100 ms after that to close the
-    // file, which takes 1 ms, and to open it anew, then again after 200, 400, 800, 1000 and 1000 ms.
+    // The write of 3002 ms is answered when the server is back. The client tries 100 ms after that
+    // to close the file, which takes 1 ms, and to open it again, then retries after 200, 400, 800,
+    // 1000 and 1000 ms.
     for (back, failures, last) in [(4200, 6, 6706), (3500, 7, 7007)] {
         let mut world = World::new(writer_of_four_a_second(), MS);
         world.frozen = 3 * SECOND..back * MS;
@@ -699,7 +701,7 @@ fn a_client_gives_up_when_its_server_has_forgotten_its_files() {
 
 #[test]
 fn who_comes_only_as_far_as_before_gives_up_too() {
-    // The third write of each file finds no room.
+    // The third write of each file exceeds the available space.
     let mut fleet = writer();
     fleet.groups[0].file_size = ValueRange::always(2 * 4096 + 100);
     let mut world = World::new(fleet, MS);
@@ -707,10 +709,12 @@ fn who_comes_only_as_far_as_before_gives_up_too() {
     world.run(20 * SECOND);
     assert_eq!(world.state(0), ClientState::Failed);
     let counters = world.counters(0, 0);
-    // Directory, open and two writes: 4 ms. It fails at 5; then close, open, two writes and the third
-    // are 5 ms, after 100, 200, 400, 800, 1000 and 1000 ms: 5, 110, 315, 720, 1525, 2530, 3535.
+    // Directory, open and two writes: 4 ms. The failure comes at 5 ms; then close, open, two writes
+    // and the third are 5 ms, after 100, 200, 400, 800, 1000 and 1000 ms: 5, 110, 315, 720, 1525,
+    // 2530, 3535.
     assert_eq!((counters.failures, counters.writes), (7, 14));
-    // Each time but the last from when it was due, a millisecond before, until the first write is done.
+    // Each time except the last counts from the due time, a millisecond before, until the first
+    // write is done.
     assert_eq!(counters.failing_ns, (3500 + 6 * 4 + 1) * MS);
 }
 
@@ -768,7 +772,7 @@ fn files_grow_that_are_appended_to() {
     fleet.groups[0].quiesce.files = Some(6);
     let mut world = World::new(fleet, MS);
     world.run(SECOND);
-    // Six files' worth in two of them.
+    // The data of six files in two of them.
     let lens: Vec<usize> = world.files.values().map(Vec::len).collect();
     assert_eq!(lens, [3 * 4 * 4096; 2]);
 }
@@ -782,7 +786,7 @@ fn syncs_and_unlinks_come_where_they_are_asked_for() {
     group.quiesce.files = Some(1);
     let mut world = World::new(fleet, MS);
     world.run(SECOND);
-    // Directory, unlink, open: 3 ms. Each write has a flush behind it.
+    // Directory, unlink, open: 3 ms. A flush follows each write.
     let begun: Vec<u64> = world
         .transfers
         .iter()
@@ -810,11 +814,12 @@ fn a_rate_that_is_halved_gives_half_from_then_on() {
         ..orders
     });
     world.run(10 * SECOND);
-    // Due at 2, 12 … 4992 ms; of the wait for the next a fifth is left, so 4 ms: 5004, 5024 … 9984 ms.
+    // Due at 2, 12 … 4992 ms; a fifth of the wait for the next remains, so 4 ms: 5004, 5024 … 9984
+    // ms.
     let before = (0..500).map(|write| 2 + 10 * write);
     let after = (0..250).map(|write| 5004 + 20 * write);
     assert_eq!(world.due_ms(0), before.chain(after).collect::<Vec<u64>>());
-    // The other goes on as before.
+    // The other continues as before.
     assert_eq!(world.due_ms(1).len(), 1000);
     let counters = world.counters(0, 10 * SECOND);
     assert_eq!((counters.writes, counters.bytes_written), (750, 750 * 4096));
@@ -825,8 +830,8 @@ fn sizes_hold_from_the_next_file_on_and_are_read_back_whole() {
     let mut fleet = writer();
     fleet.groups[0].direction = Direction::Both;
     let mut world = World::new(fleet, MS);
-    // A file takes an open, four transfers and a close, twice: the directory, then 12 ms each. At 30 ms
-    // the third is being written.
+    // A file takes an open, four transfers and a close, twice: the directory, then 12 ms each. At
+    // 30 ms the third is being written.
     let changed = world.settings(|group| {
         group.write_size = ValueRange::always(8192);
         group.file_size = ValueRange::always(20_000);
@@ -867,7 +872,7 @@ fn who_is_told_to_quiesce_ends_its_file_and_every_byte_is_there() {
     let own = world.files.iter().filter(|(path, _)| !others(path));
     assert!(own.clone().count() == 4 && own.clone().all(|(_, file)| file.len() == 16_384));
     assert_eq!(world.state(2), ClientState::Running);
-    // Told again, it changes nothing; told to run, it begins again, with its directory.
+    // The same desired state again changes nothing; with `Run` it begins again, with its directory.
     world.tell(2 * SECOND, 0..1, |orders| {
         orders.told(DesiredState::Quiesce)
     });
@@ -883,7 +888,8 @@ fn without_grace_a_file_is_closed_where_it_is() {
     let mut fleet = writer();
     fleet.groups[0].quiesce.grace_ns = 2 * MS;
     let mut world = World::new(fleet, MS);
-    // Writes begin at 2, 3 and 4 ms. It hears of it when the first has ended, and has 2 ms from then on.
+    // Writes begin at 2, 3 and 4 ms. The client sees the control word when the first has ended, and
+    // has 2 ms from then on.
     world.tell(5 * MS / 2, 0..1, |orders| {
         orders.told(DesiredState::Quiesce)
     });
@@ -910,16 +916,16 @@ fn who_is_told_to_stop_ends_its_operation_and_begins_again_with_its_file() {
     assert_eq!((counters.writes, counters.files_written), (3, 0));
     assert_eq!(world.state(0), ClientState::Stopped);
     assert!(world.open.iter().all(Option::is_none));
-    // Whoever reads its files waits for it, and is not told that there will be none.
+    // Readers of its files wait for it, and are not refused.
     assert_eq!(world.state(1), ClientState::Waiting);
     world.tell(SECOND, 0..1, |orders| orders.told(DesiredState::Run));
     world.run(2 * SECOND);
-    // They take turns with their one file, of which nothing is wrong.
+    // They take turns with their one file, which is intact.
     let (written, read) = (world.counters(0, 0), world.counters(1, 0));
     assert!(written.files_written.abs_diff(read.files_read) <= 1);
     assert!(read.files_read > 10, "{read:?}");
     assert_eq!((read.checksum_errors, read.failures), (0, 0));
-    // A reader that is stopped gives back what it has; its writer goes on.
+    // A stopped reader gives its file back; its writer continues.
     world.tell(2 * SECOND, 1..2, |orders| orders.told(DesiredState::Stop));
     world.run(2 * SECOND + 100 * MS);
     let before = world.counters(0, 0).files_written;
@@ -938,11 +944,11 @@ fn who_has_not_begun_or_waits_for_its_transfer_is_stopped_at_once() {
     });
     let mut world = World::new(fleet, MS);
     world.tell(SECOND, 0..2, |orders| orders.told(DesiredState::Stop));
-    // One close for the file that is open.
+    // One close for the open file.
     world.run(SECOND + 2 * MS);
     assert_eq!([world.state(0), world.state(1)], [ClientState::Stopped; 2]);
     assert!(world.open.iter().all(Option::is_none));
-    // The one whose step is still to come waits for that; the other begins at once.
+    // The client whose ramp step is still to come waits for that; the other begins at once.
     world.tell(2 * SECOND, 0..2, |orders| orders.told(DesiredState::Run));
     world.run(9 * SECOND);
     assert_eq!(world.due_ms(0), [2, 2002]);
@@ -955,12 +961,13 @@ fn who_has_not_begun_or_waits_for_its_transfer_is_stopped_at_once() {
 fn who_fails_is_stopped_when_its_file_is_closed() {
     let mut world = World::new(writer(), MS);
     world.down = 100 * MS..SECOND;
-    // A write that is due at 100 ms fails, and would be tried again at 201 ms. It closes its file at
-    // 150 ms instead, which fails as well, and so at 351 and 752 ms; at 1553 ms it does not.
+    // A write that is due at 100 ms fails, and would be retried at 201 ms. The client closes its
+    // file at 150 ms instead, which fails as well, and again at 351 and 752 ms; at 1553 ms the
+    // close succeeds.
     world.tell(150 * MS, 0..1, |orders| orders.told(DesiredState::Stop));
     world.run(160 * MS);
     assert_eq!(world.state(0), ClientState::Failing);
-    // What failed first was due at 100 ms.
+    // The first failed operation was due at 100 ms.
     let until = world.shared.gauges()[0].retries_until();
     assert_eq!(until, Some(Timestamp::from_nanos(3600 * MS)));
     assert_eq!(world.counters(0, 0).failures, 2);
@@ -989,7 +996,7 @@ fn who_is_stopped_while_it_prepares_prepares_that_file_anew() {
     assert!(world.files.values().all(|file| file.len() == 16_384));
 }
 
-/// Runs until all go by what they were told, as a look each 50 ms sees it, and says when that was.
+/// Runs until all clients follow their control words, polled every 50 ms, and returns that time.
 fn settled_at(world: &mut World, up_to: EffectiveFrom, from: u64) -> u64 {
     let mut now = from;
     loop {
@@ -1018,7 +1025,8 @@ fn seconds_before_a_change_around_it_and_after_it_are_told_apart() {
     let settled = settled_at(&mut world, EffectiveFrom::NextTransfer, told);
     book.mark_applied(1, EffectiveFrom::NextTransfer, settled);
     world.run(6 * SECOND);
-    // Due each 250 ms from 2 ms on; then at 2501 ms, when what is left of the wait is over, and each 125 ms.
+    // Due every 250 ms from 2 ms on; then at 2501 ms, when the rest of the wait is over, and every
+    // 125 ms.
     let due = world.due_ms(0);
     let count = |second: u64| due.iter().filter(|due| **due / 1000 == second).count();
     assert_eq!([0, 1, 2, 3, 4, 5].map(count), [4, 4, 6, 8, 8, 8]);
@@ -1030,7 +1038,7 @@ fn seconds_before_a_change_around_it_and_after_it_are_told_apart() {
     let marks = [0, 1, 2, 3, 4, 5].map(mark);
     assert_eq!(marks, ["0", "0", "0-1", "1", "1", "1"]);
     assert_eq!(settled, told + 50 * MS);
-    // A row of all of it is mixed, and one of what was before is not.
+    // An interval over the whole run is mixed, one before the change is not.
     assert_eq!(generations.of(0, 6 * SECOND), SettingsGeneration::new(0, 1));
     assert_eq!(generations.of(0, told), SettingsGeneration::new(0, 0));
 }
@@ -1050,8 +1058,8 @@ fn rate_change(at_ns: u64) -> ChangeRecord {
 #[test]
 fn who_is_told_goes_by_it_when_its_transfer_its_file_or_all_it_does_has_ended() {
     let mut fleet = writer();
-    // Four writes a second, one each 250 ms from 2 ms on, so a file each second: the second file is begun
-    // when the fourth write has ended.
+    // Four writes per second, one per 250 ms from 2 ms on, so one file per second: the second file
+    // is begun when the fourth write has ended.
     fleet.groups[0].rate = ops(4.0);
     let mut world = World::new(fleet, MS);
     assert!(
@@ -1072,7 +1080,8 @@ fn who_is_told_goes_by_it_when_its_transfer_its_file_or_all_it_does_has_ended() 
     // The fourth write is due at 752 ms, and the file closed at 754 ms.
     let file = settled_at(&mut world, EffectiveFrom::NextFile, 700 * MS);
     assert_eq!(file, 800 * MS);
-    // The next has eight writes, from 1002 to 2752 ms. Who is to quiesce has settled when it is closed.
+    // The next has eight writes, from 1002 to 2752 ms. A quiescing client has settled when the file
+    // is closed.
     world.tell(1100 * MS, 0..1, |orders| orders.told(DesiredState::Quiesce));
     let stopped = settled_at(&mut world, EffectiveFrom::NextTransfer, 1100 * MS);
     assert_eq!(stopped, 2800 * MS);

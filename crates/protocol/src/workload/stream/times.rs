@@ -1,21 +1,21 @@
-//! How long the reads and writes of one client took, in few bytes.
+//! Compact histogram of the response times of one client's reads and writes.
 //!
-//! A count for each stretch of times, four to a doubling. So it is not known how long a share of them took,
-//! but by which end of a stretch it was done: no longer than that is exact. Only the client's worker counts.
+//! A count for each bucket, four buckets per doubling. A quantile is therefore known only as the
+//! upper edge of its bucket; this bound is exact. Only the client's worker counts.
 
 use filestone_measure::measure::fleet_record::LatencyBounds;
 use std::array;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Stretches of a doubling.
+/// Buckets per doubling.
 const OF_DOUBLING: u64 = 4;
-/// Doublings, the first of which begins with 4 µs: up to 268 s.
+/// Number of doublings; the first begins at 4 µs, the last ends at 268 s.
 const DOUBLINGS: u64 = 26;
-/// All stretches: what is below, those of the doublings, and what is beyond.
+/// Number of buckets: underflow, those of the doublings, and overflow.
 const STRETCHES: usize = (1 + OF_DOUBLING * DOUBLINGS + 1) as usize;
 const MICRO: u64 = 1000;
 
-/// What one client counts.
+/// Histogram of one client.
 #[derive(Debug)]
 pub(super) struct Times([AtomicU32; STRETCHES]);
 
@@ -26,7 +26,7 @@ impl Default for Times {
 }
 
 impl Times {
-    /// One took so long.
+    /// Counts a response time.
     pub fn add(&self, nanos: u64) {
         if let Some(count) = self.0.get(place_of(nanos)) {
             let before = count.load(Ordering::Relaxed);
@@ -35,7 +35,7 @@ impl Times {
     }
 }
 
-/// Where a time is counted.
+/// Returns the bucket of a time.
 fn place_of(nanos: u64) -> usize {
     let micros = nanos / MICRO;
     if micros < OF_DOUBLING {
@@ -47,7 +47,7 @@ fn place_of(nanos: u64) -> usize {
     (place as usize).min(STRETCHES - 1)
 }
 
-/// All that is counted there took less than this; `None` of what is beyond all.
+/// Returns the upper edge of a bucket in nanoseconds; `None` for the overflow bucket.
 fn end_of(place: usize) -> Option<u64> {
     let Some(place) = (place as u64).checked_sub(1) else {
         return Some(OF_DOUBLING * MICRO);
@@ -56,7 +56,7 @@ fn end_of(place: usize) -> Option<u64> {
     (doubling < DOUBLINGS).then(|| ((OF_DOUBLING + stretch + 1) << doubling) * MICRO)
 }
 
-/// What several clients have counted.
+/// Sum of the histograms of several clients.
 #[derive(Debug, Clone)]
 pub struct TimesCounted([u64; STRETCHES]);
 
@@ -67,14 +67,14 @@ impl Default for TimesCounted {
 }
 
 impl TimesCounted {
-    /// And what this one has.
+    /// Adds the histogram of a client.
     pub(super) fn add(&mut self, times: &Times) {
         for (sum, count) in self.0.iter_mut().zip(&times.0) {
             *sum = sum.saturating_add(count.load(Ordering::Relaxed).into());
         }
     }
 
-    /// For the record; `None` if nothing was counted.
+    /// Returns bounds for the record; `None` if nothing was counted.
     pub fn record(&self) -> Option<LatencyBounds> {
         let count = self
             .0
@@ -87,7 +87,7 @@ impl TimesCounted {
         })
     }
 
-    /// So many took no longer than this.
+    /// Returns the bound of the time with this rank.
     fn at_most(&self, rank: u64) -> Option<u64> {
         let mut seen = 0_u64;
         let place = self.0.iter().position(|count| {
@@ -122,8 +122,8 @@ mod tests {
         let mut both = TimesCounted::default();
         both.add(&one);
         assert_eq!(both.record(), None);
-        // 99 of a millisecond, one of a second: 99 % took no longer than the end of the millisecond's
-        // stretch, 1024 us.
+        // 99 of a millisecond, one of a second: 99 % took no longer than the upper edge of the
+        // millisecond's bucket, 1024 us.
         (0..60).for_each(|_| one.add(1_000_000));
         (0..39).for_each(|_| other.add(1_000_000));
         other.add(1_000_000_000);

@@ -1,5 +1,4 @@
-//! A file server in memory: just enough of one to say whether an operation of a mix can be
-//! carried out.
+//! A minimal in-memory file server that decides whether an operation of a mix succeeds.
 
 use crate::workload::{FileEntry, FileTable, ObjectKind};
 use filestone_plan::file_set::{ChangingDirectories, ClientSet, FILES_PER_DIRECTORY};
@@ -11,7 +10,7 @@ use filestone_workload::operation::{
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// The file table and the sets of some clients.
+/// Returns the file table and the sets of some clients.
 pub(super) fn file_set(
     clients: u32,
     lengths: &[u64],
@@ -72,11 +71,11 @@ fn one_set(table: &mut FileTable, lengths: &[u64], links: u32, spare_names: u32)
     }
 }
 
-/// What a server has of one client's set.
+/// The server's state of one client's set.
 pub(super) struct Tree {
     table: Arc<FileTable>,
     set: ClientSet,
-    /// The names that come and go: directory, letter and number.
+    /// The changing names: directory, letter and number.
     names: HashSet<(u32, u8, u64)>,
 }
 
@@ -97,13 +96,13 @@ impl Tree {
         Self { table, set, names }
     }
 
-    /// Names in one of the changing directories.
+    /// Returns the number of names in one of the changing directories.
     pub(super) fn count(&self, directory: FileId) -> usize {
         let names = self.names.iter();
         names.filter(|(there, ..)| *there == directory.0).count()
     }
 
-    /// Does what is asked, as RFC 1813 has it.
+    /// Executes a request according to RFC 1813.
     pub(super) fn apply(&mut self, operation: &Operation) -> (Outcome, ReplyInfo) {
         let answer = match operation {
             Operation::ReadDirectory {
@@ -151,7 +150,7 @@ impl Tree {
             Operation::FileSystemStatus { file }
             | Operation::FileSystemInfo { file }
             | Operation::PathConfiguration { file } => check(file == self.set.root, Status::INVAL),
-            // UNCHECKED: a file that is there is truncated.
+            // UNCHECKED: an existing file is truncated.
             Operation::Create { directory, name } => {
                 self.make(directory, name, changing.created).or(Ok(()))
             }
@@ -198,7 +197,7 @@ impl Tree {
         }
     }
 
-    /// The length of a data file.
+    /// Returns the length of a data file.
     fn data_file(&self, file: FileId) -> Result<u64, Status> {
         check(self.set.files.contains(&file.0), Status::STALE)?;
         self.table
@@ -239,7 +238,7 @@ fn check(is_so: bool, otherwise: Status) -> Result<(), Status> {
     if is_so { Ok(()) } else { Err(otherwise) }
 }
 
-/// Three pages make a listing.
+/// Returns a page; three pages form a listing.
 fn page(cursor: &DirectoryCursor) -> ReplyInfo {
     let cookie = cursor.cookie + 10;
     let verifier = [7; 8];
@@ -254,7 +253,7 @@ fn page(cursor: &DirectoryCursor) -> ReplyInfo {
     }
 }
 
-/// The operation as it would be for any server: cookies are the server's own.
+/// Returns the operation without the cookies, which come from the server.
 pub(super) fn without_cookies(operation: &Operation) -> Operation {
     let mut operation = *operation;
     if let Operation::ReadDirectory { cursor, .. } | Operation::ReadDirectoryPlus { cursor, .. } =
@@ -265,7 +264,7 @@ pub(super) fn without_cookies(operation: &Operation) -> Operation {
     operation
 }
 
-/// Whether an operation of this kind changes names.
+/// Returns whether an operation of this kind changes names.
 pub(super) fn changes_names(kind: OpKind) -> bool {
     super::needs_to_know(kind) && !matches!(kind, OpKind::ReadDir | OpKind::ReadDirPlus)
 }
