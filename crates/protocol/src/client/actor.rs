@@ -1,4 +1,4 @@
-//! A client, or a slot of one, as a future that is made once, and told what to do again and again.
+//! A client, or one slot of a client, as a long-lived future that executes tasks sequentially.
 
 use super::call_slot::{ActionError, ActionResult, Call, CallSlot, Calls, WaitReason};
 use super::owned_action::OwnedAction;
@@ -10,36 +10,36 @@ use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-/// What a client is to do.
+/// A task of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ActorTask<'a> {
     /// A line of its load.
     Action(&'a Action<'a>),
-    /// What a probe or a mix asks.
+    /// An operation of a probe or a mix.
     Operation(Operation),
-    /// To close what the pass has left open.
+    /// Closes the files left open at the end of an iteration.
     EndPass,
-    /// To take its tree away.
+    /// Removes the client's tree.
     RemoveTree,
-    /// To close all that is open, and to take leave of the server.
+    /// Closes all open files and ends the session with the server.
     Leave,
 }
 
-/// How a task ended.
+/// Result of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TaskEnd {
-    /// What was answered; [`ActionError::ClientFailed`] if the client cannot go on.
+    /// The status; [`ActionError::ClientFailed`] if the client cannot continue.
     pub answer: ActionResult<Status>,
-    /// File data that were moved.
+    /// File data moved, in bytes.
     pub moved: u64,
-    /// What the workload of an operation may want to know.
+    /// Reply data that the workload of an operation may need.
     pub found: ReplyInfo,
-    /// How what was answered did not fit what was asked.
+    /// Mismatch between reply and request.
     pub fault: Option<ReplyFault>,
 }
 
 impl TaskEnd {
-    /// Of a task that found nothing of interest.
+    /// Creates the result of a task without reply data.
     pub fn plain(answer: ActionResult<Status>, moved: u64) -> Self {
         let found = ReplyInfo::Plain;
         Self {
@@ -51,21 +51,21 @@ impl TaskEnd {
     }
 }
 
-/// What a task waits for.
+/// State of a task after a poll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
-    /// The results of the call on the desk.
+    /// Waiting for the results of the call in the slot.
     Called,
-    /// So many nanoseconds to pass.
+    /// Waiting for this number of nanoseconds.
     Pausing(u64),
-    /// Nothing: it has ended.
+    /// The task has ended.
     Ended(TaskEnd),
 }
 
-/// A task, as the future takes it up.
+/// A task, in the form the future receives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ActorTaskKind {
-    /// [`ActorTask::Action`]: the action that is kept.
+    /// [`ActorTask::Action`]: the action is in the `OwnedAction`.
     Action,
     /// [`ActorTask::Operation`].
     Operation(Operation),
@@ -77,24 +77,24 @@ pub enum ActorTaskKind {
     Leave,
 }
 
-/// What is handed to the future and back.
+/// Data exchanged with the future.
 #[derive(Debug, Default)]
 struct Tray {
     task: Option<ActorTaskKind>,
-    /// The action of the next task; of one that is under way, the memory of the last.
+    /// The action of the next task; during a task, the reusable memory of the last action.
     kept: OwnedAction,
     end: Option<TaskEnd>,
 }
 
 thread_local! {
-    /// What is lent to the future that this thread polls, as its desk is.
+    /// Data lent to the future that this thread polls, in the manner of its call slot.
     static LENT: Cell<Option<Box<Tray>>> = const { Cell::new(None) };
 }
 
-/// What does one thing after the other.
+/// A client that executes its tasks sequentially.
 pub struct Actor<C: Calls> {
     desk: CallSlot<C>,
-    /// What is handed to the future and back: `None` at first, and while it is lent.
+    /// Data exchanged with the future: `None` at first, and while lent.
     tray: Option<Box<Tray>>,
     future: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
@@ -105,18 +105,18 @@ impl<C: Calls> fmt::Debug for Actor<C> {
     }
 }
 
-/// Looks at what is lent. If nothing is, there is nothing to do.
+/// Runs `look` on the lent data. Without lent data it works on a default.
 fn lent<R>(look: impl FnOnce(&mut Tray) -> R) -> R {
     let mut tray = LENT.take().unwrap_or_default();
     let seen = look(&mut tray);
-    // Not `set`, which has a first time of its own to look for.
+    // Not `set`, which would check for first-time initialization.
     LENT.replace(Some(tray));
     seen
 }
 
 impl<C: Calls> Actor<C> {
-    /// One that has nothing to do yet. `future` waits for the [`next_task`], carries it out,
-    /// says how it [`ended`], and begins again.
+    /// Creates an idle client. `future` waits for the [`next_task`], executes it, reports its end
+    /// with [`ended`], and repeats.
     pub fn new(future: impl Future<Output = ()> + Send + 'static) -> Self {
         Self {
             desk: CallSlot::default(),
@@ -125,22 +125,22 @@ impl<C: Calls> Actor<C> {
         }
     }
 
-    /// Where its calls are, and what they are answered.
+    /// Returns the slot of its calls and their results.
     pub fn desk(&mut self) -> &mut CallSlot<C> {
         &mut self.desk
     }
 
-    /// The call that it waits for, or made last.
+    /// Returns the call that it waits for, or made last.
     pub fn call(&self) -> &Call<C> {
         self.desk.call()
     }
 
-    /// Bytes that it takes, its caches and buffers apart.
+    /// Returns the size of the future in bytes, without its caches and buffers.
     pub fn future_len(&self) -> usize {
         size_of_val(&*self.future)
     }
 
-    /// Tells it what to do, once it has nothing to do.
+    /// Starts a task on an idle client.
     pub fn start(&mut self, task: ActorTask<'_>) {
         let tray = self.tray.get_or_insert_default();
         tray.task = Some(match task {
@@ -155,19 +155,19 @@ impl<C: Calls> Actor<C> {
         });
     }
 
-    /// Lets it go on for as far as it can.
+    /// Polls the future once; returns the state of its task.
     pub fn resume(&mut self, now: Timestamp) -> Progress {
         let Self { desk, tray, future } = self;
         desk.set_now(now);
         let outer = LENT.replace(Some(tray.take().unwrap_or_default()));
         let mut context = Context::from_waker(Waker::noop());
-        // It never ends.
+        // The future never ends.
         let _: Poll<()> = desk.lend(|| future.as_mut().poll(&mut context));
         *tray = LENT.replace(outer);
         match desk.wanted() {
             WaitReason::Reply => Progress::Called,
             WaitReason::Timer(nanos) => Progress::Pausing(nanos),
-            // It waits for nothing and has not ended only if it was told nothing.
+            // An idle future without a result means that it had no task.
             WaitReason::None => {
                 let end = tray.as_mut().and_then(|tray| tray.end.take());
                 Progress::Ended(end.unwrap_or(TaskEnd::plain(Err(ActionError::ClientFailed), 0)))
@@ -176,19 +176,19 @@ impl<C: Calls> Actor<C> {
     }
 }
 
-/// What to do next; an action goes into `kept`.
+/// Waits for the next task; an action is stored in `kept`.
 pub fn next_task(kept: &mut OwnedAction) -> impl Future<Output = ActorTaskKind> {
     NextTask { kept }
 }
 
-/// The task that was taken up last has ended so.
+/// Reports the end of the current task.
 pub fn ended(end: TaskEnd) {
     lent(|tray| tray.end = Some(end));
 }
 
-/// Waits until there is something to do.
+/// Waits for a task.
 struct NextTask<'k> {
-    /// Where its action goes.
+    /// Destination of the action.
     kept: &'k mut OwnedAction,
 }
 

@@ -1,9 +1,8 @@
-//! What is between a future that calls and the driver that exchanges its calls, whatever the
-//! protocol.
+//! Exchange of calls between a future and its driver, for any protocol.
 //!
-//! The driver owns the [`CallSlot`] and lends it for as long as it polls; the future finds it in the
-//! thread that polls it, which is how one may be made on one thread and run on another without a
-//! lock that nobody ever waits for (some 15 ns each time, and a call takes ten).
+//! The driver owns the [`CallSlot`] and lends it while it polls; the future finds it in
+//! thread-local storage. A future can thus be created on one thread and run on another without a
+//! lock that is never contended (some 15 ns each time, while a call takes ten).
 
 use filestone_workload::load::{Cause, Status};
 use filestone_workload::output::DataRange;
@@ -15,145 +14,145 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::thread::LocalKey;
 
-/// A desk keeps no more room for results than this; for larger ones a thread has one room.
+/// Maximum result buffer that a slot retains; larger results use one buffer per thread.
 const RETAINED: usize = 4 << 10;
 
-/// Why an action is not done.
+/// Reason why an action was not completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ActionError {
-    /// The server, or the caller in its place, says no.
+    /// A status that the server, or the client on its behalf, returned.
     Status(Status),
-    /// The client cannot go on: [`CallSlot::take_lost`], or the driver, knows why.
+    /// The client cannot continue: [`CallSlot::take_lost`], or the driver, has the reason.
     ClientFailed,
-    /// The connection was lost, and with it what was open over it; another one is made.
+    /// The connection was lost, and with it all open files; another connection follows.
     ConnectionReset,
 }
 
 impl ActionError {
-    /// Refused before anything is sent.
+    /// Creates a refusal before anything is sent.
     pub const fn refused(cause: Cause) -> Self {
         ActionError::Status(Status::Refused(cause))
     }
 }
 
-/// What comes of a step.
+/// Result of one step of a client.
 pub type ActionResult<T> = Result<T, ActionError>;
 
-/// Where what is lent to the future that a thread polls is kept.
+/// Thread-local storage for the call slot of the future being polled.
 pub type CurrentCall<C> = LocalKey<Cell<Option<Box<CallState<C>>>>>;
 
-/// The calls of one family of protocols.
+/// The calls of one protocol family.
 pub trait Calls: Sized + fmt::Debug + Clone + PartialEq + Eq + 'static {
-    /// What is called, as errors name it.
+    /// The called procedure, as shown in errors.
     type Procedure: fmt::Debug + Clone + PartialEq + Eq;
-    /// What its decoders find wrong.
+    /// Error of its decoders.
     type DecodeError: fmt::Debug + Clone + PartialEq + Eq;
-    /// How a server refuses a call without results.
+    /// Refusal of a call without results.
     type Refusal: fmt::Debug + Clone + PartialEq + Eq;
-    /// What is wrong with what is none of its messages.
+    /// Error for data that is not a valid message.
     type BadMessage: fmt::Debug + Clone + PartialEq + Eq;
 
-    /// What errors name between two calls.
+    /// Procedure shown in errors between two calls.
     const NONE: Self::Procedure;
-    /// What a desk shows on which nothing was ever laid.
+    /// Returns the state of an unused slot.
     fn nothing() -> &'static CallState<Self>;
 
-    /// What this thread has lent of them.
+    /// Returns this thread's storage for the lent slot.
     fn lent() -> &'static CurrentCall<Self>;
 }
 
-/// A call as it is to go out.
+/// A call ready to be sent.
 #[derive(Debug, Clone)]
 pub struct Call<C: Calls> {
-    /// What is called.
+    /// The procedure.
     pub procedure: C::Procedure,
-    /// Its arguments, up to file data.
+    /// The arguments, up to file data.
     pub arguments: Vec<u8>,
-    /// The file data after them.
+    /// The file data after the arguments.
     pub data: DataRange,
-    /// How much of the results is looked at.
+    /// Maximum length of the results to keep, in bytes.
     pub kept_max: usize,
 }
 
-/// What a future waits for.
+/// Reason why a future is suspended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaitReason {
-    /// Nothing of a driver.
+    /// The future does not wait for the driver.
     None,
     /// The results of [`CallSlot::call`].
     Reply,
-    /// So many nanoseconds to pass.
+    /// A timer with this number of nanoseconds.
     Timer(u64),
 }
 
-/// Why a client cannot go on.
+/// Reason why a client cannot continue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientError<C: Calls> {
-    /// What it had called.
+    /// The procedure called last.
     pub procedure: C::Procedure,
-    /// What is wrong.
+    /// The error.
     pub reason: ClientErrorKind<C>,
 }
 
-/// What is wrong with a call that ends a client.
+/// Error of a call that ends a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ClientErrorKind<C: Calls> {
-    /// Its results cannot be decoded.
+    /// The results cannot be decoded.
     Decode(C::DecodeError),
-    /// The server answered what the standard forbids.
+    /// The reply violates the standard.
     ProtocolViolation(String),
-    /// It was not executed.
+    /// The server did not execute the call.
     Refused(C::Refusal),
-    /// What came is no message of the protocol; with how it began.
+    /// The received data is not a message of the protocol; with its first bytes.
     BadMessage(C::BadMessage, Vec<u8>),
-    /// There was no answer in time.
+    /// The reply timed out.
     TimedOut,
-    /// The connection is gone, and was given up.
+    /// The connection was lost for good.
     Disconnected,
-    /// The work is to end.
+    /// The run ends.
     Stopped,
 }
 
-/// Where a call is.
+/// State of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum State {
-    /// There is none.
+    /// There is no call.
     #[default]
     Idle,
-    /// It waits for results.
+    /// The call waits for results.
     Called,
-    /// There is none, and time is to pass.
+    /// There is no call; a timer is running.
     Pausing(u64),
-    /// The time has passed.
+    /// The timer has expired.
     PauseElapsed,
-    /// The results are here.
+    /// The results have arrived.
     Answered,
-    /// There will be none: the driver knows why.
+    /// There will be no results: the driver has the reason.
     Failed,
-    /// There will be none, but another call can be answered.
+    /// There will be no results, but another call can be answered.
     Reset,
 }
 
-/// What lies on a desk.
+/// State of one call slot: the pending call, its results and the state of the client.
 #[derive(Debug)]
 pub struct CallState<C: Calls> {
     state: State,
     call: Call<C>,
-    /// What is kept of the results, and how many bytes they were.
+    /// The kept results, and their total length.
     results: Vec<u8>,
     results_len: usize,
-    /// The room of the thread, while they are too large for one's own.
+    /// The thread's buffer, used if the results are too large for the slot's buffer.
     large: Option<Vec<u8>>,
-    /// When the driver polled last.
+    /// Time of the driver's last poll.
     now: Timestamp,
     is_stopped: bool,
     lost: Option<ClientError<C>>,
-    /// The last call as it went out, if it wanted that.
+    /// The last call as sent, if the call requested a copy.
     sent: Vec<u8>,
 }
 
 impl<C: Calls> CallState<C> {
-    /// None.
+    /// Creates the state of an unused slot.
     pub const fn new() -> Self {
         Self {
             state: State::Idle,
@@ -181,21 +180,21 @@ impl<C: Calls> Default for CallState<C> {
 }
 
 thread_local! {
-    /// Room for large results, which are looked at as soon as they are here.
+    /// Buffer for large results, which are decoded as soon as they arrive.
     static LARGE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// The results of a call: all of them, or how they begin if no more is looked at.
+/// The results of a call: complete, or only their beginning if the rest is not needed.
 #[derive(Debug, Clone, Copy)]
 pub struct Results<'r> {
-    /// Their bytes.
+    /// The bytes.
     pub bytes: &'r [u8],
-    /// How many they were.
+    /// Total length of the results.
     pub len: usize,
 }
 
-/// Where a driver finds the calls of a future, and puts their results.
-/// It is empty at first, and while it is lent.
+/// Slot through which a driver takes a future's calls and delivers their results. Empty before
+/// first use and while lent to the polled future.
 #[derive(Debug)]
 pub struct CallSlot<C: Calls>(Option<Box<CallState<C>>>);
 
@@ -205,7 +204,7 @@ impl<C: Calls> Default for CallSlot<C> {
     }
 }
 
-/// By what a future calls.
+/// Handle for issuing calls from a future.
 #[derive(Debug)]
 pub struct CallHandle<C>(PhantomData<fn() -> C>);
 
@@ -217,14 +216,14 @@ impl<C> Clone for CallHandle<C> {
 
 impl<C> Copy for CallHandle<C> {}
 
-/// For the future.
+/// Interface for the future.
 impl<C: Calls> CallHandle<C> {
-    /// To whichever desk is lent where it is used.
+    /// Handle to the slot that is lent at the place of use.
     pub const HERE: Self = Self(PhantomData);
 
-    /// Calls what `build` says, whose arguments it appends, with file data after them, of which
-    /// the arguments have the length; only the first `kept_max` bytes of the results are looked
-    /// at. What `decode` makes of these.
+    /// Issues a call: `build` appends the arguments and returns the procedure; file data may
+    /// follow, whose length is part of the arguments. Only the first `kept_max` bytes of the
+    /// results are kept. The future returns the value of `decode`.
     pub fn ask<T, D>(
         &self,
         build: impl FnOnce(&mut Vec<u8>) -> C::Procedure,
@@ -250,24 +249,24 @@ impl<C: Calls> CallHandle<C> {
         }
     }
 
-    /// Lets time pass.
+    /// Waits for this number of nanoseconds.
     pub async fn pause(&self, nanos: u64) -> ActionResult<()> {
         Self::lent(|papers| papers.state = State::Pausing(nanos));
         Rest(PhantomData::<fn() -> C>).await
     }
 
-    /// Looks at the last call as it went out, if it wanted that kept. Not from within a decoder,
-    /// which has the desk already.
+    /// Runs `look` on the last call as sent, if the call requested a copy. Must not be called from
+    /// a decoder, which already uses the slot.
     pub fn with_sent<R>(&self, look: impl FnOnce(&[u8]) -> R) -> R {
         Self::lent(|papers| look(&papers.sent))
     }
 
-    /// When the driver polled last.
+    /// Returns the time of the driver's last poll.
     pub fn now(&self) -> Timestamp {
         Self::lent(|papers| papers.now)
     }
 
-    /// Asked between two calls of one action: whether it is to be broken off.
+    /// Returns an error if the action must stop; called between two calls of one action.
     pub fn check_cancelled(&self) -> ActionResult<()> {
         Self::lent(|papers| {
             if !papers.is_stopped {
@@ -278,7 +277,7 @@ impl<C: Calls> CallHandle<C> {
         })
     }
 
-    /// The server did what the standard forbids.
+    /// Reports a violation of the standard by the server.
     pub fn violated(&self, procedure: C::Procedure, what: &str) -> ActionError {
         Self::lent(|papers| {
             papers.mark_lost(procedure, ClientErrorKind::ProtocolViolation(what.into()))
@@ -286,19 +285,19 @@ impl<C: Calls> CallHandle<C> {
         ActionError::ClientFailed
     }
 
-    /// Looks at what is lent. If nothing is, nobody will answer.
+    /// Runs `look` on the lent slot. Without a lent slot there will be no reply.
     #[inline]
     fn lent<R>(look: impl FnOnce(&mut CallState<C>) -> R) -> R {
         let mut papers = C::lent().take().unwrap_or_default();
         let seen = look(&mut papers);
-        // Not `set`, which has a first time of its own to look for.
+        // Not `set`, which would check for first-time initialization.
         C::lent().replace(Some(papers));
         seen
     }
 }
 
 impl<C: Calls> CallSlot<C> {
-    /// Lends it to whatever of a future runs in `work`.
+    /// Lends the slot to the futures polled in `work`.
     #[inline]
     pub fn lend<R>(&mut self, work: impl FnOnce() -> R) -> R {
         let outer = C::lent().replace(Some(self.0.take().unwrap_or_default()));
@@ -320,7 +319,7 @@ impl<C: Calls> CallSlot<C> {
         self.0.get_or_insert_default()
     }
 
-    /// What the future waits for.
+    /// Returns the reason why the future is suspended.
     #[inline]
     pub fn wanted(&self) -> WaitReason {
         match self.papers().state {
@@ -332,14 +331,14 @@ impl<C: Calls> CallSlot<C> {
         }
     }
 
-    /// The call that is wanted, or was last.
+    /// Returns the current or last call.
     #[inline]
     pub fn call(&self) -> &Call<C> {
         &self.papers().call
     }
 
-    /// The results of the call are here: these, or these and more, `len` bytes in all, that
-    /// nobody looks at.
+    /// Delivers the results of the call: complete, or the first bytes of `len` in all if the rest
+    /// is not needed.
     #[inline]
     pub fn answer(&mut self, results: Results<'_>) {
         let papers = self.papers_mut();
@@ -355,7 +354,7 @@ impl<C: Calls> CallSlot<C> {
         papers.state = State::Answered;
     }
 
-    /// The pause is over.
+    /// Ends the pause.
     pub fn rested(&mut self) {
         let papers = self.papers_mut();
         if matches!(papers.state, State::Pausing(_)) {
@@ -363,45 +362,45 @@ impl<C: Calls> CallSlot<C> {
         }
     }
 
-    /// What is waited for will not come.
+    /// Fails the current call or pause.
     pub fn cut(&mut self) {
         self.papers_mut().state = State::Failed;
     }
 
-    /// What is waited for will not come over this connection, but there will be another.
+    /// Fails the current call or pause because the connection was lost; there will be another one.
     pub fn reset(&mut self) {
         self.papers_mut().state = State::Reset;
     }
 
-    /// The messages of the call, as they went out, if it wants them kept.
+    /// Returns the buffer for the call as sent, if the call requested a copy.
     pub fn sent_mut(&mut self) -> &mut Vec<u8> {
         &mut self.papers_mut().sent
     }
 
-    /// It is this late.
+    /// Sets the current time.
     #[inline]
     pub fn set_now(&mut self, now: Timestamp) {
         self.papers_mut().now = now;
     }
 
-    /// Whether actions of several calls are to be broken off.
+    /// Sets whether actions of several calls must stop.
     #[inline]
     pub fn stop(&mut self, is_stopped: bool) {
         self.papers_mut().is_stopped = is_stopped;
     }
 
-    /// Why the future could not go on, if it found that out by itself.
+    /// Returns the reason why the future cannot continue, if the future itself detected it.
     pub fn take_lost(&mut self) -> Option<ClientError<C>> {
         self.papers_mut().lost.take()
     }
 }
 
-/// What is wrong with results.
+/// Error in results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReplyError<C: Calls> {
-    /// They cannot be decoded.
+    /// The results cannot be decoded.
     Decode(C::DecodeError),
-    /// They say what the standard forbids.
+    /// The results violate the standard.
     Violation(String),
 }
 
@@ -411,11 +410,11 @@ pub enum ReplyError<C: Calls> {
 pub struct CallFuture<C, D> {
     decode: Option<D>,
     family: PhantomData<fn() -> C>,
-    /// Whether it was never polled: then the results cannot be here.
+    /// Whether the future was never polled: then the results cannot have arrived.
     is_new: bool,
 }
 
-// Nothing in it is pinned.
+// No field is pinned.
 impl<C, D> Unpin for CallFuture<C, D> {}
 
 impl<T, C, D> Future for CallFuture<C, D>
@@ -461,7 +460,7 @@ impl<C: Calls> CallState<C> {
         });
     }
 
-    /// What `decode` makes of the results.
+    /// Applies `decode` to the results.
     fn decoded<T, D>(&mut self, decode: D) -> ActionResult<T>
     where
         D: FnOnce(Results<'_>) -> Result<Result<T, ActionError>, ReplyError<C>>,
@@ -484,7 +483,7 @@ impl<C: Calls> CallState<C> {
     }
 }
 
-/// A pause that waits for its end.
+/// A pause until the timer expires.
 struct Rest<C>(PhantomData<fn() -> C>);
 
 impl<C: Calls> Future for Rest<C> {

@@ -1,19 +1,19 @@
-//! A checksum of data that come in pieces, to tell whether they are the same again.
+//! Checksum of data that arrive in pieces, to detect changes between reads.
 //!
-//! Not safe against forgery. A word changes its lane by steps
-//! that can each be undone, so data that differ in one word only never have the same
-//! sum. Eight lanes, because a multiplication takes as long as several can be begun in.
+//! The checksum is not safe against forgery. All steps of a lane are invertible, so data that
+//! differ in a single word always have different sums. Eight lanes, because several multiplications
+//! can be started during the latency of one.
 
-/// Of the fractional part of the golden ratio; any odd number with bits in all places.
+/// The fractional part of the golden ratio; any odd number with well distributed bits works.
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 const LANES: usize = 8;
 const BLOCK: usize = LANES * 8;
 
-/// The sum of the data so far.
+/// The checksum of the data added until now.
 #[derive(Debug, Clone, Copy)]
 pub struct Checksum {
     lanes: [u64; LANES],
-    /// What is not a whole block yet.
+    /// Data that do not fill a block yet.
     rest: [u8; BLOCK],
     len: u64,
 }
@@ -24,20 +24,20 @@ const fn mixed(lane: u64, word: u64) -> u64 {
 }
 
 impl Checksum {
-    /// Of no data.
+    /// The checksum of no data.
     pub const EMPTY: Self = Self {
         lanes: [1, 2, 3, 4, 5, 6, 7, 8],
         rest: [0; BLOCK],
         len: 0,
     };
 
-    /// Bytes that wait in `rest`.
+    /// Returns the number of bytes in `rest`.
     #[inline]
     const fn waiting(&self) -> usize {
         (self.len % BLOCK as u64) as usize
     }
 
-    /// Goes on with these data: the same sum, however they are cut.
+    /// Adds data; the sum does not depend on how the data are cut.
     #[inline]
     pub fn add(&mut self, data: &[u8]) {
         let waiting = self.waiting();
@@ -72,7 +72,7 @@ impl Checksum {
         }
     }
 
-    /// The sum.
+    /// Returns the sum.
     pub fn sum(&self) -> u64 {
         let (rest, _) = self.rest.split_at(self.waiting());
         let rest = rest.chunks(8).map(|piece| {

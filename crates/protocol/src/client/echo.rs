@@ -1,9 +1,10 @@
-//! One simulated client of the Echo protocol (RFC 862), without I/O: a server sends back what it receives.
+//! Simulated client of the Echo protocol (RFC 862), without I/O: a server returns the data it
+//! receives.
 //!
-//! There is nothing but sockets in an echo, so it is what exchanges of as many bytes cost at least. All
-//! messages are of one length. The first four bytes are a number that holds the slot in its low half and
-//! the slot's generation above it; the others are nought. A datagram is a message, and a stream is cut
-//! into them.
+//! An echo exercises only sockets, so it gives the minimum cost of exchanges of the same size.
+//! Messages have one common length. The first four bytes are a number with the slot in its low half
+//! and the slot's generation above it; the others are zero. A datagram is one message, and a stream
+//! is cut into messages.
 
 use crate::client::{Client, Output, ProtocolError, Unsupported};
 use filestone_plan::plan::TransportKind;
@@ -12,15 +13,15 @@ use filestone_workload::language::Operations;
 use filestone_workload::operation::{Completion, OpKind, Operation, Outcome, ReplyInfo, SlotId};
 use filestone_workload::time::Timestamp;
 
-/// The shortest message: its number.
+/// Minimum message length: that of its number.
 pub const MESSAGE_MIN: u32 = NUMBER_LEN as u32;
-/// The longest message, which still fits into a datagram.
+/// Maximum message length, which still fits into a datagram.
 pub const MESSAGE_MAX: u32 = 63 << 10;
 
 const NUMBER_LEN: usize = 4;
 const SLOTS_MAX: u32 = 1 << 16;
 
-/// Whether there are operations of this kind.
+/// Returns an error if there are no operations of this kind.
 pub fn supports(kind: OpKind) -> Result<(), Unsupported> {
     match kind {
         OpKind::Null => Ok(()),
@@ -46,18 +47,18 @@ struct Slot {
     sent: Timestamp,
 }
 
-/// What is exchanged.
+/// Parameters of the messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EchoMessages {
     /// Length of each message in bytes.
     pub bytes: u32,
-    /// How they travel.
+    /// Stream or datagrams.
     pub transport: TransportKind,
-    /// How long one may stay away.
+    /// Time limit for a reply, in nanoseconds.
     pub timeout_nanos: u64,
 }
 
-/// One simulated client.
+/// Simulated Echo client.
 #[derive(Debug)]
 pub struct EchoClient {
     message_len: usize,
@@ -67,7 +68,7 @@ pub struct EchoClient {
     slots: Box<[Slot]>,
     /// Slots whose messages are in the output and not stamped yet.
     queued: Vec<u32>,
-    /// Part of a message that came.
+    /// Received part of a message.
     input: Vec<u8>,
     is_up: bool,
     next_deadline: Timestamp,
@@ -77,7 +78,7 @@ pub struct EchoClient {
 }
 
 impl EchoClient {
-    /// A client with `slots` slots, not connected yet.
+    /// Creates a client with `slots` slots that is not connected yet.
     pub fn new(messages: EchoMessages, slots: u32) -> Self {
         let idle = |number| Slot {
             state: State::Idle,
@@ -164,7 +165,7 @@ impl EchoClient {
         }
     }
 
-    /// A whole message that came back.
+    /// Handles a complete returned message.
     fn take(
         &mut self,
         message: &[u8],
@@ -187,7 +188,7 @@ impl EchoClient {
         Ok(())
     }
 
-    /// What completes the message that has begun to come, if any has; returns what is behind it.
+    /// Completes a partially received message, if there is one; returns the bytes after it.
     fn complete<'bytes>(
         &mut self,
         bytes: &'bytes [u8],
@@ -251,7 +252,7 @@ impl Client for EchoClient {
         completed: &mut CompletionBatch,
     ) -> Result<(), ProtocolError> {
         if self.are_datagrams && bytes.len() != self.message_len {
-            // Anybody can send one.
+            // Datagrams can come from any sender.
             self.late_replies += 1;
             return Ok(());
         }
@@ -334,7 +335,7 @@ mod tests {
         timeout_nanos: 1000,
     };
 
-    /// A client that is up, and has sent a message from each of its slots.
+    /// A connected client that has sent a message from each of its slots.
     fn client(slots: u32) -> (EchoClient, Vec<u8>) {
         let mut client = EchoClient::new(MESSAGES, slots);
         let mut out = Output::default();

@@ -1,9 +1,9 @@
-//! What a protocol's server knows the files of a run by.
+//! Server-side identifiers of the files of a run.
 
 use filestone_workload::operation::FileId;
 
-/// The server's handle of each file of the run's table, in whatever form the protocol has it:
-/// the client's half of a [`FileTable`](crate::workload::FileTable).
+/// The server's handle of each file of the run's table, in the form of the protocol: the client's
+/// half of a [`FileTable`](crate::workload::FileTable).
 #[derive(Debug, Clone)]
 pub struct Handles<H>(Vec<H>);
 
@@ -20,7 +20,7 @@ impl<H> Handles<H> {
         FileId(self.0.len() as u32 - 1)
     }
 
-    /// The handle of a file.
+    /// Returns the handle of a file.
     #[inline]
     pub fn get(&self, file: FileId) -> Option<&H> {
         self.0.get(file.0 as usize)

@@ -1,17 +1,17 @@
-//! What is looked at of the data that a client reads.
+//! Verification of the data that a client reads.
 
 use filestone_workload::payload::{DataVerifier, Payload, VerifyError};
 
-/// The inspector of a client, once it has ever needed one.
+/// The verifier of a client, created on first use.
 #[derive(Debug, Default)]
 pub struct LazyVerifier {
     inspector: Option<Box<DataVerifier>>,
-    /// Whether what is read now is looked at.
+    /// Whether the current reads are verified.
     is_on: bool,
 }
 
 impl LazyVerifier {
-    /// A line begins, whose data these are.
+    /// Begins a line with this payload.
     #[inline]
     pub fn start(&mut self, payload: Option<&Payload>) {
         self.is_on = false;
@@ -21,7 +21,7 @@ impl LazyVerifier {
         }
     }
 
-    /// Who looks at what is read now, if anybody does.
+    /// Returns the verifier, if the current reads are verified.
     #[inline]
     pub fn inspector(&mut self) -> Option<&mut DataVerifier> {
         if self.is_on {
@@ -31,7 +31,7 @@ impl LazyVerifier {
         }
     }
 
-    /// What was wrong with what the line has read.
+    /// Returns the error found in the data of the line.
     #[inline]
     pub fn take_fault(&mut self) -> Option<VerifyError> {
         self.inspector()?.take_fault()

@@ -1,21 +1,21 @@
-//! How the lines of a load end, and which of them not as it expects.
+//! Results of the lines of a load, and mismatches with the expected results.
 
 use filestone_measure::measure::{Mismatches, UnexpectedResult};
 use filestone_workload::load::{Expected, Line, Mismatch, Status};
 use filestone_workload::operation::OpKind;
 
-/// How a client's last line ended.
+/// Result of a client's last line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LineEnd {
-    /// Its number in the load file.
+    /// Number in the load file.
     pub line: u32,
-    /// What it expects.
+    /// The expected result.
     pub expected: Expected,
-    /// What came; `None` if the client was lost.
+    /// The actual status; `None` if the client was lost.
     pub status: Option<Status>,
 }
 
-/// What is known of a line while it is under way.
+/// A line in flight.
 #[derive(Debug, Clone, Copy)]
 pub struct PendingLine {
     number: u32,
@@ -24,7 +24,7 @@ pub struct PendingLine {
 }
 
 impl PendingLine {
-    /// Of this line.
+    /// Returns the pending state of this line.
     pub fn of(line: &Line<'_>) -> Self {
         Self {
             number: line.number,
@@ -34,17 +34,17 @@ impl PendingLine {
     }
 }
 
-/// What a client remembers of how its lines ended.
+/// Results of a client's lines.
 #[derive(Debug, Default)]
 pub struct LineResults {
-    /// How the last one did.
+    /// Result of the last line.
     pub line_end: Option<LineEnd>,
-    /// Results other than expected, since they were taken last.
+    /// Mismatches since they were last taken.
     pub mismatches: Mismatches,
 }
 
 impl LineResults {
-    /// Takes notice of how a line ended, and says how that is not as expected.
+    /// Records the result of a line; returns a mismatch if it differs from the expected one.
     pub fn note(&mut self, line: PendingLine, status: Option<Status>) -> Option<Mismatch> {
         let PendingLine {
             number,

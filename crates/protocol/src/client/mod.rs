@@ -1,7 +1,7 @@
-//! One simulated client's side of one connection, per protocol, without I/O.
+//! Simulated client side of one connection, per protocol, without I/O.
 //!
-//! The engine owns sockets and clocks. It hands a client what came in and when,
-//! and sends what the client leaves in its [`Output`]. The order of calls:
+//! The engine owns sockets and clocks. It passes received data with their time to a client, and
+//! sends the contents of the client's [`Output`]. The order of calls:
 //!
 //! ```text
 //!   connected ─▶ submit… ─▶ (engine sends Output) ─▶ transmitted
@@ -10,8 +10,7 @@
 //!        └── disconnected ◀── handle_timeout ◀──────────┘
 //! ```
 //!
-//! Completions go into a vector of the caller's, so a batch of replies costs no
-//! queue of its own.
+//! Completions are appended to the caller's batch, so a batch of replies needs no separate queue.
 
 pub mod actor;
 pub mod call_slot;
@@ -36,35 +35,35 @@ use filestone_workload::language::WorkType;
 use filestone_workload::operation::SlotId;
 use filestone_workload::time::Timestamp;
 
-/// An operation that this protocol has no words for.
+/// An operation that this protocol does not have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Unsupported(pub String);
 
-/// Why a connection cannot be used any longer: what came in is not the protocol.
+/// Reason why a connection is unusable: the received data violates the protocol.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProtocolError {
-    /// It is not ONC RPC, or not what an RPC server sends.
+    /// The data is not valid ONC RPC from a server.
     #[error(transparent)]
     Rpc(#[from] RpcStreamError),
-    /// It is not what the protocol, or what was agreed upon, allows.
+    /// The data violates the protocol or the negotiated parameters.
     #[error("{0}")]
     Refused(String),
-    /// It is no message of the protocol, for this reason.
+    /// The data is not a message of the protocol, for this reason.
     #[error("sent what is no message of its protocol: {0}")]
     Message(&'static str),
-    /// The server has ended the session, or the way to what it exports, with this status. The
-    /// connection itself is as it was.
+    /// The server has ended the session, or the access to its export or share, with this status.
+    /// The connection itself still works.
     #[error("ended the session or its connection to the share ({0})")]
     SessionEnded(String),
-    /// No session could be set up over a connection, for this reason.
+    /// Setup of a session over a connection failed, for this reason.
     #[error("did not set up a session: {0}")]
     NotSetUp(String),
 }
 
-/// Over which connections of its worker a client goes, whose slots are dealt to them in turn: the
-/// first to the client's own, which is the one that tickets name, and the next to as many others as
-/// there are, which stand side by side.
+/// The connections of a client among those of its worker. Slots are assigned to them round robin,
+/// starting with the client's own connection, which the slot ids name; the others have consecutive
+/// numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionSet {
     others: u32,
@@ -72,24 +71,25 @@ pub struct ConnectionSet {
 }
 
 impl ConnectionSet {
-    /// The client's own connection carries all.
+    /// The client's own connection carries all slots.
     pub const ITSELF: Self = Self {
         others: 0,
         first: 0,
     };
 
-    /// So many others beside the client's own, from the worker's connection `first` on.
+    /// Creates a set of the client's own connection and `others` more, from the worker's connection
+    /// `first` on.
     pub const fn with_others(others: u32, first: u32) -> Self {
         Self { others, first }
     }
 
-    /// Whether the client's own connection carries all.
+    /// Returns whether the client's own connection carries all slots.
     #[inline]
     pub const fn is_itself(self) -> bool {
         self.others == 0
     }
 
-    /// Which connection of the worker carries what has this ticket.
+    /// Returns the worker's connection that carries this slot id.
     #[inline]
     pub const fn of(self, ticket: SlotId) -> u32 {
         match ticket.slot % (self.others + 1) {
@@ -99,24 +99,25 @@ impl ConnectionSet {
     }
 }
 
-/// One simulated client's side of one connection.
+/// Simulated client side of one connection.
 pub trait Client {
-    /// What it can be asked.
+    /// Type of its requests.
     type Language: WorkType;
 
-    /// Over which connections it goes. What a ticket names is submitted to the one that carries it.
+    /// Returns its connections. Work is submitted to the connection that carries the slot id.
     #[inline]
     fn carriers(&self) -> ConnectionSet {
         ConnectionSet::ITSELF
     }
 
-    /// The client's own connection, of one that stands beside it, among those of the worker.
+    /// Returns the index of the client's own connection in the worker, if this is one of the
+    /// others.
     fn beside(&self) -> Option<u32> {
         None
     }
 
-    /// Takes a piece of work for a slot that is free, and puts its call into `out`
-    /// if the connection is up; else it waits for [`Client::connected`].
+    /// Takes a work item for a free slot, and puts its call into `out` if the connection is up;
+    /// otherwise the call waits for [`Client::connected`].
     fn submit(
         &mut self,
         ticket: SlotId,
@@ -124,20 +125,20 @@ pub trait Client {
         out: &mut Output,
     );
 
-    /// Ends what was submitted and needs no call: nothing will ever come in for it. Asked
-    /// after [`Client::submit`].
+    /// Ends submitted work that needs no call and will never receive a reply. Called after
+    /// [`Client::submit`].
     #[inline]
     fn end_at_once(&mut self, _now: Timestamp, _completed: &mut CompletionBatch) {}
 
-    /// Takes for each of these slots, all of them free, the work that it had
-    /// last. The same work for all of them. Only asked of clients whose workloads are constant.
+    /// Repeats the last work item in each of these free slots; all items are equal. Only called for
+    /// clients with constant workloads.
     fn repeat(&mut self, _slots: &[u32], _out: &mut Output) {}
 
-    /// What was put into the output since the last time has been handed to the
-    /// operating system at `now`.
+    /// Records that the output since the last call has been handed to the operating system at
+    /// `now`.
     fn transmitted(&mut self, now: Timestamp);
 
-    /// Bytes from the server: any part of a stream, or one whole datagram.
+    /// Handles bytes from the server: any part of a stream, or one whole datagram.
     fn handle_input(
         &mut self,
         bytes: &[u8],
@@ -145,73 +146,73 @@ pub trait Client {
         completed: &mut CompletionBatch,
     ) -> Result<(), ProtocolError>;
 
-    /// Puts into `out` what is to be said of what came in: answers to messages that came
-    /// unasked, and calls that waited for the server's word. Says whether there was any.
+    /// Puts responses to received data into `out`: answers to unsolicited messages, and calls that
+    /// waited for data from the server. Returns whether there were any.
     fn answer(&mut self, _out: &mut Output) -> bool {
         false
     }
 
-    /// Which other connection of the worker has something to send now: a client may have
-    /// two. Asked after all that may let one go on.
+    /// Returns another connection of the worker that now has data to send: a client may have two.
+    /// Called after each function that may unblock one.
     #[inline]
     fn hands_over(&mut self) -> Option<u32> {
         None
     }
 
-    /// How many of the next bytes need not be looked at: file data of a READ
-    /// that is not verified. The engine may throw them away unread.
+    /// Returns the number of the next bytes that need no processing: file data of a READ that is
+    /// not verified. The engine may discard them unread.
     fn discardable(&self) -> usize {
         0
     }
 
-    /// How many bytes to receive at a time, so that what can be thrown away is
-    /// not copied first.
+    /// Returns the number of bytes to receive at a time, so that discardable data is not copied
+    /// first.
     fn receive_len(&self, room: usize) -> usize {
         room
     }
 
-    /// `len` of the discardable bytes have been thrown away.
+    /// Records that `len` of the discardable bytes have been discarded.
     fn handle_discarded(&mut self, _len: usize, _now: Timestamp, _completed: &mut CompletionBatch) {
     }
 
-    /// Gives up, or sends again, what has waited too long.
+    /// Aborts or retransmits calls that have waited too long.
     fn handle_timeout(&mut self, now: Timestamp, out: &mut Output, completed: &mut CompletionBatch);
 
-    /// Why the connection cannot be used any longer, if that has shown with the time: asked after
-    /// [`Client::handle_timeout`]. The engine closes the connection then, and makes another one.
+    /// Returns the reason why the connection is unusable, if a timeout revealed it: called after
+    /// [`Client::handle_timeout`]. The engine then closes the connection and opens another one.
     fn take_defect(&mut self) -> Option<ProtocolError> {
         None
     }
 
-    /// When [`Client::handle_timeout`] should be called next.
+    /// Returns the time of the next call of [`Client::handle_timeout`].
     fn poll_timeout(&self) -> Timestamp;
 
-    /// The connection is up: calls that waited for it go into `out`.
+    /// Handles a new connection: calls that waited for it are put into `out`.
     fn connected(&mut self, now: Timestamp, out: &mut Output);
 
-    /// Whether what is submitted can go out over a connection that is up: some have to come to an
-    /// agreement with the server first.
+    /// Returns whether submitted work can be sent over a connection that is up: some protocols must
+    /// negotiate with the server first.
     fn is_ready(&self) -> bool {
         true
     }
 
-    /// The connection was lost: what was sent is lost with it.
+    /// Handles the loss of the connection, including all calls sent over it.
     fn disconnected(&mut self, now: Timestamp, completed: &mut CompletionBatch);
 
-    /// The run is over: what was never sent is given back as skipped.
+    /// Handles the end of the run: unsent calls are returned as skipped.
     fn abort(&mut self, now: Timestamp, completed: &mut CompletionBatch);
 
-    /// The connection will not be made again: what waits for it ends.
+    /// Handles the final loss of the connection: calls that wait for it end.
     fn mark_failed(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
         self.abort(now, completed);
     }
 
-    /// Calls sent and unanswered.
+    /// Returns the number of calls sent and unanswered.
     fn in_flight(&self) -> u32;
 
-    /// Replies received.
+    /// Returns the number of replies received.
     fn replies(&self) -> u64;
 
-    /// Replies whose call was already answered or given up, or never made.
+    /// Returns the number of replies whose call was already answered or aborted, or never made.
     fn late_replies(&self) -> u64;
 }

@@ -1,15 +1,15 @@
-//! What a load's clients may change on a server: what is below `clients`, and not the file in there
-//! that says whose it is.
+//! Paths that a load's clients may modify on a server: those below `clients`, except the marker
+//! file there.
 
 use super::call_slot::{ActionError, ActionResult};
 use filestone_workload::load::{CLIENTS, Cause, MARKER};
 
-/// Whether a path is the directory that all clients have in common.
+/// Returns whether a path is the directory shared by all clients.
 pub fn is_clients(path: &[u8]) -> bool {
     path.eq_ignore_ascii_case(CLIENTS.as_bytes())
 }
 
-/// Whether the run may change what is there.
+/// Returns whether the run may modify this path.
 pub fn is_own(path: &[u8]) -> bool {
     let mut components = path.split(|byte| *byte == b'/');
     let is_below = components.next().is_some_and(is_clients);
@@ -18,12 +18,12 @@ pub fn is_own(path: &[u8]) -> bool {
         .is_some_and(|name| is_below && !name.eq_ignore_ascii_case(MARKER.as_bytes()))
 }
 
-/// A path below `clients` from one below the directory under test.
+/// Returns the path below `clients` for a path below the directory under test.
 pub fn below_clients(path: &[u8]) -> &[u8] {
     path.get(CLIENTS.len() + 1..).unwrap_or_default()
 }
 
-/// Refuses to change what the run has not made.
+/// Returns an error if the run did not create this path.
 pub fn check_own(path: &[u8]) -> ActionResult<()> {
     if is_own(path) {
         Ok(())

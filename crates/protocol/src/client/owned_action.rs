@@ -1,15 +1,15 @@
-//! An action, kept with its names in memory that is used again.
+//! An action stored with its names in reusable memory.
 
 use filestone_workload::load::Action;
 
-/// What a client is to do, with the names apart.
+/// An action with its names stored separately.
 #[derive(Debug)]
 pub struct OwnedAction {
     /// The action, without its names.
     action: Action<'static>,
-    /// Its names, one after the other.
+    /// The concatenated names.
     names: Vec<u8>,
-    /// Where each ends.
+    /// End of each name.
     ends: [usize; 2],
 }
 
@@ -24,7 +24,7 @@ impl Default for OwnedAction {
 }
 
 impl OwnedAction {
-    /// Keeps this action instead of the one before.
+    /// Replaces the stored action.
     pub fn keep(&mut self, action: &Action<'_>) {
         self.names.clear();
         let (names, mut ends) = (&mut self.names, self.ends.iter_mut());
@@ -37,7 +37,7 @@ impl OwnedAction {
         });
     }
 
-    /// The action as it was.
+    /// Returns the stored action.
     pub fn action(&self) -> Action<'_> {
         let (mut start, mut ends) = (0, self.ends.iter());
         self.action.map_names(|_| {

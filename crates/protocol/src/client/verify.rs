@@ -1,7 +1,7 @@
-//! Whether the data that READ brings are the data that should be there.
+//! Verification of data returned by READ.
 //!
-//! Looked at as they are received, piece by piece, while they lie in the processor's
-//! first cache: nothing is collected first and gone over again.
+//! Data are checked piece by piece as they are received, while they are in the processor's L1
+//! cache: they are neither collected nor read again.
 
 use super::checksum::Checksum;
 use crate::workload::FileTable;
@@ -9,49 +9,47 @@ use filestone_wire::pattern;
 use filestone_workload::operation::FileId;
 use std::sync::Arc;
 
-/// Blocks that are remembered at most, over all files: 32 MiB of checksums.
+/// Maximum number of stored blocks over all files: 32 MiB of checksums.
 const BLOCKS_MAX: u64 = 4 << 20;
-/// What is remembered of a block that has not been read, and of one that consists of
-/// the pattern; all else are checksums.
+/// Stored value of a block that has not been read, and of a block of the pattern; all other values
+/// are checksums.
 const UNREAD: u64 = 0;
 const PATTERN: u64 = 1;
 
 /// Checks READ data.
 ///
-/// Files that we wrote, and those of the built-in server, consist of the pattern
-/// and are compared with it byte by byte. Of any other file nothing is known, so
-/// each block must be the same as the first time that it was read: the pattern, byte
-/// by byte again, or data of the same checksum.
+/// Files that filestone wrote, and those of the built-in server, consist of the pattern and are
+/// compared with it byte by byte. The content of other files is unknown, so each block must equal
+/// its first read: the pattern, byte by byte again, or data with the same checksum.
 #[derive(Debug)]
 pub struct Verify {
     known: Arc<Known>,
-    /// What the blocks were when they were read first.
+    /// State of each block at its first read.
     seen: Vec<u64>,
     now: Inspection,
 }
 
-/// What the checks of all clients know.
+/// Data shared by the checks of all clients.
 #[derive(Debug)]
 struct Known {
     table: Arc<FileTable>,
     pattern: Arc<[u8]>,
     block_len: u32,
-    /// Index of the first block of each file in `seen`; empty if all files consist of
-    /// the pattern.
+    /// Index of the first block of each file in `seen`; empty if all files consist of the pattern.
     first: Vec<u64>,
     blocks: usize,
 }
 
-/// The data of one READ, as far as they have come.
+/// State of the check of one READ.
 #[derive(Debug)]
 struct Inspection {
-    /// Where the next of them belong.
+    /// File offset of the next data.
     at: u64,
-    /// Which block they are, if it is remembered, and what it was.
+    /// Index and stored value of the block, if it is tracked.
     block: Option<(usize, u64)>,
-    /// Whether all so far are the pattern, as far as that matters.
+    /// Whether all data until now are the pattern, if that matters.
     is_pattern: bool,
-    /// Whether they must be the pattern.
+    /// Whether the data must be the pattern.
     must_be_pattern: bool,
     checksum: Checksum,
 }
@@ -81,7 +79,7 @@ impl Known {
         }
     }
 
-    /// The place in `seen` of what is at this offset of a file.
+    /// Returns the index in `seen` of the block at this offset of a file.
     #[inline]
     fn block(&self, file: FileId, offset: u64) -> Option<usize> {
         let first = self.first.get(file.0 as usize)?;
@@ -92,12 +90,12 @@ impl Known {
 }
 
 impl Verify {
-    /// Checks READs of `block_len` bytes at multiples of it.
+    /// Creates a check of READs of `block_len` bytes at multiples of it.
     pub fn new(table: Arc<FileTable>, pattern: Arc<[u8]>, block_len: u32) -> Self {
         Self::knowing(Arc::new(Known::new(table, pattern, block_len)))
     }
 
-    /// The same for another client, which has read nothing yet.
+    /// Creates a check for another client, without any blocks read.
     pub fn again(&self) -> Self {
         Self::knowing(Arc::clone(&self.known))
     }
@@ -116,7 +114,8 @@ impl Verify {
         }
     }
 
-    /// Whether `data` are what is at `offset` of `file`, as far as can be known.
+    /// Returns whether `data` are correct for `offset` of `file`, insofar as this can be
+    /// determined.
     #[inline]
     pub fn is_right(&mut self, file: FileId, offset: u64, data: &[u8]) -> bool {
         self.start(file, offset);
@@ -124,7 +123,7 @@ impl Verify {
         self.end()
     }
 
-    /// The next data are those at `offset` of `file`.
+    /// Begins a check of the data at `offset` of `file`.
     #[inline]
     pub fn start(&mut self, file: FileId, offset: u64) {
         let has_pattern = self
@@ -143,20 +142,20 @@ impl Verify {
         self.now.at = offset;
         self.now.block = block;
         self.now.must_be_pattern = has_pattern || was == Some(PATTERN);
-        // Whether data that are read first are the pattern is what is found out.
+        // On the first read, the check determines whether the data are the pattern.
         self.now.is_pattern = self.now.must_be_pattern || was == Some(UNREAD);
         if self.sums_up() {
             self.now.checksum = Checksum::EMPTY;
         }
     }
 
-    /// Whether a checksum is needed.
+    /// Returns whether a checksum is needed.
     #[inline]
     fn sums_up(&self) -> bool {
         !self.now.must_be_pattern && self.now.block.is_some()
     }
 
-    /// The next piece of them.
+    /// Checks the next piece of data.
     #[inline]
     pub fn look_at(&mut self, data: &[u8]) {
         if self.now.is_pattern {
@@ -169,7 +168,7 @@ impl Verify {
         self.now.at = self.now.at.wrapping_add(data.len() as u64);
     }
 
-    /// That was all; whether they were what is there, as far as can be known.
+    /// Ends the check; returns whether the data were correct, insofar as this can be determined.
     #[inline]
     pub fn end(&mut self) -> bool {
         if self.now.must_be_pattern {
@@ -211,14 +210,14 @@ mod tests {
         for file in claims {
             assert!(verify.is_right(file, u64::MAX, b"data"));
         }
-        // What is remembered is held against the next reading.
+        // The next read is compared with the stored state.
         assert!(verify.is_right(claims[0], 0, b"data"));
         assert!(verify.is_right(claims[0], 0, b"data"));
         assert!(!verify.is_right(claims[0], 0, b"else"));
     }
     const LEN: u32 = 10_000;
 
-    /// A verifier of one file of which nothing is known, and one of the pattern.
+    /// A verifier of one file with unknown content, and one with the pattern.
     fn two_files() -> (Verify, FileId, FileId) {
         let mut table = FileTable::default();
         let [unknown, patterned] = [false, true].map(|has_pattern| {

@@ -1,7 +1,7 @@
-//! From an operation to the bytes of its call.
+//! Encoding of operations as calls.
 //!
-//! Everything of a call up to its arguments is the same for every call of a
-//! procedure but for the xid: it is encoded once, copied and patched.
+//! The part of a call before its arguments differs between calls of a procedure only in the xid: it
+//! is encoded once, copied and patched.
 
 use super::Shared;
 use super::procedures::procedure_of;
@@ -26,21 +26,21 @@ use filestone_workload::output::{DataSegment, Output};
 
 /// Bytes of a record mark.
 const MARK_LEN: usize = 4;
-/// From this length on WRITE data are spliced instead of copied.
+/// Minimum length of WRITE data that are spliced instead of copied.
 const SPLICE_MIN: u32 = 1024;
-/// Bytes of a name made of a letter and a number.
+/// Bytes of a name that consists of a letter and a number.
 const NUMBERED_LEN: usize = 17;
 
-/// Calls of all procedures up to their arguments, each led by room for a record mark.
+/// Calls of all procedures up to their arguments, each after space for a record mark.
 #[derive(Debug)]
 pub struct Templates {
     heads: PerKind<Vec<u8>>,
-    /// Permissions of what these calls make.
+    /// Permissions of objects that these calls create.
     modes: CreateModes,
 }
 
 impl Templates {
-    /// Templates for these credentials. NULL carries AUTH_NONE, as every client's does.
+    /// Creates templates for these credentials. NULL uses AUTH_NONE, as in all clients.
     pub fn new(credentials: &Credentials) -> Self {
         let head = |kind| {
             let mut bytes = vec![0; MARK_LEN];
@@ -52,7 +52,8 @@ impl Templates {
                 xid: 0,
                 program: PROGRAM,
                 version: VERSION,
-                // What NFSv3 has not is refused before the run; its call would be NULL.
+                // Kinds without an NFSv3 procedure are refused before the run; the call would be
+                // NULL.
                 procedure: procedure_of(kind).unwrap_or(Procedure::Null).number(),
                 credential,
                 verifier: OpaqueAuth::NONE,
@@ -67,8 +68,7 @@ impl Templates {
     }
 }
 
-/// Appends the call of `operation` to `out` and says how long it is, data and
-/// record mark included.
+/// Appends the call of `operation` to `out` and returns its length, data and record mark included.
 #[inline]
 pub fn encode(shared: &Shared, operation: &Operation, xid: u32, out: &mut Output) -> u32 {
     let is_stream = shared.transport == TransportKind::Tcp;
@@ -120,9 +120,9 @@ pub fn encode(shared: &Shared, operation: &Operation, xid: u32, out: &mut Output
     len as u32
 }
 
-/// Appends `count` copies of the call of `len` bytes at `start`, and gives them.
+/// Appends `count` copies of the call of `len` bytes at `start`, and returns them.
 ///
-/// Each step copies all that is there, so a hundred copies take seven steps.
+/// Each step copies all copies made before, so a hundred copies take seven steps.
 #[inline]
 pub fn copy(
     out: &mut Output,
@@ -139,7 +139,7 @@ pub fn copy(
     out.bytes[first..].chunks_exact_mut(len)
 }
 
-/// Writes the xid of a call that is led by a record mark.
+/// Writes the xid of a call that follows a record mark.
 #[inline]
 pub fn set_xid(call: &mut [u8], xid: u32) {
     if let Some(place) = call.get_mut(MARK_LEN..MARK_LEN + 4) {
@@ -147,15 +147,15 @@ pub fn set_xid(call: &mut [u8], xid: u32) {
     }
 }
 
-/// A file's handle. Operations are made from the same table, so it is there;
-/// were it not, the server would answer NFS3ERR_BADHANDLE to the empty one.
+/// Returns a file's handle. Operations use the same table, so it exists; otherwise the server would
+/// answer NFS3ERR_BADHANDLE to the empty handle.
 #[inline]
 fn handle(shared: &Shared, file: FileId) -> FileHandle<'_> {
     let handle = shared.handles.get(file);
     handle.map_or(Handle::EMPTY.borrow(), Handle::borrow)
 }
 
-/// Encodes WRITE and says how many bytes of data lie elsewhere.
+/// Encodes WRITE and returns the number of data bytes that are stored elsewhere.
 fn encode_write(
     shared: &Shared,
     out: &mut Output,
@@ -212,8 +212,8 @@ fn encode_readdir(
     .encode(out);
 }
 
-/// dircount bounds names and cookies only; the same bound for both asks for as many entries as
-/// fit into the whole reply.
+/// dircount limits names and cookies only; an equal limit for both requests as many entries as fit
+/// into the whole reply.
 fn encode_readdirplus(
     shared: &Shared,
     directory: FileId,
@@ -231,7 +231,7 @@ fn encode_readdirplus(
     .encode(out);
 }
 
-/// Arguments of everything that is not on the hottest paths.
+/// Encodes the arguments of all operations outside the hottest paths.
 fn encode_other(shared: &Shared, operation: &Operation, out: &mut Writer<'_>) {
     match *operation {
         #[rustfmt::skip]
@@ -371,7 +371,7 @@ fn with_name(shared: &Shared, directory: FileId, name: Name, encode: impl FnOnce
     });
 }
 
-/// The bytes of a name, made in `room` if it is a number.
+/// Returns the bytes of a name; a numbered name is formatted in `room`.
 fn name_bytes<'n>(shared: &'n Shared, name: Name, room: &'n mut [u8; NUMBERED_LEN]) -> &'n [u8] {
     match name {
         Name::Listed(index) => shared.table.name(index).unwrap_or_default(),

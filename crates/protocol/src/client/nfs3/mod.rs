@@ -1,7 +1,7 @@
 //! An NFSv3 client over TCP or UDP, without I/O (RFC 1813 over RFC 5531).
 //!
-//! What an operation's call says and what its reply may say is here; which reply answers
-//! which call, and when a call is given up or sent again, is [`RpcSession`]'s.
+//! This module encodes calls and checks replies; [`RpcSession`] matches replies to calls, and
+//! aborts or retransmits calls.
 
 mod calls;
 pub mod load;
@@ -28,68 +28,66 @@ use filestone_workload::time::Timestamp;
 use replies::ReplySummary;
 use std::sync::Arc;
 
-/// What all clients of a run share.
+/// State shared by all clients of a run.
 #[derive(Debug, Clone)]
 pub struct Shared {
     /// Calls, encoded up to their arguments.
     pub templates: Arc<Templates>,
     /// Files and names.
     pub table: Arc<FileTable>,
-    /// What the server knows those files by.
+    /// The server's handles of those files.
     pub handles: Arc<Handles<Handle>>,
     /// Two periods of the pattern that file data consist of.
     pub pattern: Arc<[u8]>,
-    /// How long a call may stay unanswered.
+    /// Time limit for a reply, in nanoseconds.
     pub timeout_nanos: u64,
     /// Stream or datagrams.
     pub transport: TransportKind,
 }
 
-/// What a client does with the data of its READs.
+/// Handling of the data that READ returns.
 #[derive(Debug, Default)]
 pub enum Reading {
-    /// It does not read.
+    /// The client does not read.
     #[default]
     Nothing,
-    /// It lets the engine throw away what need not be looked at, over TCP.
+    /// The engine discards data that need no processing, over TCP.
     Discard,
-    /// It takes them and does not look at them.
+    /// The client receives data and ignores their content.
     Deliver,
-    /// It looks at them.
+    /// The client verifies data.
     Verify(Box<Verify>),
 }
 
-/// One simulated NFSv3 client.
+/// Simulated NFSv3 client.
 #[derive(Debug)]
 pub struct Nfs3Client {
-    /// The calls; of each, its slot keeps the kind.
+    /// The calls; the tag of a call is its kind.
     session: RpcSession<OpKind>,
     asked: Asked,
-    /// Whether READ data may be thrown away unread.
+    /// Whether READ data may be discarded unread.
     discards: bool,
-    /// How much to receive at a time.
+    /// Maximum number of bytes to receive at a time.
     receive_max: usize,
 }
 
-/// What was asked, and what a reply to it may say: apart from the session, which lends
-/// replies.
+/// State of requests, and checks of their replies: separate from the session, which lends replies.
 #[derive(Debug)]
 struct Asked {
     shared: Shared,
-    /// What each slot asks, or asked last.
+    /// Current or last operation of each slot.
     operations: Box<[Operation]>,
-    /// Which client of its worker this is, as its tickets say.
+    /// Index of this client in its worker, as in its slot ids.
     index: u32,
-    /// What the head of a READ reply said whose data are coming in.
+    /// Checked head of the READ reply whose data are arriving.
     streaming: Option<ReplySummary>,
     reading: Reading,
 }
 
 impl Nfs3Client {
-    /// A client with `slots` slots, not connected yet.
+    /// Creates a client with `slots` slots that is not connected yet.
     ///
-    /// Its calls are numbered from about `first_xid` on, which should be another one
-    /// for each connection.
+    /// Xids start near `first_xid`, which should differ for each connection.
     pub fn new(shared: Shared, slots: u32, reading: Reading, first_xid: u32) -> Self {
         let slots = slots.max(1);
         let is_stream = shared.transport == TransportKind::Tcp;
@@ -125,7 +123,7 @@ impl Nfs3Client {
         }
     }
 
-    /// Submits the operation that a slot had last.
+    /// Submits the last operation of a slot again.
     fn repeat_one(&mut self, slot: u32, out: &mut Output) {
         if let Some(operation) = self.asked.operations.get(slot as usize).copied() {
             let client = self.asked.index;
@@ -152,8 +150,8 @@ impl Client for Nfs3Client {
 
     #[inline]
     fn repeat(&mut self, slots: &[u32], out: &mut Output) {
-        // The first call is encoded, the others are copies of it with their own
-        // xid. Data that lie elsewhere, datagrams and recovery go the long way.
+        // The first call is encoded, the others are copies of it with other xids. Spliced data,
+        // datagrams and recovery use the general path.
         let Some((first, others)) = slots.split_first() else {
             return;
         };
@@ -264,7 +262,7 @@ impl Client for Nfs3Client {
 }
 
 impl Asked {
-    /// Puts the call of a slot's operation out, and says how long it is.
+    /// Returns an encoder that appends the call of a slot's operation and returns its length.
     fn encoder(&self, out: &mut Output) -> impl FnMut(RpcCall<OpKind>) -> u32 {
         move |call| {
             let operation = self.operations.get(call.slot as usize);
@@ -274,7 +272,7 @@ impl Asked {
         }
     }
 
-    /// Ends operations for want of a reply.
+    /// Returns a function that ends operations without a reply.
     fn end_unanswered(
         &self,
         outcome: Outcome,
@@ -289,7 +287,7 @@ impl Asked {
         move |exchange| self.complete(&exchange, checked, now, completed)
     }
 
-    /// Ends the operation of a call that is over.
+    /// Ends the operation of a completed call.
     #[inline(always)]
     fn complete(
         &self,
@@ -321,8 +319,8 @@ impl Asked {
         }
     }
 
-    /// Ends an operation as the one before it ended, if both are plain successes that
-    /// differ in nothing but the slot.
+    /// Ends an operation with the completion of the one before, if both are plain successes that
+    /// differ only in the slot.
     #[inline(always)]
     fn complete_alike(
         &self,
@@ -342,7 +340,7 @@ impl Asked {
     }
 }
 
-/// A reply that could not be understood still ends its operation.
+/// A malformed reply also ends its operation.
 fn bad_reply(fault: ReplyFault) -> ReplySummary {
     ReplySummary {
         outcome: Outcome::Failed(Failure::BadReply(fault)),

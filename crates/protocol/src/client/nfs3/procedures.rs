@@ -1,4 +1,4 @@
-//! Which procedure of NFSv3 each kind of operation is.
+//! Mapping between operation kinds and NFSv3 procedures.
 
 use crate::client::Unsupported;
 use filestone_wire::nfs3::Procedure;
@@ -6,12 +6,12 @@ use filestone_workload::kind::OpKind;
 
 macro_rules! procedures {
     ($($procedure:ident = $kind:ident;)*) => {
-        /// What a procedure is counted as.
+        /// Returns the operation kind of a procedure.
         pub const fn kind_of(procedure: Procedure) -> OpKind {
             match procedure { $(Procedure::$procedure => OpKind::$kind,)* }
         }
 
-        /// The procedure of a kind; `None` for what NFSv3 has not.
+        /// Returns the procedure of a kind; `None` if NFSv3 has no such procedure.
         pub fn procedure_of(kind: OpKind) -> Option<Procedure> {
             const OF_KINDS: &[(OpKind, Procedure)] = &[$((OpKind::$kind, Procedure::$procedure),)*];
             OF_KINDS
@@ -47,7 +47,7 @@ procedures! {
     Commit = Commit;
 }
 
-/// Whether NFSv3 has operations of this kind, or why not.
+/// Returns an error with the reason if NFSv3 has no operations of this kind.
 pub fn supports(kind: OpKind) -> Result<(), Unsupported> {
     let name = kind.name();
     match kind {
@@ -67,7 +67,7 @@ pub fn supports(kind: OpKind) -> Result<(), Unsupported> {
     }
 }
 
-/// The kinds that are procedures of NFSv3, by number.
+/// Returns the kinds that are procedures of NFSv3, by number.
 pub fn kinds() -> impl Iterator<Item = OpKind> {
     Procedure::ALL.into_iter().map(kind_of)
 }

@@ -1,28 +1,28 @@
-//! Whether READ and WRITE moved what they were asked to, as far as a reply says.
+//! Checks of the byte counts in READ and WRITE replies.
 //!
-//! RFC 1813 lets a server move less than was asked for (sections 3.3.6 and 3.3.7). Such
-//! an answer is no lie, but what was asked is not done. Who has many calls for one
-//! transfer asks for the rest; an operation that is one call has failed.
+//! RFC 1813 lets a server move less than requested (sections 3.3.6 and 3.3.7). Such a reply is
+//! valid, but the request is incomplete. A caller with several calls per transfer requests the
+//! rest; an operation of a single call has failed.
 
 use filestone_workload::operation::ReplyFault;
 
-/// What a READ asked for, and what its reply says.
+/// Parameters of a READ and of its reply.
 #[derive(Debug, Clone, Copy)]
 pub struct ReadCounts {
-    /// Where it began.
+    /// Start offset.
     pub offset: u64,
-    /// Bytes asked for.
+    /// Bytes requested.
     pub requested: u32,
-    /// Bytes that the reply says it has.
+    /// Byte count in the reply.
     pub count: u32,
-    /// Whether the reply says that the file ends there.
+    /// The reply's end-of-file flag.
     pub eof: bool,
     /// Length of the file, from the reply's attributes or known before.
     pub file_len: Option<u64>,
 }
 
 impl ReadCounts {
-    /// An error if the reply contradicts its call or itself, or is short.
+    /// Returns an error if the reply contradicts its call or itself, or is short.
     #[inline]
     pub fn check(&self) -> Result<(), ReplyFault> {
         if self.count == self.requested {
@@ -33,19 +33,19 @@ impl ReadCounts {
 
     #[cold]
     fn check_unequal(&self) -> Result<(), ReplyFault> {
-        // A server may not return more than was asked (RFC 1813, section 3.3.6). One
-        // that does has a bug worth seeing, so this is an error and not a clamp.
+        // A server may not return more than requested (RFC 1813, section 3.3.6). A server that does
+        // has a bug worth reporting, so this is an error and not a clamp.
         if self.count > self.requested {
             return Err(ReplyFault::TooMuchData);
         }
-        // Nothing at all without the end of the file would make a client ask for ever.
+        // An empty reply before the end of the file would make a client repeat forever.
         if self.count == 0 && !self.eof {
             return Err(ReplyFault::Inconsistent);
         }
         let end = self.offset.saturating_add(u64::from(self.count));
         let is_before_end = self.file_len.map(|len| end < len);
         match (is_before_end, self.eof) {
-            // All that there is, even if the server does not say so.
+            // All data of the file, even without the end-of-file flag.
             (Some(false), _) | (None, true) => Ok(()),
             (Some(true), true) => Err(ReplyFault::Inconsistent),
             (_, false) => Err(ReplyFault::Short),
@@ -53,21 +53,21 @@ impl ReadCounts {
     }
 }
 
-/// An error if a reply that says that `count` bytes were written contradicts a call of
-/// `asked`, or is short.
+/// Returns an error if a reply with `count` bytes written contradicts a call of `asked` bytes, or
+/// is short.
 #[inline]
 pub fn check_written(asked: u32, count: u32) -> Result<(), ReplyFault> {
     if count == asked {
         return Ok(());
     }
-    // A success of nothing would make a client send it for ever.
+    // A success with zero bytes would make a client repeat forever.
     if count > asked || count == 0 {
         return Err(ReplyFault::Inconsistent);
     }
     Err(ReplyFault::Short)
 }
 
-/// What these checks say to a caller that asks for the rest of a short transfer.
+/// Accepts a short transfer, for a caller that requests the rest.
 pub fn go_on_after(checked: Result<(), ReplyFault>) -> Result<(), ReplyFault> {
     match checked {
         Err(ReplyFault::Short) => Ok(()),
@@ -85,10 +85,10 @@ mod tests {
         let len = Some(1000);
         for (offset, asked, count, eof, file_len, expected) in [
             (0, 100, 100, false, len, Ok(())),
-            // Exactly at the end a server should say so; that it does not is harmless.
+            // Exactly at the end a server should set the flag; omitting it is harmless.
             (900, 100, 100, false, len, Ok(())),
             (900, 100, 100, true, len, Ok(())),
-            // Whole, whatever it says of the end: another may have written since.
+            // Complete, whatever the end-of-file flag: another client may have written since.
             (0, 100, 100, true, len, Ok(())),
             (0, 100, 101, false, len, Err(TooMuchData)),
             (0, 100, u32::MAX, true, len, Err(TooMuchData)),
@@ -98,17 +98,17 @@ mod tests {
             (2000, 100, 0, true, len, Ok(())),
             (u64::MAX, 100, 0, true, Some(u64::MAX), Ok(())),
             (0, 0, 0, false, len, Ok(())),
-            // Nothing is never enough without the end of the file.
+            // An empty reply before the end of the file is never enough.
             (0, 100, 0, false, len, Err(Inconsistent)),
             (1000, 100, 0, false, len, Err(Inconsistent)),
             (0, 100, 0, false, None, Err(Inconsistent)),
-            // The end of the file, long before it.
+            // The end-of-file flag, long before the end.
             (0, 100, 0, true, len, Err(Inconsistent)),
             (800, 100, 99, true, len, Err(Inconsistent)),
-            // Legal, and not what was asked.
+            // Legal, but less than requested.
             (0, 100, 99, false, len, Err(Short)),
             (0, 100, 1, false, None, Err(Short)),
-            // Nothing to hold it against.
+            // There is no file length to compare with.
             (0, 100, 1, true, None, Ok(())),
             (0, 100, 0, true, None, Ok(())),
         ] {

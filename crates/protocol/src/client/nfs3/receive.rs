@@ -1,4 +1,4 @@
-//! From received bytes to completions: each reply against the operation that it answers.
+//! Processing of received bytes into completions: checks each reply against its operation.
 
 use super::replies::{self, ReadRequest, ReplySummary};
 use super::{Asked, Nfs3Client, Reading, bad_reply};
@@ -10,24 +10,24 @@ use filestone_workload::failure::{Failure, ReplyFault, StatusSpace, accept_numbe
 use filestone_workload::operation::{OpKind, Operation, Outcome, ReplyInfo};
 use filestone_workload::time::Timestamp;
 
-/// The largest reply taken: the largest READ that we ask for and room for its
+/// Maximum length of an accepted reply: the largest READ that filestone requests with space for its
 /// head, or a listing page.
 pub const RECORD_MAX: usize = (4 << 20) + 4096;
-/// What is received at a time where file data are delivered: little enough to stay in
-/// the processor's first cache until it is looked at, and enough to make the system
-/// call a small part of what its copying costs.
+/// Bytes received at a time where file data are delivered: few enough to stay in the processor's L1
+/// cache until they are checked, and enough to make the system call small compared with the cost of
+/// its copying.
 pub const DATA_AT_A_TIME: usize = 32 << 10;
 /// Record mark, RPC header, status, attributes, count, eof and length of a READ
 /// reply: 4 + 24 + 4 + 4 + 84 + 12.
 pub const READ_HEAD_LEN: usize = 132;
-/// A server of NFSv3 has nothing to call: no reply has a message type of 0.
+/// An NFSv3 server makes no calls: a message type of 0 is invalid in a reply.
 const UNASKED_CALL: RpcStreamError = RpcStreamError::Reply(DecodeError::BadDiscriminant {
     field: "msg_type",
     value: 0,
 });
 
 impl Nfs3Client {
-    /// Any part of a TCP stream.
+    /// Handles any part of a TCP stream.
     pub(super) fn receive_stream(
         &mut self,
         bytes: &[u8],
@@ -38,9 +38,9 @@ impl Nfs3Client {
         loop {
             while let Some((exchange, results)) = self.session.next_plain(&mut input) {
                 self.asked.end(&exchange, results, now, completed);
-                // As nearly always, whole replies were all that came: to find out so from the assembler
-                // takes a tenth of the instructions between a reply and the call after it. Behind
-                // anything else, an empty input can be the end of what is handed out in pieces.
+                // In nearly all cases the input was whole replies: this check avoids the assembler,
+                // which costs a tenth of the instructions between a reply and the next call. After
+                // other events, an empty input can be the end of a reply delivered in pieces.
                 if input.is_empty() {
                     return Ok(());
                 }
@@ -73,7 +73,7 @@ impl Nfs3Client {
         }
     }
 
-    /// One datagram. What is no reply is dropped, as a stray datagram deserves.
+    /// Handles one datagram. A datagram that is not a reply is dropped as stray.
     pub(super) fn receive_datagram(
         &mut self,
         bytes: &[u8],
@@ -92,7 +92,7 @@ impl Nfs3Client {
 }
 
 impl Asked {
-    /// Ends an operation that has been answered.
+    /// Ends an answered operation.
     #[inline(always)]
     fn end(
         &mut self,
@@ -136,7 +136,7 @@ impl Asked {
         replies::check(operation, results, &self.shared.table, verify)
     }
 
-    /// Checks the head of a READ reply; how long it is, if the data need not be collected.
+    /// Checks the head of a READ reply; returns its length if the data need not be collected.
     fn begin_data(
         &mut self,
         call: &RpcCall<OpKind>,
@@ -156,7 +156,7 @@ impl Asked {
         let (checked, head_len) = head.filter(|(_, head_len)| *head_len <= results.len())?;
         if let Reading::Verify(verify) = &mut self.reading {
             if !checked.data_bytes.is_multiple_of(4) {
-                // What fills the last word is no data, and zeros (RFC 4506, section 4.10).
+                // The padding of the last word is not data but zeros (RFC 4506, section 4.10).
                 return None;
             }
             verify.start(file, offset);
@@ -165,14 +165,14 @@ impl Asked {
         Some(head_len)
     }
 
-    /// The next of the data that are coming in.
+    /// Verifies the next part of the arriving data.
     fn look_at(&mut self, data: &[u8]) {
         if let Reading::Verify(verify) = &mut self.reading {
             verify.look_at(data);
         }
     }
 
-    /// The last data of a READ are here; its call may have been given up meanwhile.
+    /// Handles the end of a READ's data; its call may have been aborted before.
     pub(super) fn end_data(
         &mut self,
         exchange: Option<RpcExchange<OpKind>>,

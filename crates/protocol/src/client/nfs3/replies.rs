@@ -1,4 +1,4 @@
-//! A reply's results against its call: status, lengths, never more than asked for.
+//! Checks of a reply's results against its call: status, lengths, never more than requested.
 
 use super::bad_reply;
 use super::read_counts::{ReadCounts, check_written};
@@ -15,7 +15,7 @@ use filestone_workload::operation::{
     DirectoryCursor, FileId, OpKind, Operation, Outcome, ReplyInfo,
 };
 
-/// What a reply said.
+/// Result of a checked reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReplySummary {
     pub outcome: Outcome,
@@ -29,7 +29,7 @@ const OK: ReplySummary = ReplySummary {
     data_bytes: 0,
 };
 
-/// What a reply that cannot be decoded is counted as.
+/// Returns the result for a reply that cannot be decoded.
 fn undecodable() -> ReplySummary {
     bad_reply(ReplyFault::Undecodable)
 }
@@ -42,8 +42,8 @@ const fn failed(status: Status) -> ReplySummary {
     }
 }
 
-/// Whether these are the results of a success that can be told at a glance:
-/// a quick answer for the most frequent kinds, and no for all others.
+/// Returns whether these are the results of a plain success: a fast check for the most frequent
+/// kinds; false for all others.
 #[inline]
 pub fn is_plain_success(kind: OpKind, results: &[u8]) -> bool {
     match kind {
@@ -83,8 +83,8 @@ pub fn check(
     }
 }
 
-/// Whether these are the results of a GETATTR that succeeded, checked in place:
-/// of all fields of fattr3 only the type can be wrong (RFC 1813, section 2.6).
+/// Returns whether these are the results of a successful GETATTR, checked in place: of all fields
+/// of fattr3 only the type can be invalid (RFC 1813, section 2.6).
 #[inline]
 fn is_plain_getattr(results: &[u8]) -> bool {
     const LEN: usize = 4 + Fattr3::LEN;
@@ -103,7 +103,7 @@ fn simple<T, A>(reply: Result<Result<T, ReplyFail<A>>, DecodeError>) -> ReplySum
     }
 }
 
-/// As [`simple`], with a condition that a good reply must meet.
+/// Works like [`simple`], with a condition that a valid reply must meet.
 fn conditional<T, A>(
     reply: Result<Result<T, ReplyFail<A>>, DecodeError>,
     is_consistent: impl FnOnce(&T) -> bool,
@@ -114,7 +114,7 @@ fn conditional<T, A>(
     }
 }
 
-/// What a READ asked for.
+/// Parameters of a READ.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReadRequest {
     pub file: FileId,
@@ -126,7 +126,7 @@ fn check_read(ok: &read::ReplyOk<'_>, asked: ReadRequest, table: &FileTable) -> 
     if ok.data.len() > asked.len as usize {
         return bad_reply(ReplyFault::TooMuchData);
     }
-    // `count` says how long the data are.
+    // `count` must match the length of the data.
     if ok.count as usize != ok.data.len() {
         return bad_reply(ReplyFault::Inconsistent);
     }
@@ -142,7 +142,7 @@ fn check_read(ok: &read::ReplyOk<'_>, asked: ReadRequest, table: &FileTable) -> 
 }
 
 impl ReadRequest {
-    /// What a reply says, beside the length of the file: as the reply has it, or as it was
+    /// Returns the counts in a reply, with the length of the file: from the reply, or from the time
     /// when the file was looked up.
     #[inline]
     fn answered(
@@ -162,9 +162,9 @@ impl ReadRequest {
     }
 }
 
-/// Checks a READ reply of which only the head is here, and says how long the head is;
-/// `results_len` is the length of all of it. `None` if anything is unusual: the whole
-/// reply is looked at then.
+/// Checks a READ reply from its head alone; returns the length of the head. `results_len` is the
+/// length of the complete results. `None` if anything is unusual: then the complete reply must be
+/// checked.
 pub(super) fn check_read_head(
     head: &[u8],
     results_len: usize,
@@ -211,7 +211,7 @@ fn check_other(operation: &Operation, results: &[u8]) -> ReplySummary {
         Operation::Lookup { .. } => conditional(lookup::Reply::from_bytes(results), |ok| {
             !ok.object.as_bytes().is_empty()
         }),
-        // The server may grant less than was asked, not more (section 3.3.4).
+        // The server may grant less than requested, not more (section 3.3.4).
         Operation::Access { wanted, .. } => conditional(access::Reply::from_bytes(results), |ok| {
             ok.access & !wanted == 0
         }),
@@ -250,8 +250,7 @@ fn check_write(
 ) -> ReplySummary {
     match write::Reply::from_bytes(results) {
         Ok(Ok(ok)) => {
-            // The server may store data better than asked, not less safely (section
-            // 3.3.7).
+            // The server may store data more safely than requested, not less (section 3.3.7).
             let is_stable_enough = match stability {
                 filestone_workload::operation::Stability::Unstable => true,
                 filestone_workload::operation::Stability::DataSync => {
@@ -275,8 +274,8 @@ fn check_write(
     }
 }
 
-/// READDIR3res and READDIRPLUS3res differ in their entries only. Walked here
-/// instead of decoded into a list, because nothing on this path allocates.
+/// READDIR3res and READDIRPLUS3res differ in their entries only. Checked in place instead of
+/// decoded into a list, because this path must not allocate.
 fn check_listing<'a>(
     results: &'a [u8],
     asked: u32,
@@ -299,18 +298,18 @@ fn check_listing<'a>(
         }
         let end = reader.bool()?;
         reader.finish()?;
-        // count and maxcount bound the size of the whole READDIR3resok (sections
-        // 3.3.16 and 3.3.17). Linux's server holds only the list to them and leaves
-        // dir_attributes and cookieverf out of it, and its clients take that; so
-        // that much is no excess. More is not a reason to lose the page either: it
-        // can be read, and the listing can go on. The record says so.
+        // count and maxcount limit the size of the whole READDIR3resok (sections 3.3.16 and
+        // 3.3.17). Linux's server applies them only to the list, without dir_attributes and
+        // cookieverf, and Linux clients accept that; so this amount is not counted as excess. A
+        // larger page is not an error either: it can be read, and the listing can continue. The
+        // record reports the excess.
         let list_len = results.len() - list_start;
         let excess_bytes = u32::try_from(list_len.saturating_sub(asked as usize));
         let next = last.and_then(|cookie| asked_at.after(cookie, verifier));
         let cursor = match next {
             Some(next) => next,
             None if end => DirectoryCursor::default(),
-            // No entry and not the end, or a page that was there before: asking again would never end.
+            // An empty page before the end, or a repeated page: the listing would never end.
             None => return Ok(bad_reply(ReplyFault::Inconsistent)),
         };
         Ok(ReplySummary {

@@ -1,9 +1,9 @@
-//! What the connections of one client share: its session, of which each of them is a channel
+//! State shared by the connections of one client: its session, with each connection as a channel
 //! (MS-SMB2, sections 3.2.1.3 and 3.2.1.8).
 //!
-//! The first connection that has none makes the session; others bind to it, and wait while it is
-//! being made. A connection that is lost binds again as long as another one lives; with the last
-//! one the session is gone, and all that is open in it.
+//! The first connection without a session creates it; others bind to it, and wait while it is being
+//! created. A lost connection binds again while another one lives; with the last one the session is
+//! gone, and all its opens.
 
 use super::negotiated::Negotiated;
 use crate::session::smb2::Established;
@@ -11,44 +11,44 @@ use filestone_plan::plan::CHANNELS_MAX;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A session that further connections can be bound to.
+/// A session to which further connections can be bound.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub established: Established,
     pub negotiated: Arc<Negotiated>,
 }
 
-/// What a connection does to get to the session.
+/// Role of a connection in the setup of the session.
 #[derive(Debug, Clone)]
 pub(super) enum SetupRole {
-    /// It makes one.
+    /// Creates the session.
     Create,
-    /// It is bound to this one.
+    /// Binds to this session.
     Bind(Arc<Shared>),
-    /// It waits for the one that another connection is making.
+    /// Waits for the session that another connection is creating.
     Wait,
 }
 
-/// What the connections of one client share.
+/// State shared by the connections of one client.
 #[derive(Debug, Default)]
 pub struct Channels {
     state: Mutex<State>,
-    /// Sessions that are gone.
+    /// Number of lost sessions.
     losses: AtomicU32,
 }
 
 #[derive(Debug, Default)]
 struct State {
     session: Option<Arc<Shared>>,
-    /// The channels that it has, one bit each.
+    /// Live channels of the session, one bit each.
     living: u32,
-    /// SessionId of the last one that is gone, or 0.
+    /// SessionId of the last lost session, or 0.
     previous: u64,
-    /// Which connection is making one.
+    /// The connection that is creating a session.
     maker: Option<u32>,
 }
 
-// A plan has no more connections of a client than there are bits.
+// A plan has at most as many connections per client as there are bits.
 const _: () = assert!(CHANNELS_MAX <= u32::BITS);
 
 const fn bit(channel: u32) -> u32 {
@@ -57,16 +57,16 @@ const fn bit(channel: u32) -> u32 {
 
 impl Channels {
     fn state(&self) -> MutexGuard<'_, State> {
-        // All connections of a client are on one thread, and nothing can panic while it is held.
+        // All connections of a client are on one thread, and no code that holds the lock can panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How often the session was lost.
+    /// Returns the number of times the session was lost.
     pub fn losses(&self) -> u32 {
         self.losses.load(Ordering::Relaxed)
     }
 
-    /// What is this connection's to do now.
+    /// Returns the current role of a connection.
     pub(super) fn turn(&self, channel: u32) -> SetupRole {
         let mut state = self.state();
         match (&state.session, state.maker) {
@@ -79,7 +79,7 @@ impl Channels {
         }
     }
 
-    /// A connection has made a session.
+    /// Records the session that a connection has created.
     pub(super) fn made(&self, channel: u32, session: Shared) {
         let mut state = self.state();
         state.maker = None;
@@ -87,7 +87,8 @@ impl Channels {
         state.living = bit(channel);
     }
 
-    /// A connection is bound to a session; whether that is still the one.
+    /// Records that a connection was bound to a session; returns whether that session is still
+    /// current.
     pub(super) fn bound(&self, channel: u32, session: &Arc<Shared>) -> bool {
         let mut state = self.state();
         let is_same = state.is(session);
@@ -97,7 +98,7 @@ impl Channels {
         is_same
     }
 
-    /// The server says that it has no such session.
+    /// Drops a session that the server no longer knows.
     pub(super) fn forget(&self, session: &Arc<Shared>) {
         let mut state = self.state();
         if state.is(session) {
@@ -106,7 +107,7 @@ impl Channels {
         }
     }
 
-    /// A connection is gone.
+    /// Records the loss of a connection.
     pub(super) fn mark_lost(&self, channel: u32) {
         let mut state = self.state();
         if state.maker == Some(channel) {
@@ -124,7 +125,7 @@ impl Channels {
         }
     }
 
-    /// The session that is gone, by its SessionId, if one is: the next takes its place.
+    /// Returns the SessionId of the lost session that the next one replaces, or 0.
     pub(super) fn previous(&self) -> u64 {
         self.state().previous
     }
@@ -150,7 +151,7 @@ pub(super) mod tests {
     use crate::session::smb2::{ChannelSequence, Limits, NegotiatedSummary};
     use filestone_wire::smb2::Dialect;
 
-    /// Any.
+    /// Returns an arbitrary session.
     pub(in super::super) fn session() -> Shared {
         Shared {
             established: Established {
@@ -188,7 +189,7 @@ pub(super) mod tests {
         let channels = Channels::default();
         assert!(matches!(channels.turn(1), SetupRole::Create));
         assert!(matches!(channels.turn(0), SetupRole::Wait));
-        // One that tries again is still the one.
+        // A connection that retries keeps its role.
         assert!(matches!(channels.turn(1), SetupRole::Create));
         channels.mark_lost(1);
         assert!(matches!(channels.turn(0), SetupRole::Create));
@@ -205,14 +206,14 @@ pub(super) mod tests {
         channels.made(0, session());
         let first = to_bind(&channels, 1);
         assert!(channels.bound(1, &first));
-        // The first one comes back to it.
+        // The first connection rejoins the session.
         channels.mark_lost(0);
         assert_eq!(
             (channels.losses(), first.established.sequence.number()),
             (0, 1)
         );
         assert!(Arc::ptr_eq(&to_bind(&channels, 0), &first));
-        // The other is lost before it is there.
+        // The other connection is lost before it is bound.
         channels.mark_lost(1);
         assert_eq!((channels.losses(), channels.previous()), (1, 1));
         assert!(!channels.bound(0, &first));
@@ -231,7 +232,7 @@ pub(super) mod tests {
         assert_eq!(channels.losses(), 1);
         assert!(matches!(channels.turn(1), SetupRole::Create));
         channels.made(1, session());
-        // Who hears of it later has no say in the next one.
+        // A connection that learns of it later does not affect the next session.
         channels.forget(&old);
         channels.mark_lost(0);
         assert!(channels.bound(0, &to_bind(&channels, 0)));

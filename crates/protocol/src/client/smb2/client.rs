@@ -1,5 +1,5 @@
-//! One connection of a client of SMB2, for an event loop: a future in each slot, and the session
-//! that carries their requests.
+//! Connection of an SMB2 client, for an event loop: a future in each slot, and the session of their
+//! requests.
 
 use super::connect_options::ConnectError;
 use super::connection_setup::{ConnectionSetup, establish};
@@ -33,28 +33,28 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What is received at a time: the response to a READ of 64 KiB, in memory that stays in the
+/// Bytes received at a time: the response to a READ of 64 KiB, in memory that stays in the
 /// processor's caches.
 const RECEIVED_AT_A_TIME: usize = 72 << 10;
-/// How much of what is no message an error shows.
+/// Bytes of an invalid message shown in errors.
 const SHOWN: usize = 64;
 
-/// What a client of SMB2 can be asked.
+/// A work item of an SMB2 client.
 pub trait Smb2Work {
-    /// As a task of an actor.
+    /// Returns the item as a task of an actor.
     fn task(&self) -> ActorTask<'_>;
 
-    /// As a line of a load, if it is one.
+    /// Returns the item as a line of a load, if it is one.
     fn line(&self) -> Option<PendingLine> {
         None
     }
 
-    /// What it writes, if that is known beforehand.
+    /// Returns the data to write, if known beforehand.
     fn data(&self) -> Option<LineData<'_>> {
         None
     }
 
-    /// What it writes or reads, if that is looked at again.
+    /// Returns the payload to write or read, if it is verified.
     fn payload(&self) -> Option<&Payload> {
         None
     }
@@ -97,10 +97,10 @@ impl Smb2Work for LoadWork<'_> {
     }
 }
 
-/// To close what is open and to log off, in the first slot.
+/// Closes all open files and logs off, in the first slot.
 struct Leave;
 
-/// Where that is done.
+/// Slot id of that task.
 const LEAVE: SlotId = SlotId { client: 0, slot: 0 };
 
 impl Smb2Work for Leave {
@@ -109,9 +109,9 @@ impl Smb2Work for Leave {
     }
 }
 
-/// A language that clients of SMB2 have.
+/// A work type that SMB2 clients support.
 pub trait Smb2Language: WorkType {
-    /// Looks at a piece of work.
+    /// Applies `look` to a work item.
     fn seen<R>(work: &Self::WorkItem<'_>, look: impl FnOnce(&dyn Smb2Work) -> R) -> R;
 }
 
@@ -127,53 +127,54 @@ impl Smb2Language for Lines {
     }
 }
 
-/// What a client is made of.
+/// Options of a client.
 #[derive(Debug, Clone)]
 pub struct Smb2ClientOptions {
-    /// Its way to the share.
+    /// Connection setup of the client.
     pub way: Arc<ConnectionSetup>,
-    /// The run's table, in which file data lie: of most runs two periods of the pattern.
+    /// The run's table with the file data; in most runs two periods of the pattern.
     pub pattern: Arc<[u8]>,
-    /// How long a request may stay unanswered.
+    /// Time limit for a response, in nanoseconds.
     pub timeout_nanos: u64,
-    /// Where it stands among the client's connections.
+    /// Position among the client's connections.
     pub lane: ChannelPosition,
 }
 
-/// Where a connection stands among those of its client.
+/// Position of a connection among the channels of its client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChannelPosition {
-    /// How many there are: the client's slots are dealt to them in turn.
+    /// Number of connections: the client's slots are assigned to them round robin.
     pub count: u32,
-    /// The first of those beside the client's own, among the connections of the worker.
+    /// The first of the further connections after the client's own, among the connections of the
+    /// worker.
     pub first: u32,
-    /// The client's own, of one that is beside it.
+    /// The client's own connection, if this is one of the others.
     pub primary: Option<u32>,
 }
 
 impl ChannelPosition {
-    /// The only one.
+    /// The only connection.
     pub const ALONE: Self = Self {
         count: 1,
         first: 0,
         primary: None,
     };
 
-    /// Which of this connection's slots is the client's slot `slot`.
+    /// Returns the slot of this connection that holds the client's slot `slot`.
     const fn own(self, slot: u32) -> u32 {
         slot / self.count
     }
 }
 
-/// What is going on in a slot.
+/// The current task of a slot.
 #[derive(Debug, Clone, Copy)]
 struct UnderWay {
     ticket: SlotId,
     line: Option<PendingLine>,
-    /// When something had come in last before it was begun.
+    /// Time of the last input before it began.
     begun: Timestamp,
     usable: Timestamp,
-    /// When its first request was handed over.
+    /// Time when its first request was handed to the operating system.
     sent: Option<Timestamp>,
     calls: u32,
     bytes_sent: u32,
@@ -192,40 +193,40 @@ impl UnderWay {
 struct Slot {
     actor: Actor<Smb2>,
     data: WriteData,
-    /// Looks at what is read.
+    /// Verifier of data that are read.
     inspection: LazyVerifier,
     under_way: Option<UnderWay>,
-    /// When the pause is over that the future waits for.
+    /// End of the pause that the future waits for.
     pause: Option<Timestamp>,
-    /// Whether a request is under way.
+    /// Whether a request is in flight.
     is_calling: bool,
-    /// Whether what it was asked last goes past its actor.
+    /// Whether the last operation bypasses its actor.
     is_short: bool,
-    /// How often the session had been lost when its last request was made.
+    /// Number of session losses when its last request was made.
     losses: u32,
-    /// How what was begun ended without a request.
+    /// Result of a task that needed no request.
     at_once: Option<TaskEnd>,
-    /// Whether its last request was not known to be answered by the server.
+    /// Whether the response to its last request failed the signature check.
     is_forged: bool,
-    /// The operation that it was asked last.
+    /// The last operation.
     last: Option<Last>,
 }
 
-/// What a slot was asked last.
+/// The last operation of a slot.
 #[derive(Debug, Clone, Copy)]
 struct Last {
     ticket: SlotId,
     operation: Operation,
 }
 
-/// How far a connection is.
+/// State of a connection.
 enum Standing {
     Down,
-    /// On its way to a tree.
+    /// Setting up the session and the tree.
     Establishing {
         actor: Box<Actor<Smb2>>,
         result: Arc<Mutex<Option<Result<Established, ConnectError>>>>,
-        /// When the pause is over that it waits for.
+        /// End of the pause that it waits for.
         pause: Option<Timestamp>,
     },
     Ready,
@@ -241,36 +242,36 @@ impl fmt::Debug for Standing {
     }
 }
 
-/// Everything but the session.
+/// The state apart from the session.
 #[derive(Debug)]
 struct Inner {
     slots: Box<[Slot]>,
     standing: Standing,
     options: Smb2ClientOptions,
-    /// What goes past the actors.
+    /// Fast path that bypasses the actors.
     short_way: FastPath,
-    /// Slots whose requests are to go out, in order.
+    /// Slots with requests that must be sent, in order.
     waiting: VecDeque<u32>,
-    /// Slots whose requests are in the output.
+    /// Slots with requests in the output.
     queued: Vec<u32>,
-    /// No pause is over before: most often there is none, and no slot to look at.
+    /// Lower bound of all pause ends: usually there is no pause, and no slot needs a check.
     alarm: Timestamp,
-    /// Whether something may have ended without a request.
+    /// Whether a task may have ended without a request.
     has_ended: bool,
     books: LineResults,
     lost: Option<ClientError>,
-    /// What was to be closed by those who were cut off.
+    /// Files that aborted tasks would have closed.
     closing: Vec<FileId>,
-    /// Why nothing more can be sent, if that is so.
+    /// Error after which nothing can be sent, if there is one.
     dry: Option<SmbStreamError>,
-    /// Why the connection is of no use any more, if that is so.
+    /// Reason why the connection is unusable, if it is.
     defect: Option<ProtocolError>,
-    /// When something came in last.
+    /// Time of the last input.
     now: Timestamp,
     sent: Vec<u8>,
 }
 
-/// One connection of a client of SMB2.
+/// A connection of an SMB2 client, with its session.
 #[derive(Debug)]
 pub struct Smb2Client<L> {
     session: Smb2Session,
@@ -279,7 +280,7 @@ pub struct Smb2Client<L> {
 }
 
 impl<L: Smb2Language> Smb2Client<L> {
-    /// A client over a session that is established already, with an actor in each of its slots.
+    /// Creates a client over an established session, with an actor in each of its slots.
     pub fn over(
         session: Smb2Session,
         options: Smb2ClientOptions,
@@ -327,8 +328,8 @@ impl<L: Smb2Language> Smb2Client<L> {
         }
     }
 
-    /// What a session has to be made of for a client of so many slots: one more is for what makes
-    /// connections again.
+    /// Returns the options of a session for a client of `slots` slots: one more slot serves
+    /// reconnects.
     pub fn session_options(slots: u32, timeout_nanos: u64, frame_max: usize) -> Smb2Options {
         Smb2Options {
             slots: slots + 1,
@@ -339,27 +340,27 @@ impl<L: Smb2Language> Smb2Client<L> {
         }
     }
 
-    /// The session.
+    /// Returns the session.
     pub fn session(&self) -> &Smb2Session {
         &self.session
     }
 
-    /// How its last line ended.
+    /// Returns the result of its last line.
     pub fn line_end(&self) -> Option<LineEnd> {
         self.inner.books.line_end
     }
 
-    /// Why it cannot go on, if it cannot.
+    /// Returns the reason why it cannot continue, if it cannot.
     pub fn take_lost(&mut self) -> Option<ClientError> {
         self.inner.lost.take()
     }
 
-    /// Results other than its load expects, since this was asked last.
+    /// Returns the mismatches with the load since the last call.
     pub fn take_mismatches(&mut self) -> Mismatches {
         std::mem::take(&mut self.inner.books.mismatches)
     }
 
-    /// Breaks off what it is doing: the run is to end, or the connection is given up.
+    /// Aborts the current tasks: the run ends, or the connection is lost for good.
     pub fn break_off(
         &mut self,
         why: &ClientErrorKind,
@@ -376,10 +377,10 @@ impl<L: Smb2Language> Smb2Client<L> {
         self.inner.queued.clear();
     }
 
-    /// Breaks off what it is doing, closes what is open and logs off: one completion says when
-    /// that is done.
+    /// Aborts the current tasks, closes all open files and logs off; one completion reports the
+    /// end.
     ///
-    /// The client's own connection does that for those beside it, which only break off: false.
+    /// Only the client's own connection logs off; the others just abort and return false.
     pub fn log_off(&mut self, now: Timestamp, out: &mut Output) -> bool {
         self.break_off(
             &ClientErrorKind::Stopped,
@@ -396,13 +397,13 @@ impl<L: Smb2Language> Smb2Client<L> {
         true
     }
 
-    /// Has the actor of a slot wait for what went out past it, if anything did.
+    /// Hands a fast-path request of a slot, if there is one, to the slot's actor.
     fn catch_up(&mut self, slot: u32) {
         let sent = self.session.sent(slot);
         self.inner.catch_up(slot, sent);
     }
 
-    /// Lets an operation go the short way, if it can: whether it does.
+    /// Sends an operation on the fast path if possible; returns whether it did.
     #[inline]
     fn try_fast_path(&mut self, slot: u32, operation: &Operation, out: &mut Output) -> bool {
         let Self { session, inner, .. } = self;
@@ -413,7 +414,7 @@ impl<L: Smb2Language> Smb2Client<L> {
         let Some(own) = inner.slots.get_mut(slot as usize) else {
             return false;
         };
-        // Who waits for credits comes first.
+        // Requests that wait for credits come first.
         let may_go = matches!(inner.standing, Standing::Ready) && inner.waiting.is_empty();
         if !may_go || !inner.short_way.put(session, slot, fit, out) {
             return false;
@@ -422,7 +423,7 @@ impl<L: Smb2Language> Smb2Client<L> {
         true
     }
 
-    /// The same, of one that is new in its slot.
+    /// Sends a new operation of its slot on the fast path if possible; returns whether it did.
     #[inline]
     fn go_short_first(&mut self, ticket: SlotId, operation: Operation, out: &mut Output) -> bool {
         let slot = self.inner.options.lane.own(ticket.slot);
@@ -433,7 +434,7 @@ impl<L: Smb2Language> Smb2Client<L> {
         goes_short
     }
 
-    /// Puts out what there are credits for; whether that is anything.
+    /// Sends all requests for which there are credits; returns whether there were any.
     fn flush(&mut self, out: &mut Output) -> bool {
         let Self { session, inner, .. } = self;
         let before = out.bytes.len();
@@ -458,12 +459,12 @@ impl<L: Smb2Language> Smb2Client<L> {
 }
 
 impl Inner {
-    /// The slot of what makes connections.
+    /// Returns the slot used for connection setup.
     fn establisher(&self) -> u32 {
         self.slots.len() as u32
     }
 
-    /// The next slot whose request may go out.
+    /// Returns the next slot whose request may be sent.
     fn next_waiting(&self) -> Option<u32> {
         let next = *self.waiting.front()?;
         match self.standing {
@@ -483,7 +484,7 @@ impl Inner {
         }
     }
 
-    /// What a slot wants sent.
+    /// Returns the pending chain of a slot.
     fn chain(&self, slot: u32) -> &CompoundRequest {
         let own = self.slots.get(slot as usize).map(|slot| &slot.actor);
         let actor = own.or(match &self.standing {
@@ -500,8 +501,8 @@ impl Inner {
         let (actor, source, asked) = match (own, &mut self.standing) {
             (Some(own), _) => {
                 own.is_calling = true;
-                // It has waited for credits, as others wait for a connection: that is the server's
-                // time, and not a delay of the client's.
+                // The request has waited for credits, as others wait for a connection: that time
+                // belongs to the server, and is not a delay of the client.
                 if let Some(under_way) = &mut own.under_way
                     && under_way.sent.is_none()
                     && under_way.begun < self.now
@@ -574,8 +575,9 @@ impl Inner {
         }
     }
 
-    /// Has the actor of a slot wait for what went out past it at `sent`, if anything did. Whether it
-    /// waits for just that: if what was open is not any more, it asks for something else.
+    /// Hands a fast-path request of a slot, sent at `sent`, to the slot's actor if there is one.
+    /// Returns whether the actor waits for exactly that request: if the open file was lost, it
+    /// sends another one.
     fn catch_up(&mut self, slot: u32, sent: Option<Timestamp>) -> bool {
         let own = self.slots.get_mut(slot as usize);
         let Some(own) = own.filter(|own| own.is_short) else {
@@ -601,7 +603,7 @@ impl Inner {
         is_asked
     }
 
-    /// Ends what went the short way, if it was answered as it is most often; whether it was.
+    /// Ends a fast-path operation whose response is a plain success; returns whether it did.
     #[inline]
     fn end_short(
         &mut self,
@@ -643,7 +645,7 @@ impl Inner {
         true
     }
 
-    /// Lets a future go on; how its task ended, if it has.
+    /// Resumes a future; returns the result of its task, if it has ended.
     fn resume(&mut self, slot: u32, now: Timestamp) -> Option<TaskEnd> {
         let progress = self.actor(slot)?.resume(now);
         match progress {
@@ -669,7 +671,7 @@ impl Inner {
         }
     }
 
-    /// When a pause is over next, having looked at all.
+    /// Computes the end of the next pause from all slots.
     fn next_pause(&self) -> Timestamp {
         let pauses = self.slots.iter().filter_map(|slot| slot.pause);
         let own = match self.standing {
@@ -679,7 +681,7 @@ impl Inner {
         pauses.chain(own).min().unwrap_or(Timestamp::MAX)
     }
 
-    /// Lets those go on whose pauses are over.
+    /// Resumes the futures whose pauses are over.
     fn end_pauses(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
         for slot in 0..=self.establisher() {
             let pause = self.pause_mut(slot);
@@ -695,7 +697,7 @@ impl Inner {
         self.alarm = self.next_pause();
     }
 
-    /// When the pause of a slot is over.
+    /// Returns the end of a slot's pause.
     fn pause_mut(&mut self, slot: u32) -> Option<&mut Option<Timestamp>> {
         if let Some(own) = self.slots.get_mut(slot as usize) {
             return Some(&mut own.pause);
@@ -722,7 +724,7 @@ impl Inner {
             .get(slot as usize)
             .is_some_and(|own| own.is_short);
         if is_short && !self.catch_up(slot, Some(answered.exchange.sent)) {
-            // Nobody wants this answer any more.
+            // The chain of this response was aborted.
             return;
         }
         if let Some(own) = self.slots.get_mut(slot as usize) {
@@ -733,7 +735,7 @@ impl Inner {
             own.is_forged |= !answered.is_genuine;
         }
         if let Some(status) = self.session_end(answered) {
-            // It is answered like all that is under way: when the connection is closed.
+            // The request ends like all outstanding ones: when the connection is closed.
             if let Some(own) = self.slots.get_mut(slot as usize) {
                 own.is_calling = true;
             }
@@ -751,7 +753,8 @@ impl Inner {
         if let Some(own) = self.slots.get_mut(slot as usize)
             && let Some(inspector) = own.inspection.inspector()
         {
-            // Not kept: a line whose connection is lost is done once more from its beginning.
+            // The result is dropped: a line whose connection is lost is repeated from its
+            // beginning.
             inspector.see(data_read(Results { bytes, len }));
         }
         if let Some(actor) = self.actor(slot) {
@@ -762,14 +765,14 @@ impl Inner {
         }
     }
 
-    /// The status by which the server says in these responses that the connection's session, or its
-    /// tree, is not there any more, if it does. What is set up beside them, and ends by itself, does
-    /// not count.
+    /// Returns the status with which the server reports in these responses that the connection's
+    /// session or tree no longer exists, if it does. Additional sessions and trees, which end by
+    /// themselves, do not count.
     fn session_end(&self, answered: &CompoundResponse<'_>) -> Option<smb2::Status> {
         if !answered.header.status.is_error() {
             return None;
         }
-        // What follows the first request of a compound may fail with another status.
+        // Requests after the first of a compound may fail with another status.
         let messages = Messages::of(answered.bytes).map_while(Result::ok);
         let statuses = messages.map(|message| message.header.status);
         let mut statuses = statuses.chain([answered.header.status]);
@@ -783,7 +786,7 @@ impl Inner {
         is_own.then_some(status)
     }
 
-    /// What a slot waits for will not come: its task ends there.
+    /// Aborts the request or pause of a slot and ends its task.
     fn cut(
         &mut self,
         slot: u32,
@@ -814,14 +817,15 @@ impl Inner {
             own.actor.desk().cut();
             match own.actor.resume(now) {
                 Progress::Ended(end) => return self.end(slot, end, now, completed),
-                // Over a connection that is still good it closes what it has opened.
+                // Over a working connection the client closes the files that the task has opened.
                 Progress::Called if lives => self.closing.extend(closed_by(own.actor.call())),
                 Progress::Called | Progress::Pausing(_) => {}
             }
         }
     }
 
-    /// The connection is gone: who waits for an answer decides whether to ask again.
+    /// Resets all slots after the loss of the connection: each waiting future decides whether to
+    /// repeat its request.
     fn reset(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
         self.standing = Standing::Down;
         let establisher = self.establisher();
@@ -829,7 +833,7 @@ impl Inner {
         self.queued.clear();
         for slot in 0..establisher {
             let own = &mut self.slots[slot as usize];
-            // What waits to go out may name what was open over this connection.
+            // A queued request may name a file that was open over this connection.
             if !std::mem::take(&mut own.is_calling) && !waiting.contains(&slot) {
                 continue;
             }
@@ -837,7 +841,7 @@ impl Inner {
         }
     }
 
-    /// The answer to a slot's request will not come, and another request can be answered.
+    /// Fails the outstanding request of a slot; another request can still be answered.
     fn reset_slot(&mut self, slot: u32, now: Timestamp, completed: &mut CompletionBatch) {
         if let Some(own) = self.slots.get_mut(slot as usize)
             && let Some(inspector) = own.inspection.inspector()
@@ -853,8 +857,8 @@ impl Inner {
         }
     }
 
-    /// What has waited for the connection while the session lived on over others, and was lost with
-    /// the last of them, may name what was open in it.
+    /// Resets slots that waited for the connection while the session lived on over others, and was
+    /// lost with the last of them: their requests may name files that were open in it.
     fn reset_strays(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
         let losses = self.options.way.losses();
         for slot in std::mem::take(&mut self.waiting) {
@@ -906,7 +910,7 @@ impl Inner {
             outcome,
             answer: end.found,
             usable: under_way.usable,
-            // What was not sent has no time.
+            // An unsent request has no time.
             sent: under_way.sent.unwrap_or(Timestamp::MAX),
             done: now,
             calls: under_way.calls,
@@ -935,7 +939,7 @@ impl Inner {
     }
 }
 
-/// What a call closes that does nothing else.
+/// Returns the file that a call closes, if it does nothing else.
 fn closed_by(call: &Call<Smb2>) -> Option<FileId> {
     let [part] = call.procedure.parts() else {
         return None;
@@ -950,7 +954,7 @@ const fn failed(fault: ReplyFault) -> Outcome {
     Outcome::Failed(OperationFailure::BadReply(fault))
 }
 
-/// What became of an operation that was answered.
+/// Returns the outcome of an answered operation.
 fn outcome_of(status: Status, fault: Option<ReplyFault>) -> Outcome {
     match (status, fault) {
         (Status::Failed(status), _) => Outcome::Failed(OperationFailure::Status(status)),
@@ -1076,8 +1080,8 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
         while let Some(slot) = self.session.timed_out(now, out) {
             self.catch_up(slot);
             if slot == self.inner.establisher() {
-                // A server closes a connection over which a second NEGOTIATE comes (MS-SMB2,
-                // section 3.3.5.3.1): the way to the share begins again over another one.
+                // A server closes a connection on a second NEGOTIATE (MS-SMB2, section 3.3.5.3.1):
+                // the setup starts again over another connection.
                 let why = "it did not answer in time".into();
                 self.inner.defect = Some(ProtocolError::NotSetUp(why));
                 return;
@@ -1111,7 +1115,7 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
 
     fn connected(&mut self, now: Timestamp, out: &mut Output) {
         if matches!(self.inner.standing, Standing::Ready) {
-            // It was made before the run.
+            // The session was established before the run.
             self.flush(out);
             return;
         }
@@ -1168,7 +1172,7 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
 }
 
 impl<L: Smb2Language> Smb2Client<L> {
-    /// Takes notice of a connection that has been established, or that cannot be.
+    /// Handles the end of connection setup, successful or not.
     fn settle(
         &mut self,
         now: Timestamp,

@@ -1,4 +1,4 @@
-//! What a client wants of a server, and why it does not get it.
+//! Options of a client for connecting to a server, and errors of connecting.
 
 use crate::client::call_slot::ActionError;
 use crate::session::smb2::{MechanismError, Mechanisms};
@@ -9,45 +9,45 @@ use filestone_wire::smb2::{Capabilities, Dialect, SecurityMode, Status};
 use filestone_workload::load::Cause;
 use std::sync::Arc;
 
-/// Whether messages are signed, or encrypted.
+/// Policy for signing or encryption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Protection {
-    /// If the server wants it.
+    /// Only if the server requires it.
     #[default]
     IfRequired,
-    /// In any case: a server without it is refused.
+    /// Always: a server without it is refused.
     Required,
-    /// Not: a server that wants it is refused.
+    /// Never: a server that requires it is refused.
     Off,
 }
 
-/// What a client wants of a connection.
+/// Options of a connection.
 #[derive(Debug, Clone)]
 pub struct ConnectOptions {
-    /// Dialects that are offered, the oldest first.
+    /// Offered dialects, oldest first.
     pub dialects: Vec<Dialect>,
-    /// Ciphers that are offered, the preferred one first.
+    /// Offered ciphers, preferred one first.
     pub ciphers: Vec<Cipher>,
     /// ClientGuid.
     pub client_guid: [u8; 16],
     /// Salt of pre-authentication integrity.
     pub salt: [u8; 32],
-    /// Whether messages are signed.
+    /// Policy for signing.
     pub signing: Protection,
-    /// Whether they are encrypted.
+    /// Policy for encryption.
     pub encryption: Protection,
-    /// How users prove who they are.
+    /// Authentication of users.
     pub mechanisms: Arc<dyn Mechanisms>,
     /// `\\server\share`.
     pub share: String,
     /// The server's name, for NEGOTIATE.
     pub server: String,
-    /// Connections of its session.
+    /// Number of connections of its session.
     pub channels: u32,
 }
 
 impl ConnectOptions {
-    /// All dialects, the oldest first.
+    /// All dialects, oldest first.
     pub const DIALECTS: [Dialect; 5] = [
         Dialect::SMB_2_0_2,
         Dialect::SMB_2_1,
@@ -79,7 +79,7 @@ impl ConnectOptions {
     }
 }
 
-/// At which step there is no way on.
+/// Step at which connecting to a share failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetupStep {
     /// NEGOTIATE.
@@ -96,76 +96,76 @@ pub enum SetupStep {
     Validate,
 }
 
-/// Why a session has no more than one connection.
+/// Reason why a session is limited to one connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum MultichannelUnavailable {
-    /// The dialect has no more.
+    /// The dialect does not support more.
     #[error("the server chose dialect {0}, in which a session has one connection")]
     Dialect(Dialect),
-    /// The server offers no more.
+    /// The server does not offer more.
     #[error("the server offers one connection for a session (no multichannel)")]
     Server,
-    /// A guest's session has no key that would prove whose it is.
+    /// A guest's session has no key to prove its identity on another connection.
     #[error("the server lets this user in as a guest, whose session has one connection")]
     Guest,
 }
 
-/// Why there is no connection to a share.
+/// Error returned when connecting to a share fails.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConnectError {
-    /// The client cannot go on: the driver knows why.
+    /// The client cannot continue: the driver has the reason.
     #[error("the connection was lost")]
     Lost,
-    /// The connection is gone, and there may be another one.
+    /// The connection was lost, and there may be another one.
     #[error("the connection was lost")]
     Reset,
-    /// The server says no.
+    /// The server refused a step.
     #[error("{step:?} was answered {status}")]
     Refused {
-        /// To what.
+        /// The refused step.
         step: SetupStep,
-        /// How.
+        /// The status.
         status: Status,
     },
-    /// The dialect is none of those that were offered.
+    /// The server chose a dialect that was not offered.
     #[error("the server chose dialect {0}, which was not offered")]
     Dialect(Dialect),
-    /// It takes no transfers.
+    /// The server's maximum transfer size is too small.
     #[error("the server says that it takes {what} of {bytes} bytes at most")]
     Limits {
-        /// Of what.
+        /// Kind of transfer.
         what: &'static str,
-        /// Bytes.
+        /// The maximum in bytes.
         bytes: u32,
     },
-    /// What it wants, or does not offer, does not go with what was asked for.
+    /// The server requires or lacks a feature, contrary to the options.
     #[error("{0}")]
     Terms(&'static str),
-    /// A session has no more than one connection, and more were asked for.
+    /// A session is limited to one connection, but the options request more.
     #[error("{0}, and --connections-per-client asks for more")]
     OneChannel(MultichannelUnavailable),
-    /// Its token cannot be read.
+    /// The server's token cannot be decoded.
     #[error("the server's token of SPNEGO: {0}")]
     Token(TokenError),
-    /// The mechanism cannot go on.
+    /// The authentication mechanism failed.
     #[error("authentication: {0}")]
     Mechanism(MechanismError),
-    /// Keys cannot be made.
+    /// The keys cannot be derived.
     #[error("keys of the session: {0}")]
     Keys(String),
-    /// The last response of SESSION_SETUP is not signed as it has to be.
+    /// The last response of SESSION_SETUP lacks the required signature.
     #[error(
         "the server's signature of the session does not verify: it does not know the password, or \
          messages are changed on the way"
     )]
     Forged,
-    /// It asks for no proof of who the user is, and does not call him a guest either.
+    /// The server requires no authentication of the user, but does not report a guest session.
     #[error("the server lets the user in without asking for a proof, and not as a guest")]
     Unproven,
-    /// The share is no directory.
+    /// The share is not a disk share.
     #[error("the share is no disk: {0}")]
     Share(ShareType),
-    /// What was negotiated was changed on the way.
+    /// The negotiation was modified in transit.
     #[error(
         "what was negotiated is not what the server says that it was: messages are changed on the way"
     )]
@@ -173,7 +173,7 @@ pub enum ConnectError {
 }
 
 impl ConnectError {
-    /// As what became of an operation.
+    /// Converts the error into that of an action.
     pub fn into_failure(self) -> ActionError {
         match self {
             Self::Lost => ActionError::ClientFailed,
@@ -196,10 +196,10 @@ impl From<MechanismError> for ConnectError {
     }
 }
 
-/// What a step towards a share comes to.
+/// Result of a step of connection setup.
 pub(super) type Result<T> = std::result::Result<T, ConnectError>;
 
-/// What became of a step, as why there is no connection.
+/// Returns a function that converts the error of an action into that of a setup step.
 pub(super) fn refused(step: SetupStep) -> impl Fn(ActionError) -> ConnectError {
     move |failure| match failure {
         ActionError::Status(filestone_workload::load::Status::Failed(status)) => {

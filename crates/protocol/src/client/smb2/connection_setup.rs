@@ -1,4 +1,4 @@
-//! From a connection to a tree, in a session of its own (MS-SMB2, sections 3.2.4.2 and 3.2.5.2 to
+//! Setup from a connection to a tree, in a new session (MS-SMB2, sections 3.2.4.2 and 3.2.5.2 to
 //! 3.2.5.5) or in that of the client's other connections.
 
 use super::channels::{Channels, SetupRole, Shared};
@@ -17,28 +17,29 @@ use filestone_wire::smb2::{Dialect, Status};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// How long a connection waits before it looks again whether another one has made the session.
+/// Polling interval of a connection that waits for another one to create the session, in
+/// nanoseconds.
 const LOOK_NANOS: u64 = 1_000_000;
 
-/// The way of one connection of a client to a share.
+/// Connection setup: the options of one connection and the negotiated result.
 #[derive(Debug)]
 pub struct ConnectionSetup {
-    /// What it wants.
+    /// The options.
     pub terms: ConnectOptions,
-    /// What its connection as it is now has come to, once it has.
+    /// Negotiated parameters of the current connection, once known.
     negotiated: Mutex<Option<Arc<Negotiated>>>,
-    /// What it shares with the client's other connections.
+    /// State shared with the client's other connections.
     channels: Arc<Channels>,
-    /// Which of them it is.
+    /// Index of this connection among them.
     channel: u32,
-    /// The dialect that was spoken last.
+    /// The last negotiated dialect.
     dialect: AtomicU16,
-    /// What the server took at once then.
+    /// Size limits of the server for that connection.
     limits: Mutex<Limits>,
 }
 
 impl ConnectionSetup {
-    /// That of a client's first connection, which was not gone yet.
+    /// Creates the setup of a client's first connection, before the first attempt.
     pub fn new(terms: ConnectOptions) -> Self {
         Self {
             terms,
@@ -50,7 +51,7 @@ impl ConnectionSetup {
         }
     }
 
-    /// That of another connection of the same client.
+    /// Creates the setup of another connection of the same client.
     pub fn of_channel(&self, channel: u32, salt: [u8; 32]) -> Self {
         Self {
             terms: ConnectOptions {
@@ -65,29 +66,29 @@ impl ConnectionSetup {
         }
     }
 
-    /// Which of the client's connections it is.
+    /// Returns the index among the client's connections.
     pub const fn channel(&self) -> u32 {
         self.channel
     }
 
-    /// The connection is gone, and the session with it if it was the last one.
+    /// Records the loss of the connection, and of the session if it was the last one.
     pub fn mark_lost(&self) {
         self.channels.mark_lost(self.channel);
         *self.noted() = None;
     }
 
-    /// The dialect that is spoken, or was before its connection was lost.
+    /// Returns the dialect of the current connection, or of the last one.
     pub fn dialect(&self) -> Dialect {
         Dialect(self.dialect.load(Ordering::Relaxed))
     }
 
-    /// What the server takes at once, or did before its connection was lost.
+    /// Returns the server's size limits for the current connection, or for the last one.
     pub fn limits(&self) -> Limits {
-        // Nothing can panic while it is held.
+        // No code that holds the lock can panic.
         *self.limits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Comes to a session as a connection does, with nobody on the other side.
+    /// Joins a session as a connection does, without a server.
     #[cfg(test)]
     pub(super) fn make_of_tests(&self) {
         let shared = super::channels::tests::session();
@@ -95,31 +96,33 @@ impl ConnectionSetup {
         self.channels.made(self.channel, shared);
     }
 
-    /// What its connection has come to.
+    /// Stores the negotiated parameters of its connection.
     fn note(&self, negotiated: &Arc<Negotiated>) {
         self.dialect.store(negotiated.dialect.0, Ordering::Relaxed);
         *self.limits.lock().unwrap_or_else(PoisonError::into_inner) = negotiated.limits;
         *self.noted() = Some(Arc::clone(negotiated));
     }
 
-    /// How often the session was gone: by which those who have something open see that it is, too.
+    /// Returns the number of lost sessions, from which holders of open files see that these are
+    /// lost, too.
     pub fn losses(&self) -> u32 {
         self.channels.losses()
     }
 
     fn noted(&self) -> MutexGuard<'_, Option<Arc<Negotiated>>> {
-        // All slots of a client are on one thread, and nothing can panic while it is held.
+        // All slots of a client are on one thread, and no code that holds the lock can panic.
         self.negotiated
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Logs on once more over a connection that has been established, or is about to be, and off
-/// again.
+/// Sets up an additional session over a connection that is established, or being established, and
+/// logs off again.
 pub async fn log_on_and_off(link: CallHandle, way: &ConnectionSetup) -> Result<()> {
     let terms = &way.terms;
-    // The first request may wait for the next connection: what was agreed upon for that counts.
+    // The first request may wait for the next connection: then the parameters of that connection
+    // count.
     let negotiated = || way.noted().clone().ok_or(ConnectError::Reset);
     let (session, negotiated) =
         set_up(link, terms, SessionSetupKind::Additional, negotiated).await?;
@@ -128,8 +131,8 @@ pub async fn log_on_and_off(link: CallHandle, way: &ConnectionSetup) -> Result<(
     logged_off.map_err(refused(SetupStep::LogOff))
 }
 
-/// A tree on the terms, over a connection that is new: in a session of its own, or in that of the
-/// client's other connections.
+/// Connects to the tree over a new connection: in a new session, or in that of the client's other
+/// connections.
 pub async fn establish(link: CallHandle, way: &ConnectionSetup) -> Result<Established> {
     loop {
         let turn = match way.terms.channels {
@@ -152,7 +155,7 @@ pub async fn establish(link: CallHandle, way: &ConnectionSetup) -> Result<Establ
     }
 }
 
-/// A session, and a tree of it.
+/// Creates a session, and connects to a tree.
 async fn make(link: CallHandle, way: &ConnectionSetup) -> Result<Shared> {
     let terms = &way.terms;
     let negotiated = Arc::new(negotiate(link, terms).await?);
@@ -163,7 +166,7 @@ async fn make(link: CallHandle, way: &ConnectionSetup) -> Result<Shared> {
         return Err(ConnectError::OneChannel(MultichannelUnavailable::Guest));
     }
     let protects = match protects(terms, &negotiated, &session)? {
-        // In 3.1.1 a TREE_CONNECT is signed in any case (section 3.2.4.1.1).
+        // In 3.1.1 a TREE_CONNECT is always signed (section 3.2.4.1.1).
         KeyUse::Nothing if negotiated.dialect == Dialect::SMB_3_1_1 && session.keys.is_some() => {
             KeyUse::Signs
         }
@@ -216,8 +219,8 @@ async fn make(link: CallHandle, way: &ConnectionSetup) -> Result<Shared> {
     })
 }
 
-/// One more connection of a session (section 3.2.5.3.3), by an authentication of its own: it has a
-/// key of its own to sign with, and all else of the session's.
+/// Binds a further connection to a session (section 3.2.5.3.3), with a separate authentication: it
+/// gets a separate signing key, and shares everything else with the session.
 async fn bind(
     link: CallHandle,
     way: &ConnectionSetup,

@@ -1,5 +1,5 @@
-//! Copies that the server makes: FSCTL_SRV_REQUEST_RESUME_KEY and FSCTL_SRV_COPYCHUNK (MS-SMB2,
-//! sections 2.2.31.1, 3.3.5.15.5 and 3.3.5.15.6).
+//! Server-side copies: FSCTL_SRV_REQUEST_RESUME_KEY and FSCTL_SRV_COPYCHUNK (MS-SMB2, sections
+//! 2.2.31.1, 3.3.5.15.5 and 3.3.5.15.6).
 //!
 //! ```text
 //!   ─▶ as many chunks as the limits allow ─▶ copied ─▶ the next ones …
@@ -18,23 +18,23 @@ use filestone_wire::smb2::ioctl::{
 use filestone_wire::smb2::{Command, FileId, Status};
 use filestone_workload::output::DataRange;
 
-/// How often a server may name other limits while one operation goes on.
+/// Number of times a server may return new limits during one operation.
 const REFUSALS_MAX: u32 = 4;
-/// Bytes of what either request may be answered.
+/// Maximum length of a response to either request, in bytes.
 const ANSWER_MAX: u32 = 64;
 
-/// What is to be copied.
+/// Specification of a copy.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CopySpec {
-    /// The source.
+    /// Resume key of the source.
     pub key: ResumeKey,
-    /// What it is copied to.
+    /// The target.
     pub target: FileId,
-    /// Where, in both.
+    /// The range, at the same offset in both.
     pub stretch: DataRange,
 }
 
-/// Memory of requests to copy.
+/// Reusable memory of copy requests.
 #[derive(Debug, Default)]
 pub(super) struct CopyBuffers {
     chunks: Vec<Chunk>,
@@ -42,7 +42,7 @@ pub(super) struct CopyBuffers {
 }
 
 impl CopyBuffers {
-    /// Has the server copy, in as many requests as it takes: how many bytes it did.
+    /// Copies on the server, in as many requests as required; returns the number of bytes copied.
     pub async fn copy(
         &mut self,
         link: CallHandle,
@@ -80,16 +80,16 @@ impl CopyBuffers {
     }
 }
 
-/// What a server does about a request to copy.
+/// Reply of a server to a copy request.
 enum Answer {
-    /// It has copied so many bytes.
+    /// The server has copied this number of bytes.
     Copied(u32),
-    /// It copies no more than that at once.
+    /// The server copies at most this much per request.
     Limits(CopyLimits),
 }
 
-/// What became of these chunks. Other than with other commands, an error has a body of its own
-/// here, too.
+/// Decodes the response to these chunks. Unlike for other commands, an error also has a response
+/// body here.
 fn answer_to(results: Results<'_>, chunks: &[Chunk]) -> Result<ActionResult<Answer>, ReplyError> {
     let message = CompoundResponses::of(results).message()?;
     let message = message.filter(|message| message.header.command == Command::Ioctl);
@@ -130,7 +130,8 @@ const fn request(code: ControlCode, file_id: FileId, input: &[u8]) -> ioctl::Req
 }
 
 impl CallHandle {
-    /// FSCTL_SRV_REQUEST_RESUME_KEY: by what a copy knows this open as its source.
+    /// Sends FSCTL_SRV_REQUEST_RESUME_KEY; returns the key that identifies this open as the source
+    /// of a copy.
     pub(super) fn resume_key(
         &self,
         source: FileId,
@@ -153,7 +154,7 @@ impl CallHandle {
         )
     }
 
-    /// FSCTL_SRV_COPYCHUNK.
+    /// Sends FSCTL_SRV_COPYCHUNK.
     fn copy_chunks(
         &self,
         target: FileId,

@@ -1,15 +1,16 @@
-//! What a server copies at once, and how a copy is divided by that (MS-SMB2, section 3.3.3).
+//! Limits of a server on copy requests, and division of a copy into requests (MS-SMB2, section
+//! 3.3.3).
 
 use filestone_wire::smb2::ioctl::{Chunk, CopychunkResponse, RESUME_KEY_LEN};
 use filestone_workload::output::DataRange;
 
-/// By what the server knows the source of a copy.
+/// Key of a copy source, issued by the server.
 pub(super) type ResumeKey = [u8; RESUME_KEY_LEN];
 
-/// The most that a request asks to be copied.
+/// Maximum size of a copy request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CopyLimits {
-    /// Chunks of it.
+    /// Number of chunks.
     chunks: u32,
     /// Bytes of a chunk.
     chunk_len: u32,
@@ -18,8 +19,8 @@ pub(super) struct CopyLimits {
 }
 
 impl Default for CopyLimits {
-    /// What is asked before a server has said what its limits are. Windows and Samba have 1 MiB
-    /// and 16 MiB, and take more chunks.
+    /// Limits used before a server has returned its own. Windows and Samba allow 1 MiB and 16 MiB,
+    /// and accept more chunks.
     fn default() -> Self {
         Self {
             chunks: 16,
@@ -29,12 +30,12 @@ impl Default for CopyLimits {
     }
 }
 
-/// Chunks of a request at most, whatever a server takes.
+/// Maximum number of chunks per request, whatever the server accepts.
 const CHUNKS_MAX: u32 = 256;
 
 impl CopyLimits {
-    /// The limits of a server that has refused these chunks; none if it says of no limit that they
-    /// are beyond it.
+    /// Returns the limits of a server that has refused these chunks; `None` if the chunks exceed
+    /// none of them.
     pub fn of(said: CopychunkResponse, refused: &[Chunk]) -> Option<Self> {
         let limits = Self {
             chunks: said.chunks_written.min(CHUNKS_MAX),
@@ -48,7 +49,8 @@ impl CopyLimits {
         (is_limit && !fits).then_some(limits)
     }
 
-    /// The next request for what is left of a copy to the same place of another file.
+    /// Fills `chunks` with the next request for the rest of a copy to the same offset of another
+    /// file.
     pub fn divide(self, left: DataRange, chunks: &mut Vec<Chunk>) {
         chunks.clear();
         let mut rest = left.len.min(self.total);
@@ -66,7 +68,7 @@ impl CopyLimits {
     }
 }
 
-/// Bytes of these chunks.
+/// Returns the total bytes of these chunks.
 pub(super) fn sum_of(chunks: &[Chunk]) -> u64 {
     chunks.iter().map(|chunk| u64::from(chunk.length)).sum()
 }

@@ -1,9 +1,8 @@
-//! The short way of an operation that is one request and was asked before: the request goes out as it
-//! did then, but for its numbers and its offset, and a success is told by its response alone.
+//! Fast path for a repeated operation of a single request: the request is sent again from a
+//! template with new numbers and offset, and only the response decides about success.
 //!
-//! The actor of its slot hears of neither. Whatever else comes of it than a success, or does not
-//! come, is the actor's to make something of: it asks what has gone out already, and goes on from
-//! there.
+//! The slot's actor sees neither. Any other result than a success, or a missing response, is handed
+//! to the actor: it repeats the call that was already sent, and continues from there.
 
 use super::link::Smb2;
 use super::requests::READ_HEAD;
@@ -14,24 +13,25 @@ use filestone_wire::smb2::codec::{Decode, Reader};
 use filestone_wire::smb2::{Command, HEADER_LEN, Status, echo, flush, query_info, read};
 use filestone_workload::operation::{OpKind, Operation};
 
-/// What the last operation that had one request left of it.
+/// Request template of the last single-request operation, reused on the fast path.
 #[derive(Debug, Default)]
 pub(super) struct FastPath {
     /// The operation, if there is one.
     operation: Option<Operation>,
     template: Template,
-    /// How often the session had been lost by then, and with it what the request names.
+    /// Number of session losses at that time; a later loss invalidates the file that the request
+    /// names.
     losses: u32,
 }
 
-/// Where an operation goes the short way.
+/// An operation that can use the fast path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FastPathMatch {
-    /// Where it reads.
+    /// File offset of a READ.
     offset: Option<u64>,
 }
 
-/// What an operation asks, if that is one request of something open, or of nothing.
+/// Returns the command of an operation that is a single request on an open file, or without a file.
 #[inline]
 pub(super) fn command_of(operation: &Operation) -> Option<Command> {
     match operation.kind() {
@@ -43,7 +43,7 @@ pub(super) fn command_of(operation: &Operation) -> Option<Command> {
     }
 }
 
-/// Whether a call is the one request of an operation, and none of what goes before it.
+/// Returns whether a call is the single request of an operation, and not one of its preparations.
 pub(super) fn is_all_of(call: &Call<Smb2>, operation: &Operation) -> bool {
     let [part] = call.procedure.parts() else {
         return false;
@@ -52,12 +52,12 @@ pub(super) fn is_all_of(call: &Call<Smb2>, operation: &Operation) -> bool {
 }
 
 impl FastPath {
-    /// There is none, until something has gone the long way.
+    /// Closes the fast path until another operation has used the general path.
     pub fn close(&mut self) {
         self.operation = None;
     }
 
-    /// Opens it for what goes out like this operation, whose call this is, if it can be.
+    /// Opens the fast path for repetitions of this operation with this call, if possible.
     pub fn open(
         &mut self,
         operation: &Operation,
@@ -65,7 +65,7 @@ impl FastPath {
         session: &Smb2Session,
         losses: u32,
     ) {
-        // Who looks at data takes them on the long way.
+        // Data to be verified need the general path.
         let is_looked_at = matches!(operation, Operation::Read { .. }) && call.kept_max > READ_HEAD;
         let is_open = is_all_of(call, operation)
             && !is_looked_at
@@ -74,7 +74,8 @@ impl FastPath {
         self.losses = losses;
     }
 
-    /// How an operation goes this way, after so many losses of the session, if it does.
+    /// Returns how an operation uses the fast path, if it can; `losses` is the current number of
+    /// session losses.
     #[inline]
     pub fn fit(&self, operation: &Operation, losses: u32) -> Option<FastPathMatch> {
         if losses != self.losses {
@@ -102,7 +103,7 @@ impl FastPath {
         }
     }
 
-    /// Puts the request out for a slot; whether there were credits for it.
+    /// Sends the request for a slot; returns whether there were enough credits.
     #[inline]
     pub fn put(
         &self,
@@ -115,8 +116,8 @@ impl FastPath {
     }
 }
 
-/// How many bytes an operation has moved that was answered as it is most often: with success, and
-/// with all that was asked for.
+/// Returns the bytes moved by an operation whose response is a success with all requested data;
+/// `None` for other responses.
 #[inline]
 pub(super) fn moved(operation: &Operation, answered: &CompoundResponse<'_>) -> Option<u32> {
     let header = answered.header;
@@ -139,7 +140,7 @@ pub(super) fn moved(operation: &Operation, answered: &CompoundResponse<'_>) -> O
     }
 }
 
-/// What stands behind the header of a response.
+/// Decodes the body after the header of a response.
 #[inline]
 fn body<'r, T: Decode<'r>>(bytes: &'r [u8]) -> Option<T> {
     T::decode(&mut Reader::starting_at(bytes, HEADER_LEN)).ok()

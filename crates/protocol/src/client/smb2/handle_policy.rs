@@ -1,5 +1,5 @@
-//! What the clients of a run ask for beside their opens, by the dialect, and what comes of handles that
-//! outlive their connection (MS-SMB2, sections 3.2.4.3.5 to 3.2.4.3.9 and 3.2.4.4).
+//! Oplock, lease and durable-handle requests of a run's clients, by dialect, and the results of
+//! handles that survive their connection (MS-SMB2, sections 3.2.4.3.5 to 3.2.4.3.9 and 3.2.4.4).
 
 use super::link::CallHandle;
 use super::open_contexts::{DurableHandleId, OpenContexts, Oplock};
@@ -12,7 +12,7 @@ use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Handles of all clients of a run that were to outlive their connections.
+/// Durable handles of all clients of a run.
 #[derive(Debug, Default)]
 pub struct DurableCounts {
     asked: AtomicU64,
@@ -22,7 +22,7 @@ pub struct DurableCounts {
 }
 
 impl DurableCounts {
-    /// As they are now.
+    /// Returns the current counts.
     pub fn read(&self) -> DurableHandles {
         DurableHandles {
             asked: self.asked.load(Ordering::Relaxed),
@@ -33,21 +33,21 @@ impl DurableCounts {
     }
 }
 
-/// What the clients of a run ask for beside their opens.
+/// Oplock, lease and durable-handle settings for every open of a run.
 #[derive(Debug, Clone, Default)]
 pub struct HandlePolicy {
-    /// What files are opened with.
+    /// Oplock or lease of opened files.
     pub oplock: SmbOplock,
-    /// Whether handles that stay open are to outlive their connections.
+    /// Whether long-lived opens request durable handles.
     pub is_durable: bool,
-    /// From which keys of leases and CreateGuids are made: no other run has it.
+    /// Seed of lease keys and CreateGuids, unique to the run.
     pub seed: u128,
-    /// What came of it.
+    /// Counts of durable handles.
     pub counts: Arc<DurableCounts>,
 }
 
 impl HandlePolicy {
-    /// What is asked for with an open that is closed at once.
+    /// Returns the create contexts of an open that is closed at once.
     pub fn asking(&self, dialect: Dialect, path: &str) -> OpenContexts {
         let has_leases = dialect.0 > Dialect::SMB_2_0_2.0;
         let oplock = match self.oplock {
@@ -55,7 +55,7 @@ impl HandlePolicy {
             SmbOplock::Batch => Oplock::Batch,
             SmbOplock::Lease if dialect.0 >= Dialect::SMB_3_0.0 => Oplock::LeaseV2(self.key(path)),
             SmbOplock::Lease if has_leases => Oplock::Lease(self.key(path)),
-            // A handle that is to outlive its connection needs one of both.
+            // A durable handle needs an oplock or a lease.
             SmbOplock::Lease if self.is_durable => Oplock::Batch,
             SmbOplock::Lease => Oplock::None,
         };
@@ -65,7 +65,7 @@ impl HandlePolicy {
         }
     }
 
-    /// What is asked for with an open that stays.
+    /// Returns the create contexts of an open that stays.
     pub fn asking_to_stay(&self, dialect: Dialect, path: &str) -> OpenContexts {
         let asking = self.asking(dialect, path);
         if !self.is_durable || asking.oplock == Oplock::None {
@@ -84,8 +84,8 @@ impl HandlePolicy {
         }
     }
 
-    /// By which key a client's lease of a file goes. All that it has open of a file has one lease,
-    /// and a lease is of one file (section 3.3.5.9.8). Names of files have no case.
+    /// Returns the key of a client's lease of a file. All opens of a file share one lease, and a
+    /// lease belongs to one file (section 3.3.5.9.8). File names are case-insensitive.
     fn key(&self, path: &str) -> LeaseKey {
         let half = |seed: u64| {
             let mut hasher = DefaultHasher::new();
@@ -99,7 +99,8 @@ impl HandlePolicy {
         (u128::from(high) << 64 | u128::from(low)).to_le_bytes()
     }
 
-    /// CREATE of what stays open: with how it can be taken up again, if the server says that.
+    /// Sends CREATE for an open that stays; the result includes the data for a reclaim, if the
+    /// server granted durability.
     pub async fn open(
         &self,
         link: CallHandle,
@@ -113,13 +114,12 @@ impl HandlePolicy {
         Ok(opened)
     }
 
-    /// What came of the handles that were to outlive their connections, if any were.
+    /// Returns the counts of durable handles, if they are enabled.
     pub fn handles(&self) -> Option<DurableHandles> {
         self.is_durable.then(|| self.counts.read())
     }
 
-    /// Takes a handle up again that was open over a connection that is gone; nothing, if the
-    /// server does not have it any more.
+    /// Reclaims a handle from a lost connection; returns `None` if the server no longer has it.
     pub async fn reclaim(
         &self,
         link: CallHandle,
@@ -132,7 +132,8 @@ impl HandlePolicy {
         };
         let (count, reclaimed) = match link.open(&opening.asking(asking)).await {
             Ok(opened) => (&self.counts.reclaimed, Some(opened.file_id)),
-            // STATUS_OBJECT_NAME_NOT_FOUND by the book; whatever it is, an open says what is wrong.
+            // STATUS_OBJECT_NAME_NOT_FOUND by the specification; for any status, the following open
+            // reports the problem.
             Err(ActionError::Status(_)) => (&self.counts.gone, None),
             Err(lost) => return Err(lost),
         };

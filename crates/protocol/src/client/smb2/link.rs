@@ -1,4 +1,4 @@
-//! Calls of SMB2 on a desk: chains of requests.
+//! SMB2 calls in a call slot: chains of requests.
 
 use crate::client::call_slot::{self, ActionError, ActionResult, Calls, CurrentCall, Results};
 use crate::session::smb2::{CompoundRequest, Part, Scope, SmbStreamError};
@@ -10,20 +10,20 @@ use filestone_workload::load::Status;
 use filestone_workload::output::DataRange;
 use std::cell::Cell;
 
-/// Calls of SMB2.
+/// SMB2 as a family of calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Smb2;
 
-/// How a server's answer is refused: it is not known to be the server's.
+/// Refusal of a response that is not provably from the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the signature of a response is missing or wrong")]
 pub struct BadSignature;
 
-/// What a desk shows on which nothing was ever laid.
+/// State of an unused slot.
 static NOTHING: call_slot::CallState<Smb2> = call_slot::CallState::new();
 
 thread_local! {
-    /// What is lent to the future that this thread polls.
+    /// Slot lent to the future that this thread polls.
     static LENT: Lending = const { Cell::new(None) };
 }
 
@@ -47,17 +47,17 @@ impl Calls for Smb2 {
     }
 }
 
-/// Where a driver finds calls of SMB2, and puts their results.
+/// Slot for SMB2 calls and their results.
 pub type CallSlot = call_slot::CallSlot<Smb2>;
-/// What is wrong with results.
+/// Error in results.
 pub type ReplyError = call_slot::ReplyError<Smb2>;
-/// By what a future calls.
+/// Handle for issuing SMB2 calls from a future.
 pub type CallHandle = call_slot::CallHandle<Smb2>;
-/// Why a client cannot go on.
+/// Reason why a client cannot continue.
 pub type ClientError = call_slot::ClientError<Smb2>;
-/// What is wrong with a call that ends a client.
+/// Error of a call that ends a client.
 pub type ClientErrorKind = call_slot::ClientErrorKind<Smb2>;
-/// What a decoder makes of results.
+/// Result of a decoder.
 pub type DecodeResult<T> = Result<ActionResult<T>, ReplyError>;
 
 impl From<DecodeError> for ReplyError {
@@ -66,7 +66,7 @@ impl From<DecodeError> for ReplyError {
     }
 }
 
-/// The answer to a request that did not do what it was to do.
+/// Returns the status of a request that failed.
 pub const fn answer(status: smb2::Status) -> Status {
     Status::Failed(StatusSpace::Nt.status(status.0))
 }
@@ -77,12 +77,12 @@ impl From<smb2::Status> for ActionError {
     }
 }
 
-/// Whether the server answered with this status.
+/// Returns whether the server answered with this status.
 pub fn is(failure: ActionError, status: smb2::Status) -> bool {
     failure == ActionError::Status(answer(status))
 }
 
-/// A chain that is being put together.
+/// Builder of a chain.
 #[derive(Debug)]
 pub struct CompoundBuilder<'b> {
     bodies: &'b mut Vec<u8>,
@@ -90,48 +90,48 @@ pub struct CompoundBuilder<'b> {
 }
 
 impl<'b> CompoundBuilder<'b> {
-    /// Of requests in the session's tree, whose bodies are appended.
+    /// Creates a builder of requests in the session's tree, whose bodies are appended to `bodies`.
     pub fn new(bodies: &'b mut Vec<u8>) -> Self {
         let chain = CompoundRequest::NONE;
         Self { bodies, chain }
     }
 
-    /// Of requests of another scope.
+    /// Sets the scope of the requests.
     #[must_use]
     pub fn of(mut self, scope: Scope) -> Self {
         self.chain.scope = scope;
         self
     }
 
-    /// The messages are wanted as they go out.
+    /// Requests a copy of the messages as sent.
     #[must_use]
     pub fn kept(mut self) -> Self {
         self.chain.keeps_sent = true;
         self
     }
 
-    /// It is cancelled as soon as the server says that it is at work on it.
+    /// Cancels the chain as soon as the server reports that it is pending.
     #[must_use]
     pub fn cancelled(mut self) -> Self {
         self.chain.is_cancelled = true;
         self
     }
 
-    /// Each in a frame of its own.
+    /// Sends each request in a separate frame.
     #[must_use]
     pub fn apart(mut self) -> Self {
         self.chain.is_apart = true;
         self
     }
 
-    /// One request more. `payload` is the larger of what it sends and of what it may be answered,
-    /// besides fixed fields.
+    /// Adds a request. `payload` is the larger of its request payload and its response payload,
+    /// fixed fields excluded.
     #[must_use]
     pub fn request(self, command: Command, payload: u32, body: &impl Encode) -> Self {
         self.with(command, payload, |out| body.encode(out))
     }
 
-    /// The same, with its body appended by `encode`.
+    /// Adds a request whose body is appended by `encode`.
     #[must_use]
     pub fn with(
         mut self,
@@ -148,14 +148,14 @@ impl<'b> CompoundBuilder<'b> {
         self
     }
 
-    /// All of it.
+    /// Returns the finished chain.
     pub fn chain(self) -> CompoundRequest {
         self.chain
     }
 }
 
 impl CallHandle {
-    /// Sends what `build` puts together, and gives what `decode` makes of the responses.
+    /// Sends the chain built by `build`; the future returns the value of `decode`.
     #[inline]
     pub fn send<T, D>(
         &self,
@@ -168,8 +168,8 @@ impl CallHandle {
         self.send_with(build, DataRange::default(), usize::MAX, decode)
     }
 
-    /// The same with data after the last request, a WRITE, or where only the first `kept_max`
-    /// bytes of the responses are looked at.
+    /// Sends a chain with data after the last request, a WRITE, or with only the first `kept_max`
+    /// bytes of the responses kept.
     #[inline]
     pub fn send_with<T, D>(
         &self,
@@ -190,16 +190,16 @@ impl CallHandle {
     }
 }
 
-/// The responses to a chain, one after the other.
+/// Responses to a chain, in order.
 #[derive(Debug, Clone)]
 pub struct CompoundResponses<'r> {
     messages: Messages<'r>,
-    /// The first failure among those that were taken.
+    /// The first failure among the responses taken.
     failed: Option<smb2::Status>,
 }
 
 impl<'r> CompoundResponses<'r> {
-    /// Those in these results.
+    /// Creates the responses from these results.
     pub fn of(results: Results<'r>) -> Self {
         Self {
             messages: Messages::of(results.bytes),
@@ -207,16 +207,17 @@ impl<'r> CompoundResponses<'r> {
         }
     }
 
-    /// The next message.
+    /// Returns the next message.
     pub fn message(&mut self) -> Result<Option<Message<'r>>, DecodeError> {
         self.messages.next().transpose()
     }
 
-    /// The next response, which has to be to this command; `None` if it failed, or one before.
+    /// Takes the next response, which must be to this command; `None` if it or an earlier one
+    /// failed.
     pub fn take<T: Decode<'r>>(&mut self, command: Command) -> Result<Option<T>, ReplyError> {
         let Some(message) = self.message()? else {
             return match self.failed {
-                // What follows a request that failed need not be answered.
+                // Requests after a failed one need not be answered.
                 Some(_) => Ok(None),
                 None => Err(ReplyError::Violation(format!("{command} was not answered"))),
             };
@@ -236,8 +237,8 @@ impl<'r> CompoundResponses<'r> {
         }
     }
 
-    /// The response to a CLOSE. Who is told there that the session is gone, or its tree, needs no
-    /// other answer: what was open is gone with it.
+    /// Takes the response to a CLOSE. A status that the session or its tree is gone counts as
+    /// success: the open file is gone with it.
     pub fn take_closed(&mut self) -> Result<Option<()>, ReplyError> {
         let before = self.failed;
         let closed = self.take::<close::Response>(Command::Close)?;
@@ -248,7 +249,7 @@ impl<'r> CompoundResponses<'r> {
         Ok((closed.is_some() || is_end).then_some(()))
     }
 
-    /// `value`, unless something failed.
+    /// Returns `value`, unless a response failed.
     pub fn finish<T>(self, value: Option<T>) -> DecodeResult<T> {
         match (self.failed, value) {
             (Some(status), _) => Ok(Err(status.into())),
@@ -260,7 +261,7 @@ impl<'r> CompoundResponses<'r> {
     }
 }
 
-/// What a single request was answered.
+/// Returns the result of a single request.
 pub fn one<'r, T: Decode<'r>, U>(
     results: Results<'r>,
     command: Command,

@@ -1,7 +1,6 @@
-//! The lines of CIFS loads as requests of SMB2, verb for verb (docs/reference/lowering.md).
+//! The lines of CIFS loads as requests of SMB2, verb by verb (docs/reference/lowering.md).
 //!
-//! A client works below `clients` of the directory under test; what lies elsewhere in it is only
-//! read.
+//! A client works below `clients` of the directory under test; everything else in it is only read.
 
 use super::connection_setup::ConnectionSetup;
 use super::handle_policy::HandlePolicy;
@@ -27,51 +26,51 @@ use filestone_workload::load::{Action, CLIENTS, Cause, MARKER, Status};
 use filestone_workload::output::DataRange;
 use std::sync::Arc;
 
-/// What a client of a load goes by.
+/// Options of a client of a load.
 #[derive(Debug, Clone)]
 pub struct ShareLoadOptions {
-    /// Its number.
+    /// The client number.
     pub client: u32,
     /// The directory under test, from the share's root.
     pub root: Box<str>,
-    /// The run's `clients`.
+    /// Path of the run's `clients`.
     pub clients: Box<str>,
-    /// The most that one READ asks for, and one WRITE sends.
+    /// Maximum size of one READ and of one WRITE.
     pub transfers: ShareTransfers,
-    /// What is asked for beside an open.
+    /// Oplock, lease and durable-handle settings.
     pub keeping: HandlePolicy,
-    /// The names that the run can make, which are all that it removes.
+    /// The names that the run can create; only these are removed.
     pub made: Arc<MadeNames>,
-    /// The client's way to the share.
+    /// The client's connection setup.
     pub way: Arc<ConnectionSetup>,
-    /// How often a line is tried again whose connection was lost: what was open is opened again
-    /// before, and locked again.
+    /// Number of retries of a line whose connection was lost: open files are reopened before, and
+    /// locked again.
     pub retries: u32,
 }
 
-/// The most bytes of one READ and of one WRITE.
+/// Maximum bytes of one READ and of one WRITE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShareTransfers {
-    /// Of a READ.
+    /// Maximum of a READ.
     pub read: u32,
-    /// Of a WRITE.
+    /// Maximum of a WRITE.
     pub write: u32,
 }
 
-/// What one client does of its load, and remembers.
+/// Executes the lines of one client, with its state.
 struct Lines {
     link: CallHandle,
     options: ShareLoadOptions,
     open: OpenFiles,
-    /// How often the session had been lost when what is open was looked at last.
+    /// Number of session losses at the last check of the open files.
     losses: u32,
     moved: u64,
-    /// Memory of paths.
+    /// Reusable memory of paths.
     path: String,
     other: String,
 }
 
-/// Does what it is told, for ever.
+/// Executes tasks forever.
 pub(super) async fn replay(link: CallHandle, options: ShareLoadOptions) {
     let mut lines = Lines {
         link,
@@ -91,14 +90,14 @@ pub(super) async fn replay(link: CallHandle, options: ShareLoadOptions) {
             ActorTaskKind::EndPass => lines.end_pass().await,
             ActorTaskKind::RemoveTree => lines.remove_own_tree().await,
             ActorTaskKind::Leave => lines.leave().await,
-            // What is asked of a load's clients are lines.
+            // Clients of a load execute only lines.
             ActorTaskKind::Operation(_) => Err(ActionError::refused(Cause::Other)),
         };
         ended(TaskEnd::plain(answer, lines.moved));
     }
 }
 
-/// The directory that a name is in, and the name.
+/// Returns the directory of a name, and the name.
 fn split(path: &[u8]) -> Split<'_> {
     match path.iter().rposition(|byte| *byte == b'/') {
         Some(slash) => Split {
@@ -128,7 +127,7 @@ const fn disposition(disposition: Disposition) -> CreateDisposition {
     }
 }
 
-/// What an open by path asks for.
+/// Returns the access mask of an open by path.
 fn access_of(mode: OpenMode) -> AccessMask {
     match (mode.reads, mode.writes) {
         (true, true) => ALL_OF_FILE,
@@ -150,10 +149,10 @@ fn disposition_of(mode: OpenMode) -> CreateDisposition {
     }
 }
 
-/// What libsmbclient opens with, DENY_NONE, lets others do meanwhile: read and write, not delete.
+/// Share access of libsmbclient's opens, DENY_NONE: others may read and write, not delete.
 const SHARED_BY_PATH: ShareAccess = ShareAccess(ShareAccess::READ.0 | ShareAccess::WRITE.0);
 
-/// The class of information that a level of SMB1 asks for (MS-CIFS, section 2.2.2.3): levels from
+/// Returns the class of information for a level of SMB1 (MS-CIFS, section 2.2.2.3): levels from
 /// 1000 on are classes already.
 fn class_of(level: u64) -> FileInfoClass {
     match level {
@@ -166,7 +165,7 @@ fn class_of(level: u64) -> FileInfoClass {
     }
 }
 
-/// The same of file systems.
+/// Returns the class of file-system information for a level of SMB1.
 fn class_of_file_system(level: u64) -> FsInfoClass {
     match level {
         0x102 => FsInfoClass::VOLUME,
@@ -177,7 +176,7 @@ fn class_of_file_system(level: u64) -> FsInfoClass {
     }
 }
 
-/// Options of CREATE that a load may have; those of SMB1 that SMB2 refuses are left out.
+/// Returns the CREATE options that a load may use, without those of SMB1 that SMB2 refuses.
 fn options_of(options: u64) -> CreateOptions {
     let known = CreateOptions::DIRECTORY_FILE
         .with(CreateOptions::WRITE_THROUGH)
@@ -196,7 +195,7 @@ fn length(expected: u64, got: u64) -> Status {
     }
 }
 
-/// Refuses what ends beyond what a file can have.
+/// Refuses ranges that end beyond the maximum file size.
 fn check_range(Held { offset, len }: Held) -> ActionResult<()> {
     match offset.checked_add(len) {
         Some(_) => Ok(()),
@@ -204,17 +203,17 @@ fn check_range(Held { offset, len }: Held) -> ActionResult<()> {
     }
 }
 
-/// How long the next piece is.
+/// Returns the length of the next piece.
 fn piece(len: u64, done: u64, most: u32) -> u32 {
     u32::try_from(len.saturating_sub(done)).map_or(most, |left| left.min(most))
 }
 
-/// To list a directory and to set its times, as what unpacks an archive does.
+/// Access to list a directory and to set its times, as archive extractors do.
 const OWN_DIRECTORY: AccessMask = LISTING.with(AccessMask::WRITE_ATTRIBUTES);
 const LOCKED: LockFlags = LockFlags(LockFlags::EXCLUSIVE_LOCK.0 | LockFlags::FAIL_IMMEDIATELY.0);
 
 impl Lines {
-    /// Carries out one line: once more if the connection was lost meanwhile.
+    /// Executes one line, again if the connection was lost during it.
     async fn execute(&mut self, action: Action<'_>) -> ActionResult<Status> {
         let (mut left, mut is_doubtful) = (self.options.retries, false);
         loop {
@@ -229,8 +228,9 @@ impl Lines {
         }
     }
 
-    /// Carries out one line, with what it needs open: the connection may have been lost since the
-    /// last one, or since this one was begun, so that nobody knows whether it was done.
+    /// Executes one line, after reopening the files it needs: the connection may have been lost
+    /// since the last line, or during an earlier attempt at this one, so that it is unknown whether
+    /// the line was executed.
     async fn attempt(&mut self, action: Action<'_>, is_doubtful: bool) -> ActionResult<Status> {
         let losses = self.options.way.losses();
         if self.losses != losses {
@@ -243,9 +243,9 @@ impl Lines {
         self.answer(action).await
     }
 
-    /// A handle that has outlived its connection has the locks that it had then: a lock that is to
-    /// be taken may be held already, and one that is to go may be gone. The opposite is asked for
-    /// first, however that is answered.
+    /// Settles the state of a lock before LOCK or UNLOCK is repeated. A durable handle keeps the
+    /// locks that it had: the lock may already be held, or already be released. Therefore the
+    /// opposite request is sent first, and its status is ignored.
     async fn settle(&self, action: Action<'_>) -> ActionResult<()> {
         let (number, offset, length, flags) = match action {
             Action::LockX {
@@ -275,8 +275,8 @@ impl Lines {
         }
     }
 
-    /// Takes up again what was open over a connection that is gone and has outlived that; else opens
-    /// it, and locks what was locked.
+    /// Reclaims durable handles from a lost connection; opens other files again, and repeats their
+    /// locks.
     async fn reopen(&mut self, losses: u32) -> ActionResult<()> {
         for number in self.open.numbers() {
             let Some(file) = self.open.get(number).filter(|file| file.losses != losses) else {
@@ -293,7 +293,7 @@ impl Lines {
         Ok(())
     }
 
-    /// What has outlived its connection, with its locks.
+    /// Reclaims a durable handle, with its locks.
     async fn reclaim(&self, file: &OpenFile) -> ActionResult<Option<FileId>> {
         let Some(asking) = file.outlives else {
             return Ok(None);
@@ -317,7 +317,7 @@ impl Lines {
         Ok((opened.file_id, opened.is_durable.then_some(asking)))
     }
 
-    /// What is asked for beside an open. Directories have no handles that outlive a connection.
+    /// Returns the create contexts of an open. Directories do not get durable handles.
     fn asking_to_stay(&self, path: &str, options: CreateOptions) -> OpenContexts {
         let (keeping, dialect) = (&self.options.keeping, self.options.way.dialect());
         if options.contains(CreateOptions::DIRECTORY_FILE) {
@@ -370,7 +370,7 @@ impl Lines {
         }
     }
 
-    /// Where a path of the load is in the share: goes into `path`.
+    /// Stores the share path of a load's path in `path`.
     fn place(&mut self, path: &[u8]) -> ActionResult<()> {
         self.path.clear();
         let (start, rest) = match path.split_at_checked(CLIENTS.len()) {
@@ -404,7 +404,7 @@ impl Lines {
         self.place(path)?;
         let is_directory = options & OPTION_DIRECTORY != 0;
         let is_own = is_own(path) && how != Disposition::OpenToRead;
-        // Outside of `clients` things are looked at, and are there or are not.
+        // Outside of `clients`, files are only opened for reading.
         if !is_own
             && !matches!(
                 how,
@@ -438,7 +438,7 @@ impl Lines {
         kept
     }
 
-    /// Remembers what was opened. What was called so before has lost its Close.
+    /// Stores an open file. A previous file under this number has lost its Close and is released.
     async fn keep(
         &mut self,
         number: u64,
@@ -463,8 +463,8 @@ impl Lines {
         Ok(Status::Ok)
     }
 
-    /// The OPEN of loads that name files by path, as libsmbclient opens: a file, and nobody else may
-    /// take it away meanwhile.
+    /// Executes the OPEN of loads that name files by path, as libsmbclient opens: a file that no
+    /// other client may remove while it is open.
     async fn open_by_path(
         &mut self,
         path: &[u8],
@@ -487,7 +487,7 @@ impl Lines {
             .sharing(SHARED_BY_PATH)
             .asking(self.asking_to_stay(&place, options));
         let kept = match self.options.keeping.open(self.link, &opening).await {
-            // What it is not opened for, the server refuses.
+            // The server refuses access beyond that of the open.
             Ok(opened) => self.keep(number, opened, &opening, is_own(path)).await,
             Err(failure) => Err(failure),
         };
@@ -495,7 +495,7 @@ impl Lines {
         kept
     }
 
-    /// A whole directory, with the attributes of what is in it.
+    /// Lists a whole directory, with the attributes of its entries.
     async fn read_directory(&mut self, path: &[u8]) -> ActionResult<Status> {
         self.place(path)?;
         let place = std::mem::take(&mut self.path);
@@ -505,8 +505,8 @@ impl Lines {
         listed.map(done)
     }
 
-    /// dbench 1's open: creates the file if it is not there and gives it a length, by writing
-    /// what is missing.
+    /// Executes dbench 1's open: creates a missing file and extends it to a length by writing the
+    /// missing data.
     async fn open_x(&mut self, path: &[u8], len: u64, number: u64) -> ActionResult<Status> {
         self.place(path)?;
         let is_own = is_own(path);
@@ -555,7 +555,7 @@ impl Lines {
             let count = self.link.read(file_id, extent.offset + got, asked).await?;
             got += u64::from(count);
             self.moved += u64::from(count);
-            // A short READ is one at the end of the file (MS-SMB2, section 3.3.5.12).
+            // A READ is short only at the end of the file (MS-SMB2, section 3.3.5.12).
             if got >= extent.len || count < asked {
                 return Ok(length(expected, got));
             }
@@ -621,7 +621,7 @@ impl Lines {
         self.link.remove(&self.path, options).await.map(done)
     }
 
-    /// `clients` was made when the run began, so that it exists is what the load wants.
+    /// `clients` was created at the start of the run; its existence is success for the load.
     async fn make_directory(&mut self, path: &[u8]) -> ActionResult<Status> {
         if is_clients(path) {
             return Ok(Status::Ok);
@@ -634,8 +634,8 @@ impl Lines {
         self.link.touch(&opening).await.map(|_| Status::Ok)
     }
 
-    /// `clients` belongs to the run and stays. To a load that takes it away it is empty when no
-    /// client has anything in it.
+    /// `clients` belongs to the run and stays. A load that removes it sees it as empty when no
+    /// client has an entry in it.
     async fn remove_directory(&mut self, path: &[u8]) -> ActionResult<Status> {
         if !is_clients(path) {
             return self.remove(path, CreateOptions::DIRECTORY_FILE).await;
@@ -661,7 +661,7 @@ impl Lines {
         self.place(from)?;
         std::mem::swap(&mut self.path, &mut self.other);
         self.place(to)?;
-        // As rename(2) does, and so all layers.
+        // Replaces an existing target, as rename(2) and all other layers do.
         self.link
             .rename(&self.other, &self.path, true)
             .await
@@ -680,7 +680,7 @@ impl Lines {
         let Split { parent, name } = split(path);
         self.place(parent)?;
         let name = str::from_utf8(name).map_err(|_| ActionError::refused(Cause::NotFound))?;
-        // The whole directory, as every other layer takes a pattern without a name.
+        // The whole directory, as every other layer treats a pattern without a name.
         let pattern = if name.is_empty() { "*" } else { name };
         let page = self.page_len();
         let found = self.link.find(&self.path, pattern, page).await;
@@ -689,7 +689,7 @@ impl Lines {
 
     async fn set_file(&mut self, number: u64) -> ActionResult<Status> {
         let file_id = self.open.find_own(number)?.file_id;
-        // Times that stay as they are: what is asked is the request.
+        // Times stay unchanged: the purpose is the request.
         let information = FileBasicInformation {
             creation_time: FileTime::default(),
             last_access_time: FileTime::default(),
@@ -701,8 +701,8 @@ impl Lines {
         self.link.set(file_id, class, &information).await.map(done)
     }
 
-    /// A whole tree; well done too if there is none. What no run of this load makes stays, and with it
-    /// the tree.
+    /// Removes a whole tree; succeeds also if there is no such tree. Objects that no run of this
+    /// load creates stay, and with them the tree.
     async fn deltree(&mut self, path: &[u8]) -> ActionResult<Status> {
         let own = is_clients(path).then(|| format!("{CLIENTS}/client{}", self.options.client));
         let path = own.as_deref().map_or(path, str::as_bytes);
@@ -717,7 +717,7 @@ impl Lines {
         }
     }
 
-    /// Bytes of a page of a directory, as the server allows them.
+    /// Returns the size of a directory page, as the server allows.
     fn page_len(&self) -> u32 {
         self.options.way.limits().largest_page()
     }
@@ -729,11 +729,12 @@ impl Lines {
         }
     }
 
-    /// Closes what a pass has left open.
+    /// Closes the files that an iteration left open.
     async fn end_pass(&mut self) -> ActionResult<Status> {
         for mut file in self.open.take_all() {
             match self.release(&mut file).await {
-                // What was open is gone with its connection, or once more what has outlived it.
+                // The open file was lost with its connection, or the durable handle could not be
+                // used.
                 Ok(()) | Err(ActionError::Status(_) | ActionError::ConnectionReset) => {}
                 Err(ActionError::ClientFailed) => return Err(ActionError::ClientFailed),
             }
@@ -741,8 +742,8 @@ impl Lines {
         Ok(Status::Ok)
     }
 
-    /// Closes a file; what has outlived its connection is taken up again for that, since nobody else
-    /// may open it otherwise until the server has given it up.
+    /// Closes a file; a durable handle from a lost connection is reclaimed first, since other
+    /// clients may not open the file until the server has released it.
     async fn release(&self, file: &mut OpenFile) -> ActionResult<()> {
         loop {
             let losses = self.options.way.losses();
@@ -759,7 +760,7 @@ impl Lines {
         }
     }
 
-    /// This client's tree. The end of the run reports what stays.
+    /// Removes this client's tree. The end of the run reports what stays.
     async fn remove_own_tree(&mut self) -> ActionResult<Status> {
         let own = format!("client{}", self.options.client);
         let path = format!("{}\\{own}", self.options.clients);

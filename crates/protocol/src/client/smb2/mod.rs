@@ -1,19 +1,19 @@
-//! A client of SMB2 and SMB3: what probes, mixes and loads ask, as requests.
+//! A client of SMB2 and SMB3: operations of probes, mixes and loads as requests.
 //!
-//! | file | what is in it |
+//! | file | content |
 //! |---|---|
-//! | `link` | chains of requests on a desk (`client::call_slot`) |
-//! | `requests` | SMB2 as functions: arguments in, what a client needs of the responses out |
-//! | `connect_options` | what a client wants of a server, and why it does not get it |
+//! | `link` | chains of requests in a call slot (`client::call_slot`) |
+//! | `requests` | SMB2 as functions: arguments in, the results that a client needs out |
+//! | `connect_options` | options of a client for connecting to a server, and errors of connecting |
 //! | `negotiate`, `session_setup` | the two steps of these names |
 //! | `connection_setup` | all steps from a connection to a tree |
-//! | `negotiated`, `channels` | what a connection came to; what those of one client share |
-//! | `operations`, `open_table` | what probes and mixes ask; what is open meanwhile |
-//! | `copy`, `copy_limits` | copies that the server makes; what it copies at once |
-//! | `open_contexts`, `handle_policy` | what is asked for beside one open: oplock, lease, a handle that outlives its connection; what a run's clients ask so, and what came of it |
-//! | `load`, `open_files` | the lines of a load; what it has open |
-//! | `client` | the client as an event loop drives it |
-//! | `fast_path` | operations of one request that were asked before, past their actors |
+//! | `negotiated`, `channels` | negotiated parameters of a connection; state shared by the connections of one client |
+//! | `operations`, `open_table` | operations of probes and mixes; their open files |
+//! | `copy`, `copy_limits` | server-side copies; their limits |
+//! | `open_contexts`, `handle_policy` | create contexts of one open: oplock, lease, durable handle; settings of a run's clients, and counts of durable handles |
+//! | `load`, `open_files` | the lines of a load; its open files |
+//! | `client` | the client as driven by an event loop |
+//! | `fast_path` | repeated single-request operations that bypass their actors |
 
 mod channels;
 mod client;
@@ -66,7 +66,7 @@ pub use trees::Removal;
 
 use crate::client::actor::Actor;
 
-/// What probes and mixes ask, in each of these slots of a client.
+/// Creates actors for the operations of probes and mixes, one for each of these slots of a client.
 pub fn operating(
     options: &OperationOptions,
     slots: impl Iterator<Item = u32>,
@@ -79,7 +79,7 @@ pub fn operating(
     slots.map(actor).collect()
 }
 
-/// A client of a load.
+/// Creates a client of a load.
 pub fn replaying(options: ShareLoadOptions) -> Actor<Smb2> {
     Actor::new(load::replay(CallHandle::HERE, options))
 }

@@ -1,4 +1,5 @@
-//! NEGOTIATE, and what proves that nobody has changed it (MS-SMB2, sections 3.2.4.2.2 and 3.2.5.2).
+//! NEGOTIATE, and the check that it was not modified in transit (MS-SMB2, sections 3.2.4.2.2 and
+//! 3.2.5.2).
 
 use super::connect_options::{
     ConnectError, ConnectOptions, MultichannelUnavailable, Protection, Result, SetupStep, refused,
@@ -16,7 +17,7 @@ use filestone_wire::smb2::negotiate::{
 };
 use filestone_wire::smb2::{Capabilities, Command, Dialect, FileId, SecurityMode};
 
-/// NEGOTIATE, on these terms.
+/// Sends NEGOTIATE with these options.
 pub async fn negotiate(link: CallHandle, terms: &ConnectOptions) -> Result<Negotiated> {
     let negotiated = ask_to_negotiate(link, terms).await;
     let mut negotiated = negotiated.map_err(refused(SetupStep::Negotiate))??;
@@ -39,7 +40,7 @@ pub async fn negotiate(link: CallHandle, terms: &ConnectOptions) -> Result<Negot
         ("writes", negotiated.limits.write),
         ("requests", negotiated.limits.transact),
     ] {
-        // What every server takes (section 3.3.5.4).
+        // The minimum that every server accepts (section 3.3.5.4).
         if bytes < 4096 {
             return Err(ConnectError::Limits { what, bytes });
         }
@@ -52,7 +53,7 @@ pub async fn negotiate(link: CallHandle, terms: &ConnectOptions) -> Result<Negot
     Ok(negotiated)
 }
 
-/// Whether a session can have several connections.
+/// Returns an error if a session cannot have several connections.
 fn has_channels(negotiated: &Negotiated) -> std::result::Result<(), MultichannelUnavailable> {
     if negotiated.dialect.0 < Dialect::SMB_3_0.0 {
         return Err(MultichannelUnavailable::Dialect(negotiated.dialect));
@@ -166,8 +167,8 @@ fn negotiated(results: Results<'_>) -> DecodeResult<Result<Negotiated>> {
     )
 }
 
-/// FSCTL_VALIDATE_NEGOTIATE_INFO (section 3.2.5.5): what was said before there was a key, once
-/// more.
+/// Sends FSCTL_VALIDATE_NEGOTIATE_INFO (section 3.2.5.5): repeats the negotiation that took place
+/// before there was a key.
 pub(super) async fn validate(
     link: CallHandle,
     terms: &ConnectOptions,
@@ -202,7 +203,7 @@ pub(super) async fn validate(
     );
     let said = match asked.await {
         Ok(said) => said.map_err(|_| ConnectError::Changed)?,
-        // A server that does not know it has still signed its answer.
+        // A server without this FSCTL has still signed its response.
         Err(ActionError::Status(_)) => return Ok(()),
         Err(failure) => return Err(refused(SetupStep::Validate)(failure)),
     };

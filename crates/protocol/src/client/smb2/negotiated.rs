@@ -1,10 +1,10 @@
-//! What NEGOTIATE came to on one connection.
+//! Result of NEGOTIATE on one connection.
 
 use crate::session::smb2::{KeyMaterial, Limits, Preauth};
 use filestone_wire::smb2::negotiate::{Cipher, SigningAlgorithm};
 use filestone_wire::smb2::{Capabilities, Dialect, SecurityMode};
 
-/// What NEGOTIATE came to.
+/// Result of NEGOTIATE.
 #[derive(Debug, Clone)]
 pub struct Negotiated {
     pub(super) dialect: Dialect,
@@ -18,7 +18,7 @@ pub struct Negotiated {
 }
 
 impl Negotiated {
-    /// Any.
+    /// Returns an arbitrary result.
     #[cfg(test)]
     pub(super) fn of_tests() -> Self {
         Self {
@@ -33,7 +33,7 @@ impl Negotiated {
         }
     }
 
-    /// What keys are derived from by which this connection signs.
+    /// Returns the key material for the signing keys of this connection.
     pub(super) fn material<'a>(
         &self,
         session_key: &'a [u8],
@@ -53,7 +53,7 @@ impl Negotiated {
         self.dialect.0 > Dialect::SMB_2_0_2.0 && self.capabilities.contains(Capabilities::LARGE_MTU)
     }
 
-    /// Whether it is with the same server, and a session can go over both connections.
+    /// Returns whether both connections are to the same server, and can share a session.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.dialect == other.dialect
             && self.server_guid == other.server_guid

@@ -1,59 +1,59 @@
-//! What is asked for beside one open: an oplock or a lease, and whether the handle is to outlive its
-//! connection (MS-SMB2, sections 2.2.13.2.3 to 2.2.13.2.12).
+//! Create contexts of one open: an oplock or a lease, and a durable handle (MS-SMB2, sections
+//! 2.2.13.2.3 to 2.2.13.2.12).
 
 use filestone_wire::smb2::create::{
     DurableFlags, DurableReconnectV2, DurableRequestV2, Lease, LeaseV2, RequestContext,
 };
 use filestone_wire::smb2::{FileId, LeaseFlags, LeaseKey, LeaseState, OplockLevel};
 
-/// To read, to write, and to keep handles.
+/// Read, write and handle caching.
 const LEASED: LeaseState = LeaseState::READ_CACHING
     .with(LeaseState::WRITE_CACHING)
     .with(LeaseState::HANDLE_CACHING);
 
-/// What a client asks to be told before others change a file.
+/// Oplock or lease that a client requests, to be notified before others change a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Oplock {
-    /// Nothing.
+    /// No oplock and no lease.
     #[default]
     None,
     /// A batch oplock.
     Batch,
-    /// A lease to read, write and keep handles, by this key.
+    /// A lease with read, write and handle caching, with this key.
     Lease(LeaseKey),
-    /// The same of version 2, in the 3.x dialects.
+    /// A lease of version 2, in the 3.x dialects.
     LeaseV2(LeaseKey),
 }
 
-/// By what a server knows a handle that outlives its connection.
+/// Identifier of a durable handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DurableHandleId {
-    /// Version 1: by its FileId alone.
+    /// Version 1: only the FileId.
     V1,
-    /// Version 2, in the 3.x dialects: by its CreateGuid, too.
+    /// Version 2, in the 3.x dialects: also the CreateGuid.
     V2([u8; 16]),
 }
 
-/// What is asked for with one open.
+/// Create contexts of one open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OpenContexts {
     /// The oplock, or the lease.
     pub oplock: Oplock,
-    /// Whether the handle is to outlive its connection.
+    /// The durable handle to request, if any.
     pub durability: Option<DurableHandleId>,
-    /// The handle that is taken up again, of one that has outlived it.
+    /// The FileId of the durable handle to reclaim.
     pub reclaims: Option<FileId>,
 }
 
 impl OpenContexts {
-    /// Nothing.
+    /// No create contexts.
     pub const NOTHING: Self = Self {
         oplock: Oplock::None,
         durability: None,
         reclaims: None,
     };
 
-    /// As CREATE has it.
+    /// Returns the oplock level for CREATE.
     pub(super) const fn level(&self) -> OplockLevel {
         match self.oplock {
             Oplock::None => OplockLevel::NONE,
@@ -62,7 +62,7 @@ impl OpenContexts {
         }
     }
 
-    /// The contexts that CREATE has for it.
+    /// Returns the create contexts for CREATE.
     pub(super) fn contexts(&self) -> [Option<RequestContext<'static>>; 2] {
         [self.durable(), self.lease()]
     }
@@ -74,7 +74,7 @@ impl OpenContexts {
             (DurableHandleId::V1, Some(file_id)) => RequestContext::DurableReconnect(file_id),
             (DurableHandleId::V2(create_guid), None) => {
                 RequestContext::DurableRequestV2(DurableRequestV2 {
-                    // As long as the server thinks right.
+                    // The server chooses the timeout.
                     timeout: 0,
                     flags,
                     create_guid,
@@ -100,9 +100,8 @@ impl OpenContexts {
                 flags,
                 duration: 0,
             })),
-            // No parent key: nothing is kept of directories. The epoch is that of a lease that the
-            // client does not have yet: of one that the server has, it knows better (section
-            // 3.3.5.9.11).
+            // No parent key: directories are not cached. The epoch is that of a new lease: for an
+            // existing lease the server uses its own value (section 3.3.5.9.11).
             Oplock::LeaseV2(key) => Some(RequestContext::LeaseV2(LeaseV2 {
                 key,
                 state: LEASED,

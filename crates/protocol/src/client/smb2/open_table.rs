@@ -1,7 +1,7 @@
-//! What a client has open on its server, whichever of its slots opened it.
+//! Open files of a client on its server, shared by all of its slots.
 //!
-//! What was open over a connection that is gone is gone with it, but for handles that outlive it:
-//! they are away until one of the slots has taken them up again.
+//! Opens of a lost connection are lost with it, except durable handles: they are disconnected until
+//! one of the slots has reclaimed them.
 
 use super::copy_limits::{CopyLimits, ResumeKey};
 use super::open_contexts::OpenContexts;
@@ -10,32 +10,32 @@ use filestone_workload::operation::{FileId, OpenId};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What a client has open.
+/// Open files of a client.
 #[derive(Debug, Default)]
 pub struct OpenTable(Mutex<Maps>);
 
-/// By what something open is known.
+/// Key of an open file in the client's open table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OpenKey {
-    /// It is held open of this file.
+    /// An open of this file that is held between operations.
     Held(FileId),
-    /// The workload calls it so.
+    /// An open of the workload, with this id.
     Open(OpenId),
 }
 
-/// Something that is open.
+/// An open file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Handle {
-    /// The server's name for it.
+    /// FileId of the server.
     pub file_id: smb2::FileId,
-    /// Of which file of the run; none of those that do not outlive their connection.
+    /// The file of the run; `None` for handles that are not durable.
     pub file: Option<FileId>,
-    /// By what it is taken up again once its connection is gone.
+    /// Create contexts for a reclaim after the loss of its connection.
     pub outlives: Option<OpenContexts>,
 }
 
 impl Handle {
-    /// What is gone with its connection.
+    /// Creates a handle that is lost with its connection.
     pub const fn plain(file_id: smb2::FileId) -> Self {
         Self {
             file_id,
@@ -45,14 +45,14 @@ impl Handle {
     }
 }
 
-/// What is found under a key.
+/// State of the open that a key refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HandleState {
-    /// It is open.
+    /// The file is open.
     Open(smb2::FileId),
-    /// Its connection is gone: whoever sees that takes it up again, and says how that went.
+    /// The connection was lost: the caller must reclaim the handle, and report the result.
     Disconnected(Handle),
-    /// Another slot is at that, or about to open it.
+    /// Another slot is reclaiming the handle, or about to open the file.
     Opening,
 }
 
@@ -71,22 +71,22 @@ enum State {
 
 #[derive(Debug, Default)]
 struct Maps {
-    /// How many connections were lost before the one over which it is open.
+    /// Number of losses before the current connection.
     losses: u32,
-    /// By what the server knows files that are held as sources of copies.
+    /// Resume keys of files that are held as sources of copies.
     keys: HashMap<u32, ResumeKey>,
-    /// What the server copies at once, as far as it has said so.
+    /// Copy limits of the server, if it has reported them.
     copy_limits: CopyLimits,
     entries: HashMap<OpenKey, Entry>,
 }
 
 impl OpenTable {
     fn maps(&self) -> MutexGuard<'_, Maps> {
-        // All slots of a client are on one thread, and nothing can panic while it is held.
+        // All slots of a client are on one thread, and no code that holds the lock can panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is under a key. What is away is this caller's to take up again.
+    /// Returns the state of a key. A disconnected handle is left to this caller to reclaim.
     pub fn lookup(&self, key: OpenKey) -> Option<HandleState> {
         let mut maps = self.maps();
         let entry = maps.entries.get_mut(&key)?;
@@ -100,14 +100,14 @@ impl OpenTable {
         })
     }
 
-    /// What is open under a key, and not away.
+    /// Returns the open of a key, unless it is disconnected.
     pub fn here(&self, key: OpenKey) -> Option<smb2::FileId> {
         let maps = self.maps();
         let entry = maps.entries.get(&key)?;
         (entry.state == State::Open).then_some(entry.handle.file_id)
     }
 
-    /// Holds a file open; what was held of it already, which stays.
+    /// Holds a file open; returns an open already held, which stays.
     pub fn hold(&self, file: FileId, handle: Handle) -> Option<smb2::FileId> {
         let (key, mut maps) = (OpenKey::Held(file), self.maps());
         match maps.entries.get(&key) {
@@ -118,32 +118,32 @@ impl OpenTable {
         None
     }
 
-    /// By what the server knows this file as the source of copies.
+    /// Returns the resume key of this file as a source of copies.
     pub(super) fn resume_key(&self, file: FileId) -> Option<ResumeKey> {
         self.maps().keys.get(&file.0).copied()
     }
 
-    /// By that, as long as the file is held.
+    /// Stores the resume key of a held file.
     pub(super) fn keep_resume_key(&self, file: FileId, key: ResumeKey) {
         self.maps().keys.insert(file.0, key);
     }
 
-    /// What the server copies at once.
+    /// Returns the copy limits of the server.
     pub(super) fn copy_limits(&self) -> CopyLimits {
         self.maps().copy_limits
     }
 
-    /// That from now on, for all slots.
+    /// Sets the copy limits for all slots.
     pub(super) fn limit_copies(&self, limits: CopyLimits) {
         self.maps().copy_limits = limits;
     }
 
-    /// From now on this is under the key.
+    /// Stores an open under the key.
     pub fn insert(&self, key: OpenKey, handle: Handle) {
         self.maps().insert(key, handle, State::Open);
     }
 
-    /// A slot is about to open it: the others wait for that, or until it is removed.
+    /// Marks a file that a slot is about to open: other slots wait until it is open or removed.
     pub fn expect(&self, key: OpenKey) {
         let nothing = Handle::plain(smb2::FileId {
             persistent: 0,
@@ -152,23 +152,24 @@ impl OpenTable {
         self.maps().insert(key, nothing, State::Opening);
     }
 
-    /// It could not be tried to the end: it is away as before.
+    /// Marks a handle as disconnected again after an unfinished reclaim.
     pub fn stays_away(&self, key: OpenKey, handle: Handle) {
         self.maps().insert(key, handle, State::Disconnected);
     }
 
-    /// What is open under a key, which is forgotten.
+    /// Removes the entry of a key; returns its open.
     pub fn take(&self, key: OpenKey) -> Option<smb2::FileId> {
         let entry = self.maps().entries.remove(&key)?;
         (entry.state == State::Open).then_some(entry.handle.file_id)
     }
 
-    /// Any of the keys under which something is.
+    /// Returns any key in the table.
     pub fn any(&self) -> Option<OpenKey> {
         self.maps().entries.keys().next().copied()
     }
 
-    /// So many connections are gone: what was open over one of them is away, or gone, too.
+    /// Handles the current number of losses: opens of a lost connection become disconnected, or are
+    /// dropped.
     pub fn see_losses(&self, losses: u32) {
         let mut maps = self.maps();
         if maps.losses != losses {
@@ -177,7 +178,7 @@ impl OpenTable {
             maps.entries.retain(|_, entry| {
                 entry.state = match entry.state {
                     State::Open => State::Disconnected,
-                    // Who is at it hears of the loss, too.
+                    // The slot that works on it sees the loss, too.
                     other => other,
                 };
                 entry.state == State::Opening || entry.handle.outlives.is_some()
@@ -236,7 +237,7 @@ mod tests {
         assert_eq!(opens.here(KEY), None);
         assert_eq!(opens.lookup(KEY), Some(HandleState::Disconnected(durable)));
         assert_eq!(opens.lookup(KEY), Some(HandleState::Opening));
-        // The connection is lost once more before that is done.
+        // The connection is lost once more before the reclaim is done.
         opens.see_losses(2);
         opens.stays_away(KEY, durable);
         assert_eq!(opens.lookup(KEY), Some(HandleState::Disconnected(durable)));

@@ -1,19 +1,19 @@
-//! What probes and mixes ask, as requests of SMB2.
+//! Operations of probes and mixes as SMB2 requests.
 //!
 //! | operation | requests |
 //! |---|---|
 //! | Null | ECHO |
-//! | GetAttr, SetAttr | QUERY_INFO, SET_INFO of what is held open, or with CREATE and CLOSE around them |
+//! | GetAttr, SetAttr | QUERY_INFO, SET_INFO on a held open, or with CREATE and CLOSE around them |
 //! | Lookup, Access, Create, MakeDirectory | CREATE and CLOSE |
-//! | Read, Write, Commit | READ, WRITE, FLUSH of what is held open, or with CREATE and CLOSE around them |
+//! | Read, Write, Commit | READ, WRITE, FLUSH on a held open, or with CREATE and CLOSE around them |
 //! | Remove, RemoveDirectory, Rename, Link | CREATE, SET_INFO and CLOSE |
 //! | ReadDirectory, ReadDirectoryPlus | QUERY_DIRECTORY, with CREATE before the first page |
 //! | FileSystemStatus, FileSystemInfo | CREATE, QUERY_INFO and CLOSE |
 //! | Open, Close, Lock, Unlock | CREATE, CLOSE, LOCK |
-//! | SessionSetup | SESSION_SETUP as often as it takes, LOGOFF |
+//! | SessionSetup | SESSION_SETUP as often as required, LOGOFF |
 //! | TreeConnect | TREE_CONNECT, TREE_DISCONNECT |
-//! | Notify | CHANGE_NOTIFY, and what it reports: CREATE or CLOSE of a file that goes with that |
-//! | Copy | IOCTL on what is held open, as often as it takes |
+//! | Notify | CHANGE_NOTIFY, and the reported change: CREATE or CLOSE of a delete-on-close file |
+//! | Copy | IOCTL on a held open, as often as required |
 
 use super::connect_options::ConnectError;
 use super::connection_setup::{ConnectionSetup, log_on_and_off};
@@ -52,27 +52,27 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// A path from the share's root, with `\` between names.
 pub type SharePath = Arc<str>;
 
-/// What is known of the files of a run.
+/// Files of a run on a share.
 #[derive(Debug)]
 pub struct ShareFiles {
     /// The files.
     pub table: Arc<FileTable>,
-    /// Where each of them is.
+    /// Paths of the files.
     pub paths: Handles<SharePath>,
 }
 
-/// How operations are asked for.
+/// Options of operations.
 #[derive(Debug, Clone)]
 pub struct OperationOptions {
     /// The files.
     pub files: Arc<ShareFiles>,
-    /// Whether files stay open once they have been opened: what is asked is the one request.
+    /// Whether files stay open after the first open: then an operation is a single request.
     pub holds_files: bool,
-    /// What is asked for beside an open.
+    /// Oplock, lease and durable-handle settings.
     pub keeping: HandlePolicy,
 }
 
-/// Whether SMB2 has an operation of this kind.
+/// Returns an error with the reason if SMB2 has no operation of this kind.
 pub fn supports(kind: OpKind) -> Result<(), Unsupported> {
     let refused = |why: &str| Err(Unsupported(format!("SMB2 has no {}: {why}", kind.name())));
     match kind {
@@ -100,16 +100,16 @@ pub fn supports(kind: OpKind) -> Result<(), Unsupported> {
     }
 }
 
-/// A file that is to stay open.
+/// A file kept open between operations.
 #[derive(Debug, Clone, Copy)]
 pub struct HeldFile<'k> {
-    /// The run's name for it.
+    /// The file of the run.
     pub file: FileId,
-    /// Where it is.
+    /// Path of the file.
     pub path: &'k str,
-    /// What it is opened for.
+    /// Access mask of the open.
     pub access: AccessMask,
-    /// What is asked for beside that.
+    /// Oplock, lease and durable-handle settings.
     pub keeping: &'k HandlePolicy,
 }
 
@@ -126,23 +126,23 @@ impl HeldFile<'_> {
     }
 }
 
-/// What the slots of a client share.
+/// State shared by the slots of a client.
 #[derive(Debug, Clone)]
 pub struct ClientState {
-    /// Its way to the share.
+    /// Connection setup of the client.
     pub way: Arc<ConnectionSetup>,
-    /// What it has open.
+    /// Open files of the client.
     pub opens: Arc<OpenTable>,
-    /// What the data that it reads are compared with, if they are.
+    /// Verifier of data that are read, if they are verified.
     pub verify: Option<Arc<Mutex<Verify>>>,
 }
 
-/// How long a server may take until it sees changes. Samba answers before it does: it has another
-/// process watch, and a change that comes before that has begun is never reported.
+/// Time in nanoseconds until a server is certain to see changes. Samba answers before that: another
+/// of its processes watches, and a change before the watch starts is never reported.
 pub const WATCHES_TAKE_NANOS: u64 = 200_000_000;
 
 impl ClientState {
-    /// Of a client that has nothing open.
+    /// Creates the state of a client without open files.
     pub fn new(way: Arc<ConnectionSetup>) -> Self {
         let opens = Arc::default();
         Self {
@@ -152,24 +152,24 @@ impl ClientState {
         }
     }
 
-    /// The same, with data that are read compared by `verify`.
+    /// Returns the state with `verify` as the verifier of data that are read.
     #[must_use]
     pub fn verifying(self, verify: Option<Verify>) -> Self {
         let verify = verify.map(|verify| Arc::new(Mutex::new(verify)));
         Self { verify, ..self }
     }
 
-    /// Whether these are the data at `offset` of a file, as far as is known.
+    /// Returns whether these are the data at `offset` of a file, insofar as this can be determined.
     fn is_right(&self, file: FileId, offset: u64, data: &[u8]) -> bool {
         let Some(verify) = &self.verify else {
             return true;
         };
-        // All slots of a client are on one thread, and nothing can panic while it is held.
+        // All slots of a client are on one thread, and no code that holds the lock can panic.
         let mut verify = verify.lock().unwrap_or_else(PoisonError::into_inner);
         verify.is_right(file, offset, data)
     }
 
-    /// Over another connection of the same client.
+    /// Returns the state for another connection of the same client.
     #[must_use]
     pub fn over(&self, way: Arc<ConnectionSetup>) -> Self {
         Self {
@@ -178,8 +178,8 @@ impl ClientState {
         }
     }
 
-    /// Opens a directory in which no other slot of any client does anything, and has the server
-    /// keep its changes.
+    /// Opens a directory that no other slot of any client uses, and makes the server record its
+    /// changes.
     pub async fn watch(
         &self,
         link: CallHandle,
@@ -189,8 +189,8 @@ impl ClientState {
         self.watch_anew(link, directory, slot, 0).await
     }
 
-    /// The same after so many losses of a connection, since each of which nobody knows whether the
-    /// file that came or went before is still open.
+    /// Watches the directory after `losses` losses of a connection. After each of them it is
+    /// unknown whether the previous file in the directory is still open.
     async fn watch_anew(
         &self,
         link: CallHandle,
@@ -203,7 +203,7 @@ impl ClientState {
             .by(CreateDisposition::OPEN_IF)
             .with(DIRECTORY);
         let opened = link.open(&opening).await?.file_id;
-        // A server that was killed may have kept what goes when it is closed.
+        // A killed server may have kept a delete-on-close file.
         match link.remove(&file_in(&path, losses), FILE).await {
             Err(failure) if !is_not_there(failure) => return Err(failure),
             _ => {}
@@ -214,7 +214,7 @@ impl ClientState {
         Ok(opened)
     }
 
-    /// Opens a file for a slot that is to lock ranges of it.
+    /// Opens a file for a slot that will lock ranges of it.
     pub async fn open(&self, link: CallHandle, what: &HeldFile<'_>, slot: u32) -> ActionResult<()> {
         let handle = what.open(link, self.way.dialect()).await?;
         self.opens.insert(OpenKey::Open(OpenId(slot)), handle);
@@ -228,7 +228,7 @@ impl ClientState {
         Ok(handle.file_id)
     }
 
-    /// Holds a file open that the server is to copy from, and has it give that a name.
+    /// Holds a file open as the source of server-side copies, and requests its resume key.
     pub async fn hold_source(&self, link: CallHandle, what: &HeldFile<'_>) -> ActionResult<()> {
         let opened = self.hold(link, what).await?;
         let key = link.resume_key(opened).await?;
@@ -236,32 +236,32 @@ impl ClientState {
         Ok(())
     }
 
-    /// Where that is.
+    /// Returns the path of the slot's directory.
     fn own_path(&self, directory: &str, slot: u32) -> String {
         let client = u128::from_le_bytes(self.way.terms.client_guid);
         format!("{directory}\\{client:032x}-{slot}")
     }
 }
 
-/// What one slot of a client does.
+/// The task executor of one slot of a client.
 pub(super) struct SlotTask {
     link: CallHandle,
     options: OperationOptions,
-    /// Which slot it is.
+    /// The slot.
     slot: u32,
     client: ClientState,
-    /// Connections that were gone when it looked last.
+    /// Number of losses at the last check.
     losses: u32,
-    /// The directory that is being listed.
+    /// The directory being listed.
     listing: Option<Listing>,
-    /// What is in the directory whose changes are reported, and goes when it is closed.
+    /// The delete-on-close file in the watched directory.
     coming: Option<smb2::FileId>,
-    /// How often a connection was lost while changes were waited for, and the directory that was
-    /// watched then, if the session was not lost with it.
+    /// Number of losses of a connection during waits for changes, and the directory watched at the
+    /// last one, if the session was not lost with it.
     doubts: u32,
     doubtful: Option<smb2::FileId>,
     copying: CopyBuffers,
-    /// Memory of paths.
+    /// Reusable memory of paths.
     path: String,
     other: String,
     moved: u64,
@@ -273,13 +273,13 @@ pub(super) struct SlotTask {
 struct Listing {
     directory: FileId,
     open: smb2::FileId,
-    /// Pages that have been seen.
+    /// Number of pages read.
     pages: u64,
-    /// Against pages that come again.
+    /// Detects repeated pages.
     guard: PageGuard,
 }
 
-/// Does what it is told, for ever.
+/// Executes tasks forever.
 pub(super) async fn operate(
     link: CallHandle,
     options: OperationOptions,
@@ -313,7 +313,7 @@ pub(super) async fn operate(
         let answer = match task {
             ActorTaskKind::Operation(operation) => operating.execute(operation).await,
             ActorTaskKind::Leave => operating.say_goodbye().await,
-            // Lines are asked of a load's clients.
+            // Lines are executed only by clients of a load.
             ActorTaskKind::Action | ActorTaskKind::EndPass | ActorTaskKind::RemoveTree => {
                 Err(ActionError::refused(Cause::Other))
             }
@@ -327,13 +327,13 @@ pub(super) async fn operate(
     }
 }
 
-/// A bad argument of the workload: nothing is asked.
+/// Invalid argument of the workload: no request is sent.
 const UNKNOWN: ActionError = ActionError::refused(Cause::Other);
 
-/// How long a slot waits before it looks again whether another one has opened what it needs.
+/// Polling interval of a slot that waits for another one to open a file, in nanoseconds.
 const LOOK_NANOS: u64 = 2_000_000;
 
-/// What comes and goes in a directory that is watched.
+/// Returns the path of the file created and deleted in a watched directory.
 fn file_in(directory: &str, doubts: u32) -> String {
     match doubts {
         0 => format!("{directory}\\file"),
@@ -341,7 +341,7 @@ fn file_in(directory: &str, doubts: u32) -> String {
     }
 }
 
-/// What `\` and a name are appended to.
+/// Appends `\` and a name to a path.
 fn join(path: &mut String, name: &str) {
     if !path.is_empty() {
         path.push('\\');
@@ -350,7 +350,7 @@ fn join(path: &mut String, name: &str) {
 }
 
 impl SlotTask {
-    /// Forgets what was open over a connection that is gone, in whichever slot that was seen.
+    /// Drops the opens of a lost connection, in whichever slot the loss was seen.
     fn see_losses(&mut self) {
         let losses = self.client.way.losses();
         if losses != self.losses {
@@ -454,7 +454,7 @@ impl SlotTask {
         path.map(|path| &**path).ok_or(UNKNOWN)
     }
 
-    /// The path of a name goes into `path`.
+    /// Stores the path of a name in `path`.
     fn set_path(&mut self, directory: FileId, name: Name) -> ActionResult<()> {
         use std::fmt::Write;
         let files = &self.options.files;
@@ -493,7 +493,7 @@ impl SlotTask {
         file: FileId,
         access: OpenAccess,
     ) -> ActionResult<()> {
-        // A connection was lost, and the session was not: a lock may be held that nobody knows of.
+        // A connection was lost, but the session was not: an unknown lock may be held.
         let key = OpenKey::Open(open);
         if let Some(before) = self.present(key).await? {
             self.client.opens.take(key);
@@ -511,7 +511,7 @@ impl SlotTask {
         self.link.close(file_id).await
     }
 
-    /// Closes what may be closed already.
+    /// Closes a file that may already be closed.
     async fn close_quietly(&self, file_id: smb2::FileId) -> ActionResult<()> {
         match self.link.close(file_id).await {
             Err(ActionError::Status(_)) | Ok(()) => Ok(()),
@@ -531,7 +531,7 @@ impl SlotTask {
         options: CreateOptions,
     ) -> ActionResult<()> {
         self.set_path(directory, name)?;
-        // A file that is there is truncated, as by NFS's CREATE.
+        // An existing file is truncated, as by NFS's CREATE.
         let how = if options == DIRECTORY {
             CreateDisposition::CREATE
         } else {
@@ -566,13 +566,13 @@ impl SlotTask {
         self.link.open(&opening).await
     }
 
-    /// What is asked for beside an open that is closed at once.
+    /// Returns the create contexts of an open that is closed at once.
     fn asking(&self, path: &str) -> OpenContexts {
         let dialect = self.client.way.dialect();
         self.options.keeping.asking(dialect, path)
     }
 
-    /// Opens what stays open.
+    /// Opens a file that stays open.
     async fn open_to_stay(&self, file: FileId, access: AccessMask) -> ActionResult<Handle> {
         let kept = HeldFile {
             file,
@@ -583,8 +583,7 @@ impl SlotTask {
         kept.open(self.link, self.client.way.dialect()).await
     }
 
-    /// What is open under a key; if its connection is gone, and it has outlived that, once it is
-    /// taken up again.
+    /// Returns the open of a key, after reclaiming a durable handle from a lost connection.
     async fn present(&self, key: OpenKey) -> ActionResult<Option<smb2::FileId>> {
         let opens = &self.client.opens;
         loop {
@@ -609,11 +608,11 @@ impl SlotTask {
         }
     }
 
-    /// Why what should be open is not.
+    /// Returns the error for a missing open.
     const fn missing(&self) -> ActionError {
         match self.losses {
             0 => UNKNOWN,
-            // It was open over a connection that was lost, if over another one of the client's.
+            // The file was open over a lost connection, perhaps another one of the client.
             _ => ActionError::ConnectionReset,
         }
     }
@@ -627,19 +626,19 @@ impl SlotTask {
         keeping.reclaim(self.link, &opening, handle.file_id).await
     }
 
-    /// What is held open of a file; it is opened if it is not.
+    /// Returns the held open of a file, opening it first if necessary.
     async fn held(&self, file: FileId) -> ActionResult<smb2::FileId> {
         let (key, opens) = (OpenKey::Held(file), &self.client.opens);
         if let Some(held) = self.present(key).await? {
             return Ok(held);
         }
-        // A second open would take the first one's oplock away, and with it what it outlives by.
+        // A second open would break the first one's oplock, and with it the durability.
         let is_alone = self.options.keeping.is_durable;
         if is_alone {
             opens.expect(key);
         }
         let opened = match self.open_to_stay(file, ALL_OF_FILE).await {
-            // What may not be changed may be read.
+            // Files without write access may be readable.
             Err(failure) if is(failure, smb2::Status::ACCESS_DENIED) => {
                 self.open_to_stay(file, LISTING).await
             }
@@ -649,7 +648,7 @@ impl SlotTask {
             opens.take(key);
         }
         let opened = opened?;
-        // Another slot may have been as fast.
+        // Another slot may have opened it at the same time.
         match opens.hold(file, opened) {
             None => Ok(opened.file_id),
             Some(held) => {
@@ -682,7 +681,7 @@ impl SlotTask {
                 let length = FileEndOfFileInformation { end_of_file };
                 self.set(file, FileInfoClass::END_OF_FILE, &length).await
             }
-            // A share has no permission bits: the same request, with an attribute.
+            // A share has no permission bits: the same request sets an attribute instead.
             AttributeChange::Mode(_) => {
                 let information = FileBasicInformation {
                     file_attributes: FileAttributes::ARCHIVE,
@@ -690,7 +689,7 @@ impl SlotTask {
                 };
                 self.set(file, FileInfoClass::BASIC, &information).await
             }
-            // There is no "now" of the server: any time will do.
+            // There is no "current time of the server": any time is suitable.
             AttributeChange::Touch => {
                 let information = basic(TOUCHED);
                 self.set(file, FileInfoClass::BASIC, &information).await
@@ -730,7 +729,7 @@ impl SlotTask {
             count = self.link.read(held, offset, len).await?;
         }
         self.moved = count.into();
-        // The last block of a file is asked for with the whole size, and comes back short.
+        // The last block of a file is requested with the whole size, and the response is short.
         let entry = self.options.files.table.file(file);
         let there = entry.map_or(0, |entry| entry.len.saturating_sub(offset));
         self.fault = match (is_right, count) {
@@ -765,7 +764,7 @@ impl SlotTask {
         Ok(())
     }
 
-    /// Has the server copy. Where the connection was lost, what is copied is opened again first.
+    /// Copies on the server. After the loss of a connection, the files are opened again first.
     async fn copy(&mut self, operation: Operation) -> ActionResult<()> {
         let Operation::Copy {
             from,
@@ -807,8 +806,8 @@ impl SlotTask {
         self.link.flush_at_path(&opening).await
     }
 
-    /// A page of a listing. The server knows how far it is: the cursor only says whether it
-    /// begins.
+    /// Lists a page of a directory. The server keeps the position: the cursor only determines
+    /// whether the listing restarts.
     async fn list(
         &mut self,
         directory: FileId,
@@ -899,7 +898,8 @@ impl SlotTask {
         self.link.tree_disconnect(scope).await
     }
 
-    /// Has one change reported that this slot makes itself: a file comes or goes.
+    /// Waits for the report of one change that this slot makes itself: a file is created or
+    /// deleted.
     async fn be_notified(&mut self, directory: FileId) -> ActionResult<()> {
         if let Some(doubtful) = self.doubtful.take() {
             self.close_quietly(doubtful).await?;
@@ -937,13 +937,13 @@ impl SlotTask {
         Ok(())
     }
 
-    /// Closes what is open, and gives the session up.
+    /// Closes all open files, and logs off.
     async fn say_goodbye(&mut self) -> ActionResult<()> {
         if let Some(listing) = self.listing.take() {
             self.link.close(listing.open).await?;
         }
         while let Some(key) = self.client.opens.any() {
-            // What another slot was about to open or to take up again is not coming any more.
+            // An open or reclaim that another slot had begun will never finish.
             let open = match self.client.opens.lookup(key) {
                 Some(HandleState::Open(file_id)) => Some(file_id),
                 Some(HandleState::Disconnected(handle)) => match self.reclaim(handle).await {
@@ -962,7 +962,7 @@ impl SlotTask {
     }
 }
 
-/// What the server says does not matter; that it is gone does.
+/// Ignores the status of the server, but not the loss of the connection.
 fn unless_lost(answer: ActionResult<()>) -> ActionResult<()> {
     match answer {
         Ok(()) | Err(ActionError::Status(_)) => Ok(()),
@@ -975,7 +975,7 @@ fn unless_lost(answer: ActionResult<()>) -> ActionResult<()> {
 const FILE: CreateOptions = CreateOptions::NON_DIRECTORY_FILE;
 const DIRECTORY: CreateOptions = CreateOptions::DIRECTORY_FILE;
 
-/// Without waiting for another client's lock.
+/// Returns the flags of a lock that does not wait for another client's lock.
 const fn how_to_lock(is_exclusive: bool) -> LockFlags {
     let kind = if is_exclusive {
         LockFlags::EXCLUSIVE_LOCK

@@ -1,6 +1,6 @@
-//! The requests of SMB2 as functions: arguments in, what a client needs of the responses out.
+//! The requests of SMB2 as functions: arguments in, the results that a client needs out.
 //!
-//! What is about a path and not about something open is a compound: CREATE, the request, CLOSE.
+//! A request on a path and not on an open file is a compound: CREATE, the request, CLOSE.
 
 use super::link::{
     CallHandle, CompoundBuilder, CompoundResponses, DecodeResult, ReplyError, is, one,
@@ -26,27 +26,27 @@ use filestone_wire::smb2::{
 };
 use filestone_workload::output::DataRange;
 
-/// Bytes of a list of a server's interfaces at most: as many as one credit pays for.
+/// Maximum bytes of a list of a server's interfaces: the payload of one credit.
 const INTERFACES_LEN: u32 = 64 << 10;
 
-/// How something is opened, or made.
+/// Parameters of a CREATE.
 #[derive(Debug, Clone, Copy)]
 pub struct CreateParams<'p> {
-    /// From the share's root, with `\` between names, and without one in front.
+    /// Path from the share's root, with `\` between names, and without a leading one.
     pub path: &'p str,
-    /// What it is opened for.
+    /// Requested access.
     pub access: AccessMask,
-    /// Whether it has to be there.
+    /// Action for existing and missing files.
     pub disposition: CreateDisposition,
-    /// What it has to be, and what becomes of it.
+    /// Required type, and other create options.
     pub options: CreateOptions,
-    /// What is asked for beside it.
+    /// Create contexts.
     pub asking: OpenContexts,
-    /// What others may do meanwhile.
+    /// Permitted access of others while it is open.
     pub sharing: ShareAccess,
 }
 
-/// To read and write data and attributes, and to delete.
+/// Access to read and write data and attributes, and to delete.
 pub const ALL_OF_FILE: AccessMask = AccessMask(
     AccessMask::READ_DATA.0
         | AccessMask::WRITE_DATA.0
@@ -59,21 +59,21 @@ pub const ALL_OF_FILE: AccessMask = AccessMask(
         | AccessMask::SYNCHRONIZE.0,
 );
 
-/// To look at attributes.
+/// Access to read attributes.
 pub const ATTRIBUTES: AccessMask =
     AccessMask(AccessMask::READ_ATTRIBUTES.0 | AccessMask::SYNCHRONIZE.0);
 
-/// To list a directory.
+/// Access to list a directory.
 pub const LISTING: AccessMask = AccessMask(ATTRIBUTES.0 | AccessMask::READ_DATA.0);
 
-/// To take something away, or to give it another name.
+/// Access to remove or rename.
 pub const DELETING: AccessMask = AccessMask(ATTRIBUTES.0 | AccessMask::DELETE.0);
 
-/// To read data and attributes.
+/// Access to read data and attributes.
 pub const READING: AccessMask =
     AccessMask(LISTING.0 | AccessMask::READ_EA.0 | AccessMask::READ_CONTROL.0);
 
-/// To write data and attributes.
+/// Access to write data and attributes.
 pub const WRITING: AccessMask = AccessMask(
     ATTRIBUTES.0
         | AccessMask::WRITE_DATA.0
@@ -83,12 +83,12 @@ pub const WRITING: AccessMask = AccessMask(
         | AccessMask::READ_CONTROL.0,
 );
 
-/// All may share it.
+/// Share access without restrictions.
 pub const SHARE_ALL: ShareAccess =
     ShareAccess(ShareAccess::READ.0 | ShareAccess::WRITE.0 | ShareAccess::DELETE.0);
 
 impl<'p> CreateParams<'p> {
-    /// What is there, whatever it is.
+    /// Creates the parameters to open an existing object of any type.
     pub const fn existing(path: &'p str, access: AccessMask) -> Self {
         Self {
             path,
@@ -100,28 +100,28 @@ impl<'p> CreateParams<'p> {
         }
     }
 
-    /// The same, with other options.
+    /// Sets the create options.
     #[must_use]
     pub const fn with(mut self, options: CreateOptions) -> Self {
         self.options = options;
         self
     }
 
-    /// The same, with another disposition.
+    /// Sets the disposition.
     #[must_use]
     pub const fn by(mut self, disposition: CreateDisposition) -> Self {
         self.disposition = disposition;
         self
     }
 
-    /// The same, with an oplock, or a handle that outlives its connection.
+    /// Sets the create contexts: an oplock or lease, and a durable handle.
     #[must_use]
     pub const fn asking(mut self, asking: OpenContexts) -> Self {
         self.asking = asking;
         self
     }
 
-    /// The same, shared for no more than that.
+    /// Restricts the share access.
     #[must_use]
     pub const fn sharing(mut self, sharing: ShareAccess) -> Self {
         self.sharing = sharing;
@@ -129,7 +129,7 @@ impl<'p> CreateParams<'p> {
     }
 
     fn add(self, chaining: CompoundBuilder<'_>) -> CompoundBuilder<'_> {
-        // Any stands where there is none.
+        // Unused entries have an arbitrary value.
         let mut contexts = [RequestContext::QueryOnDiskId; 2];
         let asked = self.asking.contexts().into_iter().flatten();
         let places = contexts.iter_mut();
@@ -153,18 +153,18 @@ impl<'p> CreateParams<'p> {
     }
 }
 
-/// What CREATE answered.
+/// Result of CREATE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CreateResult {
-    /// The server's name for it.
+    /// FileId of the server.
     pub file_id: FileId,
-    /// Bytes of it.
+    /// Length of the file in bytes.
     pub len: u64,
-    /// What it is.
+    /// Attributes of the file.
     pub attributes: FileAttributes,
-    /// Whether it was there.
+    /// Create action: whether the file existed before.
     pub action: CreateAction,
-    /// Whether the handle outlives its connection.
+    /// Whether the handle is durable.
     pub is_durable: bool,
 }
 
@@ -184,7 +184,7 @@ impl CreateResult {
         }
     }
 
-    /// Whether it is a directory.
+    /// Returns whether it is a directory.
     pub fn is_directory(&self) -> bool {
         self.attributes.contains(FileAttributes::DIRECTORY)
     }
@@ -195,7 +195,7 @@ fn closing(chaining: CompoundBuilder<'_>, file_id: FileId) -> CompoundBuilder<'_
     chaining.request(Command::Close, 0, &close::Request { flags, file_id })
 }
 
-/// READ: header of a message, and how its body begins.
+/// Length of the header of a READ response, and of its body before the data.
 pub(super) const READ_HEAD: usize = filestone_wire::smb2::HEADER_LEN + 16;
 
 fn read_request(file_id: FileId, offset: u64, length: u32) -> read::Request<'static> {
@@ -212,14 +212,14 @@ fn read_request(file_id: FileId, offset: u64, length: u32) -> read::Request<'sta
     }
 }
 
-/// How many bytes a READ has brought, from how its response begins.
+/// Returns the number of bytes that a READ has returned, from the beginning of its response.
 fn read_count(results: Results<'_>, asked: u32) -> DecodeResult<u32> {
     let mut reader = Reader::new(results.bytes);
     let header =
         <filestone_wire::smb2::Header as filestone_wire::smb2::codec::Decode>::decode(&mut reader)?;
     if header.status.is_error() {
         return match header.status {
-            // There is nothing from there on.
+            // There are no data from this offset on.
             Status::END_OF_FILE => Ok(Ok(0)),
             status => Ok(Err(status.into())),
         };
@@ -241,7 +241,7 @@ fn read_count(results: Results<'_>, asked: u32) -> DecodeResult<u32> {
     Ok(Ok(len))
 }
 
-/// The data that a READ has brought; nothing of any other response.
+/// Returns the data of a READ response; empty for any other response.
 pub(super) fn data_read(results: Results<'_>) -> &[u8] {
     let message = CompoundResponses::of(results).message();
     let Some(message) = message.ok().flatten() else {
@@ -256,28 +256,28 @@ pub(super) fn data_read(results: Results<'_>) -> &[u8] {
     }
 }
 
-/// An entry of a directory.
+/// A directory entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DirEntry {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// Whether it is a directory.
     pub is_directory: bool,
-    /// Bytes of it.
+    /// Length of the file in bytes.
     pub len: u64,
 }
 
 /// A page of a listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Page {
-    /// Entries in it.
+    /// Number of entries.
     pub entries: u64,
-    /// Whether there is nothing after it.
+    /// Whether it is the last page.
     pub is_last: bool,
 }
 
 impl CallHandle {
-    /// ECHO.
+    /// Sends ECHO.
     pub fn echo(&self) -> impl Future<Output = ActionResult<()>> {
         self.send(
             move |chaining| {
@@ -290,7 +290,7 @@ impl CallHandle {
         )
     }
 
-    /// FSCTL_QUERY_NETWORK_INTERFACE_INFO: by which interfaces the server can be reached.
+    /// Sends FSCTL_QUERY_NETWORK_INTERFACE_INFO; returns the network interfaces of the server.
     pub fn interfaces(&self) -> impl Future<Output = ActionResult<Vec<NetworkInterface>>> {
         let request = ioctl::Request {
             control_code: ControlCode::QUERY_NETWORK_INTERFACE_INFO,
@@ -317,7 +317,7 @@ impl CallHandle {
         )
     }
 
-    /// CREATE.
+    /// Sends CREATE.
     pub fn open(
         &self,
         opening: &CreateParams<'_>,
@@ -334,7 +334,7 @@ impl CallHandle {
         )
     }
 
-    /// CREATE and CLOSE.
+    /// Sends CREATE and CLOSE.
     pub fn touch(
         &self,
         opening: &CreateParams<'_>,
@@ -347,8 +347,8 @@ impl CallHandle {
         )
     }
 
-    /// CREATE, what `middle` adds, and CLOSE; `take` takes the responses in the middle, and
-    /// `keep` says what is kept.
+    /// Sends CREATE, the requests that `middle` adds, and CLOSE; `take` decodes the responses in
+    /// the middle, and `keep` computes the result.
     fn on_open<M, T>(
         &self,
         opening: &CreateParams<'_>,
@@ -370,7 +370,7 @@ impl CallHandle {
         })
     }
 
-    /// CLOSE.
+    /// Sends CLOSE.
     pub fn close(&self, file_id: FileId) -> impl Future<Output = ActionResult<()>> {
         self.send(
             |chaining| closing(chaining, file_id).chain(),
@@ -382,7 +382,8 @@ impl CallHandle {
         )
     }
 
-    /// READ: how many bytes came; none at the end of the file. Their values are not looked at.
+    /// Sends READ; returns the number of bytes, zero at the end of the file. The content is
+    /// ignored.
     pub fn read(
         &self,
         file_id: FileId,
@@ -398,7 +399,7 @@ impl CallHandle {
         })
     }
 
-    /// READ, with what `look` makes of the data.
+    /// Sends READ; returns the value of `look` on the data.
     pub fn read_data<T>(
         &self,
         file_id: FileId,
@@ -421,7 +422,8 @@ impl CallHandle {
         })
     }
 
-    /// CREATE, READ and CLOSE, with what `look` makes of the data; none at the end of the file.
+    /// Sends CREATE, READ and CLOSE; returns the value of `look` on the data, which are empty at
+    /// the end of the file.
     pub fn read_at_path<T>(
         &self,
         opening: &CreateParams<'_>,
@@ -443,7 +445,7 @@ impl CallHandle {
         )
     }
 
-    /// CREATE, FLUSH and CLOSE.
+    /// Sends CREATE, FLUSH and CLOSE.
     pub async fn flush_at_path(&self, opening: &CreateParams<'_>) -> ActionResult<()> {
         let flushed = self.on_open(
             opening,
@@ -460,7 +462,7 @@ impl CallHandle {
         flushed.await
     }
 
-    /// WRITE of a stretch of the action's data: how many bytes were taken.
+    /// Sends WRITE of a range of the action's data; returns the number of bytes accepted.
     pub fn write(
         &self,
         file_id: FileId,
@@ -501,7 +503,7 @@ impl CallHandle {
         })
     }
 
-    /// FLUSH.
+    /// Sends FLUSH.
     pub fn flush(&self, file_id: FileId) -> impl Future<Output = ActionResult<()>> {
         self.send(
             move |chaining| {
@@ -513,7 +515,7 @@ impl CallHandle {
         )
     }
 
-    /// QUERY_INFO of something open.
+    /// Sends QUERY_INFO on an open file.
     pub fn query(
         &self,
         file_id: FileId,
@@ -531,7 +533,7 @@ impl CallHandle {
         )
     }
 
-    /// CREATE, QUERY_INFO and CLOSE.
+    /// Sends CREATE, QUERY_INFO and CLOSE.
     pub fn query_path(
         &self,
         opening: &CreateParams<'_>,
@@ -548,14 +550,14 @@ impl CallHandle {
         )
     }
 
-    /// QUERY_INFO of the file system, of the share's root, with CREATE and CLOSE.
+    /// Sends QUERY_INFO for the file system on the share's root, with CREATE and CLOSE.
     pub async fn query_file_system(&self, class: FsInfoClass) -> ActionResult<()> {
         let root = CreateParams::existing("", ATTRIBUTES).with(CreateOptions::DIRECTORY_FILE);
         let queried = self.query_path(&root, InfoClass::FileSystem(class));
         queried.await.map(drop)
     }
 
-    /// SET_INFO of something open.
+    /// Sends SET_INFO on an open file.
     pub fn set(
         &self,
         file_id: FileId,
@@ -568,7 +570,7 @@ impl CallHandle {
         )
     }
 
-    /// CREATE, SET_INFO and CLOSE.
+    /// Sends CREATE, SET_INFO and CLOSE.
     pub fn set_at_path(
         &self,
         opening: &CreateParams<'_>,
@@ -586,12 +588,12 @@ impl CallHandle {
         )
     }
 
-    /// CREATE, SET_INFO with another name, and CLOSE.
+    /// Sends CREATE, SET_INFO with another name, and CLOSE.
     pub async fn rename(&self, from: &str, to: &str, replaces: bool) -> ActionResult<()> {
         self.name(from, to, FileInfoClass::RENAME, replaces).await
     }
 
-    /// CREATE, SET_INFO with one more name, and CLOSE.
+    /// Sends CREATE, SET_INFO with an additional name, and CLOSE.
     pub async fn link(&self, from: &str, to: &str, replaces: bool) -> ActionResult<()> {
         self.name(from, to, FileInfoClass::LINK, replaces).await
     }
@@ -611,7 +613,7 @@ impl CallHandle {
         self.set_at_path(&opening, class, &information).await
     }
 
-    /// CREATE, SET_INFO with a disposition, and CLOSE: what is at a path is taken away.
+    /// Sends CREATE, SET_INFO with a disposition, and CLOSE: removes the object at a path.
     pub async fn remove(&self, path: &str, options: CreateOptions) -> ActionResult<()> {
         let information = FileDispositionInformation {
             delete_pending: true,
@@ -621,15 +623,15 @@ impl CallHandle {
             .await
     }
 
-    /// SET_INFO with another length.
+    /// Sends SET_INFO with another length.
     pub async fn set_len(&self, file_id: FileId, end_of_file: u64) -> ActionResult<()> {
         let information = FileEndOfFileInformation { end_of_file };
         self.set(file_id, FileInfoClass::END_OF_FILE, &information)
             .await
     }
 
-    /// CREATE of a directory, QUERY_DIRECTORY with a pattern, and CLOSE: how many entries fit, of
-    /// which at most `max` are counted.
+    /// Sends CREATE of a directory, QUERY_DIRECTORY with a pattern, and CLOSE; returns the number
+    /// of matching entries in a page of `page_len` bytes.
     pub async fn find(&self, directory: &str, pattern: &str, page_len: u32) -> ActionResult<u64> {
         let opening =
             CreateParams::existing(directory, LISTING).with(CreateOptions::DIRECTORY_FILE);
@@ -648,7 +650,7 @@ impl CallHandle {
         .await
     }
 
-    /// QUERY_DIRECTORY: the next page of a listing, with what `look` makes of each entry.
+    /// Sends QUERY_DIRECTORY for the next page of a listing, and calls `look` for each entry.
     pub fn list(
         &self,
         file_id: FileId,
@@ -684,7 +686,7 @@ impl CallHandle {
         )
     }
 
-    /// LOCK of one range, or UNLOCK.
+    /// Sends LOCK for one range, to lock or unlock it.
     pub fn lock(
         &self,
         file_id: FileId,
@@ -704,7 +706,7 @@ impl CallHandle {
         )
     }
 
-    /// CHANGE_NOTIFY, and CANCEL: from then on the server keeps changes for whoever asks.
+    /// Sends CHANGE_NOTIFY, and CANCEL: from then on the server records changes for later requests.
     pub async fn watch(&self, directory: FileId) -> ActionResult<()> {
         let asked = self.send(
             move |chaining| notifying(chaining, directory).cancelled().chain(),
@@ -722,7 +724,7 @@ impl CallHandle {
         }
     }
 
-    /// CHANGE_NOTIFY, and the CREATE of a file that it is to report.
+    /// Sends CHANGE_NOTIFY, and the CREATE of a file that it should report.
     pub fn notify_of_open(
         &self,
         directory: FileId,
@@ -740,7 +742,7 @@ impl CallHandle {
         )
     }
 
-    /// CHANGE_NOTIFY, and the CLOSE that it is to report.
+    /// Sends CHANGE_NOTIFY, and the CLOSE that it should report.
     pub fn notify_of_close(
         &self,
         directory: FileId,
@@ -752,7 +754,7 @@ impl CallHandle {
         )
     }
 
-    /// TREE_CONNECT: what the server says of the share, and its TreeId.
+    /// Sends TREE_CONNECT; returns the properties of the share, and the TreeId.
     pub fn tree_connect(
         &self,
         path: &str,
@@ -783,7 +785,7 @@ impl CallHandle {
         )
     }
 
-    /// TREE_DISCONNECT.
+    /// Sends TREE_DISCONNECT.
     pub fn tree_disconnect(&self, scope: Scope) -> impl Future<Output = ActionResult<()>> {
         self.send(
             move |chaining| {
@@ -803,7 +805,7 @@ impl CallHandle {
         )
     }
 
-    /// LOGOFF.
+    /// Sends LOGOFF.
     pub fn log_off(&self, scope: Scope) -> impl Future<Output = ActionResult<()>> {
         self.send(
             move |chaining| {
@@ -817,16 +819,16 @@ impl CallHandle {
     }
 }
 
-/// What TREE_CONNECT answered.
+/// Result of TREE_CONNECT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tree {
     /// TreeId.
     pub tree_id: u32,
-    /// What the server says of the share.
+    /// Properties of the share.
     pub share: tree_connect::Response,
 }
 
-/// The most that information of a class takes: names may be long.
+/// Maximum length of information of a class: names may be long.
 const INFORMATION_MAX: u32 = 4096;
 
 fn querying(
@@ -845,7 +847,7 @@ fn querying(
     chaining.request(Command::QueryInfo, INFORMATION_MAX, &request)
 }
 
-/// CHANGE_NOTIFY of names, answered when something changes that is asked for after it.
+/// Adds CHANGE_NOTIFY for names, which completes on a change made by a later request.
 fn notifying(chaining: CompoundBuilder<'_>, directory: FileId) -> CompoundBuilder<'_> {
     let names = change_notify::CompletionFilter::FILE_NAME;
     let request = change_notify::Request {
@@ -858,8 +860,8 @@ fn notifying(chaining: CompoundBuilder<'_>, directory: FileId) -> CompoundBuilde
     chaining.request(Command::ChangeNotify, INFORMATION_MAX, &request)
 }
 
-/// What `keep` keeps of the response to a change that was reported, which may come before the
-/// report or after it.
+/// Returns the value of `keep` on the response to a reported change. The response may come before
+/// the report or after it.
 fn reported<'r, T: Decode<'r>, U>(
     results: Results<'r>,
     change: Command,
@@ -940,7 +942,7 @@ fn entries(data: &[u8]) -> impl Iterator<Item = Result<DirEntry, ReplyError>> {
     })
 }
 
-/// Whether nothing is at a path, or on the way to it.
+/// Returns whether a path, or a directory in it, does not exist.
 pub fn is_not_there(failure: ActionError) -> bool {
     [
         Status::OBJECT_NAME_NOT_FOUND,

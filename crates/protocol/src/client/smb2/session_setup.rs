@@ -13,7 +13,7 @@ use filestone_wire::smb2::spnego::{self, NegTokenInit, NegTokenResp};
 use filestone_wire::smb2::{Capabilities, Command, Dialect, HeaderFlags, SecurityMode, Status};
 use std::sync::Arc;
 
-/// Rounds at most: NTLM takes two.
+/// Maximum number of rounds: NTLM takes two.
 const ROUNDS_MAX: usize = 8;
 
 /// A session.
@@ -21,16 +21,16 @@ const ROUNDS_MAX: usize = 8;
 pub struct EstablishedSession {
     /// SessionId.
     pub session_id: u64,
-    /// Its keys, unless nobody was authenticated.
+    /// Session keys, unless the session is unauthenticated.
     pub keys: Option<Arc<SessionKeys>>,
-    /// What the server says of it.
+    /// Session flags from the server.
     pub(super) flags: SessionFlags,
-    /// What its keys are made of.
+    /// The session key, from which the other keys are derived.
     pub(super) session_key: Option<[u8; 16]>,
 }
 
 impl EstablishedSession {
-    /// Messages of this session, before it is the connection's.
+    /// Returns the scope of messages in this session, before it is the connection's session.
     pub fn scope(&self, tree_id: u32, protects: KeyUse) -> Scope {
         Scope::Other {
             session_id: self.session_id,
@@ -41,10 +41,10 @@ impl EstablishedSession {
     }
 }
 
-/// One message of SESSION_SETUP, and the response to it.
+/// A SESSION_SETUP request, and its response.
 struct Round {
     session_id: u64,
-    /// Whether there is another one.
+    /// Whether another round follows.
     goes_on: bool,
     flags: SessionFlags,
     token: Vec<u8>,
@@ -55,13 +55,13 @@ struct Round {
 }
 
 impl Round {
-    /// Whether the session is of a guest, or of nobody: neither has a key.
+    /// Returns whether the session is a guest or anonymous one: neither has a key.
     fn is_unowned(&self) -> bool {
         self.flags.contains(SessionFlags::IS_GUEST) || self.flags.contains(SessionFlags::IS_NULL)
     }
 
-    /// Whether a response that is not the last one is not known to be another's: one that binds is
-    /// signed with the session's key, if at all.
+    /// Returns an error if a response other than the last is forged: a response to a binding
+    /// request is signed with the session's key, if it is signed at all.
     fn is_of_session(&self, binds_to: Option<&Established>) -> Result<()> {
         let keys = binds_to.and_then(|own| own.keys.as_ref());
         let is_forged = |keys: &Arc<SessionKeys>| {
@@ -74,21 +74,21 @@ impl Round {
     }
 }
 
-/// For what a connection sets a session up.
+/// Purpose of a session setup.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum SessionSetupKind<'s> {
-    /// To be bound to this one.
+    /// Binds the connection to this session.
     Bind(&'s Established),
-    /// In place of one that is gone, if there was one: the server ends what it still has of it
-    /// (section 3.3.5.5.3), which lets go of what was open there, or keeps it to be taken up again.
+    /// Replaces a lost session, if the SessionId is not 0: the server ends its state (section
+    /// 3.3.5.5.3) and releases the opens in it, or keeps them for a reclaim.
     Reconnect(u64),
-    /// Beside its own.
+    /// Creates an additional session on the connection.
     Additional,
 }
 
-/// SESSION_SETUP, in as many rounds as it takes; with what the connection came to, which
-/// `negotiated` is asked for once the first of them is answered. It makes a session, or binds the
-/// connection to one.
+/// Runs SESSION_SETUP in as many rounds as required, to create a session or bind the connection to
+/// one. Also returns the negotiated parameters of the connection, from `negotiated`, which is
+/// called after the first response.
 pub(super) async fn set_up(
     link: CallHandle,
     terms: &ConnectOptions,
@@ -150,8 +150,8 @@ pub(super) async fn set_up(
     Err(ConnectError::Terms("the authentication comes to no end"))
 }
 
-/// Whose a SESSION_SETUP is: those that bind are signed with the key of the session (section
-/// 3.2.4.1.1).
+/// Returns the scope of a SESSION_SETUP: binding requests are signed with the key of the session
+/// (section 3.2.4.1.1).
 fn scope_of_setup(session_id: u64, binds_to: Option<&Established>) -> Scope {
     let (keys, protects) = match binds_to {
         Some(own) => (own.keys.clone(), KeyUse::Binds),
@@ -225,7 +225,7 @@ async fn round(
     Ok(round)
 }
 
-/// The session that the last round has made.
+/// Returns the session that the last round has created.
 fn finished(
     terms: &ConnectOptions,
     negotiated: &Negotiated,
@@ -242,7 +242,7 @@ fn finished(
         session_key,
     };
     let Some(key) = session_key else {
-        // Nobody has proved anything, neither the user nor the server.
+        // Neither the user nor the server was authenticated.
         return if is_nobody || terms.mechanisms.is_anonymous() {
             Ok(session)
         } else {
@@ -251,7 +251,7 @@ fn finished(
     };
     let keys = SessionKeys::derive(&negotiated.material(&key, preauth))
         .map_err(|error| ConnectError::Keys(error.to_string()))?;
-    // In 3.x it is signed in any case (section 3.2.5.3.1).
+    // In 3.x the last response is always signed (section 3.2.5.3.1).
     let has_to_be = negotiated.dialect.0 >= Dialect::SMB_3_0.0;
     let is_genuine = if round.is_signed {
         keys.signer.verify(&round.message, &mut Vec::new())
@@ -265,7 +265,7 @@ fn finished(
     Ok(session)
 }
 
-/// The session, as the last round has bound the connection to it.
+/// Returns the session to which the last round has bound the connection.
 fn bound(
     own: &Established,
     negotiated: &Negotiated,
@@ -280,7 +280,7 @@ fn bound(
     let keys = of_session
         .derive_for_channel(&negotiated.material(&key, preauth))
         .map_err(|error| ConnectError::Keys(error.to_string()))?;
-    // It is signed with the key that it is about (section 3.2.5.1.3).
+    // The response is signed with the new key (section 3.2.5.1.3).
     if !round.is_signed || !keys.signer.verify(&round.message, &mut Vec::new()) {
         return Err(ConnectError::Forged);
     }
@@ -292,7 +292,7 @@ fn bound(
     })
 }
 
-/// What the keys of a session are used for.
+/// Returns the use of a session's keys.
 pub(super) fn protects(
     terms: &ConnectOptions,
     negotiated: &Negotiated,
@@ -308,7 +308,7 @@ pub(super) fn protects(
     })
 }
 
-/// Whether messages are signed.
+/// Returns whether messages are signed.
 pub(super) fn signs(
     terms: &ConnectOptions,
     negotiated: &Negotiated,
@@ -328,7 +328,7 @@ pub(super) fn signs(
     }
 }
 
-/// Whether messages are encrypted.
+/// Returns whether messages are encrypted.
 pub(super) fn encrypts(
     terms: &ConnectOptions,
     negotiated: &Negotiated,

@@ -1,4 +1,4 @@
-//! A client of a load, asked and answered by hand: what it asks after its connection was lost.
+//! A client of a load with scripted responses: its requests after its connection was lost.
 
 use super::handle_policy::HandlePolicy;
 use super::link::Smb2;
@@ -51,7 +51,7 @@ impl Mechanism for Nobody {
     }
 }
 
-/// Those of whoever wants nothing.
+/// Default connect options.
 pub(super) fn terms() -> ConnectOptions {
     ConnectOptions {
         dialects: ConnectOptions::DIALECTS.to_vec(),
@@ -67,7 +67,7 @@ pub(super) fn terms() -> ConnectOptions {
     }
 }
 
-/// A client of a load, over a connection that is made and lost as a test wants.
+/// A client of a load, over a connection that a test makes and loses.
 struct Bench {
     actor: Actor<Smb2>,
     way: Arc<ConnectionSetup>,
@@ -83,7 +83,7 @@ const fn opened(number: u64) -> FileId {
     }
 }
 
-/// What one CREATE says beside its path.
+/// Durable-handle context of a CREATE.
 #[derive(Debug, PartialEq)]
 enum Asked {
     Nothing,
@@ -126,7 +126,7 @@ impl Bench {
         self.actor.resume(Timestamp::ZERO)
     }
 
-    /// The command that is asked, which is one, and its body.
+    /// Returns the command of the pending call, a single request, and its body.
     fn asked(&self) -> (Command, &[u8]) {
         let call = self.actor.call();
         let [part] = call.procedure.parts() else {
@@ -135,7 +135,8 @@ impl Bench {
         (part.command, &call.arguments[..part.end as usize])
     }
 
-    /// What a CREATE asks beside its lease, which goes by one key.
+    /// Returns the durable-handle context of the pending CREATE, which must have a lease with a
+    /// fixed key.
     fn create(&self) -> Asked {
         let (command, body) = self.asked();
         assert_eq!(command, Command::Create);
@@ -157,7 +158,7 @@ impl Bench {
             .unwrap_or(Asked::Nothing)
     }
 
-    /// The flags of the range that a LOCK is about, and what it names.
+    /// Returns the flags of the range in a LOCK, and its FileId.
     fn lock(&self) -> (u32, FileId) {
         let (command, body) = self.asked();
         assert_eq!(command, Command::Lock);
@@ -184,7 +185,7 @@ impl Bench {
         self.answer(command, status, &ErrorResponse::default())
     }
 
-    /// The CREATE did well; `contexts` say what was given.
+    /// Answers a CREATE with success; `is_granted` adds a durable grant.
     fn open(&mut self, file_id: FileId, is_granted: bool) -> Progress {
         let granted = [ResponseContext::DurableV2(DurableGrantV2 {
             timeout: 60_000,
@@ -213,7 +214,8 @@ impl Bench {
         self.answer(Command::Lock, smb2::Status::SUCCESS, &lock::Response {})
     }
 
-    /// The connection is lost, with the session, and made again. Who waits for an answer hears of it.
+    /// Loses the connection, with the session, and makes another one. A waiting future is resumed
+    /// with the loss.
     fn mark_lost(&mut self, is_waited_for: bool) -> Option<Progress> {
         self.way.mark_lost();
         self.way.make_of_tests();
@@ -228,7 +230,7 @@ impl Bench {
     }
 }
 
-/// A request as it goes out: its offsets count from its header.
+/// Returns a request as sent: its offsets count from its header.
 fn message_of(command: Command, body: &[u8]) -> Vec<u8> {
     [&Header::request(command, 0).to_bytes(), body].concat()
 }
@@ -256,7 +258,8 @@ const LOCK: Action<'_> = Action::LockX {
 };
 const FLUSH: Action<'_> = Action::Flush { handle: HELD };
 
-/// A client that has the file open, by the handle of number 1, and locked; its CreateGuid.
+/// Returns a client that has the file open, by the handle of number 1, and locked, with the
+/// CreateGuid.
 fn holding() -> (Bench, [u8; 16]) {
     let mut bench = Bench::new();
     bench.start(&CREATE);
@@ -273,7 +276,7 @@ fn holding() -> (Bench, [u8; 16]) {
 fn a_handle_that_outlives_its_connection_is_taken_up_again_with_its_locks() {
     let (mut bench, guid) = holding();
     for number in 2..4 {
-        // Whether a line is under way or not.
+        // The result does not depend on a line being in flight.
         if number == 2 {
             bench.mark_lost(false);
             bench.start(&FLUSH);
@@ -283,7 +286,7 @@ fn a_handle_that_outlives_its_connection_is_taken_up_again_with_its_locks() {
         }
         assert_eq!(bench.create(), Asked::Reclaimed(opened(number - 1), guid));
         bench.open(opened(number), false);
-        // No lock before it.
+        // No lock precedes it.
         assert_eq!(bench.asked().0, Command::Flush);
         let flushed = smb2::flush::Response {};
         let end = bench.answer(Command::Flush, smb2::Status::SUCCESS, &flushed);
@@ -324,7 +327,7 @@ fn a_handle_that_the_server_has_given_away_is_opened_anew_and_locked() {
     assert_eq!(bench.handles(), Some(expected));
 }
 
-/// The lock may be held already by the handle that has outlived the connection.
+/// The durable handle may already hold the lock.
 #[test]
 fn a_lock_in_doubt_is_let_go_of_before_it_is_asked_for_again() {
     let (mut bench, guid) = holding();

@@ -1,4 +1,4 @@
-//! Directories of a share: listed to their end, and trees taken away.
+//! Directories of a share: complete listings, and removal of trees.
 
 use super::link::{CallHandle, is};
 use super::requests::{CreateParams, DirEntry, LISTING, is_not_there};
@@ -9,32 +9,32 @@ use filestone_wire::smb2::Status;
 use filestone_wire::smb2::create::CreateOptions;
 use filestone_workload::page_guard::{PageGuard, PageNames};
 
-/// Directories within each other at most.
+/// Maximum nesting depth of directories.
 const DEPTH_MAX: usize = 1024;
 
-/// What decides how a tree is removed.
+/// Parameters of the removal of a tree.
 #[derive(Debug, Clone, Copy)]
 pub struct Removal<'run> {
-    /// The names that the run can have made, which are all that it removes.
+    /// The names that the run can have created; only these are removed.
     pub made: &'run MadeNames,
-    /// Bytes of a page of a directory, as the server allows them.
+    /// Size of a directory page in bytes, as the server allows.
     pub page: u32,
 }
 
-/// A directory that is being emptied.
+/// A directory being emptied.
 struct Level {
-    /// Its path in the share, and below the run's directory, with slashes.
+    /// Path in the share, and path below the run's directory, with slashes.
     path: String,
     below: String,
-    /// Directories in it that have not been entered yet.
+    /// Subdirectories that have not been entered yet.
     directories: Vec<String>,
-    /// Whether something in it stays.
+    /// Whether an entry stays.
     stays: bool,
 }
 
 impl CallHandle {
-    /// Shows the entries of a directory but `.` and `..`, by pages of `page_len` bytes, until `each` has
-    /// seen enough and says so.
+    /// Visits the entries of a directory except `.` and `..`, in pages of `page_len` bytes, until
+    /// `each` returns true.
     pub async fn each_entry(
         &self,
         path: &str,
@@ -58,7 +58,7 @@ impl CallHandle {
                 Err(failure) => break Err(failure),
             }
             if let Err(what) = guard.page(&names) {
-                // The directory is closed before the reason is told, which ends what is asked.
+                // The directory is closed before the error is reported, since that ends the task.
                 self.close(directory).await?;
                 return Err(self.violated(CompoundRequest::NONE, what));
             }
@@ -69,8 +69,8 @@ impl CallHandle {
         listed.and(closed)
     }
 
-    /// Removes all that the run can have made in the directory at `path`, its own one, but the entry
-    /// `keep`; what stays.
+    /// Removes all objects that the run can have created in the directory at `path`, which belongs
+    /// to the run, except the entry `keep`; returns the staying entries.
     pub async fn empty_but(
         &self,
         path: &str,
@@ -83,8 +83,9 @@ impl CallHandle {
         Ok(kept)
     }
 
-    /// Removes what is at a path, which is at `below` in the run's directory, with all in it that the
-    /// run can have made; what stays. Well done too if there is nothing.
+    /// Removes the object at a path, which is `below` in the run's directory, with all of its
+    /// content that the run can have created; returns the staying entries. Succeeds also if there
+    /// is no such object.
     pub async fn remove_tree(
         &self,
         path: &str,
@@ -110,7 +111,8 @@ impl CallHandle {
         Ok(kept)
     }
 
-    /// Removes what is in a directory, and the directories below it; and it, unless it is the run's own.
+    /// Removes the content of a directory, its subdirectories, and the directory itself, unless it
+    /// is the run's own.
     async fn walk(&self, top: Level, removal: Removal<'_>, kept: &mut Kept) -> ActionResult<()> {
         let mut levels = vec![top];
         while let Some(level) = levels.last_mut() {
@@ -144,7 +146,7 @@ impl CallHandle {
         Ok(())
     }
 
-    /// Removes the files of a directory; the directories in it are still to be entered.
+    /// Removes the files of a directory; its subdirectories remain to be entered.
     async fn level(
         &self,
         path: String,
@@ -181,11 +183,11 @@ impl CallHandle {
         })
     }
 
-    /// Removes an emptied directory; whether it is gone.
+    /// Removes an emptied directory; returns whether it is gone.
     async fn remove_empty(&self, done: &Level, kept: &mut Kept) -> ActionResult<bool> {
         let options = CreateOptions::DIRECTORY_FILE;
         match self.ensure_removed(&done.path, options).await {
-            // Something was made there a moment ago.
+            // An object was created there a moment ago.
             Err(failure) if is(failure, Status::DIRECTORY_NOT_EMPTY) => {
                 kept.add(done.below.as_bytes());
                 Ok(false)
@@ -194,7 +196,7 @@ impl CallHandle {
         }
     }
 
-    /// Whoever removed it, it is gone.
+    /// Removes an object, and treats a missing one as removed, by another client or not.
     pub async fn ensure_removed(&self, path: &str, options: CreateOptions) -> ActionResult<()> {
         match self.remove(path, options).await {
             Err(failure) if is_not_there(failure) => Ok(()),

@@ -12,27 +12,27 @@ use filestone_plan::made::MadeNames;
 use filestone_workload::load::{Cause, Status};
 use std::sync::Arc;
 
-/// What a client is made of.
+/// Options of a client.
 #[derive(Debug, Clone)]
 pub struct ActorOptions {
-    /// Its number.
+    /// The client number.
     pub client: u32,
-    /// Where the run works.
+    /// Directories of the run.
     pub directories: RunDirectories,
-    /// What it goes by.
+    /// Options of the load.
     pub options: LoadOptions,
-    /// The names that the run can make, which are all that it removes.
+    /// The names that the run can create; only these are removed.
     pub made: Arc<MadeNames>,
     /// Whether locks go to the lock manager.
     pub has_lock_manager: bool,
-    /// How long a call may stay unanswered.
+    /// Time limit for a reply, in nanoseconds.
     pub timeout_nanos: u64,
 }
 
 /// A client of a load over NFS.
 pub type Actor = actor::Actor<Rpc>;
 
-/// A client that has nothing to do yet.
+/// Creates an idle client.
 pub fn actor(options: &ActorOptions) -> Actor {
     let locks = || Locks::new(CallHandle::HERE, options.timeout_nanos, options.client);
     Actor::new(act(VerbExecutor {
@@ -48,7 +48,7 @@ pub fn actor(options: &ActorOptions) -> Actor {
     }))
 }
 
-/// Does what it is told, for ever.
+/// Executes tasks forever.
 async fn act(mut verbs: VerbExecutor) {
     let mut kept = OwnedAction::default();
     loop {
@@ -56,10 +56,10 @@ async fn act(mut verbs: VerbExecutor) {
         verbs.moved = 0;
         let answer = match kind {
             ActorTaskKind::Action => verbs.execute(kept.action()).await,
-            // What is asked of a load's clients are lines.
+            // Clients of a load execute only lines.
             ActorTaskKind::Operation(_) => Err(ActionError::refused(Cause::Other)),
             ActorTaskKind::EndPass => verbs.end_pass().await.map(|()| Status::Ok),
-            // A server of NFSv3 keeps nothing of a client.
+            // An NFSv3 server keeps no client state.
             ActorTaskKind::Leave => Ok(Status::Ok),
             ActorTaskKind::RemoveTree => verbs.remove_own_tree().await.map(|()| Status::Ok),
         };

@@ -1,10 +1,9 @@
-//! One client of a load over NFS, for an event loop: its future, and the session that carries
-//! the calls.
+//! A client of a load over NFS, for an event loop: its future, and the session of its calls.
 //!
-//! With a lock manager a client has two connections, of which each is a [`LoadClient`] to the
-//! loop. Both have the same [`ClientTask`]; whichever is answered lets it go on, and says when
-//! it is the other that has something to send. Without one the conversation is the client's own,
-//! because each call would take a lock seven times.
+//! With a lock manager a client has two connections, and each is a [`LoadClient`] for the loop.
+//! Both share one [`ClientTask`]; a reply on either resumes it, and the connection reports when the
+//! other one has data to send. Without a lock manager the client owns its task, because a shared
+//! one would need a lock seven times per call.
 
 use super::actor::{ActorOptions, actor};
 use super::conversation::{ClientTask, READ_HEAD_MAX};
@@ -29,59 +28,58 @@ use std::sync::Arc;
 
 /// The only slot.
 const SLOT: u32 = 0;
-/// The largest reply taken: a READ of a mebibyte, or a page of a directory.
+/// Maximum length of an accepted reply: a READ of 1 MiB, or a directory page.
 const RECORD_MAX: usize = (1 << 20) + (64 << 10);
-/// What is received at a time: the reply to a READ of 64 KiB, in memory that stays in the
-/// processor's caches.
+/// Bytes received at a time: the reply to a READ of 64 KiB, in memory that stays in the processor's
+/// caches.
 const RECEIVED_AT_A_TIME: usize = 72 << 10;
-/// Record mark and RPC header of a reply, and how the results of a READ begin.
+/// Length of the record mark and RPC header of a reply, and of the READ results before the data.
 const HEAD_LEN: usize = MARK_LEN + 24 + READ_HEAD_MAX;
-/// How much of what is no RPC an error shows.
+/// Bytes of an invalid RPC message shown in errors.
 const SHOWN: usize = 64;
-/// A server of NFSv3 has nothing to call: no reply has a message type of 0.
+/// An NFSv3 server makes no calls: a message type of 0 is invalid in a reply.
 const UNASKED_CALL: RpcStreamError = RpcStreamError::Reply(DecodeError::BadDiscriminant {
     field: "msg_type",
     value: 0,
 });
 
-/// What a client is made of.
+/// Options of a client.
 #[derive(Debug, Clone)]
 pub struct LoadClientOptions {
-    /// What it does.
+    /// Options of its future.
     pub actor: ActorOptions,
-    /// Whose calls these are.
+    /// Credentials of its calls.
     pub credentials: Credentials,
     /// Stream or datagrams.
     pub transport: TransportKind,
-    /// The run's table, in which file data lie: of most runs two periods of the pattern.
+    /// The run's table with the file data; in most runs two periods of the pattern.
     pub pattern: Arc<[u8]>,
-    /// Its calls are numbered from about here on.
+    /// Approximate first xid.
     pub first_xid: u32,
 }
 
-/// One connection of a client of a load.
+/// A connection of a client of a load.
 #[derive(Debug)]
 pub struct LoadClient {
     session: RpcSession<()>,
     transport: TransportKind,
-    /// What is called over it.
+    /// The RPC program called over it.
     program: Program,
     outgoing: CallEncoder,
     held: TaskRef,
     /// Whether the slot is in use.
     is_calling: bool,
-    /// Whether what was submitted last took no call.
+    /// Whether the last submitted work needed no call.
     ends_at_once: bool,
-    /// When the conversation wants to go on by itself.
+    /// Time when the task must be resumed by a timer.
     alarm: Timestamp,
-    /// The other connection of this client, if that has something to send, among those of the
-    /// worker.
+    /// Index of this client's other connection in the worker, if it has data to send.
     other: Option<u32>,
     hands_over: bool,
 }
 
 impl LoadClient {
-    /// A client that is not connected yet.
+    /// Creates a client that is not connected yet.
     pub fn new(options: &LoadClientOptions) -> Self {
         let actor = actor(&options.actor);
         let pattern = Arc::clone(&options.pattern);
@@ -94,7 +92,7 @@ impl LoadClient {
         Self::end(options, NFS, held)
     }
 
-    /// Its connection to the lock manager, if it has one, which is number `own` among those of the
+    /// Creates the client's connection to the lock manager, if it has one: number `own` in the
     /// worker, while this one is number `other`.
     pub fn lock_manager(
         &mut self,
@@ -134,32 +132,32 @@ impl LoadClient {
         }
     }
 
-    /// Bytes that it takes besides itself, but for buffers and caches.
+    /// Returns the bytes of shared state outside this object, buffers and caches excluded.
     pub fn shared_len(&self) -> usize {
         size_of::<ClientTask>() + self.held.seen(ClientTask::future_len)
     }
 
-    /// How its last line ended.
+    /// Returns the result of its last line.
     pub fn line_end(&self) -> Option<LineEnd> {
         self.held.seen(|conversation| conversation.books.line_end)
     }
 
-    /// Why it cannot go on, if it cannot.
+    /// Returns the reason why it cannot continue, if it cannot.
     pub fn take_lost(&mut self) -> Option<ClientError> {
         self.held.lend().lost.take()
     }
 
-    /// Results other than its load expects, since this was asked last.
+    /// Returns the mismatches with the load since the last call.
     pub fn take_mismatches(&mut self) -> Mismatches {
         std::mem::take(&mut self.held.lend().books.mismatches)
     }
 
-    /// How long its server was not ready since this was asked last.
+    /// Returns the waits for a server that was not ready, since the last call.
     pub fn take_busy_pauses(&mut self) -> JukeboxWaits {
         std::mem::take(&mut self.held.lend().busy_pauses)
     }
 
-    /// Breaks off what it is doing: the run is to end, or the connection is given up.
+    /// Aborts the current line: the run ends, or the connection is lost for good.
     pub fn break_off(
         &mut self,
         why: ClientErrorKind,
@@ -173,14 +171,14 @@ impl LoadClient {
         conversation.cut(why, now, completed);
     }
 
-    /// Takes notice of what the conversation wants next.
+    /// Updates the timer and the other connection's state after the task was resumed.
     fn settle(&mut self) {
         let conversation = &*self.held.lend();
         self.alarm = conversation.alarm();
         self.hands_over = conversation.wants_call_of_other(self.program);
     }
 
-    /// Puts the call out that is wanted, if it is one over this connection.
+    /// Sends the pending call, if it belongs to this connection.
     fn put_out(&mut self, out: &mut Output) -> bool {
         let conversation = &mut *self.held.lend();
         if !conversation.take_wanted(self.program) {
@@ -210,7 +208,7 @@ impl LoadClient {
             if let Some((exchange, results)) = self.session.next_plain(&mut input) {
                 self.is_calling = false;
                 conversation.answered(&exchange, Ok(results), now, completed);
-                // As nearly all replies are, it was all that came.
+                // In nearly all cases the reply was the whole input.
                 if input.is_empty() {
                     return Ok(());
                 }
@@ -249,7 +247,7 @@ impl LoadClient {
         }
     }
 
-    /// One datagram. What is no reply is dropped, as a stray datagram deserves.
+    /// Handles one datagram. A datagram that is not a reply is dropped as stray.
     fn receive_datagram(&mut self, bytes: &[u8], now: Timestamp, completed: &mut CompletionBatch) {
         match self.session.take_datagram(bytes) {
             Ok(RpcEvent::Reply { exchange, results }) => {
@@ -353,7 +351,7 @@ impl Client for LoadClient {
             }
         }
         if is_over {
-            // What it waited for is a connection, or the answer.
+            // The line waited for a connection, or for the reply.
             let why = if self.session.is_connected() {
                 ClientErrorKind::TimedOut
             } else {
@@ -380,7 +378,7 @@ impl Client for LoadClient {
         self.put_out(out);
     }
 
-    /// What was sent goes out again, as it was.
+    /// Calls that were sent go out again unchanged.
     fn disconnected(&mut self, _: Timestamp, _: &mut CompletionBatch) {
         if self.program == NFS {
             self.held.lend().drop_partial_reply();

@@ -1,4 +1,4 @@
-//! What a client of a load is doing, whichever of its connections carries it.
+//! Current task of a client of a load, independent of the connection that carries its calls.
 
 use super::actor::Actor;
 use super::outgoing::CallEncoder;
@@ -23,14 +23,14 @@ use std::time::Duration;
 /// Status, attributes, count, eof and length of a READ reply.
 pub(super) const READ_HEAD_MAX: usize = 4 + 4 + 84 + 12;
 
-/// What is going on for a line.
+/// The current line.
 #[derive(Debug, Clone, Copy)]
 struct UnderWay {
     ticket: SlotId,
-    /// What it expects; `None` of what is not a line.
+    /// The expected result; `None` if the task is not a line.
     line: Option<PendingLine>,
     usable: Timestamp,
-    /// When its first call was handed over.
+    /// Time when its first call was handed to the operating system.
     sent: Option<Timestamp>,
     traffic: Traffic,
     retransmissions: u32,
@@ -41,21 +41,21 @@ struct UnderWay {
 struct Pause {
     begin: Timestamp,
     end: Timestamp,
-    /// Whether the server asked for it: the call is made again then.
+    /// Whether the server caused it by not being ready: the call is then repeated.
     is_busy: bool,
 }
 
-/// How the results of a READ begin whose data are coming in.
+/// Results of a READ up to the data, while its data arrive.
 #[derive(Debug, Clone, Copy)]
 struct ReadHead {
     bytes: [u8; READ_HEAD_MAX],
     len: usize,
     results_len: usize,
-    /// Data that are still to come, without what pads them.
+    /// Outstanding data bytes, without padding.
     left: usize,
 }
 
-/// How long the results of a READ are that was done, up to its data.
+/// Returns the length of successful READ results before their data.
 fn head_len(results: &[u8]) -> Option<usize> {
     let (status, rest) = results.split_first_chunk::<4>()?;
     if *status != nfs3::Status::OK.0.to_be_bytes() {
@@ -67,13 +67,13 @@ fn head_len(results: &[u8]) -> Option<usize> {
     })
 }
 
-/// How many data follow, by the last number before them.
+/// Returns the data length, from the last number before the data.
 fn data_len(head: &[u8]) -> usize {
     let len = head.last_chunk::<4>().copied().unwrap_or_default();
     u32::from_be_bytes(len) as usize
 }
 
-/// The data in the results of a READ, if they are here.
+/// Returns the data in the results of a READ, if they are included.
 fn data_of(results: &[u8]) -> &[u8] {
     let head = head_len(results).and_then(|len| results.split_at_checked(len));
     let Some((head, data)) = head else {
@@ -82,7 +82,7 @@ fn data_of(results: &[u8]) -> &[u8] {
     data.get(..data_len(head)).unwrap_or_default()
 }
 
-/// What a client is doing.
+/// Current task of a client.
 #[derive(Debug)]
 pub(super) struct ClientTask {
     actor: Actor,
@@ -90,19 +90,19 @@ pub(super) struct ClientTask {
     pattern: Arc<[u8]>,
     data: WriteData,
     under_way: Option<UnderWay>,
-    /// Whether the call in the link is to go out.
+    /// Whether the call in the slot must be sent.
     is_wanted: bool,
     pause: Option<Pause>,
-    /// The pauses of the call that the server is not ready for.
+    /// Backoff of the current call while the server is not ready.
     busy: Option<BackoffUntil>,
     read_head: Option<ReadHead>,
     inspection: LazyVerifier,
-    /// How what was begun ended without a call.
+    /// Result of a task that needed no call.
     at_once: Option<TaskEnd>,
     pub books: LineResults,
     pub lost: Option<ClientError>,
     pub busy_pauses: JukeboxWaits,
-    /// When something came in last.
+    /// Time of the last input.
     now: Timestamp,
 }
 
@@ -127,7 +127,7 @@ impl ClientTask {
         }
     }
 
-    /// Begins a piece of work, as far as its first call; whether it takes any.
+    /// Starts a work item, up to its first call; returns whether it needs one.
     pub fn start(&mut self, ticket: SlotId, work: &LoadWork<'_>) -> bool {
         let line = match work {
             LoadWork::Line(line) => {
@@ -161,14 +161,14 @@ impl ClientTask {
         self.at_once.is_none()
     }
 
-    /// Ends what took no call, now that it is known when.
+    /// Ends a task that needed no call, once the time is known.
     pub fn end_at_once(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
         if let Some(end) = self.at_once.take() {
             self.end(end, now, completed);
         }
     }
 
-    /// Lets the future go on; how its task ended, if it has.
+    /// Resumes the future; returns the result of its task, if it has ended.
     fn resume(&mut self, now: Timestamp) -> Option<TaskEnd> {
         self.now = now;
         match self.actor.resume(now) {
@@ -185,12 +185,12 @@ impl ClientTask {
         None
     }
 
-    /// Whether a call over another connection than that of `program` is to go out.
+    /// Returns whether a call for a connection of another program than `program` is pending.
     pub fn wants_call_of_other(&self, program: Program) -> bool {
         self.is_wanted && self.wanted_program() != program
     }
 
-    /// Whether a call of `program` is to go out; it is taken for put out then.
+    /// Returns whether a call of `program` is pending, and marks it as sent.
     pub fn take_wanted(&mut self, program: Program) -> bool {
         let is_ours = self.is_wanted && self.wanted_program() == program;
         if is_ours {
@@ -203,7 +203,7 @@ impl ClientTask {
         self.actor.call().procedure.program
     }
 
-    /// Puts the call in the link out.
+    /// Appends the call in the slot to the output.
     pub fn put(&self, outgoing: &CallEncoder, xid: u32, out: &mut Output) -> u32 {
         outgoing.put(self.actor.call(), xid, &self.data, &self.pattern, out)
     }
@@ -212,7 +212,7 @@ impl ClientTask {
         self.actor.future_len()
     }
 
-    /// When it goes on by itself.
+    /// Returns the time when a timer must resume it.
     pub fn alarm(&self) -> Timestamp {
         self.pause.map_or(Timestamp::MAX, |pause| pause.end)
     }
@@ -229,7 +229,8 @@ impl ClientTask {
         }
     }
 
-    /// The connection is there that a call waited for: one that was sent before goes out again.
+    /// Handles the availability of the connection that a call waited for: a call that was sent
+    /// before goes out again.
     pub fn note_usable(&mut self, now: Timestamp) {
         match &mut self.under_way {
             Some(under_way) if under_way.sent.is_none() => under_way.usable = now,
@@ -237,7 +238,7 @@ impl ClientTask {
         }
     }
 
-    /// The call was answered.
+    /// Handles the reply to the call.
     pub fn answered(
         &mut self,
         exchange: &RpcExchange<()>,
@@ -287,7 +288,8 @@ impl ClientTask {
         }
     }
 
-    /// The server is not ready: pauses before the call is made again, if there is time for it.
+    /// Pauses before the call is repeated because the server is not ready; returns false if the
+    /// time limit does not allow it.
     fn rest(&mut self, now: Timestamp) -> bool {
         let limit = self.timeout_nanos;
         let begin = || BackoffUntil::new(BackoffSchedule::BUSY, now, limit);
@@ -303,7 +305,7 @@ impl ClientTask {
         true
     }
 
-    /// The pause is over.
+    /// Ends the pause.
     pub fn rested(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
         let Some(pause) = self.pause.take_if(|pause| pause.end <= now) else {
             return;
@@ -324,8 +326,8 @@ impl ClientTask {
         self.busy_pauses.note(Duration::from_nanos(nanos));
     }
 
-    /// Looks at how the results of a READ begin; how much of them is not data, if these need not
-    /// be collected.
+    /// Examines the beginning of READ results; returns the length before the data, if the data need
+    /// not be collected.
     pub fn begin_data(&mut self, results: &[u8], results_len: usize) -> Option<usize> {
         let is_read = self.actor.call().kept_max == READ_HEAD_MAX;
         let len = head_len(results).filter(|_| is_read)?;
@@ -340,7 +342,7 @@ impl ClientTask {
         Some(len)
     }
 
-    /// The next data of a READ.
+    /// Handles the next data of a READ.
     pub fn see(&mut self, data: &[u8]) {
         let (Some(head), Some(inspector)) = (&mut self.read_head, self.inspection.inspector())
         else {
@@ -351,7 +353,7 @@ impl ClientTask {
         inspector.see(data);
     }
 
-    /// The data of a READ are here.
+    /// Handles the end of the data of a READ.
     pub fn end_data(
         &mut self,
         exchange: &RpcExchange<()>,
@@ -367,8 +369,8 @@ impl ClientTask {
         }
     }
 
-    /// Forgets the part of a reply that has come in. The rest of it will not come: the connection
-    /// is gone, or the call is given up. The data of that part come again if the call does.
+    /// Drops the received part of a reply. The rest will not come: the connection is lost, or the
+    /// call is aborted. The data of that part arrive again if the call is repeated.
     pub fn drop_partial_reply(&mut self) {
         self.read_head = None;
         if let Some(inspector) = self.inspection.inspector() {
@@ -376,7 +378,7 @@ impl ClientTask {
         }
     }
 
-    /// What is waited for will not come: the task ends there.
+    /// Aborts the current call or pause and ends the task.
     pub fn cut(&mut self, why: ClientErrorKind, now: Timestamp, completed: &mut CompletionBatch) {
         self.drop_partial_reply();
         if let Some(pause) = self.pause.take()
@@ -407,7 +409,7 @@ impl ClientTask {
         }
     }
 
-    /// Gives back what was never sent; whether there was something.
+    /// Returns unsent work as skipped; returns whether there was any.
     pub fn skip(&mut self, now: Timestamp, completed: &mut CompletionBatch) -> bool {
         let is_unsent = self
             .under_way
@@ -450,7 +452,7 @@ impl ClientTask {
             outcome,
             answer: ReplyInfo::Plain,
             usable: under_way.usable,
-            // What was not sent has no time.
+            // An unsent call has no time.
             sent: under_way.sent.unwrap_or(Timestamp::MAX),
             done: now,
             calls: traffic.calls,

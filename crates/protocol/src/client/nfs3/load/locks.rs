@@ -1,7 +1,7 @@
 //! Byte-range locks of one client: NLM version 4 (RFC 1813, appendix II).
 //!
-//! Locks are exclusive and do not offer to wait. The lock manager has a connection of
-//! its own, because it may listen elsewhere.
+//! Locks are exclusive and non-blocking. The lock manager has a separate connection, because it may
+//! listen on another port.
 
 use crate::client::nfs3::sequence::{ActionError, CallHandle, NfsResult};
 use crate::session::backoff::{BackoffSchedule, BackoffUntil};
@@ -18,18 +18,18 @@ use std::collections::BTreeSet;
 /// NLM version 4.
 pub const NLM: Program = Program::new(nlm::PROGRAM, nlm::VERSION);
 
-/// Whom a lock belongs to, together with the number of the client.
+/// Owner of a lock, combined with the number of the client.
 const OWNER: &[u8] = b"filestone";
 
-/// One client's locks.
+/// Locks of one client.
 #[derive(Debug)]
 pub(super) struct Locks {
     link: CallHandle,
-    /// How long a call may stay unanswered.
+    /// Time limit for a reply, in nanoseconds.
     timeout_nanos: u64,
     client: i32,
     cookie: u32,
-    /// Files on which a lock may be held.
+    /// Files that may have a lock.
     held: BTreeSet<Handle>,
 }
 
@@ -45,7 +45,7 @@ const fn called(procedure: Procedure) -> RpcProcedure {
     NLM.procedure(procedure.number(), name)
 }
 
-/// The answer of a procedure that did not do what it was to do.
+/// Returns the status of a procedure that failed.
 pub(super) const fn answer(status: nlm::Status) -> Status {
     Status::Failed(StatusSpace::Nlm.status(status.0))
 }
@@ -58,7 +58,7 @@ fn granted(stat: nlm::Status) -> NfsResult<()> {
 }
 
 impl Locks {
-    /// Locks of client `client`.
+    /// Creates the locks of client `client`.
     pub fn new(link: CallHandle, timeout_nanos: u64, client: u32) -> Self {
         Self {
             link,
@@ -85,11 +85,11 @@ impl Locks {
         }
     }
 
-    /// NLMPROC4_LOCK.
+    /// Sends NLMPROC4_LOCK.
     ///
-    /// It does not offer to wait. A server that lets it wait all the same would call GRANTED at
-    /// the lock manager of this host, which is not ours; so it is asked again, for as long as a
-    /// call may take.
+    /// The request is non-blocking. A server that blocks it despite that would call GRANTED at the
+    /// lock manager of this host, which does not belong to filestone; so the request is repeated
+    /// within the time limit of a call.
     pub async fn lock(&mut self, file: &Handle, offset: u64, len: u64) -> NfsResult<()> {
         let mut pauses: Option<BackoffUntil> = None;
         loop {
@@ -105,7 +105,7 @@ impl Locks {
                 None => break,
             }
         }
-        // It may have been granted since; then it is freed with the file.
+        // The lock may have been granted since; then it is released with the file.
         self.held.insert(*file);
         self.cancel(file, offset, len).await?;
         granted(nlm::Status::BLOCKED)
@@ -130,7 +130,7 @@ impl Locks {
         self.status(Procedure::Lock, &arguments).await
     }
 
-    /// A call that is answered with a status and no more.
+    /// Calls a procedure whose results are only a status.
     fn status(
         &self,
         procedure: Procedure,
@@ -141,7 +141,7 @@ impl Locks {
         })
     }
 
-    /// NLMPROC4_CANCEL, whatever the server says to it.
+    /// Sends NLMPROC4_CANCEL and ignores the status.
     async fn cancel(&mut self, file: &Handle, offset: u64, len: u64) -> NfsResult<()> {
         let cookie = self.next_cookie();
         let arguments = cancel::Args {
@@ -153,7 +153,7 @@ impl Locks {
         self.status(Procedure::Cancel, &arguments).await.map(drop)
     }
 
-    /// NLMPROC4_UNLOCK.
+    /// Sends NLMPROC4_UNLOCK.
     pub async fn unlock(&mut self, file: &Handle, offset: u64, len: u64) -> NfsResult<()> {
         let cookie = self.next_cookie();
         let arguments = unlock::Args {
@@ -163,7 +163,7 @@ impl Locks {
         granted(self.status(Procedure::Unlock, &arguments).await?)
     }
 
-    /// NLMPROC4_TEST.
+    /// Sends NLMPROC4_TEST.
     pub async fn test(&mut self, file: &Handle, offset: u64, len: u64) -> NfsResult<()> {
         let cookie = self.next_cookie();
         let arguments = test::Args {
@@ -180,8 +180,7 @@ impl Locks {
         granted(call.await?)
     }
 
-    /// Frees what is held on a file that is closed: all of it, as closing a file
-    /// does on every system.
+    /// Releases all locks on a file that is closed, as closing a file does on every system.
     pub async fn close(&mut self, file: &Handle) -> NfsResult<()> {
         if !self.held.remove(file) {
             return Ok(());
@@ -189,7 +188,7 @@ impl Locks {
         self.unlock(file, 0, 0).await
     }
 
-    /// Frees everything, whatever the server says to it.
+    /// Releases all locks and ignores the statuses.
     pub async fn close_all(&mut self) -> NfsResult<()> {
         while let Some(file) = self.held.pop_first() {
             self.link.check_cancelled()?;
@@ -211,8 +210,8 @@ mod tests {
 
     const TIMEOUT_NANOS: u64 = 200_000_000;
 
-    /// A lock that a server answers with these, the last again and again; what became of it,
-    /// and which procedures were called.
+    /// Requests a lock from a server that answers with these statuses, repeating the last; returns
+    /// the result, and the procedures called.
     fn answered(stats: &[nlm::Status]) -> (NfsResult<()>, Vec<u32>) {
         let mut desk = CallSlot::default();
         let mut locks = Locks::new(CallHandle::HERE, TIMEOUT_NANOS, 0);

@@ -1,8 +1,8 @@
-//! The verbs of CIFS loads as calls of NFSv3: what Samba would ask of an NFS
-//! server for them (docs/reference/lowering.md).
+//! The verbs of CIFS loads as calls of NFSv3: the calls that Samba would make to an NFS server for
+//! them (docs/reference/lowering.md).
 //!
-//! Handles of directories are remembered, as every NFS client does; the last
-//! component of a path is always asked for, because it is what the load asks.
+//! Handles of directories are cached, as in every NFS client; the last component of a path is
+//! always looked up, because the load requests it.
 
 use super::names::split;
 use super::open_files::OpenFile;
@@ -19,7 +19,7 @@ use filestone_workload::load::action::{Disposition, OPTION_DIRECTORY, OpenMode};
 use filestone_workload::load::{CLIENTS, Cause, MARKER, Status, wildcard};
 use std::borrow::Cow;
 
-/// A name, and the directory it is in.
+/// A name, and its directory.
 #[derive(PartialEq, Eq)]
 struct Place<'n> {
     directory: Handle,
@@ -29,7 +29,7 @@ struct Place<'n> {
 /// Bytes of a page of READDIRPLUS for FIND_FIRST.
 const PAGE: u32 = 32 << 10;
 
-/// Ways to spell the letters of `client` with and without capitals.
+/// Number of spellings of the letters of `client` in upper and lower case.
 const SPELLINGS_MAX: usize = 1 << "client".len();
 
 const fn makes(disposition: Disposition) -> bool {
@@ -52,8 +52,8 @@ const fn empties(disposition: Disposition) -> bool {
 }
 
 impl VerbExecutor {
-    /// What a path is, and where: the directory it is in. The directory under test
-    /// and `clients` are known.
+    /// Looks up a path; returns the handle of its directory and the object. The directory under
+    /// test and `clients` are known.
     async fn find(&mut self, path: &[u8]) -> NfsResult<(Handle, LookupResult)> {
         let known = match path {
             b"" => Some(self.directories.root),
@@ -112,8 +112,8 @@ impl VerbExecutor {
         Ok(Status::Ok)
     }
 
-    /// The OPEN of loads that name files by path: never a directory. NFS knows no open files, so
-    /// what it is opened for is kept here.
+    /// Executes the OPEN of loads that name files by path: never a directory. NFS has no open
+    /// files, so the open mode is stored here.
     pub(super) async fn open_by_path(
         &mut self,
         path: &[u8],
@@ -145,7 +145,7 @@ impl VerbExecutor {
         Ok(Status::Ok)
     }
 
-    /// Makes a file or directory that is not there; its handle.
+    /// Creates a missing file or directory; returns its handle.
     async fn make(&mut self, path: &[u8], is_directory: bool) -> NfsResult<Handle> {
         check_own(path)?;
         let (parent, name) = split(path);
@@ -160,7 +160,7 @@ impl VerbExecutor {
         };
         let handle = match made {
             Some(handle) => handle,
-            // The server may leave the handle out (section 3.3.8).
+            // The server may omit the handle (section 3.3.8).
             None => self.nfs.lookup(&directory, name).await?.handle,
         };
         if is_directory {
@@ -178,8 +178,8 @@ impl VerbExecutor {
         self.nfs.set_attributes(file, cut).await
     }
 
-    /// dbench 1's open: creates the file if it is not there and gives it a length,
-    /// by writing what is missing.
+    /// Executes dbench 1's open: creates a missing file and extends it to a length by writing the
+    /// missing data.
     pub(super) async fn open_x(&mut self, path: &[u8], len: u64, number: u64) -> NfsResult<Status> {
         let (handle, size) = match self.find(path).await {
             Ok((_, found)) => {
@@ -217,7 +217,7 @@ impl VerbExecutor {
         }
     }
 
-    /// Unstable data become stable, and locks go with the file.
+    /// Makes unstable data stable and releases the locks of the file.
     pub(super) async fn close(&mut self, number: u64) -> NfsResult<Status> {
         let mut file = self.open.remove(number)?;
         if let Some(locks) = &mut self.locks {
@@ -237,8 +237,8 @@ impl VerbExecutor {
         Ok(Status::Ok)
     }
 
-    /// Without the lock manager locks are granted here: no other client of the run
-    /// works on this client's files.
+    /// Without a lock manager locks are granted here: no other client of the run uses this client's
+    /// files.
     pub(super) async fn lock_x(&mut self, number: u64, offset: u64, len: u64) -> NfsResult<Status> {
         let file = self.open.find(number)?.handle;
         if let Some(locks) = &mut self.locks {
@@ -278,7 +278,7 @@ impl VerbExecutor {
         Ok(Status::Ok)
     }
 
-    /// The directory a name is in, and how it is spelt there.
+    /// Returns the directory of a name, and its spelling there.
     async fn find_name<'n>(&mut self, path: &'n [u8]) -> NfsResult<Place<'n>> {
         let (_, name) = split(path);
         let (directory, found) = self.find(path).await?;
@@ -294,10 +294,10 @@ impl VerbExecutor {
         Ok(Status::Ok)
     }
 
-    /// The Rmdir of CIFS, and RMDIR3 as it is written.
+    /// Executes the Rmdir of CIFS, and RMDIR3 unchanged.
     ///
-    /// `clients` belongs to the run and stays. To a load that takes it away it is
-    /// empty when no client has anything in it.
+    /// `clients` belongs to the run and stays. A load that removes it sees it as empty when no
+    /// client has an entry in it.
     pub(super) async fn remove_directory(&mut self, path: &[u8]) -> NfsResult<Status> {
         if is_clients(path) {
             let clients = self.directories.clients;
@@ -322,8 +322,8 @@ impl VerbExecutor {
         Ok(Status::Ok)
     }
 
-    /// The Rename of CIFS, and RENAME3 as it is written. A target that is there is
-    /// replaced, as rename(2) does.
+    /// Executes the Rename of CIFS, and RENAME3 unchanged. An existing target is replaced, as by
+    /// rename(2).
     pub(super) async fn rename(&mut self, from: &[u8], to: &[u8]) -> NfsResult<Status> {
         check_own(from)?;
         check_own(to)?;
@@ -333,7 +333,7 @@ impl VerbExecutor {
             let source = self.find_name(from).await?;
             let target = match self.find_name(to).await {
                 Err(failure) if failure.is(nfs3::Status::NOENT) => self.place_of(to).await?,
-                // Only its case is to change.
+                // The rename changes only the case.
                 Ok(target) if target == source => self.place_of(to).await?,
                 found => found?,
             };
@@ -358,8 +358,8 @@ impl VerbExecutor {
         })
     }
 
-    /// Without wildcards it asks for one name; with them the directory is read to
-    /// its end, or until as many match as are wanted.
+    /// Without wildcards it looks up one name; with them it reads the directory to its end, or
+    /// until the maximum number of entries match.
     pub(super) async fn find_first(&mut self, path: &[u8], max: u64) -> NfsResult<Status> {
         let (parent, pattern) = split(path);
         if !wildcard::has_wildcards(pattern) {
@@ -378,8 +378,8 @@ impl VerbExecutor {
         }
     }
 
-    /// The tree of `clients` is this client's own: the others are at work in theirs. What no run of
-    /// this load makes stays, and with it the tree.
+    /// For `clients`, removes this client's tree only: the other clients are using theirs. Objects
+    /// that no run of this load creates stay, and with them the tree.
     pub(super) async fn remove_tree(&mut self, path: &[u8]) -> NfsResult<Status> {
         let own = is_clients(path).then(|| self.own_tree());
         let path = own.as_deref().map_or(path, str::as_bytes);
@@ -406,7 +406,7 @@ impl VerbExecutor {
         format!("{CLIENTS}/client{}", self.client)
     }
 
-    /// This client's tree, in whatever case the load has spelt it.
+    /// Removes this client's tree, in any spelling that the load has used.
     pub(super) async fn remove_own_tree(&mut self) -> NfsResult<()> {
         let own = format!("client{}", self.client).into_bytes();
         let clients = self.directories.clients;

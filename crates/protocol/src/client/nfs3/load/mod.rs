@@ -1,18 +1,18 @@
-//! A client of a load on an NFSv3 server: NFS verbs as they are written, CIFS verbs lowered to
-//! the calls that Samba would need of such a server.
+//! A client of a load on an NFSv3 server: NFS verbs unchanged, CIFS verbs lowered to the calls that
+//! Samba would need for such a server.
 //!
-//! | file | what is in it |
+//! | file | content |
 //! |---|---|
-//! | `client` | the client as an event loop drives it: one connection of it |
-//! | `conversation`, `outgoing` | what it is doing, whichever connection carries it; its calls as bytes |
+//! | `client` | one connection of the client, as driven by an event loop |
+//! | `conversation`, `outgoing` | the client's current task, independent of the connection; encoding of its calls |
 //! | `actor` | the client as a future (`client::actor`) |
-//! | `paths` | which verb becomes what; paths to handles |
+//! | `paths` | dispatch of verbs; resolution of paths to handles |
 //! | `verbs`, `lowering` | the verbs of NFS, those of CIFS |
 //! | `transfer` | file data in pieces of the server's size |
-//! | `names`, `open_files` | what a client remembers |
+//! | `names`, `open_files` | state of a client: handle cache, open files |
 //! | `locks` | NLM |
 //!
-//! docs/reference/lowering.md has the table of what each verb becomes.
+//! docs/reference/lowering.md has the table of the calls for each verb.
 
 mod actor;
 mod client;

@@ -1,32 +1,31 @@
-//! Which handle a name had when it was last looked up.
+//! Cache of file handles by path.
 //!
-//! The cache of one client. It is kept in step with what this client makes,
-//! removes and renames; what others change shows as NFS3ERR_STALE, and then
-//! everything is forgotten.
+//! The cache belongs to one client. This client's creations, removals and renames update it;
+//! changes by others show as NFS3ERR_STALE, which clears the cache.
 
 use filestone_wire::nfs3::Handle;
 use std::collections::BTreeMap;
 
-/// Names kept at most. A load with random names would else fill the memory; one
-/// that uses so many looks them up again.
+/// Maximum number of cached names. Without it a load with random names would fill the memory; a
+/// load with more names looks them up again.
 const NAMES_MAX: usize = 65_536;
 
 /// Handles by path below the directory under test.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     handles: BTreeMap<Box<[u8]>, Handle>,
-    /// Whether a name is in it that was found by ignoring case: then a path is not
-    /// the only one of its object.
+    /// Whether the cache contains a name that was found by ignoring case: then an object may have
+    /// several paths.
     has_aliases: bool,
 }
 
 impl Names {
-    /// The handle of a path.
+    /// Returns the handle of a path.
     pub fn find(&self, path: &[u8]) -> Option<Handle> {
         self.handles.get(path).copied()
     }
 
-    /// A path has this handle.
+    /// Records the handle of a path.
     pub fn record_handle(&mut self, path: &[u8], handle: Handle) {
         if let Some(known) = self.handles.get_mut(path) {
             *known = handle;
@@ -38,20 +37,19 @@ impl Names {
         self.handles.insert(path.into(), handle);
     }
 
-    /// A path that is spelt otherwise on the server has this handle.
+    /// Records the handle of a path that has another spelling on the server.
     pub fn learn_alias(&mut self, path: &[u8], handle: Handle) {
         self.record_handle(path, handle);
         self.has_aliases = true;
     }
 
-    /// A name is gone, or stands for something else.
+    /// Drops a name that was removed, or names another object now.
     pub fn forget(&mut self, path: &[u8]) {
         if self.has_aliases {
             return self.forget_all();
         }
         self.handles.remove(path);
-        // Names that go on otherwise after the same letters lie between the name
-        // and what is below it: "a", "a-b", "a/b".
+        // Names with the same beginning sort between the name and its children: "a", "a-b", "a/b".
         let below: Vec<Box<[u8]>> = self
             .handles
             .range::<[u8], _>((std::ops::Bound::Excluded(path), std::ops::Bound::Unbounded))
@@ -65,14 +63,14 @@ impl Names {
         }
     }
 
-    /// Nothing is known any more.
+    /// Clears the cache.
     pub fn forget_all(&mut self) {
         self.handles.clear();
         self.has_aliases = false;
     }
 }
 
-/// A path's parent and its last component. The parent of a name in the directory
+/// Splits a path into its parent and its last component. The parent of a name in the directory
 /// under test is the empty path.
 pub(super) fn split(path: &[u8]) -> (&[u8], &[u8]) {
     match path.iter().rposition(|byte| *byte == b'/') {

@@ -1,4 +1,4 @@
-//! What a load file's open handles stand for on an NFS server, which knows none.
+//! Emulation of a load file's open handles on an NFS server, which has no open files.
 
 use crate::client::nfs3::sequence::{ActionError, NfsResult, WriteResult};
 use filestone_wire::nfs3::write::StableHow;
@@ -9,22 +9,22 @@ use std::collections::BTreeMap;
 /// A file or directory that a load file has open.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OpenFile {
-    /// Its file handle.
+    /// The file handle.
     pub handle: Handle,
-    /// Whether it was opened to be read.
+    /// Whether it was opened for reading.
     pub reads: bool,
-    /// Whether it may be changed: it is the run's own, and was opened to be written.
+    /// Whether it may be modified: the run created it, and opened it for writing.
     pub is_own: bool,
     /// Whether writes to it are stable before they are answered.
     pub is_stable: bool,
-    /// The verifier that unstable writes were answered with since the last COMMIT.
+    /// Verifier of the unstable writes since the last COMMIT.
     uncommitted: Option<Verifier>,
-    /// Whether the server restarted between two of them.
+    /// Whether the server restarted between two of these writes.
     is_lost: bool,
 }
 
 impl OpenFile {
-    /// Just opened.
+    /// Creates a newly opened file.
     pub fn new(handle: Handle, is_own: bool) -> Self {
         Self {
             handle,
@@ -36,12 +36,12 @@ impl OpenFile {
         }
     }
 
-    /// Whether there are writes that a COMMIT has to follow.
+    /// Returns whether there are writes that need a COMMIT.
     pub fn needs_commit(&self) -> bool {
         self.uncommitted.is_some()
     }
 
-    /// Takes notice of a write.
+    /// Records a write.
     pub fn note(&mut self, written: WriteResult) {
         if written.committed == StableHow::Unstable {
             let first = *self.uncommitted.get_or_insert(written.verifier);
@@ -49,9 +49,9 @@ impl OpenFile {
         }
     }
 
-    /// Takes notice of a COMMIT. Another verifier than that of the writes means
-    /// that the server may have lost them (RFC 1813, section 3.3.21): a client
-    /// that could not send them again would report EIO, and so does this one.
+    /// Records a COMMIT. A verifier that differs from the writes' means that the server may have
+    /// lost them (RFC 1813, section 3.3.21): a client that cannot send them again reports EIO, and
+    /// so does filestone.
     pub fn committed(&mut self, verifier: Verifier) -> NfsResult<()> {
         let expected = self.uncommitted.take();
         let is_lost = std::mem::take(&mut self.is_lost);
@@ -62,26 +62,26 @@ impl OpenFile {
     }
 }
 
-/// Open files by the numbers that the load file has for them. There are few at a time: to compare
-/// a number with some is shorter than to hash it.
+/// Open files by their numbers in the load file. Only a few are open at a time: comparisons are
+/// faster than a hash.
 #[derive(Debug, Default)]
 pub(super) struct OpenFiles(BTreeMap<u64, OpenFile>);
 
 impl OpenFiles {
-    /// The load file calls it so from now on. What it called so before is
-    /// forgotten: a trace in which a number comes again has lost its Close.
+    /// Adds an open file under this number, replacing a previous one: a trace that reuses a number
+    /// has lost its Close.
     pub fn insert(&mut self, number: u64, file: OpenFile) {
         self.0.insert(number, file);
     }
 
-    /// An open file.
+    /// Returns an open file.
     pub fn find(&mut self, number: u64) -> NfsResult<&mut OpenFile> {
         self.0
             .get_mut(&number)
             .ok_or_else(|| ActionError::refused(Cause::UnknownHandle))
     }
 
-    /// An open file that was opened to be read.
+    /// Returns a file opened for reading.
     pub fn find_readable(&mut self, number: u64) -> NfsResult<&mut OpenFile> {
         let file = self.find(number)?;
         if file.reads {
@@ -91,7 +91,7 @@ impl OpenFiles {
         }
     }
 
-    /// An open file that the run may change.
+    /// Returns an open file that the run may modify.
     pub fn find_own(&mut self, number: u64) -> NfsResult<&mut OpenFile> {
         let file = self.find(number)?;
         if file.is_own {
@@ -101,13 +101,13 @@ impl OpenFiles {
         }
     }
 
-    /// Closes one.
+    /// Removes one file.
     pub fn remove(&mut self, number: u64) -> NfsResult<OpenFile> {
         let file = self.0.remove(&number);
         file.ok_or_else(|| ActionError::refused(Cause::UnknownHandle))
     }
 
-    /// Closes all.
+    /// Removes all files.
     pub fn take_all(&mut self) -> Vec<OpenFile> {
         std::mem::take(&mut self.0).into_values().collect()
     }

@@ -1,4 +1,4 @@
-//! From a call in the link to the bytes that go out.
+//! Encoding of the call in the slot for sending.
 
 use crate::client::nfs3::sequence::Call;
 use crate::session::rpc::{Credentials, MARK_LEN, Program};
@@ -10,20 +10,20 @@ use filestone_workload::output::Output;
 use filestone_workload::output::WriteData;
 use std::sync::Arc;
 
-/// Where the number of the procedure stands after that of the call: message type, versions of
-/// RPC, program, its version.
+/// Offset of the procedure number after the xid: message type, RPC version, program, program
+/// version.
 const PROCEDURE_AT: usize = 20;
 
-/// How calls of one program go out.
+/// Encoder for calls of one program.
 #[derive(Debug)]
 pub(super) struct CallEncoder {
-    /// Record mark and header, without the numbers of call and procedure.
+    /// Record mark and header, without xid and procedure number.
     head: Box<[u8]>,
     transport: TransportKind,
 }
 
 impl CallEncoder {
-    /// Calls of this program by these credentials.
+    /// Creates an encoder for calls of this program with these credentials.
     pub fn new(program: Program, credentials: &Credentials, transport: TransportKind) -> Self {
         let mut head = match transport {
             TransportKind::Tcp => vec![0; MARK_LEN],
@@ -44,7 +44,7 @@ impl CallEncoder {
         }
     }
 
-    /// Appends a call to `out`, and says how long it is, data and record mark included.
+    /// Appends a call to `out` and returns its length, data and record mark included.
     pub fn put(
         &self,
         call: &Call,

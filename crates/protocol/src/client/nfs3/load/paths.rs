@@ -1,7 +1,7 @@
-//! What one client does of its load: which verb becomes what, and the paths.
+//! Execution of a load's verbs by one client: dispatch, and paths.
 //!
-//! The NFS verbs are in `verbs`, the CIFS verbs in `lowering`; the table of both
-//! is docs/reference/lowering.md.
+//! The NFS verbs are in `verbs`, the CIFS verbs in `lowering`; the table of both is
+//! docs/reference/lowering.md.
 
 use super::locks::{self, Locks};
 use super::names::{Names, split};
@@ -14,10 +14,10 @@ use filestone_wire::nlm;
 use filestone_workload::load::{Action, CLIENTS, Status};
 use std::sync::Arc;
 
-/// Bytes of a page of READDIR when a name is looked for by ignoring case.
+/// Bytes of a READDIR page in a case-insensitive search for a name.
 const SCAN_PAGE: u32 = 32 << 10;
 
-/// The most bytes of one READ and one WRITE.
+/// Maximum bytes of one READ and one WRITE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transfers {
     /// rtmax of FSINFO.
@@ -26,39 +26,39 @@ pub struct Transfers {
     pub write: u32,
 }
 
-/// Where the run works.
+/// Directories of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct RunDirectories {
     /// The directory under test.
     pub root: Handle,
     /// The directory `clients` in it.
     pub clients: Handle,
-    /// What the server takes at once.
+    /// Transfer sizes of the server.
     pub transfers: Transfers,
 }
 
-/// What one client goes by.
+/// Options of a client of a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoadOptions {
     /// Whether the load's verbs are those of NFS.
     pub has_nfs_verbs: bool,
-    /// Whether names may be spelt in another case.
+    /// Whether names are case-insensitive.
     pub ignores_case: bool,
     /// Whether writes are FILE_SYNC.
     pub stable: bool,
-    /// Permissions of what verbs make that say none.
+    /// Permissions of objects created by verbs without permissions.
     pub modes: CreateModes,
 }
 
-/// What a name was found to be.
+/// Result of looking up a name.
 pub(super) struct LookupResult {
     /// The object.
     pub object: Object,
-    /// How the server spells it, if not as it was asked for.
+    /// The server's spelling, if it differs from the requested one.
     pub spelling: Option<Vec<u8>>,
 }
 
-/// What one client does of its load, and remembers.
+/// Executes verbs for one client, with its state.
 #[derive(Debug)]
 pub(super) struct VerbExecutor {
     pub client: u32,
@@ -66,30 +66,30 @@ pub(super) struct VerbExecutor {
     pub locks: Option<Locks>,
     pub directories: RunDirectories,
     pub options: LoadOptions,
-    /// What may be removed.
+    /// The names that may be removed.
     pub made: Arc<MadeNames>,
     pub names: Names,
     pub open: OpenFiles,
-    /// File data that the action which is going on has moved.
+    /// File data that the current action has moved, in bytes.
     pub moved: u64,
 }
 
-/// A stretch of a file.
+/// A range of a file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Extent {
-    /// Where it begins.
+    /// Start offset.
     pub offset: u64,
-    /// Bytes of it.
+    /// Length in bytes.
     pub len: u64,
 }
 
-/// Whether the server no longer knows the file of a handle.
+/// Returns whether the server no longer knows the file of a handle.
 fn is_stale(status: Status) -> bool {
     let of_nfs = [nfs3::Status::STALE, nfs3::Status::BADHANDLE].map(answer);
     of_nfs.contains(&status) || status == locks::answer(nlm::Status::STALE_FH)
 }
 
-/// What the server says when a pass is tidied up does not matter; that it is gone does.
+/// Ignores server errors during the cleanup of an iteration, but not the loss of the connection.
 fn unless_lost<T>(result: NfsResult<T>) -> NfsResult<()> {
     match result {
         Err(ActionError::ClientFailed | ActionError::ConnectionReset) => {
@@ -100,19 +100,19 @@ fn unless_lost<T>(result: NfsResult<T>) -> NfsResult<()> {
 }
 
 impl VerbExecutor {
-    /// Carries out one action: what was answered.
+    /// Executes one action and returns its status.
     pub async fn execute(&mut self, action: Action<'_>) -> NfsResult<Status> {
         let answer = self.answer(action).await;
         if let Ok(status) | Err(ActionError::Status(status)) = answer
             && is_stale(status)
         {
-            // Another program changed the tree; what else it changed is not known.
+            // Another program changed the tree; its other changes are unknown.
             self.names.forget_all();
         }
         answer
     }
 
-    /// Closes what a pass has left open.
+    /// Closes the files that an iteration left open.
     pub async fn end_pass(&mut self) -> NfsResult<()> {
         let mut ended = Ok(());
         for file in self.open.take_all() {
@@ -176,8 +176,7 @@ impl VerbExecutor {
         }
     }
 
-    /// The handle of a path, component by component from the longest part of it
-    /// that is known.
+    /// Returns the handle of a path, component by component from its longest cached prefix.
     pub async fn walk(&mut self, path: &[u8]) -> NfsResult<Handle> {
         let (mut end, mut handle) = self.longest_known(path);
         while end < path.len() {
@@ -197,7 +196,7 @@ impl VerbExecutor {
             if known.is_empty() {
                 return (0, self.directories.root);
             }
-            // Whatever its case: the run made it, and knows it.
+            // In any spelling: the run created it, and has its handle.
             if known.eq_ignore_ascii_case(CLIENTS.as_bytes()) {
                 return (known.len(), self.directories.clients);
             }
@@ -208,7 +207,7 @@ impl VerbExecutor {
         }
     }
 
-    /// Looks up one component on the way and remembers it.
+    /// Looks up one component of a path and caches it.
     async fn step(&mut self, directory: &Handle, prefix: &[u8], name: &[u8]) -> NfsResult<Object> {
         match self.look_up(directory, name).await {
             Ok(found) => {
@@ -224,7 +223,7 @@ impl VerbExecutor {
         }
     }
 
-    /// Remembers what a path was found to be.
+    /// Caches the result of looking up a path.
     pub fn record_lookup(&mut self, path: &[u8], found: &LookupResult) {
         match found.spelling {
             None => self.names.record_handle(path, found.object.handle),
@@ -232,8 +231,8 @@ impl VerbExecutor {
         }
     }
 
-    /// LOOKUP, and if there is no such name and case may differ, what Samba does
-    /// then: reads the directory for one that differs only in case.
+    /// Sends LOOKUP; if the name does not exist and names are case-insensitive, does the same as
+    /// Samba: searches the directory for a name that differs only in case.
     pub async fn look_up(&mut self, directory: &Handle, name: &[u8]) -> NfsResult<LookupResult> {
         let missing = match self.nfs.lookup(directory, name).await {
             Err(failure) if failure.is(nfs3::Status::NOENT) && self.options.ignores_case => failure,

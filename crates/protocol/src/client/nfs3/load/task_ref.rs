@@ -1,36 +1,36 @@
-//! By what a connection has the conversation of its client.
+//! A connection's reference to the task of its client.
 
 use super::conversation::ClientTask;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// By what a connection has the conversation of its client.
+/// A connection's reference to the task of its client.
 #[derive(Debug)]
 pub(super) enum TaskRef {
     /// The client has no other connection.
     Alone(Box<ClientTask>),
-    /// It has one to the lock manager.
+    /// The client also has a connection to the lock manager.
     Shared(Arc<Mutex<ClientTask>>),
 }
 
-/// A conversation, for as long as something is done in it.
+/// Exclusive access to a task.
 pub(super) enum Lent<'h> {
     Alone(&'h mut ClientTask),
     Shared(MutexGuard<'h, ClientTask>),
 }
 
 impl TaskRef {
-    /// That of a client with one connection.
+    /// Creates the reference of a client with one connection.
     pub fn alone(conversation: ClientTask) -> Self {
         Self::Alone(Box::new(conversation))
     }
 
-    /// That of a client with two.
+    /// Creates the reference of a client with two connections.
     pub fn shared(conversation: ClientTask) -> Self {
         Self::Shared(Arc::new(Mutex::new(conversation)))
     }
 
-    /// The same for the other connection, if there is one.
+    /// Returns a reference for the other connection, if there is one.
     pub fn of_other(&self) -> Option<Self> {
         match self {
             Self::Alone(_) => None,
@@ -38,7 +38,7 @@ impl TaskRef {
         }
     }
 
-    /// The conversation.
+    /// Returns exclusive access to the task.
     #[inline]
     pub fn lend(&mut self) -> Lent<'_> {
         match self {
@@ -47,7 +47,7 @@ impl TaskRef {
         }
     }
 
-    /// What there is to see of it.
+    /// Applies `look` to the task.
     pub fn seen<R>(&self, look: impl FnOnce(&ClientTask) -> R) -> R {
         match self {
             Self::Alone(conversation) => look(conversation),
@@ -57,7 +57,7 @@ impl TaskRef {
 }
 
 fn lock(conversation: &Mutex<ClientTask>) -> MutexGuard<'_, ClientTask> {
-    // Both connections are on one thread, and nothing can panic while it is held.
+    // Both connections are on one thread, and no code that holds the lock can panic.
     conversation.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

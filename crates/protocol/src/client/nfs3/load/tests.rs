@@ -1,4 +1,4 @@
-//! A client of a load against a server that answers as a test says, in virtual time.
+//! A client of a load against a server with scripted replies, in virtual time.
 
 use super::*;
 use crate::client::nfs3::sequence::{ClientErrorKind, answer};
@@ -30,11 +30,11 @@ use std::sync::Arc;
 
 const MS: u64 = 1_000_000;
 const TIMEOUT: u64 = 30_000 * MS;
-/// How long the server takes.
+/// Service time of the server.
 const SERVICE: u64 = MS;
 const TICKET: SlotId = SlotId { client: 5, slot: 0 };
 
-/// A call that the server has got.
+/// A call that the server received.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Seen {
     xid: u32,
@@ -43,17 +43,17 @@ struct Seen {
     arguments: Vec<u8>,
 }
 
-/// What the server does about a call.
+/// Reaction of the server to a call.
 enum Reaction {
-    /// It sends these results.
+    /// Sends these results.
     Results(Vec<u8>),
-    /// It sends these bytes.
+    /// Sends these bytes.
     Bytes(Vec<u8>),
-    /// It does nothing.
+    /// Does not reply.
     Nothing,
-    /// It closes the connection.
+    /// Closes the connection.
     Close,
-    /// It closes the connection after these bytes of a reply.
+    /// Closes the connection after these bytes of a reply.
     Cut(Vec<u8>),
 }
 
@@ -139,7 +139,7 @@ impl<S: FnMut(&Seen, usize) -> Reaction> Bench<S> {
         }
     }
 
-    /// Carries out an action that should succeed.
+    /// Executes an action that should succeed.
     fn act(&mut self, action: Action<'_>) -> Completion {
         self.expect(action, Expected::Success)
     }
@@ -169,7 +169,7 @@ impl<S: FnMut(&Seen, usize) -> Reaction> Bench<S> {
         ended[0]
     }
 
-    /// Whatever happens next: something is sent and answered, or time passes.
+    /// Performs the next event: output is sent and answered, or time passes.
     fn step(&mut self) {
         match self.outputs.iter().position(|output| !output.is_empty()) {
             Some(end) => self.exchange(end),
@@ -235,7 +235,7 @@ impl<S: FnMut(&Seen, usize) -> Reaction> Bench<S> {
         }
     }
 
-    /// What is in the output, as a server reads it.
+    /// Returns the calls in the output, decoded as by a server.
     fn take_calls(&mut self, end: usize) -> Vec<Seen> {
         let output = &mut self.outputs[end];
         let (mut stream, mut at) = (Vec::new(), 0);
@@ -284,7 +284,7 @@ impl<S: FnMut(&Seen, usize) -> Reaction> Bench<S> {
     }
 }
 
-/// A reply as it travels.
+/// Returns a reply as sent.
 fn reply(transport: TransportKind, xid: u32, results: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     let start = (transport == TransportKind::Tcp).then(|| RecordMark::open(&mut out));
@@ -320,7 +320,7 @@ fn attributes(file_type: FileType) -> Fattr3 {
     }
 }
 
-/// A server that has a directory `clients/client0` and a file in it for every name but `new`.
+/// A server with a directory `clients/client0` that contains a file for every name except `new`.
 fn usual(call: &Seen) -> Vec<u8> {
     let file = Some(attributes(FileType::Regular));
     match Procedure::from_number(call.procedure).expect("of NFS") {
@@ -455,7 +455,7 @@ fn writing(before: &str) -> Arc<Load> {
     Arc::new(compiler.finish().expect("the load is right"))
 }
 
-/// What the second of two loads writes.
+/// Returns the data that the second of two loads writes.
 fn written_by_the_second(loads: [Arc<Load>; 2]) -> Vec<u8> {
     let table = DataTable::of(&loads);
     let options = LoadClientOptions {
@@ -473,7 +473,7 @@ fn written_by_the_second(loads: [Arc<Load>; 2]) -> Vec<u8> {
         };
         bench.work(LoadWork::Line(line));
     }
-    // A call's bytes are some hundred; the data lie in the table.
+    // A call has some hundred bytes; the data are in the table.
     assert!(bench.outputs[0].bytes.capacity() < 2048);
     (bench.seen.iter().rev().take(2).rev())
         .flat_map(|call| {
@@ -610,7 +610,7 @@ fn a_call_that_is_cut_off_goes_out_again_as_it_was() {
     assert_eq!(bench.seen[1], bench.seen[2]);
 }
 
-/// A server whose file has these data, and which breaks off its reply to the call of that number
+/// A server whose file has these data, and which cuts off its reply to the call with that number
 /// after `len` bytes.
 fn cutting(data: &[u8], number: usize, len: usize) -> impl FnMut(&Seen, usize) -> Reaction {
     move |call: &Seen, count| {
@@ -723,7 +723,7 @@ fn a_connection_that_is_given_up_loses_the_line() {
     assert_eq!(ended[0].outcome, Outcome::Disconnected);
     let lost = client.take_lost().expect("it is lost");
     assert_eq!(lost.reason, ClientErrorKind::Disconnected);
-    // It can be told to do something else over the next connection.
+    // The client accepts another action on the next connection.
     client.connected(bench.now, output);
     assert!(output.is_empty());
     assert_eq!(bench.act(QUERY).outcome, Outcome::Ok);
@@ -781,7 +781,7 @@ fn replies_to_other_calls_are_passed_over() {
     assert!(bench.clients[0].late_replies() >= 3);
 }
 
-/// How a client is lost whose call of that number is answered so.
+/// Returns the error of a client whose call with that number receives this reaction.
 fn lost_by(at: usize, action: Action<'_>, bytes: impl Fn(&Seen) -> Reaction) -> ClientErrorKind {
     let mut bench = Bench::new(TransportKind::Tcp, false, |call: &Seen, count| {
         if count == at {
@@ -911,7 +911,7 @@ fn locks_go_over_a_connection_of_their_own() {
     assert!(locked.done.nanos_since(locked.sent) >= MS + 2 * SERVICE);
     bench.act(write_x(100));
     bench.seen.clear();
-    // The lock goes with the file, and the data are made stable.
+    // The lock is released with the file, and the data are made stable.
     assert_eq!(bench.act(Action::Close { handle }).calls, 2);
     let programs: Vec<u32> = bench.seen.iter().map(|call| call.program).collect();
     assert_eq!(programs, [nlm::PROGRAM, nfs3::PROGRAM]);

@@ -6,7 +6,7 @@ use filestone_wire::nfs3::Handle;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_workload::load::{Cause, Status};
 
-/// Refuses what ends beyond what a file can have.
+/// Refuses ranges that end beyond the maximum file size.
 fn check_range(Extent { offset, len }: Extent) -> NfsResult<()> {
     match offset.checked_add(len) {
         Some(_) => Ok(()),
@@ -22,13 +22,13 @@ fn length(expected: u64, got: u64) -> Status {
     }
 }
 
-/// How long the next piece is.
+/// Returns the length of the next piece.
 fn piece(len: u64, done: u64, most: u32) -> u32 {
     u32::try_from(len.saturating_sub(done)).map_or(most, |left| left.min(most))
 }
 
 impl VerbExecutor {
-    /// ReadX of a CIFS load.
+    /// Executes ReadX of a CIFS load.
     pub(super) async fn read_x(
         &mut self,
         number: u64,
@@ -41,15 +41,15 @@ impl VerbExecutor {
         Ok(length(expected, got))
     }
 
-    /// WriteX of a CIFS load.
+    /// Executes WriteX of a CIFS load.
     pub(super) async fn write_x(
         &mut self,
         number: u64,
         extent: Extent,
         expected: u64,
     ) -> NfsResult<Status> {
-        // A copy, put back when it has taken notice of what was answered, even of
-        // the pieces before one that failed.
+        // A copy, stored again after it has recorded the replies, even those of pieces before a
+        // failed one.
         let mut file = *self.open.find_own(number)?;
         let stable = if file.is_stable {
             StableHow::FileSync
@@ -64,8 +64,8 @@ impl VerbExecutor {
         Ok(length(expected, extent.len))
     }
 
-    /// Reads until there is no more; how many bytes came. A length of 0 is a call
-    /// too.
+    /// Reads the range to its end or the end of the file; returns the number of bytes. A length of
+    /// 0 also makes a call.
     pub(super) async fn read_in(&mut self, file: &Handle, extent: Extent) -> NfsResult<u64> {
         let Extent { offset, len } = extent;
         check_range(extent)?;
@@ -75,8 +75,8 @@ impl VerbExecutor {
             let back = self.nfs.read(file, offset + done, asked).await?;
             done += u64::from(back.count);
             self.moved += u64::from(back.count);
-            // A short READ that is not at the end is asked for the rest (section 3.3.6).
-            // One of nothing, which would be asked for ever, is a contradiction.
+            // A short READ before the end of the file is continued (section 3.3.6). An empty one,
+            // which would repeat forever, is a protocol violation.
             if done >= len || back.eof {
                 return Ok(done);
             }
@@ -84,7 +84,7 @@ impl VerbExecutor {
         }
     }
 
-    /// Writes all of it, telling `note` of each answer. A length of 0 is a call too.
+    /// Writes the whole range, passing each result to `note`. A length of 0 also makes a call.
     pub(super) async fn write_out(
         &mut self,
         file: &Handle,
@@ -102,7 +102,7 @@ impl VerbExecutor {
             };
             let written = self.nfs.write(file, offset + done, piece, stable).await?;
             note(written);
-            // A server may take less than it was sent (section 3.3.7).
+            // A server may accept less than it was sent (section 3.3.7).
             done += u64::from(written.count);
             self.moved += u64::from(written.count);
             if done >= len {

@@ -1,5 +1,5 @@
-//! The verbs of NFS loads, as they are written: one call each, besides the
-//! LOOKUPs of a path whose handle is not known (docs/reference/lowering.md).
+//! The verbs of NFS loads, unchanged: one call each, plus the LOOKUPs of a path whose handle is not
+//! cached (docs/reference/lowering.md).
 
 use super::locks::Locks;
 use super::names::split;
@@ -12,7 +12,7 @@ use filestone_wire::nfs3::{self, Handle, SetTime, access};
 use filestone_workload::load::{Cause, Status};
 use filestone_workload::operation::Stability;
 
-/// Bytes of a page of READDIRPLUS, as dbench asks for them.
+/// Bytes of a READDIRPLUS page, as in dbench.
 const PAGE: u32 = 8000;
 
 pub(super) const fn stable_how(stability: Stability) -> StableHow {
@@ -30,9 +30,9 @@ impl VerbExecutor {
         Ok(Status::Ok)
     }
 
-    /// The modification time becomes the server's.
+    /// Sets the modification time to the server's time.
     pub(super) async fn set_attributes(&mut self, path: &[u8]) -> NfsResult<Status> {
-        // The clients' directory is shared by all clients, and it is the run's.
+        // The clients' directory is shared by all clients and belongs to the run.
         if !is_clients(path) {
             check_own(path)?;
         }
@@ -45,7 +45,7 @@ impl VerbExecutor {
         Ok(Status::Ok)
     }
 
-    /// The last component is always asked for, known or not.
+    /// The last component is always looked up, cached or not.
     pub(super) async fn look_up_path(&mut self, path: &[u8]) -> NfsResult<Status> {
         let (parent, name) = split(path);
         if name.is_empty() {
@@ -66,8 +66,8 @@ impl VerbExecutor {
         }
     }
 
-    /// A load that names no permissions (dbench looks at neither of its two
-    /// numbers) asks for all of them and takes any answer.
+    /// A load without permissions (dbench ignores both of its numbers) requests all of them and
+    /// accepts any reply.
     pub(super) async fn access(
         &mut self,
         path: &[u8],
@@ -96,8 +96,7 @@ impl VerbExecutor {
         Ok(Status::Ok)
     }
 
-    /// Fewer bytes than asked for are no failure: the load does not say how long
-    /// the file is.
+    /// A short read is not a failure: the load does not contain the length of the file.
     pub(super) async fn read(&mut self, path: &[u8], offset: u64, len: u64) -> NfsResult<Status> {
         let file = self.walk(path).await?;
         self.read_in(&file, Extent { offset, len }).await?;
@@ -136,8 +135,8 @@ impl VerbExecutor {
         Ok(Status::Ok)
     }
 
-    /// What is at a path now; a server may leave the handle out, then it is looked
-    /// up when it is needed.
+    /// Records the new object at a path; if the server omits the handle, it is looked up when
+    /// needed.
     pub(super) fn learn_made(&mut self, path: &[u8], made: Option<Handle>) {
         self.names.forget(path);
         if let Some(handle) = made {
@@ -145,8 +144,7 @@ impl VerbExecutor {
         }
     }
 
-    /// The file that gets another name must be the run's own too, since a link
-    /// counts in it.
+    /// The linked file must also belong to the run, since a link changes its link count.
     pub(super) async fn link(&mut self, path: &[u8], existing: &[u8]) -> NfsResult<Status> {
         check_own(path)?;
         check_own(existing)?;
@@ -167,8 +165,8 @@ impl VerbExecutor {
         Ok(Status::Ok)
     }
 
-    /// MKDIR3 and the Mkdir of CIFS. `clients` was made when the run began, so
-    /// that it exists is what the load wants.
+    /// Executes MKDIR3 and the Mkdir of CIFS. `clients` was created at the start of the run; its
+    /// existence is success for the load.
     pub(super) async fn make_directory(&mut self, path: &[u8]) -> NfsResult<Status> {
         if is_clients(path) {
             let root = self.directories.root;

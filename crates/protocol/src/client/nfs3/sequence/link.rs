@@ -1,4 +1,4 @@
-//! Calls of RPC on a desk.
+//! RPC calls in a call slot.
 
 use crate::client::call_slot::{self, ActionError, Calls, CurrentCall, Results};
 use crate::session::rpc::{RpcProcedure, RpcStreamError};
@@ -7,15 +7,15 @@ use filestone_wire::xdr::{DecodeError, Encode, Writer};
 use filestone_workload::output::DataRange;
 use std::cell::Cell;
 
-/// Calls of RPC.
+/// RPC as a family of calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rpc;
 
-/// What a desk shows on which nothing was ever laid.
+/// State of an unused slot.
 static NOTHING: call_slot::CallState<Rpc> = call_slot::CallState::new();
 
 thread_local! {
-    /// What is lent to the future that this thread polls.
+    /// Slot lent to the future that this thread polls.
     static LENT: Lending = const { Cell::new(None) };
 }
 
@@ -39,19 +39,19 @@ impl Calls for Rpc {
     }
 }
 
-/// A call as it is to go out.
+/// An RPC call ready to be sent.
 pub type Call = call_slot::Call<Rpc>;
-/// Where a driver finds calls of RPC, and puts their results.
+/// Slot for RPC calls and their results.
 pub type CallSlot = call_slot::CallSlot<Rpc>;
-/// What is wrong with results.
+/// Error in results.
 pub type ReplyError = call_slot::ReplyError<Rpc>;
-/// By what a future calls.
+/// Handle for issuing RPC calls from a future.
 pub type CallHandle = call_slot::CallHandle<Rpc>;
-/// Why a client cannot go on.
+/// Reason why a client cannot continue.
 pub type ClientError = call_slot::ClientError<Rpc>;
 /// A call that waits for its results.
 pub type CallFuture<D> = call_slot::CallFuture<Rpc, D>;
-/// What is wrong with a call that ends a client.
+/// Error of a call that ends a client.
 pub type ClientErrorKind = call_slot::ClientErrorKind<Rpc>;
 
 impl From<DecodeError> for ReplyError {
@@ -61,7 +61,7 @@ impl From<DecodeError> for ReplyError {
 }
 
 impl CallHandle {
-    /// Calls a procedure; what `decode` makes of the results.
+    /// Calls a procedure; the future returns the value of `decode`.
     #[inline]
     pub fn call<T, D>(
         &self,
@@ -81,8 +81,8 @@ impl CallHandle {
         )
     }
 
-    /// The same with file data after the arguments, which end with their length, or where only
-    /// the first `kept_max` bytes of the results are looked at.
+    /// Calls a procedure with file data after the arguments, which end with the data length, or
+    /// with only the first `kept_max` bytes of the results kept.
     #[inline]
     pub fn call_with<T, D>(
         &self,

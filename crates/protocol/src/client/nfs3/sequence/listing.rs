@@ -1,7 +1,7 @@
-//! Directories, page by page, to their end.
+//! Directory listings, page by page.
 //!
-//! A server decides where a page ends and what its cookies are; a listing that
-//! leads in a circle, or does not lead anywhere, is broken off.
+//! A server chooses the page ends and cookies; a listing that loops or makes no progress is
+//! aborted.
 
 use super::NfsResult;
 use super::link::CallHandle;
@@ -11,20 +11,20 @@ use filestone_wire::nfs3::{
 };
 use filestone_workload::page_guard::{PageGuard, PageNames};
 
-/// Where a listing is.
+/// Position of a listing.
 #[derive(Debug, Default)]
 struct Position {
     start: ListingCursor,
     pages: u64,
-    /// An earlier cookie; one that comes again means a circle. It is replaced at
-    /// every power of two of pages, so that a circle of any length is met.
+    /// An earlier cookie; its repetition means a loop. It is replaced at every power of two of
+    /// pages, so that a loop of any length is detected.
     remembered: u64,
-    /// The same of the names, for a server whose cookies are new each time.
+    /// Loop detection by names, for a server with new cookies each time.
     guard: PageGuard,
 }
 
 impl Position {
-    /// Moves on to the next page; why not, if that leads nowhere.
+    /// Advances to the next page; returns an error if the listing loops or makes no progress.
     fn advance(&mut self, next: &NextPage) -> Result<(), &'static str> {
         let Some(cookie) = next.last_cookie else {
             return Err("a page without entries that is not the last");
@@ -43,40 +43,40 @@ impl Position {
     }
 }
 
-/// What comes after a page.
+/// Continuation after a page.
 enum After {
-    /// Nothing: the listing ends there, or enough has been seen.
+    /// No more pages: the listing ends there, or the caller has seen enough.
     End,
     /// Another page.
     Page(NextPage),
 }
 
-/// What leads from a page to the next one.
+/// Data that lead from a page to the next one.
 struct NextPage {
-    /// The cookie of its last entry; `None` if it has none.
+    /// The cookie of its last entry; `None` if it has no entries.
     last_cookie: Option<u64>,
     cookieverf: Verifier,
-    /// What is in it.
+    /// Names in the page.
     names: PageNames,
 }
 
-/// An object of the server whose attributes are known.
+/// An object of the server with its attributes.
 #[derive(Debug, Clone, Copy)]
 pub struct ObjectWithAttributes {
-    /// Its handle.
+    /// The file handle.
     pub handle: Handle,
-    /// Its attributes.
+    /// The attributes.
     pub attributes: Fattr3,
 }
 
-/// Names of a page, with what is told of the objects.
+/// Names of a page, with the objects that the server returned.
 type Named = Vec<(Box<[u8]>, Option<ObjectWithAttributes>)>;
 
 /// Bytes of a page with handles.
 const PAGE: u32 = 32 << 10;
 
 impl CallHandle {
-    /// Moves on to the page after this one; whether there is any.
+    /// Advances to the next page; returns whether there is one.
     fn turn(&self, procedure: Procedure, at: &mut Position, after: After) -> NfsResult<bool> {
         let After::Page(next) = after else {
             return Ok(false);
@@ -87,7 +87,7 @@ impl CallHandle {
         Ok(true)
     }
 
-    /// READDIR until `wanted` says yes to a name; whether it did.
+    /// Sends READDIR until `wanted` accepts a name; returns whether it did.
     pub async fn find_name(
         &self,
         directory: &Handle,
@@ -107,8 +107,8 @@ impl CallHandle {
         }
     }
 
-    /// The names of a directory to the end, or until `has_enough` says so, with their types where the
-    /// server says them: by READDIR on a server that does not know READDIRPLUS (RFC 1813, section
+    /// Visits the names of a directory, with the types that the server returns, to the end or until
+    /// `has_enough` returns true; uses READDIR on a server without READDIRPLUS (RFC 1813, section
     /// 3.3.17).
     pub async fn each_entry(
         &self,
@@ -125,7 +125,7 @@ impl CallHandle {
         }
     }
 
-    /// READDIRPLUS to the end, or until `has_enough` says so.
+    /// Sends READDIRPLUS to the end, or until `has_enough` returns true.
     pub async fn read_entries(
         &self,
         directory: &Handle,
@@ -148,7 +148,7 @@ impl CallHandle {
         }
     }
 
-    /// An object with its attributes; `None` if there is none.
+    /// Returns an object with its attributes; `None` if it does not exist.
     pub async fn find_object(
         &self,
         directory: &Handle,
@@ -166,10 +166,9 @@ impl CallHandle {
         Ok(Some(ObjectWithAttributes { handle, attributes }))
     }
 
-    /// Shows the objects in a directory whose names are wanted, until `each` has seen enough and
-    /// says so.
+    /// Visits the objects of a directory whose names are wanted, until `each` returns true.
     ///
-    /// A server may leave out what READDIRPLUS asks for, or not know that procedure (RFC 1813,
+    /// A server may omit data that READDIRPLUS requests, or not support that procedure (RFC 1813,
     /// section 3.3.17): then each wanted name is looked up.
     pub async fn each_object(
         &self,
@@ -238,7 +237,7 @@ impl CallHandle {
 }
 
 impl After {
-    /// Of a page of READDIR.
+    /// Returns the continuation after a READDIR page.
     fn names(is_end: bool, page: &readdir::ReplyOk<'_>) -> Self {
         if is_end {
             return After::End;
@@ -250,7 +249,7 @@ impl After {
         })
     }
 
-    /// Of a page of READDIRPLUS.
+    /// Returns the continuation after a READDIRPLUS page.
     fn entries(is_end: bool, page: &readdirplus::ReplyOk<'_>) -> Self {
         if is_end {
             return After::End;

@@ -1,4 +1,4 @@
-//! Calls one after the other, without I/O: what asks is a future, what exchanges is a driver.
+//! Sequential calls without I/O: a future issues calls, and a driver exchanges them.
 //!
 //! ```text
 //!   future ──arguments──▶ [CallSlot] ──call──▶ driver ──▶ server
@@ -7,16 +7,16 @@
 //! ```
 //!
 //! A future calls a procedure of its [`CallHandle`], which encodes the call at once, and is pending
-//! until a driver has answered. The driver polls it, makes the exchange that is wanted then, in
-//! whatever way it waits for servers, and polls again. No waker is used: the driver knows whose
-//! reply it has.
+//! until a driver has delivered the reply. The driver polls the future, makes the requested
+//! exchange with its own method of waiting for servers, and polls again. No waker is used: the
+//! driver knows the future of each reply.
 //!
-//! | file | what is in it |
+//! | file | content |
 //! |---|---|
-//! | `link` | what is between the two (`client::call_slot`), for RPC |
-//! | `procedures` | NFSv3 as functions: arguments in, what a client needs of the results out |
+//! | `link` | exchange between the two (`client::call_slot`), for RPC |
+//! | `procedures` | NFSv3 as functions: arguments in, the results that a client needs out |
 //! | `listing` | directories, page by page |
-//! | `removal` | trees taken away |
+//! | `removal` | removal of trees |
 
 pub mod link;
 mod listing;
@@ -39,7 +39,7 @@ use filestone_workload::failure::StatusSpace;
 use filestone_workload::load::Status;
 
 impl ActionError {
-    /// Whether the server answered with this status.
+    /// Returns whether the server answered with this status.
     pub fn is(&self, status: nfs3::Status) -> bool {
         matches!(self, ActionError::Status(answered) if *answered == answer(status))
     }
@@ -51,19 +51,19 @@ impl From<nfs3::Status> for ActionError {
     }
 }
 
-/// The answer of a procedure that did not do what it was to do.
+/// Returns the status of a procedure that failed.
 pub const fn answer(status: nfs3::Status) -> Status {
     Status::Failed(StatusSpace::Nfs3.status(status.0))
 }
 
-/// What comes of a step.
+/// Result of one step of a client.
 pub type NfsResult<T> = ActionResult<T>;
 
-/// An object, and its attributes if the server gave them.
+/// An object, and its attributes if the server returned them.
 #[derive(Debug, Clone, Copy)]
 pub struct Object {
-    /// Its handle.
+    /// The file handle.
     pub handle: Handle,
-    /// As LOOKUP gave them.
+    /// The attributes in the LOOKUP reply.
     pub attributes: Option<Fattr3>,
 }

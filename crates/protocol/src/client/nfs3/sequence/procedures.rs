@@ -1,4 +1,4 @@
-//! The procedures of NFSv3 as functions: arguments in, what a client needs of the results out.
+//! The procedures of NFSv3 as functions: arguments in, the results that a client needs out.
 
 use super::link::{CallHandle, ReplyError};
 use super::{ActionError, NfsResult, Object};
@@ -16,36 +16,36 @@ use filestone_wire::nfs3::{
 use filestone_wire::xdr::{Decode, DecodeError, Encode, Reader, Writer};
 use filestone_workload::output::DataRange;
 
-/// What READ answered.
+/// Result of READ.
 #[derive(Debug, Clone, Copy)]
 pub struct ReadResult {
     /// Bytes of data.
     pub count: u32,
-    /// Whether the file ends there.
+    /// The end-of-file flag.
     pub eof: bool,
 }
 
-/// What WRITE answered.
+/// Result of WRITE.
 #[derive(Debug, Clone, Copy)]
 pub struct WriteResult {
-    /// Bytes taken.
+    /// Bytes accepted.
     pub count: u32,
-    /// Whether they are on stable storage.
+    /// Stability of the written data.
     pub committed: StableHow,
-    /// Which life of the server took them.
+    /// Write verifier, which changes when the server restarts.
     pub verifier: Verifier,
 }
 
-/// Where a page of a listing begins.
+/// Start of a listing page: cookie and verifier.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ListingCursor {
     /// The cookie of the entry before it; 0 for the first page.
     pub cookie: u64,
-    /// What came with that cookie.
+    /// The cookie verifier.
     pub cookieverf: Verifier,
 }
 
-/// Attributes of what is made: only its permissions.
+/// Returns attributes for new objects: only permissions.
 pub fn permissions(mode: u32) -> Sattr3 {
     Sattr3 {
         mode: Some(mode),
@@ -53,7 +53,7 @@ pub fn permissions(mode: u32) -> Sattr3 {
     }
 }
 
-/// Both times become the server's.
+/// Returns attributes that set both times to the server's time.
 pub fn times_of_server() -> Sattr3 {
     Sattr3 {
         atime: SetTime::ServerTime,
@@ -68,18 +68,18 @@ pub const NFS: Program = Program {
     ..Program::new(PROGRAM, VERSION)
 };
 
-/// A procedure, as errors name it.
+/// Returns a procedure with its name for errors.
 pub const fn called(procedure: Procedure) -> RpcProcedure {
     NFS.procedure(procedure.number(), procedure.name())
 }
 
-/// A name in a directory.
+/// Returns a name in a directory.
 pub fn named<'a>(dir: &'a Handle, name: &'a [u8]) -> DirOpArgs<'a> {
     let dir = dir.borrow();
     DirOpArgs { dir, name }
 }
 
-/// WRITE up to its data, which follow from where they lie.
+/// A WRITE up to its data; the data follow from another buffer.
 struct WriteHead<'a>(write::Args<'a>, usize);
 
 impl Encode for WriteHead<'_> {
@@ -91,10 +91,10 @@ impl Encode for WriteHead<'_> {
 /// Status, attributes, count, eof and length of a READ reply.
 const READ_HEAD_MAX: usize = 4 + 4 + 84 + 12;
 
-/// What a decoder makes of a reply.
+/// Result of a decoder.
 type Decoded<T> = Result<NfsResult<T>, ReplyError>;
 
-/// What a client needs of a reply.
+/// Extracts the needed part of a reply with `keep`.
 fn answer<T, A, U>(
     reply: Result<Result<T, ReplyFail<A>>, DecodeError>,
     keep: impl FnOnce(T) -> U,
@@ -102,7 +102,7 @@ fn answer<T, A, U>(
     Ok(reply?.map(keep).map_err(|fail| fail.status.into()))
 }
 
-/// The handle of what was made, if the server gives it.
+/// Returns the handle of a new object, if the server sent it.
 fn made(results: Results<'_>) -> Decoded<Option<Handle>> {
     answer(create::Reply::from_bytes(results.bytes), |ok| {
         ok.obj.map(Handle::from)
@@ -114,7 +114,7 @@ fn removed(results: Results<'_>) -> Decoded<()> {
 }
 
 impl CallHandle {
-    /// GETATTR.
+    /// Sends GETATTR.
     pub fn attributes(&self, object: &Handle) -> impl Future<Output = NfsResult<Fattr3>> {
         let object = object.borrow();
         let arguments = getattr::Args { object };
@@ -125,7 +125,7 @@ impl CallHandle {
         })
     }
 
-    /// SETATTR without a guard.
+    /// Sends SETATTR without a guard.
     pub fn set_attributes(
         &self,
         object: &Handle,
@@ -141,7 +141,7 @@ impl CallHandle {
         })
     }
 
-    /// LOOKUP.
+    /// Sends LOOKUP.
     pub fn lookup(
         &self,
         directory: &Handle,
@@ -158,7 +158,7 @@ impl CallHandle {
         })
     }
 
-    /// ACCESS: which of the permissions are granted.
+    /// Sends ACCESS; returns the granted permissions.
     pub fn access(&self, object: &Handle, access: u32) -> impl Future<Output = NfsResult<u32>> {
         let object = object.borrow();
         let arguments = access::Args { object, access };
@@ -167,12 +167,12 @@ impl CallHandle {
         })
     }
 
-    /// READLINK.
+    /// Sends READLINK.
     pub fn read_link(&self, link: &Handle) -> impl Future<Output = NfsResult<()>> {
         self.call_readlink(link, |_| ())
     }
 
-    /// READLINK: where the link leads.
+    /// Sends READLINK; returns the target of the link.
     pub fn link_text(&self, link: &Handle) -> impl Future<Output = NfsResult<Vec<u8>>> {
         self.call_readlink(link, <[u8]>::to_vec)
     }
@@ -191,7 +191,7 @@ impl CallHandle {
         })
     }
 
-    /// READ of at most `count` bytes, which nobody looks at.
+    /// Sends READ of at most `count` bytes and ignores their content.
     pub fn read(
         &self,
         file: &Handle,
@@ -214,7 +214,7 @@ impl CallHandle {
         )
     }
 
-    /// The bytes of a small file, for what is said before and after a run.
+    /// Returns the bytes of a small file, for use before and after a run.
     pub fn read_text(&self, file: &Handle, count: u32) -> impl Future<Output = NfsResult<Vec<u8>>> {
         let file = file.borrow();
         let arguments = read::Args {
@@ -229,7 +229,7 @@ impl CallHandle {
         })
     }
 
-    /// WRITE of a stretch of the data that go with the action.
+    /// Sends WRITE of a range of the action's data.
     pub fn write(
         &self,
         file: &Handle,
@@ -250,7 +250,7 @@ impl CallHandle {
         self.call_with(called(Procedure::Write), &head, data, usize::MAX, decode)
     }
 
-    /// COMMIT of the whole file.
+    /// Sends COMMIT of the whole file.
     pub fn commit(&self, file: &Handle) -> impl Future<Output = NfsResult<Verifier>> {
         let arguments = commit::Args {
             file: file.borrow(),
@@ -262,7 +262,7 @@ impl CallHandle {
         })
     }
 
-    /// CREATE; the handle if the server gives it.
+    /// Sends CREATE; returns the handle if the server sent it.
     pub fn create(
         &self,
         directory: &Handle,
@@ -274,7 +274,7 @@ impl CallHandle {
         self.call(called(Procedure::Create), &arguments, made)
     }
 
-    /// MKDIR; the handle if the server gives it.
+    /// Sends MKDIR; returns the handle if the server sent it.
     pub fn make_directory(
         &self,
         directory: &Handle,
@@ -288,7 +288,7 @@ impl CallHandle {
         self.call(called(Procedure::Mkdir), &arguments, made)
     }
 
-    /// SYMLINK; the handle if the server gives it.
+    /// Sends SYMLINK; returns the handle if the server sent it.
     pub fn symlink(
         &self,
         directory: &Handle,
@@ -305,7 +305,7 @@ impl CallHandle {
         self.call(called(Procedure::Symlink), &arguments, made)
     }
 
-    /// LINK: another name for `file`.
+    /// Sends LINK, which creates another name for `file`.
     pub fn link(
         &self,
         file: &Handle,
@@ -321,14 +321,14 @@ impl CallHandle {
         })
     }
 
-    /// REMOVE.
+    /// Sends REMOVE.
     pub fn remove(&self, directory: &Handle, name: &[u8]) -> impl Future<Output = NfsResult<()>> {
         let object = named(directory, name);
         let arguments = remove::Args { object };
         self.call(called(Procedure::Remove), &arguments, removed)
     }
 
-    /// RMDIR.
+    /// Sends RMDIR.
     pub fn remove_directory(
         &self,
         directory: &Handle,
@@ -339,7 +339,7 @@ impl CallHandle {
         self.call(called(Procedure::Rmdir), &arguments, removed)
     }
 
-    /// RENAME.
+    /// Sends RENAME.
     pub fn rename(
         &self,
         from: DirOpArgs<'_>,
@@ -351,7 +351,7 @@ impl CallHandle {
         })
     }
 
-    /// One page of READDIR: what `keep` makes of it.
+    /// Sends READDIR for one page; returns the value of `keep`.
     pub fn names_page<T>(
         &self,
         dir: &Handle,
@@ -370,7 +370,7 @@ impl CallHandle {
         })
     }
 
-    /// One page of READDIRPLUS, likewise.
+    /// Sends READDIRPLUS for one page; returns the value of `keep`.
     pub fn entries_page<T>(
         &self,
         dir: &Handle,
@@ -390,7 +390,7 @@ impl CallHandle {
         })
     }
 
-    /// FSSTAT.
+    /// Sends FSSTAT.
     pub fn file_system_status(&self, root: &Handle) -> impl Future<Output = NfsResult<()>> {
         let fsroot = root.borrow();
         let arguments = fsstat::Args { fsroot };
@@ -399,7 +399,7 @@ impl CallHandle {
         })
     }
 
-    /// FSINFO.
+    /// Sends FSINFO.
     pub fn file_system_info(
         &self,
         root: &Handle,
@@ -411,7 +411,7 @@ impl CallHandle {
         })
     }
 
-    /// PATHCONF.
+    /// Sends PATHCONF.
     pub fn path_configuration(&self, object: &Handle) -> impl Future<Output = NfsResult<()>> {
         let object = object.borrow();
         let arguments = pathconf::Args { object };
@@ -421,10 +421,10 @@ impl CallHandle {
     }
 }
 
-/// What READ answered, of the head of its results.
+/// Returns the result of READ from the head of its results.
 ///
-/// A server may not say that it returned what it did not (section 3.3.6). Another client may
-/// write meanwhile, so the length of the file is not held against it.
+/// A server must not report data that it did not return (section 3.3.6). Another client may write
+/// at the same time, so the length of the file is not checked.
 fn read_back(results: Results<'_>, offset: u64, asked: u32) -> Decoded<ReadResult> {
     let mut reader = Reader::new(results.bytes);
     let status = nfs3::Status(reader.u32()?);
@@ -452,8 +452,8 @@ fn read_back(results: Results<'_>, offset: u64, asked: u32) -> Decoded<ReadResul
     Ok(Ok(ReadResult { count, eof }))
 }
 
-/// What is wrong with results of `results_len` bytes, if they do not end with the data that their
-/// head announces.
+/// Returns an error if results of `results_len` bytes do not end with the data that their head
+/// announces.
 fn check_data(results_len: usize, head_len: usize, data_len: u32) -> Result<(), DecodeError> {
     let have = results_len.saturating_sub(head_len);
     let need = (data_len as usize).saturating_add(data_len.wrapping_neg() as usize & 3);

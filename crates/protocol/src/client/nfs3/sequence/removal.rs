@@ -1,10 +1,8 @@
-//! Trees taken away: the names that the run can have made, and nothing else.
+//! Removal of trees, restricted to names that the run can have created.
 //!
-//! Without recursion on the stack and with an end: a server that lists what it
-//! has removed, or directories in directories for ever, is given up; between any
-//! two names it is looked whether to break off. Symbolic
-//! links are removed and never followed, and what is mounted from another file
-//! system is left alone.
+//! The removal uses no recursion on the stack and always ends: a server that lists removed names,
+//! or endlessly nested directories, is abandoned; between any two names it checks for cancellation.
+//! Symbolic links are removed and never followed, and mounted file systems are left alone.
 
 use super::NfsResult;
 use super::link::CallHandle;
@@ -13,23 +11,24 @@ use filestone_plan::made::{Kept, MadeNames};
 use filestone_wire::nfs3::{FileType, Handle, Procedure, Status};
 use filestone_workload::emptying::DeleteLoopGuard;
 
-/// Directories within each other at most.
+/// Maximum nesting depth of directories.
 const DEPTH_MAX: usize = 1024;
 /// Names listed before they are removed.
 const BATCH: usize = 1024;
-/// Bytes of names, likewise: the standard sets no limit to one of them.
+/// Bytes of names listed before they are removed: the standard sets no limit on the length of a
+/// name.
 const BATCH_BYTES: usize = 256 << 10;
 /// Bytes of a page of the listing.
 const PAGE: u32 = 32 << 10;
 
-/// A directory on the way down.
+/// A directory on the path to the current one.
 struct Level {
     handle: Handle,
-    /// Its path below the run's directory.
+    /// Path below the run's directory.
     path: Vec<u8>,
-    /// Directories in it that were listed and not entered yet.
+    /// Listed subdirectories that were not entered yet.
     directories: Vec<Vec<u8>>,
-    /// Directories in it that stay, because something foreign is in them.
+    /// Subdirectories that stay because they contain foreign objects.
     staying: Vec<Vec<u8>>,
     emptying: DeleteLoopGuard,
 }
@@ -45,7 +44,7 @@ impl Level {
         }
     }
 
-    /// The path of something in it.
+    /// Returns the path of an entry.
     fn at(&self, name: &[u8]) -> Vec<u8> {
         if self.path.is_empty() {
             name.into()
@@ -54,7 +53,7 @@ impl Level {
         }
     }
 
-    /// Its name in the directory above it.
+    /// Returns its name in the parent directory.
     fn name(&self) -> &[u8] {
         last_of(&self.path)
     }
@@ -64,20 +63,21 @@ fn last_of(path: &[u8]) -> &[u8] {
     path.rsplit(|byte| *byte == b'/').next().unwrap_or_default()
 }
 
-/// What is known of the tree.
+/// State of a removal.
 struct Walk<'m> {
     levels: Vec<Level>,
-    /// The file system of the directory that its top is in.
+    /// The file system of the top directory's parent.
     fsid: Option<u64>,
     made: &'m MadeNames,
     kept: Kept,
 }
 
-/// Names in a directory, with what they are if the server says.
+/// Names in a directory, with their types if the server returns them.
 type Batch = Vec<(Vec<u8>, Option<FileType>)>;
 
 impl CallHandle {
-    /// Removes all that the run can have made in `directory`, its own one, but the entry `keep`.
+    /// Removes all objects that the run can have created in `directory`, which belongs to the run,
+    /// except the entry `keep`.
     pub async fn empty_but(
         &self,
         directory: &Handle,
@@ -91,8 +91,8 @@ impl CallHandle {
         Ok(walk.kept)
     }
 
-    /// Removes what is at `path` below the run's directory, which is in `parent`, and everything below it
-    /// that the run can have made; well done too if there is nothing of that name.
+    /// Removes the object at `path` below the run's directory, which is in `parent`, and everything
+    /// below it that the run can have created; succeeds also if no such name exists.
     pub async fn remove_tree(
         &self,
         parent: &Handle,
@@ -109,7 +109,7 @@ impl CallHandle {
         Ok(walk.kept)
     }
 
-    /// Removes what is in the directories on the way down, and those below the first.
+    /// Empties the directories in `walk`, and removes all except the first.
     async fn walk(&self, parent: &Handle, keep: &[u8], walk: &mut Walk<'_>) -> NfsResult<()> {
         while let Some(level) = walk.levels.last_mut() {
             self.check_cancelled()?;
@@ -127,8 +127,8 @@ impl CallHandle {
         Ok(())
     }
 
-    /// The first names in a directory that the run can have made: as many as are removed at once;
-    /// and the others that were listed.
+    /// Returns the first names in a directory that the run can have created, at most one batch, and
+    /// the other names that were listed.
     async fn batch(
         &self,
         level: &Level,
@@ -161,7 +161,7 @@ impl CallHandle {
         Ok((batch, kept))
     }
 
-    /// Goes into a directory; removes what is none.
+    /// Enters a directory; removes an object of another type.
     async fn enter(&self, parent: &Handle, path: Vec<u8>, walk: &mut Walk<'_>) -> NfsResult<()> {
         let name = last_of(&path);
         let Some(found) = self.find_object(parent, name).await? else {
@@ -171,7 +171,7 @@ impl CallHandle {
         if attributes.file_type != FileType::Directory {
             return gone(self.remove(parent, name).await);
         }
-        // The top, too, may be where another file system is mounted.
+        // The top directory may itself be a mount point.
         let fsid = match walk.fsid {
             Some(fsid) => fsid,
             None => self.attributes(parent).await?.fsid,
@@ -191,8 +191,8 @@ impl CallHandle {
         Ok(())
     }
 
-    /// Removes a batch of what is in a directory; when nothing is left that the run can have made, what
-    /// stays.
+    /// Removes a batch of a directory's entries; returns the staying entries when none that the run
+    /// can have created is left.
     async fn empty(
         &self,
         level: &mut Level,
@@ -220,7 +220,7 @@ impl CallHandle {
         Ok(None)
     }
 
-    /// Removes the directory that has been emptied, and goes back up. One in which something stays
+    /// Removes the emptied directory, and returns to its parent. A directory with staying entries
     /// stays, too.
     async fn leave(&self, top: &Handle, kept: Kept, walk: &mut Walk<'_>) -> NfsResult<()> {
         let Some(done) = walk.levels.pop() else {
@@ -228,14 +228,14 @@ impl CallHandle {
         };
         let is_empty = kept.is_empty() && done.staying.is_empty();
         walk.kept.merge(kept);
-        // The run's own directory goes after its marker.
+        // The run's own directory is removed after its marker.
         if done.path.is_empty() {
             return Ok(());
         }
         let parent = walk.levels.last().map_or(*top, |level| level.handle);
         if is_empty {
             match gone(self.remove_directory(&parent, done.name()).await) {
-                // Something was made there a moment ago.
+                // An object was created there a moment ago.
                 Err(failure) if failure.is(Status::NOTEMPTY) || failure.is(Status::EXIST) => {
                     walk.kept.add(&done.path);
                 }
@@ -260,12 +260,12 @@ impl<'m> Walk<'m> {
     }
 }
 
-/// What has no attributes is looked up when it is entered.
+/// An entry without attributes is looked up when it is entered.
 fn may_be_directory(file_type: Option<FileType>) -> bool {
     matches!(file_type, None | Some(FileType::Directory))
 }
 
-/// Whoever removed it, it is gone.
+/// Treats a missing object as removed, by another client or not.
 fn gone(answer: NfsResult<()>) -> NfsResult<()> {
     match answer {
         Err(failure) if failure.is(Status::NOENT) => Ok(()),

@@ -24,7 +24,7 @@ fn response(status: Status, body: &impl Encode) -> Vec<u8> {
     out
 }
 
-/// An answer with these three figures.
+/// A response with these three figures.
 fn said(status: Status, figures: [u32; 3]) -> Vec<u8> {
     let [chunks_written, chunk_bytes_written, total_bytes_written] = figures;
     let output = CopychunkResponse {
@@ -48,7 +48,7 @@ fn copied(asked: &[(u64, u32)]) -> Vec<u8> {
     said(Status::SUCCESS, [asked.len() as u32, 0, sum])
 }
 
-/// What a server of these limits says to a request.
+/// Returns the response of a server with these limits to a request.
 fn limited(limits: [u32; 3], asked: &[(u64, u32)]) -> Vec<u8> {
     let [chunks, chunk_len, total] = limits;
     let sum: u32 = asked.iter().map(|(_, len)| len).sum();
@@ -62,8 +62,8 @@ fn limited(limits: [u32; 3], asked: &[(u64, u32)]) -> Vec<u8> {
     }
 }
 
-/// A copy by a server that answers requests for these chunks so: what came of it, or why the
-/// client cannot go on.
+/// Copies on a server that answers copy requests with `answer`; returns the result, or the error of
+/// the client.
 fn copy(
     opens: &OpenTable,
     stretch: DataRange,
@@ -93,7 +93,7 @@ fn copy(
     }
 }
 
-/// Offsets and lengths of the chunks of a request.
+/// Returns offsets and lengths of the chunks of a request.
 fn asked_in(body: &[u8]) -> Vec<(u64, u32)> {
     use filestone_wire::smb2::HEADER_LEN;
     let message = [&[0; HEADER_LEN], body].concat();
@@ -114,7 +114,7 @@ const fn stretch(at: u64, len: u32) -> DataRange {
     DataRange { at, len }
 }
 
-/// Figures that Samba answers with, and Windows (MS-SMB2, section 3.3.3).
+/// Limits of Samba, and of Windows (MS-SMB2, section 3.3.3).
 const USUAL: [u32; 3] = [256, 1 << 20, 16 << 20];
 
 #[test]
@@ -177,7 +177,7 @@ fn a_refusal_that_is_about_no_limit_is_the_answer() {
         });
         assert_eq!((done, requests), (refused.clone(), 1), "{figures:?}");
     }
-    // One that always has other limits is not asked for ever.
+    // A server that returns new limits every time is not asked forever.
     let mut requests: u32 = 0;
     let done = copy(&OpenTable::default(), stretch(0, 1 << 30), |asked| {
         requests += 1;

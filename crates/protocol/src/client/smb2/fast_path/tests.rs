@@ -1,5 +1,5 @@
-//! A client of a share, asked and answered by hand: whatever comes of an operation, it is told alike
-//! on the short way and on the long one.
+//! A client of a share with scripted responses: every result of an operation must be reported alike
+//! by the fast path and the general path.
 
 use crate::client::handles::Handles;
 use crate::client::smb2::tests::terms;
@@ -48,7 +48,7 @@ fn keys() -> Arc<SessionKeys> {
     Arc::new(keys.expect("keys"))
 }
 
-/// A client of two slots, and all that came of what it was asked.
+/// A client of two slots, and the completions of its operations.
 struct Bench {
     client: Smb2Client<Operations>,
     out: Output,
@@ -116,7 +116,8 @@ impl Bench {
         }
     }
 
-    /// One that has asked each of these before, so that what is alike goes the short way.
+    /// Creates a client that has executed each of these operations before, so that repetitions use
+    /// the fast path.
     fn after(asked: &[Operation], keys: Option<Arc<SessionKeys>>) -> Self {
         let mut bench = Self::new(keys);
         for operation in asked {
@@ -131,14 +132,14 @@ impl Bench {
         SlotId { client: 0, slot }
     }
 
-    /// Asks for an operation; the number of its request.
+    /// Submits an operation; returns the MessageId of its request.
     fn ask(&mut self, slot: u32, operation: Operation) -> u64 {
         let ticket = Self::ticket(slot);
         self.client.submit(ticket, operation, &mut self.out);
         self.asked().expect("it goes out").message_id
     }
 
-    /// The header of the one request that is in the output, which is sent.
+    /// Returns the header of the only request in the output, and sends it.
     fn asked(&mut self) -> Option<Header> {
         self.now += 10;
         self.client.transmitted(Timestamp::from_nanos(self.now));
@@ -178,7 +179,7 @@ impl Bench {
         }
     }
 
-    /// So many bytes come.
+    /// Delivers a READ response with this number of bytes.
     fn read(&mut self, id: u64, len: usize) {
         let data = vec![9; len];
         let body = read::Response {
@@ -189,7 +190,7 @@ impl Bench {
         self.answer(id, Command::Read, Status::SUCCESS, &body);
     }
 
-    /// What ended since this was asked last: one operation.
+    /// Returns the only completion since the last call.
     fn end(&mut self) -> Completion {
         let ended: Vec<_> = self.completed.iter().collect();
         self.completed.clear();
@@ -220,7 +221,8 @@ const fn reading(offset: u64) -> Operation {
     }
 }
 
-/// On the long way, which the first goes, and on the short one, which the second goes.
+/// Runs the check on the general path, used by the first operation, and on the fast path, used by
+/// the second.
 fn both(mut check: impl FnMut(Bench)) {
     check(Bench::new(None));
     check(Bench::after(&[ECHO], None));
@@ -247,7 +249,8 @@ fn the_same_bytes_go_out_but_for_their_numbers() {
             (u16::from_le_bytes([credits[0], credits[1]]), id)
         };
         let own: Vec<_> = frames.iter_mut().map(numbers).collect();
-        // 64 are of use: one is there, and the first request asks for all others and for itself.
+        // A total of 64 credits is useful: one is available, and the first request asks for all
+        // others and for its own.
         assert_eq!(own, [(64, 0), (57, 1), (50, 2)], "{operation:?}");
         assert!(frames.iter().all(|frame| frame == &frames[0]));
     }
@@ -307,7 +310,7 @@ fn a_read_goes_out_for_another_offset_and_says_what_it_has_moved() {
 
 #[test]
 fn less_than_was_asked_for_is_the_end_of_the_file_or_a_fault() {
-    // Of 300 bytes, 50 are left from 250 on, and 100 from 200 on.
+    // A file of 300 bytes has 50 bytes from offset 250 on, and 100 from 200 on.
     let short = Outcome::Failed(Failure::BadReply(ReplyFault::Short));
     for (offset, outcome) in [(250, Outcome::Ok), (200, short)] {
         let mut bench = Bench::after(&[reading(0)], None);
@@ -327,7 +330,7 @@ fn a_refusal_is_told_alike() {
         let end = bench.end();
         assert!(matches!(end.outcome, Outcome::Failed(Failure::Status(_))));
         assert_eq!((end.calls, end.bytes_sent), (1, 72));
-        // The slot goes on.
+        // The slot continues.
         let id = bench.ask(0, ECHO);
         bench.succeed(id, &ECHO);
         assert_eq!(bench.end().outcome, Outcome::Ok);
@@ -394,7 +397,7 @@ fn what_is_lost_with_its_connection_is_told_alike() {
         bench.client.disconnected(now, &mut bench.completed);
         let end = bench.end();
         assert_eq!((end.outcome, end.sent), (Outcome::Disconnected, sent));
-        // Nothing goes out before there is another one.
+        // No request is sent before there is another connection.
         let ticket = Bench::ticket(0);
         bench.client.submit(ticket, ECHO, &mut bench.out);
         assert!(bench.out.bytes.is_empty());
@@ -405,7 +408,7 @@ fn what_is_lost_with_its_connection_is_told_alike() {
 fn what_waits_for_credits_is_not_overtaken() {
     let mut bench = Bench::new(None);
     let first = bench.ask(0, ECHO);
-    // One credit was there.
+    // A single credit was available.
     let ticket = Bench::ticket(1);
     bench.client.submit(ticket, ECHO, &mut bench.out);
     assert!(bench.out.bytes.is_empty());
