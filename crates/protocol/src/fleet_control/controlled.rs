@@ -14,7 +14,7 @@ pub struct FleetState<'f> {
     pub is_over: bool,
     /// Number of changes made until now.
     pub changes: u32,
-    /// Bytes moved by each client some seconds ago, at most 20; `None` at the start.
+    /// Bytes moved by each client some seconds ago, at most 20 s; `None` at the start.
     pub earlier: Option<&'f ByteSnapshot>,
     /// Returns the current group records.
     pub groups: &'f dyn Fn() -> Vec<GroupRecord>,

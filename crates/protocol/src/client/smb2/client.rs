@@ -260,7 +260,7 @@ struct Inner {
     has_ended: bool,
     books: LineResults,
     lost: Option<ClientError>,
-    /// Files that aborted tasks would have closed.
+    /// Files whose CLOSE was aborted, to be closed later.
     closing: Vec<FileId>,
     /// Error after which nothing can be sent, if there is one.
     dry: Option<SmbStreamError>,
@@ -817,7 +817,7 @@ impl Inner {
             own.actor.desk().cut();
             match own.actor.resume(now) {
                 Progress::Ended(end) => return self.end(slot, end, now, completed),
-                // Over a working connection the client closes the files that the task has opened.
+                // Over a working connection, the file of an aborted CLOSE is still closed.
                 Progress::Called if lives => self.closing.extend(closed_by(own.actor.call())),
                 Progress::Called | Progress::Pausing(_) => {}
             }

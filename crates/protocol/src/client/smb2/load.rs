@@ -733,8 +733,8 @@ impl Lines {
     async fn end_pass(&mut self) -> ActionResult<Status> {
         for mut file in self.open.take_all() {
             match self.release(&mut file).await {
-                // The open file was lost with its connection, or the durable handle could not be
-                // used.
+                // The open file was lost with its connection, or a reclaimed handle lost its
+                // connection again.
                 Ok(()) | Err(ActionError::Status(_) | ActionError::ConnectionReset) => {}
                 Err(ActionError::ClientFailed) => return Err(ActionError::ClientFailed),
             }

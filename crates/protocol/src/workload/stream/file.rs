@@ -59,7 +59,7 @@ impl CurrentFile {
         self.restart();
     }
 
-    /// Restarts the file from its begin.
+    /// Restarts the file from its beginning.
     pub fn restart(&mut self) {
         self.offset = self.pieces.start();
         self.number = 0;

@@ -1,13 +1,13 @@
 //! A client of a fleet as a workload of one slot: whole files, one after the other.
 //!
-//! A writer opens a file, writes it from begin to end, closes it, and continues with the next; a
-//! reader works alike. The next operation is decided during the run, so there is no script. The
+//! A writer opens a file, writes it from beginning to end, closes it, and continues with the next;
+//! a reader works alike. The next operation is decided during the run, so there is no script. The
 //! requests of a client are the same lines that load files contain, so every layer that replays
 //! loads executes them.
 //!
 //! Reads and writes are measured, and due by the client's rate; the operations between them are not
-//! measured. A failed operation is repeated from the begin of its file, until it has failed for the
-//! time that the plan allows.
+//! measured. A failed operation is repeated from the beginning of its file, until it has failed for
+//! the time that the plan allows.
 
 mod client_control;
 mod client_stats;

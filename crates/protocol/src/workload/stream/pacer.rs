@@ -1,10 +1,10 @@
 //! Due times of the transfers of a client with a rate.
 //!
-//! The first transfer is due at once; each other one follows the one before by the time that takes
-//! at the rate of its file. So the schedule is exact, whatever the server does: late replies make
-//! the next transfers late, and the client makes up for at most one second of that: after a long
-//! delay a client does not issue the whole backlog. The lateness that it does not make up for is
-//! counted.
+//! The first transfer is due at once; each further one follows after the time that the one before
+//! takes at the rate of its file. So the schedule is exact, whatever the server does: late replies
+//! make the next transfers late, and the client makes up for at most one second of that: after a
+//! long delay a client does not issue the whole backlog. The lateness that it does not make up for
+//! is counted.
 
 use filestone_plan::plan::RateUnit;
 use filestone_workload::time::Timestamp;

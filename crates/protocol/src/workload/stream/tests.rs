@@ -633,8 +633,8 @@ fn what_fails_is_tried_again_and_the_time_is_counted() {
     world.run(10 * SECOND);
     let counters = world.counters(0, 0);
     assert_eq!(world.state(0), ClientState::Running);
-    // The failure comes at 101 ms; retries, from the begin of the file, follow after 100, 200, 400,
-    // 800 ms and 1 ms each.
+    // The failure comes at 101 ms; retries, from the beginning of the file, follow after 100, 200,
+    // 400, 800 ms and 1 ms each.
     assert!(counters.failures >= 3, "{counters:?}");
     let failing = counters.failing_ns / MS;
     assert!((1000..2000).contains(&failing), "{failing}");

@@ -109,7 +109,7 @@ impl CallHandle {
         Ok(walk.kept)
     }
 
-    /// Empties the directories in `walk`, and removes all except the first.
+    /// Empties the directories in `walk`, and removes them, except the run's own directory.
     async fn walk(&self, parent: &Handle, keep: &[u8], walk: &mut Walk<'_>) -> NfsResult<()> {
         while let Some(level) = walk.levels.last_mut() {
             self.check_cancelled()?;
