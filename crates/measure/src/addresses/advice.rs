@@ -1,4 +1,5 @@
-//! What servers need for addresses that were made, and what of this host's settings stops them.
+//! Advice for created addresses: routes that servers need, and settings of this host that prevent
+//! use.
 
 use super::group::{AddressGroup, AddressMethod};
 use super::listing::{AddressListing, ListedLink};
@@ -9,46 +10,47 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// A setting of this host that is in the way of addresses.
+/// A setting of this host that prevents created addresses from working.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(tag = "warning", rename_all = "snake_case")]
 pub enum AddressWarning {
-    /// A link is down.
+    /// A link that the addresses need is down.
     LinkDown {
-        /// Its name.
+        /// Name of the link.
         link: String,
     },
-    /// A link does not answer ARP for them.
+    /// A link does not answer ARP for the created addresses.
     NoArpAnswers {
-        /// Its name.
+        /// Name of the link.
         link: String,
-        /// net.ipv4.conf.LINK.arp_ignore, or that of all links where it is greater.
+        /// Value of net.ipv4.conf.LINK.arp_ignore, or of net.ipv4.conf.all.arp_ignore if that is
+        /// greater.
         arp_ignore: u32,
-        /// The greatest value that does no harm.
+        /// Greatest value that still works.
         most: u32,
     },
-    /// No link answers ARP for an address without a network around it.
+    /// No link answers ARP for an address outside the networks of the links.
     NoArpAnswersAtAll {
-        /// net.ipv4.conf.all.arp_ignore.
+        /// Value of net.ipv4.conf.all.arp_ignore.
         arp_ignore: u32,
     },
-    /// A link answers ARP in the place of MAC-VLANs, and drops what comes of it.
+    /// A link answers ARP in place of the MAC-VLANs, and drops the packets it then receives.
     WrongLinkAnswers {
-        /// Its name.
+        /// Name of the link.
         link: String,
     },
-    /// Each MAC-VLAN has neighbours of its own, more than the kernel remembers.
+    /// The MAC-VLANs need more neighbour entries than the kernel keeps, since each has its own.
     ManyNeighbours {
-        /// MAC-VLANs.
+        /// Number of MAC-VLANs.
         mac_vlans: u64,
-        /// net.ipv4.neigh.default.gc_thresh3.
+        /// Value of net.ipv4.neigh.default.gc_thresh3.
         most: u32,
     },
 }
 
 impl AddressWarning {
-    /// What it is, and what to do.
+    /// Returns a description of the warning and its remedy.
     pub fn sentence(&self) -> (String, String) {
         match self {
             AddressWarning::LinkDown { link } => (
@@ -99,7 +101,7 @@ impl AddressWarning {
     }
 }
 
-/// What is in the way of `groups` on a host that has what `listing` says.
+/// Returns the warnings for `groups` on a host with this `listing`.
 pub fn warnings(groups: &[AddressGroup], listing: &AddressListing) -> Vec<AddressWarning> {
     let each = groups.iter().flat_map(|group| match &group.method {
         AddressMethod::Route => of_route(group, listing),
@@ -114,7 +116,7 @@ pub fn warnings(groups: &[AddressGroup], listing: &AddressListing) -> Vec<Addres
     once.into_iter().collect()
 }
 
-/// The links in whose networks addresses of a group are.
+/// Returns the links whose networks contain addresses of a group, or are contained in the group.
 fn links_around<'l>(
     group: &'l AddressGroup,
     listing: &'l AddressListing,
@@ -140,8 +142,8 @@ fn down(link: &ListedLink) -> Option<AddressWarning> {
     })
 }
 
-/// A link answers for addresses of this host that are not its own only where arp_ignore is 0; with 2
-/// or more, only askers that an address of its own has in its network.
+/// A link answers ARP for addresses of other links only if arp_ignore is 0. With 2 or more, it
+/// answers only senders in the subnet of one of its addresses.
 fn arp(link: &ListedLink, most: u32) -> Option<AddressWarning> {
     (link.arp_ignore > most).then(|| AddressWarning::NoArpAnswers {
         link: link.name.clone(),
@@ -192,7 +194,7 @@ fn of_mac_vlans(
     warnings
 }
 
-/// What servers need so that their answers find the addresses of `group`.
+/// Returns what servers need so that their replies reach the addresses of `group`.
 pub fn for_servers(group: &AddressGroup, listing: &AddressListing) -> String {
     let destinations: Vec<String> = group
         .destinations()
@@ -228,7 +230,7 @@ pub fn for_servers(group: &AddressGroup, listing: &AddressListing) -> String {
     }
 }
 
-/// The commands that servers need.
+/// Returns the commands to run on the servers.
 fn routes(group: &AddressGroup, listing: &AddressListing) -> String {
     let via = |network: &Network| {
         let own: Vec<String> = own_addresses(network, listing);
@@ -250,7 +252,7 @@ fn routes(group: &AddressGroup, listing: &AddressListing) -> String {
     each.collect::<Vec<_>>().join("; ")
 }
 
-/// Addresses that other hosts know this one by.
+/// Returns the addresses under which other hosts reach this one.
 fn own_addresses(network: &Network, listing: &AddressListing) -> Vec<String> {
     let subnets = listing.addresses.iter().filter(|listed| {
         let link = listing.link_of_index(listed.link);
@@ -263,7 +265,7 @@ fn own_addresses(network: &Network, listing: &AddressListing) -> Vec<String> {
     subnets.map(|listed| listed.address.to_string()).collect()
 }
 
-/// `500 addresses, 10.9.0.1-10.9.1.244, as MAC-VLANs of eth0`: what a group is.
+/// Summarizes a group: `500 addresses, 10.9.0.1-10.9.1.244, as MAC-VLANs of eth0`.
 pub fn summary(group: &AddressGroup) -> String {
     let count = u64::try_from(group.addresses.count()).unwrap_or(u64::MAX);
     let how = match &group.method {

@@ -1,4 +1,4 @@
-//! What is made and removed, in the words of `ip`.
+//! Changes that create and remove addresses, written as `ip` commands.
 
 use super::group::MacVlanMode;
 use super::network::Network;
@@ -6,75 +6,75 @@ use super::{LINK_GROUP, LOCAL_TABLE, PROTOCOL, RULE_PRIORITY};
 use std::fmt;
 use std::net::IpAddr;
 
-/// A change of this host. Its text is the command that would do the same.
+/// A change of this host. `Display` prints the equivalent `ip` command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AddressChange {
-    /// Makes a MAC-VLAN.
+    /// Creates a MAC-VLAN.
     AddMacVlan {
-        /// Its name.
+        /// Name of the MAC-VLAN.
         name: String,
-        /// The name of the link that it is on.
+        /// Name of its parent link.
         parent: String,
-        /// How it is joined to others.
+        /// Mode: which other MAC-VLANs of the link it can reach.
         mode: MacVlanMode,
-        /// Its MAC address; `None` if that is its parent's.
+        /// MAC address; `None` if it has that of its parent.
         mac: Option<[u8; 6]>,
     },
-    /// Sets a MAC-VLAN of ours up, which answers ARP for its own address alone.
+    /// Sets a MAC-VLAN of filestone up. It answers ARP for its own address only.
     SetUp {
-        /// Its name.
+        /// Name of the MAC-VLAN.
         link: String,
-        /// Whether it needs IPv6.
+        /// Whether the MAC-VLAN needs IPv6.
         has_ipv6: bool,
     },
-    /// Makes it.
+    /// Adds an address, route or rule.
     Add(AddressItem),
-    /// Removes it.
+    /// Removes an address, route or rule.
     Remove(AddressItem),
-    /// Removes a MAC-VLAN of ours, with its address and its routes.
+    /// Removes a MAC-VLAN of filestone with its address and its routes.
     RemoveMacVlan {
-        /// Its name.
+        /// Name of the MAC-VLAN.
         name: String,
     },
-    /// Removes all MAC-VLANs of ours at once: one by one, each takes the kernel some 20 ms.
+    /// Removes all MAC-VLANs of filestone at once. One at a time, each takes the kernel some 20 ms.
     RemoveAllMacVlans {
-        /// How many there are.
+        /// Number of MAC-VLANs.
         count: u32,
     },
 }
 
-/// Something that is made and removed in the same words.
+/// An object that `ip` adds and deletes with the same arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AddressItem {
-    /// An address.
+    /// An address of a link.
     Address {
-        /// The name of its link.
+        /// Name of its link.
         link: String,
         /// The address.
         address: IpAddr,
     },
     /// A route.
     Route {
-        /// Its table.
+        /// Routing table.
         table: u32,
-        /// Where it leads to.
+        /// Destination network.
         destination: Network,
-        /// The name of the link that it goes by.
+        /// Name of the outgoing link.
         link: String,
-        /// The next host on the way.
+        /// Gateway.
         gateway: Option<IpAddr>,
     },
-    /// A rule: packets from an address go by a table.
+    /// A rule that sends packets from an address to a routing table.
     Rule {
         /// The address.
         source: IpAddr,
-        /// The table.
+        /// The routing table.
         table: u32,
     },
 }
 
 impl AddressItem {
-    /// A route that says that a network is this host.
+    /// Returns the AnyIP route: a local route for a whole network.
     pub fn any_ip(destination: Network, loopback: &str) -> Self {
         AddressItem::Route {
             table: LOCAL_TABLE,
@@ -84,7 +84,7 @@ impl AddressItem {
         }
     }
 
-    /// The command that does `verb` with it.
+    /// Returns the command that applies `verb` to this item.
     fn words(&self, verb: &str) -> String {
         match self {
             AddressItem::Address { link, address } => {
@@ -116,7 +116,7 @@ impl AddressItem {
     }
 }
 
-/// `address 02:66:0a:09:00:01 `; nothing where the kernel gives it.
+/// Formats a MAC address: `address 02:66:0a:09:00:01 `; empty if the kernel assigns it.
 fn mac_words(mac: Option<&[u8; 6]>) -> String {
     let octets = mac.map(|mac| mac.map(|octet| format!("{octet:02x}")).join(":"));
     octets.map_or_else(String::new, |octets| format!("address {octets} "))

@@ -1,4 +1,4 @@
-//! Addresses that are made together, and how.
+//! Groups of addresses that are created together, and the method.
 
 use super::network::Network;
 use filestone_plan::plan::SourceAddresses;
@@ -8,49 +8,49 @@ use serde::Serialize;
 use std::fmt;
 use std::net::IpAddr;
 
-/// Addresses that are made together.
+/// Addresses that are created together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddressGroup {
-    /// The addresses.
+    /// Addresses of the group.
     pub addresses: SourceAddresses,
-    /// The networks that together are all that was asked for: of a network its first and its last
-    /// address, too.
+    /// Networks that together cover all requested addresses, including first and last of each
+    /// network.
     pub networks: Vec<Network>,
-    /// How.
+    /// Method that creates the addresses.
     pub method: AddressMethod,
 }
 
-/// How addresses become this host's.
+/// Method that makes addresses addresses of this host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AddressMethod {
-    /// By a route that says that all of a network is this host (AnyIP).
+    /// A local route for a whole network (AnyIP).
     Route,
-    /// As further addresses of a link.
+    /// Additional addresses of a link.
     Aliases {
-        /// Its name.
+        /// Name of the link.
         link: String,
     },
-    /// Each with a link and a MAC address of its own, on a link.
+    /// A MAC-VLAN on a link for each address, each with its own MAC address.
     MacVlans {
-        /// The name of the link that they are on.
+        /// Name of the parent link.
         parent: String,
-        /// How they are joined.
+        /// Mode of the MAC-VLANs.
         mode: MacVlanMode,
-        /// The next host on the way to servers that are not on that link.
+        /// Gateway to servers that are not on that link.
         gateway: Option<IpAddr>,
     },
 }
 
-/// How MAC-VLANs of one link are joined.
+/// Mode of the MAC-VLANs of one link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum MacVlanMode {
-    /// They reach each other.
+    /// The MAC-VLANs reach each other.
     Bridge,
-    /// They do not.
+    /// The MAC-VLANs do not reach each other.
     Private,
-    /// There is one alone, which takes the link over.
+    /// A single MAC-VLAN, which takes the link over.
     Passthru,
 }
 
@@ -65,7 +65,7 @@ impl fmt::Display for MacVlanMode {
 }
 
 impl AddressGroup {
-    /// The addresses that a text names as `--source` does.
+    /// Parses a list of addresses in the syntax of `--source`.
     pub fn parse(text: &str, method: AddressMethod) -> Result<Self, String> {
         let addresses: SourceAddresses = text.parse()?;
         let parts = text.split(',').zip(addresses.iter());
@@ -80,13 +80,15 @@ impl AddressGroup {
         })
     }
 
-    /// Whether it is this host's without anything being made.
+    /// Returns whether all addresses are loopback addresses, which this host has without any
+    /// change.
     pub fn is_loopback(&self) -> bool {
         self.networks.iter().all(Network::is_loopback)
     }
 
-    /// What servers reach all of it by: for each range the network around it, unless that is much
-    /// larger; then the networks that the range consists of.
+    /// Returns the destinations of the routes that servers need. For each range this is the network
+    /// around it, or the networks that the range consists of if the network around it has more than
+    /// four times as many addresses.
     pub fn destinations(&self) -> Vec<Network> {
         const MUCH: u128 = 4;
         let of_range = |range| {

@@ -1,4 +1,4 @@
-//! What is to be made.
+//! Computes the changes that create addresses.
 
 use super::change::{AddressChange, AddressItem};
 use super::group::{AddressGroup, AddressMethod, MacVlanMode};
@@ -9,11 +9,11 @@ use super::{ALIASES_MAX, LOCAL_TABLE, MAC_VLANS_MAX, TABLE_FIRST};
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
-/// How our MAC-VLANs are named: a text and a number.
+/// Name prefix of filestone's MAC-VLANs, followed by a number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MacVlanNaming(String);
 
-/// Bytes of an interface's name at most (IFNAMSIZ, without its end).
+/// Maximum length of an interface name in bytes (IFNAMSIZ without the terminator).
 const NAME_LEN_MAX: usize = 15;
 /// Digits of the number of a MAC-VLAN.
 const DIGITS: usize = 5;
@@ -25,7 +25,7 @@ impl Default for MacVlanNaming {
 }
 
 impl MacVlanNaming {
-    /// Names that begin with `text`.
+    /// Parses a name prefix.
     pub fn parse(text: &str) -> Result<Self, String> {
         let is_word = text
             .bytes()
@@ -53,14 +53,14 @@ impl MacVlanNaming {
     }
 }
 
-/// The number at the end of the name of a MAC-VLAN of ours.
+/// Returns the number at the end of the name of a MAC-VLAN of filestone.
 fn number_of(name: &str) -> Option<u32> {
     let text = name.trim_end_matches(|last: char| last.is_ascii_digit());
     name.get(text.len()..)?.parse().ok()
 }
 
-/// What is missing of `group` on a host that has what `listing` says; nothing if all of it is
-/// there. What an earlier attempt has left half made is removed first.
+/// Returns the changes that complete `group` on a host with this `listing`; empty if all of it
+/// exists. Incomplete MAC-VLANs of an earlier attempt are removed first.
 pub fn to_make(
     group: &AddressGroup,
     naming: &MacVlanNaming,
@@ -88,7 +88,7 @@ pub fn to_make(
     }
 }
 
-/// No address of a gateway may become this host's.
+/// Checks that no address of a gateway would become an address of this host.
 fn check_gateways(group: &AddressGroup, listing: &AddressListing) -> Result<(), AddressObstacle> {
     let own = match &group.method {
         AddressMethod::MacVlans { gateway, .. } => *gateway,
@@ -110,7 +110,7 @@ fn check_gateways(group: &AddressGroup, listing: &AddressListing) -> Result<(), 
     }
 }
 
-/// Hosts of the network of a link must not become this host.
+/// Checks that no route would claim the whole network of a link, with the other hosts in it.
 fn check_subnets(group: &AddressGroup, listing: &AddressListing) -> Result<(), AddressObstacle> {
     for network in &group.networks {
         let swallowed = listing.subnets().find(|(subnet, _)| network.holds(subnet));
@@ -136,7 +136,7 @@ fn link_of<'l>(name: &str, listing: &'l AddressListing) -> Result<&'l ListedLink
     }
 }
 
-/// The links that we did not make.
+/// Returns the names of the links that filestone did not create.
 fn names_of_others(listing: &AddressListing) -> Vec<String> {
     let others = listing.links.iter().filter(|link| !link.is_ours());
     others.map(|link| link.name.clone()).collect()
@@ -177,7 +177,7 @@ fn routes(
     Ok(changes)
 }
 
-/// The addresses that are there, by address.
+/// Returns the existing addresses, keyed by address.
 fn by_address(listing: &AddressListing) -> HashMap<IpAddr, &ListedAddress> {
     let listed = listing.addresses.iter();
     listed.map(|listed| (listed.address, listed)).collect()
@@ -208,13 +208,13 @@ fn aliases(
     Ok(changes)
 }
 
-/// What is asked for and not this host's in any case.
+/// Returns the requested addresses that are not loopback addresses.
 fn wanted_of(group: &AddressGroup) -> impl Iterator<Item = IpAddr> + '_ {
     let is_new = |address: &IpAddr| !Network::single(*address).is_loopback();
     group.addresses.values().filter(is_new)
 }
 
-/// What an address that is there already is.
+/// Returns the obstacle for an address that exists already.
 fn in_the_way(listed: &ListedAddress, listing: &AddressListing) -> AddressObstacle {
     let link = listing.link_of_index(listed.link);
     let name = listing.name_of(listed.link);
@@ -235,7 +235,7 @@ fn in_the_way(listed: &ListedAddress, listing: &AddressListing) -> AddressObstac
     }
 }
 
-/// The MAC-VLANs that are wanted, but for their addresses.
+/// Requested MAC-VLANs, without their addresses.
 struct Wanted<'l> {
     parent: &'l ListedLink,
     mode: MacVlanMode,
@@ -254,7 +254,7 @@ fn mac_vlans(
         .iter()
         .filter(|listed| !listed.is_link_local());
     let with_address: HashSet<u32> = lasting.map(|listed| listed.link).collect();
-    // It gets its address as soon as it is up: without one it was left over half made.
+    // A MAC-VLAN gets its address as soon as it is up, so one without an address is incomplete.
     let is_left = |link: &&ListedLink| link.is_ours() && !with_address.contains(&link.index);
     let left = listing.links.iter().filter(is_left);
     let mut changes: Vec<AddressChange> = left
@@ -308,7 +308,8 @@ fn check_mac_vlans(
     }
 }
 
-/// A link with its address. It gets that when it is up and ready: who has an address is whole.
+/// Returns the changes that create a link with its address. The address is added when the link is
+/// up and ready, so a link with an address is complete.
 fn new_mac_vlan(
     address: IpAddr,
     number: u32,
@@ -335,8 +336,9 @@ fn new_mac_vlan(
     ]
 }
 
-/// The MAC address of the MAC-VLAN of an address: locally administered (the bit 02 of the first byte,
-/// IEEE 802-2014, 8.4), and the same whenever it is made, as neighbours remember it.
+/// Returns the MAC address of the MAC-VLAN of an address: locally administered (bit 02 of the first
+/// byte, IEEE 802-2014, 8.4), and derived from the address, so that cached neighbour entries remain
+/// valid.
 fn mac_of(address: IpAddr) -> [u8; 6] {
     let [a, b, c, d] = match address {
         IpAddr::V4(address) => address.octets(),
@@ -345,8 +347,8 @@ fn mac_of(address: IpAddr) -> [u8; 6] {
     [0x02, b'f', a, b, c, d]
 }
 
-/// How packets from `address` leave by its own link, and not by the first that leads there: a table of
-/// its own, which a rule chooses.
+/// Returns the changes that route packets from `address` through its own link and not the first
+/// link with a matching route: a separate table and a rule that selects it.
 fn ways(
     address: IpAddr,
     name: &str,
@@ -380,7 +382,7 @@ fn ways(
     changes
 }
 
-/// What is missing of the MAC-VLAN that has an address.
+/// Returns the changes that complete the MAC-VLAN of an address.
 fn missing_of(
     listed: &ListedAddress,
     wanted: &Wanted<'_>,
@@ -412,7 +414,7 @@ fn missing_of(
     Ok(changes)
 }
 
-/// Whether what a change would make of the ways from `link` is there.
+/// Returns whether the route or rule that a change would add for `link` exists.
 fn exists(change: &AddressChange, link: &ListedLink, listing: &AddressListing) -> bool {
     match change {
         AddressChange::Add(AddressItem::Route {

@@ -1,12 +1,11 @@
-//! Addresses of this host that clients connect from, beyond those that it has: what `filestone fleet
-//! addresses` makes and removes.
+//! Additional addresses of this host that clients connect from, created and removed by `filestone
+//! fleet addresses`.
 //!
-//! Pure: a listing of what the host has comes in as an argument, and what is to be changed comes out.
-//! Nothing is remembered elsewhere. What was made carries a mark in the kernel itself from the very
-//! moment that it is there, so that all of it is found and removed, also after a crash, and nothing
-//! else:
+//! Pure functions: they take a listing of the host's configuration and return the changes. No state
+//! is kept elsewhere. Each object carries a mark in the kernel from the moment it is created, so
+//! that exactly the objects of filestone can be found and removed, also after a crash:
 //!
-//! | what | mark |
+//! | object | mark |
 //! |---|---|
 //! | a MAC-VLAN, with its address and its routes | its group (IFLA_GROUP) |
 //! | another address | its protocol (IFA_PROTO, since Linux 5.18) |
@@ -31,19 +30,19 @@ pub use obstacle::AddressObstacle;
 pub use owned::{OwnedAddresses, OwnedAliases, OwnedMacVlan};
 pub use remove::to_remove;
 
-/// The group of our MAC-VLANs, whose name is `file` in ASCII.
+/// Group of filestone's MAC-VLANs: `file` in ASCII.
 pub const LINK_GROUP: u32 = 0x6669_6c65;
-/// The protocol of our addresses, routes and rules: one that no routing daemon has.
+/// Protocol number of filestone's addresses, routes and rules, used by no routing daemon.
 pub const PROTOCOL: u8 = 102;
-/// Tables of routes of MAC-VLANs begin here: number n of them has this one plus n.
+/// First routing table of MAC-VLANs: number n has this table plus n.
 pub const TABLE_FIRST: u32 = 0x6669_0000;
-/// Where our rules stand: before that of the main table, which is 32766.
+/// Priority of filestone's rules, before that of the main table (32766).
 pub const RULE_PRIORITY: u32 = 30_000;
-/// The table of addresses of this host.
+/// Routing table of local addresses.
 pub const LOCAL_TABLE: u32 = 255;
-/// MAC-VLANs at most.
+/// Maximum number of MAC-VLANs.
 pub const MAC_VLANS_MAX: u32 = 10_000;
-/// Aliases at most.
+/// Maximum number of aliases.
 pub const ALIASES_MAX: u32 = 65_536;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Networks, and ranges of addresses as networks.
+//! Networks, and conversion of address ranges to networks.
 
 use filestone_plan::plan::RangeItem;
 use std::fmt;
@@ -6,19 +6,19 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-/// The addresses that begin with the same bits.
+/// A network: all addresses with the same prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Network {
     first: IpAddr,
     prefix_len: u8,
 }
 
-/// Bits of an address.
+/// Returns the number of bits of an address.
 const fn bits(address: IpAddr) -> u8 {
     if address.is_ipv4() { 32 } else { 128 }
 }
 
-/// As many bits that are set, at the end.
+/// Returns a number with the lowest `count` bits set.
 const fn ones(count: u8) -> u128 {
     match count {
         128.. => u128::MAX,
@@ -27,14 +27,14 @@ const fn ones(count: u8) -> u128 {
 }
 
 impl Network {
-    /// That of `address`; `None` if an address has not so many bits.
+    /// Returns the network of `address`; `None` if `prefix_len` exceeds the bits of an address.
     pub fn of(address: IpAddr, prefix_len: u8) -> Option<Self> {
         let host_bits = bits(address).checked_sub(prefix_len)?;
         let first = address.like(address.number() & !ones(host_bits));
         Some(Self { first, prefix_len })
     }
 
-    /// This address alone.
+    /// Returns the network that consists of this address.
     pub const fn single(address: IpAddr) -> Self {
         Self {
             first: address,
@@ -42,7 +42,7 @@ impl Network {
         }
     }
 
-    /// All addresses of the family of `address`.
+    /// Returns the network of all addresses of the family of `address`.
     pub fn all_like(address: IpAddr) -> Self {
         Self {
             first: address.like(0),
@@ -50,43 +50,44 @@ impl Network {
         }
     }
 
-    /// Its first address, which names it.
+    /// Returns the first address, which names the network.
     pub const fn first(&self) -> IpAddr {
         self.first
     }
 
-    /// Its last address.
+    /// Returns the last address.
     pub fn last(&self) -> IpAddr {
         let host_bits = bits(self.first) - self.prefix_len;
         self.first.like(self.first.number() | ones(host_bits))
     }
 
-    /// How many bits its addresses begin with.
+    /// Returns the prefix length in bits.
     pub const fn prefix_len(&self) -> u8 {
         self.prefix_len
     }
 
-    /// How many addresses are in it.
+    /// Returns the number of addresses.
     pub const fn count(&self) -> u128 {
         ones(bits(self.first) - self.prefix_len).saturating_add(1)
     }
 
-    /// Whether it is one address.
+    /// Returns whether the network is a single address.
     pub const fn is_single(&self) -> bool {
         self.prefix_len == bits(self.first)
     }
 
-    /// Whether `address` is in it.
+    /// Returns whether `address` is in this network.
     pub fn contains(&self, address: IpAddr) -> bool {
         self.first.is_ipv4() == address.is_ipv4() && (self.first..=self.last()).contains(&address)
     }
 
-    /// Whether all of `other` is in it.
+    /// Returns whether all of `other` is in this network.
     pub fn holds(&self, other: &Self) -> bool {
         self.prefix_len <= other.prefix_len && self.contains(other.first)
     }
 
-    /// Whether all its addresses are this host's without anything being made.
+    /// Returns whether all addresses are loopback addresses, which this host has without any
+    /// change.
     pub fn is_loopback(&self) -> bool {
         let loopback = Self {
             first: Ipv4Addr::new(127, 0, 0, 0).into(),
@@ -95,14 +96,15 @@ impl Network {
         loopback.holds(self)
     }
 
-    /// The networks that together are a range, from its begin to its end.
+    /// Returns the networks that together cover a range exactly.
     pub fn covering(range: &RangeInclusive<IpAddr>) -> Vec<Self> {
         let (first, last) = (range.start().number(), range.end().number());
         let mut networks = vec![];
         let mut next = Some(first);
         while let Some(begin) = next.filter(|begin| *begin <= last) {
             let address = range.start().like(begin);
-            // No more bits than the begin leaves at its end, and no more than fit before the last.
+            // At most the trailing zero bits of the start, and at most what fits before the last
+            // address.
             let aligned = begin.trailing_zeros().min(u32::from(bits(address)));
             let room = (last - begin).checked_add(1).map_or(128, u128::ilog2);
             let host_bits = aligned.min(room) as u8;
@@ -117,7 +119,7 @@ impl Network {
         networks
     }
 
-    /// The smallest network that has both in it; `None` if they are of different families.
+    /// Returns the smallest network that contains both addresses; `None` if their families differ.
     pub fn around(one: IpAddr, other: IpAddr) -> Option<Self> {
         if one.is_ipv4() != other.is_ipv4() {
             return None;
@@ -138,7 +140,7 @@ impl FromStr for Network {
     }
 }
 
-/// `10.9.0.0/16`; a single address without its length.
+/// Prints `10.9.0.0/16`; a single address without prefix length.
 impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.first)?;

@@ -1,18 +1,18 @@
-//! Why addresses cannot be made as they were asked for.
+//! Reasons why requested addresses cannot be created.
 
 use super::network::Network;
 use filestone_workload::text::thousands;
 use std::net::IpAddr;
 
-/// Why addresses cannot be made as they were asked for. Nothing has been changed.
+/// Reason why requested addresses cannot be created. The host was not changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AddressObstacle {
-    /// There is no such link.
+    /// No link has this name.
     #[error("{name}: this host has no such interface")]
     NoSuchLink {
-        /// What was asked for.
+        /// Requested link.
         name: String,
-        /// What there is.
+        /// Names of the existing links.
         there: Vec<String>,
     },
     /// The loopback interface has no MAC address.
@@ -20,84 +20,84 @@ pub enum AddressObstacle {
         "{name}: MAC-VLANs are made on an Ethernet interface, and this is the loopback interface"
     )]
     NoEthernet {
-        /// Its name.
+        /// Name of the link.
         name: String,
     },
-    /// It is one that we made.
+    /// The requested parent link is a MAC-VLAN of filestone.
     #[error("{name} is a MAC-VLAN that filestone made itself")]
     OnOurOwn {
-        /// Its name.
+        /// Name of the link.
         name: String,
     },
-    /// What IPv6 does not do.
+    /// AnyIP is not possible with IPv6: an interface must have the address.
     #[error(
         "{network}: a route alone does not let connections come from an address of IPv6: an interface must have it"
     )]
     NoRouteOfIpv6 {
-        /// What was asked for.
+        /// Requested network.
         network: Network,
     },
-    /// This host has that address already.
+    /// The host has that address already.
     #[error("{address} is an address of {link} already, and filestone did not make it")]
     AddressTaken {
         /// The address.
         address: IpAddr,
-        /// Whose it is.
+        /// Name of the link that has it.
         link: String,
     },
-    /// It is there, as something else.
+    /// filestone created the address already, by another method.
     #[error("{address} is there already as {what}")]
     MadeOtherwise {
         /// The address.
         address: IpAddr,
-        /// As what.
+        /// Description of the existing object.
         what: String,
     },
-    /// The network is this host's already.
+    /// The network is local to this host already.
     #[error("a local route to {network} is there already, and filestone did not make it")]
     RouteTaken {
         /// The network.
         network: Network,
     },
-    /// An interface has the name of one that would be made.
+    /// An interface has a name that filestone would use.
     #[error("{name} is there already, and filestone did not make it")]
     NameTaken {
-        /// Its name.
+        /// Name of the interface.
         name: String,
     },
-    /// Packets to other hosts go by way of it.
+    /// A requested address is a gateway of this host.
     #[error("{gateway} is a gateway of this host, and would become this host itself")]
     IsGateway {
         /// The gateway.
         gateway: IpAddr,
     },
-    /// Other hosts are in it.
+    /// The requested network contains the network of a link, with other hosts.
     #[error(
         "{network} has the whole network {subnet} of {link} in it, whose hosts could not be reached any more"
     )]
     HoldsSubnet {
-        /// What was asked for.
+        /// Requested network.
         network: Network,
-        /// The network of a link.
+        /// Network of the link.
         subnet: Network,
-        /// The link.
+        /// Name of the link.
         link: String,
     },
-    /// A link has room for one in this mode.
+    /// A link can have only one MAC-VLAN in mode passthru.
     #[error("passthru: an interface has one MAC-VLAN in this mode, and {} are asked for", thousands(*count))]
     OnePassthru {
-        /// How many there would be.
+        /// Number of requested MAC-VLANs.
         count: u64,
     },
-    /// Too many.
+    /// The number of addresses exceeds the maximum of the method.
     #[error("{} addresses are too many: {} can be made in this way", thousands(*count), thousands((*most).into()))]
     TooMany {
-        /// How many.
+        /// Requested number.
         count: u64,
-        /// How many could be.
+        /// Maximum number.
         most: u32,
     },
-    /// The kernel is too old.
+    /// The kernel is older than Linux 5.18 and does not store the protocol of an address.
     #[error(
         "this kernel does not keep who made an address (Linux does since 5.18), so that it could not be told from others"
     )]
@@ -105,8 +105,7 @@ pub enum AddressObstacle {
 }
 
 impl AddressObstacle {
-    /// Whether something else should have been asked for; otherwise it is this host that is in the
-    /// way.
+    /// Returns whether the request is wrong; otherwise the state of this host is the obstacle.
     pub const fn is_usage(&self) -> bool {
         match self {
             AddressObstacle::NoSuchLink { .. }
@@ -125,7 +124,7 @@ impl AddressObstacle {
         }
     }
 
-    /// What to do.
+    /// Returns the text of the `help:` line.
     pub fn help(&self) -> String {
         match self {
             AddressObstacle::NoSuchLink { there, .. } => format!("there are {}", there.join(", ")),

@@ -1,4 +1,4 @@
-//! What of a listing is ours.
+//! Objects of a listing that filestone created.
 
 use super::group::{AddressGroup, AddressMethod, MacVlanMode};
 use super::listing::{AddressListing, ListedAddress, ListedLink};
@@ -10,29 +10,29 @@ use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::IpAddr;
 
-/// What we made of a host's addresses, as far as it is there.
+/// Addresses that filestone created on a host and that still exist.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct OwnedAddresses {
-    /// Networks that a route says are this host.
+    /// Networks with an AnyIP route.
     pub routes: Vec<String>,
-    /// Further addresses of links.
+    /// Additional addresses of links.
     pub aliases: Vec<OwnedAliases>,
-    /// Links with a MAC address each.
+    /// MAC-VLANs, each with its own MAC address.
     pub mac_vlans: Vec<OwnedMacVlan>,
-    /// Rules whose MAC-VLAN is gone.
+    /// Number of rules whose MAC-VLAN no longer exists.
     pub stray_rules: u32,
 }
 
-/// Further addresses of a link.
+/// Additional addresses of a link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct OwnedAliases {
-    /// The name of the link.
+    /// Name of the link.
     pub link: String,
-    /// The addresses.
+    /// Addresses.
     pub addresses: SourceAddresses,
-    /// How many they are.
+    /// Number of addresses.
     pub count: u64,
 }
 
@@ -40,20 +40,21 @@ pub struct OwnedAliases {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct OwnedMacVlan {
-    /// Its name.
+    /// Name of the MAC-VLAN.
     pub name: String,
-    /// The name of the link that it is on.
+    /// Name of its parent link.
     pub parent: String,
-    /// How it is joined to others.
+    /// Mode: which other MAC-VLANs of the link it can reach.
     pub mode: Option<MacVlanMode>,
-    /// Its address; `None` if it was left half made.
+    /// Address; `None` if the MAC-VLAN is incomplete.
     pub address: Option<IpAddr>,
-    /// Whether it is up, with an address, a route and a rule: a source that works.
+    /// Whether the MAC-VLAN can be used as a source: it is up and has an address, a route and a
+    /// rule.
     pub is_whole: bool,
 }
 
 impl OwnedAddresses {
-    /// What of `listing` is ours.
+    /// Returns the objects of `listing` that filestone created.
     pub fn of(listing: &AddressListing) -> Self {
         let ours: HashMap<u32, &ListedLink> = (listing.links.iter())
             .filter(|link| link.is_ours())
@@ -73,7 +74,7 @@ impl OwnedAddresses {
         }
     }
 
-    /// Whether there is nothing.
+    /// Returns whether there are no such objects.
     pub fn is_empty(&self) -> bool {
         self.routes.is_empty()
             && self.aliases.is_empty()
@@ -81,7 +82,7 @@ impl OwnedAddresses {
             && self.stray_rules == 0
     }
 
-    /// The same as groups, as they might have been asked for.
+    /// Returns the objects as groups that would request them.
     pub fn groups(&self) -> Vec<AddressGroup> {
         let mut groups: Vec<AddressGroup> = vec![];
         let parts: Vec<&str> = self.routes.iter().map(String::as_str).collect();

@@ -1,11 +1,12 @@
-//! What is to be removed.
+//! Computes the changes that remove addresses.
 
 use super::LINK_GROUP;
 use super::change::{AddressChange, AddressItem};
 use super::listing::{AddressListing, ListedAddress, ListedLink};
 use std::collections::HashSet;
 
-/// All that we made on a host that has what `listing` says, and nothing else.
+/// Returns the changes that remove exactly the objects that filestone created on a host with this
+/// `listing`.
 pub fn to_remove(listing: &AddressListing) -> Vec<AddressChange> {
     let ours: HashSet<u32> = links(listing).map(|link| link.index).collect();
     let rules = listing.rules.iter().filter(|rule| rule.is_ours());
@@ -15,7 +16,7 @@ pub fn to_remove(listing: &AddressListing) -> Vec<AddressChange> {
             table: rule.table,
         })
     });
-    // A MAC-VLAN takes its routes and its address with it.
+    // The kernel removes the routes and the address of a MAC-VLAN with it.
     let routes = listing.routes.iter().filter(|route| route.is_our_any_ip());
     let routes = routes.filter_map(|route| {
         Some(AddressItem::any_ip(
@@ -39,7 +40,7 @@ fn links(listing: &AddressListing) -> impl Iterator<Item = &ListedLink> {
     listing.links.iter().filter(|link| link.is_ours())
 }
 
-/// All at once, unless a link that is not ours has got into their group.
+/// Removes all MAC-VLANs at once, unless a foreign link is in their group.
 fn mac_vlans(listing: &AddressListing) -> Vec<AddressChange> {
     let is_foreign = |link: &ListedLink| link.group == LINK_GROUP && !link.is_ours();
     let count = links(listing).count() as u32;

@@ -1,9 +1,10 @@
-//! What is made and removed, on a host that does as it is told.
+//! Tests of creating and removing addresses on a simulated host that applies each change.
 
 use super::advice::{AddressWarning, for_servers, summary, warnings};
 use super::*;
 
-/// A host with an address, a gateway, and a MAC-VLAN, an alias and a rule of others.
+/// A host with an address, a gateway, and a MAC-VLAN, an alias and a rule that filestone did not
+/// create.
 fn host() -> AddressListing {
     let link = |index, name: &str| ListedLink {
         index,
@@ -70,7 +71,7 @@ fn route(table: u32, to: &str, link: u32, gateway: Option<&str>) -> ListedRoute 
     }
 }
 
-/// Does what a kernel would.
+/// Applies a change as a kernel would.
 fn change(host: &mut AddressListing, change: &AddressChange) {
     let index = |host: &AddressListing, name: &str| host.link(name).expect(name).index;
     match change {
@@ -162,7 +163,7 @@ fn remove(host: &mut AddressListing, item: &AddressItem) {
     }
 }
 
-/// With its addresses and routes, but not with rules.
+/// Removes links with their addresses and routes, but not their rules.
 fn remove_links(host: &mut AddressListing, is_gone: impl Fn(&ListedLink) -> bool) {
     let (gone, kept) = std::mem::take(&mut host.links)
         .into_iter()
@@ -206,7 +207,7 @@ fn up(group: &AddressGroup, host: &AddressListing) -> AddressListing {
     after
 }
 
-/// The groups that the tests below are about.
+/// Groups used by the tests below.
 fn every_group() -> Vec<AddressGroup> {
     vec![
         group("10.9.0.0/16,10.7.0.1-10.7.0.6", AddressMethod::Route),
@@ -231,7 +232,7 @@ fn what_was_made_is_removed_wherever_making_it_was_broken_off() {
             removals.iter().for_each(|one| change(&mut after, one));
             assert_eq!(after, host(), "{group:?} after {broken_off} changes");
 
-            // And removing may be broken off, too.
+            // Removal may be interrupted, too.
             for broken_off in 0..removals.len() {
                 let mut after = half.clone();
                 removals[..broken_off]
@@ -242,7 +243,7 @@ fn what_was_made_is_removed_wherever_making_it_was_broken_off() {
                 assert_eq!(after, host(), "{group:?} after {broken_off} removals");
             }
 
-            // Or it is completed.
+            // Alternatively, creation is completed.
             let completed = up(&group, &half);
             assert_eq!(made(&group, &completed), Ok(vec![]), "{group:?}");
             let (own, wanted) = (OwnedAddresses::of(&completed), OwnedAddresses::of(&whole));
@@ -381,7 +382,7 @@ fn settings_that_stop_addresses_are_warned_of() {
         most: 0,
     };
     assert_eq!(of_all(&host, &in_subnet), [none]);
-    // Servers have a route to others, and ask for none of them.
+    // Servers have a route to the others and need no further one.
     assert_eq!(
         of_all(&host, &group("10.9.0.0/16", AddressMethod::Route)),
         []
@@ -412,7 +413,7 @@ fn settings_that_stop_addresses_are_warned_of() {
 fn what_is_ours_can_be_asked_for_again() {
     let mut after = host();
     for group in every_group().into_iter().take(3) {
-        // An address is made once.
+        // An address is created once.
         let group = AddressGroup {
             addresses: filestone_plan::plan::SourceAddresses::of(
                 group.addresses.values().filter(|own| own.is_ipv4()),
