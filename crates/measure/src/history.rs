@@ -1,6 +1,6 @@
-//! Records of one plan over time: the levels of a figure, and where one ended and another began.
+//! Records of one plan over time: levels of a figure, and changes from one level to the next.
 //!
-//! Looked at are logarithms, so that a change is a ratio, as in a comparison.
+//! Computed from logarithms, so that a change is a ratio, as in a comparison.
 
 use crate::measure::figures::{Direction, RunFigure};
 use filestone_workload::statistics::Estimate;
@@ -8,55 +8,55 @@ use filestone_workload::statistics::change_place::places;
 use filestone_workload::statistics::change_points::{ChangePoint, change_points};
 use std::ops::Range;
 
-/// Changes are looked for with this seed, so that the same records give the same answer.
+/// Random seed of the change-point search, constant so that equal records give equal results.
 const SEED: u64 = 1;
-/// Of fewer runs none has a change that could be told from chance: of ten, one of 126 ways to deal
-/// them onto two sides of five is as clear as any.
+/// Minimum number of runs for a significant change: ten runs can be split into two sides of five in
+/// 126 ways, so that any result has a probability of at least 1/126.
 pub const RUNS_MIN: usize = 10;
 
 /// A figure over time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct History {
-    /// Which.
+    /// The figure.
     pub figure: RunFigure,
-    /// Its levels, in the order of time; one more than there are changes.
+    /// Levels in chronological order; one more than there are changes.
     pub levels: Vec<Level>,
-    /// Where they change.
+    /// Changes between levels.
     pub changes: Vec<LevelChange>,
 }
 
 /// Runs between two changes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Level {
-    /// Which they are.
+    /// Indices of the runs.
     pub runs: Range<usize>,
-    /// The geometric mean of the figure.
+    /// Geometric mean of the figure.
     pub value: f64,
 }
 
 /// A change from one level to the next.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LevelChange {
-    /// The first run after it.
+    /// Index of the first run after the change.
     pub at: usize,
-    /// The earliest run that may be the first one after it, with 95 %.
+    /// Earliest run that may be the first one after the change, with 95 % confidence.
     pub earliest: usize,
-    /// The latest one.
+    /// Latest run that may be the first one after the change, with 95 % confidence.
     pub latest: usize,
-    /// By which share the figure is larger from then on.
+    /// Relative change of the figure.
     pub share: f64,
-    /// The lower end of the 95 % interval of that, if the place is right.
+    /// Lower end of the 95 % interval of the change, if its position is right.
     pub low: f64,
-    /// Its upper end.
+    /// Upper end of the 95 % interval of the change, if its position is right.
     pub high: f64,
-    /// How probable so large a change is by chance.
+    /// Probability of a change at least this large by chance.
     pub p_value: f64,
-    /// Whether it is one for the worse.
+    /// Whether the change is for the worse.
     pub is_worse: bool,
 }
 
 impl History {
-    /// Of the figure in runs in the order of time; all values above 0.
+    /// Finds the changes of a figure in runs in chronological order; all values must be above 0.
     pub fn of(figure: RunFigure, values: &[f64]) -> Self {
         let logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();
         let points = change_points(&logarithms, SEED);
@@ -90,7 +90,7 @@ impl History {
         }
     }
 
-    /// Whether the newest level is worse than the one before it.
+    /// Returns whether the newest level is worse than the one before it.
     pub fn is_worse(&self) -> bool {
         self.changes.last().is_some_and(|change| change.is_worse)
     }
@@ -125,7 +125,7 @@ mod tests {
         "response_time.p50".parse().expect("a figure")
     }
 
-    /// 60 nights of 100 with noise of 2 %, and `change` times as much from night 40 on.
+    /// 60 nights of 100 with noise of 2 %, multiplied by `change` from night 40 on.
     fn nights(seed: u64, change: f64) -> Vec<f64> {
         let mut random = stream(seed, RandomStream::Arrivals, 0);
         let night = |night| {
@@ -172,13 +172,13 @@ mod tests {
         let is_near = |change: &LevelChange| change.at.abs_diff(40) <= 2;
         let near = found.iter().filter(|changes| changes.iter().any(is_near));
         let near = near.count();
-        // So small a change cannot always be told to the night: the cut of the greatest likelihood is
+        // The position of so small a change is uncertain: the cut with the greatest likelihood is
         // within two nights in 81 of 100 series.
         assert!(any >= 95 && near >= 74, "{any}, {near} of 100");
         let holds = |change: &LevelChange| (change.earliest..=change.latest).contains(&40);
         let held = found.iter().filter(|changes| changes.iter().any(holds));
         let held = held.count();
-        // 95 of 100, ± 3 standard deviations, but of those in which one was found.
+        // 95 of 100, ± 3 standard deviations, but only of the series in which a change was found.
         assert!((any - 7..=any).contains(&held), "{held} of {any}");
         let quiet =
             (0..100).filter(|seed| History::of(p50(), &nights(*seed, 1.0)).changes.is_empty());

@@ -1,15 +1,16 @@
-//! Two things measured in turn, and when it is clear which is better.
+//! Paired comparison of two alternatives (A/B), stopped as soon as the result is clear.
 //!
-//! Runs are made in groups of four, ABBA or BAAB, so that what drifts is in both alike: two pairs
-//! whose differences are what is judged. After each group it is looked at them; the probability of a
-//! false alarm is shared out among the looks ([`AlphaSpending`]), by how far the trial is of as many
-//! pairs as the runs so far say it takes. The interval of each look is that of its share (Jennison
-//! and Turnbull 1989, "Interim analyses: the repeated confidence interval approach", *Journal of
-//! the Royal Statistical Society* B 51), so the trial may be ended at any time, for any reason.
+//! Runs are made in groups of four, ABBA or BAAB, so that drift affects both alternatives equally.
+//! Each group gives two pairs, whose differences are tested. After each group there is an interim
+//! analysis. The probability of a false alarm is divided among the analyses ([`AlphaSpending`]) by
+//! the share of the planned pairs that are complete, where the plan is estimated from the completed
+//! runs. The interval of each analysis uses its share of that probability (Jennison and Turnbull
+//! 1989, "Interim analyses: the repeated confidence interval approach", *Journal of the Royal
+//! Statistical Society* B 51), so the trial may be stopped at any time, for any reason.
 //!
-//! A block in which the server hardly had a processor is far off, and would make the spread of all pairs
-//! so large that no number of others makes up for it. Where that is so, a tenth of the pairs at each end
-//! is left out ([`filestone_workload::statistics::trimmed`]).
+//! A block with hardly any CPU time for the server is an outlier, and would make the spread of all
+//! pairs so large that no number of other pairs compensates. With outliers, a tenth of the pairs at
+//! each end is excluded ([`filestone_workload::statistics::trimmed`]).
 
 use super::side::Pair;
 use super::{Chance, Comparison, ComparisonOptions, RunValue, Side, Verdict, of_judged, row, rows};
@@ -17,20 +18,20 @@ use filestone_workload::random::{RandomStream, RngExt, stream};
 use filestone_workload::statistics::sequential::AlphaSpending;
 use filestone_workload::statistics::{CONFIDENCE, sample_size};
 
-/// Of fewer pairs nothing is said: how far their differences spread is not known yet.
+/// Minimum number of pairs for an analysis: with fewer, the spread of the differences is unknown.
 pub const PAIRS_MIN: u64 = 8;
 
-/// One of the two that are measured in turn.
+/// An alternative of the comparison, A or B.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arm {
     /// The base.
     A,
-    /// What is held against it.
+    /// The alternative that is compared with the base.
     B,
 }
 
 impl Arm {
-    /// Its name.
+    /// Returns the name of the alternative.
     pub const fn name(self) -> &'static str {
         match self {
             Self::A => "a",
@@ -39,7 +40,7 @@ impl Arm {
     }
 }
 
-/// A group of four runs: two pairs, one each way round.
+/// Returns the order of a group of four runs: two pairs, one in each order.
 pub fn group(seed: u64, number: u64) -> [Arm; 4] {
     let is_turned: bool = stream(seed, RandomStream::RunOrder, number).random();
     if is_turned {
@@ -49,7 +50,7 @@ pub fn group(seed: u64, number: u64) -> [Arm; 4] {
     }
 }
 
-/// Two sides that grow by pairs.
+/// State of a trial: two sides that grow by pairs.
 #[derive(Debug)]
 pub struct Trial {
     question: ComparisonOptions,
@@ -57,15 +58,15 @@ pub struct Trial {
     pairs_max: u64,
     base: Side,
     new: Side,
-    /// Of each figure that decides.
+    /// False-alarm budget of each judged figure.
     spending: Vec<AlphaSpending>,
     planned: u64,
     found: Comparison,
 }
 
 impl Trial {
-    /// Nothing so far. A difference of the size that is asked for is to be seen with the
-    /// probability `power`, if `pairs_max` are enough for that.
+    /// Creates an empty trial. A difference of the requested size is detected with probability
+    /// `power`, if `pairs_max` pairs are enough.
     pub fn new(question: ComparisonOptions, power: f64, pairs_max: u64) -> Self {
         let share = (1.0 - CONFIDENCE) / question.judged.len().max(1) as f64;
         Self {
@@ -84,44 +85,44 @@ impl Trial {
         }
     }
 
-    /// Adds a pair: a run of A, and one of B beside it.
+    /// Adds a pair: a run of A and the neighbouring run of B.
     pub fn add(&mut self, base: &[RunValue], new: &[RunValue]) {
         self.base.add(base);
         self.new.add(new);
     }
 
-    /// What counts as a difference.
+    /// Returns the options of the comparison.
     pub const fn question(&self) -> &ComparisonOptions {
         &self.question
     }
 
-    /// The runs of A.
+    /// Returns the runs of A.
     pub const fn base(&self) -> &Side {
         &self.base
     }
 
-    /// The runs of B.
+    /// Returns the runs of B.
     pub const fn new_side(&self) -> &Side {
         &self.new
     }
 
-    /// Pairs so far.
+    /// Returns the number of complete pairs.
     pub fn pairs(&self) -> u64 {
         self.base.runs() as u64
     }
 
-    /// As many pairs as it is likely to take at most, by the runs so far.
+    /// Returns the estimated number of pairs that the trial needs, from the completed runs.
     pub const fn planned(&self) -> u64 {
         self.planned
     }
 
-    /// What was found when it was last looked.
+    /// Returns the result of the last interim analysis.
     pub const fn found(&self) -> &Comparison {
         &self.found
     }
 
-    /// Looks; whether the trial is over, because it is clear or because there are as many
-    /// pairs as were planned.
+    /// Runs an interim analysis; returns whether the trial is over, because the result is clear or
+    /// all planned pairs are complete.
     pub fn look(&mut self) -> bool {
         let pairs = self.pairs();
         if pairs < PAIRS_MIN {
@@ -159,7 +160,7 @@ impl Trial {
         verdict != Verdict::Inconclusive || pairs >= self.planned
     }
 
-    /// As many pairs as the figure that spreads most takes.
+    /// Returns the number of pairs for the figure with the largest spread.
     fn plan(&self, judged: &[Option<Pair>]) -> u64 {
         let matters = self.question.tolerance.max(self.question.detect).ln_1p();
         let alarm = (1.0 - CONFIDENCE) / self.question.judged.len().max(1) as f64;
@@ -168,7 +169,7 @@ impl Trial {
             .flatten()
             .map(|pair| sample_size::pairs(pair.deviation, matters, alarm, self.power));
         let needed = needed.max().unwrap_or(self.pairs_max);
-        // Looks are after two pairs each.
+        // An analysis follows every two pairs.
         let needed = needed.clamp(PAIRS_MIN, self.pairs_max).next_multiple_of(2);
         needed.max(self.pairs())
     }
@@ -195,7 +196,7 @@ mod tests {
         Trial::new(question, 0.8, pairs_max)
     }
 
-    /// Makes groups of runs until the trial is over; B is so much slower, as a logarithm, runs
+    /// Adds groups of runs until the trial is over. B is slower by `slower` (a logarithm), runs
     /// drift, and every second pair is off by `noise`.
     fn tried(mut trial: Trial, slower: f64, noise: f64) -> Trial {
         let mut moment = 0.0;
@@ -251,7 +252,7 @@ mod tests {
             (same.found().verdict, same.pairs()),
             (Verdict::NotWorse, PAIRS_MIN)
         );
-        // What drifts is in both.
+        // Drift affects both alternatives.
         let change = worse.found().rows[0].change.share;
         assert!((change - 0.03_f64.exp_m1()).abs() < 1e-9, "{change}");
     }

@@ -1,15 +1,15 @@
-//! Whether two runs measured the same, and measured it at all, so that a difference is one of what
-//! they measured.
+//! Comparability of two runs: whether they measured the same thing, and whether both are valid, so
+//! that a difference between them is a difference of the measured thing.
 
 use super::compared_run::ComparedRun;
 use serde_json::Value;
 use std::fmt;
 use std::str::FromStr;
 
-/// Differences of plans told one by one; of more only the number is told.
+/// Number of differences between plans that are listed one by one; further ones are counted.
 const TOLD: usize = 5;
-/// What plans of the same may differ in: where the server is, and what does not change what is
-/// measured.
+/// Fields of comparable plans that may differ: the address of the server, and settings that do not
+/// affect the measurement.
 const FREE: [&str; 10] = [
     "seed",
     "interval_ns",
@@ -22,41 +22,41 @@ const FREE: [&str; 10] = [
     "workload.file_set.name",
     "workload.remove_set",
 ];
-/// What decides where data are when a write is done.
+/// Fields that decide whether data are on stable storage when a write completes.
 const DURABILITY: [&str; 5] = ["stability", "stable", "fsync", "sync", "sync_directories"];
 
-/// What is asked of runs that are compared.
+/// A property in which compared runs must agree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ComparabilityCheck {
-    /// Whether a run's numbers count.
+    /// Validity of both runs.
     Validity,
-    /// The method of measurement.
+    /// Method of measurement.
     Method,
-    /// What was asked, of which, and how often.
+    /// Workload: operations, files and rate.
     Plan,
-    /// Where data are when a write is done.
+    /// Durability: whether data are on stable storage when a write completes.
     Durability,
-    /// Loopback or a network.
+    /// Network path: loopback or a network.
     Path,
-    /// The load generator's host.
+    /// Host of the load generator.
     Host,
 }
 
-/// One difference.
+/// A difference that makes two runs incomparable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Incompatibility {
-    /// In what.
+    /// Property that differs.
     pub aspect: ComparabilityCheck,
-    /// What exactly, such as `clients`; empty if that is all there is to say.
+    /// Exact field, such as `clients`; empty if the property alone says it.
     pub place: String,
-    /// The base's; empty, as the other's, if the place says it all.
+    /// Value of the base; empty, like `new`, if `place` is the whole message.
     pub base: String,
-    /// The other's.
+    /// Value of the new run.
     pub new: String,
 }
 
 impl ComparabilityCheck {
-    /// All of them.
+    /// List of all properties.
     pub const ALL: [Self; 6] = [
         Self::Validity,
         Self::Method,
@@ -66,7 +66,7 @@ impl ComparabilityCheck {
         Self::Host,
     ];
 
-    /// Its name.
+    /// Returns the name of the property.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Validity => "validity",
@@ -88,7 +88,7 @@ impl FromStr for ComparabilityCheck {
     }
 }
 
-/// A name that no aspect has.
+/// Error for an unknown property name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("there is no such aspect")]
 pub struct UnknownCheck;
@@ -112,7 +112,7 @@ impl fmt::Display for Incompatibility {
     }
 }
 
-/// That a run's numbers do not count, if so: it is like no other.
+/// Returns the incompatibility of an invalid run, which is comparable to no other run.
 pub fn uncounted(run: &ComparedRun, name: impl fmt::Display) -> Option<Incompatibility> {
     let why = run.does_not_count()?;
     Some(Incompatibility {
@@ -123,7 +123,7 @@ pub fn uncounted(run: &ComparedRun, name: impl fmt::Display) -> Option<Incompati
     })
 }
 
-/// What the runs differ in.
+/// Returns the differences that make the runs incomparable.
 pub fn differences(base: &ComparedRun, new: &ComparedRun) -> Vec<Incompatibility> {
     let mut found = vec![];
     let mut hold = |aspect: ComparabilityCheck, place: &str, base: String, new: String| {
@@ -179,7 +179,7 @@ fn of_plans(base: &ComparedRun, new: &ComparedRun) -> Vec<Incompatibility> {
     told(found)
 }
 
-/// The first differences of plans, and how many more there are.
+/// Keeps the first differences of plans, and adds the number of further ones.
 fn told(found: Vec<Incompatibility>) -> Vec<Incompatibility> {
     let (mut plan, mut others): (Vec<Incompatibility>, Vec<Incompatibility>) = found
         .into_iter()
@@ -198,7 +198,7 @@ fn told(found: Vec<Incompatibility>) -> Vec<Incompatibility> {
     plan
 }
 
-/// Adds the leaves of two documents that differ.
+/// Adds the leaves that differ between two documents.
 fn walk(place: &str, base: &Value, new: &Value, found: &mut Vec<Incompatibility>) {
     if base == new || FREE.contains(&place) {
         return;
@@ -232,7 +232,7 @@ fn walk(place: &str, base: &Value, new: &Value, found: &mut Vec<Incompatibility>
     });
 }
 
-/// A value in a line.
+/// Formats a value on one line.
 fn shown(value: &Value) -> String {
     const SHOWN_MAX: usize = 40;
     let text = match value {

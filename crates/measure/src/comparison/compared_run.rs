@@ -1,4 +1,4 @@
-//! What a comparison takes from the record of a run.
+//! The part of a run record that a comparison uses.
 
 use crate::cost::CostRecord;
 use crate::measure::figures::headline::HEADLINE;
@@ -9,50 +9,50 @@ use crate::measure::{Caveat, FigureRecord, Role};
 use filestone_plan::plan::Plan;
 use filestone_workload::statistics::Estimate;
 
-/// What a comparison takes from the record of a run: it leaves out what is long.
+/// The part of a run record that a comparison uses, without the long parts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ComparedRun {
-    /// Shape of the record.
+    /// Format version of the record.
     pub format: u32,
     /// Method of measurement.
     pub method: u32,
-    /// What made the record.
+    /// Program that wrote the record.
     pub tool: Tool,
-    /// When the measured window began, RFC 3339, UTC.
+    /// Start of the measured window, RFC 3339, UTC.
     pub started_at: String,
-    /// What was to be done.
+    /// Plan of the run.
     pub plan: Plan,
-    /// Where the load came from.
+    /// Host of the load generator.
     pub host: Host,
-    /// What the load went to.
+    /// Target of the load.
     pub target: Target,
     /// Length of the measured window in nanoseconds.
     pub window_ns: u64,
-    /// Sums over the window.
+    /// Totals of the window.
     pub totals: Totals,
-    /// Reasons to doubt it.
+    /// Caveats of the run.
     pub caveats: Vec<Caveat>,
-    /// The verdict on it; records of older versions have none.
+    /// Validity of the run; absent in records of older versions.
     pub validity: Option<Validity>,
-    /// What its operations cost, where that was read.
+    /// Cost per operation, if it was measured.
     pub cost: Option<CostRecord>,
-    /// Periods of the run; read only if [`Self::lacks`] says so.
+    /// Intervals of the run; read only if [`Self::lacks`] requires them.
     pub intervals: Vec<IntervalRecord>,
 }
 
 /// A figure of one run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RunValue {
-    /// Which.
+    /// The figure.
     pub figure: RunFigure,
-    /// Its value.
+    /// Value of the figure.
     pub value: f64,
-    /// The value with what the run alone knows of its error, if it was long enough for that.
+    /// Value with the error estimated from this run alone, if the run was long enough.
     pub own: Option<Estimate>,
 }
 
 impl From<&RunRecord> for ComparedRun {
-    /// Without the intervals: a record of this version keeps its headline figures.
+    /// Leaves out the intervals: a record of this version contains its headline figures.
     fn from(record: &RunRecord) -> Self {
         Self {
             format: record.format,
@@ -73,7 +73,7 @@ impl From<&RunRecord> for ComparedRun {
 }
 
 impl ComparedRun {
-    /// Whether it takes the intervals to know how well these figures are known.
+    /// Returns whether the intervals are needed to compute the accuracy of these figures.
     pub fn lacks(&self, judged: &[RunFigure]) -> bool {
         let is_kept = |figure: &RunFigure| {
             let kept = self.totals.figures.iter();
@@ -82,8 +82,8 @@ impl ComparedRun {
         self.totals.figures.is_empty() || !judged.iter().all(is_kept)
     }
 
-    /// The headline figures and the judged ones, as far as there are any. Of one kind of operation
-    /// alone the figures are those of the run, and only named if they are judged.
+    /// Returns the headline figures and the judged ones, where available. With one kind of
+    /// operation, its figures equal those of the run and are only included if they are judged.
     pub fn figures(&self, judged: &[RunFigure]) -> Vec<RunValue> {
         let stretches = BatchMeans::of_parts(&self.totals, &self.intervals, self.plan.interval_ns);
         let stretches = stretches.in_window(self.window_ns);
@@ -105,7 +105,7 @@ impl ComparedRun {
         wanted.filter_map(of_run).collect()
     }
 
-    /// What the run knows of a figure: as the record keeps it, or from its intervals.
+    /// Returns the run's estimate of a figure, from the record or else from its intervals.
     fn own(&self, figure: &RunFigure, stretches: &BatchMeans<'_>) -> Option<Estimate> {
         let mut kept = self.totals.figures.iter();
         let kept = kept.find(|record| figure_of(record) == Some(*figure));
@@ -118,7 +118,7 @@ impl ComparedRun {
         kept.map(of_record).or_else(found)
     }
 
-    /// Why its numbers do not count, with figures; `None` if they do.
+    /// Returns why the run is invalid, with figures; `None` if it is valid.
     pub fn does_not_count(&self) -> Option<String> {
         let reasons: Vec<String> = validity::reasons_of(&self.caveats).collect();
         if reasons.is_empty() {
@@ -128,13 +128,13 @@ impl ComparedRun {
         Some(reasons.join("; "))
     }
 
-    /// What tells it from all others, in however many files it is: no two begin in the same
-    /// millisecond with the same chance.
+    /// Returns an identity of the run, equal in all files that contain it: no two runs start in the
+    /// same millisecond with the same seed.
     pub fn identity(&self) -> (&str, u64) {
         (&self.started_at, self.plan.seed)
     }
 
-    /// Operations that were sent and did not end well.
+    /// Returns the number of operations that were sent and failed.
     pub fn errors(&self) -> u64 {
         let errors = RunFigure::of_all(Quantity::Errors);
         let stretches = BatchMeans::of_parts(&self.totals, &[], 0);
@@ -142,7 +142,7 @@ impl ComparedRun {
     }
 }
 
-/// What costs came to; of the readings behind them there are many.
+/// Returns a cost record without its many readings.
 fn without_readings(cost: &CostRecord) -> CostRecord {
     CostRecord {
         sources: vec![],
@@ -152,7 +152,7 @@ fn without_readings(cost: &CostRecord) -> CostRecord {
     }
 }
 
-/// Which figure it is; `None` of one that this version does not know.
+/// Returns the figure of a record; `None` if this version does not know it.
 fn figure_of(record: &FigureRecord) -> Option<RunFigure> {
     record.name.parse().ok()
 }

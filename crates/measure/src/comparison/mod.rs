@@ -1,8 +1,9 @@
-//! Whether one measurement is better than another: two sides, figure by figure.
+//! Comparison of two sides, figure by figure.
 //!
-//! A side is one run or several of the same plan. What is compared are logarithms, so that a
-//! difference is a ratio. Of several runs a side's standard error is that of independent values;
-//! of one it is what the run knows of itself, and what runs differ by beyond that ([`side`]).
+//! A side is one run or several runs of the same plan. Logarithms are compared, so that a
+//! difference is a ratio. With several runs, the standard error of a side is that of independent
+//! values. With one run, it combines the run's own error with the assumed spread between runs
+//! ([`side`]).
 
 pub mod ab;
 pub mod comparability;
@@ -19,26 +20,26 @@ use filestone_plan::plan::Plan;
 use filestone_workload::statistics::{CONFIDENCE, holm, sample_size};
 use side::Pair;
 
-/// With which probability a difference of the size that is asked for is to be seen.
+/// Probability of detecting a difference of the requested size.
 pub const POWER: f64 = 0.8;
 
-/// A side of whose operations so many more did not succeed, as a share, is worse whatever its
-/// times: those of failures are among them.
+/// Increase of the error rate, as a share, that makes a side worse whatever its times, since these
+/// include the times of failures.
 pub const FAILURES_MATTER: f64 = 0.01;
 
-/// What counts as a difference.
+/// Options of a comparison: tolerance, smallest effect, deciding figures.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ComparisonOptions {
-    /// So much worse is still good enough, as a share.
+    /// Largest regression that still counts as not worse, as a share.
     pub tolerance: f64,
-    /// Differences that are smaller do not matter, as a share.
+    /// Smallest difference that matters, as a share.
     pub detect: f64,
-    /// The figures that decide; of those that the sides have.
+    /// Figures that decide, where both sides have them.
     pub judged: Vec<RunFigure>,
 }
 
 impl ComparisonOptions {
-    /// What these figures decide, each once however often it is named.
+    /// Creates options with these deciding figures; duplicates are removed.
     pub fn new(judged: &[RunFigure], tolerance: f64, detect: f64) -> Self {
         let mut once: Vec<RunFigure> = vec![];
         for figure in judged {
@@ -54,48 +55,48 @@ impl ComparisonOptions {
     }
 }
 
-/// Two sides, figure by figure.
+/// Result of a comparison of two sides, figure by figure.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
-    /// One entry per figure that can be compared, those that decide first.
+    /// Rows, one per comparable figure; deciding figures first.
     pub rows: Vec<Row>,
-    /// What comes of those that decide.
+    /// Verdict of the deciding figures.
     pub verdict: Verdict,
-    /// The side of whose operations more did not succeed, if that matters.
+    /// Side with the higher error rate, if the difference matters.
     pub failing: Option<HigherErrorRate>,
 }
 
-/// A side of whose operations more did not succeed than of the other's.
+/// The side with the higher error rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HigherErrorRate {
-    /// The base: what is worse than that is not known to be.
+    /// The base, so that a worse result of the new side is not conclusive.
     Base,
-    /// The other.
+    /// The new side.
     New,
 }
 
-/// One figure of both sides.
+/// A figure of both sides, with its verdict.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// Which.
+    /// The figure.
     pub figure: RunFigure,
-    /// The base's.
+    /// Value of the base.
     pub base: SideFigure,
-    /// The other's.
+    /// Value of the new side.
     pub new: SideFigure,
-    /// By which share the other's is larger, and the ends of the interval of that.
+    /// Relative change from base to new, with its confidence interval.
     pub change: Change,
-    /// How probable a change so large, either way, is by chance alone, when all rows
-    /// that decide, or all that do not, are looked at.
+    /// Probability of a change at least this large, in either direction, by chance alone, adjusted
+    /// for all deciding rows or for all other rows.
     pub p_value: f64,
-    /// What comes of it.
+    /// Verdict of this figure.
     pub verdict: Verdict,
-    /// Runs that each side has to have until a change of the size that matters would be seen;
-    /// `None` if it is known what differs.
+    /// Runs that each side needs to detect a change of the size that matters; `None` if the verdict
+    /// is conclusive.
     pub runs_needed: Option<u64>,
-    /// Whether it is one of those that decide.
+    /// Whether the figure is a deciding one.
     pub is_judged: bool,
-    /// So many pairs of runs that stand beside each other were left out, because some were far off.
+    /// Number of pairs of neighbouring runs that were excluded because of outliers.
     pub left_out: usize,
 }
 
@@ -104,18 +105,19 @@ pub struct Row {
 pub struct Change {
     /// The change.
     pub share: f64,
-    /// The lower end of its interval.
+    /// Lower end of the confidence interval.
     pub low: f64,
-    /// The upper end.
+    /// Upper end of the confidence interval.
     pub high: f64,
 }
 
 impl Change {
-    /// By which share it may be worse at least, and at most, of a figure with this direction.
+    /// Returns the lower and upper bound of the regression, as shares, for a figure with this
+    /// direction.
     fn worse(self, direction: Direction) -> (f64, f64) {
         match direction {
             Direction::LessIsBetter => (self.low, self.high),
-            // What a rate falls by to half is as much worse as a time that doubles.
+            // A rate that halves is as much worse as a time that doubles.
             Direction::MoreIsBetter => {
                 (1.0 / (1.0 + self.high) - 1.0, 1.0 / (1.0 + self.low) - 1.0)
             }
@@ -123,21 +125,21 @@ impl Change {
     }
 }
 
-/// What comes of a comparison.
+/// Verdict of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is worse, by more than is tolerated.
+    /// Worse by more than the tolerance.
     Worse,
-    /// It is better.
+    /// Better.
     Better,
-    /// It is not worse by more than matters.
+    /// Worse by no more than matters, if at all.
     NotWorse,
-    /// These runs do not tell.
+    /// Inconclusive.
     Inconclusive,
 }
 
-/// Compares two sides. Figures that decide are corrected for each other only, so that more figures
-/// to look at do not make it harder to decide.
+/// Compares two sides. Deciding figures are only adjusted for each other, so that further figures
+/// do not reduce the power of the decision.
 pub fn compare(base: &Side, new: &Side, question: &ComparisonOptions) -> Comparison {
     let pairs = base.figures();
     let pairs = pairs.filter_map(|figure| Pair::of(base, new, figure));
@@ -153,7 +155,7 @@ pub fn compare(base: &Side, new: &Side, question: &ComparisonOptions) -> Compari
 }
 
 impl Comparison {
-    /// The same, knowing which shares of the operations did not succeed.
+    /// Returns the comparison with the error rates of both sides taken into account.
     #[must_use]
     pub fn with_failures(mut self, base: f64, new: f64) -> Self {
         self.failing = if new - base > FAILURES_MATTER {
@@ -165,15 +167,15 @@ impl Comparison {
         };
         self.verdict = match (self.failing, self.verdict) {
             (Some(HigherErrorRate::New), _) => Verdict::Worse,
-            // It may only look worse because the base fails quickly.
+            // The new side may only appear worse because the base fails quickly.
             (Some(HigherErrorRate::Base), Verdict::Worse) => Verdict::Inconclusive,
             (_, verdict) => verdict,
         };
         self
     }
 
-    /// Of what runs of this plan can be compared by, the figure whose runs differ least, where both
-    /// sides have several.
+    /// Returns the figure with the smallest spread between runs, among those that suit this plan,
+    /// if both sides have several runs.
     pub fn repeats_best(&self, plan: &Plan) -> Option<&Row> {
         let several = self.rows.iter();
         let several = several.filter(|row| row.base.runs.min(row.new.runs) > 1);
@@ -183,7 +185,7 @@ impl Comparison {
     }
 }
 
-/// The rows of figures that are looked at together.
+/// Returns the rows of figures that are adjusted for each other.
 fn rows(question: &ComparisonOptions, pairs: &[Pair]) -> Vec<Row> {
     let p_values = pairs.iter().map(|pair| pair.difference.p_value());
     let p_values: Vec<f64> = p_values.collect();
@@ -196,9 +198,9 @@ fn rows(question: &ComparisonOptions, pairs: &[Pair]) -> Vec<Row> {
         .collect()
 }
 
-/// What chance is left of a difference, among those that are looked at with it.
+/// Error probabilities of a difference, adjusted for the figures tested with it.
 struct Chance {
-    /// With which probability its interval may miss it.
+    /// Probability that its interval misses the true value.
     miss: f64,
     p_value: f64,
 }
@@ -239,7 +241,8 @@ fn row(question: &ComparisonOptions, pair: &Pair, chance: Chance) -> Row {
     }
 }
 
-/// What the rows that decide come to: worse if one is, not known if one is not, or is missing.
+/// Returns the verdict of the deciding rows: worse if any is worse, inconclusive if any is
+/// inconclusive or missing.
 fn of_judged(question: &ComparisonOptions, rows: &[Row]) -> Verdict {
     let judged = || rows.iter().filter(|row| row.is_judged);
     let any = |verdict: Verdict| judged().any(|row| row.verdict == verdict);

@@ -1,4 +1,4 @@
-//! Runs of the same: in which order they are made, what they come to, and when they are enough.
+//! Repeated runs of one plan: their order, their figures, and when there are enough of them.
 
 use super::side::{Side, SideFigure, of_runs};
 use crate::measure::figures::{Quantity, RunFigure, Statistic, TimeKind};
@@ -6,62 +6,62 @@ use filestone_plan::plan::{Pacing, Plan};
 use filestone_workload::random::{RandomStream, RngExt, stream};
 use filestone_workload::statistics::Estimate;
 
-/// What a run is compared by, if it repeats best.
+/// Figures for a comparison of runs, if they repeat best.
 const CANDIDATES: [Quantity; 3] = [
     Quantity::Time(TimeKind::Response, Statistic::P50),
     Quantity::CpuPerOperation,
     Quantity::Achieved,
 ];
-/// Fewer runs never are enough: a few that happen to lie close together say little.
+/// Minimum number of runs before a stop: a few runs may agree by chance.
 pub const ENOUGH_MIN: usize = 5;
 
-/// How many runs of the same are wanted.
+/// Number of repeated runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RepeatPlan {
-    /// At most.
+    /// Maximum number of runs.
     pub most: u32,
-    /// Fewer, if the headline figure is known within this share of itself.
+    /// Stop earlier once the 95 % interval of the headline figure is within this share.
     pub until: Option<f64>,
-    /// Between two runs.
+    /// Pause between two runs in nanoseconds.
     pub pause_ns: u64,
 }
 
 /// A figure over the runs of a side.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RepeatedFigure {
-    /// Which.
+    /// The figure.
     pub figure: RunFigure,
-    /// The median of the runs.
+    /// Median of the runs.
     pub median: f64,
-    /// Their geometric mean, and by what they differ.
+    /// Geometric mean of the runs, and their spread.
     pub over_runs: SideFigure,
-    /// Half of the 95 % interval that a run has of itself, as a share: the median of the runs
+    /// Half of the 95 % interval that a run estimates for itself, as a share: median of the runs
     /// that have one.
     pub within_run: Option<f64>,
 }
 
 impl RepeatedFigure {
-    /// The lower end of the 95 % interval of the mean of runs.
+    /// Returns the lower end of the 95 % interval of the mean of the runs.
     pub fn low(&self) -> f64 {
         (self.over_runs.logarithm.value - self.over_runs.logarithm.half_width()).exp()
     }
 
-    /// Its upper end.
+    /// Returns the upper end of the 95 % interval of the mean of the runs.
     pub fn high(&self) -> f64 {
         (self.over_runs.logarithm.value + self.over_runs.logarithm.half_width()).exp()
     }
 
-    /// Half of its width, as a share.
+    /// Returns half of the width of the interval, as a share.
     pub fn half_width(&self) -> f64 {
         self.over_runs.logarithm.half_width().exp_m1()
     }
 
-    /// Whether it is known within this share of itself, either way.
+    /// Returns whether the interval is within ± this share, and there are enough runs.
     pub fn is_known_within(&self, share: f64) -> bool {
         self.over_runs.runs >= ENOUGH_MIN && self.half_width() <= share
     }
 
-    /// How many runs it is likely to take until it is, but no more than `most`.
+    /// Returns the estimated number of runs until the interval is within `share`, at most `most`.
     pub fn runs_until(&self, share: f64, most: u32) -> u32 {
         let half_width = |runs: u32| {
             let runs = f64::from(runs);
@@ -78,7 +78,7 @@ impl RepeatedFigure {
     }
 }
 
-/// The figures that at least two runs of a side have.
+/// Returns the figures that at least two runs of a side have.
 pub fn repeated(side: &Side) -> Vec<RepeatedFigure> {
     let figures = side.figures();
     figures
@@ -99,7 +99,7 @@ fn of_figure(side: &Side, figure: &RunFigure) -> Option<RepeatedFigure> {
     })
 }
 
-/// The middle one, or what lies between the middle two.
+/// Returns the median: the middle value, or the mean of the middle two.
 fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let upper = values.get(values.len() / 2)?;
@@ -107,14 +107,14 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
     Some(f64::midpoint(*lower, *upper))
 }
 
-/// Whether runs of this plan can be compared by a figure. What an open loop achieves is what it was
-/// offered, so it is not one of them.
+/// Returns whether runs of this plan can be compared by a figure. The achieved rate of an open loop
+/// equals the offered load and is excluded.
 pub(super) fn is_candidate(figure: &RunFigure, plan: &Plan) -> bool {
     let is_given = figure.quantity == Quantity::Achieved && is_open(plan);
     figure.operation.is_none() && CANDIDATES.contains(&figure.quantity) && !is_given
 }
 
-/// Of what a run can be compared by, the figure whose runs differ least.
+/// Returns the figure with the smallest spread between runs, among those that suit this plan.
 pub fn repeats_best<'side>(
     figures: &'side [RepeatedFigure],
     plan: &Plan,
@@ -127,8 +127,8 @@ pub fn repeats_best<'side>(
     })
 }
 
-/// The figure that a run is asked for first: what a closed loop achieves, and how long operations
-/// take that are due whatever the target does.
+/// Returns the headline figure of a plan: the achieved rate of a closed loop, the response time of
+/// an open loop.
 pub fn headline_of(plan: &Plan) -> RunFigure {
     RunFigure::of_all(if is_open(plan) {
         Quantity::Time(TimeKind::Response, Statistic::P50)
@@ -137,25 +137,25 @@ pub fn headline_of(plan: &Plan) -> RunFigure {
     })
 }
 
-/// Whether operations are due whatever the target does.
+/// Returns whether operations are due regardless of the target's replies (open loop).
 fn is_open(plan: &Plan) -> bool {
     let paced = plan.replay().map(|replay| replay.pacing != Pacing::Closed);
     paced.unwrap_or(plan.arrivals.offered_load().is_some())
 }
 
-/// The order in which things that are measured in turn are measured this time.
+/// Returns the order of a round of interleaved runs.
 pub fn order(things: usize, seed: u64, round: u64) -> Vec<usize> {
     let mut random = stream(seed, RandomStream::RunOrder, round);
     let mut order: Vec<usize> = (0..things).collect();
-    // Fisher and Yates.
+    // Fisher–Yates shuffle.
     for last in (1..things).rev() {
         order.swap(last, random.random_range(0..=last));
     }
     order
 }
 
-/// The plan of one of several runs of the same: with chance of its own, and a file set of its own,
-/// which is gone afterwards.
+/// Returns the plan of one of several repeated runs, with its own random seed and its own file set,
+/// which is removed afterwards.
 pub fn plan_of_run(plan: &Plan, round: u64) -> Plan {
     let mut plan = plan.clone();
     plan.seed = plan.seed.wrapping_add(round);
@@ -287,7 +287,7 @@ mod tests {
             };
             held += u32::from((found.low()..=found.high()).contains(&1.0));
         }
-        // To stop when it looks good costs a little: 95 % would be 950 ± 7.
+        // Stopping once the interval is narrow enough costs a little: 95 % would be 950 ± 7.
         assert!((915..=965).contains(&held), "{held} of {tries}");
     }
 }

@@ -1,18 +1,18 @@
-//! One side of a comparison: a run, or several of the same.
+//! A side of a comparison: one run, or several runs of one plan.
 
 use super::compared_run::RunValue;
 use crate::measure::figures::RunFigure;
 use filestone_workload::statistics::Estimate;
 use filestone_workload::statistics::trimmed::{mean_unless_far_off, trimmed};
 
-/// What single runs of the same are taken to differ by, beyond what each knows of itself, where
-/// neither side has a second one: as a share, one standard deviation.
+/// Assumed spread between runs of one plan, in addition to the run's own error, if neither side has
+/// a second run: one standard deviation, as a share.
 ///
 /// Placement of threads, caches and a server's age do not change within a run. Equal runs of the
 /// built-in server differed by 4 to 18 % on one busy virtual machine.
 pub const RUN_SPREAD: f64 = 0.10;
 
-/// One side: runs of the same.
+/// A side: runs of one plan.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Side {
     figures: Vec<Known>,
@@ -26,7 +26,7 @@ struct Known {
     runs: Vec<RunSample>,
 }
 
-/// The logarithm of a figure in a run.
+/// Logarithm of a figure in a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct RunSample {
     pub(super) value: f64,
@@ -36,18 +36,18 @@ pub(super) struct RunSample {
 /// A figure of a side.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SideFigure {
-    /// The figure: of several runs, their geometric mean.
+    /// Value of the figure; the geometric mean of several runs.
     pub value: f64,
-    /// Its logarithm, and how well that is known.
+    /// Logarithm of the figure, with its standard error.
     pub logarithm: Estimate,
-    /// By what the logarithms of single runs differ, one standard deviation.
+    /// Spread of the logarithms of single runs, one standard deviation.
     pub deviation: f64,
-    /// Runs that have it.
+    /// Number of runs that have the figure.
     pub runs: usize,
 }
 
 impl Side {
-    /// A side of runs with these figures.
+    /// Creates a side from runs with these figures.
     pub fn of(runs: impl IntoIterator<Item = Vec<RunValue>>) -> Self {
         let mut side = Self::default();
         runs.into_iter().for_each(|run| side.add(&run));
@@ -78,17 +78,17 @@ impl Side {
         }
     }
 
-    /// How many runs it has.
+    /// Returns the number of runs.
     pub fn runs(&self) -> usize {
         self.runs
     }
 
-    /// The figures that its runs have.
+    /// Returns the figures of the runs.
     pub fn figures(&self) -> impl Iterator<Item = &RunFigure> {
         self.figures.iter().map(|known| &known.figure)
     }
 
-    /// What its runs have of a figure.
+    /// Returns the samples of a figure.
     pub(super) fn known(&self, figure: &RunFigure) -> Option<&[RunSample]> {
         let mut all = self.figures.iter();
         all.find(|known| known.figure == *figure)
@@ -96,15 +96,15 @@ impl Side {
     }
 }
 
-/// The logarithm of a figure of the only run that has it.
+/// Logarithm of a figure of the only run that has it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct SingleFigure {
     pub(crate) logarithm: f64,
-    /// Half of the 95 % interval that the run has of itself.
+    /// Half of the 95 % interval that the run estimates for itself.
     pub(crate) interval: Option<f64>,
 }
 
-/// What is known of a figure that one run of the side has; `None` of several.
+/// Returns a figure that only one run of the side has; `None` if several have it.
 pub(crate) fn single(side: &Side, figure: &RunFigure) -> Option<SingleFigure> {
     let [run] = side.known(figure)? else {
         return None;
@@ -121,16 +121,16 @@ pub(super) struct Pair {
     pub(super) figure: RunFigure,
     pub(super) base: SideFigure,
     pub(super) new: SideFigure,
-    /// How much more the other's is, as logarithms.
+    /// Logarithm of the ratio of new to base.
     pub(super) difference: Estimate,
-    /// By what pairs of runs, one of each side, differ.
+    /// Spread of the differences of pairs of runs, one of each side.
     pub(super) deviation: f64,
-    /// So many pairs were left out, because some were far off.
+    /// Number of pairs excluded because of outliers.
     pub(super) left_out: usize,
 }
 
 impl Pair {
-    /// Of sides whose runs have nothing to do with each other; `None` unless both have it.
+    /// Pairs a figure of two sides with independent runs; `None` unless both have it.
     pub(super) fn of(base: &Side, new: &Side, figure: &RunFigure) -> Option<Self> {
         let (base, new) = (base.known(figure)?, new.known(figure)?);
         let (base, new) = (of_runs(base, new)?, of_runs(new, base)?);
@@ -144,8 +144,8 @@ impl Pair {
         })
     }
 
-    /// Of sides of which each run of one was made beside the same run of the other; `None`
-    /// unless all runs of both have it.
+    /// Pairs a figure of two sides whose runs were made side by side; `None` unless all runs of
+    /// both sides have it.
     pub(super) fn side_by_side(base: &Side, new: &Side, figure: &RunFigure) -> Option<Self> {
         let pairs = base.runs.min(new.runs);
         let (of_base, of_new) = (base.known(figure)?, new.known(figure)?);
@@ -172,8 +172,8 @@ impl Pair {
     }
 }
 
-/// What is known of a side's runs. One alone differs from its like as those of the other side do;
-/// where neither side has a second one, it takes what the run knows of itself.
+/// Returns the figure of a side's runs. A single run gets the spread of the other side's runs; if
+/// the other side has a single run, too, it gets [`RUN_SPREAD`] and its own error combined.
 pub(super) fn of_runs(runs: &[RunSample], others: &[RunSample]) -> Option<SideFigure> {
     if let Some(logarithm) = between(runs) {
         return Some(SideFigure {
@@ -209,7 +209,7 @@ pub(super) fn of_runs(runs: &[RunSample], others: &[RunSample]) -> Option<SideFi
     })
 }
 
-/// What is known of a side without its outermost runs.
+/// Returns the figure of a side without its outermost runs.
 fn without_ends(runs: &[RunSample]) -> Option<SideFigure> {
     let values: Vec<f64> = runs.iter().map(|run| run.value).collect();
     let logarithm = trimmed(&values)?.estimate;
@@ -221,7 +221,7 @@ fn without_ends(runs: &[RunSample]) -> Option<SideFigure> {
     })
 }
 
-/// The mean of several runs.
+/// Returns the mean of several runs.
 fn between(runs: &[RunSample]) -> Option<Estimate> {
     let values: Vec<f64> = runs.iter().map(|run| run.value).collect();
     Estimate::of_independent(&values)

@@ -1,32 +1,33 @@
-//! What a counter advanced by from one reading to another, or why that cannot be told.
+//! Difference of a counter between two readings, or the reason why it is unknown.
 //!
-//! A counter that is less than it was has either wrapped or begun anew. It has wrapped only if it was
-//! in the last quarter of what 32 or 64 bits hold and is in the first one now: a step of half the
-//! range between two readings would not be a figure anyway. Everything else is told and not guessed.
+//! A counter that decreased has either wrapped or restarted. It has wrapped only if it was in the
+//! last quarter of the range of 32 or 64 bits and is now in the first: an advance of half the range
+//! between two readings would not give a usable figure anyway. In all other cases an error is
+//! returned instead of a guess.
 
 use super::reading::CounterReading;
 
-/// Why a counter's advance cannot be told.
+/// Reason why a counter's advance is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CounterError {
-    /// A reading does not have it.
+    /// A reading does not have the counter.
     #[error("it was not there")]
     Missing,
-    /// What counts was started again between the readings, or has other processors than it had.
+    /// The host or process restarted between the readings, or its number of CPUs changed.
     #[error("what counts it was started again meanwhile, or has other processors now")]
     Restarted,
-    /// It is less than it was, and not because it wrapped.
+    /// The counter decreased, and not because it wrapped.
     #[error("it went from {before} back to {after}")]
     Backwards {
-        /// What it said.
+        /// Earlier value.
         before: u64,
-        /// What it says now.
+        /// Later value.
         after: u64,
     },
 }
 
-/// What advanced by from one reading to another that `of` finds in them. By as much as `slack` it may
-/// step back: what is worked out of several counters is off by what their moments differ.
+/// Returns the advance of the value that `of` finds, from one reading to another. The value may
+/// decrease by up to `slack`: a value computed from several counters varies with their read times.
 pub fn between(
     before: &CounterReading,
     after: &CounterReading,
@@ -45,7 +46,7 @@ pub fn between(
         .ok_or(CounterError::Backwards { before, after })
 }
 
-/// What a counter of 32 or 64 bits advanced by; `None` if it went backwards.
+/// Returns the advance of a counter of 32 or 64 bits; `None` if it went backwards.
 pub fn advanced(before: u64, after: u64) -> Option<u64> {
     if after >= before {
         return Some(after - before);
@@ -72,11 +73,11 @@ mod tests {
             // Past the end of 32 bits: 3 to reach 2^32, and 4 on.
             (max_32 - 2, 4, Some(7)),
             (max_32, 0, Some(1)),
-            // Past what 32 bits hold it has 64.
+            // Above 32 bits, the counter has 64.
             (max_32, max_32 + 1, Some(1)),
             (u64::MAX, 0, Some(1)),
             (u64::MAX - 2, 4, Some(7)),
-            // Begun anew.
+            // Restarted.
             (1_000_000, 3, None),
             (max_32 + 1, 4, None),
             (max_32, max_32 / 2, None),
@@ -110,7 +111,7 @@ mod tests {
             after: 10,
         };
         assert_eq!(between((7, 30), (7, 10), counter), Err(back));
-        // Within what its moments are off.
+        // Within the differences of read times.
         assert_eq!(between((7, 30), (7, 25), counter), Ok(-5));
         let missing = Err(CounterError::Missing);
         assert_eq!(between((7, 1), (7, 2), Counter::NfsdCalls), missing);

@@ -1,22 +1,22 @@
-//! What is counted.
+//! Counters of a host or process.
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a counter counts in.
+/// Unit of a counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CounterUnit {
     /// Nanoseconds.
     Nanoseconds,
     /// Bytes.
     Bytes,
-    /// Things.
+    /// A number without unit.
     Number,
 }
 
 impl CounterUnit {
-    /// What it is called in documents: nothing of a number.
+    /// Returns the name of the unit in documents; empty for a number.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Nanoseconds => "ns",
@@ -28,7 +28,7 @@ impl CounterUnit {
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $counter:ident = $name:literal, $unit:ident;)*) => {
-        /// Something that a host or a process counts, and only ever counts up.
+        /// A monotonic counter of a host or a process.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[cfg_attr(feature = "schema", derive(JsonSchema))]
         pub enum Counter {
@@ -36,15 +36,15 @@ macro_rules! counters {
         }
 
         impl Counter {
-            /// All of them.
+            /// List of all counters.
             pub const ALL: &'static [Self] = &[$(Self::$counter,)*];
 
-            /// Its name in records.
+            /// Returns the name in records.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$counter => $name,)* }
             }
 
-            /// What it counts in.
+            /// Returns the unit.
             pub const fn unit(self) -> CounterUnit {
                 match self { $(Self::$counter => CounterUnit::$unit,)* }
             }
@@ -53,46 +53,46 @@ macro_rules! counters {
 }
 
 counters! {
-    /// Processor time that was not idle. From the idle time, which kernels without ticks in idle
-    /// know exactly, where the time of programs is sampled tick by tick.
+    /// CPU time that was not idle. Computed from the idle time, which is exact on kernels with
+    /// tickless idle, while the time of programs is sampled by the tick.
     CpuBusy = "cpu_busy_ns", Nanoseconds;
-    /// Processor time of programs.
+    /// CPU time of user programs.
     CpuUser = "cpu_user_ns", Nanoseconds;
-    /// Processor time of the kernel for programs and its own threads.
+    /// CPU time of the kernel for programs and its own threads.
     CpuSystem = "cpu_system_ns", Nanoseconds;
-    /// Processor time of interrupts.
+    /// CPU time of interrupts.
     CpuIrq = "cpu_irq_ns", Nanoseconds;
-    /// Processor time of what interrupts leave for later, such as the network.
+    /// CPU time of soft interrupts, such as network processing.
     CpuSoftirq = "cpu_softirq_ns", Nanoseconds;
-    /// Processor time that other virtual machines had.
+    /// CPU time used by other virtual machines (steal).
     CpuSteal = "cpu_steal_ns", Nanoseconds;
-    /// Processor time of one process, all its threads.
+    /// CPU time of one process, all its threads.
     ProcessCpu = "process_cpu_ns", Nanoseconds;
-    /// How often its threads gave up a processor to wait.
+    /// Voluntary context switches of the process: a thread gave up its CPU to wait.
     ProcessVoluntary = "process_voluntary_switches", Number;
-    /// How often others took their processor.
+    /// Involuntary context switches of the process: a thread was preempted.
     ProcessInvoluntary = "process_involuntary_switches", Number;
     /// Context switches of the whole host.
     ContextSwitches = "context_switches", Number;
     /// Interrupts of the whole host.
     Interrupts = "interrupts", Number;
-    /// Bytes that an interface received, with the headers of its link.
+    /// Bytes received by an interface, including link headers.
     ReceivedBytes = "received_bytes", Bytes;
-    /// Packets that it received.
+    /// Packets received by the interface.
     ReceivedPackets = "received_packets", Number;
-    /// Bytes that it sent.
+    /// Bytes sent by the interface.
     SentBytes = "sent_bytes", Bytes;
-    /// Packets that it sent.
+    /// Packets sent by the interface.
     SentPackets = "sent_packets", Number;
-    /// TCP segments of the whole host that were sent again.
+    /// Retransmitted TCP segments of the whole host.
     TcpRetransmitted = "tcp_retransmitted", Number;
-    /// Calls that the kernel's NFS server received.
+    /// Calls received by the kernel's NFS server.
     NfsdCalls = "nfsd_calls", Number;
 }
 
 impl Counter {
-    /// By how much it may step back for each processor. What is worked out of idling, which is
-    /// counted in hundredths of a second, and of a clock that is read at another moment, does.
+    /// Returns the permitted decrease per CPU. A value computed from idle time, which is counted in
+    /// hundredths of a second, and from a clock read at another moment can decrease.
     pub const fn slack(self) -> u64 {
         match self {
             Self::CpuBusy => 20_000_000,

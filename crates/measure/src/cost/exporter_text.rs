@@ -1,8 +1,8 @@
 //! Readings from the metrics of a Prometheus node_exporter, in the text format of Prometheus.
 //!
 //! A line is a name, labels in braces, and a value; a comment begins with `#`
-//! (<https://prometheus.io/docs/instrumenting/exposition_formats/>). Only what is needed of the
-//! format is understood, and of the metrics only those with the names below.
+//! (<https://prometheus.io/docs/instrumenting/exposition_formats/>). The parser supports only the
+//! required part of the format, and reads only the metrics with the names below.
 
 use super::counter::Counter;
 use super::proc_text::{HostScope, ProcessorTimes};
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 const NANOS: f64 = 1e9;
 const LINES_MAX: usize = 1024;
-/// In the order of `/proc/stat`, as `ProcessorTimes` has them.
+/// CPU modes, in the order of `/proc/stat` and `ProcessorTimes`.
 const MODES: [&str; 8] = [
     "user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal",
 ];
@@ -24,7 +24,7 @@ const OF_HOST: [(&str, Counter); 4] = [
     ("node_nfsd_server_rpcs_total", Counter::NfsdCalls),
 ];
 
-/// Metrics that each interface has.
+/// Metrics of each interface.
 const OF_INTERFACE: [(&str, Counter); 4] = [
     ("node_network_receive_bytes_total", Counter::ReceivedBytes),
     (
@@ -35,7 +35,7 @@ const OF_INTERFACE: [(&str, Counter); 4] = [
     ("node_network_transmit_packets_total", Counter::SentPackets),
 ];
 
-/// What the metrics say of these processors and this interface.
+/// Parses the metrics of the CPUs and the interface in `scope`.
 pub fn parse(text: &str, scope: &HostScope) -> CounterReading {
     let mut found = Found::default();
     let samples = text.lines().filter_map(Sample::of);
@@ -72,7 +72,7 @@ impl<'text> Sample<'text> {
         })
     }
 
-    /// A label's value, as it is written: none of ours has anything escaped in it.
+    /// Returns the raw value of a label; no label used here contains escapes.
     fn label(&self, name: &str) -> Option<&'text str> {
         let mut rest = self.labels;
         loop {
@@ -144,7 +144,8 @@ impl Found {
         }
     }
 
-    /// The number of all interrupts is of the whole host; that of some processors is in their lines.
+    /// The total number of interrupts covers the whole host; that of selected CPUs is the sum of
+    /// the lines.
     fn of_part(&mut self) {
         let lines = self.reading.lines.iter();
         let count = lines.fold(0_u64, |sum, line| sum.saturating_add(line.count));
@@ -213,7 +214,7 @@ node_interrupts_total{cpu="1",devices="virtio0-input.0",info="PCI-MSI",type="24"
 node_nfsd_server_rpcs_total 4242
 "#;
 
-    /// 17 s of two processors, less 10.2 s idle and 0.04 s of another: 6.76 s, as from `/proc`.
+    /// 17 s of two CPUs, less 10.2 s idle and 0.04 s steal: 6.76 s, as from `/proc`.
     #[test]
     fn a_host_is_read_from_its_exporter() {
         let scope = HostScope {

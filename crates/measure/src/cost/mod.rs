@@ -1,13 +1,13 @@
-//! What operations cost on the wire and at a server: bytes, packets, processor time, interrupts,
-//! context switches.
+//! Cost of operations on the network and at a server: bytes, packets, CPU time, interrupts, context
+//! switches.
 //!
-//! Three things meet here. A *model* says what a message of a known length comes to on the way
-//! ([`wire`]). *Readings* of counters, of the server's or of this host, say what was counted until a
-//! moment ([`CounterReading`]); what they advanced by is told, or why it cannot be ([`advance`]). A *line*
-//! through rates of counters over rates of completed operations says what each operation adds, and
-//! what there is without any ([`per_operation`]).
+//! This module combines three parts. A *model* computes the size of a message of known length on
+//! the network ([`wire`]). *Readings* of counters of the server or of this host give the counts at
+//! a moment ([`CounterReading`]); their advance is computed, or the reason why it is unknown
+//! ([`advance`]). A *line* fitted to rates of counters over rates of completed operations gives the
+//! cost that each operation adds, and the base rate without operations ([`per_operation`]).
 //!
-//! Readings come as texts ([`proc_text`], [`exporter_text`]); from where is not known here.
+//! Readings are parsed from texts ([`proc_text`], [`exporter_text`]), independent of their source.
 
 pub mod advance;
 mod counter;

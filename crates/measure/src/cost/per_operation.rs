@@ -1,9 +1,9 @@
-//! What each operation adds to a counter.
+//! Cost per operation, as the advance of a counter.
 //!
-//! From each reading to the next the counter had a rate, and operations were completed at a rate. The
-//! line through these points has the cost of an operation as its slope; what the host does anyway is
-//! its intercept and costs no operation anything. Points count as their length, since what is counted
-//! by chance has a variance in proportion to it.
+//! Between two consecutive readings the counter has a rate, and operations complete at a rate. The
+//! slope of the line through these points is the cost of an operation. The intercept is the host's
+//! base rate, which is not charged to operations. Points are weighted by their length, since the
+//! variance of random counts is proportional to it.
 
 use super::advance::{CounterError, between};
 use super::reading::CounterReading;
@@ -14,28 +14,29 @@ use std::collections::BTreeMap;
 
 const NANOS: f64 = 1e9;
 
-/// Why there is no figure.
+/// Reason why a cost is unavailable.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum CostUnavailable {
-    /// The readings do not tell.
+    /// A reading has no usable advance.
     #[error(transparent)]
     Advance(#[from] CounterError),
-    /// They tell too little.
+    /// The readings do not determine a line.
     #[error(transparent)]
     Line(#[from] FitError),
-    /// An operation cannot cost less than nothing: something else went on while nothing was asked.
+    /// The cost is negative, which is impossible: something else ran on the host while there was no
+    /// load.
     #[error(
         "the readings give {value:.2} ± {half_width:.2} for an operation, which is less than 0"
     )]
     Negative {
-        /// The slope.
+        /// Slope.
         value: f64,
         /// Half of its 95 % interval.
         half_width: f64,
     },
 }
 
-/// The line, unless all of its slope's interval is less than 0.
+/// Returns the line, unless the whole interval of its slope is below 0.
 fn possible(line: FittedLine) -> Result<FittedLine, CostUnavailable> {
     let (value, half_width) = (line.slope.value, line.slope.half_width());
     if value + half_width < 0.0 {
@@ -44,12 +45,12 @@ fn possible(line: FittedLine) -> Result<FittedLine, CostUnavailable> {
     Ok(line)
 }
 
-/// What operations cost by these readings: slope for each operation, intercept per second. For
-/// `slack` see [`between`].
+/// Returns the cost of operations from these readings: slope per operation, intercept per second.
+/// For `slack` see [`between`].
 ///
-/// Where several loads were offered in turn, `cycle_ns` is how long all of them take together. Each cycle
-/// then has an intercept of its own, which may change evenly within it, so that what drifts, such as what
-/// others do on the host, is in no slope.
+/// `cycle_ns` is the time for one cycle, if several loads were offered in turn. Each cycle then has
+/// its own intercept, which may change linearly within the cycle, so that drift, such as other work
+/// on the host, does not affect the slope.
 pub fn of_readings(
     readings: &[CounterReading],
     of: impl Fn(&CounterReading) -> Option<u64>,
@@ -61,7 +62,7 @@ pub fn of_readings(
         let points: Vec<FittedPoint> = points.iter().map(|timed| timed.point).collect();
         return possible(fit(&points)?);
     };
-    // Before the window opened there are no cycles: that is one group.
+    // Readings before the window opened belong to no cycle and form one group.
     let mut groups: BTreeMap<Option<u64>, Vec<TimedPoint>> = BTreeMap::new();
     for timed in points {
         let cycle = (timed.time >= 0.0).then(|| (timed.time * NANOS) as u64 / cycle_ns);
@@ -71,8 +72,8 @@ pub fn of_readings(
     possible(fit_groups(&groups)?)
 }
 
-/// A point for each pair of readings one after the other in one part of a run, rates in seconds, at the
-/// moment in the middle between them, in seconds from when the window opened.
+/// Returns a point for each pair of consecutive readings in one part of a run: rates per second,
+/// and the middle between the two readings in seconds since the window opened.
 fn points(
     readings: &[CounterReading],
     of: impl Fn(&CounterReading) -> Option<u64>,
@@ -105,7 +106,8 @@ mod tests {
     use super::*;
     use crate::cost::{Counter, ReadingPhase};
 
-    /// A reading at a second, when so many operations were completed and so much was counted.
+    /// Returns a reading at a second, with the numbers of completed operations and of counted
+    /// events.
     fn reading(second: i64, completed: f64, count: u64) -> CounterReading {
         let phase = if second < 0 {
             ReadingPhase::Idle
@@ -125,8 +127,8 @@ mod tests {
         reading.count(Counter::ContextSwitches)
     }
 
-    /// 100 switches a second are there anyway, and each operation adds two: two seconds of idling, a
-    /// warm-up of which nothing is known, a second of 1,000 operations and two of 500 each.
+    /// A base rate of 100 switches per second, and two per operation: two seconds idle, a warm-up
+    /// without readings, one second with 1,000 operations and two seconds with 500 each.
     #[test]
     fn what_is_there_anyway_costs_no_operation_anything() {
         let readings = [
@@ -142,9 +144,9 @@ mod tests {
         assert!(line.slope.half_width() < 1e-6, "{line:?}");
     }
 
-    /// Each operation adds two. What is there anyway grows by 100 in each second, and there are 5,000 more
-    /// of it in the second cycle, whose loads are higher. One line through all takes a part of that for the
-    /// operations'.
+    /// Each operation adds two. The base rate grows by 100 every second, and is 5,000 higher in the
+    /// second cycle, whose loads are higher. One line through all points charges a part of that to
+    /// the operations.
     #[test]
     fn what_drifts_costs_no_operation_anything() {
         let loads = [0, 500, 1000, 1000, 500, 0, 500, 1500, 1000, 1000, 1500, 500];
@@ -173,14 +175,14 @@ mod tests {
         let back = [reading(0, 0.0, 9), reading(1, 1.0, 1)];
         let back = of_readings(&back, switches, 0, None).unwrap_err();
         assert_eq!(back.to_string(), "it went from 9 back to 1");
-        // Two readings of one moment are no point.
+        // Two readings at one moment give no point.
         let same = [reading(0, 0.0, 0), reading(0, 0.0, 0)];
         assert_eq!(points(&same, switches, 0), Ok(vec![]));
     }
 
     #[test]
     fn no_operation_costs_less_than_nothing() {
-        // 1,000 switches a second while nothing was asked, and 10 a second under load.
+        // 1,000 switches per second without load, and 10 per second under load.
         let counts = [(-3, 0.0, 0), (-2, 0.0, 1000), (-1, 0.0, 2000)];
         let under_load = [(1, 0.0, 5000), (2, 100.0, 5010), (3, 200.0, 5020)];
         let readings: Vec<CounterReading> = counts

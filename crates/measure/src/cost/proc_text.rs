@@ -1,23 +1,23 @@
 //! Readings from the files of Linux's `/proc`, as one text, in any order.
 //!
-//! What is understood: `stat`, `uptime`, `interrupts`, `net/dev`, `net/snmp` and `net/rpc/nfsd`
-//! (proc(5) and its pages; Documentation/filesystems/proc.rst of the kernel). Lines are known by
-//! their form, so the text may be the output of `cat` on another host; what is not understood is
-//! passed over.
+//! The parser supports `stat`, `uptime`, `interrupts`, `net/dev`, `net/snmp` and `net/rpc/nfsd`
+//! (proc(5) and its pages; Documentation/filesystems/proc.rst of the kernel). Lines are recognized
+//! by their form, so the text may be the output of `cat` on another host. Unknown lines are
+//! skipped.
 
 use super::counter::Counter;
 use super::reading::{CounterReading, LineCount};
 
-/// The most lines of interrupts that are kept; a host may have one for each queue of each device.
+/// Maximum number of interrupt lines; a host may have one for each queue of each device.
 const LINES_MAX: usize = 1024;
 const NANOS: f64 = 1e9;
 
-/// What of a host is of interest.
+/// Part of a host that is read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HostScope {
-    /// Processors; empty for all.
+    /// CPUs; empty for all.
     pub processors: Vec<u32>,
-    /// The interface whose packets are counted; `None` for none.
+    /// Interface whose packets are counted; `None` for no interface.
     pub interface: Option<String>,
 }
 
@@ -27,12 +27,12 @@ impl HostScope {
     }
 }
 
-/// How the host of a text counts time.
+/// Time units of the host that a text is from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimeUnits {
-    /// Ticks of `stat` in a second (USER_HZ).
+    /// Ticks of `stat` per second (USER_HZ).
     pub ticks_per_s: u64,
-    /// How long ago the host was started, where that is known better than `uptime` says.
+    /// Time since the host booted in nanoseconds, if known more exactly than from `uptime`.
     pub since_start_ns: Option<u64>,
 }
 
@@ -46,7 +46,7 @@ impl Default for TimeUnits {
     }
 }
 
-/// What the text says of these processors and this interface.
+/// Parses the counters of the CPUs and the interface in `scope`.
 pub fn parse(text: &str, scope: &HostScope, units: TimeUnits) -> CounterReading {
     let mut found = Found::default();
     for line in text.lines() {
@@ -55,8 +55,8 @@ pub fn parse(text: &str, scope: &HostScope, units: TimeUnits) -> CounterReading 
     found.reading(units, !scope.processors.is_empty())
 }
 
-/// Times of processors, in the order of `stat`: user, nice, system, idle, iowait, irq, softirq,
-/// steal; what guests have is within user and nice.
+/// Number of CPU times, in the order of `stat`: user, nice, system, idle, iowait, irq, softirq,
+/// steal. Guest time is included in user and nice.
 const TIMES: usize = 8;
 
 #[derive(Default)]
@@ -64,11 +64,11 @@ struct Found {
     times: [u64; TIMES],
     processors: u32,
     uptime_ns: Option<u64>,
-    /// Processors of the columns of `interrupts`.
+    /// CPU of each column of `interrupts`.
     columns: Vec<u32>,
-    /// The names of the line of `snmp` before its values.
+    /// Names from the header line of `snmp`.
     names: Vec<String>,
-    /// Interrupts by line, where processors were chosen.
+    /// Interrupts of the selected CPUs.
     interrupts_of_scope: u64,
     reading: CounterReading,
 }
@@ -100,7 +100,7 @@ impl Found {
             ("intr", Some(count)) => self.set(Counter::Interrupts, count),
             ("ctxt", Some(count)) => self.set(Counter::ContextSwitches, count),
             ("btime", Some(time)) => self.reading.started = Some(time),
-            // The client's line has three numbers.
+            // The line of the NFS client has three numbers.
             ("rpc", Some(count)) if rest.len() >= 5 => self.set(Counter::NfsdCalls, count),
             _ if rest.len() == 1 => self.uptime(first, rest),
             _ => {}
@@ -123,7 +123,7 @@ impl Found {
         }
     }
 
-    /// A line with a name before a colon.
+    /// Handles a line with a name before a colon.
     fn named(&mut self, name: &str, attached: &str, rest: &[&str], scope: &HostScope) {
         if name == "Tcp" {
             return self.of_tcp(rest);
@@ -158,7 +158,8 @@ impl Found {
     }
 
     fn of_interrupts(&mut self, name: &str, numbers: &[u64], about: &[&str], scope: &HostScope) {
-        // Lines without a column for each processor are errors, and without words another file's.
+        // Lines without a column for each CPU are error counts; lines without words are from
+        // another file.
         let is_line = numbers.len() >= self.columns.len() && !about.is_empty();
         if !is_line || self.reading.lines.len() >= LINES_MAX {
             return;
@@ -196,7 +197,7 @@ impl Found {
             let nanos = u128::from(ticks) * 1_000_000_000 / u128::from(units.ticks_per_s.max(1));
             u64::try_from(nanos).unwrap_or(u64::MAX)
         };
-        // The line of all interrupts is of the whole host.
+        // The line of all interrupts covers the whole host.
         if !self.columns.is_empty() && is_part {
             self.set(Counter::Interrupts, self.interrupts_of_scope);
         }
@@ -213,7 +214,7 @@ impl Found {
     }
 }
 
-/// Times of processors so far, in the order of `stat`.
+/// CPU times read until now, in the order of `stat`.
 pub(super) struct ProcessorTimes {
     pub processors: u32,
     pub since_start_ns: Option<u64>,
@@ -225,15 +226,15 @@ impl ProcessorTimes {
         let [user, nice, system, idle, iowait, irq, softirq, steal] = self.times_ns;
         let sampled = [user, nice, system, irq, softirq];
         let sampled = sampled.into_iter().fold(0, u64::saturating_add);
-        // Kernels that stop the tick in idle know the time of idling exactly, and the other times
-        // only by where the tick found the processor. What is not idle is known by the difference.
+        // Kernels with tickless idle measure idle time exactly, and the other times only by the
+        // state at each tick. The busy time is therefore the difference from the idle time.
         let not_running = [idle, iowait, steal]
             .into_iter()
             .fold(0, u64::saturating_add);
         let all = self.since_start_ns.map(|since_start| {
             since_start
                 .saturating_mul(self.processors.into())
-                // A processor may count a little more than all the time there was.
+                // A CPU may count slightly more than the elapsed time.
                 .saturating_add(OFFSET_NS)
         });
         let busy = all.map_or(sampled, |all| all.saturating_sub(not_running));
@@ -251,7 +252,7 @@ impl ProcessorTimes {
     }
 }
 
-/// What the time that processors had begins with, so that it is never less than their idling.
+/// Offset added to the elapsed CPU time, so that it is never less than the idle time.
 const OFFSET_NS: u64 = 3_600_000_000_000;
 
 /// `           CPU0       CPU1`
@@ -293,8 +294,8 @@ rpc 4242 0 0 0 0
         parse(TEXT, scope, units)
     }
 
-    /// Two processors had 17 s in 8.5 s, of which 10 s and 0.2 s were idle and 0.04 s another's:
-    /// 6.76 s are left, though ticks found programs there for 3.97 s only.
+    /// Two CPUs had 17 s in 8.5 s: 10 s and 0.2 s idle and 0.04 s steal: 6.76 s remain, though
+    /// ticks found programs running for only 3.97 s.
     #[test]
     fn a_host_is_read_from_its_files() {
         let scope = HostScope {
@@ -329,7 +330,7 @@ rpc 4242 0 0 0 0
         assert_eq!(reading.lines.len(), 3);
     }
 
-    /// Of the second processor alone: 8.5 s less 4.1 s idle and 0.03 s of another.
+    /// The second CPU only: 8.5 s less 4.1 s idle and 0.03 s steal.
     #[test]
     fn some_processors_can_be_looked_at_alone() {
         let scope = HostScope {
@@ -340,12 +341,12 @@ rpc 4242 0 0 0 0
         let busy = reading.count(Counter::CpuBusy).unwrap() - OFFSET_NS;
         assert_eq!(busy, 4_370_000_000);
         assert_eq!(reading.processors, Some(1));
-        // The whole host's would not be theirs.
+        // The counts of the whole host would not be those of the CPU.
         assert_eq!(reading.count(Counter::Interrupts), Some(1220));
         assert_eq!(reading.count(Counter::SentBytes), None);
     }
 
-    /// Without a time since the start, what ticks found is all there is.
+    /// Without a time since boot, only the sampled ticks are available.
     #[test]
     fn without_a_time_the_ticks_tell() {
         let text = "cpu0 100 0 50 1000 0 0 0 0";

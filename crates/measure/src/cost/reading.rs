@@ -1,4 +1,4 @@
-//! What counters said at a moment.
+//! Values of counters at a moment.
 
 use super::counter::Counter;
 #[cfg(feature = "schema")]
@@ -6,45 +6,45 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What counters said at a moment. Those that a source does not have are not there.
+/// Values of counters at a moment. Counters that a source does not have are absent.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct CounterReading {
-    /// The middle between when it was asked for and when it had come, in nanoseconds since the
-    /// measured window opened; before it, less than 0.
+    /// Middle between request and reply of the reading, in nanoseconds since the measured window
+    /// opened; negative before it.
     pub moment_ns: i64,
-    /// Half the time that it took: how far off the moment can be.
+    /// Half the time that the reading took, in nanoseconds: the maximum error of the moment.
     pub uncertainty_ns: u64,
-    /// Whether there was load then.
+    /// Phase of the run: with load or without.
     pub phase: ReadingPhase,
-    /// Operations that had ended in the measured window by then.
+    /// Number of operations that had ended in the measured window at this moment.
     #[serde(default)]
     pub completed: f64,
-    /// When what counts was started, in seconds since 1970 or in ticks since the host was: another
-    /// start has begun to count anew.
+    /// Start of the counted host or process, in seconds since 1970 or in ticks since boot. A
+    /// different start means that the counters restarted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started: Option<u64>,
-    /// Processors that counted.
+    /// Number of CPUs that were counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processors: Option<u32>,
-    /// What the counters said.
+    /// Values of the counters.
     pub counters: BTreeMap<Counter, u64>,
     /// Interrupts by line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<LineCount>,
 }
 
-/// Interrupts of one line, of all processors.
+/// Interrupts of one line, of all CPUs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LineCount {
-    /// Its number or short name, and what its device calls itself.
+    /// Number or short name of the line, and the name of its device.
     pub line: String,
-    /// How many there were.
+    /// Number of interrupts.
     pub count: u64,
 }
 
-/// In which part of a run a reading was made. From one part to another there is no rate.
+/// Phase of the run at a reading. Rates are only computed within one phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -57,12 +57,12 @@ pub enum ReadingPhase {
 }
 
 impl CounterReading {
-    /// What a counter said.
+    /// Returns the value of a counter.
     pub fn count(&self, counter: Counter) -> Option<u64> {
         self.counters.get(&counter).copied()
     }
 
-    /// Interrupts of a line.
+    /// Returns the interrupts of a line.
     pub fn line(&self, name: &str) -> Option<u64> {
         let mut lines = self.lines.iter();
         let found = lines.find(|line| line.line == name)?;

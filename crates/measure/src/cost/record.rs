@@ -1,4 +1,4 @@
-//! What operations cost, of a run's record.
+//! Cost of operations in a run record.
 
 use super::counter::Counter;
 use super::reading::CounterReading;
@@ -6,84 +6,84 @@ use super::reading::CounterReading;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// At which end something was counted.
+/// End where a counter was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum MeasuredAt {
     /// At the server.
     Server,
-    /// At this host, which made the load.
+    /// At this host, which generated the load.
     LoadGenerator,
 }
 
-/// What the operations of a run cost.
+/// Cost of the operations of a run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct CostRecord {
-    /// What was read, and from where.
+    /// Sources of readings, with the readings.
     pub sources: Vec<SourceRecord>,
-    /// What each counter came to for each operation.
+    /// Cost per operation of each counter.
     pub figures: Vec<CostFigure>,
-    /// What the messages came to on the way, by model and by counters.
+    /// Size of the messages on the network, by model and by counters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire: Option<WireCostRecord>,
-    /// Calls that the server's kernel counted, and those that were made meanwhile.
+    /// Calls counted by the server's kernel, and calls made in the same time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<CallsRecord>,
 }
 
-/// Calls between the first reading of the measured window and the last, at both ends.
+/// Calls between the first and the last reading of the measured window, at both ends.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct CallsRecord {
-    /// Those that the server's kernel counted.
+    /// Calls that the server's kernel counted.
     pub counted: u64,
-    /// Those that were made, those that were sent again included.
+    /// Calls that clients made, including retransmissions.
     pub made: f64,
-    /// By so many both may differ since readings do not meet the moments of calls: what was in
-    /// flight then, and what may have ended meanwhile.
+    /// Maximum difference of both numbers due to the time of the readings: calls in flight at a
+    /// reading, and calls that may have ended during it.
     pub uncertainty: f64,
 }
 
-/// The readings of one source.
+/// Readings of one source.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SourceRecord {
-    /// What it is, such as `process 4711` or `http://server:9100/metrics`.
+    /// Name of the source, such as `process 4711` or `http://server:9100/metrics`.
     pub name: String,
-    /// Of which end.
+    /// End where the source was read.
     pub vantage: MeasuredAt,
-    /// In the order in which they were made.
+    /// Readings in chronological order.
     pub readings: Vec<CounterReading>,
-    /// How many more were tried in vain.
+    /// Number of failed readings.
     #[serde(default)]
     pub failed: u64,
-    /// Why the first of these was.
+    /// Reason of the first failed reading.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_failure: Option<String>,
 }
 
-/// What one counter came to for each operation.
+/// Cost per operation of one counter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct CostFigure {
-    /// Of which end.
+    /// End where the counter was read.
     pub vantage: MeasuredAt,
-    /// What was counted.
+    /// The counter.
     pub counter: Counter,
-    /// Of interrupts, the line.
+    /// Interrupt line; only of interrupts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<String>,
-    /// How much more there was of it for each operation; none where it cannot be told.
+    /// Advance of the counter per operation; absent if unknown.
     pub per_operation: Option<CostEstimate>,
-    /// How much there is of it in a second without any operation.
+    /// Advance of the counter per second without any operation.
     pub idle_per_s: Option<f64>,
-    /// How much there was of it in a second of the measured window; records of before it was kept
-    /// have none.
+    /// Advance of the counter per second of the measured window; absent in records of older
+    /// versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_per_s: Option<f64>,
-    /// Why it cannot be told.
+    /// Reason why the cost is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -92,58 +92,59 @@ pub struct CostFigure {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct CostEstimate {
-    /// For each operation.
+    /// Cost per operation.
     pub value: f64,
     /// Half of the interval.
     pub half_width: f64,
 }
 
-/// What the messages of an operation came to on the way.
+/// Size of the messages of an operation on the network.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct WireCostRecord {
-    /// The interface that they went through.
+    /// Interface that the messages passed through.
     pub interface: String,
-    /// Its largest packet.
+    /// MTU of the interface in bytes.
     pub mtu_bytes: u64,
     /// Bytes of all messages of an operation, record marks included, as the clients counted.
     pub message_bytes_per_operation: f64,
     /// Packets with data by the model.
     pub model_packets_per_operation: f64,
-    /// Bytes of them by the model, without acknowledgements.
+    /// Bytes of these packets by the model, without acknowledgements.
     pub model_bytes_per_operation: f64,
-    /// Packets by the interface's counters, both ways.
+    /// Packets by the interface's counters, both directions.
     pub packets_per_operation: Option<CostEstimate>,
-    /// Bytes, likewise.
+    /// Bytes by the interface's counters, both directions.
     pub bytes_per_operation: Option<CostEstimate>,
-    /// Packets that came back, by the interface's counters; none where it is its own other end.
+    /// Received packets by the interface's counters; absent for the loopback interface, which is
+    /// both ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_packets_per_operation: Option<CostEstimate>,
     /// Packets of the replies by the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_reply_packets_per_operation: Option<f64>,
-    /// Bytes in a second that went through the interface before the run, when nothing was sent.
+    /// Bytes per second through the interface before the run, without load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_bytes_per_s: Option<f64>,
-    /// The same in the measured window.
+    /// Bytes per second through the interface in the measured window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_bytes_per_s: Option<f64>,
-    /// Packets that were counted and carry no data by the model: acknowledgements.
+    /// Counted packets that carry no data by the model: acknowledgements.
     pub acknowledgements_per_operation: Option<f64>,
-    /// By how much the counted bytes differ from the model's with acknowledgements, as a share of
-    /// these in percent.
+    /// Difference between the counted bytes and those of the model with acknowledgements, in
+    /// percent of the latter.
     pub difference_percent: Option<f64>,
 }
 
 impl CostFigure {
-    /// The figure, where it could be told.
+    /// Returns the cost per operation, if known.
     pub const fn known(&self) -> Option<CostEstimate> {
         self.per_operation
     }
 }
 
 impl CostEstimate {
-    /// The sum of two that are not independent: the intervals add up.
+    /// Returns the sum of two costs that are not independent: the intervals add up.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         Self {
@@ -152,7 +153,7 @@ impl CostEstimate {
         }
     }
 
-    /// So many times as much.
+    /// Returns the cost multiplied by a factor.
     #[must_use]
     pub fn times(self, factor: f64) -> Self {
         Self {
@@ -163,14 +164,14 @@ impl CostEstimate {
 }
 
 impl CostRecord {
-    /// The figure of a counter at an end, of all lines together.
+    /// Returns the figure of a counter at an end, over all lines.
     pub fn figure(&self, vantage: MeasuredAt, counter: Counter) -> Option<&CostFigure> {
         let mut figures = self.figures.iter();
         figures.find(|one| one.vantage == vantage && one.counter == counter && one.line.is_none())
     }
 
-    /// Context switches of the server for each operation: of its process, both kinds, where that was
-    /// read, else of its host.
+    /// Returns the server's context switches per operation: both kinds of its process if measured,
+    /// else those of its host.
     pub fn server_switches(&self) -> Option<CostFigure> {
         let of = |counter| self.figure(MeasuredAt::Server, counter);
         let process = of(Counter::ProcessVoluntary).zip(of(Counter::ProcessInvoluntary));
@@ -184,7 +185,7 @@ impl CostRecord {
         })
     }
 
-    /// Processor time of the server for each operation: of its process where that was read, else of
+    /// Returns the server's CPU time per operation: that of its process if measured, else that of
     /// its host.
     pub fn server_cpu(&self) -> Option<&CostFigure> {
         let of = |counter| {

@@ -1,72 +1,72 @@
-//! What a message comes to on its way: packets, and the headers around it.
+//! Size of a message on the network: packets and headers.
 //!
 //! A message has the length that the client counts: payload, XDR and RPC, and the record mark over
-//! TCP. Around it come, per packet,
+//! TCP. Each packet adds
 //!
 //! | | over UDP | over TCP |
 //! |---|---|---|
-//! | transport | 8 bytes, of the first fragment alone | 20, and 12 of time stamps |
-//! | IP | 20 (IPv4) or 40 (IPv6), and 8 of a fragment of IPv6 | 20 or 40 |
-//! | link | 14 of Ethernet; none on the loopback interface as Linux counts | likewise |
+//! | transport | 8 bytes, in the first fragment only | 20, and 12 of time stamps |
+//! | IP | 20 (IPv4) or 40 (IPv6), and 8 for a fragment of IPv6 | 20 or 40 |
+//! | link | 14 of Ethernet; 0 on the loopback interface, as Linux counts | as over UDP |
 //!
-//! A datagram that fits into no packet is cut into fragments, all but the last of a multiple of 8
-//! bytes (RFC 791, section 3.2; RFC 8200, section 4.5). TCP cuts what it is given by the MSS; what a
-//! receiver acknowledges without having something to say is a packet of headers alone, and how many of
-//! these there are depends on time and not on lengths, so they are counted and not modelled.
+//! A datagram larger than a packet is fragmented; all fragments but the last have a multiple of 8
+//! bytes (RFC 791, section 3.2; RFC 8200, section 4.5). TCP splits its data by the MSS. A pure
+//! acknowledgement is a packet of headers only; the number of these depends on timing and not on
+//! lengths, so they are counted and not modelled.
 //!
-//! Where an interface cuts packets itself (TSO, GSO) or puts them together again (GRO), its counters
-//! have fewer and larger ones than the wire: model and counters then differ.
+//! The counters of an interface that segments packets itself (TSO, GSO) or merges them (GRO) show
+//! fewer and larger packets than the network carries: model and counters then differ.
 
-/// What an IPv4 and an IPv6 header take, without options.
+/// Sizes of an IPv4 and an IPv6 header, without options.
 const IPV4_HEADER: u64 = 20;
 const IPV6_HEADER: u64 = 40;
 const IPV6_FRAGMENT_HEADER: u64 = 8;
 const UDP_HEADER: u64 = 8;
-/// Without options, and with time stamps, padded (RFC 7323, appendix A).
+/// Header without options, and padded time stamps (RFC 7323, appendix A).
 const TCP_HEADER: u64 = 20;
 const TCP_TIMESTAMPS: u64 = 12;
-/// What Ethernet puts before a packet, as interfaces count it: without its checksum.
+/// Ethernet header, as interfaces count it: without checksum.
 pub const ETHERNET_HEADER: u64 = 14;
-/// The least that IPv4 must pass on in one piece; smaller MTUs are not modelled.
+/// Smallest packet that IPv4 must forward without fragmentation; smaller MTUs are not modelled.
 const MTU_MIN: u64 = 68;
 
-/// How messages travel.
+/// Transport of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
-    /// As datagrams.
+    /// Datagrams.
     Udp,
-    /// As parts of a stream.
+    /// Parts of a stream.
     Tcp {
         /// Whether each segment has time stamps, as between Linux hosts.
         has_timestamps: bool,
     },
 }
 
-/// What a way does to messages.
+/// Overhead that a network path adds to messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PathOverhead {
-    /// How they travel.
+    /// Transport.
     pub carrier: Framing,
-    /// Whether by IPv6.
+    /// Whether the path uses IPv6.
     pub is_ipv6: bool,
-    /// The largest packet, with its IP header.
+    /// Largest packet in bytes, including its IP header.
     pub mtu_bytes: u64,
-    /// What the link adds to each as the interface counts it.
+    /// Bytes of link header that the interface counts per packet.
     pub link_header_bytes: u64,
 }
 
-/// Packets and their bytes.
+/// Number of packets and their bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Packets {
-    /// How many.
+    /// Number of packets.
     pub packets: u64,
-    /// Their bytes, headers included.
+    /// Bytes of the packets, headers included.
     pub bytes: u64,
 }
 
 impl PathOverhead {
-    /// Packets of a message of so many bytes, record mark included; one at least, since a datagram
-    /// may be empty.
+    /// Returns the packets of a message of `len_bytes`, record mark included. At least one, since a
+    /// datagram may be empty.
     pub fn message(&self, len_bytes: u64) -> Packets {
         let (payload, room) = match self.carrier {
             Framing::Tcp { .. } => (len_bytes, self.segment_bytes()),
@@ -83,7 +83,8 @@ impl PathOverhead {
         }
     }
 
-    /// What a datagram and its header come to, and how much of it a packet has room for.
+    /// Returns the payload of a datagram with its UDP header, and the part of it that fits in one
+    /// packet.
     fn datagram(&self, len_bytes: u64) -> (u64, u64) {
         let room = self.mtu().saturating_sub(self.ip_header());
         if len_bytes <= room {
@@ -97,17 +98,17 @@ impl PathOverhead {
         (len_bytes, ((room.saturating_sub(own)) / 8 * 8).max(8))
     }
 
-    /// Whether what is received is acknowledged with packets of their own.
+    /// Returns whether received data are acknowledged with separate packets.
     pub const fn acknowledges(&self) -> bool {
         matches!(self.carrier, Framing::Tcp { .. })
     }
 
-    /// A packet that acknowledges and has nothing else to say.
+    /// Returns the bytes of a pure acknowledgement.
     pub fn acknowledgement_bytes(&self) -> u64 {
         self.headers_bytes()
     }
 
-    /// The most data that a segment carries (MSS, without the room for options).
+    /// Returns the maximum data of a segment (MSS without the room for options).
     pub fn segment_bytes(&self) -> u64 {
         let headers = self.ip_header() + self.transport_header();
         self.mtu().saturating_sub(headers).max(1)
@@ -117,7 +118,7 @@ impl PathOverhead {
         self.mtu_bytes.max(MTU_MIN)
     }
 
-    /// What each packet has around its part of a message. A datagram's own header counts as payload.
+    /// Returns the headers of each packet. A UDP header counts as payload.
     fn headers_bytes(&self) -> u64 {
         self.link_header_bytes + self.ip_header() + self.transport_header()
     }
@@ -166,8 +167,8 @@ mod tests {
 
     /// The read study (linas.org) fitted "size + 106 + 36 x packets" to replies of READ, version 2,
     /// over UDP. Such a reply has 24 bytes of RPC, 4 of status, 68 of attributes and 4 of length
-    /// before its data. With one packet the formula is exact; a further fragment has 20 bytes of IP
-    /// and 14 of Ethernet, which is 34 and not 36.
+    /// before its data. With one packet the formula is exact; each further fragment has 20 bytes of
+    /// IP and 14 of Ethernet, which is 34 and not 36.
     #[test]
     fn the_read_study_is_right_for_one_packet_and_two_bytes_off_for_each_further_one() {
         const BEFORE_DATA: u64 = 24 + 4 + 68 + 4;
@@ -226,9 +227,8 @@ mod tests {
         (ReplyHeader::success(1).to_bytes().len() + results) as u64
     }
 
-    /// Lengths are those that the encoders give; the rest is added up by hand: a NULL call is 40
-    /// bytes and its reply 24, and with UDP, IP and Ethernet 42 more; over TCP a record mark of 4 and
-    /// 66 of headers.
+    /// Lengths are from the encoders; the rest is added by hand: a NULL call is 40 bytes and its
+    /// reply 24, and UDP, IP and Ethernet add 42; over TCP a record mark of 4 and 66 of headers.
     #[test]
     fn calls_and_replies_come_to_what_their_encoders_give() {
         let (null_call, null_reply) = (call_len(0, 0), reply_len(0));
@@ -276,8 +276,8 @@ mod tests {
         }
     }
 
-    /// IPv6 has 40 bytes for 20, and a header of 8 for each fragment, of which all but the last carry
-    /// a multiple of 8: 1500 - 40 - 8 = 1452 bytes hold 1448.
+    /// IPv6 has a header of 40 bytes instead of 20, and 8 for each fragment. All fragments but the
+    /// last carry a multiple of 8: 1500 - 40 - 8 = 1452 bytes hold 1448.
     #[test]
     fn over_ipv6_a_fragment_has_a_header_of_its_own() {
         let udp = PathOverhead {
@@ -296,7 +296,7 @@ mod tests {
         assert_eq!(tcp.acknowledgement_bytes(), 86);
     }
 
-    /// Nonsense from a host's files must not divide by zero.
+    /// Invalid values from a host's files must not cause a division by zero.
     #[test]
     fn an_impossible_mtu_is_a_small_one() {
         for mtu_bytes in [0, 1, 27, 68] {
