@@ -1,102 +1,102 @@
-//! What is gathered of a host and a target. `None` is: not known here.
+//! Facts gathered about a host and a target. `None` means unknown.
 
 use crate::measure::run_record::InterfaceRecord;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// All that is gathered.
+/// Facts gathered about this host and a target.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Facts {
-    /// Of this host.
+    /// Facts about this host.
     pub host: HostFacts,
-    /// Of the target, if there is one.
+    /// Facts about the target, if there is one.
     pub target: Option<TargetFacts>,
 }
 
-/// Of this host, and of this process on it.
+/// Facts about this host and this process.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct HostFacts {
-    /// Whether this program was compiled without optimisation.
+    /// Whether this program was compiled without optimization.
     pub is_debug_build: Option<bool>,
-    /// Its processors.
+    /// CPUs of the host.
     pub processors: Option<ProcessorFacts>,
-    /// How much processor time this process may have.
+    /// CPU quota of this process.
     pub processor_quota: Option<ProcessorQuota>,
-    /// What decides on the processors' frequency.
+    /// CPU frequency scaling.
     pub frequency: Option<FrequencyFacts>,
-    /// The clock that runs are timed with.
+    /// Clock used for timing runs.
     pub clock: Option<ClockFacts>,
-    /// Open files of a process.
+    /// Limits of open files.
     pub open_files: Option<OpenFileFacts>,
-    /// Ports that connections from one address towards one server may have.
+    /// Number of local ports for connections from one address to one server.
     pub local_ports: Option<u64>,
-    /// Ports that servers take for a sign of root.
+    /// Ports below 1024, which servers accept as proof of root.
     pub reserved_ports: Option<ReservedPortFacts>,
-    /// Buffers of sockets.
+    /// Limits of socket buffers.
     pub socket_buffers: Option<SocketBufferFacts>,
     /// Memory and swap.
     pub memory: Option<MemoryFacts>,
-    /// What went on while it was looked at.
+    /// Activity of the host during the check.
     pub look: Option<ActivityFacts>,
 }
 
-/// Processors of a host.
+/// CPUs of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ProcessorFacts {
-    /// Those that are online.
+    /// Number of CPUs that are online.
     pub online: u32,
-    /// Those that this process may run on.
+    /// Number of CPUs that this process may run on.
     pub allowed: u32,
 }
 
-/// How much processor time a control group may have.
+/// CPU quota of a control group.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ProcessorQuota {
-    /// As much as there is.
+    /// No quota.
     Unlimited,
-    /// As much as so many processors have.
+    /// CPU time of this number of CPUs.
     Processors(f64),
 }
 
-/// What decides on the processors' frequency.
+/// CPU frequency scaling.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct FrequencyFacts {
-    /// The governors of all processors, each once.
+    /// Governors of all CPUs, without duplicates.
     pub governors: Vec<String>,
-    /// The driver below them.
+    /// Scaling driver.
     pub driver: Option<String>,
 }
 
-/// The clock that runs are timed with.
+/// Clock used for timing runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ClockFacts {
-    /// The kernel's own.
+    /// Clock source of the kernel.
     pub source: Option<String>,
-    /// Whether ours reads the processor's counter, and does not ask the kernel.
+    /// Whether filestone reads the CPU's counter directly, without a call of the kernel.
     pub reads_counter: bool,
-    /// What one reading costs.
+    /// Cost of one reading in nanoseconds.
     pub read_ns: f64,
-    /// The smallest step seen.
+    /// Smallest observed step in nanoseconds.
     pub step_ns: f64,
 }
 
-/// Open files of a process.
+/// Limits of open files of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct OpenFileFacts {
-    /// The limit that is in force.
+    /// Current limit.
     pub soft: u64,
-    /// How far this process may raise it, which a run does by itself.
+    /// Maximum limit, to which a run raises the current one by itself.
     pub hard: u64,
-    /// Clients of a server in another process that it is enough for.
+    /// Number of clients that the maximum limit is enough for, with a server in another process.
     pub clients: u64,
 }
 
@@ -104,23 +104,23 @@ pub struct OpenFileFacts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ReservedPortFacts {
-    /// How many there are.
+    /// Number of ports.
     pub count: u64,
-    /// Whether this process may use them.
+    /// Whether this process may use these ports.
     pub are_allowed: bool,
 }
 
-/// The largest buffers of sockets, in bytes.
+/// Maximum sizes of socket buffers, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SocketBufferFacts {
-    /// tcp_rmem: as far as the kernel lets what is received grow.
+    /// tcp_rmem: maximum receive buffer of a TCP socket.
     pub stream_receive_bytes: u64,
-    /// tcp_wmem: likewise of what is sent.
+    /// tcp_wmem: maximum send buffer of a TCP socket.
     pub stream_send_bytes: u64,
-    /// rmem_max: what a program may ask for, which is what datagrams have.
+    /// rmem_max: largest receive buffer that a program may request, used for datagrams.
     pub receive_bytes: u64,
-    /// wmem_max: likewise of what is sent.
+    /// wmem_max: largest send buffer that a program may request, used for datagrams.
     pub send_bytes: u64,
 }
 
@@ -128,57 +128,57 @@ pub struct SocketBufferFacts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct MemoryFacts {
-    /// Of the host.
+    /// Total memory of the host.
     pub total_bytes: u64,
-    /// To be had without swapping.
+    /// Memory available without swapping.
     pub available_bytes: u64,
-    /// Swap that there is.
+    /// Total swap.
     pub swap_total_bytes: u64,
-    /// Swap that is in use.
+    /// Swap in use.
     pub swap_used_bytes: u64,
 }
 
-/// What went on while it was looked at.
+/// Activity of the host during the check.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ActivityFacts {
-    /// How long it was looked at.
+    /// Duration of the check in nanoseconds.
     pub elapsed_ns: u64,
-    /// Processors that were looked at: those that this process may use.
+    /// Number of observed CPUs: those that this process may use.
     pub processors: u32,
-    /// What other programs used of them, as a share of one processor.
+    /// CPU use of other programs, in percent of one CPU.
     pub others_percent: Option<f64>,
-    /// Which of them used most, the busiest first.
+    /// Programs with the highest CPU use, highest first.
     pub busiest: Vec<ProgramShare>,
-    /// What other virtual machines took, as a share of one processor.
+    /// CPU time used by other virtual machines (steal), in percent of one CPU.
     pub stolen_percent: Option<f64>,
-    /// Pages that went to swap or came from it.
+    /// Number of pages that were swapped in or out.
     pub swapped_pages: Option<u64>,
-    /// Interfaces that carried packets, but for loopback.
+    /// Interfaces with traffic, except loopback.
     pub traffic: Option<Vec<InterfaceTraffic>>,
-    /// How late sleeps of a millisecond ended.
+    /// Delay of wake-ups from sleeps of one millisecond.
     pub wake_up: Option<WakeUpFacts>,
-    /// Programs that had or wanted a processor, on average over a minute.
+    /// Load average over a minute: programs that run or wait for a CPU.
     pub load_average: Option<f64>,
 }
 
-/// What a program used of the processors.
+/// CPU use of a program.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ProgramShare {
-    /// Its name.
+    /// Name of the program.
     pub name: String,
-    /// Its process.
+    /// Process id.
     pub process: i32,
-    /// As a share of one processor.
+    /// In percent of one CPU.
     pub percent: f64,
 }
 
-/// What an interface carried, both ways together.
+/// Traffic of an interface, both directions together.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct InterfaceTraffic {
-    /// Its name.
+    /// Name of the interface.
     pub interface: String,
     /// Packets per second.
     pub packets_per_s: f64,
@@ -186,125 +186,125 @@ pub struct InterfaceTraffic {
     pub bytes_per_s: f64,
 }
 
-/// How late sleeps ended.
+/// Delay of wake-ups from sleep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct WakeUpFacts {
-    /// How many there were.
+    /// Number of sleeps.
     pub count: u64,
-    /// Median lateness.
+    /// Median delay in nanoseconds.
     pub p50_ns: u64,
-    /// 99th percentile.
+    /// 99th percentile in nanoseconds.
     pub p99_ns: u64,
-    /// The latest.
+    /// Maximum in nanoseconds.
     pub max_ns: u64,
 }
 
-/// Of a target.
+/// Facts about a target.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct TargetFacts {
-    /// In the words of the command line.
+    /// Target as written on the command line.
     pub name: String,
-    /// Whether it comes from ports below 1024 that this is asked of.
+    /// Whether connections to the target must come from ports below 1024 (`--reserved-port`).
     pub wants_reserved_ports: bool,
-    /// Whether calls travel as datagrams.
+    /// Whether calls are sent as datagrams.
     pub uses_datagrams: bool,
-    /// Why it cannot be measured, if it cannot.
+    /// Reason why the target cannot be measured, if it cannot.
     pub failure: Option<TargetFailure>,
-    /// The way there.
+    /// Network path to the target.
     pub way: Option<NetworkPathFacts>,
-    /// How long it took to connect.
+    /// Times to connect.
     pub connect: Option<RoundTrips>,
-    /// How long a call that does nothing took.
+    /// Times of a call that does nothing.
     pub call: Option<RoundTrips>,
-    /// What it was asked for beside what a run needs, and has or not.
+    /// Services that a run does not need, and whether the target has them.
     pub services: Vec<ServiceFacts>,
-    /// What a port mapper says is there; `None` if there is none.
+    /// Programs registered with the port mapper; `None` if there is no port mapper.
     pub programs: Option<Vec<ProgramFacts>>,
-    /// By how many connections a client may have its session, and by which interfaces.
+    /// Multichannel support: connections per session, and interfaces of the server.
     pub channels: Option<ChannelFacts>,
-    /// What it moves in one call.
+    /// Transfer sizes.
     pub transfers: Option<TransferFacts>,
-    /// What it says of names and times.
+    /// Properties of names and times.
     pub names: Option<NameFacts>,
-    /// What the caller may do there.
+    /// Access rights of the caller.
     pub rights: Option<RightsFacts>,
-    /// Room.
+    /// Free space.
     pub space: Option<SpaceFacts>,
-    /// What is mounted there, of a directory of this host.
+    /// Mounted file system, if the target is a directory of this host.
     pub file_system: Option<FileSystemFacts>,
-    /// Whether what is written is durable is known only by writing.
+    /// Whether the durability of writes can only be found out by writing.
     pub durability_is_untold: bool,
 }
 
-/// Why a target cannot be measured.
+/// Reason why a target cannot be measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct TargetFailure {
-    /// What went wrong, as a run would say it.
+    /// Error, as a run would report it.
     pub what: String,
-    /// What to do.
+    /// Text of the `help:` line.
     pub help: Option<String>,
-    /// Whether it was not reached at all.
+    /// Whether the target could not be reached at all.
     pub is_unreachable: bool,
 }
 
-/// Whether a target with an address of its own shares this host.
+/// Evidence that a target with another address is on this host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Place {
-    /// Nothing says that it does.
+    /// No evidence.
     #[default]
     NotKnownHere,
-    /// It is reached by a link between network namespaces (a veth, or a bridge of such) without a router, so it
-    /// may.
+    /// The target may be on this host: it is reached by a link between network namespaces (a veth,
+    /// or a bridge of such) without a router.
     PerhapsThisHost,
-    /// Another network namespace of this host has its address.
+    /// Another network namespace of this host has the target's address.
     NamespaceOfThisHost,
 }
 
-/// The way to a target.
+/// Network path to a target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct NetworkPathFacts {
-    /// Where the target is.
+    /// Address of the target.
     pub address: String,
-    /// Whether that is this host.
+    /// Whether the address is one of this host.
     pub is_this_host: bool,
-    /// What else is known of whether it shares this host.
+    /// Other evidence that the target is on this host.
     pub place: Place,
-    /// The interface that packets leave by.
+    /// Outgoing interface.
     pub interface: Option<String>,
-    /// Largest packet of that interface, in bytes.
+    /// MTU of the interface, in bytes.
     pub mtu_bytes: Option<u64>,
-    /// Largest packet of the whole way, as far as the kernel knows it.
+    /// MTU of the path, in bytes, as cached by the kernel.
     pub path_mtu_bytes: Option<u64>,
-    /// The first router, if there is one between.
+    /// First router, if there is one on the path.
     pub gateway: Option<String>,
-    /// Megabits per second of the interface.
+    /// Speed of the interface in megabits per second.
     pub link_mbit_per_s: Option<u64>,
-    /// Whether the interface is a radio.
+    /// Whether the interface is wireless.
     pub is_wireless: bool,
 }
 
-/// Times of the same exchange, several times.
+/// Times of repeated equal exchanges, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct RoundTrips {
-    /// How many there were.
+    /// Number of exchanges.
     pub count: u64,
-    /// The fastest.
+    /// Minimum.
     pub min_ns: u64,
-    /// The median.
+    /// Median.
     pub p50_ns: u64,
-    /// The slowest.
+    /// Maximum.
     pub max_ns: u64,
 }
 
 impl RoundTrips {
-    /// Of these times; `None` of none.
+    /// Computes the statistics of these times; `None` if there are none.
     pub fn of(mut nanos: Vec<u64>) -> Option<Self> {
         nanos.sort_unstable();
         let (min_ns, max_ns) = (*nanos.first()?, *nanos.last()?);
@@ -321,125 +321,125 @@ impl RoundTrips {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ServiceFacts {
-    /// Its name and version, in the words of its standard.
+    /// Name and version of the service, as in its standard.
     pub name: String,
-    /// Its port; `None` if it was not found.
+    /// Port; `None` if the service was not found.
     pub port: Option<u16>,
-    /// What is not possible without it.
+    /// Features that need the service.
     pub needed_for: String,
 }
 
-/// A program that a port mapper knows.
+/// A program registered with a port mapper.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ProgramFacts {
-    /// Its number.
+    /// Program number.
     pub number: u32,
-    /// Its name, if it is one that files are served with.
+    /// Program name, if it is part of a file service.
     pub name: Option<String>,
-    /// Its versions, in order.
+    /// Versions in ascending order.
     pub versions: Vec<u32>,
 }
 
-/// Whether a client may have several connections for its session (SMB 3.x, multichannel).
+/// Multichannel: several connections per session (SMB 3.x).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ChannelFacts {
-    /// Why it may not, if it may not.
+    /// Reason why multichannel is not available, if it is not.
     pub refusal: Option<ChannelRefusal>,
-    /// The interfaces that the server names; none if it does not say.
+    /// Interfaces that the server reports; empty if it reports none.
     pub interfaces: Vec<InterfaceRecord>,
 }
 
-/// Why a client may not have several connections.
+/// Reason why multichannel is not available.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ChannelRefusal {
-    /// Why not.
+    /// Reason.
     pub why: String,
-    /// What to do if it shall.
+    /// Instructions to enable multichannel.
     pub help: String,
 }
 
-/// What a server moves in one call, in bytes.
+/// Transfer sizes of a server per call, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct TransferFacts {
-    /// The most that is read.
+    /// Maximum size of a read.
     pub read_max_bytes: u64,
-    /// What it prefers to be read.
+    /// Preferred size of a read.
     pub read_preferred_bytes: u64,
-    /// The most that is written.
+    /// Maximum size of a write.
     pub write_max_bytes: u64,
-    /// What it prefers to be written.
+    /// Preferred size of a write.
     pub write_preferred_bytes: u64,
 }
 
-/// What a server says of names and times.
+/// Properties of names and times of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct NameFacts {
-    /// Bytes of a name.
+    /// Maximum length of a name in bytes.
     pub length_max: u64,
-    /// Hard links to an object.
+    /// Maximum number of hard links to an object.
     pub links_max: u64,
-    /// Whether names differ by more than case.
+    /// Whether names are case-insensitive.
     pub is_case_insensitive: bool,
-    /// The precision of times; 0 if it does not say.
+    /// Resolution of times in nanoseconds; 0 if the server does not report it.
     pub time_step_ns: u64,
 }
 
-/// What a caller may do at the path under test.
+/// Access rights of a caller at the path under test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct RightsFacts {
-    /// The user that is asked about.
+    /// User id.
     pub user: u32,
-    /// Whether it may read.
+    /// Whether the user may read.
     pub may_read: bool,
-    /// Whether it may change and add.
+    /// Whether the user may change and create.
     pub may_change: bool,
 }
 
-/// Room, in bytes and in files.
+/// Free space, in bytes and in files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SpaceFacts {
-    /// In all.
+    /// Total size.
     pub total_bytes: u64,
-    /// To be had by this caller.
+    /// Size available to this caller.
     pub available_bytes: u64,
-    /// Files that may still be made; `None` where that is not bounded.
+    /// Number of files that can still be created; `None` if unlimited.
     pub available_files: Option<u64>,
 }
 
-/// What is mounted at a directory of this host.
+/// File system mounted at a directory of this host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct FileSystemFacts {
-    /// Its type, such as `ext4`.
+    /// Type, such as `ext4`.
     pub kind: String,
-    /// What is mounted.
+    /// Mounted device or source.
     pub source: Option<String>,
-    /// Where.
+    /// Mount point.
     pub mount_point: String,
-    /// How.
+    /// Mount options.
     pub options: Vec<String>,
-    /// Where its files are.
+    /// Medium of its files.
     pub medium: FileMedium,
 }
 
-/// Where the files of a file system are.
+/// Medium that the files of a file system are stored on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum FileMedium {
-    /// In memory alone.
+    /// Memory.
     Memory,
-    /// On another host.
+    /// Another host.
     Network,
-    /// In another program of this host.
+    /// Another program on this host.
     Program,
-    /// On storage of this host, as far as its type tells.
+    /// Storage of this host, according to the type of the file system.
     Storage,
 }

@@ -1,26 +1,26 @@
-//! What a rule finds.
+//! Findings of the rules.
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// How much a finding matters, from not at all to most.
+/// Severity of a finding, in ascending order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum FindingLevel {
-    /// As it should be.
+    /// As expected.
     Ok,
-    /// Worth knowing; it spoils nothing by itself.
+    /// Worth knowing, but harmless by itself.
     Note,
-    /// Figures will be wrong, or will be of something else than meant.
+    /// Figures will be wrong, or will measure something other than intended.
     Warning,
-    /// It cannot be measured so.
+    /// A measurement is not possible in this state.
     Problem,
 }
 
 impl FindingLevel {
-    /// Its name, as in JSON.
+    /// Returns the name, as in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -31,35 +31,35 @@ impl FindingLevel {
     }
 }
 
-/// What to do about a finding.
+/// Remedy for a finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Remedy {
-    /// In words.
+    /// Description.
     pub what: String,
-    /// The command line, where there is one.
+    /// Command line, if there is one.
     pub command: Option<String>,
 }
 
-/// What a rule found.
+/// Finding of a rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Finding {
-    /// The rule's name, such as `frequency-governor`.
+    /// Name of the rule, such as `frequency-governor`.
     pub id: String,
-    /// How much it matters.
+    /// Severity.
     pub level: FindingLevel,
-    /// What was found, with its units.
+    /// Observation, with units.
     pub found: String,
-    /// What it does to measurements; nothing if all is well.
+    /// Effect on measurements; absent with level `ok`.
     pub consequence: Option<String>,
-    /// What to do about it, if something can be done.
+    /// Remedy, if there is one.
     pub fix: Option<Remedy>,
-    /// Where it is explained.
+    /// Page that explains the finding.
     pub page: String,
 }
 
-/// What a rule makes of the facts, before it has its name.
+/// Result of a rule, before the name of the rule is added.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct RuleResult {
     pub level: FindingLevel,
@@ -69,7 +69,7 @@ pub(super) struct RuleResult {
 }
 
 impl RuleResult {
-    /// All is well.
+    /// Creates a result with level `ok`.
     pub fn ok(found: impl Into<String>) -> Self {
         Self {
             level: FindingLevel::Ok,
@@ -79,7 +79,7 @@ impl RuleResult {
         }
     }
 
-    /// At this level, with what it does to measurements.
+    /// Creates a result with this level and effect on measurements.
     pub fn at(
         level: FindingLevel,
         found: impl Into<String>,
@@ -92,22 +92,22 @@ impl RuleResult {
         }
     }
 
-    /// It is worth knowing.
+    /// Creates a note.
     pub fn note(found: impl Into<String>, consequence: impl Into<String>) -> Self {
         Self::at(FindingLevel::Note, found, consequence)
     }
 
-    /// It makes figures wrong.
+    /// Creates a warning.
     pub fn warning(found: impl Into<String>, consequence: impl Into<String>) -> Self {
         Self::at(FindingLevel::Warning, found, consequence)
     }
 
-    /// It cannot be measured so.
+    /// Creates a problem.
     pub fn problem(found: impl Into<String>, consequence: impl Into<String>) -> Self {
         Self::at(FindingLevel::Problem, found, consequence)
     }
 
-    /// With what to do about it.
+    /// Adds a remedy.
     pub fn fix(mut self, what: impl Into<String>) -> Self {
         self.fix = Some(Remedy {
             what: what.into(),
@@ -116,7 +116,7 @@ impl RuleResult {
         self
     }
 
-    /// With the command line that does it.
+    /// Adds a remedy with a command line.
     pub fn run(mut self, what: impl Into<String>, command: impl Into<String>) -> Self {
         self.fix = Some(Remedy {
             what: what.into(),

@@ -1,12 +1,12 @@
-//! What on this host, or at a target, will spoil a measurement: rules over gathered facts.
+//! Rules over gathered facts, which find conditions of this host or a target that spoil
+//! measurements:
 //!
 //! ```text
 //!   engine gathers facts ──▶ rules, a table ──▶ findings ──▶ cli shows them
 //! ```
 //!
-//! A rule is a pure function of the facts. Where the fact that it is about is not known, it
-//! finds nothing, and its id stands among what is unknown. A host that measures well gives no
-//! warning: what is worth knowing and spoils nothing is a note.
+//! A rule is a pure function of the facts. A rule whose fact is unknown has no finding, and its id is
+//! listed as unknown. A host that measures well gives no warning; harmless observations are notes.
 
 pub mod facts;
 mod finding;
@@ -22,27 +22,27 @@ use facts::Facts;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The shape of [`Diagnosis`]; it rises when that changes.
+/// Format version of [`Diagnosis`], incremented with each change of its format.
 pub const FORMAT: u32 = 1;
 
-/// What was found, and what it was found from.
+/// Findings, and the facts behind them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Diagnosis {
-    /// The shape of this document.
+    /// Format version of this document.
     pub format: u32,
-    /// The target, in the words of the command line, if there was one.
+    /// Target as on the command line, if there was one.
     pub target: Option<String>,
-    /// In the order of the rules.
+    /// Findings in the order of the rules.
     pub findings: Vec<Finding>,
-    /// Ids of rules about this host that the host does not tell enough for.
+    /// Ids of rules about this host whose facts are unknown.
     pub unknown: Vec<String>,
-    /// All that was gathered.
+    /// Facts that the findings are based on.
     pub facts: Facts,
 }
 
 impl Diagnosis {
-    /// What all rules find in these facts.
+    /// Applies all rules to these facts.
     pub fn of(facts: Facts) -> Self {
         let (mut findings, mut unknown) = (Vec::new(), Vec::new());
         for rule in RULES {
@@ -61,7 +61,7 @@ impl Diagnosis {
         }
     }
 
-    /// The worst level of all findings.
+    /// Returns the highest level of all findings.
     pub fn worst(&self) -> FindingLevel {
         let levels = self.findings.iter().map(|finding| finding.level);
         levels.max().unwrap_or(FindingLevel::Ok)

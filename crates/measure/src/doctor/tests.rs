@@ -4,7 +4,7 @@ use crate::measure::run_record::InterfaceRecord;
 
 const GIB: u64 = 1 << 30;
 
-/// A host that measures well, and another one that serves files in the same network.
+/// Facts of a well-configured host and of a file server in the same network.
 fn healthy() -> Facts {
     Facts {
         host: healthy_host(),
@@ -156,7 +156,7 @@ fn healthy_target() -> TargetFacts {
     }
 }
 
-/// A rule, the last fact that it lets pass, and one that it does not.
+/// A rule, a fact just within its limit, and one beyond it.
 struct Case {
     id: &'static str,
     holds: fn(&mut HostFacts, &mut TargetFacts),
@@ -504,7 +504,7 @@ fn every_rule_has_a_fixture_that_holds_and_one_that_fails() {
     for case in cases {
         let id = case.id;
         let held = finding(changed(case.holds), id).map(|finding| finding.level);
-        // Where there is nothing to be told there is no finding.
+        // Without a fact to report there is no finding.
         let expected = (id != "durability").then_some(FindingLevel::Ok);
         assert_eq!(held, expected, "{id} holds");
         let failed = finding(changed(case.fails), id).expect(id);
@@ -549,7 +549,7 @@ fn what_is_not_known_is_neither_well_nor_wrong() {
 #[test]
 fn usual_circumstances_are_no_warnings() {
     let usual: [fn(&mut HostFacts, &mut TargetFacts); 6] = [
-        // A laptop, whose processor decides by itself.
+        // A laptop, whose CPU selects its frequency itself.
         |host, _| {
             host.frequency = Some(FrequencyFacts {
                 governors: vec!["powersave".into()],
@@ -559,12 +559,12 @@ fn usual_circumstances_are_no_warnings() {
         |host, _| known!(host.frequency).governors = vec!["schedutil".into()],
         // Not root.
         |host, _| known!(host.reserved_ports).are_allowed = false,
-        // A network over a network.
+        // A tunnel.
         |_, target| {
             let way = known!(target.way);
             (way.mtu_bytes, way.path_mtu_bytes) = (Some(1460), Some(1460));
         },
-        // A directory of another user's.
+        // A directory of another user.
         |_, target| known!(target.rights).may_change = false,
         |_, target| {
             target.services[1].port = None;

@@ -1,4 +1,4 @@
-//! What the rules ask of a record.
+//! Figures of a record that the rules evaluate.
 
 use super::generator::GeneratorPart;
 use crate::measure::flow::{LittlesLaw, is_one_each};
@@ -10,29 +10,30 @@ use crate::measure::verdict::{
 use filestone_plan::plan::Pacing;
 use filestone_workload::text::{counted, thousands, time_text};
 
-/// A shorter window says nothing of a processor's or a server's state.
+/// Minimum window in nanoseconds; a shorter one does not show the state of a CPU or server.
 const WINDOW_MIN_NS: u64 = 1_000_000_000;
-/// Fewer operations are a handful of accidents.
+/// Minimum number of operations; fewer depend too much on chance.
 const ENDED_MIN: u64 = 30;
-/// Where an operation takes more of the window, those at its ends decide.
+/// Maximum duration of an operation as a share of the window; above it, operations at the ends of
+/// the window dominate.
 const SERVICE_SHARE_MAX: f64 = 0.05;
 
-/// What made operations due.
+/// Source of the times when operations become due.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Pace {
-    /// The end of the one before in the same slot.
+    /// Completion of the previous operation in the same slot.
     Closed,
-    /// So many per second.
+    /// Offered load in operations per second.
     Offered,
-    /// So many bytes per second of each client.
+    /// Rate in bytes per second of each client.
     Rate(f64),
-    /// The time stamps of a load file.
+    /// Time stamps of a load file.
     Stamps,
-    /// What steered the run.
+    /// Control loop of the run, such as a curve or a search.
     Steered,
 }
 
-/// A record, with what several rules ask of it.
+/// A record, with figures that several rules use.
 pub(super) struct Evidence<'record> {
     pub record: &'record RunRecord,
     pub checks: Vec<Check>,
@@ -53,7 +54,7 @@ impl<'record> Evidence<'record> {
         }
     }
 
-    /// Why nothing is said of it.
+    /// Returns why the run is too short for an explanation.
     pub fn too_short(&self) -> Option<String> {
         let (window_ns, ended) = (self.record.window_ns, self.ended());
         if window_ns < WINDOW_MIN_NS {
@@ -78,19 +79,19 @@ impl<'record> Evidence<'record> {
         })
     }
 
-    /// Operations that ended, measured or not.
+    /// Returns the number of operations that ended, measured or not.
     fn ended(&self) -> u64 {
         let kinds = self.record.totals.kinds.iter();
         kinds.map(|kind| kind.ledger.ended()).sum()
     }
 
-    /// The check of the achieved load, of an open loop.
+    /// Returns the check of the achieved load; only of an open loop.
     pub fn achieved(&self) -> Option<&Check> {
         let mut checks = self.checks.iter();
         checks.find(|check| matches!(check.subject, CheckSubject::Achieved { .. }))
     }
 
-    /// Whether all that was due was achieved; of a run that ended early, until then.
+    /// Returns whether the due load was achieved; for a run that ended early, until its end.
     pub fn is_load_achieved(&self) -> bool {
         self.achieved().is_some_and(|check| match check.verdict {
             Verdict::Inconclusive(InconclusiveReason::EndedEarly) => {
@@ -100,7 +101,7 @@ impl<'record> Evidence<'record> {
         })
     }
 
-    /// Why less was achieved than was due; `None` if it was not, or if that cannot be told.
+    /// Returns the cause of a shortfall; `None` if there was none, or if the cause is unknown.
     pub fn shortfall(&self) -> Option<Shortfall> {
         let failed = self.achieved().filter(|check| check.fails())?;
         match failed.subject {
@@ -109,8 +110,8 @@ impl<'record> Evidence<'record> {
         }
     }
 
-    /// Whether operations took up all slots: in a closed loop, and where that is what less was
-    /// achieved by than was due.
+    /// Returns whether operations took up all slots: in a closed loop, or if missing slots caused
+    /// the shortfall.
     pub fn waits_for_slots(&self) -> bool {
         match self.pace {
             Pace::Closed | Pace::Rate(_) | Pace::Stamps => true,
@@ -119,34 +120,36 @@ impl<'record> Evidence<'record> {
         }
     }
 
-    /// Whether a client does one thing after the other: a slot is a client.
+    /// Returns whether each client executes its operations sequentially, so that a slot is a
+    /// client.
     pub fn is_one_each(&self) -> bool {
         is_one_each(self.record)
     }
 
-    /// Whether system calls are made in a directory of this host.
+    /// Returns whether the target is a directory of this host, used by system calls.
     pub fn is_directory(&self) -> bool {
         self.record.plan.target.is_directory()
     }
 
-    /// Whether the load is in calls, of which an operation can be several: through a kernel mount.
+    /// Returns whether the load is counted in calls, of which an operation may need several:
+    /// through a kernel mount.
     pub fn is_in_calls(&self) -> bool {
         let mix = self.record.mix.as_ref();
         mix.is_some_and(|mix| mix.wire.is_some() || mix.asked_calls.is_some())
     }
 
-    /// The share of all slots' time that a sum over all of them took.
+    /// Returns a sum over all slots as a share of their time.
     pub fn share_of_slots(&self, nanos: f64) -> f64 {
         nanos / (self.flow.slots.max(1.0) * self.record.window_ns.max(1) as f64)
     }
 
-    /// The share of all clients' time.
+    /// Returns a sum over all clients as a share of their time.
     pub fn share_of_clients(&self, nanos: f64) -> f64 {
         let clients = f64::from(self.record.plan.clients.max(1));
         nanos / (clients * self.record.window_ns.max(1) as f64)
     }
 
-    /// Little's law with its figures.
+    /// Describes Little's law with its figures.
     pub fn little(&self) -> String {
         let LittlesLaw {
             ops_per_s,
@@ -166,7 +169,7 @@ impl<'record> Evidence<'record> {
         )
     }
 
-    /// How busy the load generator was.
+    /// Describes the CPU use of the load generator.
     pub fn busy(&self) -> String {
         match generator_use(self.record) {
             Some(used) => format!("{:.0} % busy", used.percent),
@@ -174,7 +177,7 @@ impl<'record> Evidence<'record> {
         }
     }
 
-    /// What is missing where no rule holds.
+    /// Returns what is missing for an explanation when no rule applies.
     pub fn missing(&self) -> String {
         if self.record.plan.steering.is_some() {
             return self.missing_of_steered();
@@ -198,7 +201,7 @@ impl<'record> Evidence<'record> {
         }
     }
 
-    /// Of a loop whose slots were not all taken, though nothing else is at its limit.
+    /// Describes a loop whose slots were not all in use, although nothing else is at its limit.
     fn missing_of_loop(&self) -> String {
         let percent = 100.0 * self.flow.in_flight / self.flow.slots.max(1.0);
         let rest = match (self.pace, self.record.replay.is_some()) {
@@ -221,7 +224,7 @@ impl<'record> Evidence<'record> {
     }
 }
 
-/// Of a load that was neither achieved nor clearly not.
+/// Describes a load that was neither clearly achieved nor clearly missed.
 fn missing_of_load(check: &Check) -> String {
     let achieved = |chance: &str| {
         format!(
@@ -261,7 +264,7 @@ fn pace(record: &RunRecord) -> Pace {
     }
 }
 
-/// A rate with its thousands apart, and with digits behind the point where it is small.
+/// Formats a rate with thousands separators; small ones with decimals.
 pub(super) fn rate(per_second: f64) -> String {
     match per_second {
         _ if per_second < 10.0 => format!("{per_second:.2}"),
@@ -270,7 +273,7 @@ pub(super) fn rate(per_second: f64) -> String {
     }
 }
 
-/// A number of operations that need not be whole, in three digits.
+/// Formats a mean number of operations with three digits.
 pub(super) fn amount(number: f64) -> String {
     match number {
         _ if number < 10.0 => format!("{number:.2}"),

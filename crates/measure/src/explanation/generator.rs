@@ -1,30 +1,31 @@
-//! Whether the load generator set the figures of a run.
+//! Influence of the load generator on the figures of a run.
 
 use crate::measure::verdict::caveats::{did_not_run, waited_for_others};
 use crate::measure::verdict::{BUSY_PERCENT, Check, CheckSubject, checks, generator_use};
 use crate::measure::{Caveat, RunRecord};
 
-/// The load generator's part in the figures of a run.
+/// Influence of the load generator on the figures of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GeneratorPart {
-    /// It had no processor time left.
+    /// The load generator had no CPU time left.
     Limit,
-    /// It could not run for a part of the time: a quota, another virtual machine, or a stop.
+    /// The load generator could not run for a part of the time: a quota, another virtual machine,
+    /// or a stop.
     Absent,
-    /// It waited for a processor, because of other programs, and had next to no time left besides.
+    /// The load generator waited for a CPU because of other programs, and had almost no time left.
     Waited,
-    /// It sent operations later than they were due.
+    /// The load generator sent operations later than they were due.
     Late,
-    /// It had next to no processor time left, and no load was lost.
+    /// The load generator had almost no CPU time left, but no load was lost.
     NearLimit,
-    /// It waited for a processor, and had time left nevertheless.
+    /// The load generator waited for a CPU, but had time left.
     WaitedNotLimit,
-    /// It had processor time left, and was in time.
+    /// The load generator had CPU time left, and was on time.
     NotLimit,
 }
 
 impl GeneratorPart {
-    /// By the checks of a run.
+    /// Determines the influence from the checks of a run.
     pub fn of(record: &RunRecord) -> Self {
         Self::by(record, &checks(record))
     }
@@ -53,7 +54,7 @@ impl GeneratorPart {
         }
     }
 
-    /// In words that go on from `generator 27 % busy: `.
+    /// Returns the text that follows `generator 27 % busy: `.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Limit => "the limit",
@@ -67,7 +68,8 @@ impl GeneratorPart {
     }
 }
 
-/// For how much of the window other programs kept a thread waiting, if it is worth a caveat.
+/// Returns the share of the window that a thread waited because of other programs, in percent, if
+/// it exceeds the limit of the caveat.
 fn waited_percent(record: &RunRecord) -> Option<f64> {
     match waited_for_others(record)? {
         Caveat::WaitedForProcessor { waited_percent, .. } => Some(waited_percent),
@@ -75,7 +77,7 @@ fn waited_percent(record: &RunRecord) -> Option<f64> {
     }
 }
 
-/// How busy the load generator was: see [`generator_use`].
+/// Returns the CPU use of the load generator in percent: see [`generator_use`].
 pub fn busy_percent(record: &RunRecord) -> f64 {
     generator_use(record).map_or(0.0, |used| used.percent)
 }

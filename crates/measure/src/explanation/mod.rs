@@ -1,11 +1,11 @@
-//! What limited a run, from its record: rules over its figures.
+//! Bottlenecks of a run, found by rules over the figures of its record:
 //!
 //! ```text
 //!   record ──▶ evidence ──▶ rules, a table ──▶ limits, each a sentence with its figures
 //! ```
 //!
-//! A rule says nothing that its figures do not carry. Where none of them holds, what is missing is
-//! said instead; of a run too short to judge, nothing but that.
+//! A rule reports only what its figures support. Without an applicable rule, the missing information
+//! is reported instead; a run that is too short is reported as such.
 
 mod evidence;
 mod generator;
@@ -20,65 +20,65 @@ use evidence::Evidence;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The shape of [`Explanation`]; it rises when that changes.
+/// Format version of [`Explanation`], incremented with each change of its format.
 pub const FORMAT: u32 = 1;
 
-/// What limited a run.
+/// Bottlenecks of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Explanation {
-    /// The shape of this document.
+    /// Format version of this document.
     pub format: u32,
-    /// Whether it could be told.
+    /// Result: bottlenecks found, inconclusive, or too short.
     pub outcome: ExplanationOutcome,
-    /// What limited it, the gravest first.
+    /// Bottlenecks, most severe first.
     pub limits: Vec<Limit>,
-    /// What is missing, where it could not be told.
+    /// Missing information, if the result is not conclusive.
     pub missing: Option<String>,
 }
 
-/// Whether it could be told what limited a run.
+/// Result of an explanation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ExplanationOutcome {
-    /// There is at least one limit.
+    /// At least one bottleneck was found.
     #[serde(rename = "told")]
     Known,
-    /// The run was long enough, and no rule holds.
+    /// The run was long enough, but no rule applies.
     #[serde(rename = "cannot-tell")]
     Inconclusive,
-    /// The run was too short to judge.
+    /// The run was too short for an explanation.
     TooShort,
 }
 
-/// One thing that limited a run.
+/// A bottleneck of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Limit {
-    /// The rule's name, such as `slots`.
+    /// Name of the rule, such as `slots`.
     pub id: String,
-    /// What it was, with its evidence; it goes on from "limited by".
+    /// Description with its evidence; continues "limited by".
     pub sentence: String,
-    /// The figures in the sentence.
+    /// Figures in the sentence.
     pub evidence: Vec<EvidenceFigure>,
-    /// What to change to learn more.
+    /// Change that would reveal more.
     pub suggestion: String,
-    /// Where the rule is explained.
+    /// Page that explains the rule.
     pub page: String,
 }
 
-/// A figure that a sentence rests on.
+/// A figure that supports a sentence.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct EvidenceFigure {
-    /// What it is, with its unit.
+    /// Name with unit.
     pub name: String,
-    /// Its value.
+    /// Value of the figure.
     pub value: f64,
 }
 
-/// What limited the run of a record.
+/// Returns the bottlenecks of the run of a record.
 pub fn explain(record: &RunRecord) -> Explanation {
     let evidence = Evidence::of(record);
     if let Some(why) = evidence.too_short() {

@@ -1,4 +1,4 @@
-//! How many clients this host has files, ports and buffers for.
+//! Rules about the number of clients that the host's files, ports and buffers are enough for.
 
 use crate::doctor::facts::Facts;
 use crate::doctor::finding::RuleResult;

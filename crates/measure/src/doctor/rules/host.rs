@@ -1,13 +1,13 @@
-//! Processors, clock and memory of this host.
+//! Rules about CPUs, clock and memory of this host.
 
 use crate::doctor::facts::{Facts, ProcessorQuota};
 use crate::doctor::finding::RuleResult;
 use crate::measure::Caveat;
 use filestone_workload::text::{bytes_text, counted};
 
-/// Governors that leave the frequency where it is best for measuring.
+/// Governors that keep the frequency steady.
 const STEADY: [&str; 1] = ["performance"];
-/// Drivers that have the processor itself decide, whatever the governor is called.
+/// Drivers that let the CPU itself select the frequency, whatever the governor.
 const SELF_GOVERNED: [&str; 2] = ["intel_pstate", "amd-pstate-epp"];
 
 pub fn build(facts: &Facts, _: f64) -> Option<RuleResult> {
@@ -172,7 +172,7 @@ pub fn swap(facts: &Facts, most_percent: f64) -> Option<RuleResult> {
     ))
 }
 
-/// Whole mebibytes, where bytes say nothing.
+/// Rounds down to whole mebibytes, where single bytes do not matter.
 pub fn rounded(bytes: u64) -> u64 {
     const MIB: u64 = 1 << 20;
     match bytes {

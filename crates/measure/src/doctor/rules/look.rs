@@ -1,10 +1,10 @@
-//! What went on on this host while it was looked at.
+//! Rules about the activity of this host during the check.
 
 use crate::doctor::facts::{ActivityFacts, Facts, ProgramShare};
 use crate::doctor::finding::RuleResult;
 use filestone_workload::text::{thousands, time_text};
 
-/// Programs named at most.
+/// Maximum number of programs that are named.
 const NAMED: usize = 3;
 
 fn seconds(look: &ActivityFacts) -> f64 {

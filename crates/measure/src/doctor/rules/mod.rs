@@ -1,6 +1,6 @@
-//! The rules, as a table: id, threshold, and what judges.
+//! Table of rules: id, threshold and function.
 //!
-//! Each has a section in `docs/reference/doctor.md`, which a test of `cli` holds.
+//! Each rule has a section in `docs/reference/doctor.md`; a test of `cli` checks that.
 
 mod clients;
 mod host;
@@ -14,15 +14,15 @@ use crate::measure::verdict::caveats::CLOCK_READ_NS;
 use filestone_workload::text::printable;
 use filestone_workload::threshold::Threshold;
 
-/// Where the rules are explained.
+/// Page that explains the rules.
 const PAGE: &str = "docs/reference/doctor.md";
 
-/// A rule: what it is called, and from which figure on what it is about matters.
+/// A rule: its id, and the threshold of its figure.
 #[derive(Debug, Clone, Copy)]
 pub struct DoctorRule {
-    /// Its name, and that of its section.
+    /// Id of the rule and of its section.
     pub id: &'static str,
-    /// What its figure is held against, if it has one.
+    /// Threshold of its figure, if it has one.
     pub threshold: Option<Threshold>,
     judge: Judge,
 }
@@ -34,7 +34,7 @@ enum Judge {
 }
 
 impl DoctorRule {
-    /// What it finds; `None` if what it is about is not known.
+    /// Applies the rule; `None` if its fact is unknown.
     pub fn evaluate(&self, facts: &Facts) -> Option<Finding> {
         let figure = self.threshold.map_or(0.0, |threshold| threshold.figure);
         let (Judge::Host(judge) | Judge::Target(judge)) = self.judge;
@@ -52,12 +52,12 @@ impl DoctorRule {
         })
     }
 
-    /// Whether it is about this host, and not about a target.
+    /// Returns whether the rule is about this host, and not about a target.
     pub fn is_of_host(&self) -> bool {
         matches!(self.judge, Judge::Host(_))
     }
 
-    /// Where it is explained.
+    /// Returns the link to the section that explains the rule.
     pub fn page(&self) -> String {
         format!("{PAGE}#{}", self.id)
     }
@@ -81,7 +81,7 @@ const fn figure(id: &'static str, figure: f64, unit: &'static str, judge: Judge)
 
 const MIB: f64 = 1024.0 * 1024.0;
 
-/// All rules, in the order in which they are shown.
+/// Table of all rules, in display order.
 #[rustfmt::skip]
 pub const RULES: &[DoctorRule] = &[
     rule("build", Judge::Host(host::build)),

@@ -1,4 +1,4 @@
-//! What a target says of itself, without anything being written to it.
+//! Rules about properties that a target reports, without writing to it.
 
 use super::host::rounded;
 use crate::doctor::facts::{Facts, FileMedium, ServiceFacts, TargetFacts};
@@ -51,7 +51,7 @@ pub fn services(facts: &Facts, _: f64) -> Option<RuleResult> {
     ))
 }
 
-/// What the port mapper says, in a part of a sentence.
+/// Describes the programs of the port mapper, as part of a sentence.
 fn programs(target: &TargetFacts) -> String {
     let Some(programs) = &target.programs else {
         return "no port mapper answers".into();
@@ -67,7 +67,7 @@ fn programs(target: &TargetFacts) -> String {
     }
 }
 
-/// How many interfaces are named.
+/// Maximum number of interfaces that are named.
 const INTERFACES_SHOWN: usize = 8;
 
 pub fn interfaces(facts: &Facts, _: f64) -> Option<RuleResult> {
@@ -92,7 +92,7 @@ pub fn interfaces(facts: &Facts, _: f64) -> Option<RuleResult> {
     Some(finding.fix(refusal.help.clone()))
 }
 
-/// An interface of a server in a few words.
+/// Describes an interface of a server.
 fn interface(interface: &InterfaceRecord) -> String {
     let mut text = format!(
         "{} at {} Mbit/s",
@@ -252,7 +252,7 @@ pub fn mount_options(facts: &Facts, _: f64) -> Option<RuleResult> {
 }
 
 pub fn free_space(facts: &Facts, fewest: f64) -> Option<RuleResult> {
-    // A file system that keeps no files of users has no room, and none is missing.
+    // A file system without user files has size 0, and lacks no space.
     let space = facts
         .target
         .as_ref()?

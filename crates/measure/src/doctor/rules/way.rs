@@ -1,19 +1,18 @@
-//! The way to a target, and how long it takes.
+//! Rules about the network path to a target and its latency.
 
 use crate::doctor::facts::{Facts, NetworkPathFacts, Place, RoundTrips};
 use crate::doctor::finding::RuleResult;
 use crate::measure::Caveat;
 use filestone_workload::text::{counted, quoted, thousands, time_text};
 
-/// Of a frame's bytes on Ethernet, those that are not the payload of TCP: preamble, heads,
-/// checksum and gap.
+/// Bytes of an Ethernet frame that are not TCP payload: preamble, headers, checksum and gap.
 const HEADS_BYTES: f64 = 90.0;
 
 fn way(facts: &Facts) -> Option<&NetworkPathFacts> {
     facts.target.as_ref()?.way.as_ref()
 }
 
-/// The way, if it leads over a network.
+/// Returns the network path, unless the target is this host.
 fn network(facts: &Facts) -> Option<&NetworkPathFacts> {
     way(facts).filter(|way| !way.is_this_host)
 }

@@ -1,4 +1,4 @@
-//! What limits a load-response curve: what decided on its highest point, and how it bends.
+//! Bottlenecks of a load-response curve: what limits its peak, and where it bends.
 
 use super::Told;
 use crate::explanation::evidence::{Evidence, amount, rate};
@@ -12,7 +12,7 @@ struct Ends<'curve> {
 }
 
 impl<'curve> Ends<'curve> {
-    /// `None` if there are no two of different loads.
+    /// Returns the two ends; `None` unless there are two points with different loads.
     fn of(curve: &'curve CurveRecord) -> Option<Self> {
         let points = || {
             let points = curve.points.iter();
@@ -26,19 +26,19 @@ impl<'curve> Ends<'curve> {
         (load(&high) > load(&low)).then_some(Self { low, high })
     }
 
-    /// By how much the mean response time is longer at the high end.
+    /// Returns the ratio of the mean response times at the high and the low end.
     fn growth(&self) -> f64 {
         self.high.response_time_ns.mean / self.low.response_time_ns.mean.max(1.0)
     }
 
-    /// Whether their mean response times differ by more than chance explains.
+    /// Returns whether the mean response times differ by more than chance explains.
     fn is_told(&self) -> bool {
         let half = |point: &CurvePointRecord| point.response_time_mean_half_width_ns.unwrap_or(0.0);
         let rise = self.high.response_time_ns.mean - self.low.response_time_ns.mean;
         rise > half(self.low).hypot(half(self.high))
     }
 
-    /// Operations in flight by Little's law, and how many of them would be if response times had
+    /// Returns the operations in flight by Little's law, and their number if response times had
     /// stayed as at the low end.
     fn in_flight(&self) -> [f64; 2] {
         let load = self.high.achieved_load_ops_per_s;
@@ -46,7 +46,7 @@ impl<'curve> Ends<'curve> {
         [of(self.high), of(self.low)]
     }
 
-    /// The rise, with what Little's law makes of it.
+    /// Describes the rise and its effect by Little's law.
     fn bend(&self) -> String {
         let [high, flat] = self.in_flight();
         format!(
@@ -128,7 +128,8 @@ pub(super) fn peak_of_generator(evidence: &Evidence<'_>, _: f64) -> Option<Told>
     Some(told.with("peak_ops_per_s", peak))
 }
 
-/// The highest load was given, the server kept up with all, and the curve has not bent.
+/// The highest load was set by the user, the server kept up with all loads, and the curve has not
+/// bent.
 pub(super) fn loads_given(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
     let curve = evidence.record.curve.as_ref()?;
     let ends = Ends::of(curve)?;

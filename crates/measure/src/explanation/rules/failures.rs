@@ -1,4 +1,4 @@
-//! What went wrong, and took so much of the run that its figures are of that.
+//! Failures that took so large a part of the run that its figures describe them.
 
 use super::Told;
 use crate::explanation::evidence::Evidence;
@@ -22,8 +22,8 @@ pub(super) fn target_lost(evidence: &Evidence<'_>, _: f64) -> Option<Told> {
     Some(told.with("window_ns", window_ns))
 }
 
-/// An operation that is not answered keeps its slot until it is given up; for how long within the
-/// window is not known of one that takes longer than that.
+/// An operation without a reply keeps its slot until it times out. The part within the window is
+/// unknown if the timeout exceeds the window.
 pub(super) fn time_outs(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
     let timed_out = evidence.record.totals.ledger.timed_out;
     let timeout_ns = evidence.record.plan.timeout_ns as f64;
@@ -48,8 +48,8 @@ pub(super) fn time_outs(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
     )
 }
 
-/// Fewer limit nothing, unless they are what an open loop's load is short of. Of a replay, what failed
-/// is a mismatch.
+/// A smaller share is not a bottleneck, unless it causes the shortfall of an open loop. In a
+/// replay, failures are mismatches.
 pub(super) fn errors(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
     let (count, ended) = unexpected::counts(evidence.record);
     let percent = unexpected::percent(count, ended);
@@ -131,7 +131,7 @@ pub(super) fn lost_clients(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
     )
 }
 
-/// Clients of a replay wait and ask again; elsewhere such an answer is an error.
+/// Clients of a replay wait and retry; in other runs such a reply is an error.
 pub(super) fn jukebox(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
     let replay = evidence.record.replay.as_ref()?;
     let percent = 100.0 * evidence.share_of_clients(replay.jukebox_pauses_ns as f64);

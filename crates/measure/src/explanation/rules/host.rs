@@ -1,4 +1,4 @@
-//! The load generator, and the host that it runs on.
+//! Rules about the load generator and its host.
 
 use super::Told;
 use crate::explanation::evidence::{Evidence, amount, rate};
@@ -11,10 +11,10 @@ use crate::measure::verdict::{
 };
 use filestone_workload::text::{counted, time_text};
 
-/// Threads that wait less for a processor lose next to nothing by it.
+/// Minimum time of threads waiting for a CPU, in percent; below it the effect is negligible.
 const WAITED_MIN: f64 = 10.0;
 
-/// No processor time was left, or operations left so late that load was lost.
+/// No CPU time was left, or operations were sent so late that load was lost.
 pub(super) fn generator(evidence: &Evidence<'_>, _: f64) -> Option<Told> {
     let is_busy = evidence.generator == GeneratorPart::Limit;
     if !is_busy && evidence.shortfall() != Some(Shortfall::Generator) {
@@ -64,7 +64,7 @@ pub(super) fn generator(evidence: &Evidence<'_>, _: f64) -> Option<Told> {
     )
 }
 
-/// The load generator could not run: what it measured then is its own pause.
+/// The load generator could not run: the time that it measured then is its own pause.
 pub(super) fn absent(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
     let caveat = did_not_run(evidence.record)?;
     let Caveat::DidNotRun { percent, .. } = caveat else {
@@ -110,7 +110,7 @@ pub(super) fn other_programs(evidence: &Evidence<'_>, most: f64) -> Option<Told>
     Some(told.with("waited_percent", waited_percent))
 }
 
-/// Response times that are in good part our own.
+/// Response times that consist in good part of the load generator's delay.
 pub(super) fn late(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
     let mut checks = evidence.checks.iter().filter(|check| check.fails());
     let (late_ns, response_ns) = checks.find_map(|check| match check.subject {
@@ -140,8 +140,8 @@ pub(super) fn late(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
     )
 }
 
-/// All processors of a host that does the server's work, too, if the load generator had to wait for
-/// one. What workers spend looking for replies is not work.
+/// The host runs the server, too, all its CPUs are busy, and the load generator had to wait for
+/// one. Time that workers spin for replies does not count as busy.
 pub(super) fn processors(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
     let record = evidence.record;
     if !(record.target.local || evidence.is_directory()) {

@@ -1,4 +1,4 @@
-//! The load that was asked for, where all of it was done.
+//! Rules about the requested load, if all of it was achieved.
 
 use super::Told;
 use crate::explanation::evidence::{Evidence, Pace, amount, rate};
@@ -7,7 +7,8 @@ use crate::measure::verdict::CheckSubject;
 use filestone_plan::plan::ArrivalsPlan;
 use filestone_workload::text::time_text;
 
-/// With fewer in flight on average it is worth saying how seldom operations can have met.
+/// Below this mean number in flight, the sentence reports how rarely operations can have
+/// overlapped.
 const FEW_IN_FLIGHT: f64 = 0.5;
 
 pub(super) fn offered(evidence: &Evidence<'_>, _: f64) -> Option<Told> {
@@ -62,8 +63,9 @@ pub(super) fn offered(evidence: &Evidence<'_>, _: f64) -> Option<Told> {
     )
 }
 
-/// How many were in flight, and what that says of waiting for each other. Random arrivals find as
-/// many in flight as there are on average, and at least one no more often than that number says.
+/// Describes the number in flight, and what it implies for operations that wait for each other.
+/// Random arrivals see the mean number in flight; the probability that they see at least one is at
+/// most that number.
 fn met(evidence: &Evidence<'_>) -> String {
     let in_flight = evidence.flow.in_flight;
     let known = format!(
@@ -85,7 +87,7 @@ fn met(evidence: &Evidence<'_>) -> String {
     }
 }
 
-/// A replay that is to move so many bytes per second.
+/// A replay with a rate in bytes per second.
 pub(super) fn rate_of_replay(evidence: &Evidence<'_>, least: f64) -> Option<Told> {
     let Pace::Rate(bytes_per_s) = evidence.pace else {
         return None;
@@ -113,7 +115,7 @@ pub(super) fn rate_of_replay(evidence: &Evidence<'_>, least: f64) -> Option<Told
     )
 }
 
-/// A replay by time stamps in which no line was late for long.
+/// A replay by time stamps without lines that were late for long.
 pub(super) fn time_stamps(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
     let lag = &evidence.record.totals.slot_wait_ns;
     let window_ns = evidence.record.window_ns as f64;

@@ -1,6 +1,6 @@
-//! The rules, as a table: id, threshold, which others they give way to, and what judges.
+//! Table of rules: id, threshold, rules that take precedence, and function.
 //!
-//! Each has a section in `docs/reference/explain.md`, which a test of `cli` holds.
+//! Each rule has a section in `docs/reference/explain.md`; a test of `cli` checks that.
 
 mod curve;
 mod failures;
@@ -15,23 +15,23 @@ use super::{EvidenceFigure, Limit};
 use crate::measure::flow::{LINK_FULL_PERCENT, SLOTS_TAKEN_PERCENT};
 use filestone_workload::threshold::Threshold;
 
-/// Where the rules are explained.
+/// Page that explains the rules.
 const PAGE: &str = "docs/reference/explain.md";
 
-/// A rule: what it is called, and from which figure on what it is about is a limit.
+/// A rule: its id, and the threshold of its figure.
 #[derive(Debug, Clone, Copy)]
 pub struct LimitRule {
-    /// Its name, and that of its section.
+    /// Id of the rule and of its section.
     pub id: &'static str,
-    /// What its figure is held against, if it has one.
+    /// Threshold of its figure, if it has one.
     pub threshold: Option<Threshold>,
-    /// Rules before it: where one of them holds, what this one is about follows from that.
+    /// Earlier rules: if one of them applies, this rule would only report its consequence.
     pub unless: &'static [&'static str],
     judge: fn(&Evidence<'_>, f64) -> Option<Told>,
 }
 
 impl LimitRule {
-    /// What it says; `None` if it does not hold.
+    /// Applies the rule; `None` if it does not apply.
     pub(super) fn evaluate(&self, evidence: &Evidence<'_>) -> Option<Limit> {
         let figure = self.threshold.map_or(0.0, |threshold| threshold.figure);
         let told = (self.judge)(evidence, figure)?;
@@ -50,7 +50,7 @@ impl LimitRule {
     }
 }
 
-/// What a rule says, before it has its name.
+/// Result of a rule, before its id is added.
 struct Told {
     sentence: String,
     figures: Vec<EvidenceFigure>,
@@ -58,7 +58,7 @@ struct Told {
 }
 
 impl Told {
-    /// A sentence that goes on from "limited by", and what to do.
+    /// Creates a result from a sentence that continues "limited by", and a suggestion.
     fn new(sentence: String, suggestion: impl Into<String>) -> Self {
         Self {
             sentence,
@@ -67,7 +67,7 @@ impl Told {
         }
     }
 
-    /// With a figure that stands in the sentence.
+    /// Adds a figure of the sentence.
     fn with(mut self, name: &str, value: f64) -> Self {
         self.figures.push(EvidenceFigure {
             name: name.into(),
@@ -97,7 +97,7 @@ const fn figure(id: &'static str, figure: f64, unit: &'static str, judge: Judge)
     }
 }
 
-/// All that was asked for was done: nothing was lost by what the load generator had to wait for.
+/// Rules that find the requested load achieved: waits of the load generator lost nothing.
 const ALL_DONE: &[&str] = &["offered-load", "rate", "time-stamps"];
 const BEFORE_PROCESSORS: &[&str] = &[
     "offered-load",
@@ -107,7 +107,7 @@ const BEFORE_PROCESSORS: &[&str] = &[
     "generator",
     "other-programs",
 ];
-/// What leaves nothing to be said of slots: operations wait because of these.
+/// Rules that explain full slots: operations wait because of these.
 const BEFORE_SLOTS: &[&str] = &[
     "time-outs",
     "rate",
@@ -127,7 +127,7 @@ const BEFORE_TURNAROUND: &[&str] = &[
     "link",
 ];
 
-/// All rules, in the order in which they are judged and shown.
+/// All rules, in the order of evaluation and display.
 #[rustfmt::skip]
 pub const LIMIT_RULES: &[LimitRule] = &[
     rule("target-lost", failures::target_lost),

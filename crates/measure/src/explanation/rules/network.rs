@@ -1,4 +1,4 @@
-//! The way to the server.
+//! Rules about the network path to the server.
 
 use super::Told;
 use crate::explanation::evidence::{Evidence, Pace};
@@ -6,11 +6,11 @@ use crate::measure::flow::LinkUse;
 use crate::measure::run_record::KindRecord;
 use filestone_workload::text::{counted, thousands, time_text};
 
-/// More connections that are made at a time wait for each other, so that the time one takes is not
-/// that of the way.
+/// Maximum number of connections; with more made at a time they wait for each other, so that the
+/// connect time is not that of the path.
 const CONNECTIONS_MAX: u64 = 16;
 
-/// Bytes of messages over the link's speed. Headers of TCP and IP come on top, a few percent.
+/// Bytes of messages relative to the speed of the link. Headers of TCP and IP add a few percent.
 pub(super) fn link(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
     let used = LinkUse::of(evidence.record)?;
     let (moved, speed) = (used.mbit_per_s, used.speed_mbit_per_s);
@@ -34,7 +34,7 @@ pub(super) fn link(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
     )
 }
 
-/// Those of a replay went out again over new connections, which is another matter.
+/// A replay retransmits over new connections, which is a different case.
 pub(super) fn retransmissions(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
     let kinds = || evidence.record.totals.kinds.iter();
     let again: u64 = kinds().map(|kind| kind.retransmissions).sum();
@@ -58,8 +58,8 @@ pub(super) fn retransmissions(evidence: &Evidence<'_>, most: f64) -> Option<Told
     )
 }
 
-/// A connection is made by one round trip that the server's kernel answers: what an operation takes
-/// beyond that is the server's own.
+/// Connecting takes one round trip that the server's kernel answers: the time of an operation
+/// beyond that is spent in the server.
 pub(super) fn round_trip(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
     let record = evidence.record;
     let made = record.connections.as_ref();

@@ -1,4 +1,4 @@
-//! What limits a search for the highest load that keeps an objective.
+//! Bottleneck of a search for the highest load that meets an objective.
 
 use super::Told;
 use crate::explanation::evidence::{Evidence, rate};
@@ -34,8 +34,8 @@ fn of_generator(found: &ObjectiveRecord) -> Told {
     told.with("achieved_ops_per_s", highest)
 }
 
-/// The lowest load at which the objective was clearly broken says what broke it; not one below what
-/// was found, where chance broke it.
+/// The lowest load that clearly failed the objective shows the reason. Loads below the result are
+/// excluded, since they failed by chance.
 fn of_server(found: &ObjectiveRecord) -> Option<Told> {
     let least = found.lower_ops_per_s.unwrap_or(0.0);
     let is_broken = |tried: &&SearchStepRecord| {

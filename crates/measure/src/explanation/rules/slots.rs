@@ -1,4 +1,4 @@
-//! As many operations in flight as are allowed, and the server that answers them.
+//! Rules about the limit of operations in flight, and the server that completes them.
 
 use super::Told;
 use crate::explanation::evidence::{Evidence, Pace, amount, rate};
@@ -6,7 +6,7 @@ use crate::measure::shortfall::Shortfall;
 use crate::measure::verdict::{achieved_load_ops_per_s, due_load_ops_per_s};
 use filestone_workload::text::{counted, thousands, time_text};
 
-/// All slots are taken: the rate is what Little's law leaves.
+/// All slots are in use: the rate follows from Little's law.
 pub(super) fn taken(evidence: &Evidence<'_>, least: f64) -> Option<Told> {
     let flow = evidence.flow;
     if !evidence.waits_for_slots() || !flow.takes(least) {
@@ -69,8 +69,8 @@ fn of_clients(evidence: &Evidence<'_>) -> Told {
     )
 }
 
-/// Whether more in flight would have been answered, or only have waited at the server, the run does
-/// not tell.
+/// The run does not show whether more operations in flight would have completed, or only waited at
+/// the server.
 fn in_overload(evidence: &Evidence<'_>) -> Told {
     let record = evidence.record;
     let due = due_load_ops_per_s(record).unwrap_or(0.0);
@@ -116,7 +116,8 @@ fn in_overload(evidence: &Evidence<'_>) -> Told {
         .with("slot_wait_mean_ns", wait_ns)
 }
 
-/// Less was achieved than was due though slots were left: what is missing waits at the server.
+/// The achieved load is below the due load although slots were free: the missing operations wait at
+/// the server.
 pub(super) fn queue_at_server(evidence: &Evidence<'_>, _: f64) -> Option<Told> {
     if evidence.shortfall() != Some(Shortfall::Server) {
         return None;
@@ -147,7 +148,7 @@ pub(super) fn queue_at_server(evidence: &Evidence<'_>, _: f64) -> Option<Told> {
     )
 }
 
-/// Between an answer and the next operation passes time that is the load generator's.
+/// The time between a reply and the next operation belongs to the load generator.
 pub(super) fn turnaround(evidence: &Evidence<'_>, least: f64) -> Option<Told> {
     let (flow, slots) = (evidence.flow, evidence.flow.slots);
     let is_ours = evidence.pace == Pace::Closed && evidence.record.replay.is_none();
