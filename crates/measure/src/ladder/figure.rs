@@ -1,4 +1,4 @@
-//! What is told of each rung, and what a run has of it.
+//! Figures that a ladder reports for each rung, and their values in a run.
 
 use super::value::RungValue;
 use crate::cost::{Counter, CounterUnit, MeasuredAt};
@@ -10,20 +10,20 @@ use filestone_plan::plan::{Plan, unmeasured_for};
 
 macro_rules! figures {
     ($($(#[$doc:meta])* $figure:ident = $name:literal, $unit:ident;)*) => {
-        /// What is told of each rung.
+        /// A figure that a ladder reports for each rung.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum LadderFigure { $($(#[$doc])* $figure,)* }
 
         impl LadderFigure {
-            /// All of them.
+            /// List of all figures.
             pub const ALL: &'static [Self] = &[$(Self::$figure,)*];
 
-            /// Its name in documents.
+            /// Returns the name in documents.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$figure => $name,)* }
             }
 
-            /// What it is counted in.
+            /// Returns the unit.
             pub const fn unit(self) -> CounterUnit {
                 match self { $(Self::$figure => CounterUnit::$unit,)* }
             }
@@ -32,38 +32,39 @@ macro_rules! figures {
 }
 
 figures! {
-    /// due → done.
+    /// Mean response time: due → done.
     Response = "response_time.mean", Nanoseconds;
-    /// Its median.
+    /// Median response time.
     ResponseP50 = "response_time.p50", Nanoseconds;
-    /// What one in a hundred exceeds.
+    /// 99th percentile of the response time.
     ResponseP99 = "response_time.p99", Nanoseconds;
-    /// due → sent: waiting in this program, for a slot or for its turn.
+    /// due → sent: waiting in this program, for a slot or its turn.
     Queue = "queue_time.mean", Nanoseconds;
-    /// sent → done: from the system call that sends the call to the one that brings its reply.
+    /// sent → done: from the system call that sends the call to the one that returns its reply.
     Exchange = "service_time.mean", Nanoseconds;
-    /// Of the exchange, on stamped calls: in this host's kernel on the way out.
+    /// Part of the exchange of calls with kernel timestamps: in this host's kernel while sending.
     KernelOut = "kernel_out_time.mean", Nanoseconds;
-    /// In the network and at the server.
+    /// Part of the exchange in the network and at the server.
     Beyond = "beyond_time.mean", Nanoseconds;
-    /// In this host's kernel on the way in, and waiting for this program to take it.
+    /// Part of the exchange in this host's kernel while receiving, including the wait until this
+    /// program reads the reply.
     KernelIn = "kernel_in_time.mean", Nanoseconds;
-    /// The exchange without the server's processor time: the network, both kernels, and waiting.
+    /// The exchange without the server's CPU time: the network, both kernels, and waiting.
     Elsewhere = "elsewhere_time", Nanoseconds;
-    /// Processor time of the server.
+    /// CPU time of the server.
     ServerCpu = "server_cpu_per_operation", Nanoseconds;
-    /// Its context switches.
+    /// Context switches of the server.
     ServerSwitches = "server_switches_per_operation", Number;
-    /// Interrupts of its host.
+    /// Interrupts of the server's host.
     ServerInterrupts = "server_interrupts_per_operation", Number;
-    /// Bytes on the way, headers included.
+    /// Bytes on the network, headers included.
     WireBytes = "wire_bytes_per_operation", Bytes;
-    /// Packets on the way.
+    /// Packets on the network.
     WirePackets = "packets_per_operation", Number;
 }
 
 impl LadderFigure {
-    /// What a run has of it, if anything.
+    /// Returns the value in a run, if the run has one.
     pub fn of(self, record: &RunRecord) -> Option<RungValue> {
         let totals = &record.totals;
         let times = &totals.response_time_ns;
@@ -87,7 +88,7 @@ impl LadderFigure {
         has_any.then_some(found)
     }
 
-    /// A time with what the run knows of its error.
+    /// Returns a time with the error that the run estimates.
     fn kept(self, record: &RunRecord, value: f64) -> RungValue {
         let kept = record.totals.kept_interval(self.name());
         RungValue {
@@ -99,7 +100,7 @@ impl LadderFigure {
         }
     }
 
-    /// What counters say.
+    /// Returns a figure from the cost counters.
     fn cost(self, record: &RunRecord) -> Option<RungValue> {
         let achieved = record.totals.achieved_load_ops_per_s;
         let known = cost_totals::of(record.cost.as_ref()?, achieved, self.total()?)?;
@@ -109,19 +110,21 @@ impl LadderFigure {
         })
     }
 
-    /// The cost that gates know by the same name, if it is one.
+    /// Returns the cost that gates use under the same name, if there is one.
     fn total(self) -> Option<RunTotal> {
         let mut totals = RunTotal::ALL.iter().filter(|total| total.is_cost());
         totals.find(|total| total.name() == self.name()).copied()
     }
 
-    /// Whether operations that go with the measured ones, and cannot be told from them, are in it.
+    /// Returns whether the figure includes the unmeasured operations that accompany the measured
+    /// ones and cannot be separated from them.
     pub fn has_companions(self) -> bool {
         self.total().is_some()
     }
 }
 
-/// A part of the time of stamped calls. Of operations that come in pairs both have been stamped.
+/// Returns a part of the time of calls with kernel timestamps. `None` for operations in pairs,
+/// since both operations have timestamps.
 fn stamped(record: &RunRecord, of: fn(&StampsRecord) -> StampedTime) -> Option<RungValue> {
     let time = record.stamps.as_ref().map(of)?;
     (!has_companion(&record.plan)).then_some(RungValue {
@@ -130,14 +133,15 @@ fn stamped(record: &RunRecord, of: fn(&StampsRecord) -> StampedTime) -> Option<R
     })
 }
 
-/// Whether each operation of a plan's rung has another one that goes with it.
+/// Returns whether each operation of a plan's rung is paired with an unmeasured one.
 pub fn has_companion(plan: &Plan) -> bool {
     let probe = plan.probe();
     probe.is_some_and(|probe| !unmeasured_for(probe.operation).is_empty())
 }
 
-/// The exchange without the server's processor time, where all of that is within it: with one call at a
-/// time, of which none is unmeasured, and without this program's own processor time in it.
+/// Returns the exchange without the server's CPU time. This is only valid if all of the CPU time is
+/// within the exchange: one call at a time, no unmeasured operations, and no CPU time of the load
+/// generator included.
 fn elsewhere(record: &RunRecord) -> Option<RungValue> {
     let plan = &record.plan;
     let is_one_at_a_time = plan.clients == 1 && plan.in_flight == 1;
@@ -149,7 +153,7 @@ fn elsewhere(record: &RunRecord) -> Option<RungValue> {
     Some(exchange.minus(server))
 }
 
-/// Whether what was read as the server's processor time has the load generator's in it.
+/// Returns whether the measured CPU time of the server includes that of the load generator.
 fn counts_generator(record: &RunRecord) -> bool {
     let cost = record.cost.as_ref();
     let of_process = cost.and_then(|cost| cost.figure(MeasuredAt::Server, Counter::ProcessCpu));
@@ -181,7 +185,7 @@ mod tests {
         }
     }
 
-    /// Calls of 50 µs, of which 1 µs was spent here; the server worked 20 µs on each.
+    /// Calls of 50 µs, 1 µs of it spent in this program; the server worked 20 µs on each.
     fn record() -> RunRecord {
         let mut record = run_of_30_s(totals(30_000, 0, 0, 0), vec![]);
         record.totals.slot_wait_ns.mean = 400.0;
@@ -200,7 +204,7 @@ mod tests {
         record
     }
 
-    /// CREATE, with a REMOVE after each.
+    /// CREATE, each followed by a REMOVE.
     fn of_pairs() -> ProbePlan {
         ProbePlan {
             operation: OpKind::Create,

@@ -1,9 +1,9 @@
-//! Ladders: from the emptiest call to those that change a directory, what each operation takes and
-//! costs, and what each step adds to the one below.
+//! Ladders: times and costs of operations, from the emptiest call to those that change a directory,
+//! and the difference from one rung to the next.
 //!
-//! A ladder is a sweep over its rungs, so its order, repeats and directory are that of
-//! [`sweep`](crate::sweep). Here is which rungs there are ([`rung`]), what is told of each
-//! ([`figure`]), and what its runs come to, also beside those of another rung ([`tally`]).
+//! A ladder is a sweep over its rungs, so order, repeats and directory are those of
+//! [`sweep`](crate::sweep). This module defines the rungs ([`rung`]), the figures of each rung
+//! ([`figure`]), and the results of its runs, also in comparison with another rung ([`tally`]).
 
 pub mod figure;
 pub mod rung;

@@ -1,17 +1,17 @@
-//! Which rungs there are.
+//! The rungs of a ladder.
 
 use filestone_workload::operation::{OpKind, Stability};
 
-/// An operation, as a ladder asks it.
+/// A rung: an operation with its parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rung {
-    /// What it is called.
+    /// Name of the rung.
     pub name: &'static str,
-    /// What is asked.
+    /// Operation.
     pub operation: OpKind,
-    /// Of how many bytes, where it moves any.
+    /// Size in bytes of a read or write.
     pub size_bytes: Option<u32>,
-    /// How safely they must be stored, where they are.
+    /// Stability of a write.
     pub stability: Option<Stability>,
 }
 
@@ -39,7 +39,7 @@ const fn write(name: &'static str, stability: Stability) -> Rung {
     }
 }
 
-/// All of them, from the lowest.
+/// Table of all rungs, from the lowest.
 pub const RUNGS: [Rung; 13] = [
     rung("null", OpKind::Null),
     rung("getattr", OpKind::GetAttr),
@@ -57,7 +57,7 @@ pub const RUNGS: [Rung; 13] = [
 ];
 
 impl Rung {
-    /// The rung of that name.
+    /// Returns the rung with this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         RUNGS.iter().find(|rung| rung.name == name)
     }

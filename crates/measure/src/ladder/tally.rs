@@ -1,4 +1,4 @@
-//! What the runs of a rung come to, and what one rung has more than another.
+//! Results of the runs of a rung, and differences between two rungs.
 
 use super::figure::{LadderFigure, has_companion};
 use super::value::{RungValue, mean_of_runs, over_runs};
@@ -6,31 +6,31 @@ use crate::measure::RunRecord;
 
 const FIGURES: usize = LadderFigure::ALL.len();
 
-/// What the runs of a rung have, run by run.
+/// Values of the runs of a rung, run by run.
 #[derive(Debug, Clone, Default)]
 pub struct RungTally {
     runs: Vec<[Option<RungValue>; FIGURES]>,
-    /// Whether each of its operations has another one that goes with it.
+    /// Whether each operation is paired with an unmeasured one.
     has_companion: bool,
 }
 
-/// A figure of a rung, or by what it differs from another's.
+/// Value of a figure of a rung, or its difference from another rung.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LadderValue {
-    /// Which.
+    /// The figure.
     pub figure: LadderFigure,
-    /// Of several runs their mean.
+    /// Mean of the runs.
     pub value: f64,
-    /// Half of its 95 % interval: over runs, or of one run what that knows of itself, if anything.
+    /// Half of its 95 % interval: over several runs, or as estimated by a single run, if available.
     pub half_width: Option<f64>,
-    /// Runs that have it, or pairs of runs.
+    /// Number of runs that have the figure, or of pairs of runs.
     pub runs: usize,
-    /// Whether an unmeasured operation that goes with each measured one is in it.
+    /// Whether the value includes an unmeasured operation for each measured one.
     pub has_companion: bool,
 }
 
 impl RungTally {
-    /// Counts a whole run, the next one of its rung.
+    /// Adds a complete run, the next one of its rung.
     pub fn add(&mut self, record: &RunRecord) {
         self.has_companion = has_companion(&record.plan);
         let mut figures = LadderFigure::ALL.iter();
@@ -40,25 +40,26 @@ impl RungTally {
         }));
     }
 
-    /// Whole runs so far.
+    /// Returns the number of complete runs.
     pub fn runs(&self) -> usize {
         self.runs.len()
     }
 
-    /// What the runs come to of a figure, if any has it. Nothing takes or costs less than 0.
+    /// Returns the value of a figure, if any run has it. `None` if it is clearly negative, which is
+    /// impossible for a time or cost.
     pub fn value(&self, figure: LadderFigure) -> Option<LadderValue> {
         let values: Vec<RungValue> = self.of(figure).flatten().collect();
         let value = LadderValue::of(figure, &values, self.is_with_companion(figure))?;
         (value.value + value.half_width.unwrap_or(0.0) >= 0.0).then_some(value)
     }
 
-    /// All of them.
+    /// Returns the values of all figures.
     pub fn values(&self) -> Vec<LadderValue> {
         let all = LadderFigure::ALL.iter();
         all.filter_map(|figure| self.value(*figure)).collect()
     }
 
-    /// What each run has of a figure.
+    /// Returns the values of a figure, run by run.
     fn of(&self, figure: LadderFigure) -> impl Iterator<Item = Option<RungValue>> + '_ {
         let place = LadderFigure::ALL.iter().position(|one| *one == figure);
         let runs = self.runs.iter();
@@ -82,7 +83,7 @@ impl LadderValue {
         })
     }
 
-    /// The ends of its interval, if it has one.
+    /// Returns the ends of the interval, if the value has one.
     pub fn interval(&self) -> Option<(f64, f64)> {
         let half = self.half_width?;
         Some((self.value - half, self.value + half))
@@ -92,16 +93,16 @@ impl LadderValue {
 /// A rung and one below it, of one ladder.
 #[derive(Debug, Clone, Copy)]
 pub struct RungPair<'ladder> {
-    /// The lower one.
+    /// The lower rung.
     pub below: &'ladder RungTally,
-    /// The upper one.
+    /// The upper rung.
     pub above: &'ladder RungTally,
 }
 
 impl RungPair<'_> {
-    /// What the upper rung has more, run by run: what drifts from round to round is in both runs of a
-    /// pair, and so in no difference. `None` where one of them has the costs of operations that the
-    /// other has not.
+    /// Returns the difference from the lower to the upper rung, run by run. Drift between rounds
+    /// affects both runs of a pair and cancels. `None` if only one of them includes the cost of
+    /// paired operations.
     pub fn step(&self, figure: LadderFigure) -> Option<LadderValue> {
         LadderValue::of(figure, &self.differences(figure)?, false)
     }
@@ -117,7 +118,7 @@ impl RungPair<'_> {
     }
 }
 
-/// What a rung has more in one ladder than in another (Welch's t).
+/// Returns the difference of a rung between two ladders (Welch's t).
 pub fn difference(base: &RungTally, new: &RungTally, figure: LadderFigure) -> Option<LadderValue> {
     let values = |tally: &RungTally| -> Vec<RungValue> { tally.of(figure).flatten().collect() };
     let more = more_than(figure, &values(base), &values(new))?;
@@ -127,8 +128,8 @@ pub fn difference(base: &RungTally, new: &RungTally, figure: LadderFigure) -> Op
     })
 }
 
-/// What a step is more in one ladder than in another, likewise: by what the two ladders differ
-/// because the host was another one meanwhile is in none of its parts.
+/// Returns the difference of a step between two ladders (Welch's t). A general difference between
+/// the ladders, such as a slower host, affects both rungs of a step and cancels.
 pub fn difference_of_steps(
     base: RungPair<'_>,
     new: RungPair<'_>,
@@ -166,7 +167,7 @@ fn more_than(figure: LadderFigure, base: &[RungValue], new: &[RungValue]) -> Opt
 mod tests {
     use super::*;
 
-    /// A tally whose runs have these mean response times and server's processor times.
+    /// Creates a tally whose runs have these mean response times and CPU times of the server.
     fn tally(runs: &[(f64, f64)], has_companion: bool) -> RungTally {
         let mut tally = RungTally {
             runs: vec![],
@@ -199,8 +200,8 @@ mod tests {
         assert!((found - expected).abs() < 0.01, "{found}, not {expected}");
     }
 
-    /// Rounds that are 100, 200 and 300 slow, and differences of 9, 10 and 11: mean 10, standard error
-    /// 1/√3, and t of two degrees 4.3027. What rounds differ by is in neither.
+    /// Rounds that are 100, 200 and 300 slow, and differences of 9, 10 and 11: mean 10, standard
+    /// error 1/√3, and t of two degrees 4.3027. The differences between rounds affect neither.
     #[test]
     fn what_rounds_have_in_common_is_in_no_step() {
         let below = tally(&[(100.0, 1.0), (200.0, 1.0), (300.0, 1.0)], false);
@@ -211,7 +212,7 @@ mod tests {
         let exact = step(&below, &above, LadderFigure::ServerCpu).expect("three pairs");
         assert_eq!((exact.value, exact.half_width), (5.0, Some(0.0)));
         assert_eq!(step(&below, &above, LadderFigure::WireBytes), None);
-        // Ladders of different times have nothing in common: ± 100 each, and Welch's t.
+        // Ladders of different times are independent: ± 100 each, and Welch's t.
         let apart = difference(&below, &above, LadderFigure::Response).expect("both");
         near(Some(apart.value), 10.0);
         assert!(
@@ -220,8 +221,9 @@ mod tests {
         );
     }
 
-    /// The host of the new ladder is 50 slower, and its step 5 larger; steps are 9, 10 and 11, and 14, 15
-    /// and 16, so that the standard error of the difference is √(2/3), and t of four degrees 2.7764.
+    /// The host of the new ladder is 50 slower, and its step is larger by 5. Steps are 9, 10 and
+    /// 11, and 14, 15 and 16, so that the standard error of the difference is √(2/3), and t of four
+    /// degrees 2.7764.
     #[test]
     fn a_slower_host_is_in_no_difference_of_steps() {
         let ladder = |host: f64, step: f64| {
@@ -254,8 +256,8 @@ mod tests {
         assert_eq!((apart.value, apart.half_width), (10.0, found.half_width));
     }
 
-    /// Nine steps of 9, 10 and 11, and one in whose upper run another program had the processor's caches:
-    /// the mean of all is 59, give or take 111. Without the least and the greatest it is 10.125.
+    /// Nine steps of 9, 10 and 11, and one in whose upper run another program used the CPU's
+    /// caches: the mean of all is 59 ± 111. Without the smallest and the largest it is 10.125.
     #[test]
     fn a_round_far_off_moves_no_step() {
         let upper = [9.0, 10.0, 11.0, 9.0, 10.0, 11.0, 9.0, 10.0, 11.0, 500.0];
@@ -287,7 +289,7 @@ mod tests {
         assert_eq!(value(&[-2915.0]), None);
         // Three of them, alike: not chance.
         assert_eq!(value(&[-30.0, -31.0, -32.0]), None);
-        // Around 0 chance explains the sign: -1 ± 3, as the run knows of itself.
+        // Around 0 chance explains the sign: -1 ± 3, as estimated by the run.
         let known = value(&[-1.0]).expect("it can be 0");
         assert_eq!((known.value, known.half_width), (-1.0, Some(3.0)));
     }

@@ -1,19 +1,19 @@
-//! What a run has of a figure, and several runs together.
+//! Value of a figure in one run, and over several runs.
 
 use filestone_workload::statistics::Estimate;
 use filestone_workload::statistics::trimmed::mean_unless_far_off;
 
-/// What a run has of a figure.
+/// Value of a figure in a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RungValue {
-    /// The figure.
+    /// Value of the figure.
     pub value: f64,
-    /// Half of the 95 % interval that the run knows of it.
+    /// Half of the 95 % interval that the run estimates for itself.
     pub half_width: Option<f64>,
 }
 
 impl RungValue {
-    /// How much more it is than an independent one.
+    /// Returns the difference from an independent value.
     #[must_use]
     pub fn minus(self, other: Self) -> Self {
         let both = self.half_width.zip(other.half_width);
@@ -24,13 +24,15 @@ impl RungValue {
     }
 }
 
-/// The mean of these runs, of eight or more without a few that are far off; `None` of fewer than two.
+/// Returns the mean of these runs, with eight or more runs without outliers; `None` with fewer than
+/// two.
 pub(super) fn mean_of_runs(runs: &[RungValue]) -> Option<Estimate> {
     let values: Vec<f64> = runs.iter().map(|run| run.value).collect();
     mean_unless_far_off(&values).map(|mean| mean.estimate)
 }
 
-/// The same with half of its 95 % interval; of one run what that knows of itself.
+/// Returns the mean of these runs with half of its 95 % interval; a single run has its own
+/// interval.
 pub(super) fn over_runs(runs: &[RungValue]) -> Option<(f64, Option<f64>)> {
     let first = runs.first()?;
     Some(match mean_of_runs(runs) {

@@ -1,8 +1,8 @@
-//! Where a figure bends over the points of a sweep.
+//! Knee of a figure over the points of a sweep.
 //!
 //! Over an offered load it is the knee of a load–response curve, as of any other
-//! ([`measure::knee`](crate::measure::knee)); over anything else that is a number it is where two
-//! straight lines through the points meet ([`segmented`]).
+//! ([`measure::knee`](crate::measure::knee)); over any other numeric parameter it is the
+//! intersection of two straight lines through the points ([`segmented`]).
 
 use super::parameter::SweepParameter;
 use crate::measure::knee::{KneeMethod, LoadResponse};
@@ -12,24 +12,24 @@ use filestone_workload::statistics::segmented::{Breakpoint, Placed, bend};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The option whose values are loads.
+/// Option whose values are loads.
 const OFFERED: &str = "offered";
-/// What two lines are, with their source.
+/// Description of the method of two lines, with its source.
 const TWO_LINES: &str = "two straight lines that meet, by least squares (Hudson 1966)";
 
-/// What a jump between two lines is.
+/// Description of the method of a jump between two lines.
 const ONE_SLOPE: &str = "a jump between two straight lines of one slope, by least squares";
 
-/// What is known of a point where a knee is looked for.
+/// A point of a sweep, as input of the search for a knee.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KneeInput {
-    /// The value of the parameter.
+    /// Value of the parameter.
     pub x: f64,
-    /// The figure that is looked at.
+    /// Figure whose knee is searched.
     pub figure: f64,
-    /// What was achieved, in operations per second.
+    /// Achieved load in operations per second.
     pub achieved_load_ops_per_s: f64,
-    /// The mean response time.
+    /// Mean response time in nanoseconds.
     pub response_time_mean_ns: f64,
 }
 
@@ -37,17 +37,17 @@ pub struct KneeInput {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SweepKnee {
-    /// The value of the parameter.
+    /// Value of the parameter.
     pub at: f64,
-    /// The ends of its 95 % interval, where the method has one.
+    /// Ends of its 95 % interval, if the method has one.
     pub interval: Option<(f64, f64)>,
-    /// The figure there; of the knee of a load the mean response time in nanoseconds.
+    /// Figure at the knee; with loads the mean response time in nanoseconds.
     pub figure: f64,
-    /// How it was found.
+    /// Method that found the knee.
     pub method: String,
 }
 
-/// The knee of these points, if there is one.
+/// Returns the knee of these points, if there is one.
 pub fn knee(parameter: &SweepParameter, places: &[KneeInput]) -> Option<SweepKnee> {
     let mut places = places.to_vec();
     places.sort_by(|one, other| one.x.total_cmp(&other.x));
@@ -78,8 +78,8 @@ fn of_lines(places: &[KneeInput]) -> Option<SweepKnee> {
     bend(&placed(places)).map(of_bend)
 }
 
-/// The knee over sizes of messages that take one packet more from one of them on: what that costs may
-/// come all at once.
+/// Returns the knee over sizes of messages, at a size from which they take one packet more. The
+/// cost of the packet may cause a jump instead of a bend.
 pub fn of_sizes(places: &[KneeInput]) -> Option<SweepKnee> {
     let mut places = places.to_vec();
     places.sort_by(|one, other| one.x.total_cmp(&other.x));
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_response_time_that_grows_faster_from_the_mtu_on_has_its_knee_there() {
-        // 50 µs + 10 ns for each byte, and 30 ns from 1,460 bytes on; in any order.
+        // 50 µs + 10 ns per byte, plus 30 ns per byte above 1,460 bytes; in any order.
         let places = [
             8192, 1, 256, 512, 4096, 768, 1024, 2048, 1280, 1536, 6144, 3072,
         ];
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn a_packet_more_that_costs_its_time_at_once_is_a_jump() {
-        // 50 µs + 1 ns for each byte, and 4 µs for a second packet beyond 1,344 bytes.
+        // 50 µs + 1 ns per byte, and 4 µs for a second packet above 1,344 bytes.
         let sizes = [
             1, 256, 512, 768, 1024, 1280, 1344, 1376, 1536, 1792, 2048, 2560,
         ];

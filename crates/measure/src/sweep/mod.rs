@@ -1,9 +1,9 @@
 //! Sweeps: the same measurement over values of one or two options.
 //!
-//! A sweep is many runs. What runs of the same come to is [`comparison`](crate::comparison)'s; here is
-//! which points there are ([`parameter`], with the language of lists and ranges), what the runs of a
-//! point come to and when they are enough ([`tally`]), and where a figure bends over the points
-//! ([`knee`]).
+//! A sweep consists of many runs. [`comparison`](crate::comparison) combines repeated runs. This
+//! module defines the points ([`parameter`], with the syntax of lists and ranges), the results of
+//! the runs of a point and when there are enough of them ([`tally`]), and the knee of a figure over
+//! the points ([`knee`]).
 
 pub mod knee;
 pub mod parameter;

@@ -1,4 +1,4 @@
-//! What is swept: an option, and the values that it takes in turn.
+//! Parameter of a sweep: an option and its values.
 
 use super::steps::{Item, VALUES_MAX, item};
 use super::value_kind::ValueKind;
@@ -7,32 +7,32 @@ use filestone_workload::text::{bytes_text, time_text};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Points of a sweep at most.
+/// Maximum number of points of a sweep.
 pub const POINTS_MAX: usize = 4096;
-/// A list whose largest value is so many times its smallest is taken for one of ratios.
+/// Ratio of the largest to the smallest value from which a list has a logarithmic axis.
 const RATIO_OF_LISTS: f64 = 16.0;
 
 /// A value of an option.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SweepValue {
-    /// As the option reads it.
+    /// Text in the syntax of the option.
     pub text: String,
-    /// What it is as a number: bytes, nanoseconds, operations per second.
+    /// Value as a number: bytes, nanoseconds, operations per second.
     pub number: Option<f64>,
 }
 
-/// An option, and the values that it takes in turn.
+/// An option and the values that it takes in turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SweepParameter {
-    /// The option without its dashes.
+    /// Name of the option without dashes.
     pub name: String,
-    /// How its values are written.
+    /// Syntax of its values.
     pub kind: ValueKind,
-    /// The values: numbers from the smallest, names in the order in which they were written.
+    /// Values: numbers in ascending order, names in the given order.
     pub values: Vec<SweepValue>,
-    /// Whether equal distances between them are equal ratios.
+    /// Whether the axis of the values is logarithmic.
     pub is_logarithmic: bool,
 }
 
@@ -40,7 +40,7 @@ impl SweepValue {
     fn of_word(word: &str, kind: ValueKind) -> Self {
         let number = kind.number(word);
         let text = match (kind, number) {
-            // However they are written, the same bytes are the same point.
+            // Different spellings of the same number of bytes are one point.
             (ValueKind::Bytes | ValueKind::Time, Some(number)) => kind.text(number),
             _ => word.into(),
         };
@@ -53,7 +53,7 @@ impl SweepValue {
         Self { text, number }
     }
 
-    /// As people read it: `4 KiB`, `5.00 ms`.
+    /// Formats the value for display: `4 KiB`, `5.00 ms`.
     pub fn shown(&self, kind: ValueKind) -> String {
         match (kind, self.number) {
             (ValueKind::Bytes, Some(bytes)) => bytes_text(bytes as u64),
@@ -68,7 +68,7 @@ impl SweepValue {
 }
 
 impl SweepParameter {
-    /// Reads a list of values and ranges. What is named twice is one value.
+    /// Parses a list of values and ranges. Duplicates are removed.
     pub fn parse(name: &str, kind: ValueKind, text: &str) -> Result<Self, String> {
         let mut items = vec![];
         for word in text.split(',') {
@@ -96,11 +96,11 @@ impl SweepParameter {
         if values.len() > VALUES_MAX {
             return Err(format!("{} values; at most {VALUES_MAX}", values.len()));
         }
-        // A name among numbers makes names of all: 3.0 and 3.1.1 are dialects.
+        // A name among numbers makes all of them names: 3.0 and 3.1.1 are dialects.
         if values.iter().any(|value| value.number.is_none()) {
             values.iter_mut().for_each(|value| value.number = None);
         }
-        // Numbers have an order of their own; names stay as they were written.
+        // Numbers are sorted; names stay in the given order.
         values.sort_by(|one, other| {
             let number = |value: &SweepValue| value.number.unwrap_or(0.0);
             number(one).total_cmp(&number(other))
@@ -114,7 +114,7 @@ impl SweepParameter {
         })
     }
 
-    /// Whether its values are numbers, which have an axis.
+    /// Returns whether the values are numbers, which have an axis.
     pub fn is_numeric(&self) -> bool {
         self.values.iter().all(|value| value.number.is_some())
     }
@@ -133,7 +133,7 @@ fn values_of(item: &Item, kind: ValueKind) -> Vec<SweepValue> {
         Item::Word(word) => vec![SweepValue::of_word(word, kind)],
         Item::Numbers { numbers, .. } => {
             let ends = [numbers.first(), numbers.last()];
-            // Between whole numbers there are whole numbers.
+            // Between integers all values are integers.
             let is_whole =
                 kind.is_whole() || ends.into_iter().flatten().all(|end| end.fract() == 0.0);
             let rounded = |number: &f64| if is_whole { number.round() } else { *number };
@@ -145,8 +145,8 @@ fn values_of(item: &Item, kind: ValueKind) -> Vec<SweepValue> {
     }
 }
 
-/// Every value of the first parameter with every one of the second: a value of each for each point.
-/// The points of one value of the second stand together.
+/// Returns the points: every value of the first parameter with every value of the second. Points
+/// with the same value of the second are adjacent.
 pub fn points(parameters: &[SweepParameter]) -> Result<Vec<Vec<SweepValue>>, String> {
     let count = parameters
         .iter()
@@ -172,7 +172,7 @@ pub fn points(parameters: &[SweepParameter]) -> Result<Vec<Vec<SweepValue>>, Str
         }))
 }
 
-/// What a point is called: `size=512, transport=udp`.
+/// Returns the name of a point: `size=512, transport=udp`.
 pub fn name_of_point(parameters: &[SweepParameter], point: &[SweepValue]) -> String {
     let both = parameters.iter().zip(point);
     let both = both.map(|(parameter, value)| format!("{}={}", parameter.name, value.text));

@@ -1,37 +1,37 @@
-//! The language of lists and ranges: `512,4K,8K`, `512..64K:x2`, `1..8192:+64`, `1..64:log7`.
+//! Syntax of lists and ranges: `512,4K,8K`, `512..64K:x2`, `1..8192:+64`, `1..64:log7`.
 
 use super::value_kind::ValueKind;
 
-/// More values of one parameter are a mistake.
+/// Maximum number of values of one parameter; more are a mistake.
 pub(super) const VALUES_MAX: usize = 4096;
 
-/// What a list or a range consists of.
+/// Item of a list.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Item {
-    /// A value as it was written.
+    /// A value as written.
     Word(String),
     /// The numbers of a range.
     Numbers {
         numbers: Vec<f64>,
-        /// Whether each is a multiple of the one before.
+        /// Whether each number is a multiple of the previous one.
         are_ratios: bool,
     },
 }
 
-/// From one end of a range to the other.
+/// Steps from one end of a range to the other.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Steps {
-    /// So many, at equal distances.
+    /// Number of values at equal distances.
     Count(usize),
-    /// So far apart.
+    /// Distance between values.
     Distance(f64),
-    /// Each so many times the one before.
+    /// Ratio of each value to the previous one.
     Factor(f64),
-    /// So many, at equal ratios.
+    /// Number of values at equal ratios.
     Ratios(usize),
 }
 
-/// Both ends of a range.
+/// The two ends of a range.
 #[derive(Debug, Clone, Copy)]
 struct Ends {
     first: f64,
@@ -41,7 +41,7 @@ struct Ends {
 const STEPS_EXPECTED: &str = "expected :16 (values at equal distances), :+512 (each 512 more), :x2 (each \
                               twice the one before) or :log16 (values at equal ratios)";
 
-/// Reads one item of a list.
+/// Parses one item of a list.
 pub(super) fn item(text: &str, kind: ValueKind) -> Result<Item, String> {
     let word = || Ok(Item::Word(text.into()));
     let Some((first, rest)) = text.split_once("..") else {
@@ -51,7 +51,7 @@ pub(super) fn item(text: &str, kind: ValueKind) -> Result<Item, String> {
         Some((last, steps)) => (last, Some(steps)),
         None => (rest, None),
     };
-    // What is no range of numbers may be a word of the option's own.
+    // Text that is not a range of numbers may be a word of the option.
     let (Some(first), Some(last)) = (kind.number(first), kind.number(last)) else {
         return word();
     };
@@ -91,7 +91,7 @@ fn read(text: &str, kind: ValueKind) -> Result<Steps, String> {
     steps.ok_or_else(expected)
 }
 
-/// Both ends are among the values, whether or not the steps meet the last.
+/// Returns the values, including both ends, whether or not the steps reach the last exactly.
 fn numbers(ends: Ends, steps: Steps) -> Result<Vec<f64>, String> {
     let Ends { first, last } = ends;
     let are_ratios = matches!(steps, Steps::Factor(_) | Steps::Ratios(_));
@@ -109,7 +109,7 @@ fn numbers(ends: Ends, steps: Steps) -> Result<Vec<f64>, String> {
         Steps::Distance(distance) => until(last, |step| first + distance * step)?,
         Steps::Factor(factor) => until(last, |step| first * factor.powf(step))?,
     };
-    // Rounding must not take the end off, nor add it twice.
+    // Rounding must neither lose the end nor add it twice.
     let near = |number: &f64| (number - last).abs() <= 1e-9 * last.abs();
     if numbers.last().is_some_and(near) {
         numbers.pop();
@@ -118,7 +118,7 @@ fn numbers(ends: Ends, steps: Steps) -> Result<Vec<f64>, String> {
     Ok(numbers)
 }
 
-/// The values of these steps up to `last`.
+/// Returns the values of these steps up to `last`.
 fn until(last: f64, value: impl Fn(f64) -> f64) -> Result<Vec<f64>, String> {
     let values = (0..=VALUES_MAX as u32).map(|step| value(step.into()));
     let values: Vec<f64> = values.take_while(|value| *value <= last).collect();

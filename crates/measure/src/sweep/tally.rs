@@ -1,4 +1,4 @@
-//! What the runs of a point come to, and when they are enough.
+//! Results of the runs of a point, and when there are enough of them.
 
 use super::totals::{PointTotal, RunLevelFigure, TOTALS, estimate};
 use crate::comparison::repeats::{ENOUGH_MIN, RepeatPlan, RepeatedFigure, repeated};
@@ -11,49 +11,49 @@ use filestone_workload::statistics::Estimate;
 use filestone_workload::statistics::estimate::student_quantile;
 use std::collections::BTreeMap;
 
-/// What the runs of a point come to so far.
+/// Results of the runs of a point.
 #[derive(Debug, Clone)]
 pub struct PointTally {
     judged: GateFigure,
     side: Side,
-    /// Of each of [`TOTALS`], what the runs have.
+    /// Values of the runs for each of [`TOTALS`].
     totals: [Vec<CostEstimate>; TOTALS.len()],
-    /// Operations that were sent and did not end well, of all runs together.
+    /// Operations that were sent and failed, over all runs.
     pub errors: u64,
-    /// Calls that were sent again, of all runs together: over UDP what was lost, or answered late.
+    /// Retransmitted calls, over all runs: with UDP, calls that were lost or answered late.
     pub retransmissions: u64,
-    /// Replies that came too late or twice, of all runs together.
+    /// Replies that arrived too late or twice, over all runs.
     pub late_replies: u64,
-    /// Reasons to doubt them, by their names, with the number of runs that have each.
+    /// Names of the runs' caveats, each with the number of runs that have it.
     pub caveats: BTreeMap<String, u32>,
 }
 
 /// A figure of a point.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PointFigure {
-    /// Which.
+    /// The figure.
     pub figure: RunFigure,
-    /// Of several runs their geometric mean.
+    /// Value; the geometric mean of several runs.
     pub value: f64,
-    /// The ends of its 95 % interval: over runs, or of one run what that knows of itself, if anything.
+    /// Ends of its 95 % interval: over several runs, or as estimated by a single run, if available.
     pub interval: Option<(f64, f64)>,
-    /// Runs that have it.
+    /// Number of runs that have it.
     pub runs: usize,
-    /// By what the logarithms of single runs differ, one standard deviation.
+    /// Spread of the logarithms of single runs, one standard deviation.
     pub deviation: Option<f64>,
 }
 
 /// A figure of a point, whether of operations or of whole runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PointValue {
-    /// The figure.
+    /// Value of the figure.
     pub value: f64,
-    /// The ends of its 95 % interval, if it has one.
+    /// Ends of its 95 % interval, if it has one.
     pub interval: Option<(f64, f64)>,
 }
 
 impl PointTally {
-    /// No run yet; this figure says when they are enough.
+    /// Creates an empty tally; the figure decides when there are enough runs.
     pub fn new(judged: GateFigure) -> Self {
         Self {
             judged,
@@ -66,7 +66,7 @@ impl PointTally {
         }
     }
 
-    /// Counts a whole run.
+    /// Adds a complete run.
     pub fn add(&mut self, run: &ComparedRun) {
         let judged = self.judged.of_operations();
         self.add_values(&run.figures(judged.as_slice()));
@@ -82,17 +82,17 @@ impl PointTally {
         }
     }
 
-    /// Counts a whole run of which only these figures are known.
+    /// Adds a complete run that only has these figures.
     pub fn add_values(&mut self, values: &[RunValue]) {
         self.side.add(values);
     }
 
-    /// Whole runs so far.
+    /// Returns the number of complete runs.
     pub fn runs(&self) -> usize {
         self.side.runs()
     }
 
-    /// All figures that its runs have.
+    /// Returns all figures of the runs.
     pub fn figures(&self) -> Vec<PointFigure> {
         let over_runs = repeated(&self.side);
         let figures = self.side.figures();
@@ -106,13 +106,13 @@ impl PointTally {
         figures.filter_map(of).collect()
     }
 
-    /// One of them.
+    /// Returns one figure.
     pub fn figure(&self, figure: &RunFigure) -> Option<PointFigure> {
         let mut all = self.figures().into_iter();
         all.find(|known| known.figure == *figure)
     }
 
-    /// One of them, or of those that only whole runs have.
+    /// Returns a figure of operations or of whole runs.
     pub fn value(&self, figure: &GateFigure) -> Option<PointValue> {
         match figure {
             GateFigure::OfOperations(figure) => self.figure(figure).map(|known| PointValue {
@@ -126,14 +126,14 @@ impl PointTally {
         }
     }
 
-    /// The same with its standard error, so that differences have one, too.
+    /// Returns a figure with its standard error, so that differences have one, too.
     pub fn estimate(&self, figure: &GateFigure) -> Option<Estimate> {
         match figure {
             GateFigure::OfOperations(figure) => {
                 let known = repeated(&self.side);
                 let known = known.iter().find(|known| known.figure == *figure);
                 match known {
-                    // The delta method, back from logarithms.
+                    // Delta method, to convert back from logarithms.
                     Some(known) => Some(Estimate {
                         value: known.over_runs.value,
                         standard_error: known.over_runs.value
@@ -147,7 +147,7 @@ impl PointTally {
         }
     }
 
-    /// What the runs have of a figure that only whole runs have.
+    /// Returns the values of the runs for a figure of whole runs.
     fn values_of(&self, total: RunTotal) -> Option<&[CostEstimate]> {
         let mut both = TOTALS.iter().zip(&self.totals);
         let (_, runs) = both.find(|(swept, _)| swept.total == total)?;
@@ -158,7 +158,7 @@ impl PointTally {
         PointTotal::of(RunLevelFigure::of(total)?, self.values_of(total)?)
     }
 
-    /// The figures that only whole runs have.
+    /// Returns the figures of whole runs.
     pub fn totals(&self) -> Vec<PointTotal> {
         let both = TOTALS.iter().zip(&self.totals);
         both.filter_map(|(swept, runs)| PointTotal::of(swept, runs))
@@ -190,7 +190,7 @@ impl PointTally {
         }
     }
 
-    /// Whether the figure is known as well as was asked for.
+    /// Returns whether the figure has the requested accuracy.
     pub fn is_enough(&self, wanted: &RepeatPlan) -> bool {
         let known = |share| match self.judged() {
             Judged::OfOperations(known) => known.is_some_and(|known| known.is_known_within(share)),
@@ -199,7 +199,7 @@ impl PointTally {
         wanted.until.is_some_and(known)
     }
 
-    /// How many runs there are likely to be.
+    /// Returns the expected number of runs.
     pub fn expected_runs(&self, wanted: &RepeatPlan) -> u32 {
         let Some(share) = wanted.until else {
             return wanted.most;
@@ -215,13 +215,13 @@ impl PointTally {
     }
 }
 
-/// What the runs come to of the figure that says when they are enough.
+/// Value of the figure that decides when there are enough runs.
 enum Judged {
     OfOperations(Option<RepeatedFigure>),
     OfRun(Option<PointTotal>),
 }
 
-/// What a single run knows of itself.
+/// Returns the estimate of a single run.
 fn of_itself(one: &PointFigure) -> Estimate {
     let half_width = one.interval.map_or(0.0, |(low, high)| (high - low) / 2.0);
     Estimate {
@@ -300,8 +300,9 @@ mod tests {
 
     #[test]
     fn so_many_runs_as_the_variance_takes_are_made() {
-        // Runs differ by σ = 5 %. On paper the interval is within ± 2 % of the mean from n on where
-        // t(n − 1)·σ/√n ≤ ln 1.02: n = 27 with σ as it is, and less or more by chance of its estimate.
+        // Runs differ by σ = 5 %. Analytically, the interval is within ± 2 % of the mean from the n
+        // with t(n − 1)·σ/√n ≤ ln 1.02: n = 27 with the true σ, and less or more by chance of its
+        // estimate.
         let mut random = stream(3, RandomStream::Permutations, 0);
         let (tries, mut all, mut held) = (300, 0, 0);
         for _ in 0..tries {
@@ -322,7 +323,7 @@ mod tests {
         }
         let mean = all as f64 / f64::from(tries);
         assert!((22.0..=28.0).contains(&mean), "{mean}");
-        // To stop when it looks good costs a little: 95 % would be 285 ± 3.8.
+        // Stopping once the interval is narrow enough costs a little: 95 % would be 285 ± 3.8.
         assert!((268..=295).contains(&held), "{held} of {tries}");
     }
 

@@ -1,5 +1,5 @@
-//! Figures that only a whole run has, of the runs of a point: no figure of operations, but how busy the load
-//! generator was, or what counters elsewhere say. One more is a line in [`TOTALS`].
+//! Figures of whole runs, over the runs of a point: not figures of operations, but the CPU use of
+//! the load generator, or counters of other hosts. To add one, add a line to [`TOTALS`].
 
 use crate::comparison::ComparedRun;
 use crate::comparison::repeats::ENOUGH_MIN;
@@ -9,12 +9,12 @@ use filestone_plan::gate::RunTotal;
 use filestone_workload::statistics::Estimate;
 use filestone_workload::statistics::estimate::student_quantile;
 
-/// A figure that only a whole run has.
+/// A figure of whole runs.
 #[derive(Debug, Clone, Copy)]
 pub struct RunLevelFigure {
-    /// Which.
+    /// The figure.
     pub total: RunTotal,
-    /// What it is counted in: `share`, `ns`, `bytes`, `bytes/s`, or nothing of a number.
+    /// Unit: `share`, `ns`, `bytes`, `bytes/s`, or empty for a number.
     pub unit: &'static str,
 }
 
@@ -22,7 +22,7 @@ const fn swept(total: RunTotal, unit: &'static str) -> RunLevelFigure {
     RunLevelFigure { total, unit }
 }
 
-/// Those that points have, where their runs have them.
+/// Figures of points, if their runs have them.
 pub const TOTALS: [RunLevelFigure; 10] = [
     swept(RunTotal::GeneratorBusy, "share"),
     swept(RunTotal::WireBytes, "bytes"),
@@ -37,12 +37,12 @@ pub const TOTALS: [RunLevelFigure; 10] = [
 ];
 
 impl RunLevelFigure {
-    /// The one of these with which a figure is meant, if any is.
+    /// Returns the entry of a figure, if there is one.
     pub fn of(total: RunTotal) -> Option<&'static Self> {
         TOTALS.iter().find(|swept| swept.total == total)
     }
 
-    /// What a run has of it, if anything.
+    /// Returns the value in a run, if the run has one.
     pub fn in_run(&self, run: &ComparedRun) -> Option<CostEstimate> {
         if self.total == RunTotal::GeneratorBusy {
             let workers = run.totals.workers.iter().map(|worker| worker.busy_percent);
@@ -57,28 +57,28 @@ impl RunLevelFigure {
     }
 }
 
-/// One of them over the runs of a point.
+/// A figure of whole runs, over the runs of a point.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PointTotal {
-    /// Which.
+    /// The figure.
     pub total: RunTotal,
-    /// What it is counted in.
+    /// Unit.
     pub unit: &'static str,
-    /// Of several runs their mean: it can be 0, and less.
+    /// Mean of the runs, not geometric, since it can be 0 or negative.
     pub value: f64,
-    /// The ends of its 95 % interval: over runs, or of one run what that knows of itself, if anything.
+    /// Ends of its 95 % interval: over several runs, or as estimated by a single run, if available.
     pub interval: Option<(f64, f64)>,
-    /// Runs that have it.
+    /// Number of runs that have it.
     pub runs: usize,
 }
 
 impl PointTotal {
-    /// What these runs come to; `None` of none.
+    /// Combines the values of these runs; `None` without any.
     pub(super) fn of(swept: &RunLevelFigure, runs: &[CostEstimate]) -> Option<Self> {
         let over_runs = estimate(runs)?;
         let half_width = over_runs.half_width();
         let (value, count) = (over_runs.value, runs.len());
-        // A run that knows nothing of itself has no error, and that is no interval.
+        // A single run without an error estimate has no interval.
         let is_known = count > 1 || half_width > 0.0;
         Some(Self {
             total: swept.total,
@@ -89,18 +89,18 @@ impl PointTotal {
         })
     }
 
-    /// Half of its interval.
+    /// Returns half of its interval.
     pub fn half_width(&self) -> Option<f64> {
         self.interval.map(|(_, high)| high - self.value)
     }
 
-    /// Whether it is known within this share of itself, either way.
+    /// Returns whether the interval is within ± this share of the value.
     pub(super) fn is_known_within(&self, share: f64) -> bool {
         let half_width = self.half_width().filter(|_| self.runs >= ENOUGH_MIN);
         half_width.is_some_and(|half_width| half_width <= share * self.value.abs())
     }
 
-    /// How many runs it is likely to take until it is, but no more than `most`.
+    /// Returns the expected number of runs until the interval is within `share`, at most `most`.
     pub(super) fn runs_until(&self, share: f64, most: u32) -> u32 {
         let count = self.runs as u32;
         let least = (ENOUGH_MIN as u32).max(count);
@@ -116,7 +116,7 @@ impl PointTotal {
     }
 }
 
-/// The mean of runs with its error; of one run what that knows of itself. `None` of none.
+/// Returns the mean of runs with its error; for one run its own estimate. `None` without runs.
 pub(super) fn estimate(runs: &[CostEstimate]) -> Option<Estimate> {
     let values: Vec<f64> = runs.iter().map(|run| run.value).collect();
     let first = runs.first()?;

@@ -1,11 +1,11 @@
-//! How the values of an option are written.
+//! Syntax of the values of an option.
 
 use filestone_workload::quantity;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How the values of an option are written.
+/// Syntax of the values of an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -18,12 +18,12 @@ pub enum ValueKind {
     Rate,
     /// Plain numbers.
     Number,
-    /// Names of which there are so many and no more.
+    /// Names from a fixed set.
     Word,
 }
 
 impl ValueKind {
-    /// The number that a text is; `None` if it is none of this kind.
+    /// Parses a number; `None` if the text is not of this kind.
     pub fn number(self, text: &str) -> Option<f64> {
         match self {
             Self::Bytes => quantity::bytes(text).ok().map(|bytes| bytes as f64),
@@ -34,7 +34,7 @@ impl ValueKind {
         }
     }
 
-    /// A number as options of this kind read it.
+    /// Formats a number in the syntax of options of this kind.
     pub(super) fn text(self, number: f64) -> String {
         match self {
             Self::Time => format!("{number:.0}ns"),
@@ -43,13 +43,13 @@ impl ValueKind {
         }
     }
 
-    /// Whether there is nothing between two neighbours of this kind.
+    /// Returns whether values of this kind are integers.
     pub(super) const fn is_whole(self) -> bool {
         matches!(self, Self::Bytes | Self::Time)
     }
 }
 
-/// A number with three decimals at most.
+/// Formats a number with at most three decimals.
 fn decimals(number: f64) -> String {
     let text = format!("{number:.3}");
     text.trim_end_matches('0').trim_end_matches('.').into()
