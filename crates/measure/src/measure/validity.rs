@@ -1,9 +1,9 @@
-//! Whether the numbers of a record count: the rules behind its caveats, as a table, and the verdict
-//! that follows of those that a run breaks.
+//! Validity of a record: a table of the rules behind its caveats, and the verdict that follows from
+//! the rules that a run breaks.
 //!
-//! What breaks a rule is found where its figures are ([`verdict::caveats`], the curve's doubts, the
-//! engine); each rule has a row with its verdict and its exit code, and a section, in
-//! `docs/reference/validity.md`, which a test of `cli` holds.
+//! Broken rules are detected near their figures ([`verdict::caveats`], the curve's caveats, the
+//! engine). Each rule has a row with its verdict and its exit code, and a section in
+//! `docs/reference/validity.md`; a test of `cli` checks that.
 
 use super::absence::ABSENT_PERCENT;
 use super::caveat::Caveat;
@@ -24,22 +24,22 @@ use super::verdict::{
 use filestone_plan::plan::TICK_NANOS;
 use filestone_workload::threshold::Threshold;
 
-/// A rule, and what follows if a run breaks it.
+/// A rule, and the consequence for a run that breaks it.
 #[derive(Debug, Clone, Copy)]
 pub struct ValidityRule {
-    /// Its name: that of its caveat in the record, and of its section.
+    /// Name of the rule: that of its caveat in the record, and of its section.
     pub id: &'static str,
-    /// What its figure is held against, if it has one.
+    /// Threshold of its figure, if it has one.
     pub threshold: Option<Threshold>,
-    /// The best that a run which breaks it can be.
+    /// Best validity of a run that breaks the rule.
     pub leaves: Validity,
-    /// Beyond this, in the unit of the threshold, a run that breaks it does not count.
+    /// Threshold in the same unit, above which a run that breaks the rule is invalid.
     pub most: Option<Threshold>,
 }
 
 macro_rules! rules {
     ($($caveat:ident = $id:literal, $leaves:ident $(, $figure:expr, $unit:literal $(, at most $most:expr)?)?;)*) => {
-        /// All rules.
+        /// Table of all rules.
         pub const RULES: &[ValidityRule] = &[$(ValidityRule {
             id: $id,
             threshold: rules!(@threshold $($figure, $unit)?),
@@ -48,7 +48,7 @@ macro_rules! rules {
         },)*];
 
         impl Caveat {
-            /// The name of its rule.
+            /// Returns the name of its rule.
             pub const fn id(&self) -> &'static str {
                 match self { $(Self::$caveat { .. } => $id,)* }
             }
@@ -123,14 +123,15 @@ rules! {
 }
 
 impl ValidityRule {
-    /// The rule that a caveat says is broken.
+    /// Returns the rule that a caveat reports as broken.
     pub fn of(caveat: &Caveat) -> Option<&'static Self> {
         RULES.iter().find(|rule| rule.id == caveat.id())
     }
 }
 
 impl Caveat {
-    /// The best that a run with this caveat can be, by its rule and by how far it is broken.
+    /// Returns the best validity of a run with this caveat, from its rule and the extent of the
+    /// violation.
     pub fn leaves(&self) -> Validity {
         let Some(rule) = ValidityRule::of(self) else {
             return Validity::WithCaveats;
@@ -143,7 +144,7 @@ impl Caveat {
     }
 }
 
-/// The verdict on a record, by its caveats.
+/// Returns the validity of a record, from its caveats.
 pub fn of(record: &RunRecord) -> Validity {
     if succeeded_in_nothing(record) {
         return Validity::DoesNotCount;
@@ -152,12 +153,12 @@ pub fn of(record: &RunRecord) -> Validity {
     worst.unwrap_or(Validity::Counts)
 }
 
-/// Whether the numbers of a run are a result.
+/// Returns whether the figures of a run are valid.
 pub fn counts(record: &RunRecord) -> bool {
     of(record) != Validity::DoesNotCount
 }
 
-/// Why a record does not count, each reason with its figure; nothing of one that does.
+/// Returns why a record is invalid, each reason with its figure; empty for a valid record.
 pub fn reasons(record: &RunRecord) -> Vec<String> {
     let nothing = succeeded_in_nothing(record).then(|| "nothing succeeded".into());
     nothing
@@ -166,15 +167,15 @@ pub fn reasons(record: &RunRecord) -> Vec<String> {
         .collect()
 }
 
-/// Those reasons that are caveats.
+/// Returns the reasons that are caveats.
 pub fn reasons_of(caveats: &[Caveat]) -> impl Iterator<Item = String> {
     let decisive = caveats.iter();
     let decisive = decisive.filter(|caveat| caveat.leaves() == Validity::DoesNotCount);
     decisive.map(Caveat::reason)
 }
 
-/// Whether a run that was not broken off has not a single operation that ended as expected: whatever
-/// the command, that is no result.
+/// Returns whether a run that was not interrupted has no operation that ended as expected: whatever
+/// the command, such a run has no result.
 pub const fn succeeded_in_nothing(record: &RunRecord) -> bool {
     !matches!(record.end, RunOutcome::Interrupted) && record.totals.ledger.as_expected() == 0
 }

@@ -1,26 +1,26 @@
-//! The verdict on a record, as it keeps it.
+//! Validity of a run, as stored in a record.
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Whether the numbers of a record count, from best to worst.
+/// Validity of the figures of a record, from best to worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Validity {
-    /// No rule is broken.
+    /// Valid: no rule is broken.
     #[serde(alias = "valid")]
     Counts,
-    /// They are what was asked for, with reasons to doubt them.
+    /// Valid with caveats: the requested measurement, with reasons to doubt its figures.
     WithCaveats,
-    /// They are not what was asked for, or contradict each other.
+    /// Invalid: not the requested measurement, or contradictory figures.
     #[serde(alias = "invalid")]
     DoesNotCount,
 }
 
 impl Validity {
-    /// Its name in records.
+    /// Returns the name in records.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Counts => "counts",

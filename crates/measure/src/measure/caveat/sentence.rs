@@ -1,4 +1,4 @@
-//! Caveats as sentences, with their figures, and what to do about each.
+//! Sentences for caveats, with their figures, and what to do about each.
 
 mod clients;
 mod cost;
@@ -12,7 +12,7 @@ use super::Caveat;
 use crate::measure::losses::LossRecord;
 use filestone_workload::text::{thousands, time_text};
 
-/// What is to be doubted, with its figures.
+/// Returns the sentence of a caveat, with its figures.
 pub fn of(caveat: &Caveat) -> String {
     match caveat {
         Caveat::WaitedForProcessor { worker, waited_percent } => waited(*worker, *waited_percent),
@@ -82,8 +82,8 @@ pub fn of(caveat: &Caveat) -> String {
     }
 }
 
-/// Why a run does not count, in a few words with the figure. Caveats that leave a run counted have
-/// no words of this kind: their sentence.
+/// Returns why a run is invalid, in a few words with the figure. Caveats of valid runs have no such
+/// text; their sentence is returned.
 pub fn reason(caveat: &Caveat) -> String {
     match caveat {
         Caveat::LedgerOutOfBalance { missing, scheduled } => of_all(
@@ -111,7 +111,7 @@ pub fn reason(caveat: &Caveat) -> String {
     }
 }
 
-/// What to do about it, if there is something.
+/// Returns what to do about it, if there is something.
 pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
     Some(match caveat {
         Caveat::WaitedForProcessor { .. } => WAITED_HELP,
@@ -183,7 +183,7 @@ const FORGED_HELP: &str = "something changes messages on the way, or answers in 
      none of them was taken for an answer";
 const NOT_THE_USER_HELP: &str = "a guest has other rights than the user, and its messages are neither \
      signed nor encrypted; check the name and the password, or leave the user out";
-/// Reasons for losses that a sentence has at most; the record has the others.
+/// Maximum number of reasons for losses in a sentence; the record has all of them.
 const REASONS_SHOWN: usize = 3;
 const RECONNECTED_HELP: &str = "what was cut off is disconnected in the ledger; what was due meanwhile \
      waited for a connection, though no slot was missing, and that is part of its slot wait; calls of a \
@@ -290,7 +290,7 @@ fn dispatch_delay(mean_ns: f64, response_time_mean_ns: f64) -> String {
     )
 }
 
-/// Records of before the interval was kept have none.
+/// Older records have no interval.
 fn few_above(quantile: f64, above: u64, count: u64, [from_ns, to_ns]: [u64; 2]) -> String {
     let name = quantile_name(quantile);
     let lie = match above {
@@ -300,7 +300,7 @@ fn few_above(quantile: f64, above: u64, count: u64, [from_ns, to_ns]: [u64; 2]) 
     let interval = match to_ns {
         _ if from_ns == to_ns => String::new(),
         0 => format!(": over {} (95 %)", time_text(from_ns as f64)),
-        // With nothing above it, the interval of ranks has no upper end that the sample knows.
+        // Without operations above it, the sample gives no upper end of the interval of ranks.
         _ if above == 0 => String::new(),
         _ => format!(
             ": between {} and {} (95 %)",
@@ -318,12 +318,12 @@ fn few_above(quantile: f64, above: u64, count: u64, [from_ns, to_ns]: [u64; 2]) 
     }
 }
 
-/// `3 of 1,000 operations …`.
+/// Formats `3 of 1,000 operations …`.
 fn of_all(count: u64, all: u64, what: &str) -> String {
     format!("{} of {} {what}", thousands(count), thousands(all))
 }
 
-/// A load: `12,000/s`.
+/// Formats a load: `12,000/s`.
 fn per_second(load: f64) -> String {
     format!("{}/s", thousands(load.max(0.0).round() as u64))
 }
@@ -332,16 +332,16 @@ fn seconds(nanos: u64) -> f64 {
     nanos as f64 / 1e9
 }
 
-/// `99.9` for 0.999.
+/// Formats 0.999 as `99.9`.
 pub fn quantile_name(quantile: f64) -> String {
     let percent = (quantile * 1e6).round() / 1e4;
     format!("{percent}")
 }
 
-/// What to do about a clock that is dear to read.
+/// Returns what to do about a clock that is slow to read.
 fn faster_clock(source: &str) -> &'static str {
     match source {
-        // Linux's names of the processor's own counters, x86's and Arm's.
+        // Linux's names of the counters of x86 and Arm CPUs.
         "tsc" | "arch_sys_counter" => {
             "there is no better clock source than this one: a virtual machine that traps its reads, \
              a processor at a low frequency or a debug build makes it slow"

@@ -1,4 +1,4 @@
-//! Of each rule a record that breaks it and one that just does not.
+//! For each rule, a record that breaks it and one that is just within its limit.
 
 use super::*;
 use crate::cost::{CallsRecord, CostEstimate, MeasuredAt, SourceRecord, WireCostRecord};
@@ -30,7 +30,7 @@ use filestone_workload::recording::ledger::Ledger;
 
 type Change = fn(&mut RunRecord);
 
-/// A rule, broken and kept.
+/// A rule with changes that break and keep it.
 struct Case {
     id: &'static str,
     broken: Change,
@@ -41,12 +41,12 @@ const fn case(id: &'static str, broken: Change, kept: Change) -> Case {
     Case { id, broken, kept }
 }
 
-/// 30,000 operations of 2 ms in 30 s: one is at the server at any moment.
+/// Returns a record of 30,000 operations of 2 ms in 30 s: one is at the server at any moment.
 fn sound() -> RunRecord {
     run_of_30_s(totals(8_700, 21_000, 300, 0), vec![])
 }
 
-/// The sound record with these totals, and what follows from them.
+/// Returns the valid record with these totals and the figures that follow from them.
 fn with(totals: Totals) -> RunRecord {
     run_of_30_s(totals, vec![])
 }
@@ -66,7 +66,7 @@ fn changed(change: Change) -> RunRecord {
     record
 }
 
-/// So many operations fail.
+/// Makes `count` operations fail.
 fn fail(record: &mut RunRecord, count: u64) {
     for ledger in [
         &mut record.totals.ledger,
@@ -76,7 +76,7 @@ fn fail(record: &mut RunRecord, count: u64) {
     }
 }
 
-/// So many of 8 operations that are in flight at a time are answered in the window.
+/// Completes only `count` operations in the window, with 8 in flight.
 fn answered(record: &mut RunRecord, count: u64) {
     record.plan.arrivals = ArrivalsPlan::Closed;
     (record.plan.clients, record.plan.in_flight) = (1, 8);
@@ -97,7 +97,7 @@ fn busy(record: &mut RunRecord, busy_percent: f64) {
     }];
 }
 
-/// A fleet that was changed so often before the first interval ended, and before the second did.
+/// Sets the numbers of changes of a fleet before the end of the first and the second interval.
 fn generations(record: &mut RunRecord, of: [u32; 2]) {
     record.fleet = Some(FleetRecord::default());
     record.intervals = (0..)
@@ -130,7 +130,7 @@ fn waited(record: &mut RunRecord, by_all: f64, by_others: f64) {
     });
 }
 
-/// A quota kept its threads from running for that share of the window.
+/// Throttles the threads by a quota for that share of the window.
 fn throttled(record: &mut RunRecord, throttled_percent: f64) {
     record.processors = Some(ProcessorsRecord {
         absence: Some(AbsenceRecord {
@@ -141,7 +141,7 @@ fn throttled(record: &mut RunRecord, throttled_percent: f64) {
     });
 }
 
-/// An interval of a second that took so long.
+/// Sets the end of an interval planned to last a second.
 fn lasted(record: &mut RunRecord, end_ns: u64) {
     record.plan.interval_ns = 1_000_000_000;
     record.intervals = vec![IntervalRecord {
@@ -157,7 +157,7 @@ fn lasted(record: &mut RunRecord, end_ns: u64) {
     }];
 }
 
-/// For so many ticks in the middle of the run nothing succeeded, and what was due failed.
+/// Makes all operations fail for `ticks` ticks in the middle of the run.
 fn paused(record: &mut RunRecord, ticks: u64) {
     let tick_of = |place| TickRecord {
         ok: (100..100 + ticks).contains(&place).then_some(0),
@@ -169,7 +169,8 @@ fn paused(record: &mut RunRecord, ticks: u64) {
     );
 }
 
-/// Clients of a fleet that began transfers of 10 s by their rate, and are so far behind it.
+/// Adds clients of a fleet that started transfers of 10 s by their rate and are behind by
+/// `behind_ns`.
 fn behind(record: &mut RunRecord, behind_ns: u64) {
     let counters = FleetCounters {
         scheduled_ns: 10_000_000_000,
@@ -186,7 +187,7 @@ fn behind(record: &mut RunRecord, behind_ns: u64) {
     });
 }
 
-/// 10,000 READs of 1 KiB that brought so many bytes together.
+/// Sets the total bytes of 10,000 READs of 1 KiB.
 fn read_bytes(record: &mut RunRecord, bytes: u64) {
     reads_of(record, 1024);
     let kind = &mut record.totals.kinds[0];
@@ -213,14 +214,14 @@ fn reads_of(record: &mut RunRecord, size_bytes: u32) {
     });
 }
 
-/// The last third of the run takes so long, the others 1 ms.
+/// Sets the response time of the last third of the run; that of the others is 1 ms.
 fn drifted(record: &mut RunRecord, last_ns: u64) {
     let response = |place| if place < 200 { 1_000_000 } else { last_ns };
     let ticks = (0..300).map(|place| tick(place, 100, response(place)));
     *record = run_of_30_s(totals(8_700, 21_000, 300, 0), ticks.collect());
 }
 
-/// So much more was counted than the messages come to.
+/// Sets the difference between the counted bytes and those of the model.
 fn wire(record: &mut RunRecord, difference_percent: f64) {
     let counted = CostEstimate {
         value: 1000.0,
@@ -239,7 +240,8 @@ fn wire(record: &mut RunRecord, difference_percent: f64) {
     });
 }
 
-/// So many bytes went through the interface in a second before the run, of 100,000 in the run.
+/// Sets the bytes per second through the interface before the run; during the run there are
+/// 100,000.
 fn idle(record: &mut RunRecord, bytes_per_s: f64) {
     let cost = record.cost.get_or_insert_default();
     cost.wire = Some(WireCostRecord {
@@ -250,7 +252,7 @@ fn idle(record: &mut RunRecord, bytes_per_s: f64) {
     });
 }
 
-/// The server's kernel counted so many calls, while 100,000 were made; 50 more or fewer are chance.
+/// Sets the calls counted by the server's kernel, with 100,000 made; 50 more or fewer are chance.
 fn calls(record: &mut RunRecord, counted: u64) {
     let cost = record.cost.get_or_insert_default();
     cost.calls = Some(CallsRecord {
@@ -260,7 +262,7 @@ fn calls(record: &mut RunRecord, counted: u64) {
     });
 }
 
-/// A source that was asked in vain so often.
+/// Adds a source with `failed` failed readings.
 fn readings(record: &mut RunRecord, failed: u64) {
     let cost = record.cost.get_or_insert_default();
     cost.sources = vec![SourceRecord {
@@ -310,7 +312,8 @@ fn point(record: &mut RunRecord) -> &mut CurvePointRecord {
     curve.points.last_mut().expect("it is there")
 }
 
-/// A search that named no load, whose longest stretch was so long; its queue forgets in a second.
+/// Returns a search without result, whose longest measurement has this length; the relaxation time
+/// of its queue is a second.
 fn searched(longest_stretch_ns: u64) -> ObjectiveRecord {
     ObjectiveRecord {
         objective: "p99<10ms".parse().expect("an objective"),
@@ -340,7 +343,7 @@ fn forge(record: &mut RunRecord, fault: ReplyFault) {
 
 fn nothing(_: &mut RunRecord) {}
 
-/// A share, for the user alice, whose clients the server takes for this.
+/// Sets a share, for the user alice, whose clients get this account.
 fn session_of(record: &mut RunRecord, account: SessionIdentity) {
     let mut target = SmbTarget::new("fs", "bench");
     target.user = Some("alice".into());
@@ -357,7 +360,7 @@ fn session_of(record: &mut RunRecord, account: SessionIdentity) {
 }
 
 #[rustfmt::skip]
-/// A job of three hosts that saw these mean response times.
+/// Sets a job of three hosts with these mean response times.
 fn job(record: &mut RunRecord, means: [f64; 3]) -> &mut JobRecord {
     let hosts = (0..).zip(means).map(|(part, response_time_mean_ns)| HostRecord {
         part,
@@ -382,7 +385,8 @@ fn lost_host() -> LostHostRecord {
     }
 }
 
-/// A job whose last host began at that moment, the others at 16:05:00; an interval is a second.
+/// Sets a job whose last host started at that moment, the others at 16:05:00; an interval is a
+/// second.
 fn began(record: &mut RunRecord, started_at: &str) {
     record.plan.interval_ns = 1_000_000_000;
     job(record, [1e6; 3]).hosts[2].started_at = started_at.into();
@@ -559,7 +563,7 @@ const CASES: &[Case] = &[
     ),
     case(
         "short-reads",
-        // 128 of 10,000 KiB asked for in 10,000 READs are not there, and 100.
+        // 128 and 100 of 10,000 KiB requested in 10,000 READs are missing.
         |record| read_bytes(record, 10_000 * 1024 - 128 * 1024),
         |record| read_bytes(record, 10_000 * 1024 - 100 * 1024),
     ),

@@ -1,4 +1,4 @@
-//! Which caveats a record calls for.
+//! Finds the caveats of a record.
 
 mod cost;
 mod fleet;
@@ -26,16 +26,17 @@ use filestone_plan::plan::ArrivalsPlan;
 use filestone_workload::failure::ReplyFault;
 use filestone_workload::operation::OpKind;
 
-/// A thread that had no processor for longer than this was held up.
+/// Share of the window in percent from which a thread without a CPU counts as delayed.
 pub const WAITED_PERCENT: f64 = 5.0;
-/// A clock dearer than this adds to what is measured.
+/// Cost of a clock reading in nanoseconds above which it adds to measured times.
 pub const CLOCK_READ_NS: f64 = 50.0;
-/// More READs than this share that the end of a file cuts short make another measurement of it.
+/// Share of short READs in percent above which the run measures something other than the requested
+/// READs.
 pub const SHORT_READS_PERCENT: f64 = 1.0;
-/// A window shorter than this shows a scheduler's whims.
+/// Minimum window in nanoseconds; in a shorter one scheduling delays dominate.
 pub const WINDOW_MIN_NS: u64 = 1_000_000_000;
 
-/// The reasons to doubt a record's numbers.
+/// Returns the caveats of a record.
 pub fn find(record: &RunRecord) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let totals = &record.totals;
@@ -70,7 +71,7 @@ pub fn find(record: &RunRecord) -> Vec<Caveat> {
     }
     let failed = checks(record);
     let failed = failed.iter().filter(|check| check.fails());
-    // Of unexpected outcomes a caveat was found in every run, whatever is checked in it.
+    // The caveat of unexpected outcomes is found in every run, whatever is checked in it.
     let failed = failed.filter(|check| !matches!(check.subject, CheckSubject::Unexpected { .. }));
     caveats.extend(failed.filter_map(|check| of_check(record, check)));
     if record.mix.is_some() {
@@ -84,7 +85,7 @@ pub fn find(record: &RunRecord) -> Vec<Caveat> {
     caveats
 }
 
-/// What went wrong with operations and connections.
+/// Finds caveats about errors of operations and connections.
 fn find_errors(record: &RunRecord, caveats: &mut Vec<Caveat>) {
     let totals = &record.totals;
     caveats.extend(unexpected::caveat(record));
@@ -106,7 +107,7 @@ fn find_errors(record: &RunRecord, caveats: &mut Vec<Caveat>) {
         });
     }
     let retransmissions: u64 = totals.kinds.iter().map(|kind| kind.retransmissions).sum();
-    // Those of a replay went out again over new connections, which has a caveat of its own.
+    // A replay retransmits over new connections, which has a separate caveat.
     if retransmissions > 0 && record.replay.is_none() {
         let calls = totals.kinds.iter().map(|kind| kind.calls).sum();
         caveats.push(Caveat::Retransmissions {
@@ -146,8 +147,8 @@ fn find_errors(record: &RunRecord, caveats: &mut Vec<Caveat>) {
     }
 }
 
-/// What a replay did not do as its load file says. Its threads work in system
-/// calls, so how busy they are says nothing about who was the limit.
+/// Finds deviations of a replay from its load file. Its threads work in system calls, so their CPU
+/// use does not show whether the load generator was the bottleneck.
 fn find_in_replay(record: &RunRecord, replay: &ReplayRecord, caveats: &mut Vec<Caveat>) {
     if replay.jukebox_calls > 0 {
         caveats.push(Caveat::Jukebox {
@@ -170,7 +171,7 @@ fn find_in_replay(record: &RunRecord, replay: &ReplayRecord, caveats: &mut Vec<C
     find_waiting(record, caveats);
 }
 
-/// The caveat of a check that fails.
+/// Returns the caveat of a check that fails.
 pub(super) fn of_check(record: &RunRecord, check: &Check) -> Option<Caveat> {
     Some(match &check.subject {
         CheckSubject::MixInAll => Caveat::MixInvalid {
@@ -254,8 +255,8 @@ fn of_achieved(record: &RunRecord, check: &Check) -> Option<Caveat> {
     })
 }
 
-/// Stretches in which nothing went on. That an interval was long says more than that nothing ran in it,
-/// unless something kept it from running.
+/// Finds parts of the run without progress. A long interval is a stronger statement than that no
+/// operation succeeded in it, unless something kept the load generator from running.
 fn find_progress(record: &RunRecord, caveats: &mut Vec<Caveat>) {
     let long = progress::long_interval(record);
     let absent = did_not_run(record).filter(|absent| {
@@ -273,9 +274,9 @@ fn find_progress(record: &RunRecord, caveats: &mut Vec<Caveat>) {
     caveats.extend(progress::nothing_completed(record));
 }
 
-/// Whether threads waited, and for whom. Where the load goes to another host, those of
-/// ours that wait for each other show that this host is too small for them; a server on this
-/// host has a caveat of its own, and of local file systems it is the load.
+/// Finds threads that waited, and the reason. Threads of the load generator that wait for each
+/// other show that this host is too small, if the load goes to another host. A server on this host
+/// has a separate caveat; with local file systems it is the requested load.
 fn find_waiting(record: &RunRecord, caveats: &mut Vec<Caveat>) {
     if let Some(waited) = waited_for_others(record) {
         caveats.push(waited);
@@ -291,7 +292,8 @@ fn find_waiting(record: &RunRecord, caveats: &mut Vec<Caveat>) {
     }
 }
 
-/// Whether other programs kept a thread of a run waiting. If a quota did, nobody else had the processors.
+/// Returns the caveat if other programs made a thread of a run wait. With a quota as the reason, no
+/// other program had the CPUs.
 pub fn waited_for_others(record: &RunRecord) -> Option<Caveat> {
     if let Some(Caveat::DidNotRun {
         cause: AbsenceCause::Quota,
@@ -303,7 +305,7 @@ pub fn waited_for_others(record: &RunRecord) -> Option<Caveat> {
     if let Some(processors) = &record.processors {
         return waited_for_processor(processors);
     }
-    // Records of versions that did not look at who had the processors.
+    // Records of versions that did not observe the use of the CPUs.
     let workers = record.totals.workers.iter();
     let starved = workers.max_by(|one, other| one.waited_percent.total_cmp(&other.waited_percent));
     let starved = starved.filter(|worker| worker.waited_percent >= WAITED_PERCENT)?;
@@ -313,7 +315,7 @@ pub fn waited_for_others(record: &RunRecord) -> Option<Caveat> {
     })
 }
 
-/// Whether other programs kept a thread waiting.
+/// Returns the caveat if other programs made a thread wait.
 pub fn waited_for_processor(processors: &ProcessorsRecord) -> Option<Caveat> {
     let waited_percent = processors.longest_waited_by_others_percent;
     (waited_percent >= WAITED_PERCENT).then_some(Caveat::WaitedForProcessor {
@@ -322,7 +324,7 @@ pub fn waited_for_processor(processors: &ProcessorsRecord) -> Option<Caveat> {
     })
 }
 
-/// What makes the numbers uncertain or unfit to be quoted.
+/// Finds conditions that make the figures uncertain or unfit for publication.
 fn find_doubts(record: &RunRecord, caveats: &mut Vec<Caveat>) {
     find_transfer(record, caveats);
     if record.window_ns < WINDOW_MIN_NS && record.plan.count.is_none() {
@@ -352,9 +354,9 @@ fn find_doubts(record: &RunRecord, caveats: &mut Vec<Caveat>) {
     }
 }
 
-/// Whether the window of a closed loop was over before each slot had been answered once: its rate is
-/// then what the ends of a few happened to fall into. Where nothing ended well, or much did not, other
-/// caveats say so; a count has as many operations as were asked for, however few.
+/// Finds a closed loop whose window ended before each slot had completed an operation: its rate
+/// then depends on the ends of a few operations. Other caveats report that no operation succeeded,
+/// or that many failed; a run with a fixed count has all its operations, however few.
 fn find_outlasted(record: &RunRecord, caveats: &mut Vec<Caveat>) {
     let (plan, totals) = (&record.plan, &record.totals);
     let is_closed = plan.arrivals == ArrivalsPlan::Closed && !plan.has_lines();
@@ -364,7 +366,7 @@ fn find_outlasted(record: &RunRecord, caveats: &mut Vec<Caveat>) {
     let ended = totals.achieved_load_ops_per_s * record.window_ns as f64 / 1e9;
     let ended = ended.round() as u64 + totals.ledger.unsuccessful();
     let slots = LittlesLaw::of(record).slots as u64;
-    // What was due and has not ended in the window was in flight when that was over.
+    // An operation that was due and did not end in the window was in flight at its end.
     if ended < slots && ended < totals.ledger.scheduled {
         caveats.push(Caveat::Outlasted {
             ended,
@@ -374,7 +376,7 @@ fn find_outlasted(record: &RunRecord, caveats: &mut Vec<Caveat>) {
     }
 }
 
-/// Whether the server cut what was asked into pieces.
+/// Finds requests that the server split into several calls.
 fn find_transfer(record: &RunRecord, caveats: &mut Vec<Caveat>) {
     let Some(probe) = record.plan.probe() else {
         return;

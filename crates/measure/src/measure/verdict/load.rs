@@ -1,4 +1,4 @@
-//! Checks of every run: whether the load was what was asked for, and by whose doing not.
+//! Checks of every run: whether the load was as requested, and the cause if not.
 
 mod shortfall;
 
@@ -19,25 +19,26 @@ use filestone_workload::recording::distribution::DistributionRecord;
 use filestone_workload::recording::ledger::Ledger;
 use std::collections::BTreeSet;
 
-/// A worker busier than this was the limit, or near it.
+/// CPU use in percent above which a worker was the bottleneck, or near it.
 pub const BUSY_PERCENT: f64 = 95.0;
-/// Lateness of our own above this share of the response time is too much,
+/// Share of the response time above which the load generator's delay is too large,
 pub const DISPATCH_SHARE: f64 = 0.01;
-/// and above this share, in percent, the times are those of the load generator: the run does not
-/// count,
+/// and in percent the share above which the times are mainly those of the load generator, so that
+/// the run is invalid,
 pub const LATE_PERCENT_MAX: f64 = 33.0;
-/// unless it is no more than this: what a processor takes to wake up and to send one call.
+/// unless the delay is at most this, in nanoseconds: the time of a CPU to wake up and to send a
+/// call.
 const DISPATCH_FLOOR_NS: f64 = 5000.0;
-/// The achieved load may be so far from the one that was due, in percent.
+/// Maximum difference of the achieved from the due load, in percent.
 pub const ACHIEVED_OFF_PERCENT: f64 = 1.0;
-/// Of a mix: what a run must reach to count at all. LADDIS and SFS had rules of the kind.
+/// Maximum difference for a mix, a condition of validity. LADDIS and SFS had similar rules.
 const ACHIEVED_OFF_PERCENT_OF_MIX: f64 = 2.0;
 
-/// What of an open loop's load could be achieved, in operations per second: of random arrivals
-/// for a time, chance decides how many are due. `None` for a closed loop.
+/// Returns the load of an open loop that could be achieved, in operations per second; with random
+/// arrivals for a fixed time, the number of due operations is random. `None` for a closed loop.
 ///
-/// Of a mix through a kernel mount it is what was offered, in calls per second: what is due is
-/// corrected until that many are on the wire.
+/// For a mix through a kernel mount, the load is the offered one in calls per second: filestone
+/// corrects the due load until that many calls are on the network.
 pub fn due_load_ops_per_s(record: &RunRecord) -> Option<f64> {
     if is_in_calls(record) {
         return record.totals.offered_load_ops_per_s;
@@ -51,8 +52,8 @@ pub fn due_load_ops_per_s(record: &RunRecord) -> Option<f64> {
     }
 }
 
-/// What was achieved of [`due_load_ops_per_s`]: operations that ended well, or where calls are what
-/// is offered those on the wire. Without counters they are those that were asked for.
+/// Returns the achieved part of [`due_load_ops_per_s`]: successful operations, or calls on the
+/// network if the offered load is in calls. Without counters, requested calls are used.
 pub fn achieved_load_ops_per_s(record: &RunRecord) -> f64 {
     let per_second = |count: u64| count as f64 * 1e9 / record.window_ns.max(1) as f64;
     let asked_calls = record.mix.as_ref().and_then(|mix| mix.asked_calls);
@@ -62,23 +63,23 @@ pub fn achieved_load_ops_per_s(record: &RunRecord) -> f64 {
     }
 }
 
-/// Whether the offered load is in calls, of which an operation can be several: through a kernel
-/// mount.
+/// Returns whether the offered load is in calls, of which an operation may need several: through a
+/// kernel mount.
 fn is_in_calls(record: &RunRecord) -> bool {
     let mix = record.mix.as_ref();
     mix.is_some_and(|mix| mix.wire.is_some() || mix.asked_calls.is_some())
 }
 
-/// What was seen on the wire, of a mix through a kernel mount.
+/// Returns the calls on the network, of a mix through a kernel mount.
 fn wire(record: &RunRecord) -> Option<&WireRecord> {
     record.mix.as_ref().and_then(|mix| mix.wire.as_ref())
 }
 
-/// Achieved load over due load. More is as wrong as less: then what was measured is not the load
-/// that was offered, but the working off of what the warm-up had left over.
+/// Checks the achieved against the due load. A higher load fails as well as a lower one: the run
+/// then measured the backlog of the warm-up and not the offered load.
 pub(super) fn achieved(record: &RunRecord) -> Option<Check> {
     let due_ops_per_s = due_load_ops_per_s(record).filter(|due| *due > 0.0)?;
-    // What fails as expected was done as it was asked for.
+    // An operation that fails as expected counts as achieved.
     let expected = if is_in_calls(record) {
         0
     } else {
@@ -93,7 +94,8 @@ pub(super) fn achieved(record: &RunRecord) -> Option<Check> {
     let bound = Bound::around(100.0, off);
     let raw = 100.0 * achieved_ops_per_s / due_ops_per_s;
     let mut percent = raw * without_the_start(record);
-    // What a sound run carries over the ends of its window is not more than all.
+    // Operations that cross the ends of the window of a valid run do not make its load exceed 100
+    // %.
     let is_of_ends = raw <= 100.0 || bound.holds(percent);
     if !is_in_calls(record) && percent > 100.0 && is_of_ends {
         percent = 100.0;
@@ -119,12 +121,13 @@ pub(super) fn achieved(record: &RunRecord) -> Option<Check> {
     Some(check.unless((!is_finished).then_some(InconclusiveReason::EndedEarly)))
 }
 
-/// By how much the achieved load is too low because nothing was in flight when the window opened,
-/// or because a count closes it with the last reply: for one response time of the window nothing
-/// ends that would end in the middle of a run. 1 where a warm-up filled it.
+/// Returns the factor by which the achieved load is too low because nothing was in flight when the
+/// window opened, or because a fixed count closes it with the last reply: for one response time of
+/// the window, no operations end that would end in the middle of a run. 1 if a warm-up filled the
+/// window.
 ///
-/// The response time is that of the first interval: in an overload those that follow grow with the
-/// backlog, and that is no start.
+/// The response time is that of the first interval: in an overload the following ones grow with the
+/// backlog and do not describe the start.
 fn without_the_start(record: &RunRecord) -> f64 {
     let is_filled = record.plan.warm_up_ns > 0 && record.plan.count.is_none();
     if is_filled || is_in_calls(record) {
@@ -145,12 +148,12 @@ fn without_the_start(record: &RunRecord) -> f64 {
     window / (window - start.clamp(0.0, 0.5 * window))
 }
 
-/// Half of the 95 % interval of achieved load over due load, as a share.
+/// Returns half of the 95 % interval of achieved load over due load, as a share.
 ///
-/// - How long n random arrivals take has the standard deviation 1/√n of itself.
-/// - What came on the wire since the last two corrections has not been evened out.
-/// - What is in flight at one end of the window is a Poisson count or near it, and independent of
-///   what is at the other.
+/// - The time of n random arrivals has a relative standard deviation of 1/√n.
+/// - Calls on the network since the last two corrections have not been compensated.
+/// - The number in flight at one end of the window is approximately a Poisson count, independent of
+///   that at the other end.
 fn chance_of_load(record: &RunRecord, due_ops_per_s: f64, achieved_ops_per_s: f64) -> f64 {
     let seconds = record.window_ns.max(1) as f64 / 1e9;
     let due = record
@@ -172,7 +175,7 @@ fn chance_of_load(record: &RunRecord, due_ops_per_s: f64, achieved_ops_per_s: f6
     STANDARD_ERRORS * (variance + at_ends).sqrt() / all
 }
 
-/// How late we were ourselves, in an open loop.
+/// Checks the delay of the load generator, in an open loop.
 pub(super) fn dispatch(record: &RunRecord) -> Option<Check> {
     let totals = &record.totals;
     let (late, response) = (&totals.dispatch_delay_ns, &totals.response_time_ns);
@@ -193,33 +196,35 @@ pub(super) fn dispatch(record: &RunRecord) -> Option<Check> {
     ))
 }
 
-/// Half of the 95 % interval of the mean of independent values.
+/// Returns half of the 95 % interval of the mean of independent values.
 fn chance_of_mean(times: &DistributionRecord) -> f64 {
     let count = times.count.max(1) as f64;
     let variance = times.moment_sum(2) / count - times.mean.powi(2);
     STANDARD_ERRORS * (variance.max(0.0) / count).sqrt()
 }
 
-/// How much of the processor time that it might have had the load generator used; of a job that of the host
-/// which used most.
+/// CPU use of the load generator relative to its available CPU time; in a job, that of the host
+/// with the highest use.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GeneratorUse {
-    /// The busiest worker.
+    /// Number of the busiest worker.
     pub worker: u32,
-    /// How many workers there are; those that share the processors, if it is these that count.
+    /// Number of workers, or of workers that share the CPUs, if `percent` is that of all of these.
     pub workers: u32,
-    /// Its processor time in percent of the window; or that of all workers, in percent of the time of the
-    /// processors that they may use, if that is more.
+    /// CPU time of the busiest worker in percent of the window; or that of all workers in percent
+    /// of the time of their available CPUs, if that is higher.
     pub percent: f64,
-    /// How many processors these are, if it is.
+    /// Number of these CPUs, if `percent` is that of all workers.
     pub processors: Option<f64>,
 }
 
-/// The busiest worker has one processor at most, and all of them have no more than there are: many
-/// workers on few processors are each little busy when none is left. `None` without workers.
+/// Returns the CPU use. The busiest worker has at most one CPU, and all workers have at most the
+/// available ones: many workers on few CPUs each show low use when no CPU time is left. `None`
+/// without workers.
 ///
-/// The hosts of a job do not share processors: one that has none left is not helped by another. Where it is
-/// not known whose its workers are, that says no more than the busiest of them, if that is the limit.
+/// The hosts of a job do not share CPUs: a host without CPU time left is not helped by another.
+/// Without an assignment of workers to hosts, only the busiest of them is used, if it is the
+/// bottleneck.
 pub fn generator_use(record: &RunRecord) -> Option<GeneratorUse> {
     let (workers, all) = (&record.totals.workers, record.plan.workers);
     let Some(job) = &record.job else {
@@ -239,8 +244,8 @@ pub fn generator_use(record: &RunRecord) -> Option<GeneratorUse> {
     used.max_by(|one, other| one.percent.total_cmp(&other.percent))
 }
 
-/// What these workers used of so many processors: of all workers, and of those that share the processors, there
-/// are so many.
+/// Returns the CPU use of these workers with `processors` CPUs. `of` contains the numbers of all
+/// workers, and of those that share the CPUs.
 fn use_of(workers: &[WorkerRecord], of: [u32; 2], processors: f64) -> Option<GeneratorUse> {
     let busy = |worker: &&WorkerRecord| worker.busy_percent;
     let busiest = workers
@@ -251,7 +256,7 @@ fn use_of(workers: &[WorkerRecord], of: [u32; 2], processors: f64) -> Option<Gen
     let of_all = processors.map_or(0.0, |processors| sum / processors);
     let is_shared = of_all > busiest.busy_percent;
     let [all, sharing] = of;
-    // A last look at the clock may be a little later than the window's end.
+    // The last clock reading may be slightly after the end of the window.
     Some(GeneratorUse {
         worker: busiest.worker,
         workers: if is_shared { sharing } else { all },
@@ -260,8 +265,8 @@ fn use_of(workers: &[WorkerRecord], of: [u32; 2], processors: f64) -> Option<Gen
     })
 }
 
-/// The processors that the workers of a host may use: as many as the process may run on, as they are bound to,
-/// if they are, and as its quota gives it the time of.
+/// Returns the number of CPUs available to the workers of a host: limited by the CPU affinity of
+/// the process, by `--pin` and by the quota.
 fn processors_of(host: &Host, seen: Option<&ProcessorsRecord>, bound: u32) -> f64 {
     let allowed = seen.map_or(host.cpus, |seen| seen.processors);
     let processors = f64::from(match bound {
@@ -272,7 +277,8 @@ fn processors_of(host: &Host, seen: Option<&ProcessorsRecord>, bound: u32) -> f6
     quota.map_or(processors, |quota| processors.min(quota))
 }
 
-/// The workers of each host, which are in the order of their hosts; `None` if there are more or fewer.
+/// Returns the workers of each host, which are in the order of the hosts; `None` if the numbers do
+/// not match.
 fn workers_of_hosts<'record>(
     job: &'record JobRecord,
     workers: &'record [WorkerRecord],
@@ -286,7 +292,8 @@ fn workers_of_hosts<'record>(
     rest.is_empty().then_some(hosts)
 }
 
-/// How much of the load generator was left. Of an open loop that says nothing unless load was lost.
+/// Checks the CPU time left to the load generator. In an open loop the check is only conclusive if
+/// load was lost.
 pub(super) fn headroom(record: &RunRecord, achieved: Option<&Check>) -> Option<Check> {
     let used = generator_use(record)?;
     let subject = CheckSubject::Headroom {
@@ -304,7 +311,7 @@ pub(super) fn headroom(record: &RunRecord, achieved: Option<&Check>) -> Option<C
     })
 }
 
-/// Whether less was achieved than was due, and not because of errors.
+/// Returns whether the achieved load is below the due load for another reason than errors.
 fn was_lost(achieved: &Check) -> bool {
     matches!(
         achieved.subject,
@@ -317,7 +324,7 @@ fn was_lost(achieved: &Check) -> bool {
     )
 }
 
-/// Operations that ended otherwise than expected.
+/// Checks the share of operations with an unexpected outcome.
 pub(super) fn unexpected(record: &RunRecord) -> Check {
     let (count, completed) = unexpected::counts(record);
     let percent = unexpected::percent(count, completed);
@@ -326,7 +333,7 @@ pub(super) fn unexpected(record: &RunRecord) -> Check {
     Check::judged(subject, percent, bound, 0.0)
 }
 
-/// What was due and never sent. Nothing may be.
+/// Checks that no operation was due and never sent.
 pub(super) fn skipped(ledger: &Ledger) -> Check {
     let subject = CheckSubject::Skipped {
         scheduled: ledger.scheduled,

@@ -1,5 +1,5 @@
-//! Checks of a mix: whether it is the mix that was asked for, whether it was steady, and whether
-//! counts and times agree.
+//! Checks of a mix: whether its shares are as requested, whether it was steady, and whether counts
+//! and times are consistent.
 
 use super::{Bound, Check, CheckSubject, InconclusiveReason, STANDARD_ERRORS, ShareDeviation};
 use crate::measure::mix_record::{MixRecord, ThirdRecord};
@@ -9,22 +9,23 @@ use filestone_workload::operation::OpKind;
 
 /// nhfsstone's limit for the sum of |got − want| over all operations.
 pub const INVALID_PERCENT: f64 = 10.0;
-/// An operation's count may be so far from its share, of the share.
+/// Maximum deviation of an operation's count from its share, relative to the share.
 pub const OFF_SHARE: f64 = 0.02;
-/// Chance explains so many standard deviations.
+/// Number of standard deviations that chance explains.
 const DEVIATIONS: f64 = 3.0;
-/// Where chance explains more than this part of a share, nothing can be said about it.
+/// Part of a share from which the effect of chance makes a check inconclusive.
 const CHANCE_MAX: f64 = 0.25;
-/// Little's law may be missed by so much, in percent.
+/// Maximum deviation from Little's law, in percent.
 pub const LITTLE_PERCENT: f64 = 5.0;
-/// How much of the window an operation may take for what hangs over at its ends not to matter.
+/// Maximum duration of an operation as a share of the window, for which the ends of the window do
+/// not matter.
 const OVERHANG_SHARE: f64 = 0.01;
-/// A change from the first third to the last above this is a drift, in percent.
+/// Change from the first to the last third, in percent, above which there is a drift.
 pub const DRIFT_PERCENT: f64 = 10.0;
-/// Stretches in a third from which on their scatter is known.
+/// Minimum number of batches in a third for an estimate of their variance.
 const BATCHES_MIN: u64 = 6;
 
-/// One operation's part in the mix.
+/// An operation of the mix.
 #[derive(Debug, Clone, Copy)]
 struct Row {
     operation: OpKind,
@@ -34,7 +35,7 @@ struct Row {
 }
 
 impl Row {
-    /// How many more there are than its share of `all`.
+    /// Returns the difference between the count and the operation's share of `all`.
     fn off(&self, all: u64) -> f64 {
         self.count as f64 - self.expected(all)
     }
@@ -43,16 +44,16 @@ impl Row {
         all as f64 * self.want_percent / 100.0
     }
 
-    /// How many more or fewer there may be of `all`: 2 % of its share, or what the decks of so
-    /// many clients explain if that is more.
+    /// Returns the permitted deviation of the count, with `all` operations: 2 % of the share, or
+    /// more if the shuffled decks of `clients` clients explain more.
     ///
-    /// At any moment a client is somewhere within a deck. After k of its n cards a kind with
-    /// share p has kp cards with the variance kp(1 − p)(n − k)/(n − 1), on average over all k
-    /// np(1 − p)/6; and up to a card more or less is carried over to the next deck, evenly
-    /// spread: 1/3. This counts twice, for a window begins and ends somewhere.
+    /// At any moment a client is at some position within a deck. After k of its n cards, a kind
+    /// with share p has kp cards with the variance kp(1 − p)(n − k)/(n − 1), averaged over all k
+    /// np(1 − p)/6. Up to one card is carried over to the next deck, uniformly distributed: 1/3.
+    /// Both count twice, for the start and the end of the window.
     ///
-    /// On the wire of a kernel's client, where calls come about in other ways, too, it is 2 % of
-    /// all calls, or what chance explains if that is more.
+    /// For calls of a kernel's client, which have other causes, too, it is 2 % of all calls, or
+    /// more if chance explains more.
     fn allowed(&self, all: u64, clients: Option<u32>) -> f64 {
         let by_chance = DEVIATIONS * self.deviation(all, clients);
         match clients {
@@ -61,7 +62,8 @@ impl Row {
         }
     }
 
-    /// The standard deviation of the count, by the decks of so many clients or, on the wire, by chance.
+    /// Returns the standard deviation of the count, from the decks of `clients` clients or, on the
+    /// network, from chance.
     fn deviation(&self, all: u64, clients: Option<u32>) -> f64 {
         let share = self.want_percent / 100.0;
         let variance = match clients {
@@ -75,7 +77,7 @@ impl Row {
     }
 }
 
-/// The shares that count: those on the wire, where they could be seen.
+/// Returns the shares that are checked: those on the network, if they were counted.
 fn rows(mix: &MixRecord) -> Vec<Row> {
     let row = |operation, [want_percent, got_percent]: [f64; 2], count| Row {
         operation,
@@ -97,8 +99,8 @@ fn rows(mix: &MixRecord) -> Vec<Row> {
     }
 }
 
-/// Shares wanted and got, all together: nhfsstone's rule. So few operations that chance explains as much
-/// tell nothing.
+/// Checks requested and achieved shares of all operations together: nhfsstone's rule. Inconclusive
+/// if chance explains the deviation, with few operations.
 pub(super) fn in_all(record: &RunRecord, mix: &MixRecord) -> Check {
     let bound = Bound::at_most(INVALID_PERCENT);
     let (rows, all, clients) = counts(record, mix);
@@ -110,8 +112,8 @@ pub(super) fn in_all(record: &RunRecord, mix: &MixRecord) -> Check {
     check.unless(is_untold.then_some(InconclusiveReason::TooShort { times }))
 }
 
-/// The shares that count, of so many operations, and the clients whose decks they come from; on the wire
-/// they come from a kernel.
+/// Returns the shares that are checked, the number of operations, and the number of clients that
+/// shuffled them; `None` on the network, where a kernel made the calls.
 fn counts(record: &RunRecord, mix: &MixRecord) -> (Vec<Row>, u64, Option<u32>) {
     let rows = rows(mix);
     match &mix.wire {
@@ -123,7 +125,8 @@ fn counts(record: &RunRecord, mix: &MixRecord) -> (Vec<Row>, u64, Option<u32>) {
     }
 }
 
-/// The operation that is off most, measured against what it may be; `None` if nothing was done.
+/// Checks the operation with the largest deviation, relative to the permitted one; `None` without
+/// operations.
 pub(super) fn worst_share(record: &RunRecord, mix: &MixRecord) -> Option<Check> {
     let (rows, all, clients) = counts(record, mix);
     if all == 0 {
@@ -157,8 +160,8 @@ pub(super) fn worst_share(record: &RunRecord, mix: &MixRecord) -> Option<Check> 
     })
 }
 
-/// An operation against its share. Where few operations leave the decks more of a share than can
-/// be called one, nothing is said.
+/// Checks an operation against its share. Inconclusive if the number of operations is so small that
+/// shuffling explains a large part of the share.
 fn of_share(worst: &Row, figures: ShareDeviation, all: u64, clients: u32) -> Check {
     let expected = worst.expected(all).max(f64::MIN_POSITIVE);
     let percent = |count: f64| 100.0 * count / expected;
@@ -175,14 +178,14 @@ fn of_share(worst: &Row, figures: ShareDeviation, all: u64, clients: u32) -> Che
     check.unless(is_untold.then_some(InconclusiveReason::TooShort { times }))
 }
 
-/// Operations in flight, the fewest and the most, by Little's law.
+/// Returns the minimum and maximum number of operations in flight by Little's law.
 ///
-/// The load generator counts an operation as in flight from when it hands it to its connection,
-/// the service time begins when it is sent; what lies between is part of the dispatch delay.
-/// So what was counted is between achieved load × service time and achieved load × (service
-/// time + dispatch delay). Over SMB a connection may hold operations until the server grants credits for
-/// them. They are in flight meanwhile, and so are added; what waits for a slot is not in flight. Records of
-/// before tell these waits not apart, so there any of them may have been for credits.
+/// The load generator counts an operation as in flight from the moment it is passed to its
+/// connection, but the service time begins with the send; the time between is part of the dispatch
+/// delay. The count is therefore between achieved load × service time and achieved load × (service
+/// time + dispatch delay). Over SMB a connection may hold operations until the server grants
+/// credits for them. These are in flight, and are added; operations that wait for a slot are not in
+/// flight. Older records do not distinguish these waits, so all of them may have been for credits.
 pub fn in_flight_by_law(record: &RunRecord, mix: &MixRecord) -> (f64, f64) {
     let window_ns = record.window_ns.max(1) as f64;
     let least = mix.in_flight_by_littles_law;
@@ -197,12 +200,13 @@ pub fn in_flight_by_law(record: &RunRecord, mix: &MixRecord) -> (f64, f64) {
     (least, least + late + held)
 }
 
-/// In flight = load × time in flight (Little 1961), which holds for any system that is observed as
-/// a whole: where it does not, something was counted wrong or not at all. What is judged is how far
-/// the count is outside of what the law leaves open.
+/// Checks that in flight = load × time in flight (Little 1961). The law holds for any system that
+/// is observed as a whole; otherwise a count is wrong or missing. The figure is the distance of the
+/// count from the range that the law permits.
 ///
-/// A lost connection holds operations that are not sent. Overload does not break the law: what was
-/// due before the window and sent in it, after waiting for a slot, hangs over, too.
+/// A lost connection holds operations that are not sent. Overload does not break the law:
+/// operations due before the window and sent in it, after waiting for a slot, are part of the
+/// overhang, too.
 pub(super) fn in_flight(record: &RunRecord, mix: &MixRecord) -> Option<Check> {
     let counted = mix.in_flight_mean;
     let (least, most) = in_flight_by_law(record, mix);
@@ -228,12 +232,12 @@ pub(super) fn in_flight(record: &RunRecord, mix: &MixRecord) -> Option<Check> {
     })
 }
 
-/// Half of the 95 % interval of what hangs over at the ends of the window, in operations in flight
-/// on average.
+/// Returns half of the 95 % interval of the overhang at the ends of the window, in mean operations
+/// in flight.
 ///
-/// What was sent before the window is counted in it and in no sum of it; what is answered after it
-/// is in the sums in full. With λ sent per second in times S, the rest of them at one moment sum to
-/// something with the variance λE[S³]/3 (M/G/∞), and there are two ends.
+/// An operation sent before the window is counted in flight but not in the sums; one that completes
+/// after it is in the sums in full. With λ sent per second and service time S, the sum of their
+/// remaining times at a moment has the variance λE[S³]/3 (M/G/∞), and there are two ends.
 fn overhang(record: &RunRecord) -> f64 {
     let window_ns = record.window_ns.max(1) as f64;
     let kinds = record.totals.kinds.iter();
@@ -242,7 +246,7 @@ fn overhang(record: &RunRecord) -> f64 {
     STANDARD_ERRORS * variance.sqrt() / window_ns
 }
 
-/// Whether the response time of the first third and of the last are the same.
+/// Checks that the response times of the first and the last third are equal.
 pub(super) fn steady(mix: &MixRecord) -> Option<Check> {
     let [first, _, last] = mix.thirds.as_slice() else {
         return None;
@@ -261,7 +265,7 @@ pub(super) fn steady(mix: &MixRecord) -> Option<Check> {
     let check = Check::judged(subject, percent(drift), bound, percent(chance));
     let fewest = first.batches.min(last.batches);
     let times = BATCHES_MIN as f64 / fewest.max(1) as f64;
-    // Records of before have no number of stretches, but what they say about their scatter.
+    // Older records have no number of batches, but a standard error.
     let is_told =
         |third: &ThirdRecord| third.batches >= BATCHES_MIN || third.standard_error_ns > 0.0;
     let is_untold = !(is_told(first) && is_told(last)) || (fewest > 0 && fewest < BATCHES_MIN);

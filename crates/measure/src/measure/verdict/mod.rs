@@ -1,9 +1,9 @@
-//! Whether a run counts: each check with its figure, the bound that was applied, what chance can
-//! explain, and one of three verdicts.
+//! Checks of a run: each with its figure, the bound that was applied, the effect of chance, and one
+//! of three verdicts.
 //!
-//! The caveats about a run's validity and the table that shows all checks are both made of
-//! these, so that they cannot disagree. What is not a matter of a bound, such as an interrupted
-//! run or a debug build, is a caveat alone.
+//! The caveats about a run's validity and the table of all checks are both made from these, so that
+//! they cannot contradict each other. Conditions without a bound, such as an interrupted run or a
+//! debug build, are caveats only.
 
 pub mod caveats;
 mod load;
@@ -23,41 +23,41 @@ use crate::measure::shortfall::Shortfall;
 use crate::measure::validity_record::Validity;
 use filestone_workload::operation::OpKind;
 
-/// The 97.5th percentile of the normal distribution: so many standard errors on either side hold a
-/// figure with 95 % confidence.
+/// 97.5th percentile of the normal distribution: the 95 % confidence interval extends this number
+/// of standard errors to either side.
 pub const STANDARD_ERRORS: f64 = 1.959_964;
-/// The smallest distance from a bound that a longer run is asked to resolve, as a share of the
-/// bound's width. A figure on the bound itself would take for ever.
+/// Smallest distance from a bound that a suggested longer run resolves, as a share of the bound's
+/// width. A figure exactly on the bound would take forever.
 const RESOLVED_SHARE: f64 = 0.25;
 
-/// One check of a run.
+/// A check of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Check {
-    /// What is checked, with the figures that say so.
+    /// Subject of the check, with further figures.
     pub subject: CheckSubject,
-    /// What came out, in the unit of the bound.
+    /// Figure in the unit of the bound.
     pub figure: f64,
-    /// What it must be.
+    /// Permitted range.
     pub bound: Bound,
-    /// Half of the figure's 95 % interval, in the same unit; 0 of what was counted.
+    /// Half of the figure's 95 % interval, in the same unit; 0 for counts.
     pub chance: f64,
-    /// What follows.
+    /// Result of the check.
     pub verdict: Verdict,
 }
 
-/// What a figure must not be outside of.
+/// Permitted range of a figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bound {
-    /// The least it may be.
+    /// Minimum.
     pub least: Option<f64>,
-    /// What it ought to be: the width of the bound is counted from here.
+    /// Ideal value: the width of the bound is measured from here.
     pub ideal: f64,
-    /// The most it may be.
+    /// Maximum.
     pub most: Option<f64>,
 }
 
 impl Bound {
-    /// So much to either side of `ideal`.
+    /// Creates a bound of ± `width` around `ideal`.
     const fn around(ideal: f64, width: f64) -> Self {
         Self {
             least: Some(ideal - width),
@@ -66,7 +66,7 @@ impl Bound {
         }
     }
 
-    /// No more than that.
+    /// Creates a bound with a maximum.
     const fn at_most(most: f64) -> Self {
         Self {
             least: None,
@@ -75,13 +75,13 @@ impl Bound {
         }
     }
 
-    /// Whether a figure is inside.
+    /// Returns whether a figure is within the bound.
     pub fn holds(&self, figure: f64) -> bool {
         self.least.is_none_or(|least| figure >= least)
             && self.most.is_none_or(|most| figure <= most)
     }
 
-    /// The three ways: inside with all that chance leaves open, outside with all of it, or neither.
+    /// Returns the verdict: the interval of the figure is inside the bound, outside, or neither.
     pub fn evaluate(&self, figure: f64, chance: f64) -> Verdict {
         let ends = [figure - chance, figure + chance];
         if ends.into_iter().all(|end| self.holds(end)) {
@@ -98,8 +98,9 @@ impl Bound {
         }
     }
 
-    /// How many times as long a run tells it: chance shrinks with the root of the length, and is
-    /// to be no more than the way from the figure to the bound, or than the bound is wide.
+    /// Returns the multiple of the run's length that makes the check conclusive. The interval
+    /// shrinks with the root of the length, and must be no wider than the distance from the figure
+    /// to the bound, or than the width of the bound.
     fn times_as_long(&self, figure: f64, chance: f64) -> f64 {
         let ends = [self.least, self.most].into_iter().flatten();
         let nearest =
@@ -116,143 +117,144 @@ impl Bound {
     }
 }
 
-/// What comes of a check.
+/// Verdict of a check.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Verdict {
-    /// The figure is within the bound, with all that chance leaves open.
+    /// The figure with its whole interval is within the bound.
     Passes,
-    /// It is outside, whatever chance did.
+    /// The figure with its whole interval is outside of the bound.
     Fails,
-    /// This run does not tell.
+    /// This run is inconclusive.
     Inconclusive(InconclusiveReason),
 }
 
-/// Why a run does not tell.
+/// Reason why a check is inconclusive.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum InconclusiveReason {
-    /// Chance explains more than the bound: so many times as long a run tells.
+    /// The interval is too wide for the bound; a run `times` times as long would be conclusive.
     TooShort {
-        /// At least 1.
+        /// Multiple of the length, at least 1.
         times: f64,
     },
     /// No load was lost, however busy the load generator was.
     NothingLost,
-    /// A connection was lost, and held operations that were not sent.
+    /// A connection was lost and held operations that were not sent.
     ConnectionLost,
-    /// Operations take so long that those at the ends of the window decide.
+    /// Operations take so long that those at the ends of the window dominate.
     WarmUpBacklog,
-    /// The run ended before its time.
+    /// The run ended early.
     EndedEarly,
 }
 
-/// What is checked, with the figures to show beside the one that is judged.
+/// Subject of a check, with figures shown in addition to the checked one.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CheckSubject {
-    /// The sum of |got − want| over all operations, in percent: nhfsstone's rule.
+    /// Sum of |got − want| over all operations, in percent: nhfsstone's rule.
     MixInAll,
-    /// The operation that is off its share most, in percent of its share.
+    /// Operation with the largest deviation from its share, in percent of the share.
     MixOf(ShareDeviation),
-    /// The same on the wire of a kernel's client, in percent of all calls.
+    /// Operation with the largest deviation on the network, of a kernel's client, in percent of all
+    /// calls.
     MixOnWireOf(ShareDeviation),
     /// Achieved load over the load that was due, in percent.
     Achieved {
-        /// Operations due per second; calls, where those are what is offered.
+        /// Due operations per second, or calls, if the offered load is in calls.
         due_ops_per_s: f64,
-        /// And done.
+        /// Achieved operations per second, or calls.
         achieved_ops_per_s: f64,
-        /// Operations that were due in the warm-up and ended in the window, less those that
-        /// were due in the window and ended after it.
+        /// Operations due in the warm-up that ended in the window, minus those due in the window
+        /// that ended after it.
         left_over: i64,
-        /// Why less was achieved than was due, if it was.
+        /// Cause of an achieved load below the due load.
         shortfall: Option<Shortfall>,
     },
-    /// Our own lateness in the mean, in nanoseconds.
+    /// Mean delay of the load generator, in nanoseconds.
     DispatchDelay {
-        /// Its 99th percentile.
+        /// 99th percentile of the delay.
         p99_ns: u64,
-        /// Mean response time.
+        /// Mean response time in nanoseconds.
         response_time_mean_ns: f64,
     },
-    /// Processor time of the busiest worker in percent of the window, or of all workers in percent of
-    /// that of the processors that they may use, whichever is more.
+    /// CPU time of the busiest worker in percent of the window, or of all workers in percent of
+    /// that of their available CPUs, whichever is higher.
     Headroom {
-        /// The busiest one's number.
+        /// Number of the busiest worker.
         worker: u32,
-        /// How many there are.
+        /// Number of workers.
         workers: u32,
-        /// How many processors these are, if all workers are what counts.
+        /// Number of CPUs, if the figure is that of all workers.
         processors: Option<f64>,
     },
-    /// Operations that ended otherwise than expected, in percent of those that ended.
+    /// Operations with an unexpected outcome, in percent of those that ended.
     Unexpected {
-        /// How many.
+        /// Number of unexpected outcomes.
         count: u64,
-        /// Of how many.
+        /// Number of operations that ended.
         completed: u64,
     },
     /// Operations that were due and never sent.
     Skipped {
-        /// All that were due.
+        /// Number of due operations.
         scheduled: u64,
     },
-    /// How far the operations in flight, as counted, are outside of what Little's law leaves
-    /// open, in percent.
+    /// Distance of the counted operations in flight from the range that Little's law permits, in
+    /// percent.
     InFlight {
-        /// As counted.
+        /// Mean number as counted.
         counted: f64,
-        /// The fewest by the law.
+        /// Minimum by the law.
         least: f64,
-        /// The most by the law.
+        /// Maximum by the law.
         most: f64,
     },
-    /// Mean response time of the last third against the first, in percent.
+    /// Mean response time of the last third relative to the first, in percent.
     SteadyState {
-        /// Mean of the first third.
+        /// Mean of the first third, in nanoseconds.
         first_ns: f64,
-        /// Mean of the last.
+        /// Mean of the last third, in nanoseconds.
         last_ns: f64,
     },
-    /// Operations above a percentile of all, where they are too few.
+    /// Operations above a percentile of all operations, if there are too few.
     SamplesAbove(PercentileOfAll),
-    /// The upper end of a percentile's 95 % interval over the lower; infinite if there is none.
+    /// Upper end of a percentile's 95 % interval over the lower end; infinite without an upper end.
     PercentileSpread(PercentileOfAll),
 }
 
-/// One operation's place in a mix.
+/// Deviation of one operation from its share of the mix.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ShareDeviation {
-    /// The operation that is off most, measured against what it may be.
+    /// Operation with the largest deviation, relative to the permitted one.
     pub operation: OpKind,
-    /// Its share of the mix, in percent.
+    /// Requested share of the mix, in percent.
     pub want_percent: f64,
-    /// Its share of what was done.
+    /// Achieved share, in percent.
     pub got_percent: f64,
-    /// How many operations are off by more than they may.
+    /// Number of kinds of operations that deviate by more than permitted.
     pub off: u64,
-    /// Of how many.
+    /// Number of kinds of operations.
     pub of: u64,
 }
 
 /// A percentile of the response times of all operations.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PercentileOfAll {
-    /// Which, between 0 and 1.
+    /// Quantile between 0 and 1.
     pub quantile: f64,
-    /// What it is.
+    /// Value in nanoseconds.
     pub value_ns: u64,
-    /// Its 95 % interval.
+    /// Lower end of its 95 % interval.
     pub from_ns: u64,
-    /// The other end; `None` if it lies beyond the slowest operation.
+    /// Upper end of its 95 % interval; `None` if it exceeds the slowest operation.
     pub to_ns: Option<u64>,
-    /// Operations that are expected above it.
+    /// Number of operations expected above it.
     pub above: u64,
-    /// All operations.
+    /// Number of all operations.
     pub count: u64,
 }
 
-/// All checks that can be made of a record, in the order in which they are shown. Of a run that is
-/// steered there are those of its mix and of its outcomes only: it goes to the limits on purpose. Of a replay, whose
-/// threads work in system calls, there is the one of its percentiles.
+/// Returns all checks of a record, in display order. A run with load control only has those of its
+/// mix and its outcomes, since it overloads the server on purpose. A replay, whose threads work in
+/// system calls, only has the one of its percentiles.
 pub fn checks(record: &RunRecord) -> Vec<Check> {
     if record.replay.is_some() {
         return percentile::of_all(record).into_iter().collect();
@@ -279,7 +281,7 @@ pub fn checks(record: &RunRecord) -> Vec<Check> {
 }
 
 impl Check {
-    /// A check whose figure is held against its bound.
+    /// Creates a check by comparing a figure with its bound.
     fn judged(subject: CheckSubject, figure: f64, bound: Bound, chance: f64) -> Self {
         Self {
             verdict: bound.evaluate(figure, chance),
@@ -290,7 +292,7 @@ impl Check {
         }
     }
 
-    /// The same, where something keeps the run from telling.
+    /// Makes the check inconclusive, if there is a reason.
     fn unless(self, untold: Option<InconclusiveReason>) -> Self {
         match untold {
             None => self,
@@ -301,13 +303,13 @@ impl Check {
         }
     }
 
-    /// Whether its figure is outside of its bound.
+    /// Returns whether the check fails.
     pub fn fails(&self) -> bool {
         self.verdict == Verdict::Fails
     }
 
-    /// The best that the run can be by this: a check that fails is a caveat, and what follows is
-    /// what that one's rule says.
+    /// Returns the best validity that the check leaves: a check that fails is a caveat, whose rule
+    /// decides.
     pub fn leaves(&self, record: &RunRecord) -> Validity {
         let broken = self.fails().then(|| caveats::of_check(record, self));
         broken

@@ -1,33 +1,33 @@
-//! Whether an objective held at a load that was tried.
+//! Verdict on an objective at a load that was tried.
 
 use super::{Bound, STANDARD_ERRORS, Verdict};
 use crate::measure::curve_record::SearchStepRecord;
 use filestone_plan::plan::{Figure, Objective};
 
-/// An offered load counts as kept up with from this share on.
+/// Share of an offered load from which the server counts as keeping up.
 pub const KEPT_UP: f64 = 0.98;
-/// Standard deviations of a Poisson count that explain what is missing.
+/// Standard deviations of a Poisson count that explain a shortfall.
 const DEVIATIONS: f64 = 4.0;
 
-/// Whether the achieved load was at least 98 % of the offered, as far as the number of arrivals
-/// tells: Poisson arrivals scatter by the root of their number.
+/// Returns whether the achieved load was at least 98 % of the offered one, allowing for the
+/// standard deviation of Poisson arrivals: the root of their number.
 pub fn has_kept_up(achieved: f64, offered: f64) -> bool {
     achieved >= KEPT_UP * offered - DEVIATIONS * offered.sqrt()
 }
 
-/// What comes of a load that was tried.
+/// Verdict on a load that was tried.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum LoadVerdict {
-    /// Too little was achieved, however fast the operations are that ended.
+    /// The achieved load is too low, however fast the operations were.
     NotKeptUp,
-    /// The objective's own figure.
+    /// Verdict on the figure of the objective.
     Judged(Verdict),
 }
 
 impl LoadVerdict {
-    /// Of a quantile it is judged by the share of operations above the bound: of n independent ones
-    /// with probability q each it scatters by √(q(1 − q)/n). How far a mean scatters is not in the
-    /// record, and it is judged as it is.
+    /// Determines the verdict. A quantile is checked by the share of operations above the limit:
+    /// with n independent operations and probability q each, its standard deviation is √(q(1 −
+    /// q)/n). The variance of a mean is not in the record, so it is compared without an interval.
     pub fn of(objective: &Objective, tried: &SearchStepRecord) -> Self {
         let seconds = tried.end_ns.saturating_sub(tried.start_ns) as f64 / 1e9;
         let offered = tried.offered_load_ops_per_s * seconds;
@@ -70,7 +70,7 @@ mod tests {
             };
             LoadVerdict::of(&p99, &tried)
         };
-        // 100 of 10,000 may be above, and chance makes it 100 ± 19.5.
+        // 100 of 10,000 may be above; the interval is 100 ± 19.5.
         assert_eq!(at(80, 5000.0), LoadVerdict::Judged(Verdict::Passes));
         assert_eq!(at(120, 5000.0), LoadVerdict::Judged(Verdict::Fails));
         for above in [81, 100, 119] {

@@ -1,21 +1,22 @@
-//! How well a percentile is known: by the interval that the record keeps of it, or from the ranks of its
-//! sample alone where it keeps none.
+//! Accuracy of a percentile: from its interval in the record, or, without one, from the ranks of
+//! its sample alone.
 //!
-//! Of n independent values as many as a binomial count lie at or below the p-quantile: np with the
-//! standard deviation √(np(1 − p)). So the values of ranks np ± 1.96 √(np(1 − p)) hold it with
-//! 95 % confidence whatever the distribution is (Conover, *Practical Nonparametric Statistics*,
-//! 3rd edition, 1999, section 3.2).
+//! The number of n independent values at or below the p-quantile is binomial: np with the standard
+//! deviation √(np(1 − p)). The values of ranks np ± 1.96 √(np(1 − p)) therefore include it with 95
+//! % confidence, whatever the distribution (Conover, *Practical Nonparametric Statistics*, 3rd
+//! edition, 1999, section 3.2).
 //!
-//! By ranks it is quoted without a mark if it is known twofold:
+//! By ranks, it is shown without a mark if two conditions are met:
 //!
-//! - by ranks: the interval leaves at least half of what lies beyond the quantile beyond itself,
-//!   so that its end is no extreme of the sample. With m values expected beyond, that is
-//!   1.96 √(pm) ≤ m/2, m ≥ 15.4 p: 8 of 16 for a median, 16 for all high percentiles;
-//! - by value: the upper end is no more than twice the lower. Of an exponential distribution that
-//!   takes 69 values for the median; high percentiles are narrower than that.
+//! - by ranks: the interval leaves at least half of the values beyond the quantile outside, so that
+//!   its end is not an extreme of the sample. With m values expected beyond, that is 1.96 √(pm) ≤
+//!   m/2, m ≥ 15.4 p: 8 of 16 for a median, 16 for all high percentiles;
+//! - by value: the upper end is at most twice the lower. For an exponential distribution that takes
+//!   69 values for the median; high percentiles have narrower intervals.
 //!
-//! A kept interval has both ends only if values lie beyond its upper one. It sees what ranks do not, that
-//! operations one after the other are alike, so that only the second is asked of it.
+//! An interval in the record has both ends only if there are values beyond the upper one. It
+//! accounts for correlation between consecutive operations, which ranks do not, so that only the
+//! second condition applies to it.
 
 use super::{Bound, Check, CheckSubject, PercentileOfAll, STANDARD_ERRORS, Verdict};
 use crate::measure::figure_record::RecordedInterval;
@@ -24,15 +25,15 @@ use filestone_workload::figure::{Quantity, RunFigure, Statistic, TimeKind};
 use filestone_workload::operation::OpKind;
 use filestone_workload::recording::distribution::DistributionRecord;
 
-/// The interval's end may be nearer to the extreme than the quantile by this share of the values
-/// there.
+/// Share of the values beyond the quantile by which the end of the interval may be nearer to the
+/// extreme.
 const TAIL_SHARE: f64 = 0.5;
-/// The upper end of the interval may be so many times the lower.
+/// Maximum ratio of the upper to the lower end of the interval.
 pub const SPREAD_MAX: f64 = 2.0;
-/// The percentile of all operations that a run is judged by.
+/// Percentile of all operations that is checked.
 const JUDGED: f64 = 0.99;
 
-/// How many values must lie beyond a quantile for its rank to be known.
+/// Returns the number of values that must be beyond a quantile for its rank to be known.
 pub fn beyond_min(quantile: f64) -> f64 {
     let (tail, rest) = (quantile.min(1.0 - quantile), quantile.max(1.0 - quantile));
     if tail <= 0.0 {
@@ -41,21 +42,21 @@ pub fn beyond_min(quantile: f64) -> f64 {
     rest * (STANDARD_ERRORS / TAIL_SHARE).powi(2)
 }
 
-/// Whether enough values lie beyond the quantile of so many.
+/// Returns whether there are enough values beyond the quantile, with `count` values.
 pub fn is_rank_known(count: u64, quantile: f64) -> bool {
     let tail = quantile.min(1.0 - quantile);
-    // 98 · (1 − 0.9) is 9.799…: the count itself must not be lost in the last bit.
+    // 98 · (1 − 0.9) is 9.799…: a rounding error in the last bit must not lose the value itself.
     count as f64 * tail * (1.0 + 1e-9) >= beyond_min(quantile)
 }
 
-/// The 95 % interval of a percentile: the one that headings, tables, caveats, pages and pictures show.
+/// 95 % interval of a percentile, as shown in headings, tables, caveats, pages and plots.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PercentileInterval {
-    /// Its lower end.
+    /// Lower end.
     pub low_ns: f64,
-    /// Its upper end; `None` if it lies beyond the slowest operation, or if too few lie above.
+    /// Upper end; `None` if it exceeds the slowest operation, or if too few values are above.
     pub high_ns: Option<f64>,
-    /// Whether the record keeps it; otherwise it follows from ranks alone.
+    /// Whether the interval is from the record; otherwise it is computed from ranks alone.
     pub is_kept: bool,
 }
 
@@ -72,7 +73,8 @@ impl PercentileInterval {
         }
     }
 
-    /// By ranks; `None` if nothing was timed or the histogram cannot be read.
+    /// Computes the interval from ranks; `None` if there are no times or the histogram cannot be
+    /// read.
     fn of_ranks(times: &DistributionRecord, quantile: f64) -> Option<Self> {
         let (low, high) = ranks(times, quantile)?;
         let is_closed = is_rank_known(times.count, quantile);
@@ -83,14 +85,14 @@ impl PercentileInterval {
         })
     }
 
-    /// Whether the percentile may be quoted without a mark.
+    /// Returns whether the percentile can be shown without a mark.
     pub fn is_known(&self) -> bool {
         self.high_ns
             .is_some_and(|high| high <= SPREAD_MAX * self.low_ns)
     }
 }
 
-/// The values at the ends of the ranks' interval, within the extremes of the sample.
+/// Returns the values at the ends of the interval of ranks, limited to the extremes of the sample.
 fn ranks(times: &DistributionRecord, quantile: f64) -> Option<(u64, u64)> {
     if times.count == 0 {
         return None;
@@ -106,19 +108,19 @@ fn ranks(times: &DistributionRecord, quantile: f64) -> Option<(u64, u64)> {
     Some((value(quantile - half), value(quantile + half)))
 }
 
-/// Times of a run, by what they are of.
+/// A set of times of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct TimesOf<'record> {
-    /// Of the run.
+    /// Totals of the run.
     pub totals: &'record Totals,
-    /// Of this measured kind; `None` is of all together.
+    /// Measured kind of operation; `None` for all together.
     pub operation: Option<OpKind>,
-    /// From which moment on.
+    /// Start of the times: response or service time.
     pub timed: TimeKind,
 }
 
 impl<'record> TimesOf<'record> {
-    /// Response times of all measured operations.
+    /// Selects the response times of all measured operations.
     pub const fn all(totals: &'record Totals) -> Self {
         Self {
             totals,
@@ -127,7 +129,7 @@ impl<'record> TimesOf<'record> {
         }
     }
 
-    /// The interval that the record keeps of a percentile.
+    /// Returns the stored interval of a percentile.
     fn kept(&self, quantile: f64) -> Option<PercentileInterval> {
         let figure = RunFigure {
             operation: self.operation,
@@ -137,7 +139,8 @@ impl<'record> TimesOf<'record> {
         Some(PercentileInterval::of_kept(kept))
     }
 
-    /// The interval of a percentile; `None` if nothing was timed or the histogram cannot be read.
+    /// Returns the interval of a percentile; `None` if there are no times or the histogram cannot
+    /// be read.
     pub fn interval(&self, quantile: f64) -> Option<PercentileInterval> {
         let of_ranks = || {
             let times = self.totals.times(self.operation, self.timed)?;
@@ -146,10 +149,11 @@ impl<'record> TimesOf<'record> {
         self.kept(quantile).or_else(of_ranks)
     }
 
-    /// Whether a percentile may be quoted without a mark.
+    /// Returns whether a percentile can be shown without a mark.
     ///
-    /// Ranks take all operations for independent, which they need not be. So a percentile of the tail
-    /// that only ranks are known of is not known either where a kept one below it in the tail is not.
+    /// Ranks assume independent operations, which need not be true. A percentile of the tail with
+    /// an interval from ranks only is therefore unknown if a stored interval of a lower percentile
+    /// in the tail is too wide.
     pub fn is_known(&self, quantile: f64) -> bool {
         let Some(interval) = self.interval(quantile) else {
             return false;
@@ -162,12 +166,12 @@ impl<'record> TimesOf<'record> {
     }
 }
 
-/// Whether a percentile may be quoted without a mark, by its ranks.
+/// Returns whether a percentile can be shown without a mark, from its ranks.
 pub fn is_known(times: &DistributionRecord, quantile: f64) -> bool {
     PercentileInterval::of_ranks(times, quantile).is_some_and(|interval| interval.is_known())
 }
 
-/// The highest percentile that every report shows, of all operations.
+/// Checks the highest percentile that every report shows, of all operations.
 pub(super) fn of_all(record: &RunRecord) -> Option<Check> {
     let totals = &record.totals;
     let times = &totals.response_time_ns;
@@ -229,11 +233,12 @@ mod tests {
         assert_eq!(least(0.5), Some(16));
         assert_eq!(least(0.99), Some(1522));
         assert_eq!(least(0.999), Some(15_351));
-        // The lower tail is no other.
+        // The lower tail is equivalent.
         assert_eq!(least(0.01), least(0.99));
     }
 
-    /// The quantiles of an exponential distribution with mean 1 ms, one value for each of `count`.
+    /// Returns the quantiles of an exponential distribution with mean 1 ms, one value for each of
+    /// `count`.
     fn exponential(count: u64) -> DistributionRecord {
         let mut times = Distribution::<u64>::new();
         for index in 0..count {
@@ -249,8 +254,8 @@ mod tests {
         let (from, to) = ranks(&exponential(10_000), 0.99).expect("values");
         assert!((from as f64 / 4.427e6 - 1.0).abs() < 0.002, "{from}");
         assert!((to as f64 / 4.822e6 - 1.0).abs() < 0.002, "{to}");
-        // Of 100 the upper rank is 100.95: there is no such value, and the interval ends at the
-        // maximum.
+        // With 100 values the upper rank is 100.95: there is no such value, and the interval ends
+        // at the maximum.
         let few = exponential(100);
         assert_eq!(ranks(&few, 0.99).map(|(_, to)| to), Some(few.max));
         assert_eq!(ranks(&DistributionRecord::default(), 0.5), None);
@@ -265,7 +270,7 @@ mod tests {
         assert!(is_known(&exponential(98), 0.5));
         assert!(is_known(&exponential(2000), 0.99));
         assert!(!is_known(&exponential(5000), 0.999));
-        // 1 of 100 takes ten times as long: whether p99 is among them, chance decides.
+        // 1 of 100 takes ten times as long: chance decides whether p99 is among them.
         let mut cliff = Distribution::<u64>::new();
         (0..9900).for_each(|_| cliff.record(100_000));
         (0..100).for_each(|_| cliff.record(1_000_000));
@@ -273,7 +278,8 @@ mod tests {
         assert!(is_known(&cliff.to_record(), 0.9));
     }
 
-    /// The percentiles of a record whose p99 has the interval from `low` on, in milliseconds.
+    /// Returns the totals of a record whose p99 has the interval from `low` to `high`, in
+    /// milliseconds.
     fn with_p99(low: f64, high: Option<f64>) -> Totals {
         let totals = Totals {
             response_time_ns: exponential(100_000),
@@ -321,7 +327,7 @@ mod tests {
             |totals: &Totals| [0.5, 0.9, 0.99, 0.999].map(|at| TimesOf::all(totals).is_known(at));
         assert_eq!(known(&by_ranks), [true; 4]);
         assert_eq!(known(&with_p99(4.0, Some(5.0))), [true; 4]);
-        // What lies further out than an unknown percentile is not known better.
+        // A percentile further out than an unknown one is unknown, too.
         let beyond = [true, true, false, false];
         assert_eq!(known(&with_p99(4.0, Some(8.1))), beyond);
         let open = with_p99(0.01, None);

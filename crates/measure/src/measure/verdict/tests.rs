@@ -15,7 +15,7 @@ fn a_verdict_has_three_ways() {
             Verdict::Inconclusive(InconclusiveReason::TooShort { .. })
         )
     };
-    // The bound is between the ends of the interval, or chance is more than the bound.
+    // The bound is within the interval, or the interval is wider than the bound.
     assert!(is_untold(5.0, 5.1) && is_untold(12.0, 2.1) && is_untold(226.0, 1176.0));
 }
 
@@ -37,10 +37,10 @@ fn chance_shrinks_with_the_root_of_the_length() {
         Verdict::Inconclusive(InconclusiveReason::TooShort { times }) => times,
         other => panic!("{figure} ± {chance}: {other:?}"),
     };
-    // Four times the bound: sixteen times as long; more is not asked where the figure is farther.
+    // Four times the bound: sixteen times as long; a larger distance does not require more.
     assert_eq!(times(0.0, 40.0), 16.0);
     assert_eq!(times(30.0, 40.0), 16.0);
-    // Five of ten are left to the bound, and on the bound a quarter of its width.
+    // The distance to the bound is five of ten; on the bound, a quarter of its width is used.
     assert_eq!(times(5.0, 10.0), 4.0);
     assert_eq!(times(10.0, 10.0), 16.0);
 }

@@ -1,9 +1,9 @@
-//! Caveats about single clients of a run: that they ended early, or went by something else.
+//! Caveats about single clients of a run: early end, or changed settings.
 
 use crate::measure::caveat::Caveat;
 use filestone_workload::text::counted;
 
-/// What is to be doubted, if it is one of these.
+/// Returns the sentence, if the caveat is one of these.
 pub fn of(caveat: &Caveat) -> Option<String> {
     match caveat {
         Caveat::ClientsLost {
@@ -21,7 +21,7 @@ pub fn of(caveat: &Caveat) -> Option<String> {
     }
 }
 
-/// What to do about it.
+/// Returns what to do about it.
 pub const fn help_for(caveat: &Caveat) -> Option<&'static str> {
     match caveat {
         Caveat::ClientsLost { .. } => Some("its load is missing from the numbers after that"),

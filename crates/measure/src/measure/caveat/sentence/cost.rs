@@ -1,9 +1,9 @@
-//! What is doubtful about what operations are said to cost.
+//! Caveats about the cost of operations.
 
 use crate::measure::caveat::Caveat;
 use filestone_workload::text::thousands;
 
-/// The sentence, if it is one of these.
+/// Returns the sentence, if the caveat is one of these.
 pub fn of(caveat: &Caveat) -> Option<String> {
     match caveat {
         Caveat::WireDiffers {
@@ -44,7 +44,7 @@ pub fn of(caveat: &Caveat) -> Option<String> {
     }
 }
 
-/// What to do about it.
+/// Returns what to do about it.
 pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
     match caveat {
         Caveat::WireDiffers { .. } => Some(

@@ -1,9 +1,9 @@
-//! The caveats of a load–response curve.
+//! Caveats about a load–response curve.
 
 use super::{Caveat, per_second};
 use filestone_workload::text::time_text;
 
-/// What is to be doubted, if it is about a curve.
+/// Returns the sentence, if the caveat is about a curve.
 pub(super) fn of(caveat: &Caveat) -> Option<String> {
     Some(match caveat {
         Caveat::PointsNotSteady {
@@ -91,7 +91,7 @@ fn stretches_too_short(stretch_ns: u64, relaxation_time_ns: f64) -> String {
     )
 }
 
-/// What to do about it.
+/// Returns what to do about it.
 pub(super) fn help_for(caveat: &Caveat) -> Option<&'static str> {
     Some(match caveat {
         Caveat::PointsNotSteady { .. } => {

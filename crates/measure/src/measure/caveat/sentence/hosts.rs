@@ -1,10 +1,10 @@
-//! Caveats about the hosts of a job: lost, unlike the others, doubtful, or not together.
+//! Caveats about the hosts of a job: lost, different from the others, doubtful, or not synchronous.
 
 use crate::measure::HostDifference;
 use crate::measure::caveat::Caveat;
 use filestone_workload::text::{thousands, time_text};
 
-/// What is to be doubted, if it is one of these.
+/// Returns the sentence, if the caveat is one of these.
 pub fn of(caveat: &Caveat) -> Option<String> {
     match caveat {
         Caveat::HostLost {
@@ -58,7 +58,7 @@ fn differs(host: &str, difference: HostDifference, figure: f64, median: f64) -> 
     }
 }
 
-/// What to do about it.
+/// Returns what to do about it.
 pub const fn help_for(caveat: &Caveat) -> Option<&'static str> {
     match caveat {
         Caveat::HostLost { .. } => Some(

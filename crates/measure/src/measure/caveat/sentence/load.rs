@@ -1,17 +1,17 @@
-//! The caveats about a load that was another one than the one offered.
+//! Caveats about an achieved load that differs from the offered one.
 
 use super::Caveat;
 use crate::measure::outcome_count::{OutcomeCount, percent};
 use crate::measure::shortfall::Shortfall;
 use filestone_workload::text::{counted, thousands, time_text};
 
-/// What NFS3ERR_JUKEBOX means, and why a load generator without patience counts it as an error.
+/// Meaning of NFS3ERR_JUKEBOX, and why a load generator that does not retry counts it as an error.
 const JUKEBOX_HELP: &str = "NFS3ERR_JUKEBOX: the server asks the client to wait and to ask again; probes and mixes count \
      it as an error and go on. Look for what keeps the server (a tape, a lease, its grace period)";
 
 const LINK_HELP: &str = "ask for less, or use a faster link or a second one";
 
-/// What to do about operations that ended in these ways, the most frequent first.
+/// Returns what to do about operations with these outcomes, the most frequent first.
 pub(super) fn help_for_errors(outcomes: &[OutcomeCount]) -> &'static str {
     let most_frequent = outcomes.first();
     if most_frequent.is_some_and(|most| most.outcome.starts_with("NFS3ERR_JUKEBOX")) {
@@ -21,10 +21,10 @@ pub(super) fn help_for_errors(outcomes: &[OutcomeCount]) -> &'static str {
     }
 }
 
-/// Ways that are named in a sentence.
+/// Maximum number of outcomes named in a sentence.
 const NAMED_MAX: usize = 4;
 
-/// How many operations ended otherwise than expected, and in which ways.
+/// Describes the number of operations with an unexpected outcome, and the outcomes.
 pub(super) fn unexpected(count: u64, completed: u64, outcomes: &[OutcomeCount]) -> String {
     let share = percent(count, completed);
     let mut text = format!(
@@ -50,7 +50,7 @@ pub(super) fn unexpected(count: u64, completed: u64, outcomes: &[OutcomeCount]) 
     text
 }
 
-/// The same as the reason why a run does not count.
+/// Describes the share of unexpected outcomes as the reason why a run is invalid.
 pub(super) fn unexpected_share(percent: f64, outcomes: &[OutcomeCount]) -> String {
     let most = outcomes.first().map_or_else(String::new, |most| {
         format!(", mostly {} of {}", most.outcome, most.operation.name())
@@ -58,7 +58,7 @@ pub(super) fn unexpected_share(percent: f64, outcomes: &[OutcomeCount]) -> Strin
     format!("{percent:.1} % of the operations ended otherwise than expected{most}")
 }
 
-/// What is to be doubted, if it is about the load.
+/// Returns the sentence, if the caveat is about the load.
 pub(super) fn of(caveat: &Caveat) -> Option<String> {
     Some(match caveat {
         Caveat::AchievedBelowOffered {
@@ -126,7 +126,7 @@ pub(super) fn of(caveat: &Caveat) -> Option<String> {
     })
 }
 
-/// What to do about it.
+/// Returns what to do about it.
 pub(super) fn help_for(caveat: &Caveat) -> Option<&'static str> {
     Some(match caveat {
         Caveat::Outlasted { .. } => {
@@ -190,7 +190,7 @@ pub(super) fn help_for(caveat: &Caveat) -> Option<&'static str> {
     })
 }
 
-/// `2 processors`, or `0.5 processors` of a quota.
+/// Formats `2 processors`, or `0.5 processors` of a quota.
 fn processors_text(processors: f64) -> String {
     let number = ((processors * 100.0).round() / 100.0).to_string();
     let unit = if number == "1" {
@@ -201,7 +201,7 @@ fn processors_text(processors: f64) -> String {
     format!("{number} {unit}")
 }
 
-/// A client of a fleet or of a replay has one transfer under way at a time.
+/// Describes the cause; a client of a fleet or of a replay has one transfer in flight at a time.
 fn because_of_rate(cause: Shortfall, service_time_mean_ns: f64) -> String {
     match cause {
         Shortfall::Slots | Shortfall::Server => format!(

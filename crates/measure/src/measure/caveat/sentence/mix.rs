@@ -1,13 +1,13 @@
-//! The caveats of a mix.
+//! Caveats about a mix.
 
 use super::{Caveat, of_all};
 use filestone_workload::operation::OpKind;
 use filestone_workload::text::time_text;
 
-/// What is to be doubted, if it is about a mix.
+/// Returns the sentence, if the caveat is about a mix.
 pub(super) fn of(caveat: &Caveat) -> Option<String> {
     Some(match caveat {
-        // nhfsstone's words.
+        // Wording of nhfsstone.
         Caveat::MixInvalid { off_by_percent } => {
             format!("INVALID RUN, mix generated is off by {off_by_percent:.2}%")
         }
@@ -60,7 +60,7 @@ fn not_caused(operation: OpKind, [wanted, at_most]: [f64; 2], others: &[OpKind])
     )
 }
 
-/// What to do about it.
+/// Returns what to do about it.
 pub(super) fn help_for(caveat: &Caveat) -> Option<&'static str> {
     Some(match caveat {
         Caveat::MixInvalid { .. } => {

@@ -1,11 +1,11 @@
-//! The caveats about stretches of a run in which nothing went on.
+//! Caveats about parts of a run without progress.
 
 use super::seconds;
 use crate::measure::absence::AbsenceCause;
 use crate::measure::caveat::Caveat;
 use filestone_workload::text::{counted, thousands};
 
-/// What is to be doubted, if it is one of these.
+/// Returns the sentence, if the caveat is one of these.
 pub fn of(caveat: &Caveat) -> Option<String> {
     Some(match caveat {
         Caveat::LongInterval {
@@ -76,7 +76,7 @@ pub fn of(caveat: &Caveat) -> Option<String> {
     })
 }
 
-/// What to do about it.
+/// Returns what to do about it.
 pub const fn help_for(caveat: &Caveat) -> Option<&'static str> {
     match caveat {
         Caveat::LongInterval { .. }

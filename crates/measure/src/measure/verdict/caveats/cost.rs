@@ -1,18 +1,18 @@
-//! Reasons to doubt what operations are said to cost.
+//! Finds caveats about the cost of operations.
 
 use crate::cost::{CallsRecord, CostRecord, WireCostRecord};
 use crate::measure::caveat::Caveat;
 
-/// Bytes that were counted may differ from those of the model by so much.
+/// Maximum difference between counted bytes and those of the model, in percent.
 pub const WIRE_OFF_PERCENT: f64 = 1.0;
-/// Calls that the server counted may differ from those that were made by so much.
+/// Maximum difference between the calls counted by the server and those made, in percent.
 pub const CALLS_OFF_PERCENT: f64 = 0.1;
-/// Before a run so much may go through the interface, of what goes through it in the run.
+/// Maximum traffic through the interface before the run, in percent of the traffic during the run.
 pub const IDLE_TRAFFIC_PERCENT: f64 = 1.0;
-/// What hosts say to each other anyway, such as who has which address.
+/// Traffic between idle hosts, such as ARP, in bytes per second.
 const IDLE_BYTES_PER_S: f64 = 200.0;
 
-/// What is doubtful about readings, and about the wire.
+/// Returns the caveats about readings and network traffic.
 pub fn find(cost: &CostRecord) -> Vec<Caveat> {
     let failed = cost.sources.iter().filter(|source| source.failed > 0);
     let failed = failed.map(|source| Caveat::ReadingsFailed {
@@ -29,7 +29,7 @@ pub fn find(cost: &CostRecord) -> Vec<Caveat> {
         .collect()
 }
 
-/// Whether others use the interface, by what went through it before the run.
+/// Returns the caveat if others use the interface, from the traffic before the run.
 fn carries_more(wire: &WireCostRecord) -> Option<Caveat> {
     let (idle, load) = wire.idle_bytes_per_s.zip(wire.load_bytes_per_s)?;
     let percent = 100.0 * idle / load.max(1.0);
@@ -41,8 +41,8 @@ fn carries_more(wire: &WireCostRecord) -> Option<Caveat> {
     })
 }
 
-/// Whether the server's kernel counted other calls than were made. One that counted less than half of
-/// them is not the server that was called.
+/// Returns the caveat if the server's kernel counted another number of calls than were made. A
+/// kernel that counted less than half of them is not that of the server.
 fn counts_other(calls: &CallsRecord) -> Option<Caveat> {
     let counted = calls.counted as f64;
     let most = calls.made * CALLS_OFF_PERCENT / 100.0 + calls.uncertainty;
@@ -55,7 +55,7 @@ fn counts_other(calls: &CallsRecord) -> Option<Caveat> {
     })
 }
 
-/// A difference that the interval of what was counted explains says nothing.
+/// Returns the caveat of a difference that exceeds the interval of the counts.
 fn differs(wire: &WireCostRecord) -> Option<Caveat> {
     let (counted, percent) = wire.bytes_per_operation.zip(wire.difference_percent)?;
     let by_chance = 100.0 * counted.half_width / counted.value.abs().max(1.0);
@@ -70,7 +70,7 @@ fn differs(wire: &WireCostRecord) -> Option<Caveat> {
 mod tests {
     use super::*;
 
-    /// Of 100,000 calls 100 are a thousandth, and 50 more were in flight.
+    /// 100 of 100,000 calls are a thousandth, and 50 more were in flight.
     #[test]
     fn calls_of_another_server_say_nothing_and_fewer_are_told_as_more_are() {
         let is_told = |counted| {
@@ -85,11 +85,11 @@ mod tests {
             [99_849, 99_851, 100_149, 100_151].map(is_told),
             [true, false, false, true]
         );
-        // A server in the kernel that runs beside the one that is called.
+        // A server in the kernel in addition to the one that is called.
         assert_eq!([0, 40_000, 60_000].map(is_told), [false, false, true]);
     }
 
-    /// A link that carries next to nothing: 150 bytes a second are what hosts say to each other.
+    /// A nearly idle link: 150 bytes per second are exchanged by idle hosts.
     #[test]
     fn what_hosts_say_to_each_other_anyway_is_no_other_traffic() {
         let is_told = |idle, load| {

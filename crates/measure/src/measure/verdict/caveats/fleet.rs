@@ -1,16 +1,16 @@
-//! Caveats of fleets: clients that gave up, and settings that were changed.
+//! Finds caveats of fleets: clients that gave up, and settings that were changed.
 
 use crate::measure::caveat::Caveat;
 use crate::measure::fleet_record::{ClientState, FleetRecord, SettingsGeneration};
 use crate::measure::run_record::{Phase, RunRecord};
 
-/// The reasons to doubt what only fleets do.
+/// Returns the caveats that only fleets have.
 pub fn find(record: &RunRecord, fleet: &FleetRecord) -> Vec<Caveat> {
     let caveats = [of_lost(fleet), of_changed_settings(record)];
     caveats.into_iter().flatten().collect()
 }
 
-/// Clients that gave up: their load is missing after that.
+/// Finds clients that gave up: their load is missing after that.
 fn of_lost(fleet: &FleetRecord) -> Option<Caveat> {
     let states = fleet.groups.iter().flat_map(|group| &group.states);
     let failed = states.filter(|count| count.state == ClientState::Failed);
@@ -26,7 +26,8 @@ fn of_lost(fleet: &FleetRecord) -> Option<Caveat> {
     })
 }
 
-/// Changes while it was measured: those before, of which all clients went by from the begin, mix nothing.
+/// Finds changes during the measurement. Earlier changes that all clients had applied from its
+/// start mix nothing.
 fn of_changed_settings(record: &RunRecord) -> Option<Caveat> {
     let measured = record.intervals.iter();
     let measured = measured.filter(|interval| interval.phase == Phase::Measure);

@@ -1,4 +1,4 @@
-//! Caveats about the hosts of a job.
+//! Finds caveats about the hosts of a job.
 
 use crate::measure::HostDifference;
 use crate::measure::caveat::Caveat;
@@ -6,17 +6,18 @@ use crate::measure::job_record::{HostRecord, JobRecord};
 use crate::measure::run_record::RunRecord;
 use filestone_workload::text::seconds_of_rfc3339;
 
-/// A host whose mean response time is so many times the median of the others is slower than they.
+/// Ratio to the median of the others from which a host's mean response time counts as slower.
 pub const SLOWER_TIMES: f64 = 1.5;
-/// A host whose clients achieve less than this share of the median of the others' does less.
+/// Share of the median of the others below which the achieved load of a host's clients counts as
+/// less.
 pub const LESS_SHARE: f64 = 0.95;
-/// A host that sends so many times later than the median of the others is later than they,
+/// Ratio to the median of the others from which a host's dispatch delay counts as late,
 const LATER_TIMES: f64 = 4.0;
-/// if it is by more than this.
+/// if the difference also exceeds this, in nanoseconds.
 const LATER_FLOOR_NS: f64 = 1e6;
 
-/// What is to be doubted of the hosts of a job, and what they doubt themselves that the job's own
-/// numbers do not show. `found` is what was found in these.
+/// Returns the caveats about the hosts of a job, and the hosts' caveats that the job's figures do
+/// not show. `found` contains the caveats found in the job's figures.
 pub fn find(record: &RunRecord, job: &JobRecord, found: &[Caveat]) -> Vec<Caveat> {
     let mut caveats: Vec<Caveat> = job
         .lost
@@ -40,7 +41,8 @@ pub fn find(record: &RunRecord, job: &JobRecord, found: &[Caveat]) -> Vec<Caveat
     caveats
 }
 
-/// In what the host at `place` differs from the others, if it does; the most telling of it.
+/// Returns how the host at `place` differs from the others, if it does; only the most important
+/// difference.
 fn difference(hosts: &[HostRecord], place: usize) -> Option<Caveat> {
     let host = hosts.get(place)?;
     let others: Vec<&HostRecord> = hosts
@@ -77,13 +79,13 @@ fn difference(hosts: &[HostRecord], place: usize) -> Option<Caveat> {
             |own, median| own < LESS_SHARE * median,
         )
     };
-    // Of an open loop, chance decides how much of it is due on each host.
+    // In an open loop, the number of operations due on each host is random.
     let is_closed = host.offered_load_ops_per_s.is_none();
     let less = || is_closed.then(less).flatten();
     slower.or_else(later).or_else(less)
 }
 
-/// The median of these; `None` of nothing.
+/// Returns the median of these values; `None` if there are none.
 fn median(figures: impl Iterator<Item = f64>) -> Option<f64> {
     let mut figures: Vec<f64> = figures.collect();
     figures.sort_by(f64::total_cmp);
@@ -96,7 +98,7 @@ fn median(figures: impl Iterator<Item = f64>) -> Option<f64> {
     Some(upper)
 }
 
-/// What a host doubts of itself, without what is found in the job's own numbers.
+/// Returns a host's caveats, without those found in the job's figures.
 fn doubts(host: &HostRecord, found: &[Caveat]) -> Option<Caveat> {
     let is_new = |caveat: &&Caveat| !found.iter().any(|known| known.id() == caveat.id());
     let own = host.caveats.iter().filter(is_new);
@@ -107,8 +109,8 @@ fn doubts(host: &HostRecord, found: &[Caveat]) -> Option<Caveat> {
     })
 }
 
-/// How far apart the hosts may have begun, in nanoseconds: by their clocks where these were
-/// compared, else by the times of day in their records.
+/// Returns how far apart the hosts may have started, in nanoseconds: by their clocks if these were
+/// compared, otherwise by the times of day in their records.
 fn apart_ns(hosts: &[HostRecord]) -> u64 {
     let mut uncertain: Vec<u64> = hosts
         .iter()

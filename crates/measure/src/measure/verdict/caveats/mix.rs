@@ -1,15 +1,16 @@
-//! What is to be doubted in a mix besides its checks: what
-//! could not be asked, and what was asked to keep the file set as it is.
+//! Caveats of a mix in addition to its checks: procedures that could not be called often enough,
+//! and operations that keep the file set in its proportions.
 
 use crate::measure::caveat::Caveat;
 use crate::measure::mix_record::{WireLimitRecord, WireRecord};
 use crate::measure::run_record::{KindRecord, RunRecord};
 use filestone_workload::recording::sample::Role;
 
-/// Unmeasured operations above this share of all calls are a load of their own.
+/// Share of unmeasured operations among all calls, in percent, above which there is a caveat.
 pub const UNMEASURED_PERCENT: u64 = 2;
 
-/// What the kernel's client could not be made to call, the most wanted of it first.
+/// Returns the caveat about procedures that the kernel's client could not be made to call, with the
+/// largest shortfall first.
 pub(super) fn not_caused(wire: &WireRecord) -> Option<Caveat> {
     let missing = |limit: &WireLimitRecord| limit.wanted_per_s - limit.at_most_per_s;
     let mut limits = wire.limits.clone();

@@ -1,20 +1,21 @@
-//! Caveats about stretches of a run in which nothing went on: intervals that were not handed over,
-//! a load generator that did not run, and a server that completed nothing.
+//! Finds caveats about parts of a run without progress: intervals that ended late, a load generator
+//! that did not run, and a server that completed nothing.
 
 use crate::measure::caveat::Caveat;
 use crate::measure::run_record::{IntervalRecord, Phase, RunRecord, TickRecord};
 use filestone_plan::plan::TICK_NANOS;
 
-/// An interval of more than this many times its planned length was not ended when it was to be.
+/// Multiple of the planned length above which an interval counts as too long.
 pub const INTERVAL_TIMES: u64 = 2;
-/// A stretch of this many ticks without a success is worth a look,
+/// Minimum number of consecutive ticks without a success that are examined,
 pub const EMPTY_TICKS: u64 = 3;
-/// if the rest of the run lets so many successes be expected in it,
+/// with at least this number of successes expected in them from the rest of the run,
 const EXPECTED_MIN: f64 = 20.0;
-/// and if it is so many times as long as the median operation takes.
+/// and with at least this multiple of the median response time as their length.
 const MEDIANS: u64 = 10;
 
-/// Intervals that lasted much longer than planned: while the window was open, a worker did not run.
+/// Returns the caveat about intervals that lasted much longer than planned: a worker did not run
+/// while the window was open.
 pub fn long_interval(record: &RunRecord) -> Option<Caveat> {
     let planned_ns = record.plan.interval_ns.max(TICK_NANOS);
     let long = || {
@@ -39,8 +40,8 @@ const fn length_ns(interval: &IntervalRecord) -> u64 {
     interval.end_ns.saturating_sub(interval.start_ns)
 }
 
-/// Whether the load generator could not run for a part of the window. What a long interval shows
-/// already is not said again.
+/// Returns the caveat if the load generator could not run for a part of the window. Nothing is
+/// returned if a long interval shows it already.
 pub fn did_not_run(record: &RunRecord) -> Option<Caveat> {
     let absence = record.processors.as_ref()?.absence.as_ref()?;
     let (cause, percent) = absence.cause(record.window_ns)?;
@@ -55,14 +56,14 @@ pub fn did_not_run(record: &RunRecord) -> Option<Caveat> {
     })
 }
 
-/// Consecutive ticks in which nothing ended as expected.
+/// Consecutive ticks without an operation that ended as expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Stretch {
     from: u64,
     ticks: u64,
-    /// Operations that ended in it, otherwise than expected.
+    /// Number of operations that ended in these ticks, with an unexpected outcome.
     failed: u64,
-    /// The longest response time among those that end it.
+    /// Maximum response time in the tick that follows.
     response_time_max_ns: u64,
 }
 
@@ -72,8 +73,9 @@ impl Stretch {
     }
 }
 
-/// The longest stretch in which no operation ended as expected though some were under way, or failed: not
-/// where nothing was due, nor where operations are too rare or too long for it to mean anything.
+/// Returns the caveat about the longest part of the window without an operation that ended as
+/// expected although some were in flight or failed. Parts without due operations do not count, nor
+/// do operations that are too rare or too long for a conclusion.
 pub fn nothing_completed(record: &RunRecord) -> Option<Caveat> {
     let stretches = stretches(record);
     let is_told = |stretch: &&Stretch| is_telling(record, stretch);
@@ -112,8 +114,8 @@ fn is_telling(record: &RunRecord, stretch: &Stretch) -> bool {
     was_under_way && is_expected && is_long
 }
 
-/// What ended late in an interval that was not handed over is counted in its last tick, so where it was
-/// empty is not known.
+/// Operations that ended late in an interval that was too long are counted in its last tick, so the
+/// position of its empty ticks is unknown.
 fn overlaps_long_interval(record: &RunRecord, stretch: &Stretch) -> bool {
     let planned_ns = record.plan.interval_ns.max(TICK_NANOS);
     let (from, to) = (
@@ -126,7 +128,7 @@ fn overlaps_long_interval(record: &RunRecord, stretch: &Stretch) -> bool {
     })
 }
 
-/// All stretches of the window that are long enough. A record without ticks has none.
+/// Returns all parts of the window that are long enough; none for a record without ticks.
 fn stretches(record: &RunRecord) -> Vec<Stretch> {
     let whole = record.window_ns / TICK_NANOS;
     let mut stretches = Vec::new();
@@ -137,7 +139,7 @@ fn stretches(record: &RunRecord) -> Vec<Stretch> {
         if place >= whole {
             break;
         }
-        // A tick of which the record has no row held nothing.
+        // A tick without a row in the record had no operations.
         open.ticks += place.saturating_sub(next);
         next = place + 1;
         if tick.as_expected() == 0 {
@@ -173,8 +175,8 @@ mod tests {
     const SECOND: u64 = 1_000_000_000;
     const MS: u64 = 1_000_000;
 
-    /// A closed loop of 4 s with 1,000 operations of `nanos` in each tick, except from tick 12 to
-    /// tick 32, of which the next has one that took `spanning`.
+    /// Returns a closed loop of 4 s with 1,000 operations of `nanos` per tick, except from tick 12
+    /// to tick 32, followed by a tick with one operation that took `spanning`.
     fn stalled(nanos: u64, spanning: u64, failed: u64) -> RunRecord {
         let target = TargetPlan::Local(LocalTarget { directory: None });
         let workload = WorkloadPlan::LoadFile(ReplayPlan::new(vec![], vec![]));
@@ -226,7 +228,7 @@ mod tests {
 
     #[test]
     fn operations_that_fail_as_expected_or_are_not_sent_are_completed() {
-        // A write to a full share, each of whose failures is expected.
+        // Writes to a full share, which all fail as expected.
         let mut record = stalled(20_000, 20_000, 0);
         for tick in &mut record.ticks {
             (tick.ended, tick.ok, tick.untimed_as_expected) = (1000, Some(0), 1000);
@@ -255,7 +257,7 @@ mod tests {
 
     #[test]
     fn operations_that_take_long_or_are_rare_have_pauses_by_nature() {
-        // 300 ms each: what ends together leaves empty ticks between.
+        // 300 ms each: operations that end together leave empty ticks between.
         assert_eq!(nothing_completed(&stalled(300 * MS, 2 * SECOND, 0)), None);
         let mut rare = stalled(20_000, 2 * SECOND, 0);
         for tick in &mut rare.ticks {
@@ -320,7 +322,7 @@ mod tests {
             count: 1,
         };
         assert_eq!(long_interval(&record), Some(expected));
-        // Where in it nothing ended is not known.
+        // The position of its empty ticks is unknown.
         assert_eq!(nothing_completed(&record), None);
         record.intervals[1].phase = Phase::Drain;
         assert_eq!(long_interval(&record), None);

@@ -1,4 +1,4 @@
-//! Whether clients with a rate moved as much as that, and why not.
+//! Finds clients that moved less than their rate, and the cause.
 
 use crate::measure::caveat::Caveat;
 use crate::measure::fleet_record::{FleetRecord, GroupRecord};
@@ -8,14 +8,15 @@ use crate::measure::shortfall::Shortfall;
 use crate::measure::verdict::load;
 use filestone_plan::plan::Pacing;
 
-/// Clients that moved so much less than their rate did not keep it.
+/// Shortfall in percent above which clients count as having missed their rate.
 pub const RATE_OFF_PERCENT: f64 = 2.0;
 
-/// A replay that misses a part of its rate is late by that part of the window at its end; by this share of
-/// it at least.
+/// A replay that misses a part of its rate is late by that part of the window at its end; this is
+/// the minimum share of that delay for a caveat.
 const LATE_SHARE: f64 = 0.5;
 
-/// The group of a fleet that kept the least of its rate, if that is too little.
+/// Returns the caveat about the group of a fleet with the lowest share of its rate, if that is too
+/// low.
 pub fn of_fleet(record: &RunRecord, fleet: &FleetRecord) -> Option<Caveat> {
     let kept = |group: &GroupRecord| group.counters.kept_percent();
     let groups = fleet.groups.iter();
@@ -28,13 +29,13 @@ pub fn of_fleet(record: &RunRecord, fleet: &FleetRecord) -> Option<Caveat> {
     )
 }
 
-/// The same of a replay in which each client is to move so many bytes per second.
+/// Returns the caveat about a replay with a rate in bytes per second per client.
 pub fn of_replay(record: &RunRecord) -> Option<Caveat> {
     let kept_percent = kept_by_replay(record)?;
     missed(record, "clients".into(), kept_percent)
 }
 
-/// The share of its rate that a replay kept, in percent.
+/// Returns the achieved share of a replay's rate, in percent.
 fn kept_by_replay(record: &RunRecord) -> Option<f64> {
     let Pacing::Rate { bytes_per_s } = record.plan.replay()?.pacing else {
         return None;
@@ -44,7 +45,8 @@ fn kept_by_replay(record: &RunRecord) -> Option<f64> {
     let moved = (replay.bytes_read + replay.bytes_written) as f64 / seconds;
     let asked = bytes_per_s * f64::from(record.plan.clients);
     let kept = moved / asked;
-    // Pauses of the load and clients that are done have no rate to keep. What misses it is late.
+    // No rate applies to pauses of the workload and to clients that are done. A client that misses
+    // its rate is late.
     let lag_ns = record.totals.slot_wait_ns.max as f64;
     let is_late = lag_ns >= LATE_SHARE * (1.0 - kept) * record.window_ns as f64;
     (asked > 0.0 && is_late).then_some(100.0 * kept)
@@ -59,7 +61,7 @@ fn missed(record: &RunRecord, who: String, kept_percent: f64) -> Option<Caveat> 
     })
 }
 
-/// What kept clients from their rate.
+/// Returns the cause of a missed rate.
 fn cause(record: &RunRecord, kept_percent: f64) -> Shortfall {
     let totals = &record.totals;
     let missing = 1.0 - kept_percent / 100.0;
@@ -181,7 +183,7 @@ mod tests {
             bytes_read: 400_000,
             ..ReplayRecord::default()
         });
-        // 2 % of 20 MB were moved; pauses of the load explain that, unless lines were late.
+        // 2 % of 20 MB were moved; pauses of the workload explain that, unless lines were late.
         assert_eq!(of_replay(&record), None);
         record.totals.slot_wait_ns = times(9 * SECOND);
         let Some(Caveat::RateMissed { kept_percent, .. }) = of_replay(&record) else {

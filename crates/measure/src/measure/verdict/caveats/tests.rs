@@ -3,12 +3,12 @@ use super::mix::tests::sound;
 use super::*;
 use crate::measure::replay_record::ReplayRecord;
 
-/// A sound mix of 30 s.
+/// A valid mix of 30 s.
 pub(in crate::measure) fn sound_mix() -> RunRecord {
     run_of_30_s(sound(), vec![])
 }
 
-/// Two processors, three threads: waited for, of that because of other programs.
+/// Two CPUs, three threads: total wait, and the part because of other programs.
 fn processors(waited_percent: f64, by_others: f64) -> ProcessorsRecord {
     ProcessorsRecord {
         processors: 2,
@@ -116,7 +116,7 @@ fn a_kept_interval_says_whether_a_percentile_is_known() {
         stretches: 20,
         method: "woodruff".into(),
     };
-    // By ranks all of the 30,000 are alike.
+    // By ranks all of the 30,000 are independent.
     let mut many = sound_mix();
     assert_eq!(guess(&many), None);
     many.totals.figures = vec![kept(3.1e6)];

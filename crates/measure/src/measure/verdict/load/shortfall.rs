@@ -1,16 +1,16 @@
-//! Which shortfall a run shows.
+//! Determines the cause of a shortfall.
 
 use super::{BUSY_PERCENT, generator_use};
 use crate::measure::flow::{LittlesLaw, SLOTS_TAKEN_PERCENT};
 use crate::measure::run_record::RunRecord;
 use crate::measure::shortfall::Shortfall;
 
-/// Our own lateness above this share of the response time explains what is missing.
+/// Share of the response time above which the load generator's delay explains the shortfall.
 const DISPATCH_SHARE: f64 = 0.5;
-/// Connections that were down for this share of what is missing explain it.
+/// Share of the shortfall above which the time of connections that were down explains it.
 const DOWN_SHARE: f64 = 0.5;
 
-/// The cause, of a run that achieved less than `least` of what was due.
+/// Returns the cause, for a run that achieved less than `least` of the due load.
 pub(super) fn of(record: &RunRecord, due_ops_per_s: f64, least: f64) -> Shortfall {
     let totals = &record.totals;
     let seconds = record.window_ns.max(1) as f64 / 1e9;
@@ -37,7 +37,7 @@ pub(super) fn of(record: &RunRecord, due_ops_per_s: f64, least: f64) -> Shortfal
     Shortfall::Server
 }
 
-/// Why the warm-up left operations over that ended in the window.
+/// Returns why the warm-up left operations over that ended in the window.
 pub fn of_warm_up(record: &RunRecord) -> Shortfall {
     if is_generator_behind(record) {
         Shortfall::Generator
@@ -46,8 +46,8 @@ pub fn of_warm_up(record: &RunRecord) -> Shortfall {
     }
 }
 
-/// Whether the load generator had no processor time left, or sent operations so late that this is most
-/// of their response times.
+/// Returns whether the load generator had no CPU time left, or sent operations so late that the
+/// delay is most of their response times.
 pub(in crate::measure::verdict) fn is_generator_behind(record: &RunRecord) -> bool {
     let totals = &record.totals;
     let is_busy = generator_use(record).is_some_and(|used| used.percent >= BUSY_PERCENT);
@@ -55,7 +55,7 @@ pub(in crate::measure::verdict) fn is_generator_behind(record: &RunRecord) -> bo
     is_busy || late > DISPATCH_SHARE * response
 }
 
-/// Whether most of what failed did because the server asked to be called again later.
+/// Returns whether most failures are NFS3ERR_JUKEBOX.
 fn mostly_jukebox(record: &RunRecord) -> bool {
     let failures = record.totals.kinds.iter().flat_map(|kind| &kind.failures);
     let (jukebox, all) = failures.fold((0u64, 0u64), |(jukebox, all), failure| {

@@ -1,12 +1,12 @@
-//! How much the load generators of a job used of their hosts.
+//! CPU use of the load generators of a job.
 
 use super::*;
 use crate::measure::absence::AbsenceRecord;
 use crate::measure::job_record::tests::host;
 use crate::measure::verdict::caveats::tests::sound_mix;
 
-/// A job of host `a` with 50 workers, which use 98 % of its two processors, and host `b` with one that uses a
-/// tenth of one of 64.
+/// A job of host `a` with 50 workers, which use 98 % of its two CPUs, and host `b` with one worker
+/// that uses a tenth of one of 64 CPUs.
 fn job() -> RunRecord {
     let mut record = sound_mix();
     let busy = [[3.92; 50].as_slice(), &[10.0]].concat();

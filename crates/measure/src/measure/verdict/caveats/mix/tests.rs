@@ -12,7 +12,7 @@ use filestone_workload::operation::OpKind;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// A run of 30 s with these totals and ticks.
+/// Returns a run of 30 s with these totals and ticks.
 pub(crate) fn record(totals: Totals, ticks: Vec<TickRecord>) -> RunRecord {
     let plan = plan();
     let window_ns = 30 * SECOND;
@@ -30,7 +30,7 @@ fn found(record: &RunRecord) -> Vec<Caveat> {
     find(record)
 }
 
-/// 3,000,000 operations of which all have enough for a p99, in the right proportions.
+/// 3,000,000 operations in the right proportions, with enough of each for a p99.
 pub(in crate::measure::verdict::caveats) fn sound() -> Totals {
     let mut totals = totals(870_000, 2_100_000, 30_000, 0);
     totals.in_flight_mean = 100.0;
@@ -98,8 +98,8 @@ fn nhfsstones_rule_is_10_percent_over_all_operations() {
     assert_eq!(off_by(180_000), Some(12.0));
 }
 
-/// A server that grants one credit: of 200 operations in flight on average 100 wait for it in
-/// the connection.
+/// A server that grants one credit: of 200 operations in flight on average, 100 wait for a credit
+/// in the connection.
 #[test]
 fn what_waits_for_credits_is_in_flight() {
     let breaks = |target: TargetPlan, held_mean| {
@@ -115,15 +115,15 @@ fn what_waits_for_credits_is_in_flight() {
     };
     let smb = || TargetPlan::Smb(SmbTarget::new("fs", "bench"));
     assert!(!breaks(smb(), Some(100.0)));
-    // They waited for a slot, and were not in flight then.
+    // Operations that waited for a slot were not in flight.
     assert!(breaks(smb(), Some(0.0)));
     assert!(breaks(plan().target, None));
-    // Records of before do not say what they waited for.
+    // Older records do not state the reason of the wait.
     assert!(!breaks(smb(), None));
 }
 
-/// Three kinds of shares 29, 70 and 1 %, two clients: the standard deviations of their counts by the decks are
-/// 2.02, 2.03 and 1.21 operations, 5.3 together.
+/// Three kinds with shares of 29, 70 and 1 %, two clients: the standard deviations of their counts
+/// due to shuffling are 2.02, 2.03 and 1.21 operations, 5.3 together.
 #[test]
 fn so_few_operations_that_decks_explain_it_are_no_other_mix() {
     let is_invalid = |reads: u64, lookups: u64| {
@@ -131,7 +131,7 @@ fn so_few_operations_that_decks_explain_it_are_no_other_mix() {
         let mut caveats = caveats.iter();
         caveats.any(|caveat| matches!(caveat, Caveat::MixInvalid { .. }))
     };
-    // 9 of 20 instead of 5.8, so 32 % off in all, and 26 % are the decks'.
+    // 9 of 20 instead of 5.8, so 32 % off in all, and shuffling explains 26 %.
     assert!(!is_invalid(9, 11));
     // 12 of 20: 62 %.
     assert!(is_invalid(12, 8));
@@ -184,7 +184,7 @@ fn in_flight_is_held_against_littles_law() {
     };
     assert!(!is_off(96.0, 0) && !is_off(104.0, 0));
     assert!(is_off(94.0, 0) && is_off(106.0, 0));
-    // Lateness of our own may be in what was counted, but need not.
+    // Delay of the load generator may be included in the count, but need not be.
     assert!(!is_off(96.0, 100_000) && !is_off(115.0, 100_000));
     assert!(is_off(116.0, 100_000));
     assert!(!is_off(0.0, 0), "nobody counted");
@@ -194,7 +194,7 @@ fn in_flight_is_held_against_littles_law() {
 fn overload_does_not_break_littles_law() {
     let mut totals = sound();
     totals.in_flight_mean = 1000.0;
-    // What was due before the window waits a second for a slot, and is in no row.
+    // Operations due before the window wait a second for a slot, and are in no row.
     totals.response_time_ns = times(3_000_000, 1_000_000_000);
     let caveats = found(&record(totals, vec![]));
     let is_law = |caveat: &Caveat| matches!(caveat, Caveat::LittlesLaw { .. });
@@ -228,7 +228,7 @@ fn a_very_short_run_is_not_asked_to_be_steady() {
 
 #[test]
 fn one_caveat_is_of_all_operations_and_none_of_rare_ones() {
-    // 300 CREATEs have 3 above their p99: the table marks it. 30,000 of all have 300.
+    // 300 CREATEs have 3 above their p99: the table marks it. All 30,000 operations have 300.
     assert_eq!(found(&record(totals(8_700, 21_000, 300, 0), vec![])), []);
     let mut fewer = totals(290, 700, 10, 0);
     fewer.in_flight_mean = 1.0 / 30.0;
@@ -238,13 +238,13 @@ fn one_caveat_is_of_all_operations_and_none_of_rare_ones() {
         above: 10,
         count: 1000,
         from_ns: 2_000_000,
-        // So few above it do not tell where its interval ends.
+        // With so few above it, the end of its interval is unknown.
         to_ns: 0,
     };
     assert_eq!(few, [expected]);
 }
 
-/// So many of the first operations fail with NFS3ERR_STALE.
+/// Makes the first `count` operations fail with NFS3ERR_STALE.
 fn failing(mut totals: Totals, count: u64) -> Totals {
     let row = &mut totals.kinds[0];
     (row.ledger.ok, row.ledger.failed) = (row.ledger.ok - count, count);
@@ -376,8 +376,8 @@ fn caveats_of_older_methods_are_read() {
     }
 }
 
-/// Of 3,070,000 operations 70,000 were companions, of which 7 % failed: by the rules of then such a run counts,
-/// with caveats.
+/// 70,000 of 3,070,000 operations were unmeasured, and 7 % of these failed: by the older rules such
+/// a run is valid with caveats.
 #[test]
 fn a_record_of_an_older_method_keeps_its_verdict() {
     for old in [
