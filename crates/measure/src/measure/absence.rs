@@ -1,34 +1,34 @@
-//! Time in which the load generator could not run, whatever it wanted to do: its control group had
-//! used up its quota, another virtual machine had the processor, or it was stopped.
+//! Time that the load generator could not run, because its control group had used up its quota,
+//! another virtual machine had the CPU, or the process was stopped.
 //!
-//! A thread that does not run sends nothing, and notices nothing: in a closed loop the load is just
-//! less. So it is looked for from outside of the workers.
+//! A thread that does not run sends nothing and notices nothing: in a closed loop the load is
+//! merely lower. The time is therefore measured outside of the workers.
 
 use filestone_workload::time::Timestamp;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A wake-up that is later than this was not the scheduler's doing.
+/// Minimum delay of a wake-up, in nanoseconds, that is not explained by the scheduler.
 pub const GAP_MIN_NS: u64 = 100_000_000;
 
-/// Wake-ups of the coordinating thread that came much too late: nothing of this process ran.
+/// Wake-ups of the coordinating thread that were far too late: nothing of this process ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct WakeUpGaps {
-    /// How many there were.
+    /// Number of late wake-ups.
     pub count: u64,
-    /// How late they were together, in nanoseconds.
+    /// Sum of their delays in nanoseconds.
     pub total_ns: u64,
-    /// Where the longest began, in nanoseconds since the window opened.
+    /// Start of the longest delay, in nanoseconds since the window opened.
     pub longest_from_ns: u64,
-    /// How long it was.
+    /// Longest delay in nanoseconds.
     pub longest_ns: u64,
 }
 
 impl WakeUpGaps {
-    /// Notes a wake-up that was `due`, and when it came; what is outside of the window that opens at
-    /// `opens` and closes at `closes` is left out.
+    /// Records a wake-up that was due at `due` and came at `came`. Only the part within the window
+    /// from `opens` to `closes` counts.
     pub fn note(&mut self, due: Timestamp, came: Timestamp, opens: Timestamp, closes: Timestamp) {
         if came.nanos_since(due) < GAP_MIN_NS {
             return;
@@ -47,20 +47,20 @@ impl WakeUpGaps {
     }
 }
 
-/// How often the quota of a control group stopped its threads.
+/// Throttling by the quota of a control group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Throttling {
     /// Periods of the quota.
     pub periods: u64,
-    /// Those in which the group used it up.
+    /// Periods with the quota used up.
     pub throttled: u64,
-    /// How long its threads stood still then, summed over processors, in nanoseconds.
+    /// Time that its threads were throttled, summed over CPUs, in nanoseconds.
     pub throttled_ns: u64,
 }
 
 impl Throttling {
-    /// What was counted since `before`.
+    /// Returns the difference since `before`.
     #[must_use]
     pub const fn since(self, before: Self) -> Self {
         Self {
@@ -71,49 +71,50 @@ impl Throttling {
     }
 }
 
-/// Time in which the load generator could not run, of a run's record.
+/// Time that the load generator could not run.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct AbsenceRecord {
-    /// Processors of which its control group may have the time; `None` without a quota.
+    /// Quota of its control group in CPUs; `None` without a quota.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota: Option<f64>,
-    /// What that quota did; `None` where the kernel does not tell.
+    /// Throttling by that quota; `None` if the kernel does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttling: Option<Throttling>,
-    /// Share of the window in which a thread stood still by it, on average.
+    /// Share of the window that a thread was throttled, on average, in percent.
     #[serde(default)]
     pub throttled_percent: f64,
-    /// Share of this host's processors that other virtual machines took; `None` where the kernel
-    /// does not tell.
+    /// Share of this host's CPU time used by other virtual machines (steal), in percent; `None` if
+    /// the kernel does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stolen_percent: Option<f64>,
-    /// Wake-ups that came much too late.
+    /// Wake-ups that were far too late.
     #[serde(default)]
     pub gaps: WakeUpGaps,
 }
 
-/// Why a load generator did not run.
+/// Reason why a load generator did not run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum AbsenceCause {
-    /// Its control group had used up its quota of processor time.
+    /// The control group had used up its CPU quota.
     Quota,
-    /// Other virtual machines had its processors.
+    /// Other virtual machines had the CPUs (steal).
     Stolen,
-    /// It was stopped, frozen or suspended.
+    /// The process was stopped, frozen or suspended.
     Stopped,
 }
 
 impl AbsenceRecord {
-    /// The most telling cause, and the share of a window of so many nanoseconds that it took, in percent;
+    /// Returns the main cause, and the time that it took in percent of a window of `window_ns`;
     /// `None` below the thresholds.
     pub fn cause(&self, window_ns: u64) -> Option<(AbsenceCause, f64)> {
         let stopped = 100.0 * self.gaps.total_ns as f64 / window_ns.max(1) as f64;
         let stolen = self.stolen_percent.unwrap_or(0.0);
         let causes = [
-            // A thread that is throttled for long wakes up late, too, so the quota comes first.
+            // A thread that is throttled for long wakes up late, too, so the quota is checked
+            // first.
             (AbsenceCause::Quota, self.throttled_percent, ABSENT_PERCENT),
             (AbsenceCause::Stopped, stopped, ABSENT_PERCENT),
             (AbsenceCause::Stolen, stolen, STOLEN_PERCENT),
@@ -125,10 +126,11 @@ impl AbsenceRecord {
     }
 }
 
-/// A load generator that did not run for this share of the window has another load, and other long
-/// response times, than were asked for.
+/// Share of the window, in percent, from which a pause of the load generator causes a caveat: load
+/// and response times differ from those requested.
 pub const ABSENT_PERCENT: f64 = 1.0;
-/// A virtual machine always loses some time to others; from here on it shows.
+/// Share of steal time, in percent, from which it affects results; a virtual machine always has
+/// some.
 pub const STOLEN_PERCENT: f64 = 5.0;
 
 #[cfg(test)]
@@ -145,7 +147,7 @@ mod tests {
     fn late_wake_ups_are_counted_within_the_window_alone() {
         let mut gaps = WakeUpGaps::default();
         let mut note = |due, came| gaps.note(at(due), at(came), at(1000), at(5000));
-        // Before the window, and late by no more than a scheduler may be.
+        // Before the window, and a delay within that of a scheduler.
         note(100, 900);
         note(2000, 2099);
         // Half of it in the window; stopped from 2.5 s to 4 s; beyond the end.

@@ -1,8 +1,8 @@
-//! From the workers' buffers to intervals, ticks and totals.
+//! Merges the workers' buffers into intervals, ticks and totals.
 //!
-//! Buffers of one interval come from several workers at different times. An
-//! interval is complete when every worker has gone beyond it; then it becomes a
-//! record, is added to the totals, and its buffer can be filled again.
+//! Buffers of one interval arrive from several workers at different times. An interval is complete
+//! when every worker has passed its end. It is then recorded and added to the totals, and its
+//! buffer is reused.
 
 use crate::measure::run_record::{
     FailureCount, IntervalKindRecord, IntervalRecord, KindRecord, Phase, TickRecord, Totals,
@@ -19,22 +19,22 @@ use filestone_workload::recording::sample::Role;
 use filestone_workload::time::Timestamp;
 use std::collections::BTreeMap;
 
-/// Ticks that one record keeps at most: a week of them.
+/// Maximum number of ticks in one record: a week.
 const TICKS_MAX: u64 = 7 * 24 * 36_000;
 
-/// Merges what the workers hand over.
+/// Merges the buffers of the workers.
 pub struct IntervalAggregator {
     window_start: Timestamp,
     window_end: Timestamp,
     interval_nanos: u64,
     /// Intervals that some worker has not finished yet, by number.
     pending: BTreeMap<u64, Box<IntervalBuffer>>,
-    /// The interval that each worker is in; `u64::MAX` when it has finished.
+    /// Current interval of each worker; `u64::MAX` if it has finished.
     reached: Vec<u64>,
     intervals: Vec<IntervalRecord>,
     ticks: Vec<TickCounts>,
     totals: RunningTotals,
-    /// What each worker came to.
+    /// Counts of each worker.
     workers: Vec<IntervalCounts>,
 }
 
@@ -58,7 +58,7 @@ struct KindTotals {
 }
 
 impl IntervalAggregator {
-    /// An empty assembly for the run of `plan`.
+    /// Creates an empty aggregator for the run of `plan`.
     pub fn new(plan: &Plan) -> Self {
         let window_start = Timestamp::from_nanos(plan.warm_up_ns);
         Self {
@@ -76,14 +76,14 @@ impl IntervalAggregator {
         }
     }
 
-    /// Which interval begins at `moment`, or is going on then. The end of the window is a
-    /// boundary, too, wherever it is.
+    /// Returns the number of the interval that contains `moment`. The end of the window is always a
+    /// boundary.
     fn number_of(&self, moment: Timestamp) -> u64 {
         let whole = moment.nanos_since(self.window_start) / self.interval_nanos;
         whole + u64::from(moment >= self.window_end)
     }
 
-    /// Takes a buffer of worker `worker`; gives a buffer back if one is done with.
+    /// Takes a buffer of worker `worker`; returns a buffer that is no longer used, if there is one.
     pub fn take(
         &mut self,
         worker: usize,
@@ -109,14 +109,14 @@ impl IntervalAggregator {
         }
     }
 
-    /// Says that a worker hands over no more.
+    /// Marks a worker as finished: it sends no more buffers.
     pub fn finish(&mut self, worker: usize) {
         if let Some(place) = self.reached.get_mut(worker) {
             *place = u64::MAX;
         }
     }
 
-    /// The next complete interval, if there is one, and its buffer for another use.
+    /// Returns the next complete interval, if there is one, and its buffer for reuse.
     pub fn complete(&mut self) -> Option<(IntervalRecord, Box<IntervalBuffer>)> {
         let reached = self.reached.iter().copied().min().unwrap_or(u64::MAX);
         let number = *self.pending.keys().next()?;
@@ -129,7 +129,7 @@ impl IntervalAggregator {
         Some((record, buffer))
     }
 
-    /// Adds a merged buffer to ticks and totals, and makes its record.
+    /// Adds a merged buffer to ticks and totals, and returns its record.
     fn record(&mut self, buffer: &mut IntervalBuffer) -> IntervalRecord {
         let first = buffer.start.nanos_since(self.window_start) / TICK_NANOS;
         for (index, tick) in (first..).zip(&buffer.ticks) {
@@ -170,7 +170,7 @@ impl IntervalAggregator {
         }
     }
 
-    /// Intervals, ticks and totals of a run whose window closed at `window_end`.
+    /// Returns intervals, ticks and totals of a run whose window closed at `window_end`.
     pub fn finalize(
         mut self,
         plan: &Plan,
@@ -182,7 +182,7 @@ impl IntervalAggregator {
         let window = window_end.nanos_since(self.window_start).max(1);
         let held_nanos = self.totals.counts.held_nanos;
         let mut totals = self.totals.finalize(window);
-        // Of a steered run, no one load is the offered one.
+        // With load control, no single load is the offered one.
         totals.offered_load_ops_per_s = match plan.steering {
             None => plan.arrivals.offered_load(),
             Some(_) => None,
@@ -240,7 +240,7 @@ impl RunningTotals {
         let per_second = |count: u64| count as f64 * 1e9 / window_nanos as f64;
         let counts = self.counts;
         let mut ledger = Ledger::default();
-        // Of all kinds together, nothing is needed before the end.
+        // The sum over all kinds is only needed at the end.
         let mut response_time = Distribution::<u64>::new();
         let mut service_time = Distribution::<u64>::new();
         let measured = |kind: &&mut KindTotals| kind.role == Role::Measured;

@@ -1,26 +1,26 @@
-//! How the connections of a run's clients were made.
+//! Setup of the connections of a run's clients.
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The connections that were made before a run, one for each client.
+/// Connections made before a run, one per client.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ConnectionsRecord {
-    /// How many were made.
+    /// Number of connections.
     pub made: u64,
-    /// How long all of them took together, pauses of a pace included.
+    /// Time to make all of them in nanoseconds, including the pauses of a pace.
     pub took_ns: u64,
-    /// From the first attempt until the connection was there: half of them took no longer.
+    /// Median connect time in nanoseconds, from the first attempt to the established connection.
     pub connect_time_p50_ns: u64,
-    /// 99 % of them took no longer.
+    /// 99th percentile of the connect times.
     pub connect_time_p99_ns: u64,
-    /// The longest of these times.
+    /// Maximum connect time.
     pub connect_time_max_ns: u64,
-    /// Attempts that the server refused, which were made again.
+    /// Attempts that the server refused and that were repeated.
     pub refused_attempts: u64,
-    /// What the clients take of memory, if that was looked at.
+    /// Memory use of the clients, if it was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<ClientMemory>,
 }
@@ -29,26 +29,26 @@ pub struct ConnectionsRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ClientMemory {
-    /// Before the clients were made.
+    /// Before the clients were created.
     pub before_bytes: u64,
-    /// When all of them were connected.
+    /// After all of them were connected.
     pub after_bytes: u64,
     /// At the end of the run.
     pub end_bytes: u64,
 }
 
 impl ClientMemory {
-    /// What each of so many clients takes.
+    /// Returns the memory per client.
     pub fn per_client(&self, clients: u64) -> u64 {
         self.after_bytes.saturating_sub(self.before_bytes) / clients.max(1)
     }
 }
 
 impl ConnectionsRecord {
-    /// Of connections that took `times`, in nanoseconds each, and `took_ns` together.
+    /// Creates the record from the connect times and the total time, in nanoseconds.
     pub fn of(mut times: Vec<u64>, took_ns: u64, refused_attempts: u64) -> Self {
         times.sort_unstable();
-        // The time that so many of a hundred do not exceed.
+        // Smallest time that at least `of_hundred` percent do not exceed.
         let percentile = |of_hundred: usize| {
             let rank = (times.len() * of_hundred).div_ceil(100);
             times.get(rank.saturating_sub(1)).copied()

@@ -1,12 +1,12 @@
-//! What a run's costs come to under the names that gates and sweeps have for them.
+//! Costs of a run under the names used by gates and sweeps.
 
 use crate::cost::{CostEstimate, CostRecord, Counter, MeasuredAt};
 use filestone_plan::gate::RunTotal;
 
 const NANOS: f64 = 1e9;
 
-/// One of them, of a run that achieved so many operations per second; `None` where it was not read,
-/// or is no cost.
+/// Returns the cost of a run that achieved `achieved_ops_per_s`; `None` if it was not measured or
+/// is not a cost.
 pub fn of(cost: &CostRecord, achieved_ops_per_s: f64, total: RunTotal) -> Option<CostEstimate> {
     let wire = cost.wire.as_ref();
     match total {
@@ -58,9 +58,9 @@ mod tests {
     use super::*;
     use crate::cost::{CostFigure, WireCostRecord};
 
-    /// An operation has 1,000 ± 10 bytes on the way in 4 ± 0.1 packets, 3 ± 0.05 of them back where the
-    /// model has 3, and takes the server's process 20 ± 1 us; at 5,000 a second that is a tenth of a
-    /// processor, and what the process does anyway.
+    /// An operation has 1,000 ± 10 bytes on the network in 4 ± 0.1 packets, 3 ± 0.05 of them
+    /// received (3 by the model), and uses 20 ± 1 µs of the server process; at 5,000 per second
+    /// that is a tenth of a CPU, plus the base rate of the process.
     fn cost() -> CostRecord {
         let known = |value, half_width| Some(CostEstimate { value, half_width });
         CostRecord {
@@ -108,7 +108,7 @@ mod tests {
             let found = of(&CostRecord::default(), 5000.0, *total);
             assert_eq!(found, None, "{total:?}");
         }
-        // A process has no interrupts of its own, and its switches were not read.
+        // A process has no interrupts, and its context switches were not read.
         assert_eq!(of(&cost(), 5000.0, RunTotal::ServerInterrupts), None);
         assert_eq!(of(&cost(), 5000.0, RunTotal::ServerSwitches), None);
     }

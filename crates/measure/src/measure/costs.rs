@@ -1,4 +1,4 @@
-//! What the operations of a run cost, from readings and what the run itself counted.
+//! Costs of the operations of a run, from readings and the run's own counts.
 
 use crate::cost::advance::{advanced, between};
 use crate::cost::per_operation::of_readings;
@@ -14,18 +14,18 @@ use std::collections::BTreeSet;
 
 const NANOS: f64 = 1e9;
 
-/// The way that a run's messages took, as this host knows it.
+/// Network path of a run's messages, as this host sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunPath {
-    /// The interface.
+    /// Outgoing interface.
     pub interface: String,
-    /// Whether it is its own other end, and counts what it sends as received, too.
+    /// Whether the interface is the loopback interface, which counts sent packets as received, too.
     pub is_loopback: bool,
-    /// What it does to messages.
+    /// Overhead that the path adds to messages.
     pub path: PathOverhead,
 }
 
-/// The cost record of a run with these readings.
+/// Returns the cost record of a run with these readings.
 pub fn finish(
     record: &RunRecord,
     mut sources: Vec<SourceRecord>,
@@ -61,7 +61,7 @@ pub fn finish(
     costs
 }
 
-/// The first reading of a part of a run, and the last.
+/// Returns the first and the last reading of a phase of a run.
 fn ends(source: &SourceRecord, phase: ReadingPhase) -> Option<[&CounterReading; 2]> {
     let of_phase = |reading: &&CounterReading| reading.phase == phase;
     let first = source.readings.iter().find(of_phase)?;
@@ -69,7 +69,7 @@ fn ends(source: &SourceRecord, phase: ReadingPhase) -> Option<[&CounterReading; 
     (last.moment_ns > first.moment_ns).then_some([first, last])
 }
 
-/// What a counter advanced by in a second of a part of a run.
+/// Returns the advance of a counter per second of a phase of a run.
 fn rate(
     source: &SourceRecord,
     phase: ReadingPhase,
@@ -82,8 +82,8 @@ fn rate(
     Some(advance as f64 / seconds)
 }
 
-/// Calls that the server's kernel counted beside those that were made; `None` where they are not of
-/// the same: of a mount the kernel of this host makes them.
+/// Returns the calls that the server's kernel counted, with those that the clients made. `None` for
+/// a mount, whose calls are made by the kernel of this host.
 fn calls_of(record: &RunRecord, source: &SourceRecord) -> Option<CallsRecord> {
     if source.vantage != MeasuredAt::Server || record.plan.target.is_directory() {
         return None;
@@ -107,15 +107,15 @@ fn calls_of(record: &RunRecord, source: &SourceRecord) -> Option<CallsRecord> {
     })
 }
 
-/// By how many operations their number at a reading may be off: within a tick it is worked out from the
-/// share that is past, and the reading itself takes a while.
+/// Returns the error of the number of operations at a reading: within a tick the number is
+/// interpolated, and the reading itself takes time.
 fn unsure_at(record: &RunRecord, reading: &CounterReading) -> f64 {
     let moment = reading.moment_ns.unsigned_abs();
     let is_in = |tick: &&TickRecord| {
         let end_ns = tick.start_ns.saturating_add(time_of(tick, record));
         (tick.start_ns..end_ns).contains(&moment)
     };
-    // One that is made a little early is as far off as one that is made as much later.
+    // Too early and too late have the same error.
     let Some(tick) = record.ticks.iter().find(is_in) else {
         return 0.0;
     };
@@ -130,7 +130,7 @@ fn unsure_at(record: &RunRecord, reading: &CounterReading) -> f64 {
     tick.ended as f64 * (nearer + meanwhile)
 }
 
-/// Operations that had ended by then: within a tick as many as there is of it.
+/// Returns the operations that had ended by then, interpolated within a tick.
 fn ended_by(record: &RunRecord, moment_ns: i64) -> f64 {
     let Ok(moment) = u64::try_from(moment_ns) else {
         return 0.0;
@@ -143,8 +143,8 @@ fn ended_by(record: &RunRecord, moment_ns: i64) -> f64 {
     record.ticks.iter().map(of_tick).sum()
 }
 
-/// In how much of a tick its operations can have ended: the end of the window ends a tick, too, whenever
-/// the last of a number of operations brings it.
+/// Returns the part of a tick in which its operations can have ended: the end of the window ends
+/// the tick, too, even if the last operation of a fixed number sets it.
 fn time_of(tick: &TickRecord, record: &RunRecord) -> u64 {
     match record.window_ns.checked_sub(tick.start_ns) {
         None | Some(0) => tick.len_ns,
@@ -180,7 +180,8 @@ fn figures_of(source: &SourceRecord, cycle_ns: Option<u64>) -> Vec<CostFigure> {
     of_counters.chain(of_lines.filter(told)).collect()
 }
 
-/// Whether chance does not explain it: a host has many lines of interrupts, and most say nothing.
+/// Returns whether the figure is larger than chance explains: a host has many interrupt lines, most
+/// of them without relation to the load.
 fn is_known(figure: &CostFigure) -> bool {
     let known = figure.known();
     known.is_some_and(|known| known.value > known.half_width)
@@ -189,7 +190,7 @@ fn is_known(figure: &CostFigure) -> bool {
 /// A counter, or a line of it, in the readings of a source.
 struct Counted<'run> {
     source: &'run SourceRecord,
-    /// How long all loads take that were offered in turn.
+    /// Duration of a cycle of all loads that were offered in turn.
     cycle_ns: Option<u64>,
     counter: Counter,
     line: Option<String>,
@@ -221,7 +222,7 @@ fn figure(counted: Counted<'_>, of: impl Fn(&CounterReading) -> Option<u64>) -> 
     }
 }
 
-/// What the messages of one direction come to by the model.
+/// Messages of one direction by the model.
 struct Modelled {
     message_bytes: u64,
     packets: u64,
@@ -236,7 +237,7 @@ fn modelled(record: &RunRecord, way: &RunPath, of: fn(&KindRecord) -> u64) -> Mo
     };
     for kind in &record.totals.kinds {
         let sum = of(kind);
-        // All messages of a kind count as long as their mean.
+        // All messages of a kind are modelled with their mean length.
         let mean = sum.checked_div(kind.calls).unwrap_or(0);
         let each = way.path.message(mean);
         all.message_bytes += sum;
@@ -246,7 +247,8 @@ fn modelled(record: &RunRecord, way: &RunPath, of: fn(&KindRecord) -> u64) -> Mo
     all
 }
 
-/// Bytes that went through the interface in a second of a part of a run, both ways.
+/// Returns the bytes per second that passed through the interface in a phase of a run, in both
+/// directions.
 fn traffic(way: &RunPath, costs: &CostRecord, phase: ReadingPhase) -> Option<f64> {
     let mut sources = costs.sources.iter();
     let source = sources.find(|source| source.vantage == MeasuredAt::LoadGenerator)?;
@@ -258,7 +260,7 @@ fn traffic(way: &RunPath, costs: &CostRecord, phase: ReadingPhase) -> Option<f64
     Some(sent + of(Counter::ReceivedBytes)?)
 }
 
-/// What the messages came to; `None` if no operation of the window ended.
+/// Returns the size of the messages on the network; `None` if no operation of the window ended.
 fn wire_of(record: &RunRecord, way: &RunPath, costs: &CostRecord) -> Option<WireCostRecord> {
     let operations = record.totals.ledger.ended();
     let per_operation = |sum: f64| (operations > 0).then(|| sum / operations as f64);
@@ -322,7 +324,7 @@ mod tests {
         let ticks = [10, 20, 40].into_iter().zip(0..);
         let ticks: Vec<_> = ticks.map(|(ended, place)| tick(place, ended, 1)).collect();
         let mut record = run_of_30_s(totals(70, 0, 0, 0), ticks);
-        // The 40 of the last tick ended in 100 ms, or in the 50 that the window had left of it.
+        // The 40 of the last tick ended in 100 ms, or in the 50 that remained of the window.
         for (window_ms, moment_ms, expected) in [
             (30_000, -50, 0.0),
             (30_000, 0, 0.0),
@@ -346,7 +348,7 @@ mod tests {
         }
     }
 
-    /// What an interface counted at a second, before the run if that is less than 0.
+    /// Returns counts of an interface at a second, negative before the run.
     fn reading(second: i64, sent: [u64; 2], received: [u64; 2]) -> CounterReading {
         let phase = if second < 0 {
             ReadingPhase::Idle
@@ -367,9 +369,9 @@ mod tests {
         }
     }
 
-    /// 1,000 operations a second for 30 s, each with a call of 44 bytes and a reply of 28, record
-    /// marks included; in every other one a further packet acknowledges. Two packets with 66 bytes
-    /// of headers each are 204 bytes, and half an acknowledgement is 33.
+    /// 1,000 operations per second for 30 s, each with a call of 44 bytes and a reply of 28, record
+    /// marks included; every other operation has a further packet for an acknowledgement. Two
+    /// packets with 66 bytes of headers each are 204 bytes, and half an acknowledgement is 33.
     #[test]
     fn the_wire_is_counted_and_modelled_side_by_side() {
         let ticks = (0..300).map(|place| tick(place, 100, 1)).collect();
@@ -421,7 +423,7 @@ mod tests {
         assert!(is_near(acknowledgements, 0.5), "{wire:?}");
         let difference = wire.difference_percent.unwrap_or(f64::NAN);
         assert!(is_near(difference, 0.0), "{wire:?}");
-        // One reply each, as it was counted; and no byte before the run.
+        // One reply each, as counted, and no bytes before the run.
         assert!(
             is_near(value(wire.reply_packets_per_operation), 1.0),
             "{wire:?}"
@@ -431,8 +433,9 @@ mod tests {
         assert_eq!(traffic, [Some(0.0), Some(237_000.0)]);
     }
 
-    /// A run of 1,000 operations a second, a call each, whose server counted so many calls from the
-    /// reading at `from_ms` to that at 2 s; one call of all was sent again.
+    /// Returns the calls of a run with 1,000 operations per second, a call each, whose server
+    /// counted `counted` calls from the reading at `from_ms` to the one at 2 s; one call was
+    /// retransmitted.
     fn calls(from_ms: i64, counted: u64) -> Option<CallsRecord> {
         let ticks = (0..300).map(|place| tick(place, 100, 1)).collect();
         let mut record = run_of_30_s(totals(30_000, 0, 0, 0), ticks);
@@ -455,8 +458,8 @@ mod tests {
         finish(&record, vec![source], None).calls
     }
 
-    /// From 0 to 2 s there are 2,000. At both ends a millisecond of the reading is one operation of a
-    /// tick of 100. A quarter of a tick past a boundary 25 are worked out, and may be none.
+    /// From 0 to 2 s there are 2,000. At both ends a millisecond of the reading is one operation of
+    /// a tick of 100. A quarter of a tick past a boundary, 25 are interpolated, and may be 0.
     #[test]
     fn calls_of_the_server_are_held_against_those_between_the_same_readings() {
         let found = calls(0, 2001).expect("calls");

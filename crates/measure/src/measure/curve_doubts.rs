@@ -1,23 +1,23 @@
-//! What is to be doubted in a load–response curve.
+//! Caveats of a load–response curve.
 
 use crate::measure::caveat::Caveat;
 use crate::measure::curve_record::{
     CurvePointRecord, CurveRecord, ObjectiveRecord, PeakLimit, SweepDirection,
 };
 
-/// Waiting before being sent, above this share of the response time, is worth a caveat.
+/// Share of the response time spent waiting before being sent, above which there is a caveat.
 pub const WAITED_SHARE: f64 = 0.05;
 
-/// A load point that is measured for fewer relaxation times of its queue is worth a caveat: of 30 the time
-/// that operations wait has a standard deviation of 18 %.
+/// Minimum length of a load point, in relaxation times of its queue; with 30, the mean waiting time
+/// has a standard deviation of 18 %.
 pub const RELAXATIONS_MIN: f64 = 30.0;
-/// A search whose stretches were fewer near its answer names no load: queues had hardly begun to grow in
-/// them.
+/// Minimum number of relaxation times for the loads of a search near its result; with fewer, the
+/// queues had hardly begun to grow, and no result is given.
 pub const SEARCH_RELAXATIONS_MIN: f64 = 10.0;
 
 impl CurveRecord {
-    /// The reasons to doubt this curve. Operations that waited before they were sent count where
-    /// the server kept up, because there nothing should have had to wait.
+    /// Returns the caveats of this curve. Operations that waited before they were sent only count
+    /// at points where the server kept up, because there nothing should have had to wait.
     pub fn doubts(&self) -> Vec<Caveat> {
         let on_curve = self.points.iter();
         let points: Vec<&CurvePointRecord> = on_curve
@@ -75,7 +75,7 @@ impl CurveRecord {
 }
 
 impl ObjectiveRecord {
-    /// The reason to doubt this search.
+    /// Returns the caveat of this search, if there is one.
     pub fn doubt(&self) -> Option<Caveat> {
         let (stretch_ns, relaxation_time_ns) = (self.longest_stretch_ns, self.relaxation_time_ns);
         let is_too_short = (stretch_ns as f64) < SEARCH_RELAXATIONS_MIN * relaxation_time_ns;
@@ -86,14 +86,15 @@ impl ObjectiveRecord {
     }
 }
 
-/// For how many relaxation times of its queue a point was measured; `None` if there was no queue.
+/// Returns the measured length of a point, in relaxation times of its queue; `None` if there was no
+/// queue.
 fn relaxations(point: &CurvePointRecord) -> Option<f64> {
     let measured_ns = point.end_ns.saturating_sub(point.start_ns) as f64;
     (point.relaxation_time_ns > 0.0).then(|| measured_ns / point.relaxation_time_ns)
 }
 
-/// The share of the response time that passed before operations were sent: waiting for a slot, and
-/// lateness of our own.
+/// Returns the share of the response time before operations were sent: waiting for a slot, and
+/// delay of the load generator.
 fn waited(point: &CurvePointRecord) -> f64 {
     let response = point.response_time_ns.mean;
     if response > 0.0 {
@@ -145,7 +146,7 @@ mod tests {
             ..CurveRecord::default()
         };
         assert_eq!(curve.doubts(), []);
-        // Five seconds of a queue that forgets in 0.5 s.
+        // Five seconds with a queue whose relaxation time is 0.5 s.
         let short = CurvePointRecord {
             relaxation_time_ns: 5e8,
             end_ns: 5_000_000_000,

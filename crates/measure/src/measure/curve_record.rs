@@ -1,4 +1,4 @@
-//! What a steered run found: the load–response curve, or the highest load that keeps an
+//! Result of a run with load control: the load–response curve, or the highest load that meets an
 //! objective.
 
 use filestone_plan::plan::Objective;
@@ -12,33 +12,33 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct CurveRecord {
-    /// Load points in the order in which they were visited.
+    /// Load points in the order of measurement.
     pub points: Vec<CurvePointRecord>,
-    /// The highest achieved load of a point that kept up.
+    /// Highest achieved load of the points where the server kept up.
     pub peak_ops_per_s: f64,
-    /// What decided on the highest load point.
+    /// Limit of the highest load point.
     #[serde(default)]
     pub peak_end: PeakLimit,
-    /// How the peak was found.
+    /// Method that found the peak.
     pub peak_method: String,
-    /// Area under the upward curve and the line from the origin to it, over the peak: as SPEC
-    /// reported it with SPECsfs97 to SPECsfs2008.
+    /// Area under the upward curve and the line from the origin to it, over the peak, as SPEC
+    /// reported it from SPECsfs97 to SPECsfs2008.
     pub overall_response_time_ns: Option<f64>,
-    /// After which load the curve leaves its line; none where its neighbours' intervals swallow it.
+    /// Knee of the curve; absent if it is within the confidence intervals of its neighbours.
     pub knee: Option<KneeRecord>,
-    /// Loads between which the knee is, where that is all that can be told.
+    /// Loads between which the knee is, if it cannot be located more exactly.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub knee_between_ops_per_s: Option<[f64; 2]>,
-    /// How far down and up differ.
+    /// Difference between the downward and the upward curve.
     pub hysteresis: Option<HysteresisRecord>,
 }
 
-/// What decided on the highest load point.
+/// Limit of the highest load point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum PeakLimit {
-    /// It was given.
+    /// The load was set by the user.
     #[default]
     #[serde(rename = "given")]
     Fixed,
@@ -46,17 +46,17 @@ pub enum PeakLimit {
     Server,
     /// The load generator cannot offer more.
     Generator,
-    /// The search for it was broken off.
+    /// The search for the peak was interrupted.
     #[serde(rename = "unfinished")]
     NotReached,
 }
 
-/// Which way the points are visited.
+/// Direction of the visits of points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum SweepDirection {
-    /// Looking for the peak: no part of the curve.
+    /// Search for the peak: not part of the curve.
     Search,
     /// Upwards.
     #[default]
@@ -65,131 +65,133 @@ pub enum SweepDirection {
     Down,
 }
 
-/// One load point.
+/// A load point.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct CurvePointRecord {
-    /// Its part of the curve.
+    /// Part of the curve that the point belongs to.
     pub leg: SweepDirection,
     /// Offered load.
     pub offered_load_ops_per_s: f64,
     /// Achieved load.
     pub achieved_load_ops_per_s: f64,
-    /// Where the operations due at this point went, after the warm-up.
+    /// Outcomes of the operations due at this point, after the warm-up.
     pub ledger: Ledger,
-    /// due → done.
+    /// Response time (due → done).
     pub response_time_ns: DistributionRecord,
-    /// sent → done.
+    /// Service time (sent → done).
     pub service_time_ns: DistributionRecord,
     /// Half of the 95 % confidence interval of the mean response time, from batch means.
     pub response_time_mean_half_width_ns: Option<f64>,
-    /// How long the queue takes to forget how it began, estimated from the time that operations waited in it
-    /// (`statistics::relaxation_time_ns`); 0 where they did not wait, and in older records.
+    /// Relaxation time of the queue, estimated from the time that operations waited in it
+    /// (`statistics::relaxation_time_ns`); 0 without waiting, and in older records.
     #[serde(default)]
     pub relaxation_time_ns: f64,
-    /// Operations in flight on average, by Little's law.
+    /// Mean number of operations in flight, by Little's law.
     pub in_flight_mean: f64,
-    /// When its measured part began, in nanoseconds since the window opened.
+    /// Start of the measured part, in nanoseconds since the window opened.
     pub start_ns: u64,
-    /// When it ended, likewise.
+    /// End of the measured part, in nanoseconds since the window opened.
     pub end_ns: u64,
-    /// How long its warm-up took.
+    /// Length of its warm-up in nanoseconds.
     pub warm_up_ns: u64,
-    /// Whether the test ended the warm-up; if not, time did.
+    /// Whether the steadiness test ended the warm-up; otherwise it ended by its time limit.
     pub is_steady: bool,
-    /// Whether the achieved load was at least 98 % of the offered.
+    /// Whether the achieved load was at least 98 % of the offered load.
     pub kept_up: bool,
 }
 
-/// The knee of a curve, and how it was found.
+/// Knee of a curve, and the method that found it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct KneeRecord {
-    /// At which load.
+    /// Load at the knee.
     pub load_ops_per_s: f64,
-    /// The mean response time there.
+    /// Mean response time at the knee.
     pub response_time_mean_ns: f64,
-    /// The method, with its source.
+    /// Method, with its source.
     pub method: String,
 }
 
-/// The two ways along a curve side by side.
+/// Comparison of the upward and the downward curve.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct HysteresisRecord {
-    /// Area between the two ways over the area under the upward one, in percent; negative where
-    /// the way down is faster.
+    /// Area between the two curves over the area under the upward one, in percent; negative if the
+    /// downward curve is faster.
     pub area_percent: f64,
-    /// The point where they differ most, measured against chance: its offered load.
+    /// Offered load of the point with the most significant difference.
     pub largest_at_ops_per_s: f64,
-    /// Mean response time there on the way up.
+    /// Mean response time at `largest_at_ops_per_s` on the upward curve.
     pub up_mean_ns: f64,
-    /// And on the way down.
+    /// Mean response time at `largest_at_ops_per_s` on the downward curve.
     pub down_mean_ns: f64,
-    /// Whether the difference there is larger than chance explains, at 95 %.
+    /// Whether the difference at `largest_at_ops_per_s` is larger than chance explains, at 95 %.
     pub is_significant: bool,
 }
 
-/// The highest load that keeps an objective.
+/// Highest load that meets an objective.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ObjectiveRecord {
-    /// What had to hold.
+    /// Objective of the search.
     pub objective: Objective,
-    /// The most likely highest load.
+    /// Most likely highest load.
     pub load_ops_per_s: Option<f64>,
-    /// It is in this interval with 95 % confidence.
+    /// Lower end of its 95 % confidence interval.
     pub lower_ops_per_s: Option<f64>,
-    /// The other end of the interval.
+    /// Upper end of its 95 % confidence interval.
     pub upper_ops_per_s: Option<f64>,
-    /// The highest load at which it was seen to hold, before the interval was narrowed: a
-    /// verdict on few operations, without a confidence to state.
+    /// Highest load that was observed to meet the objective before the interval was narrowed: a
+    /// verdict from few operations, without a confidence level.
     #[serde(default)]
     pub held_ops_per_s: Option<f64>,
-    /// The lowest at which it was seen not to, likewise.
+    /// Lowest load that was observed not to meet the objective, equally without a confidence level.
     #[serde(default)]
     pub broken_ops_per_s: Option<f64>,
-    /// How long the queue near the answer takes to forget how it began
-    /// (`statistics::relaxation_time_ns`); 0 where nothing waited, and in older records.
+    /// Relaxation time of the queue near the result (`statistics::relaxation_time_ns`); 0 without
+    /// waiting, and in older records.
     #[serde(default)]
     pub relaxation_time_ns: f64,
-    /// How long a load near the answer was measured at a stretch at most; 0 in older records.
+    /// Longest continuous measurement of a load near the result, in nanoseconds; 0 in older
+    /// records.
     #[serde(default)]
     pub longest_stretch_ns: u64,
-    /// Why the search ended.
+    /// Reason why the search ended.
     pub end: SearchStopReason,
-    /// The loads that were tried, in order.
+    /// Loads that were tried, in chronological order.
     pub tried: Vec<SearchStepRecord>,
 }
 
-/// Why the search for a load ended.
+/// Reason why the search for a load ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum SearchStopReason {
-    /// The interval is as narrow as was asked.
+    /// The interval has the requested width.
     Precise,
-    /// Time was over.
+    /// The time limit was reached.
     #[serde(rename = "time-over")]
     TimedOut,
-    /// The objective does not even hold at the lowest load tried.
+    /// The objective is not met even at the lowest load tried.
     #[serde(rename = "never-holds")]
     NeverMet,
-    /// It holds at the highest load that the load generator can offer.
+    /// The objective is met at the highest load that the load generator can offer.
     #[serde(rename = "always-holds")]
     AlwaysMet,
-    /// Somebody stopped the run.
+    /// The user stopped the run.
     Interrupted,
 }
 
 impl SearchStopReason {
-    /// Whether the answer is where a line through what was measured meets the objective.
+    /// Returns whether the result is the intersection of a line fitted to the measurements with the
+    /// objective.
     pub const fn is_of_line(self) -> bool {
         matches!(self, Self::Precise | Self::TimedOut | Self::Interrupted)
     }
 }
 
-/// One load that was tried.
+/// A load that was tried.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SearchStepRecord {
@@ -199,12 +201,12 @@ pub struct SearchStepRecord {
     pub achieved_load_ops_per_s: f64,
     /// Operations measured.
     pub ended: u64,
-    /// The figure of the objective there.
+    /// Figure of the objective at this load, in nanoseconds.
     pub figure_ns: u64,
-    /// Of these, how many took longer than the bound.
+    /// Number of measured operations that took longer than the limit of the objective.
     pub above: u64,
-    /// When it began to be measured, in nanoseconds since the window opened.
+    /// Start of the measurement, in nanoseconds since the window opened.
     pub start_ns: u64,
-    /// When it ended, likewise.
+    /// End of the measurement, in nanoseconds since the window opened.
     pub end_ns: u64,
 }

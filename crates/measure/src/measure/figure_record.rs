@@ -1,4 +1,4 @@
-//! A figure of a run with its interval, as a record keeps it.
+//! A figure of a run with its interval, as stored in a record.
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -8,61 +8,60 @@ use serde::{Deserialize, Deserializer, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct FigureRecord {
-    /// Its name, such as `achieved` or `read.response_time.p99`.
+    /// Name, such as `achieved` or `read.response_time.p99`.
     pub name: String,
-    /// What it is counted in: `operations/s`, `bytes/s` or `ns`.
+    /// Unit: `operations/s`, `bytes/s` or `ns`.
     pub unit: String,
-    /// The figure.
+    /// Value of the figure.
     pub value: f64,
-    /// The interval's lower end.
+    /// Lower end of the interval.
     pub low: f64,
-    /// Its upper end.
+    /// Upper end of the interval.
     pub high: f64,
-    /// With which probability such intervals hold the true value.
+    /// Confidence level of the interval.
     pub level: f64,
     /// Standard error of the figure; of a percentile, its value times that of its logarithm.
     pub standard_error: f64,
     /// Degrees of freedom of the standard error.
     #[serde(deserialize_with = "freedom")]
     pub freedom: f64,
-    /// Stretches of the run that it was found from.
+    /// Number of batches that the interval is computed from.
     pub stretches: u64,
-    /// `batch-means`, or `woodruff` of percentiles.
+    /// Method: `batch-means`, or `woodruff` for percentiles.
     pub method: String,
 }
 
-/// A version of before wrote none where nothing lay beyond a percentile: the fewest are meant then.
+/// An older version wrote none if nothing was above a percentile; 1, the minimum, is used then.
 fn freedom<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or(1.0))
 }
 
 impl FigureRecord {
-    /// The larger of the distances from the figure to the ends of its interval.
+    /// Returns the larger of the distances from the figure to the ends of its interval.
     pub fn half_width(&self) -> f64 {
         (self.high - self.value).max(self.value - self.low)
     }
 }
 
-/// A percentile whose interval reaches beyond the slowest operation: only that it is no less than
-/// the interval's lower end is known.
+/// A percentile whose interval exceeds the slowest operation, so that only a lower end is known.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct OneSidedFigureRecord {
-    /// Its name, such as `response_time.p99`.
+    /// Name, such as `response_time.p99`.
     pub name: String,
-    /// What it is counted in.
+    /// Unit.
     pub unit: String,
-    /// The interval's lower end.
+    /// Lower end of the interval.
     pub low: f64,
-    /// With which probability such intervals hold the true value.
+    /// Confidence level of the interval.
     pub level: f64,
 }
 
-/// What a record keeps of how well a figure is known.
+/// Interval of a figure in a record.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RecordedInterval<'record> {
-    /// Both ends.
+    /// Interval with both ends.
     TwoSided(&'record FigureRecord),
-    /// The lower one alone.
+    /// Interval with a lower end only.
     OneSided(&'record OneSidedFigureRecord),
 }

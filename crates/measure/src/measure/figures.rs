@@ -1,8 +1,8 @@
-//! The figures that a run is judged and compared by, each under a name, and how well each is
-//! known from the run alone.
+//! Named figures for checks and comparisons of runs, and their accuracy from a single run.
 //!
-//! [`figure`](filestone_workload::figure) is the list. [`accuracy`] finds the 95 % interval of any of them from
-//! the run's stretches, or says why it has none; the headline ones stand in the record.
+//! [`figure`](filestone_workload::figure) is the list. [`accuracy`] computes the 95 % interval of
+//! each from the batches of the run, or returns why it has none; the headline figures are stored in
+//! the record.
 
 pub mod accuracy;
 pub mod headline;

@@ -1,4 +1,4 @@
-//! Looks at a fleet while it runs: adds its rows up to steps, and judges its health.
+//! Monitors a running fleet: adds its rows up to steps, and checks its health.
 
 use crate::measure::fleet_record::{
     ConnectStatus, FleetCounters, HealthFinding, HealthRule, StepRecord,
@@ -9,19 +9,19 @@ use filestone_workload::recording::distribution::{Distribution, SignificantDigit
 use filestone_workload::recording::ledger::Ledger;
 use filestone_workload::recording::sample::Role;
 
-/// What of the operations of a row may be late.
+/// Share of the operations of a row that may be late.
 const LATE_SHARE: f64 = 0.01;
-/// Fewer operations than these are no reason to stop.
+/// Minimum number of operations in a row for a health check that can stop the fleet.
 const ROW_MIN: u64 = 20;
 
-/// A step while it lasts.
+/// State of a step.
 #[derive(Debug, Clone)]
 struct Step {
     clients: u32,
     start_ns: u64,
     end_ns: u64,
     connect_time_p99_ns: Option<u64>,
-    /// Whether all connections of it have been made.
+    /// Whether all connections of the step have been made.
     is_connected: bool,
     ok: u64,
     data_bytes: u64,
@@ -33,13 +33,13 @@ struct Step {
     server_memory_bytes: Option<u64>,
 }
 
-/// Looks at a fleet while it runs.
+/// Monitors a running fleet.
 #[derive(Debug)]
 pub struct FleetMonitor {
     health: HealthPlan,
     every_ns: u64,
     clients: Vec<u32>,
-    /// Clients in the order in which they begin.
+    /// Clients in the order of their start.
     order: Vec<u32>,
     steps: Vec<Step>,
     counters: FleetCounters,
@@ -48,7 +48,7 @@ pub struct FleetMonitor {
 }
 
 impl FleetMonitor {
-    /// Of this fleet.
+    /// Creates a monitor for this fleet.
     pub fn new(fleet: &FleetPlan) -> Self {
         Self {
             health: fleet.health,
@@ -64,13 +64,13 @@ impl FleetMonitor {
         }
     }
 
-    /// Which step is going on at this time.
+    /// Returns the step at this time.
     fn step_at(&self, nanos: u64) -> usize {
         let step = usize::try_from(nanos / self.every_ns).unwrap_or(usize::MAX);
         step.min(self.clients.len().saturating_sub(1))
     }
 
-    /// What can be seen at this time.
+    /// Records the state at this time.
     pub fn sample(&mut self, now_ns: u64, counters: &FleetCounters, memory_bytes: u64) {
         let place = self.step_at(now_ns);
         while self.steps.len() <= place {
@@ -102,7 +102,7 @@ impl FleetMonitor {
         }
     }
 
-    /// So much the server has in memory at this time, of which [`Self::sample`] has been told.
+    /// Records the memory of the server at this time, after [`Self::sample`] for that time.
     pub fn check_server(&mut self, now_ns: u64, memory_bytes: u64) {
         let place = self.step_at(now_ns);
         if let Some(step) = self.steps.get_mut(place) {
@@ -110,7 +110,7 @@ impl FleetMonitor {
         }
     }
 
-    /// A row is complete.
+    /// Adds a complete row.
     pub fn row(&mut self, row: &IntervalRecord) {
         if row.phase == Phase::Drain {
             return;
@@ -135,7 +135,7 @@ impl FleetMonitor {
                 transfers += ok + bad;
                 step.ok += ok;
                 step.data_bytes += kind.data_bytes;
-                // A record of our own can be read.
+                // A record written by filestone can be read.
                 let _ = response_time.add_record(&kind.response_time_ns);
             }
         }
@@ -154,8 +154,8 @@ impl FleetMonitor {
         }
     }
 
-    /// How far the first connections are of the clients that have begun. One that is not made has
-    /// taken as long as its step has.
+    /// Checks the first connections of the clients that have started. A connection that is not
+    /// established counts with the time since the start of its step.
     pub fn connections(&mut self, now_ns: u64, of: impl Fn(u32) -> ConnectStatus) {
         for number in 0..self.steps.len() {
             self.check_connections(number, now_ns, &of);
@@ -229,7 +229,7 @@ impl FleetMonitor {
         }
     }
 
-    /// What is found at the end of a row is of the step that it was in.
+    /// Attributes a finding at the end of a row to the step of the row.
     fn find(&mut self, rule: HealthRule, at_ns: u64, value: f64, limit: f64) {
         let step = self.step_at(at_ns.saturating_sub(1));
         let clients = self.clients.get(step).copied().unwrap_or(0);
@@ -246,12 +246,12 @@ impl FleetMonitor {
         });
     }
 
-    /// The first rule that was broken.
+    /// Returns the first health rule that failed.
     pub fn finding(&self) -> Option<HealthFinding> {
         self.finding
     }
 
-    /// The steps, for the record.
+    /// Returns the steps, for the record.
     pub fn steps(&mut self) -> Vec<StepRecord> {
         let record = |step: &mut Step| {
             let seconds = step.end_ns.saturating_sub(step.start_ns) as f64 / 1e9;
@@ -277,7 +277,7 @@ impl FleetMonitor {
                 server_memory_bytes: step.server_memory_bytes,
             }
         };
-        // A step that began while the run was being stopped is none.
+        // A step that began while the run was stopping is not reported.
         let end = self.finding.map_or(u64::MAX, |finding| finding.at_ns);
         let begun = self.steps.iter_mut();
         let begun = begun.filter(|step| step.start_ns < end || step.start_ns == 0);
@@ -285,11 +285,11 @@ impl FleetMonitor {
     }
 }
 
-/// What a row came to.
+/// Figures of a row.
 struct Row {
     /// Operations of all kinds.
     ended: u64,
-    /// Those that did not end well.
+    /// Operations that failed.
     errors: u64,
     /// Reads and writes.
     transfers: u64,
@@ -305,7 +305,7 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    /// Thirty clients, ten a second.
+    /// Thirty clients, ten per second.
     fn fleet(health: HealthPlan) -> FleetPlan {
         FleetPlan {
             name: "test".into(),
@@ -322,7 +322,8 @@ mod tests {
         }
     }
 
-    /// A second of a hundred writes of a kilobyte that take so long, and so many that fail.
+    /// Returns a second with a hundred writes of a kilobyte that take `nanos`, `failed` of them
+    /// failing.
     fn row(number: u64, nanos: u64, failed: u64) -> IntervalRecord {
         let mut times = Distribution::<u64>::with_digits(SignificantDigits::Three);
         (0..100).for_each(|_| times.record(nanos));
@@ -379,7 +380,7 @@ mod tests {
                 )
             })
             .collect();
-        // The last step lasts as long as the run.
+        // The last step lasts until the end of the run.
         assert_eq!(seen, [(10, 1, 1, 100), (20, 2, 1, 101), (30, 5, 3, 104)]);
         let of_server: Vec<_> = steps.iter().map(|step| step.server_memory_bytes).collect();
         assert_eq!(of_server, [None, Some(999), Some(998)]);
@@ -387,7 +388,7 @@ mod tests {
         assert_eq!(of_last.response_time_ns.count, 300);
         assert!((of_last.achieved_load_ops_per_s - 100.0).abs() < 1e-9);
         assert!((of_last.goodput_bytes_per_s - 100_000.0).abs() < 1e-9);
-        // Of ten times, the tenth is not exceeded by 99 %.
+        // With ten times, the 99th percentile is the tenth.
         let connect: Vec<_> = steps.iter().map(|step| step.connect_time_p99_ns).collect();
         assert_eq!(connect, [Some(10_000), Some(20_000), Some(30_000)]);
         assert_eq!(watch.finding(), None);
@@ -435,7 +436,7 @@ mod tests {
             let mut watch = FleetMonitor::new(&fleet(health));
             watch.row(&row(0, 1000, 0));
             assert_eq!(watch.finding(), None);
-            // The next step has begun when the row is here.
+            // The next step has begun when the row arrives.
             watch.sample(2 * SECOND + 1, &late, 0);
             watch.row(&row(1, nanos, failed));
             let finding = watch.finding().expect("a rule is broken");
@@ -469,7 +470,7 @@ mod tests {
         };
         let mut watch = FleetMonitor::new(&fleet(health));
         let counters = FleetCounters::default();
-        // The server takes fifteen.
+        // The server takes fifteen connections.
         let made = |client: u32| match client {
             0..15 => ConnectStatus::Connected(1000),
             _ => ConnectStatus::Pending,
@@ -487,7 +488,7 @@ mod tests {
         let steps = watch.steps();
         let times: Vec<_> = steps.iter().map(|step| step.connect_time_p99_ns).collect();
         assert_eq!(times, [Some(1000), Some(500_000_001)]);
-        // Where there are no connections, none is slow.
+        // Without connections, none is slow.
         let mut watch = FleetMonitor::new(&fleet(health));
         watch.sample(SECOND, &counters, 0);
         watch.connections(SECOND, |_| ConnectStatus::None);

@@ -1,4 +1,5 @@
-//! What only a fleet has to tell: its groups, the steps of its ramp, and what stopped it.
+//! Results that only a fleet has: its groups, the steps of its ramp, and the reason of an early
+//! stop.
 
 use crate::measure::replay_record::MismatchRecord;
 use filestone_workload::recording::distribution::DistributionRecord;
@@ -7,34 +8,35 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What all clients are called.
+/// Name of the group of all clients.
 pub const ALL: &str = "all";
 
-/// What a client is doing.
+/// State of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ClientState {
-    /// It has not begun: its step is still to come; or it waits for a file that another writes or reads.
+    /// Not started, because its step is still to come; or waiting for a file that another client
+    /// writes or reads.
     Waiting,
-    /// It has begun, and its connection is not there yet.
+    /// Started; its connection is not established yet.
     Connecting,
-    /// It makes its directory, and the files that it reads.
+    /// Creating its directory, and the files that it reads.
     Starting,
-    /// It reads or writes.
+    /// Reading or writing.
     Running,
-    /// It has done enough, and ends its file.
+    /// Finishing its file after its work is done.
     Quiescing,
-    /// It has done enough.
+    /// Done.
     Stopped,
-    /// Something has failed, which it tries again.
+    /// Retrying a failed operation.
     Failing,
-    /// What has failed was tried for long enough, or its connection was given up.
+    /// The retry limit was reached, or the connection was given up.
     Failed,
 }
 
 impl ClientState {
-    /// All of them.
+    /// List of all states.
     pub const ALL: [Self; 8] = [
         Self::Waiting,
         Self::Connecting,
@@ -46,7 +48,7 @@ impl ClientState {
         Self::Failed,
     ];
 
-    /// The word for it.
+    /// Returns the name of the state.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
@@ -61,45 +63,45 @@ impl ClientState {
     }
 }
 
-/// How far the first connection of a client is.
+/// State of the first connection of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConnectStatus {
-    /// It needs none.
+    /// No connection is needed.
     None,
-    /// It is not there yet.
+    /// The connection is not established yet.
     Pending,
-    /// It was made in so many nanoseconds.
+    /// Established, with the connect time in nanoseconds.
     Connected(u64),
 }
 
-/// What clients have done, the whole run long.
+/// Counters of clients over the whole run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct FleetCounters {
-    /// Reads that ended well.
+    /// Successful reads.
     pub reads: u64,
-    /// Writes that ended well.
+    /// Successful writes.
     pub writes: u64,
     /// Bytes read.
     pub bytes_read: u64,
     /// Bytes written.
     pub bytes_written: u64,
-    /// Files that were read to their ends.
+    /// Files that were read to the end.
     pub files_read: u64,
-    /// Files that were written, and closed well.
+    /// Files that were written and closed successfully.
     pub files_written: u64,
-    /// Reads that brought other data than were written.
+    /// Reads whose data differed from the written data.
     pub checksum_errors: u64,
     /// Operations that failed otherwise.
     pub failures: u64,
-    /// How long clients were failing, in nanoseconds.
+    /// Time that clients spent in state `failing`, in nanoseconds.
     pub failing_ns: u64,
     /// Reads and writes that the load generator sent later than the plan's health rule allows.
     pub late: u64,
-    /// Of clients with a rate: what the transfers that they began take by it, in nanoseconds.
+    /// Scheduled time of the transfers of clients with a rate, in nanoseconds.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub scheduled_ns: u64,
-    /// By how much they fell behind their rates, whether or not they were to make up for it.
+    /// Time that clients with a rate fell behind it, whether or not they catch up, in nanoseconds.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub behind_ns: u64,
 }
@@ -110,7 +112,7 @@ const fn is_zero(count: &u64) -> bool {
 }
 
 impl FleetCounters {
-    /// These and others.
+    /// Returns the sum of two counters.
     #[must_use]
     pub const fn with(self, other: &Self) -> Self {
         Self {
@@ -129,54 +131,54 @@ impl FleetCounters {
         }
     }
 
-    /// The share of their rates that clients kept, in percent; `None` without a rate.
+    /// Returns the achieved share of the clients' rates, in percent; `None` without a rate.
     pub fn kept_percent(&self) -> Option<f64> {
         let asked = self.scheduled_ns.saturating_add(self.behind_ns);
         (self.scheduled_ns > 0).then(|| 100.0 * self.scheduled_ns as f64 / asked as f64)
     }
 }
 
-/// What a fleet did, besides what every run has in its totals.
+/// Results of a fleet in addition to the totals that every run has.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct FleetRecord {
-    /// One entry per step of the ramp that began; one without a ramp.
+    /// Steps of the ramp that began; a single entry without a ramp.
     pub steps: Vec<StepRecord>,
-    /// What stopped it before its time.
+    /// Health rule that stopped the run early.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped_by: Option<HealthFinding>,
-    /// One entry per group.
+    /// Results of each group.
     pub groups: Vec<GroupRecord>,
-    /// What failed, by kind of operation and of result, most frequent first; the lines are numbers of
+    /// Failures, by kind of operation and result, most frequent first; `lines` contains numbers of
     /// clients.
     pub mismatches: Vec<MismatchRecord>,
-    /// The first clients that gave up, and why.
+    /// First clients that gave up, with the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<LostClient>,
-    /// Calls made again, after a pause, because the server was not ready.
+    /// Calls repeated after a pause because the server was not ready.
     pub busy_calls: u64,
-    /// What was changed while it ran, in the order of time.
+    /// Changes during the run, in chronological order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<ChangeRecord>,
 }
 
-/// What can be done to clients while they run.
+/// Kind of a change to running clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ChangeKind {
-    /// They begin again.
+    /// Start the clients again.
     Start,
-    /// They end their operations.
+    /// Stop their operations.
     Stop,
-    /// They end their files.
+    /// Finish their files.
     Quiesce,
-    /// They go by other settings.
+    /// Change their settings.
     Set,
 }
 
 impl ChangeKind {
-    /// The word for it.
+    /// Returns the name of the change.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Start => "start",
@@ -187,43 +189,44 @@ impl ChangeKind {
     }
 }
 
-/// A change of a fleet while it ran.
+/// A change of a fleet during its run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ChangeRecord {
-    /// Which it was, from 1 on.
+    /// Number of the change, starting at 1.
     pub number: u32,
-    /// When clients were told, in nanoseconds since the run began; each takes it up within 50 ms.
+    /// Time of the request, in nanoseconds since the run began; each client applies it within 50
+    /// ms.
     pub at_ns: u64,
-    /// What was done.
+    /// Kind of the change.
     pub what: ChangeKind,
-    /// To whom, as it was asked.
+    /// Selected clients, as in the request.
     pub which: String,
-    /// How many clients that were.
+    /// Number of selected clients.
     pub clients: u32,
-    /// When all of them were seen to go by it, in nanoseconds since the run began; none if the run was
-    /// over before, and in records of versions that did not look.
+    /// Time when all of them had applied it, in nanoseconds since the run began; absent if the run
+    /// ended before, and in records of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settled_ns: Option<u64>,
-    /// Which settings, and by how much.
+    /// Changed settings, with old and new values.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<SettingChange>,
 }
 
-/// After which changes of a fleet something was measured.
+/// Changes of a fleet that preceded a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SettingsGeneration {
-    /// The number of the last change before its end; 0 if there was none.
+    /// Number of the last change before its end; 0 without changes.
     pub generation: u32,
-    /// The oldest generation that clients still went by in it, where not all went by the last one all
-    /// the time: it is mixed.
+    /// Oldest generation still in use during the measurement, if not all clients used the last one
+    /// all the time: the measurement is mixed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mixed_from: Option<u32>,
 }
 
 impl SettingsGeneration {
-    /// From the oldest that clients went by to the last.
+    /// Creates the range from the oldest generation in use to the last.
     pub fn new(oldest: u32, last: u32) -> Self {
         Self {
             generation: last,
@@ -231,12 +234,12 @@ impl SettingsGeneration {
         }
     }
 
-    /// The oldest that clients went by.
+    /// Returns the oldest generation in use.
     pub fn oldest(self) -> u32 {
         self.mixed_from.unwrap_or(self.generation)
     }
 
-    /// That of this and of what follows it, together.
+    /// Returns the range that includes this measurement and the next.
     #[must_use]
     pub fn and(self, next: Self) -> Self {
         Self::new(
@@ -247,7 +250,7 @@ impl SettingsGeneration {
 }
 
 impl fmt::Display for SettingsGeneration {
-    /// `1`, or `0-1` of what is mixed.
+    /// Prints `1`, or `0-1` if mixed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.mixed_from {
             Some(oldest) => write!(f, "{oldest}-{}", self.generation),
@@ -256,17 +259,17 @@ impl fmt::Display for SettingsGeneration {
     }
 }
 
-/// A setting of clients that was changed.
+/// A changed setting of clients.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SettingChange {
-    /// Its key in a plan.
+    /// Key of the setting in a plan.
     pub key: String,
-    /// Its value before.
+    /// Old value.
     pub from: String,
-    /// Its value from then on.
+    /// New value.
     pub to: String,
-    /// Of how many clients.
+    /// Number of clients.
     pub clients: u32,
 }
 
@@ -274,92 +277,93 @@ pub struct SettingChange {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LostClient {
-    /// Its number.
+    /// Number of the client.
     pub client: u32,
-    /// Why.
+    /// Reason.
     pub why: String,
 }
 
-/// What a fleet came to with so many clients.
+/// Results of one ramp step: number of clients, load and times.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct StepRecord {
-    /// Clients that had begun.
+    /// Number of clients that had started.
     pub clients: u32,
     /// Start, in nanoseconds since the run began.
     pub start_ns: u64,
-    /// End, likewise.
+    /// End, in nanoseconds since the run began.
     pub end_ns: u64,
-    /// After which changes it was measured; records of versions that did not look have none.
+    /// Changes that preceded the measurement; absent in records of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<SettingsGeneration>,
-    /// 99 % of the connections of the clients that began with it took no longer to be made.
+    /// 99th percentile of the connect times of the clients that started with the step, in
+    /// nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connect_time_p99_ns: Option<u64>,
-    /// Reads and writes that ended well, per second.
+    /// Successful reads and writes per second.
     pub achieved_load_ops_per_s: f64,
-    /// Their data per second.
+    /// Bytes of successful reads and writes per second.
     pub goodput_bytes_per_s: f64,
-    /// due → done of reads and writes.
+    /// Response time (due → done) of reads and writes.
     pub response_time_ns: DistributionRecord,
-    /// Operations of all kinds that did not end well.
+    /// Operations of all kinds that failed.
     pub errors: u64,
-    /// Reads that brought other data than were written.
+    /// Reads whose data differed from the written data.
     pub checksum_errors: u64,
-    /// The most that the load generator took of memory, and the built-in server if it is in the same
+    /// Maximum memory of the load generator, and of the built-in server if it is in the same
     /// process.
     pub memory_bytes: u64,
-    /// The most that the server took, where it is a process of this host that the plan names.
+    /// Maximum memory of the server, if the plan names its process on this host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_memory_bytes: Option<u64>,
 }
 
-/// How long reads and writes took at most, from when they were due: the ends of stretches, four to a
+/// Upper bounds of the response times of reads and writes: bounds of histogram buckets, four per
 /// doubling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LatencyBounds {
-    /// How many there were.
+    /// Number of reads and writes.
     pub count: u64,
-    /// Half of them took no longer; none where that is more than 268 s.
+    /// Upper bound of the median in nanoseconds; absent above 268 s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p50_ns: Option<u64>,
-    /// 99 % of them took no longer, likewise.
+    /// Upper bound of the 99th percentile in nanoseconds; absent above 268 s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_ns: Option<u64>,
 }
 
-/// What clients of a group came to.
+/// Results of the clients of a group.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct GroupRecord {
-    /// Its name.
+    /// Name of the group.
     pub name: String,
-    /// Its clients.
+    /// Number of clients.
     pub clients: u32,
-    /// What they were doing when the run was over.
+    /// States of the clients at the end of the run.
     pub states: Vec<StateCount>,
-    /// What they have done.
+    /// Counters of the clients.
     pub counters: FleetCounters,
     /// Bits read per second of the run.
     pub read_bits_per_s: f64,
     /// Bits written per second of the run.
     pub write_bits_per_s: f64,
-    /// The same of the last 20 s.
+    /// Bits read per second of the last 20 s.
     pub read_bits_per_s_20s: f64,
-    /// The same of the last 20 s.
+    /// Bits written per second of the last 20 s.
     pub write_bits_per_s_20s: f64,
-    /// How long its reads and writes took at most; none if there were none.
+    /// Upper bounds of the response times of its reads and writes; absent without any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_time_at_most: Option<LatencyBounds>,
-    /// Bytes that the client has read and written that has moved least.
+    /// Bytes read and written by the client that moved least.
     pub client_bytes_min: u64,
-    /// The same of the one that has moved most.
+    /// Bytes read and written by the client that moved most.
     pub client_bytes_max: u64,
 }
 
 impl GroupRecord {
-    /// All of these together, of which the times are these.
+    /// Returns the sum of these groups, with these times.
     pub fn total(groups: &[Self], times: Option<LatencyBounds>) -> Self {
         let clients = |state: ClientState| {
             let states = groups.iter().flat_map(|group| &group.states);
@@ -401,33 +405,33 @@ fn most(groups: &[GroupRecord]) -> u64 {
     bytes.max().unwrap_or(0)
 }
 
-/// How many clients were in a state.
+/// Number of clients in a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct StateCount {
-    /// Which.
+    /// The state.
     pub state: ClientState,
-    /// How many.
+    /// Number of clients.
     pub clients: u32,
 }
 
-/// A rule of health.
+/// A health rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum HealthRule {
-    /// How long connections take to be made.
+    /// Connect time.
     Connect,
-    /// How long reads and writes take.
+    /// Response time of reads and writes.
     Response,
-    /// How many operations fail.
+    /// Share of failed operations.
     Errors,
-    /// How late the load generator is.
+    /// Delay of the load generator.
     Lateness,
 }
 
 impl HealthRule {
-    /// The key of the plan that says it.
+    /// Returns the key of the rule in the plan.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Connect => "connect",
@@ -438,18 +442,18 @@ impl HealthRule {
     }
 }
 
-/// A rule that was broken.
+/// A health rule that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct HealthFinding {
-    /// Which.
+    /// The rule.
     pub rule: HealthRule,
-    /// With how many clients.
+    /// Number of clients at that time.
     pub clients: u32,
-    /// When, in nanoseconds since the run began.
+    /// Time in nanoseconds since the run began.
     pub at_ns: u64,
-    /// What was found: nanoseconds, a share of errors, or of late operations.
+    /// Measured value: nanoseconds, a share of errors, or of late operations.
     pub value: f64,
-    /// What the rule allows.
+    /// Limit of the rule.
     pub limit: f64,
 }

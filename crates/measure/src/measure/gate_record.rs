@@ -1,64 +1,64 @@
-//! What came of a gate, as a record keeps it.
+//! Result of a gate, as stored in a record.
 
 use filestone_plan::gate::Gate;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A gate and what came of it.
+/// A gate and its result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct GateRecord {
-    /// The condition that must not be.
+    /// Condition that fails the gate.
     pub gate: Gate,
-    /// What came of it.
+    /// Result of the gate.
     pub outcome: GateOutcome,
-    /// What the figure and the limit are counted in: `operations/s`, `bytes/s`, `ns` and the like;
-    /// none of counts and shares.
+    /// Unit of the figure and the limit: `operations/s`, `bytes/s`, `ns` and the like; absent for
+    /// counts and shares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
-    /// What is on the left of the comparison; none if the run has no such figure.
+    /// Left side of the comparison; absent if the run has no such figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<GateValue>,
-    /// What is on its right.
+    /// Right side of the comparison.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<GateValue>,
-    /// Why there is no figure, or no interval of one.
+    /// Reason why there is no figure, or no interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// What came of a gate.
+/// Result of a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum GateOutcome {
-    /// The condition is not met, whatever chance did.
+    /// The condition is not met, with certainty beyond chance.
     #[serde(alias = "holds")]
     Passes,
-    /// It is met.
+    /// The condition is met.
     Fails,
-    /// Chance explains either.
+    /// Inconclusive: both are possible by chance.
     #[serde(rename = "cannot-tell")]
     Inconclusive,
 }
 
-/// One side of a gate's comparison.
+/// A side of a gate's comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct GateValue {
-    /// What the run came to.
+    /// Value of the figure in the run, or of the limit.
     pub value: f64,
-    /// The lower end of its interval; none of what is counted, and where there is no end.
+    /// Lower end of its interval; absent for counts, and if the interval has no lower end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
-    /// The upper end, likewise.
+    /// Upper end of its interval; absent for counts, and if the interval has no upper end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
 }
 
 impl GateOutcome {
-    /// Whether a run counts as failed by it.
+    /// Returns whether the gate fails the run.
     pub fn is_failure(self, strict: bool) -> bool {
         match self {
             Self::Passes => false,

@@ -1,9 +1,9 @@
-//! What comes of a plan's gates in a run.
+//! Evaluates a plan's gates on a run.
 //!
-//! A figure is judged by its 95 % interval: a gate *fails* if its condition is met by all that the
-//! intervals hold, *passes* if by nothing in them, and else the run *cannot tell*. Counts are what
-//! they are. Calculations take the worst ends of the intervals, as if the largest of one could come
-//! with the smallest of the other.
+//! A figure is checked by its 95 % interval: a gate *fails* if its condition is met by all values
+//! within the intervals, *passes* if by no value, and is *inconclusive* otherwise. Counts are
+//! exact. Calculations use the worst ends of the intervals, as if the largest value of one could
+//! occur with the smallest value of the other.
 
 mod extent;
 
@@ -19,7 +19,7 @@ use filestone_plan::gate::{Expression, Gate, GateFigure, RunTotal};
 use filestone_workload::figure::{Quantity, RunFigure};
 use filestone_workload::recording::sample::Role;
 
-/// What comes of the gates of a run's plan.
+/// Returns the results of the gates of a run's plan.
 pub fn evaluate(record: &RunRecord) -> Vec<GateRecord> {
     let run = Run {
         record,
@@ -29,7 +29,7 @@ pub fn evaluate(record: &RunRecord) -> Vec<GateRecord> {
     gates.map(|gate| run.evaluate(gate)).collect()
 }
 
-/// Whether a run counts as failed by its gates.
+/// Returns whether the gates fail the run.
 pub fn has_failed(record: &RunRecord) -> bool {
     let strict = record.plan.gates.strict;
     let mut gates = record.gates.iter();
@@ -67,7 +67,7 @@ impl Run<'_> {
         }
     }
 
-    /// What an expression comes to, or why it comes to nothing.
+    /// Returns the value of an expression, or why it has none.
     fn extent(&self, expression: &Expression) -> Result<ValueWithInterval, String> {
         match expression {
             Expression::Literal(number) => Ok(ValueWithInterval::exactly(*number)),
@@ -112,7 +112,7 @@ impl Run<'_> {
         })
     }
 
-    /// Operations that ended otherwise than expected, of all or of one measured kind.
+    /// Returns the operations with an unexpected outcome, of all kinds or of one measured kind.
     fn errors(&self, figure: &RunFigure) -> u64 {
         let totals = &self.record.totals;
         let Some(operation) = figure.operation else {
@@ -174,7 +174,7 @@ impl Run<'_> {
         Ok(ValueWithInterval::counted(count))
     }
 
-    /// What was read, with its interval.
+    /// Returns a measured cost with its interval.
     fn cost(&self, total: RunTotal) -> Option<ValueWithInterval> {
         let cost = self.record.cost.as_ref()?;
         let achieved = self.record.totals.achieved_load_ops_per_s;
@@ -194,8 +194,8 @@ fn lost_clients(record: &RunRecord) -> u64 {
     lost.max(record.totals.lost_clients)
 }
 
-/// The highest load that keeps the objective. Where it never holds it is below all that were tried,
-/// and where it always does above.
+/// Returns the highest load that meets the objective. The interval is below all loads that were
+/// tried if the objective was never met, and above if it was always met.
 fn of_search(found: &ObjectiveRecord) -> Option<ValueWithInterval> {
     let none = (found.end == SearchStopReason::NeverMet).then_some(0.0);
     let value = found.load_ops_per_s.or(found.held_ops_per_s).or(none)?;

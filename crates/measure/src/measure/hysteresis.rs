@@ -1,30 +1,31 @@
-//! Whether the way down a curve is the way up: a server that remembers its overload answers
-//! otherwise at the same load afterwards.
+//! Hysteresis of a curve: a server still affected by an overload has different response times at
+//! the same load afterwards.
 
 use crate::measure::curve_record::{CurvePointRecord, HysteresisRecord, SweepDirection};
 use crate::measure::overall_response_time::area;
 use filestone_workload::statistics::series::widened_for;
 
-/// The same load on both ways.
+/// Points of equal load on the upward and the downward curve.
 struct Pair<'curve> {
     up: &'curve CurvePointRecord,
     down: &'curve CurvePointRecord,
 }
 
 impl Pair<'_> {
-    /// How much slower the way down is.
+    /// Returns by how much the downward point is slower, in nanoseconds.
     fn difference(&self) -> f64 {
         self.down.response_time_ns.mean - self.up.response_time_ns.mean
     }
 
-    /// Half of the 95 % interval of the difference: of independent means, squares add up.
+    /// Returns half of the 95 % interval of the difference. The means are independent, so squares
+    /// add up.
     fn half_width(&self) -> Option<f64> {
         let up = self.up.response_time_mean_half_width_ns?;
         let down = self.down.response_time_mean_half_width_ns?;
         Some(up.hypot(down))
     }
 
-    /// The difference in units of what chance explains.
+    /// Returns the difference in multiples of half its interval.
     fn beyond_chance(&self) -> f64 {
         match self.half_width() {
             Some(width) if width > 0.0 => self.difference().abs() / width,
@@ -34,12 +35,12 @@ impl Pair<'_> {
     }
 }
 
-/// The two ways along a curve side by side; `None` if fewer than two loads were measured on
+/// Compares the upward and the downward curve; `None` if fewer than two loads were measured on
 /// both.
 ///
-/// Where they differ most is judged against chance, not in nanoseconds: near the
-/// peak large differences mean nothing. Since it is the most striking of several
-/// comparisons, it must be larger than that of one would have to be (Bonferroni).
+/// The largest difference is selected relative to chance, not in nanoseconds: near the peak, large
+/// differences are not significant. Since it is the most extreme of several comparisons, it must
+/// exceed a larger threshold than a single one (Bonferroni).
 pub fn hysteresis(points: &[CurvePointRecord]) -> Option<HysteresisRecord> {
     let mut pairs = pairs(points);
     pairs.sort_by(|one, other| {
@@ -71,7 +72,8 @@ pub fn hysteresis(points: &[CurvePointRecord]) -> Option<HysteresisRecord> {
     })
 }
 
-/// Points that were visited on both ways. The top is on both and compares with nothing.
+/// Returns the points that were visited in both directions. The top is on both curves and has no
+/// counterpart.
 fn pairs(points: &[CurvePointRecord]) -> Vec<Pair<'_>> {
     let of_leg = |leg| {
         points
@@ -111,7 +113,8 @@ mod tests {
 
     #[test]
     fn a_way_down_that_is_slower_encloses_an_area() {
-        // Under the way up: 100·(10+20)/2 = 1500; between: 100·(0+6)/2 = 300: 20 %.
+        // Under the upward curve: 100·(10+20)/2 = 1500; between the curves: 100·(0+6)/2 = 300: 20
+        // %.
         let points = [
             point(SweepDirection::Up, 100.0, 10.0, 1.0),
             point(SweepDirection::Up, 200.0, 20.0, 1.0),

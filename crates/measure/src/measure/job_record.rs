@@ -1,4 +1,4 @@
-//! What only a job of several hosts has to tell: each host's part of it.
+//! Results that only a job of several hosts has: each host's part.
 
 use crate::measure::caveat::Caveat;
 use crate::measure::generator_record::{Headroom, Host, RunOutcome};
@@ -12,82 +12,83 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct JobRecord {
-    /// One entry per host, or per process that made load, in the order of their parts.
+    /// Results of each host, or of each process that generated load, in the order of their parts.
     pub hosts: Vec<HostRecord>,
-    /// Those that were lost while the job ran: nothing of theirs is in the totals.
+    /// Hosts that were lost during the job; the totals do not include their parts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<LostHostRecord>,
 }
 
-/// One host's part of a job.
+/// Part of a job that one host ran.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct HostRecord {
-    /// Its name; with its part, where several parts were made by hosts of that name.
+    /// Host name, with the number of the part if hosts with the same name had several parts.
     pub name: String,
-    /// Which part of the job it had, from 0 on.
+    /// Number of its part of the job, starting at 0.
     pub part: u32,
-    /// What it is.
+    /// Properties of the host.
     pub host: Host,
-    /// When its window began, RFC 3339, UTC, by its own clock.
+    /// Start of its window, RFC 3339, UTC, by its clock.
     pub started_at: String,
     /// Length of its window in nanoseconds.
     pub window_ns: u64,
-    /// How its part ended.
+    /// End of its part.
     pub end: RunOutcome,
-    /// Its clients.
+    /// Number of its clients.
     pub clients: u32,
-    /// Its threads.
+    /// Number of its threads.
     pub workers: u32,
-    /// How many processors these are bound to, if they are (`--pin`); records of before do not say.
+    /// Number of CPUs that the threads are pinned to (`--pin`), 0 if they are not; absent in older
+    /// records.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub bound_processors: u32,
-    /// Where its measured operations went.
+    /// Outcomes of its measured operations.
     pub ledger: Ledger,
-    /// Its part of the offered load, in operations per second, in an open loop.
+    /// Part of the offered load, in operations per second, in an open loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offered_load_ops_per_s: Option<f64>,
-    /// Operations of its own that ended well in the window, per second of it.
+    /// Successful operations of this host in the window, per second.
     pub achieved_load_ops_per_s: f64,
-    /// File data of its own per second of the window.
+    /// File data of this host in bytes per second of the window.
     pub goodput_bytes_per_s: f64,
     /// Mean response time of its operations.
     pub response_time_mean_ns: f64,
-    /// Half of them took no longer.
+    /// Median response time.
     pub response_time_p50_ns: u64,
-    /// 99 % of them took no longer.
+    /// 99th percentile of the response time.
     pub response_time_p99_ns: u64,
-    /// The longest.
+    /// Maximum response time.
     pub response_time_max_ns: u64,
-    /// 99 % of its operations were sent no later than this after they could have been.
+    /// 99th percentile of the dispatch delay: time from ready to sent.
     pub dispatch_delay_p99_ns: u64,
-    /// How busy its busiest thread was, as a share of the window.
+    /// Highest CPU use of its threads, as a percentage of the window.
     pub busy_percent: f64,
-    /// What the tool itself can do there, if that was measured.
+    /// Capacity of the tool itself on this host, if it was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headroom: Option<Headroom>,
-    /// Who had its processors, if that was looked at.
+    /// CPU use of this and other programs, if it was observed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processors: Option<ProcessorsRecord>,
-    /// What is known of its clock, where hosts compared theirs.
+    /// Offset of its clock, if the hosts compared their clocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<HostClockRecord>,
-    /// Reasons to doubt its numbers.
+    /// Caveats of its results.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caveats: Vec<Caveat>,
 }
 
-/// A host's clock, against that of the host that coordinates the job.
+/// A host's clock, relative to that of the coordinating host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct HostClockRecord {
-    /// How far its time of day was ahead, in nanoseconds.
+    /// Offset of its time of day in nanoseconds; positive if it is ahead.
     pub ahead_ns: i64,
-    /// The offset is known to be no further off than this: half of the shortest exchange.
+    /// Maximum error of the offset: half of the shortest exchange.
     pub uncertainty_ns: u64,
-    /// By how much the offset had changed at the end of the run.
+    /// Change of the offset until the end of the run, in nanoseconds.
     pub drift_ns: i64,
-    /// How long after the agreed moment it began, by its own clock.
+    /// Delay of its start after the agreed moment, by its clock, in nanoseconds.
     pub late_ns: u64,
 }
 
@@ -97,7 +98,7 @@ const fn is_zero(count: &u32) -> bool {
 }
 
 impl HostClockRecord {
-    /// How far from the agreed moment it may have begun, in nanoseconds.
+    /// Returns the maximum distance of its start from the agreed moment, in nanoseconds.
     pub const fn start_uncertainty_ns(&self) -> u64 {
         self.uncertainty_ns.saturating_add(self.late_ns)
     }
@@ -107,15 +108,15 @@ impl HostClockRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LostHostRecord {
-    /// Its name.
+    /// Host name.
     pub name: String,
-    /// Which part of the job it had, from 0 on.
+    /// Number of its part of the job, starting at 0.
     pub part: u32,
-    /// What the job was doing then.
+    /// Phase of the job at that time.
     pub phase: String,
-    /// What is known of it.
+    /// Reason of the loss.
     pub reason: String,
-    /// Why its file set stays on the server as it left it, where it could not be removed or given up.
+    /// Reason why its file set remains on the server, if it could not be removed or released.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remains: Option<String>,
 }
@@ -124,7 +125,7 @@ pub struct LostHostRecord {
 pub(crate) mod tests {
     use super::*;
 
-    /// A host with one client that saw this mean response time.
+    /// Returns a host with one client and this mean response time.
     pub(crate) fn host(name: &str, response_time_mean_ns: f64) -> HostRecord {
         HostRecord {
             name: name.into(),

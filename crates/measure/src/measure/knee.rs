@@ -1,17 +1,16 @@
-//! Where a load–response curve bends: three methods of the literature.
+//! Knee of a load–response curve: three methods of the literature.
 //!
-//! The default is the point of maximum **power**, load over response time (Kleinrock 1979,
-//! "Power and deterministic rules of thumb for probabilistic problems in computer
-//! communications", ICC '79). It is a property of the server: on an M/M/1 queue it is at
-//! exactly half of the capacity, where the response time is twice the service time. The other
-//! two depend on which part of the curve was measured: the greatest distance from the
-//! chord (Satopää et al. 2011, "Finding a 'kneedle' in a haystack") moves towards the
-//! capacity as the highest point does, and the doubling of the response time depends on the
-//! lowest point.
+//! The default is the point of maximum **power**, load over response time (Kleinrock 1979, "Power
+//! and deterministic rules of thumb for probabilistic problems in computer communications", ICC
+//! '79). It is a property of the server: on an M/M/1 queue it is at exactly half of the capacity,
+//! where the response time is twice the service time. The other two depend on the measured part of
+//! the curve: the greatest distance from the chord (Satopää et al. 2011, "Finding a 'kneedle' in a
+//! haystack") moves towards the capacity with the highest point, and the doubling of the response
+//! time depends on the lowest point.
 
 use crate::measure::curve_record::{CurvePointRecord, KneeRecord, SweepDirection};
 
-/// One point of a curve.
+/// A point of a curve.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LoadResponse {
     /// Achieved load.
@@ -20,24 +19,24 @@ pub struct LoadResponse {
     pub response_time_mean_ns: f64,
 }
 
-/// The points among which the one of maximum power is, as far as the intervals of their mean response
-/// times tell them apart.
+/// Points that may have the maximum power, because the intervals of their mean response times do
+/// not separate them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Plateau {
-    /// The lowest of their loads.
+    /// Lowest load among them.
     pub from_ops_per_s: f64,
-    /// The highest.
+    /// Highest load among them.
     pub to_ops_per_s: f64,
-    /// How many they are.
+    /// Number of points.
     pub points: usize,
-    /// Whether the highest measured load is one of them: then more may be beyond.
+    /// Whether the highest measured load is one of them, so that the maximum may be beyond it.
     pub is_open: bool,
 }
 
 impl Plateau {
-    /// The plateau of the upward points that kept up; `None` where nothing was measured. Two points are
-    /// told apart if their powers differ by more than chance explains at 95 %: the root of the sum of the
-    /// squares of both half widths. What has no half width counts as known.
+    /// Finds the plateau of the upward points where the server kept up; `None` without any. Two
+    /// points differ if their powers differ by more than chance explains at 95 %: the root of the
+    /// sum of the squares of both half widths. A point without half width counts as exact.
     pub fn of(points: &[CurvePointRecord]) -> Option<Self> {
         let upward = points.iter();
         let mut powers: Vec<(f64, f64, f64)> = upward
@@ -73,8 +72,8 @@ impl Plateau {
         })
     }
 
-    /// Whether a knee can be named: not where its neighbours' intervals swallow it. With one neighbour
-    /// that is as high it lies between the two.
+    /// Returns whether a knee can be named: the intervals of its neighbours do not include it. With
+    /// one neighbour of equal power, the knee is between the two.
     pub const fn names_a_knee(&self) -> bool {
         self.points <= 2 && !self.is_open
     }
@@ -86,7 +85,7 @@ impl LoadResponse {
     }
 }
 
-/// The upward curve: points that kept up and measured something, by achieved load.
+/// Returns the upward curve: points with measurements where the server kept up, by achieved load.
 pub fn upward_curve(points: &[CurvePointRecord]) -> Vec<LoadResponse> {
     let upward = points
         .iter()
@@ -102,20 +101,20 @@ pub fn upward_curve(points: &[CurvePointRecord]) -> Vec<LoadResponse> {
     curve
 }
 
-/// How a knee is found.
+/// Method to find a knee.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum KneeMethod {
-    /// Where load over response time is greatest.
+    /// Maximum of load over response time.
     #[default]
     Power,
-    /// Where the curve, scaled to a square, is farthest below its chord.
+    /// Greatest distance below the chord of the curve, scaled to a square.
     Chord,
-    /// Where the response time is twice that of the lowest point.
+    /// Response time is twice that of the lowest point.
     Doubling,
 }
 
 impl KneeMethod {
-    /// What it is, with its source.
+    /// Returns the description of the method, with its source.
     pub fn name(self) -> &'static str {
         match self {
             KneeMethod::Power => "maximum of load over mean response time (Kleinrock 1979)",
@@ -126,8 +125,8 @@ impl KneeMethod {
         }
     }
 
-    /// The knee of a curve that is in order of load; `None` if it is not on the measured
-    /// part of the curve.
+    /// Finds the knee of a curve sorted by load; `None` if it is not on the measured part of the
+    /// curve.
     pub fn find(self, curve: &[LoadResponse]) -> Option<KneeRecord> {
         let (load_ops_per_s, response_time_mean_ns) = match self {
             KneeMethod::Power => of_power(curve),
@@ -143,8 +142,8 @@ impl KneeMethod {
     }
 }
 
-/// Power is 0 without load, which is the point before the first. The parabola through the
-/// highest and its neighbours is interpolated: on an M/M/1 queue power is a parabola.
+/// Power is 0 without load, which is the point before the first. A parabola is fitted through the
+/// highest point and its neighbours: on an M/M/1 queue power is a parabola.
 fn of_power(curve: &[LoadResponse]) -> Option<(f64, f64)> {
     let origin = std::iter::once((0.0, 0.0));
     let measured = curve
@@ -155,7 +154,7 @@ fn of_power(curve: &[LoadResponse]) -> Option<(f64, f64)> {
     Some((load, load / power))
 }
 
-/// Load less response time, both scaled to lie between 0 and 1, is greatest at the knee of a
+/// The difference of load and response time, both scaled to 0–1, has its maximum at the knee of a
 /// curve that bends upwards.
 fn of_chord(curve: &[LoadResponse]) -> Option<(f64, f64)> {
     let (first, last) = (curve.first()?, curve.last()?);
@@ -177,7 +176,7 @@ fn of_chord(curve: &[LoadResponse]) -> Option<(f64, f64)> {
     Some((load, first.response_time_mean_ns + scaled * time_span))
 }
 
-/// Between the last point below and the first above, the response time is taken to be a line.
+/// The response time is interpolated linearly between the last point below and the first above.
 fn of_doubling(curve: &[LoadResponse]) -> Option<(f64, f64)> {
     let wanted = 2.0 * curve.first()?.response_time_mean_ns;
     let (below, above) = curve
@@ -190,8 +189,8 @@ fn of_doubling(curve: &[LoadResponse]) -> Option<(f64, f64)> {
     Some((load, wanted))
 }
 
-/// The top of the parabola through the highest value and its two neighbours; `None` if the
-/// highest is at an end: then the summit is beyond it.
+/// Returns the vertex of the parabola through the highest value and its two neighbours; `None` if
+/// the highest value is at an end, since the maximum is then beyond it.
 fn summit(values: &[(f64, f64)]) -> Option<(f64, f64)> {
     let highest = (0..values.len()).max_by(|one, other| {
         let height = |index: &usize| values.get(*index).map_or(f64::MIN, |value| value.1);

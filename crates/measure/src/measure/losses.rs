@@ -1,4 +1,4 @@
-//! Why connections were lost.
+//! Reasons for lost connections.
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -6,27 +6,27 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Different reasons that are kept at most: some say what a server has sent.
+/// Maximum number of different reasons; some of them contain text from a server.
 const REASONS_MAX: usize = 16;
-/// What counts the others.
+/// Entry that counts further reasons.
 const OTHER: &str = "other reasons";
 
 /// Connections that were lost for one reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LossRecord {
-    /// Which side ended them, and why.
+    /// Side that closed the connections, and reason.
     pub reason: String,
-    /// How many.
+    /// Number of connections.
     pub count: u64,
 }
 
-/// Reasons while they are counted.
+/// Counts of reasons.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LossReasons(BTreeMap<String, u64>);
 
 impl LossReasons {
-    /// This many connections more were lost for a reason.
+    /// Adds `count` connections lost for a reason.
     pub fn note(&mut self, reason: String, count: u64) {
         let is_kept = self.0.len() < REASONS_MAX || self.0.contains_key(&reason);
         let reason = if is_kept { reason } else { OTHER.into() };
@@ -34,7 +34,7 @@ impl LossReasons {
         *counted = counted.saturating_add(count);
     }
 
-    /// Those of a record.
+    /// Creates the counts from a record.
     pub fn of(records: &[LossRecord]) -> Self {
         let mut reasons = Self::default();
         for record in records {
@@ -43,14 +43,14 @@ impl LossReasons {
         reasons
     }
 
-    /// Adds others.
+    /// Adds the counts of another.
     pub fn add(&mut self, others: &Self) {
         for (reason, count) in &others.0 {
             self.note(reason.clone(), *count);
         }
     }
 
-    /// As a record has them.
+    /// Converts the counts for a record.
     pub fn into_records(self) -> Vec<LossRecord> {
         let all = self.0.into_iter();
         let mut records: Vec<LossRecord> = all

@@ -1,5 +1,4 @@
-//! Results other than the load file expects: counted by kind, with the first
-//! lines where each was seen.
+//! Results that differ from those in the load file: counted by kind, with the first lines of each.
 
 use crate::measure::replay_record::MismatchRecord;
 use filestone_workload::failure::StatusSpace;
@@ -8,30 +7,29 @@ use filestone_workload::operation::OpKind;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-/// Different mismatches that one client tells apart; more are only counted.
+/// Maximum number of different mismatches per client; further ones are only counted.
 const KINDS_MAX: usize = 64;
-/// Lines that are named for each.
+/// Maximum number of lines reported for each.
 const LINES_MAX: usize = 8;
 
-/// What was expected and what came.
+/// Descriptions of the expected and the actual result.
 type Wording = (String, String);
 
-/// What makes two mismatches the same. Lengths and permissions differ from line to
-/// line: how they differ does not count.
+/// Identity of a mismatch. Lengths and permissions vary from line to line and are not part of it.
 type Key = (OpKind, Mismatch, Option<Wording>);
 
-/// A line that ended otherwise than its load file expects.
+/// A line whose result differs from that in its load file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnexpectedResult {
-    /// What it asked.
+    /// Operation of the line.
     pub kind: OpKind,
-    /// How the result differs.
+    /// Kind of the difference.
     pub mismatch: Mismatch,
-    /// Its number in the load file.
+    /// Line number in the load file.
     pub number: u32,
-    /// What it expects.
+    /// Expected result.
     pub expected: Expected,
-    /// What came.
+    /// Actual result.
     pub status: Status,
 }
 
@@ -46,19 +44,19 @@ pub struct Mismatches {
 struct Seen {
     count: u64,
     lines: Vec<u32>,
-    /// Of the first.
+    /// Wording of the first occurrence.
     wording: Wording,
-    /// Whether there were others.
+    /// Whether there were different wordings.
     varies: bool,
 }
 
 impl Mismatches {
-    /// How many there were.
+    /// Returns the number of mismatches.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Counts one, in line `number`. It allocates; a run that is as expected never comes here.
+    /// Counts a mismatch in line `number`. Allocates memory, but only after an unexpected result.
     pub fn add(&mut self, unexpected: &UnexpectedResult) {
         let &UnexpectedResult {
             kind,
@@ -87,7 +85,7 @@ impl Mismatches {
         seen.note(number);
     }
 
-    /// Adds another client's.
+    /// Adds the mismatches of another client.
     pub fn merge(&mut self, other: Mismatches) {
         self.count += other.count;
         for (key, seen) in other.kinds {
@@ -99,7 +97,7 @@ impl Mismatches {
         }
     }
 
-    /// For the record, most frequent first.
+    /// Converts the mismatches for the record, most frequent first.
     pub fn into_records(self) -> Vec<MismatchRecord> {
         let records = self
             .kinds
@@ -141,7 +139,7 @@ impl Seen {
     }
 }
 
-/// What was expected and what came, in words.
+/// Describes the expected and the actual result.
 fn wording(expected: Expected, status: Status) -> Wording {
     let wanted = match (expected, status) {
         (_, Status::WrongLength { expected, .. }) => format!("{expected} bytes"),

@@ -1,5 +1,5 @@
-//! What a mix came to: shares, operations in flight and steadiness, from a run's totals and
-//! ticks. A pure function; judging them is [`verdict`](crate::measure::verdict)'s.
+//! Results of a mix: shares, operations in flight and steadiness, computed from a run's totals and
+//! ticks. Pure functions; the checks are in [`verdict`](crate::measure::verdict).
 
 use crate::measure::mix_record::{FileSetRecord, MixOperationRecord, MixRecord, ThirdRecord};
 use crate::measure::run_record::{TickRecord, Totals};
@@ -9,7 +9,7 @@ use filestone_workload::operation::OpKind;
 use filestone_workload::recording::sample::Role;
 use filestone_workload::statistics::series::half_width;
 
-/// The record of a mix whose measured window was `window_ns` long.
+/// Returns the record of a mix whose measured window was `window_ns` long.
 pub fn figures(
     plan: &Plan,
     totals: &Totals,
@@ -38,7 +38,8 @@ fn off_by(row: &MixOperationRecord) -> f64 {
     (row.got_percent - row.want_percent).abs()
 }
 
-/// What was wanted and what came of each kind in the mix. What was skipped was not done.
+/// Returns the requested and achieved numbers of each kind in the mix. Skipped operations do not
+/// count as achieved.
 fn operations(mix: &MixPlan, totals: &Totals) -> Vec<MixOperationRecord> {
     let count = |kind: OpKind| -> u64 {
         let rows = totals.kinds.iter();
@@ -64,13 +65,12 @@ fn operations(mix: &MixPlan, totals: &Totals) -> Vec<MixOperationRecord> {
     asked.into_iter().map(row).collect()
 }
 
-/// Operations in flight by Little's law (1961): how many end per second times how long each is
-/// in flight.
+/// Returns the operations in flight by Little's law (1961): rate of ended operations times mean
+/// time in flight.
 ///
-/// In flight is what was sent and is unanswered, so the time is the service time; unmeasured
-/// operations are in flight like any other. What was sent before the window opened is in no row
-/// of the totals, what was answered after it closed is in them: at a steady load one is as much
-/// as the other.
+/// An operation is in flight from send to reply, so the time is the service time; unmeasured
+/// operations are included. Operations sent before the window opened are not in the totals, while
+/// operations that ended after it closed are: at a steady load the two cancel.
 fn in_flight(totals: &Totals, window_ns: u64) -> f64 {
     let kinds = totals.kinds.iter();
     let sums =
@@ -78,8 +78,8 @@ fn in_flight(totals: &Totals, window_ns: u64) -> f64 {
     sums.sum::<f64>() / window_ns.max(1) as f64
 }
 
-/// The window in three parts. A tick belongs to the part in which its middle is; what ended after
-/// the window is in none.
+/// Divides the window into three parts. A tick belongs to the part that contains its middle;
+/// operations that ended after the window belong to no part.
 fn thirds(ticks: &[TickRecord], window_ns: u64) -> Vec<ThirdRecord> {
     let mut parts: [Vec<(u64, f64)>; 3] = Default::default();
     for tick in ticks.iter().filter(|tick| tick.ok_or_ended() > 0) {
@@ -164,7 +164,7 @@ pub(crate) mod tests {
         times.to_record()
     }
 
-    /// A row of `count` operations that took 2 ms, of which 1 ms at the server.
+    /// Returns a row of `count` operations that took 2 ms, 1 ms of it at the server.
     pub(in crate::measure) fn row(operation: OpKind, role: Role, count: u64) -> KindRecord {
         KindRecord {
             operation,
@@ -209,7 +209,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// A tick in which `count` operations took so long.
+    /// Returns a tick in which `count` operations took `nanos`.
     pub(in crate::measure) fn tick(place: u64, count: u64, nanos: u64) -> TickRecord {
         TickRecord {
             start_ns: place * TICK_NANOS,
@@ -267,7 +267,7 @@ pub(crate) mod tests {
                 10..20 => tick(place, 200, 2_000_000),
                 _ => tick(place, 100 * (place % 2), 3_000_000),
             })
-            // In the drain, which is no part of the window.
+            // In the drain phase, outside of the window.
             .chain([tick(30, 1000, 9_000_000)])
             .collect();
         let thirds = of(&totals(1, 1, 1, 1), &ticks).thirds;

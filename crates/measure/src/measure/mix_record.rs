@@ -1,4 +1,4 @@
-//! What only a mix has to tell: what was asked for, what came out, and whether it counts.
+//! Results that only a mix has: requested and achieved operations, and the checks of the mix.
 
 pub use filestone_plan::mix::feedback::record::{
     CorrectionRecord, CountedAsRecord, WireLimitRecord,
@@ -10,42 +10,42 @@ use filestone_workload::operation::OpKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a mix did, besides what every run has in its totals.
+/// Results of a mix in addition to the totals that every run has.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct MixRecord {
     /// The file set that the operations worked on.
     pub file_set: FileSetRecord,
-    /// One row for each kind of the mix, in the order of the procedures.
+    /// Rows of the kinds of the mix, in the order of the procedures.
     pub operations: Vec<MixOperationRecord>,
     /// Sum of |got − want| over all operations, in percent: nhfsstone's measure, whose limit is 10.
     pub off_by_percent: f64,
     /// Operations in flight, averaged over the window's time, as the load generator counted them.
     pub in_flight_mean: f64,
-    /// The same by Little's law: achieved load times the mean time in flight.
+    /// Operations in flight by Little's law: achieved load times the mean time in flight.
     pub in_flight_by_littles_law: f64,
-    /// The window in three parts, by when operations ended.
+    /// The window in three parts, by the end of operations.
     pub thirds: Vec<ThirdRecord>,
-    /// Calls that were asked for, of a mix through a kernel mount whose counters were not looked
-    /// at: also those that are none of the mix.
+    /// Requested calls of a mix through a kernel mount whose counters were not read, including
+    /// calls that are not part of the mix.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_calls: Option<u64>,
-    /// What was seen on the wire, of a mix through a kernel mount.
+    /// Calls on the network, of a mix through a kernel mount.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire: Option<WireRecord>,
 }
 
-/// What was asked for of one kind, and what came out.
+/// Requested and achieved operations of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct MixOperationRecord {
-    /// Which kind.
+    /// Kind of operation.
     pub operation: OpKind,
-    /// Its share of the mix, in percent.
+    /// Requested share of the mix, in percent.
     pub want_percent: f64,
-    /// Its share of what was done, in percent.
+    /// Achieved share, in percent.
     pub got_percent: f64,
-    /// How often it was done.
+    /// Number of operations.
     pub count: u64,
 }
 
@@ -53,30 +53,31 @@ pub struct MixOperationRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct FileSetRecord {
-    /// Where it is.
+    /// Directories of the file set.
     pub paths: Vec<String>,
     /// Data files of all clients.
     pub files: u64,
-    /// Their lengths together.
+    /// Total length of the data files in bytes.
     pub bytes: u64,
-    /// Of these, how many are worked on.
+    /// Number of data files that operations use.
     pub working_files: u64,
-    /// Lengths of those together.
+    /// Total length of the used files in bytes.
     pub working_bytes: u64,
-    /// Directories, links and names besides.
+    /// Number of other directories, links and names.
     pub other_objects: u64,
-    /// Objects that were there already, and right.
+    /// Objects that already existed in the required state.
     pub found: u64,
-    /// Objects that had to be made or mended.
+    /// Objects that were created or repaired.
     pub made: u64,
-    /// How long checking and making took.
+    /// Time to check and create the file set, in nanoseconds.
     pub prepared_ns: u64,
-    /// Whether it was removed at the end.
+    /// Whether the file set was removed at the end.
     pub removed: bool,
 }
 
 impl FileSetRecord {
-    /// A set of this layout in these directories, before anything is looked for or made.
+    /// Creates the record of a file set with this layout in these directories, before anything is
+    /// checked or created.
     pub fn of(layout: &Layout, kinds: &[OpKind], paths: Vec<String>) -> Self {
         let totals = layout.totals();
         Self {
@@ -91,25 +92,25 @@ impl FileSetRecord {
     }
 }
 
-/// One third of the window.
+/// A third of the window.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ThirdRecord {
-    /// Measured operations that ended in it.
+    /// Measured operations that ended in this third.
     pub ended: u64,
-    /// Their mean response time.
+    /// Mean response time of the operations that ended in this third, in nanoseconds.
     pub response_time_mean_ns: f64,
-    /// Standard error of that mean, from the means of the stretches of 100 ms in the third: 1.96 of
-    /// them on either side hold it with 95 % confidence. 0 where there are fewer than two.
+    /// Standard error of that mean, from the means of the batches of 100 ms in the third: ± 1.96 of
+    /// it is the 95 % confidence interval. 0 with fewer than two batches.
     pub standard_error_ns: f64,
-    /// Stretches of 100 ms in which something ended. 0 in records of before it was kept.
+    /// Number of batches of 100 ms with ended operations. 0 in older records.
     #[serde(default)]
     pub batches: u64,
 }
 
 impl MixRecord {
-    /// Sum of |got − want|, in percent: over all calls on the wire where they were seen, those
-    /// included that nobody asked for, else over the operations that were done.
+    /// Returns the sum of |got − want|, in percent: over all calls on the network if they were
+    /// counted, including unrequested ones; otherwise over the achieved operations.
     pub fn off_by(&self) -> f64 {
         match &self.wire {
             Some(wire) => {
@@ -128,63 +129,63 @@ impl MixRecord {
     }
 }
 
-/// What the kernel's client counters saw of a mix through a kernel mount.
+/// Calls of a mix through a kernel mount, from the kernel's client counters.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct WireRecord {
-    /// Where the counters come from.
+    /// Source of the counters.
     pub source: String,
-    /// One row per procedure that was asked or seen.
+    /// Rows of the procedures that were requested or counted.
     pub operations: Vec<WireOperationRecord>,
-    /// One row per kind of call that is like no procedure of NFSv3. With `operations`, these are
-    /// all calls.
+    /// Rows of the kinds of calls without an equivalent procedure of NFSv3. Together with
+    /// `operations`, these are all calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<WireOtherRecord>,
-    /// Procedures that the client could not be made to call as often as was wanted.
+    /// Procedures that the client could not be made to call as often as requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<WireLimitRecord>,
-    /// Procedures that the version of the mount has another one for, which counts them.
+    /// Procedures that the NFS version of the mount replaces by another one, which counts them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counted_as: Vec<CountedAsRecord>,
-    /// Calls of all kinds on the wire.
+    /// Calls of all kinds on the network.
     pub calls: u64,
     /// NFS calls per second of this host before the run.
     pub background_calls_per_s: f64,
-    /// The corrections that were made, one per feedback.
+    /// Corrections that were made, one per feedback.
     pub corrections: Vec<CorrectionRecord>,
 }
 
-/// One procedure, asked and seen.
+/// Requested and counted calls of one procedure.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct WireOperationRecord {
-    /// Which procedure.
+    /// Procedure.
     pub operation: OpKind,
-    /// System calls that ought to have called it.
+    /// System calls that should have caused it.
     pub asked: u64,
-    /// How often it was called on the wire.
+    /// Number of calls on the network.
     pub seen: u64,
-    /// From when its calls were made to when their replies were taken, all together, as the
-    /// kernel counts it in milliseconds; `None` where it does not.
+    /// Total time from call to processed reply, as counted by the kernel in milliseconds; `None` if
+    /// the kernel does not count it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_ns: Option<u64>,
-    /// Its share of the mix, in percent.
+    /// Requested share of the mix, in percent.
     pub want_percent: f64,
-    /// Its share of the calls on the wire, in percent.
+    /// Share of the calls on the network, in percent.
     pub got_percent: f64,
 }
 
-/// Calls on the wire that are like no procedure of NFSv3.
+/// Calls on the network without an equivalent procedure of NFSv3.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct WireOtherRecord {
-    /// What the client calls them.
+    /// Name used by the client.
     pub name: String,
-    /// How many there were.
+    /// Number of calls.
     pub seen: u64,
-    /// Their times together; `None` where they were not counted.
+    /// Total time of the calls; `None` if it was not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_ns: Option<u64>,
-    /// Their share of the calls on the wire, in percent.
+    /// Share of the calls on the network, in percent.
     pub got_percent: f64,
 }

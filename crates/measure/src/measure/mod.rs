@@ -1,5 +1,5 @@
-//! What is counted and timed, and what is made of it: sample → ledger and
-//! histograms → interval → run record. Every report is a function of the record.
+//! Counts and times, and the results computed from them: sample → ledger and histograms → interval
+//! → run record. Every report is a function of the record.
 
 pub use filestone_workload::recording::{
     buckets, distribution, interval, ledger, quantile_interval, recorder, sample,

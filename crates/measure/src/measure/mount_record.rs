@@ -1,4 +1,4 @@
-//! What a directory of this host is on.
+//! The mount that a directory of this host is on.
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -8,18 +8,18 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct MountRecord {
-    /// Its type: `nfs`, `ext4`, …
+    /// File system type: `nfs`, `ext4`, …
     pub file_system: String,
-    /// Where.
+    /// Mount point.
     pub mount_point: String,
-    /// What: `server:/export`, `/dev/sda1`.
+    /// Source: `server:/export`, `/dev/sda1`.
     pub source: String,
-    /// How.
+    /// Mount options.
     pub options: Vec<String>,
 }
 
 impl MountRecord {
-    /// In words: `nfs, server:/export on /mnt/nfs (rw,vers=3)`.
+    /// Formats the mount: `nfs, server:/export on /mnt/nfs (rw,vers=3)`.
     pub fn text(&self) -> String {
         let Self {
             file_system,
@@ -33,8 +33,8 @@ impl MountRecord {
         )
     }
 
-    /// What of the kernel serves it, if a server or another host's file system is behind it: `NFSv3 through
-    /// the kernel client`.
+    /// Returns the kernel client, if the file system is that of a server or another host: `NFSv3
+    /// through the kernel client`.
     pub fn kernel_client(&self) -> Option<String> {
         let version = self
             .options

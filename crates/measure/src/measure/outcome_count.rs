@@ -1,23 +1,23 @@
-//! How often operations ended in one way, and the share that such a count is.
+//! Number of operations with an outcome, and their share.
 
 use filestone_workload::operation::OpKind;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How often operations of one kind ended in one unexpected way.
+/// Number of operations of one kind with one unexpected outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct OutcomeCount {
-    /// The operation.
+    /// Kind of operation.
     pub operation: OpKind,
-    /// How it ended: the status by its name in the standard, `timed out` or `disconnected`.
+    /// Outcome: name of the status in the standard, `timed out` or `disconnected`.
     pub outcome: String,
-    /// How often.
+    /// Number of operations.
     pub count: u64,
 }
 
-/// The share of unexpected outcomes among completed operations, in percent.
+/// Returns the share of unexpected outcomes among completed operations, in percent.
 pub fn percent(count: u64, completed: u64) -> f64 {
     100.0 * count as f64 / completed.max(1) as f64
 }

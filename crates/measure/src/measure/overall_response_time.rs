@@ -1,20 +1,20 @@
-//! One number for a whole curve: the overall response time, as SPEC reported it with SPECsfs97,
+//! Overall response time: one number for a whole curve, as SPEC reported it with SPECsfs97,
 //! SPECsfs97_R1 and SPECsfs2008.
 //!
 //! SPEC's text ("Overall response time calculation", SFS 3.0 user's guide, chapter 4): the area
-//! under the response-time curve divided by the peak throughput. Where the curve begins the
-//! text does not say, but the published results do: all that are held against it below come out
-//! to their last digit if the first point is joined to the origin, at no load and no time, and
-//! none does otherwise. A server that answers every load in R therefore has an overall response
-//! time of R·(1 − 1/2N) with N evenly spaced points, which is less than any that was measured.
+//! under the response-time curve divided by the peak throughput. The text does not define the start
+//! of the curve, but the published results do: all those in the test below are reproduced to their
+//! last digit if the first point is joined to the origin, at zero load and zero time, and none
+//! otherwise. A server with a constant response time R therefore has an overall response time of
+//! R·(1 − 1/2N) with N evenly spaced points, which is less than any measured value.
 //!
-//! With SPECstorage Solution 2020 SPEC left the origin out ("only measured data points", run
-//! rules, section 5.4): [`mean_over_loads`] is such a figure. It lies among those measured.
+//! With SPECstorage Solution 2020 SPEC dropped the origin ("only measured data points", run rules,
+//! section 5.4): [`mean_over_loads`] is such a figure. It is within the range of measured values.
 
 use crate::measure::knee::LoadResponse;
 
-/// The overall response time of a curve that is in order of load, in nanoseconds; `None` of
-/// fewer than two points.
+/// Returns the overall response time of a curve sorted by load, in nanoseconds; `None` with fewer
+/// than two points.
 pub fn overall_response_time(curve: &[LoadResponse]) -> Option<f64> {
     let peak = curve.last()?.load_ops_per_s;
     if curve.len() < 2 || peak <= 0.0 {
@@ -25,8 +25,8 @@ pub fn overall_response_time(curve: &[LoadResponse]) -> Option<f64> {
     Some(area(&line) / peak)
 }
 
-/// The mean response time over the loads from the lowest to the highest that was measured, in
-/// nanoseconds; `None` if they are the same.
+/// Returns the mean response time over the loads from the lowest to the highest measured one, in
+/// nanoseconds; `None` if they are equal.
 pub fn mean_over_loads(curve: &[LoadResponse]) -> Option<f64> {
     let line: Vec<(f64, f64)> = line(curve).collect();
     let loads = curve.last()?.load_ops_per_s - curve.first()?.load_ops_per_s;
@@ -38,7 +38,7 @@ fn line(curve: &[LoadResponse]) -> impl Iterator<Item = (f64, f64)> {
     points.map(|point| (point.load_ops_per_s, point.response_time_mean_ns))
 }
 
-/// The area under a line through points, by the trapezoidal rule.
+/// Returns the area under a line through points, by the trapezoidal rule.
 pub fn area(line: &[(f64, f64)]) -> f64 {
     line.iter()
         .zip(line.iter().skip(1))
@@ -192,7 +192,7 @@ mod tests {
             let rounded = (overall * 100.0).round() / 100.0;
             assert_eq!(rounded, published, "{result}: {overall}");
             // And by no other rule: neither if the area begins at the first point, nor over the
-            // measured loads alone.
+            // measured loads only.
             let peak = points.last().expect("ten points").0;
             let others = [Some(area(points) / peak), mean_over_loads(&curve(points))];
             for other in others.into_iter().flatten() {

@@ -1,75 +1,78 @@
-//! Who had the processors while a run lasted, and whether other programs kept the load
-//! generator's threads waiting for one.
+//! CPU use during a run, and the time that the load generator's threads waited for a CPU because of
+//! other programs.
 //!
-//! A thread that is ready to run and has no processor waits for whatever runs on it: another
-//! program, or another thread of ours. Only the first spoils a measurement. That a hundred
-//! clients of a local file system do not fit onto two processors is the load that was asked for.
+//! A thread that is ready to run but has no CPU waits for another program, or for another thread of
+//! the load generator. Only the first spoils a measurement. That a hundred clients of a local file
+//! system do not fit onto two CPUs is the requested load.
 
 use super::absence::{AbsenceRecord, Throttling, WakeUpGaps};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Who had the processors, in nanoseconds of the time that was looked at.
+/// CPU time of this process and of others during an observation, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ProcessorTime {
-    /// How long it was looked at.
+    /// Length of the observation.
     pub elapsed_ns: u64,
-    /// Processors that this process may use.
+    /// Number of CPUs that this process may use.
     pub processors: u32,
-    /// Processor time of this process, the built-in server's threads included.
+    /// CPU time of this process, including the threads of the built-in server.
     pub own_ns: u64,
-    /// That of other programs on these processors, and what other virtual machines took of them;
-    /// `None` where the kernel does not tell.
+    /// CPU time of other programs and other virtual machines on these CPUs; `None` if the kernel
+    /// does not report it.
     pub others_ns: Option<u64>,
-    /// What other virtual machines took of them; `None` where the kernel does not tell.
+    /// CPU time of other virtual machines (steal) on these CPUs; `None` if the kernel does not
+    /// report it.
     pub stolen_ns: Option<u64>,
-    /// Processors of which the control group of this process may have the time, if it has a quota.
+    /// Quota of this process's control group in CPUs, if it has one.
     pub quota: Option<f64>,
-    /// What that quota did; `None` where the kernel does not tell.
+    /// Throttling by that quota; `None` if the kernel does not report it.
     pub throttling: Option<Throttling>,
-    /// Wake-ups that came much too late.
+    /// Wake-ups that were far too late.
     pub gaps: WakeUpGaps,
 }
 
-/// What one thread of the load generator came to in the measured window.
+/// Times of one thread of the load generator in the measured window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ThreadTime {
-    /// Its number, or that of its first client.
+    /// Number of the thread, or of its first client.
     pub thread: u32,
-    /// Its processor time.
+    /// CPU time in nanoseconds.
     pub cpu_ns: u64,
-    /// Ready to run, and without a processor.
+    /// Time ready to run without a CPU, in nanoseconds.
     pub waited_ns: u64,
 }
 
-/// Who had the processors, of a run's record.
+/// CPU use during a run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ProcessorsRecord {
-    /// Processors that the load generator may use.
+    /// Number of CPUs that the load generator may use.
     pub processors: u32,
-    /// What it used of them, the built-in server included, as a share of one processor.
+    /// CPU use of the load generator, including the built-in server, in percent of one CPU.
     pub own_percent: f64,
-    /// What other programs used of them, and other virtual machines took; likewise.
+    /// CPU use of other programs and other virtual machines on these CPUs, in percent of one CPU.
     pub others_percent: Option<f64>,
-    /// The load generator's threads that carry the load.
+    /// Number of the load generator's threads that generate the load.
     pub threads: u32,
-    /// Share of the window in which they were ready to run and had no processor, on average.
+    /// Share of the window that these threads were ready to run without a CPU, on average, in
+    /// percent.
     pub waited_percent: f64,
-    /// The thread that other programs kept waiting longest: its number, or its first client's.
+    /// Thread that waited longest because of other programs: its number, or that of its first
+    /// client.
     pub longest_thread: u32,
-    /// Share of the window in which it waited, whoever had the processor.
+    /// Share of the window that this thread waited, for whatever reason, in percent.
     pub longest_waited_percent: f64,
-    /// That part of it which other programs explain.
+    /// Part of that share that other programs explain.
     pub longest_waited_by_others_percent: f64,
-    /// Time in which none of its threads could run; `None` in records of before that was looked at.
+    /// Time that none of the threads could run; `None` in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub absence: Option<AbsenceRecord>,
 }
 
 impl ProcessorsRecord {
-    /// What these threads came to in a window of so many nanoseconds; `None` without threads.
+    /// Computes the record of these threads for a window of `window_ns`; `None` without threads.
     pub fn of(time: ProcessorTime, window_ns: u64, threads: &[ThreadTime]) -> Option<Self> {
         let percent = |nanos: u64, of: u64| 100.0 * nanos as f64 / of.max(1) as f64;
         let own_percent = percent(time.own_ns, time.elapsed_ns);
@@ -98,8 +101,8 @@ impl ProcessorsRecord {
     }
 }
 
-/// Time in which these threads could not run. A quota stops each thread on its own processor, and the
-/// kernel adds that up.
+/// Computes the time that these threads could not run. A quota stops each thread on its CPU, and
+/// the kernel adds these times up.
 fn absence(time: &ProcessorTime, threads: usize) -> AbsenceRecord {
     let percent = |nanos: u64| 100.0 * nanos as f64 / time.elapsed_ns.max(1) as f64;
     let processors = f64::from(time.processors.max(1));
@@ -114,11 +117,13 @@ fn absence(time: &ProcessorTime, threads: usize) -> AbsenceRecord {
     }
 }
 
-/// How much of a thread's wait other programs explain: all in percent of one processor.
+/// Returns the part of a thread's wait that other programs explain; all values are in percent of
+/// one CPU.
 ///
-/// While the thread waited, something else ran: other programs, or the rest of this process. Each
-/// is taken to have had its part of that. No less than what the rest of this process cannot have
-/// run for is the others': a container's quota, say, takes processors away that nobody uses.
+/// While the thread waited, something else ran: other programs, or the rest of this process. The
+/// wait is divided between them in proportion to their CPU time. The part that exceeds the CPU time
+/// of the rest of this process is always attributed to others: a container's quota, for example,
+/// removes CPU time that no program uses.
 fn waited_by_others(waited: f64, rest_of_own: f64, others: Option<f64>) -> f64 {
     let part = match others {
         Some(others) if others > 0.0 => waited * others / (others + rest_of_own),
@@ -133,7 +138,7 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    /// A window of one second on two processors. Times in milliseconds.
+    /// Returns the record of a window of one second on two CPUs. Times in milliseconds.
     fn record(own: u64, others: Option<u64>, threads: &[(u64, u64)]) -> ProcessorsRecord {
         let time = ProcessorTime {
             elapsed_ns: SECOND,
@@ -163,32 +168,32 @@ mod tests {
 
     #[test]
     fn a_client_alone_among_hogs_waits_for_them_only() {
-        // Two processors, each shared by a hog; the client had half of one.
+        // Two CPUs, each shared by a busy program; the client had half of one.
         assert_about(by_others(500, Some(1500), &[(500, 500)]), 50.0);
     }
 
     #[test]
     fn many_clients_on_an_idle_machine_wait_for_each_other_only() {
-        // Eight clients share two processors: each runs for 250 ms and waits for 750.
+        // Eight clients share two CPUs: each runs for 250 ms and waits for 750.
         let clients = [(250, 750); 8];
         let record = record(2000, Some(0), &clients);
         assert_about(record.waited_percent, 75.0);
         assert_about(record.longest_waited_percent, 75.0);
         assert_about(record.longest_waited_by_others_percent, 0.0);
-        // Nor does a little of others' work count for more than it is: 20 of 1770 ms.
+        // A little work of other programs is counted in proportion: 20 of 1770 ms.
         assert_about(by_others(1980, Some(20), &clients), 75.0 * 20.0 / 1750.0);
     }
 
     #[test]
     fn many_clients_among_hogs_share_the_blame_with_them() {
-        // Two hogs and eight clients, all with equal parts of two processors: 200 ms each.
+        // Two busy programs and eight clients, all with equal parts of two CPUs: 200 ms each.
         let clients = [(200, 800); 8];
         assert_about(by_others(1600, Some(400), &clients), 80.0 * 400.0 / 1800.0);
     }
 
     #[test]
     fn the_built_in_server_is_not_another_program() {
-        // The client waited 100 ms for the server, on the one processor that they share.
+        // The client waited 100 ms for the server, on the CPU that they share.
         assert_about(by_others(900, Some(0), &[(400, 100)]), 0.0);
     }
 
@@ -223,7 +228,7 @@ mod tests {
         };
         assert_about(of(1).throttled_percent, 90.0);
         assert_about(of(1).stolen_percent.expect("told"), 10.0);
-        // Of two threads on two processors, each stood still for half of the sum.
+        // With two threads on two CPUs, each was throttled for half of the sum.
         assert_about(of(2).throttled_percent, 45.0);
         assert_about(of(50).throttled_percent, 45.0);
     }

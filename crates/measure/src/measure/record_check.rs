@@ -1,7 +1,8 @@
-//! Whether the numbers of a record that is read from a file can be those of a run: a file can hold anything.
+//! Checks whether the numbers of a record read from a file can be those of a run, since a file can
+//! contain anything.
 //!
-//! That its counts agree ([`RunRecord::check`]) is checked after every run, and told where a record is shown:
-//! older versions counted some of them otherwise.
+//! The consistency of its counts ([`RunRecord::check`]) is checked after every run, and reported
+//! where a record is shown: older versions counted some of them otherwise.
 
 mod parts;
 
@@ -10,7 +11,7 @@ use super::figure_record::FigureRecord;
 use super::run_record::{IntervalRecord, InvariantViolation, RunRecord};
 
 impl RunRecord {
-    /// Checks that reports can be made of the numbers of a record that somebody hands over.
+    /// Checks that reports can be made from the numbers of a record of unknown origin.
     pub fn check_numbers(&self) -> Result<(), InvariantViolation> {
         let totals = &self.totals;
         let ended = totals.ledger.ended();
@@ -118,7 +119,7 @@ mod tests {
     use crate::measure::verdict::caveats::tests::run_of_30_s;
     use filestone_plan::plan::{Figure, Objective};
 
-    /// What is wrong with a sound record after this change.
+    /// Returns the error of a valid record after this change.
     fn wrong(change: fn(&mut RunRecord)) -> String {
         let totals = crate::measure::mix_figures::tests::totals(1000, 0, 0, 0);
         let mut record = run_of_30_s(totals, vec![]);
@@ -128,7 +129,7 @@ mod tests {
         error.to_string()
     }
 
-    /// With one load point, one load tried, one tick and one host.
+    /// Adds one load point, one load tried, one tick and one host.
     fn with_parts(record: &mut RunRecord) {
         let objective = Objective {
             figure: Figure::Mean,

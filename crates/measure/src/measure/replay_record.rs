@@ -1,4 +1,4 @@
-//! What only a replay has to tell: its lines, its mismatches, its clients.
+//! Results that only a replay has: lines, mismatches, clients.
 
 use filestone_workload::load::Mismatch;
 use filestone_workload::operation::OpKind;
@@ -6,53 +6,53 @@ use filestone_workload::operation::OpKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a replay did, besides what every run has in its totals.
+/// Results of a replay in addition to the totals that every run has.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ReplayRecord {
-    /// Lines carried out by all clients, warm-up included.
+    /// Lines executed by all clients, warm-up included.
     pub lines: u64,
-    /// Passes of their load files that clients began.
+    /// Iterations of their load files that clients began.
     pub passes: u64,
-    /// Threads that the clients ran on.
+    /// Number of threads that the clients ran on.
     pub threads: u32,
     /// File data written in the measured window, by operations that ended as expected.
     pub bytes_written: u64,
-    /// File data read in the measured window, likewise.
+    /// File data read in the measured window, by operations that ended as expected.
     pub bytes_read: u64,
-    /// Results other than the load file expects, the whole run long.
+    /// Number of results that differ from those in the load file, over the whole run.
     pub mismatch_count: u64,
-    /// The same by kind of operation and of result, most frequent first. A client
-    /// tells only so many kinds apart, so that their counts may sum to less than
-    /// `mismatch_count`, never to more.
+    /// Mismatches by kind of operation and result, most frequent first. Each client distinguishes a
+    /// limited number of kinds, so that the sum of the counts may be less than `mismatch_count`,
+    /// but never more.
     pub mismatches: Vec<MismatchRecord>,
-    /// Calls made again, after a pause, because the server answered NFS3ERR_JUKEBOX; warm-up
-    /// included. The pauses are in the response times.
+    /// Calls repeated after a pause because the server returned NFS3ERR_JUKEBOX; warm-up included.
+    /// The pauses are part of the response times.
     #[serde(default)]
     pub jukebox_calls: u64,
-    /// Those pauses, summed over all clients.
+    /// Total length of the pauses after NFS3ERR_JUKEBOX over all clients, in nanoseconds.
     #[serde(default)]
     pub jukebox_pauses_ns: u64,
-    /// Lines that were left out because they change something and the plan is `read_only`, warm-up
+    /// Lines skipped because they would change something and the plan is `read_only`; warm-up
     /// included.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<SkippedLinesRecord>,
-    /// One entry per client.
+    /// Results of each client.
     pub clients: Vec<ClientRecord>,
 }
 
-/// How many lines of one kind a run left out that only reads.
+/// Number of skipped lines of one kind in a read-only run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SkippedLinesRecord {
-    /// Which kind of operation.
+    /// Kind of operation.
     pub operation: OpKind,
-    /// How many lines.
+    /// Number of lines.
     pub count: u64,
 }
 
 impl SkippedLinesRecord {
-    /// Adds lines of a kind to a list of a dozen kinds at most.
+    /// Adds lines of a kind to a list of at most a dozen kinds.
     pub fn add(list: &mut Vec<Self>, operation: OpKind, count: u64) {
         match list.iter_mut().find(|known| known.operation == operation) {
             Some(known) => known.count += count,
@@ -61,52 +61,52 @@ impl SkippedLinesRecord {
     }
 }
 
-/// How often one kind of operation ended in one unexpected way.
+/// Number of operations of one kind with one unexpected result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct MismatchRecord {
-    /// Which kind of operation.
+    /// Kind of operation.
     pub operation: OpKind,
-    /// How the result differed.
+    /// Kind of the difference.
     pub mismatch: Mismatch,
-    /// What the load file expected, in its own or the standard's words; of lengths
-    /// and permissions, which differ from line to line, what was seen first.
+    /// Result expected by the load file, in its wording or that of the standard; for lengths and
+    /// permissions, which vary from line to line, the first one.
     pub expected: String,
-    /// What came instead, such as `NFS3ERR_NOSPC (28)`; likewise.
+    /// Actual result, such as `NFS3ERR_NOSPC (28)`; for lengths and permissions the first one.
     pub got: String,
-    /// How often.
+    /// Number of operations.
     pub count: u64,
-    /// Lines of the load file where it was seen first, a few of them.
+    /// First few lines of the load file with this mismatch.
     pub lines: Vec<u32>,
 }
 
-/// One client's share.
+/// Part of one client.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ClientRecord {
-    /// Its number.
+    /// Number of the client.
     pub client: u32,
-    /// Lines that it carried out, warm-up included.
+    /// Lines executed by the client, warm-up included.
     pub lines: u64,
-    /// File data that it moved, warm-up included.
+    /// File data moved by the client, warm-up included.
     pub data_bytes: u64,
-    /// File data that it moved in the measured window.
+    /// File data moved by the client in the measured window.
     pub data_bytes_in_window: u64,
-    /// Its mismatches.
+    /// Number of its mismatches.
     pub mismatch_count: u64,
-    /// Why it ended early, if it did.
+    /// Reason why the client ended early, if it did.
     pub lost: Option<String>,
-    /// What it did in the measured window, by kind of operation.
+    /// Operations in the measured window, by kind.
     pub kinds: Vec<ClientKindRecord>,
 }
 
-/// One kind of operation of one client in the measured window.
+/// Operations of one kind of one client in the measured window.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ClientKindRecord {
-    /// Which kind.
+    /// Kind of operation.
     pub operation: OpKind,
-    /// How many ended.
+    /// Number of operations that ended.
     pub count: u64,
     /// Mean service time, in nanoseconds.
     pub service_time_mean_ns: f64,

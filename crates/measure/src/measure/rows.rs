@@ -1,14 +1,14 @@
-//! Intervals joined to the rows that people read.
+//! Intervals joined to rows for display.
 //!
-//! A short run has intervals of less than a second, so that there are enough of them to say how
-//! well its figures are known. What is shown over time stays in rows of a second.
+//! A short run has intervals of less than a second, so that there are enough batches to estimate
+//! the accuracy of its figures. Tables and plots over time keep rows of a second.
 
 use crate::measure::run_record::{IntervalKindRecord, IntervalRecord, RunRecord};
 use filestone_workload::recording::distribution::{DistributionRecord, HistogramError};
 use std::borrow::Cow;
 
-/// The record with its rows in the place of its intervals; as it is, where these are its rows, or
-/// if a histogram cannot be read.
+/// Returns the record with rows instead of its intervals; unchanged if the intervals are the rows,
+/// or if a histogram cannot be read.
 pub fn in_rows(record: &RunRecord) -> Cow<'_, RunRecord> {
     let plan = &record.plan;
     let Some(row_ns) = plan.row_ns.filter(|row_ns| *row_ns > plan.interval_ns) else {
@@ -30,7 +30,7 @@ pub fn in_rows(record: &RunRecord) -> Cow<'_, RunRecord> {
     })
 }
 
-/// Intervals that follow each other as one.
+/// Joins consecutive intervals.
 fn joined(intervals: &[IntervalRecord]) -> Result<IntervalRecord, HistogramError> {
     let [first, more @ ..] = intervals else {
         unreachable!("a chunk has a first interval");

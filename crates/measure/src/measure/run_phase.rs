@@ -1,26 +1,26 @@
-//! Which part of a run is going on, for whoever watches it.
+//! Phase of a run, for display.
 
 use serde::{Deserialize, Serialize};
 
-/// Which part of a run is going on.
+/// Phase of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RunPhase {
-    /// The target is looked for, files are made, clients are connected.
+    /// The target is checked, files are created, clients connect.
     Preparing,
-    /// Operations are sent that do not count.
+    /// Operations are sent but do not count.
     WarmUp,
     /// The measured window is open.
     Measure,
-    /// What was in flight when it closed ends.
+    /// Operations in flight at the end of the window complete.
     Drain,
-    /// What was made is taken away, and the record is made.
+    /// Created files are removed, and the record is completed.
     CleanUp,
     /// The run is over.
     Finished,
 }
 
 impl RunPhase {
-    /// All of them, in the order of time.
+    /// List of all phases in chronological order.
     pub const ALL: [Self; 6] = [
         Self::Preparing,
         Self::WarmUp,
@@ -30,7 +30,7 @@ impl RunPhase {
         Self::Finished,
     ];
 
-    /// The word for it.
+    /// Returns the name of the phase.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Preparing => "preparing",

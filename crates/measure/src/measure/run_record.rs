@@ -1,4 +1,4 @@
-//! The run record: one JSON document from which every report is made.
+//! The run record: the JSON document that every report is made from.
 
 use crate::cost::CostRecord;
 use crate::measure::caveat::Caveat;
@@ -28,99 +28,99 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// Changes when the shape of the record does.
+/// Format version of the record, incremented with each change of its format.
 pub const FORMAT: u32 = 1;
-/// Changes when a number would come out differently for the same events.
+/// Version of the method of measurement, incremented if the same events give a different number.
 pub const METHOD: u32 = 3;
-/// The first method by which the times of operations that did not end well are apart from those of the
-/// others.
+/// First method that separates the times of failed operations from those of successful ones.
 const METHOD_SUCCESSES_APART: u32 = 3;
 
-/// One run, self-contained.
+/// Record of one run, self-contained.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct RunRecord {
-    /// Shape of this document.
+    /// Format version of this document.
     pub format: u32,
     /// Method of measurement: records of different methods must not be compared.
     pub method: u32,
-    /// What made this record.
+    /// Program that wrote this record.
     pub tool: Tool,
-    /// When the measured window began, RFC 3339, UTC.
+    /// Start of the measured window, RFC 3339, UTC.
     pub started_at: String,
-    /// What was to be done.
+    /// Plan of the run.
     pub plan: Plan,
-    /// Where the load came from.
+    /// Host of the load generator.
     pub host: Host,
-    /// What the load went to, as it described itself.
+    /// Target of the load, as it described itself.
     pub target: Target,
-    /// What the tool itself can do on this host, if it was measured.
+    /// Capacity of the tool itself on this host, if it was measured.
     pub headroom: Option<Headroom>,
-    /// Who had this host's processors, if that was looked at.
+    /// CPU use of this and other programs on this host, if it was observed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processors: Option<ProcessorsRecord>,
-    /// How its clients were connected, if that was the load generator's to do.
+    /// Setup of the clients' connections, if the load generator made them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<ConnectionsRecord>,
-    /// What operations cost on the way and at the server, if that was read.
+    /// Cost of operations on the network and at the server, if it was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<CostRecord>,
-    /// The hosts that made it together, if it was a job of several.
+    /// Hosts of the run, if it was a job of several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<JobRecord>,
-    /// How the run ended.
+    /// End of the run.
     pub end: RunOutcome,
-    /// Length of the measured window in nanoseconds, as it was.
+    /// Actual length of the measured window in nanoseconds.
     pub window_ns: u64,
-    /// What only a replay has to tell.
+    /// Results that only a replay has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<ReplayRecord>,
-    /// What only a fleet has to tell.
+    /// Results that only a fleet has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fleet: Option<FleetRecord>,
-    /// What only a mix has to tell.
+    /// Results that only a mix has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mix: Option<MixRecord>,
-    /// Where calls were while they were under way, of a run that has them stamped.
+    /// Times of calls in the kernel, in the network and at the server, of a run with kernel
+    /// timestamps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stamps: Option<StampsRecord>,
-    /// The load–response curve of a run that was steered along one.
+    /// Load–response curve, of a run that measured one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub curve: Option<CurveRecord>,
-    /// The highest load that keeps an objective, of a run that looked for it.
+    /// Highest load that meets an objective, of a run that searched for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub objective: Option<ObjectiveRecord>,
     /// Sums over the whole window.
     pub totals: Totals,
-    /// One entry per period; what ends after the window closed is in a last
-    /// entry of phase `drain`.
+    /// Intervals; operations that ended after the window closed are in a last entry of phase
+    /// `drain`.
     pub intervals: Vec<IntervalRecord>,
-    /// One entry per 100 ms, counts only.
+    /// Counts of each tick of 100 ms.
     pub ticks: Vec<TickRecord>,
-    /// Reasons to doubt the numbers.
+    /// Caveats of the run.
     pub caveats: Vec<Caveat>,
-    /// Whether they count; older records do not say.
+    /// Whether the results are valid; absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub validity: Option<Validity>,
-    /// What came of the plan's gates.
+    /// Results of the plan's gates.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<GateRecord>,
 }
 
-/// The program that made a record.
+/// The program that wrote a record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Tool {
-    /// Its name.
+    /// Name of the program.
     pub name: String,
-    /// Its version.
+    /// Version of the program.
     pub version: String,
     /// `release` or `debug`.
     pub profile: String,
 }
 
 impl Tool {
-    /// A release build of filestone.
+    /// Returns the value for a release build of filestone.
     pub fn release(version: &str) -> Self {
         Self {
             name: "filestone".into(),
@@ -130,87 +130,88 @@ impl Tool {
     }
 }
 
-/// What the load went to.
+/// The target of the load, as it described itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Target {
     /// Address and port that operations went to.
     pub address: String,
-    /// Whether it is the built-in server.
+    /// Whether the target is the built-in server.
     pub built_in: bool,
-    /// Whether it is on this host.
+    /// Whether the target is on this host.
     pub local: bool,
     /// The export that was mounted.
     pub export: String,
-    /// What had to be looked up below it.
+    /// Path that was looked up below the export.
     pub walked: String,
     /// The object under test: `file`, `directory`, …
     pub object: String,
-    /// Its length in bytes.
+    /// Length of the object in bytes.
     pub object_bytes: u64,
-    /// Files that operations visit.
+    /// Number of files that operations use.
     pub files: u64,
-    /// Largest READ that the server takes (FSINFO rtmax).
+    /// Maximum READ size of the server (FSINFO rtmax).
     pub read_max_bytes: u64,
-    /// Largest WRITE that the server takes (FSINFO wtmax).
+    /// Maximum WRITE size of the server (FSINFO wtmax).
     pub write_max_bytes: u64,
-    /// Speed of the interface on the way there, where it is another host and this one tells.
+    /// Speed of the outgoing interface, if the target is another host and this host reports the
+    /// speed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_mbit_per_s: Option<u32>,
-    /// The link between network namespaces by which it is reached without a router, where nothing says that
-    /// it is this host.
+    /// Link between network namespaces that leads to the target without a router, if there is no
+    /// other evidence that it is on this host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace_link: Option<String>,
-    /// What was agreed upon with an SMB server.
+    /// Session parameters negotiated with an SMB server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionRecord>,
-    /// The mounts that directories of this host are on, each once.
+    /// Mounts of the target's directories on this host, without duplicates.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mounts: Vec<MountRecord>,
 }
 
-/// A session of SMB as it came to be, whatever was asked for.
+/// An SMB session as established, which may differ from the request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SessionRecord {
-    /// The dialect: `3.1.1`.
+    /// Dialect: `3.1.1`.
     pub dialect: String,
-    /// By what every message is signed, if it is.
+    /// Signing algorithm, if messages are signed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signing: Option<String>,
-    /// By what every message is encrypted, if it is.
+    /// Encryption algorithm, if messages are encrypted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encryption: Option<String>,
-    /// Who the server takes the clients for.
+    /// Account that the server assigned to the clients.
     pub account: SessionIdentity,
-    /// Connections of each client's session: its channels.
+    /// Number of connections of each client's session: its channels.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub channels: u32,
-    /// By which interfaces the server says that it can be reached, which is asked where a session
-    /// has several channels. All of them go to the address that was named.
+    /// Interfaces reported by the server; queried for sessions with several channels. All channels
+    /// connect to the configured address.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interfaces: Vec<InterfaceRecord>,
-    /// Handles that were to outlive their connections, where they were asked for (`--durable`).
+    /// Durable handles, if they were requested (`--durable`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub durable: Option<DurableHandles>,
 }
 
-/// Handles of files that a server was to keep for a client whose connection is lost.
+/// Durable handles, which a server keeps for a client whose connection is lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct DurableHandles {
-    /// Opens that asked for one.
+    /// Opens that requested one.
     pub asked: u64,
-    /// Those that were given one.
+    /// Opens that were granted one.
     pub granted: u64,
-    /// Handles that were taken up again after a lost connection.
+    /// Handles that were reclaimed after a lost connection.
     pub reclaimed: u64,
-    /// Handles that the server did not have any more: files were opened anew.
+    /// Handles that the server no longer had: the files were opened again.
     pub gone: u64,
 }
 
 impl DurableHandles {
-    /// Those of both.
+    /// Returns the sum of both.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self {
@@ -221,7 +222,7 @@ impl DurableHandles {
         }
     }
 
-    /// In a few words: `durable handles: 12 asked for, 12 granted, 4 taken up again, 0 gone`.
+    /// Formats `durable handles: 12 asked for, 12 granted, 4 taken up again, 0 gone`.
     fn text(self) -> String {
         let Self {
             asked,
@@ -243,36 +244,36 @@ const fn is_one(number: &u32) -> bool {
     *number == 1
 }
 
-/// An interface of an SMB server, as it says itself.
+/// An interface of an SMB server, as reported by the server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct InterfaceRecord {
-    /// Its address.
+    /// Address of the interface.
     pub address: String,
-    /// Bits per second of its link.
+    /// Link speed in bits per second.
     pub link_bits_per_s: u64,
-    /// Whether it spreads connections over processors.
+    /// Whether the interface supports RSS, which spreads connections over CPUs.
     pub rss: bool,
-    /// Whether it can be reached by RDMA.
+    /// Whether the interface supports RDMA.
     pub rdma: bool,
 }
 
-/// Who a server takes a client for.
+/// Account that a server assigned to a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum SessionIdentity {
-    /// The user that was named.
+    /// The configured user.
     User,
-    /// A guest.
+    /// Guest account.
     Guest,
-    /// Nobody.
+    /// Anonymous.
     Anonymous,
 }
 
 impl SessionRecord {
-    /// In a few words: `SMB 3.1.1 signed with AES-128-GMAC, as guest`, or `SMB 3.1.1 unsigned over 4
-    /// channels a client`.
+    /// Formats the session: `SMB 3.1.1 signed with AES-128-GMAC, as guest`, or `SMB 3.1.1 unsigned
+    /// over 4 channels a client`.
     pub fn text(&self) -> String {
         let protection = match (&self.encryption, &self.signing) {
             (Some(cipher), _) => format!("encrypted with {cipher}"),
@@ -301,60 +302,59 @@ impl SessionRecord {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Totals {
-    /// Where the measured operations went.
+    /// Outcomes of the measured operations.
     pub ledger: Ledger,
     /// Operations due per second, in an open loop.
     pub offered_load_ops_per_s: Option<f64>,
-    /// Operations that ended well in the window, whenever they were due, per second of it.
+    /// Operations that succeeded in the window, whenever they were due, per second.
     pub achieved_load_ops_per_s: f64,
     /// File data of completed operations per second of the window.
     pub goodput_bytes_per_s: f64,
-    /// due → done of measured operations.
+    /// Response time (due → done) of measured operations.
     pub response_time_ns: DistributionRecord,
-    /// sent → done of measured operations.
+    /// Service time (sent → done) of measured operations.
     pub service_time_ns: DistributionRecord,
-    /// due → ready: waiting for a slot or a connection.
+    /// Slot wait (due → ready): waiting for a slot or a connection.
     pub slot_wait_ns: DistributionRecord,
-    /// ready → sent: our own lateness.
+    /// Dispatch delay (ready → sent): delay of the load generator.
     pub dispatch_delay_ns: DistributionRecord,
     /// One row per kind of operation and role.
     pub kinds: Vec<KindRecord>,
     /// Operations in flight, measured or not, averaged over the window's time.
     #[serde(default)]
     pub in_flight_mean: f64,
-    /// Of these, operations that a connection held until the server granted credits for them, or while it was
-    /// down; `None` where a server grants none, and in records of before.
+    /// Part of `in_flight_mean` that a connection held until the server granted credits, or while
+    /// it was down; `None` if the server does not grant credits, and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_mean: Option<f64>,
-    /// Replies that came too late or twice.
+    /// Replies that arrived too late or twice.
     pub late_replies: u64,
-    /// Pages of directories whose entries took more bytes than `count` or `maxcount` allowed.
+    /// Pages of directories whose entries exceeded `count` or `maxcount` bytes.
     #[serde(default)]
     pub long_listings: u64,
-    /// By how many bytes the longest of them did.
+    /// Maximum excess of such a page in bytes.
     #[serde(default)]
     pub listing_excess_bytes_max: u32,
-    /// Connections made again.
+    /// Connections that were established again.
     pub reconnections: u64,
-    /// How long connections were unusable, summed over all.
+    /// Time that connections were unusable, summed over all connections.
     pub unusable_ns: u64,
-    /// Why connections were lost, the most frequent reason first.
+    /// Reasons for lost connections, most frequent first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub losses: Vec<LossRecord>,
-    /// Clients whose connections could not be made again.
+    /// Clients whose connections could not be established again.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lost_clients: u64,
-    /// Processor time of all workers in the window, in nanoseconds, without what they spent
-    /// looking for what had not come.
+    /// CPU time of all workers in the window, in nanoseconds, without time spent spinning.
     pub client_cpu_ns: u64,
-    /// The same per operation, unmeasured operations included.
+    /// CPU time per operation in nanoseconds, including unmeasured operations.
     pub client_cpu_ns_per_op: f64,
-    /// One entry per worker.
+    /// Results of each worker.
     pub workers: Vec<WorkerRecord>,
-    /// The headline figures that have a 95 % interval.
+    /// Headline figures that have a 95 % interval.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub figures: Vec<FigureRecord>,
-    /// Those of which only a lower end is known.
+    /// Headline figures with a known lower end of the interval only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub open_figures: Vec<OneSidedFigureRecord>,
 }
@@ -365,7 +365,7 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl Totals {
-    /// The interval that is kept of the figure with this name.
+    /// Returns the stored interval of the figure with this name.
     pub fn kept_interval(&self, name: &str) -> Option<RecordedInterval<'_>> {
         let whole = self.figures.iter().find(|figure| figure.name == name);
         let open = || self.open_figures.iter().find(|figure| figure.name == name);
@@ -374,7 +374,7 @@ impl Totals {
             .or_else(|| open().map(RecordedInterval::OneSided))
     }
 
-    /// The times of measured operations, of all of them or of one kind.
+    /// Returns the times of measured operations, of all kinds or of one.
     pub fn times(&self, operation: Option<OpKind>, timed: TimeKind) -> Option<&DistributionRecord> {
         let (response, service) = match operation {
             None => (&self.response_time_ns, &self.service_time_ns),
@@ -391,42 +391,43 @@ impl Totals {
         })
     }
 
-    /// Operations of all kinds and roles that ended otherwise than expected.
+    /// Returns the operations of all kinds and roles with an unexpected outcome.
     pub fn errors(&self) -> u64 {
         let kinds = self.kinds.iter();
         let errors = kinds.map(|kind| kind.ledger.unexpected());
         errors.fold(0, u64::saturating_add)
     }
 
-    /// How many more operations ended well in the window than were due in it and ended well.
-    /// More than 0: left over from the warm-up. Less: they ended after the window.
+    /// Returns the number of operations that succeeded in the window minus those that were due in
+    /// it and succeeded. Positive: operations left over from the warm-up. Negative: operations that
+    /// ended after the window.
     pub fn left_over(&self, window_ns: u64) -> i64 {
         let ended = (self.achieved_load_ops_per_s * window_ns as f64 / 1e9).round();
         (ended as i64).saturating_sub_unsigned(self.ledger.ok)
     }
 }
 
-/// One worker's share.
+/// Part of one worker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct WorkerRecord {
-    /// Its number.
+    /// Number of the worker.
     pub worker: u32,
-    /// Its clients.
+    /// Number of its clients.
     pub clients: u32,
-    /// Its processor time in the window, in nanoseconds.
+    /// CPU time in the window, in nanoseconds.
     pub cpu_ns: u64,
-    /// How much of it was spent looking for what had not come.
+    /// Part of the CPU time spent spinning.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub spun_ns: u64,
-    /// The rest of it, which went into the work, as a share of the window.
+    /// Remaining CPU time, spent on work, as a percentage of the window.
     pub busy_percent: f64,
-    /// Share of the window in which it was ready to run and had no processor.
+    /// Share of the window that the worker was ready to run without a CPU, in percent.
     pub waited_percent: f64,
 }
 
 impl WorkerRecord {
-    /// What its thread came to in a window of so many nanoseconds.
+    /// Returns the times of its thread in a window of `window_ns`.
     pub fn time(&self, window_ns: u64) -> ThreadTime {
         ThreadTime {
             thread: self.worker,
@@ -436,110 +437,110 @@ impl WorkerRecord {
     }
 }
 
-/// One kind of operation in one role.
+/// Operations of one kind in one role.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct KindRecord {
-    /// Which kind.
+    /// Kind of operation.
     pub operation: OpKind,
-    /// In which role.
+    /// Role of the operations.
     pub role: Role,
-    /// Where they went.
+    /// Outcomes of the operations.
     pub ledger: Ledger,
-    /// due → done of those that ended well.
+    /// Response time (due → done) of successful operations.
     pub response_time_ns: DistributionRecord,
-    /// sent → done of those that ended well.
+    /// Service time (sent → done) of successful operations.
     pub service_time_ns: DistributionRecord,
-    /// due → done of those that were sent and did not end well; records of methods before 3 have them
-    /// among the others.
+    /// Response time (due → done) of operations that were sent and failed; records of methods
+    /// before 3 include them in `response_time_ns`.
     #[serde(default, skip_serializing_if = "DistributionRecord::is_empty")]
     pub failed_time_ns: DistributionRecord,
-    /// sent → done of these, summed.
+    /// Sum of the service times (sent → done) of failed operations, in nanoseconds.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub failed_service_sum_ns: u64,
     /// RPC calls made.
     pub calls: u64,
-    /// Calls sent again.
+    /// Retransmitted calls.
     pub retransmissions: u64,
     /// Bytes sent, record marks included.
     pub bytes_sent: u64,
     /// Bytes received, record marks included.
     pub bytes_received: u64,
-    /// File data moved by those that ended well.
+    /// File data moved by successful operations.
     pub data_bytes: u64,
     /// Failures by their names in the standard, with numbers.
     pub failures: Vec<FailureCount>,
 }
 
-/// How often one failure was seen.
+/// Number of occurrences of one failure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct FailureCount {
-    /// Its name, such as `NFS3ERR_STALE (70)`.
+    /// Name of the failure, such as `NFS3ERR_STALE (70)`.
     pub failure: String,
-    /// How often.
+    /// Number of occurrences.
     pub count: u64,
 }
 
-/// Which part of the run an interval belongs to.
+/// Phase of the run that an interval belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
-    /// Inside the measured window.
+    /// Within the measured window.
     Measure,
-    /// After it: operations that were in flight when it closed.
+    /// After the window: operations that were in flight when it closed.
     Drain,
 }
 
-/// One period of the run.
+/// Counts and times of one interval of the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct IntervalRecord {
     /// Start, in nanoseconds since the window opened.
     pub start_ns: u64,
-    /// End, likewise.
+    /// End, in nanoseconds since the window opened.
     pub end_ns: u64,
-    /// Part of the run.
+    /// Phase of the run.
     pub phase: Phase,
-    /// Of a fleet: after which changes of it this was measured.
+    /// Changes of a fleet that preceded this interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<SettingsGeneration>,
-    /// Operations of this interval by their end; scheduled counts those that
-    /// began in it, so it balances only over the whole run.
+    /// Operations that ended in this interval; `scheduled` counts those that started in it, so the
+    /// ledger balances only over the whole run.
     pub ledger: Ledger,
     /// Bytes sent.
     pub bytes_sent: u64,
     /// Bytes received.
     pub bytes_received: u64,
-    /// Processor time of all workers, in nanoseconds, without what they spent looking.
+    /// CPU time of all workers, in nanoseconds, without time spent spinning.
     pub client_cpu_ns: u64,
     /// One row per kind of operation and role.
     pub kinds: Vec<IntervalKindRecord>,
 }
 
-/// One kind of operation in one period.
+/// Operations of one kind in one interval.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct IntervalKindRecord {
-    /// Which kind.
+    /// Kind of operation.
     pub operation: OpKind,
-    /// In which role.
+    /// Role of the operations.
     pub role: Role,
-    /// Where they went.
+    /// Outcomes of the operations.
     pub ledger: Ledger,
     /// File data moved.
     #[serde(default)]
     pub data_bytes: u64,
-    /// due → done.
+    /// Response time (due → done).
     pub response_time_ns: DistributionRecord,
-    /// sent → done.
+    /// Service time (sent → done).
     pub service_time_ns: DistributionRecord,
 }
 
 impl IntervalRecord {
-    /// The response times of all measured kinds together; `None` if nothing was
-    /// timed, or if a histogram cannot be read.
+    /// Returns the response times of all measured kinds together; `None` if there are no times, or
+    /// if a histogram cannot be read.
     pub fn response_time(&self) -> Option<Cow<'_, DistributionRecord>> {
         let measured = self.kinds.iter();
         let times: Vec<&DistributionRecord> = measured
@@ -565,18 +566,18 @@ pub struct TickRecord {
     pub len_ns: u64,
     /// Measured operations that ended.
     pub ended: u64,
-    /// Those of them that ended well, after they were sent; records of before do not say.
+    /// Measured operations that were sent and succeeded; absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ok: Option<u64>,
-    /// Those of the others that ended as expected nevertheless: they failed as the plan expects, or their
-    /// client knew the answer; 0 in records of before.
+    /// Measured operations without a time that ended as expected: they failed as the plan expects,
+    /// or their client knew the result without a call; 0 in older records.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub untimed_as_expected: u64,
-    /// Sum of the response times of those that are `ok`, in nanoseconds.
+    /// Sum of the response times of the operations in `ok`, in nanoseconds.
     pub response_time_sum_ns: u64,
-    /// The shortest.
+    /// Minimum response time.
     pub response_time_min_ns: u64,
-    /// The longest.
+    /// Maximum response time.
     pub response_time_max_ns: u64,
     /// Bytes sent.
     pub bytes_sent: u64,
@@ -585,7 +586,7 @@ pub struct TickRecord {
 }
 
 impl TickRecord {
-    /// A record of these counts.
+    /// Creates a record of these counts.
     pub fn new(start_ns: u64, len_ns: u64, counts: &TickCounts) -> Self {
         Self {
             start_ns,
@@ -601,7 +602,7 @@ impl TickRecord {
         }
     }
 
-    /// Operations that succeeded; all that ended, where the record does not say.
+    /// Returns the operations that succeeded; in records without that count, all that ended.
     pub const fn ok_or_ended(&self) -> u64 {
         match self.ok {
             Some(ok) => ok,
@@ -609,12 +610,12 @@ impl TickRecord {
         }
     }
 
-    /// Operations that ended as expected, with a time or without.
+    /// Returns the operations that ended as expected, with a time or without.
     pub const fn as_expected(&self) -> u64 {
         self.ok_or_ended().saturating_add(self.untimed_as_expected)
     }
 
-    /// The counts of this record.
+    /// Returns the counts of this record.
     pub const fn counts(&self) -> TickCounts {
         TickCounts {
             ok: self.ok_or_ended(),
@@ -635,79 +636,79 @@ pub enum InvariantViolation {
     /// Not every scheduled operation is accounted for.
     #[error("{missing} of {scheduled} operations are unaccounted for")]
     Ledger {
-        /// How many.
+        /// Number of operations that are unaccounted for.
         missing: i128,
-        /// Of how many.
+        /// Number of scheduled operations.
         scheduled: u64,
     },
     /// A row is not `min ≤ p50 ≤ … ≤ max`.
     #[error("the row of {what} is out of order")]
     Order {
-        /// Which row.
+        /// Name of the row.
         what: String,
     },
-    /// Two counts of the same thing differ.
+    /// Two counts that must be equal differ.
     #[error("{what}: {left} in one place, {right} in another")]
     Count {
-        /// Of what.
+        /// Name of the counts.
         what: String,
-        /// One count.
+        /// First count.
         left: u64,
-        /// The other.
+        /// Second count.
         right: u64,
     },
     /// A part is more than its whole.
     #[error("{what} is {part}, of {whole} in all")]
     Part {
-        /// Of what.
+        /// Name of the part.
         what: String,
-        /// How many there are of the part.
+        /// Size of the part.
         part: u64,
-        /// And in all.
+        /// Size of the whole.
         whole: u64,
     },
-    /// A number is not a number.
+    /// A number is NaN or infinite.
     #[error("{what} is not a number")]
     NotANumber {
-        /// Which.
+        /// Name of the number.
         what: String,
     },
-    /// A histogram is not that of its row.
+    /// A histogram contradicts its row.
     #[error("{what}: {why}")]
     Histogram {
-        /// Of what.
+        /// Name of the row.
         what: String,
-        /// Why not.
+        /// Description of the contradiction.
         why: String,
     },
-    /// A number is less than it can be.
+    /// A number is negative.
     #[error("{what} is {value}, which is less than 0")]
     Negative {
-        /// Which.
+        /// Name of the number.
         what: String,
-        /// It.
+        /// Value of the number.
         value: String,
     },
-    /// Operations ended in a window that has no length.
+    /// Operations ended in a window of length 0.
     #[error("its window is 0 ns long, and {ended} operations ended in it")]
     NoWindow {
-        /// How many.
+        /// Number of operations.
         ended: u64,
     },
-    /// The interval of a figure has its ends the wrong way round.
+    /// The lower end of a figure's interval is above its upper end.
     #[error("the interval of {what} ends at {high} and begins at {low}")]
     Interval {
-        /// Of which figure.
+        /// Name of the figure.
         what: String,
-        /// The lower end.
+        /// Lower end.
         low: String,
-        /// The upper end.
+        /// Upper end.
         high: String,
     },
 }
 
 impl RunRecord {
-    /// A run of this plan, of which nothing else is known yet.
+    /// Creates the record of a run of this plan, without results.
     pub fn new(plan: Plan, tool: Tool) -> Self {
         Self {
             format: FORMAT,
@@ -739,14 +740,14 @@ impl RunRecord {
         }
     }
 
-    /// Whether operations of a kind sent nothing, on a layer whose operations are calls: they were answered
-    /// without a server, so their times say nothing of one.
+    /// Returns whether operations of a kind sent no call, on a layer whose operations are calls:
+    /// they completed without the server, so their times do not describe it.
     pub fn is_without_call(&self, kind: &KindRecord) -> bool {
         let mut kinds = self.totals.kinds.iter();
         kind.calls == 0 && kinds.any(|other| other.calls > 0)
     }
 
-    /// The row of the kind that the run is about.
+    /// Returns the row of the first measured kind.
     pub fn measured(&self) -> Option<&KindRecord> {
         self.totals
             .kinds
@@ -799,7 +800,7 @@ impl RunRecord {
             .try_for_each(|kind| self.check_kind(kind))
     }
 
-    /// Operations whose times are in this record's distributions, of those that a ledger counts.
+    /// Returns the number of operations of a ledger whose times are in this record's distributions.
     fn timed(&self, ledger: &Ledger) -> u64 {
         if self.method < METHOD_SUCCESSES_APART {
             ledger.ended()
@@ -820,7 +821,7 @@ impl RunRecord {
         let timed = self.timed(&kind.ledger);
         check_count(name, kind.response_time_ns.count, timed)?;
         check_count(name, kind.service_time_ns.count, timed)?;
-        // Some of those that failed were not sent.
+        // Some of the failed operations were not sent.
         let failed = kind.failed_time_ns.count;
         check_count(name, failed, failed.min(kind.ledger.unsuccessful()))?;
         check_row(name, &kind.failed_time_ns)?;

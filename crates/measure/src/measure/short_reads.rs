@@ -1,27 +1,29 @@
-//! READs of a probe that the end of a file cut short, from the bytes that all of them brought.
+//! READs of a probe that were short because of the end of the file, computed from the bytes of all
+//! READs.
 //!
-//! Such READs are done, whatever the protocol: NFS says `eof`, with fewer bytes or none; SMB answers with fewer
-//! bytes, or with END_OF_FILE where there is none. Each of them lacks at most all that it asked for, so that
-//! no fewer of them were short than what all lack together would fill.
+//! Short READs succeed with every protocol: NFS returns `eof` with fewer bytes or none; SMB returns
+//! fewer bytes, or END_OF_FILE if there are none. Each lacks at most its requested size, so the
+//! minimum number of short READs is the total number of lacking bytes divided by that size.
 
 use super::run_record::RunRecord;
 use filestone_workload::kind::OpKind;
 
-/// READs that were cut short.
+/// READs that were short.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ShortReads {
-    /// At least so many were.
+    /// Minimum number of short READs.
     pub count: u64,
-    /// Of so many that succeeded.
+    /// Number of READs that succeeded.
     pub reads: u64,
-    /// Bytes that one of them brought, on average.
+    /// Mean number of bytes returned per READ.
     pub mean_bytes: f64,
-    /// Bytes that each asked for.
+    /// Requested bytes per READ.
     pub size_bytes: u32,
 }
 
 impl ShortReads {
-    /// Those of a run; `None` if no READ of it was short, or if it is no probe of READ.
+    /// Computes the short READs of a run; `None` if no READ was short, or if the run is not a probe
+    /// of READ.
     pub fn of(record: &RunRecord) -> Option<Self> {
         let probe = record.plan.probe()?;
         let kind = record.measured()?;
@@ -39,7 +41,7 @@ impl ShortReads {
         })
     }
 
-    /// The share of READs that were short at the least, in percent.
+    /// Returns the minimum share of READs that were short, in percent.
     pub fn percent(&self) -> f64 {
         100.0 * self.count as f64 / self.reads.max(1) as f64
     }

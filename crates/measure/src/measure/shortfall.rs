@@ -1,27 +1,28 @@
-//! Why less was achieved than was due.
+//! Causes of an achieved load below the due load.
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What kept a run from the load that was due.
+/// Cause of an achieved load below the due load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Shortfall {
-    /// Operations ended, but not well: with them the load was as it was due.
+    /// Operations failed; including them, the due load was achieved.
     Errors,
-    /// The same, and most of them with NFS3ERR_JUKEBOX.
+    /// Operations failed, most of them with NFS3ERR_JUKEBOX; including them, the due load was
+    /// achieved.
     Jukebox,
     /// Connections were down.
     Connection,
     /// The link to the server was full.
     Link,
-    /// The load generator was late or had no processor time left.
+    /// The load generator was late or had no CPU time left.
     Generator,
-    /// As many operations were in flight as are allowed, and with so many the server answered no
-    /// more.
+    /// All slots were in use, and with that number of operations in flight the server did not
+    /// complete more.
     Slots,
-    /// The server: what is missing was sent and waited for its reply.
+    /// The server: the missing operations were sent and waited for their replies.
     Server,
 }

@@ -1,5 +1,4 @@
-//! Where a call was while it was under way, by the kernel's time stamps of its packets, on a sample of the
-//! calls.
+//! Times of calls by the kernel timestamps of their packets, on a sample of the calls.
 //!
 //! ```text
 //!   sent ──▶ transmitted ─ ─ ─ network, server, network ─ ─ ─▶ arrived ──▶ taken
@@ -13,47 +12,47 @@ use filestone_workload::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A call whose packets the kernel has stamped.
+/// A call with kernel timestamps of its packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StampedCall {
-    /// When it was sent.
+    /// Time of the send.
     pub sent: Timestamp,
-    /// From the system call that sends it to when its last packet was given to the network's driver.
+    /// From the system call that sends the call until its last packet is passed to the network driver.
     pub out_ns: u64,
-    /// From then on to when the first packet of the reply came from there.
+    /// From then on until the first packet of the reply arrives from the driver.
     pub beyond_ns: u64,
-    /// From then on to when the whole reply was in this program's hands.
+    /// From then on until this program has read the whole reply.
     pub in_ns: u64,
 }
 
-/// Where calls were while they were under way.
+/// Times of calls in the kernel, in the network and at the server.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct StampsRecord {
-    /// How many calls were stamped.
+    /// Number of calls with kernel timestamps.
     pub calls: u64,
-    /// On their way out through this host's kernel.
+    /// Time in this host's kernel while sending.
     pub kernel_out_ns: StampedTime,
-    /// In the network and at the server.
+    /// Time in the network and at the server.
     pub beyond_ns: StampedTime,
-    /// Of the reply, on its way in through this host's kernel, waiting for this program included.
+    /// Time of the reply in this host's kernel, including the wait until this program reads it.
     pub kernel_in_ns: StampedTime,
 }
 
-/// A part of the time of stamped calls.
+/// A part of the time of calls with kernel timestamps.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct StampedTime {
     /// The mean, in nanoseconds.
     pub mean: f64,
-    /// Half of its 95 % interval.
+    /// Half of the 95 % interval of the mean, in nanoseconds.
     pub half_width: f64,
     /// The median, in nanoseconds.
     pub p50: u64,
 }
 
 impl StampsRecord {
-    /// What these calls come to that were sent in the window; `None` of fewer than two.
+    /// Computes the times of the calls that were sent in the window; `None` with fewer than two.
     pub fn of(calls: &[StampedCall], opened: Timestamp, closed: Timestamp) -> Option<Self> {
         let in_window = calls
             .iter()
@@ -97,7 +96,7 @@ mod tests {
         }
     }
 
-    /// Out 10, 12 and 14: mean 12, standard error 2/√3, and t of two degrees 4.3027. Those of before the
+    /// Send times 10, 12 and 14: mean 12, standard error 2/√3, and t of two degrees 4.3027. Calls before the
     /// window and after it do not count.
     #[test]
     fn calls_of_the_window_count() {

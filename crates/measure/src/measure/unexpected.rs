@@ -1,24 +1,25 @@
-//! The rule about operations that ended otherwise than expected, for every command: how many of all
-//! that were completed they are, and how.
+//! Rule for operations with an unexpected outcome, common to all commands: their share of the
+//! completed operations, and the outcomes.
 //!
-//! Completed are the operations that ended, measured ones and those that only make them possible
-//! (prerequisites, and what keeps a file set in its proportions) alike: a fleet whose COMMITs all fail
-//! has written nothing. Unexpected are those that failed, timed out or were disconnected, except those
-//! whose status the plan expects (`--expect`). Of a replay an operation fails if it ends otherwise than its
-//! load file expects.
+//! Completed operations are all that ended, both measured operations and those that only make them
+//! possible (prerequisites, and operations that keep a file set in its proportions): a fleet whose
+//! COMMITs all fail has written nothing. Unexpected are operations that failed, timed out or were
+//! disconnected, except with a status that the plan expects (`--expect`). In a replay an operation
+//! fails if its result differs from that in its load file.
 
 use super::caveat::Caveat;
 pub use super::outcome_count::{OutcomeCount, percent};
 use super::run_record::{KindRecord, RunRecord};
 use filestone_workload::failure::{Mismatch, ReplyFault};
 
-/// More of them than this share of the completed ones, in percent, are a caveat.
+/// Share of unexpected outcomes among the completed operations, in percent, above which there is a
+/// caveat.
 pub const UNEXPECTED_PERCENT: f64 = 1.0;
-/// With more of them than this share, in percent, a run does not count. One alone is a caveat however
-/// few operations there are: a share says nothing about it.
+/// Share, in percent, above which a run is invalid. A single unexpected outcome is always just a
+/// caveat, since with few operations its share is not meaningful.
 pub const UNEXPECTED_PERCENT_MAX: f64 = 5.0;
 
-/// Unexpected outcomes of a run, and its completed operations.
+/// Returns the numbers of unexpected outcomes and of completed operations of a run.
 pub fn counts(record: &RunRecord) -> (u64, u64) {
     let kinds = record.totals.kinds.iter();
     let completed = kinds.map(|kind| kind.ledger.ended());
@@ -28,7 +29,7 @@ pub fn counts(record: &RunRecord) -> (u64, u64) {
     )
 }
 
-/// In which ways operations ended unexpectedly, the most frequent first.
+/// Returns the unexpected outcomes, most frequent first.
 pub fn outcomes(record: &RunRecord) -> Vec<OutcomeCount> {
     let expected = record.plan.expect.iter();
     let expected: Vec<String> = expected
@@ -57,8 +58,8 @@ fn outcomes_of(kind: &KindRecord) -> impl Iterator<Item = OutcomeCount> {
     })
 }
 
-/// The caveat of a run in which too many operations ended otherwise than expected, or in which any
-/// brought other data than were written.
+/// Returns the caveat of a run with too many unexpected outcomes, or with any operation that
+/// returned other data than were written.
 pub fn caveat(record: &RunRecord) -> Option<Caveat> {
     let (count, completed) = counts(record);
     let outcomes = outcomes(record);

@@ -1,25 +1,26 @@
-//! When a warm-up is over: a test of the response times themselves, not a clock.
+//! End of a warm-up, detected by a test of the response times, not by a clock.
 //!
-//! The rule is MSER, the marginal standard error rule (White 1997, "An effective
-//! truncation heuristic for bias reduction in simulation output", *Simulation* 69),
-//! applied to batch means as MSER-5 does (White, Cobb and Spratt 2000, "A comparison
-//! of five steady-state truncation heuristics for simulation"): leave out the first d
-//! means for which the standard error of what is left is smallest. Leaving out a
-//! transient makes the rest more alike; leaving out good data only makes it fewer. Our
-//! batches are the intervals of a run, each the mean of all operations that ended in it.
+//! The rule is MSER, the marginal standard error rule (White 1997, "An effective truncation
+//! heuristic for bias reduction in simulation output", *Simulation* 69), applied to batch means as
+//! MSER-5 does (White, Cobb and Spratt 2000, "A comparison of five steady-state truncation
+//! heuristics for simulation"): leave out the first d means for which the standard error of the
+//! rest is smallest. Leaving out a transient makes the rest more similar; leaving out good data
+//! only makes it fewer. The batches are the intervals of a run, each the mean of all operations
+//! that ended in it.
 //!
-//! Two things are added. A minimum in the second half means that the series is too short to
-//! tell (White 1997), so the warm-up goes on. And differences within 1 % of the mean count as
-//! none: without such a floor, a series free of noise would be improved by every truncation.
+//! There are two additions. With the minimum in the second half, the series is too short to tell
+//! (White 1997), so the warm-up continues. Differences within 1 % of the mean count as zero:
+//! without this floor, every truncation would improve a series free of noise.
 
-/// As many means the test wants at least.
+/// Minimum number of means for the test.
 pub const MEANS_MIN: usize = 6;
-/// As many means are left at least: fewer are alike by chance (White and Robinson 2010).
+/// Minimum number of means that remain: fewer may be similar by chance (White and Robinson 2010).
 const LEFT_MIN: usize = 3;
-/// Differences within this share of the mean are no trend.
+/// Share of the mean within which differences do not count as a trend.
 const FLOOR: f64 = 0.01;
 
-/// How many means at the beginning belong to the warm-up; `None` while that cannot be told.
+/// Returns the number of means at the beginning that belong to the warm-up; `None` while that is
+/// unknown.
 pub fn truncation(means: &[f64]) -> Option<usize> {
     if means.len() < MEANS_MIN {
         return None;
@@ -32,12 +33,12 @@ pub fn truncation(means: &[f64]) -> Option<usize> {
     (best * 2 < means.len()).then_some(best)
 }
 
-/// Whether the series has become steady.
+/// Returns whether the series has become steady.
 pub fn is_steady(means: &[f64]) -> bool {
     truncation(means).is_some()
 }
 
-/// MSER's statistic: the sum of squared deviations over the square of their number.
+/// Returns MSER's statistic: the sum of squared deviations over the square of their number.
 fn standard_error_squared(left: Option<&[f64]>) -> f64 {
     let Some(left) = left.filter(|left| !left.is_empty()) else {
         return f64::INFINITY;
@@ -78,7 +79,7 @@ mod tests {
         assert!((12..=22).contains(&cut), "{cut}");
         // Seen in the middle of the approach, it is not steady.
         assert_eq!(truncation(&series[..10]), None);
-        // And one that comes from above is cut alike.
+        // An approach from above is cut at the same position.
         let falling: Vec<f64> = series.iter().map(|value| 20.0 - value).collect();
         let cut = truncation(&falling).expect("long enough to tell");
         assert!((12..=22).contains(&cut), "{cut}");

@@ -1,8 +1,7 @@
-//! How well a figure is known from the run that it was measured in.
+//! Accuracy of a figure, estimated from the run that measured it.
 //!
-//! The stretches are the record's intervals of full length in the measured window. Means and
-//! rates have the interval of batch means ([`series`]), percentiles that of Woodruff
-//! ([`quantile_interval`]).
+//! The batches are the record's intervals of full length in the measured window. Means and rates
+//! use batch means ([`series`]), percentiles the method of Woodruff ([`quantile_interval`]).
 
 use crate::measure::run_record::{
     IntervalKindRecord, IntervalRecord, KindRecord, Phase, RunRecord, Totals,
@@ -17,29 +16,30 @@ use filestone_workload::statistics::estimate::student_quantile;
 use filestone_workload::statistics::series::{self, Part};
 use filestone_workload::statistics::{CONFIDENCE, Estimate};
 
-/// Of fewer stretches no interval is made: whether they depend on each other could not be seen.
+/// Minimum number of batches for an interval; with fewer, correlation between them could not be
+/// detected.
 pub const STRETCHES_MIN: usize = 10;
 
 const BATCH_MEANS: &str = "batch-means";
 const WOODRUFF: &str = "woodruff";
 
-/// How well a figure is known.
+/// Accuracy of a figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FigureEstimate {
-    /// The figure with its standard error; that of a percentile is such that its logarithm's
-    /// interval is as wide as the percentile's own.
+    /// The figure with its standard error; that of a percentile is chosen so that the interval of
+    /// its logarithm is as wide as the percentile's interval.
     pub estimate: Estimate,
-    /// The lower end of the 95 % interval.
+    /// Lower end of the 95 % interval.
     pub low: f64,
-    /// Its upper end.
+    /// Upper end of the 95 % interval.
     pub high: f64,
-    /// Stretches that it is from.
+    /// Number of batches.
     pub stretches: usize,
-    /// How it was found.
+    /// Method of the interval.
     pub method: &'static str,
 }
 
-/// Why a figure has no interval.
+/// Reason why a figure has no interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IntervalUnavailable {
     /// Several loads were offered.
@@ -48,31 +48,32 @@ pub enum IntervalUnavailable {
     NoOperations,
     /// The run was too short, or its intervals too long.
     FewStretches {
-        /// How many it has.
+        /// Number of batches.
         stretches: usize,
     },
-    /// None was seen, and how many there can be does not follow from stretches without any.
+    /// No event was observed, so that the batches give no bound of their number.
     NoSamples,
-    /// A percentile's interval reaches beyond the slowest operation: it has a lower end alone.
+    /// The interval of a percentile exceeds the slowest operation, so that only a lower end is
+    /// known.
     TooFewAbove {
-        /// That end.
+        /// Lower end of the interval.
         low: u64,
     },
-    /// What lies beyond the longest is not known from a run.
+    /// The distribution beyond the maximum is unknown from one run.
     Extreme,
-    /// The record's intervals do not have what it takes.
+    /// The record's intervals lack the required figures.
     NotRecorded,
 }
 
 impl FigureEstimate {
-    /// The larger of the distances from the figure to the ends of the interval.
+    /// Returns the larger of the distances from the figure to the ends of the interval.
     pub fn half_width(&self) -> f64 {
         let value = self.estimate.value;
         (self.high - value).max(value - self.low)
     }
 }
 
-/// A run as its stretches have it.
+/// A run divided into batches, for batch-means intervals.
 #[derive(Debug)]
 pub struct BatchMeans<'record> {
     totals: &'record Totals,
@@ -82,7 +83,7 @@ pub struct BatchMeans<'record> {
 }
 
 impl<'record> BatchMeans<'record> {
-    /// Those of a record.
+    /// Creates the batches of a record.
     pub fn of(record: &'record RunRecord) -> Self {
         let parts = &record.intervals;
         let stretches = Self::of_parts(&record.totals, parts, record.plan.interval_ns);
@@ -92,13 +93,14 @@ impl<'record> BatchMeans<'record> {
         }
     }
 
-    /// The same in a window of this length.
+    /// Returns the batches with a window of this length.
     pub const fn in_window(mut self, window_ns: u64) -> Self {
         self.window_ns = window_ns;
         self
     }
 
-    /// Those of intervals of this length, in a window that ends with the last of them.
+    /// Creates the batches from intervals of this length, with a window that ends with the last of
+    /// them.
     pub fn of_parts(
         totals: &'record Totals,
         intervals: &'record [IntervalRecord],
@@ -118,12 +120,12 @@ impl<'record> BatchMeans<'record> {
         }
     }
 
-    /// What was counted in the whole run.
+    /// Returns the totals of the run.
     pub const fn totals(&self) -> &'record Totals {
         self.totals
     }
 
-    /// The figure's value; `None` where there were no such operations.
+    /// Returns the value of the figure; `None` if there were no such operations.
     pub fn value(&self, figure: &RunFigure) -> Option<f64> {
         let kind = match figure.operation {
             None => None,
@@ -156,7 +158,7 @@ impl<'record> BatchMeans<'record> {
         }
     }
 
-    /// How well the figure is known, or why that cannot be said.
+    /// Returns the accuracy of the figure, or why it is unknown.
     pub fn accuracy(&self, figure: &RunFigure) -> Result<FigureEstimate, IntervalUnavailable> {
         if self.is_steered {
             return Err(IntervalUnavailable::Steered);
@@ -203,7 +205,7 @@ impl<'record> BatchMeans<'record> {
         }
     }
 
-    /// A rate, of what every stretch counted of it.
+    /// Estimates a rate from the counts of the batches.
     fn rate(
         &self,
         figure: &RunFigure,
@@ -223,11 +225,11 @@ impl<'record> BatchMeans<'record> {
         Ok(around(Estimate { value, ..mean }, rates.len()))
     }
 
-    /// Errors: as many as the stretches had on average, times how many stretches the run was long.
+    /// Estimates the number of errors: the mean per batch times the length of the run in batches.
     fn count(&self, figure: &RunFigure, value: f64) -> Result<FigureEstimate, IntervalUnavailable> {
         let counts = self.parts.iter().map(|part| {
             let kinds = part.kinds.iter();
-            // Of all operations they are those that only make others possible, too.
+            // Errors of all operations include those of unmeasured operations.
             let counted = kinds.filter(|kind| match figure.operation {
                 Some(operation) => kind.role == Role::Measured && kind.operation == operation,
                 None => true,
@@ -289,7 +291,7 @@ impl<'record> BatchMeans<'record> {
     }
 }
 
-/// The measured kinds of a stretch that a figure is about.
+/// Returns the measured kinds of a batch that a figure is about.
 fn kinds_of(
     part: &IntervalRecord,
     operation: Option<OpKind>,
@@ -316,8 +318,8 @@ const fn time(times: &DistributionRecord, statistic: Statistic) -> f64 {
     }
 }
 
-/// A mean over all operations of these stretches. Times are skewed and never less than 0: their
-/// interval is even on the scale of the logarithm.
+/// Estimates a mean over all operations of these batches. Times are skewed and never negative, so
+/// their interval is symmetric on a logarithmic scale.
 fn ratio(
     value: f64,
     parts: impl Iterator<Item = Part>,
@@ -340,7 +342,7 @@ fn ratio(
     })
 }
 
-/// The interval that lies evenly around its figure, none of which is less than 0.
+/// Returns the symmetric interval around the figure, cut off at 0.
 fn around(estimate: Estimate, stretches: usize) -> FigureEstimate {
     let half = estimate.half_width();
     FigureEstimate {
@@ -360,7 +362,7 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    /// A second with so many READs of a mean of 100 µs, and one error.
+    /// Returns a second with `count` READs with a mean of 100 µs, and one error.
     fn stretch(place: u64, count: u64) -> IntervalRecord {
         let mut times = Distribution::<u64>::new();
         (0..count).for_each(|index| times.record(50_000 + 100_000 * (index % 2)));
@@ -433,8 +435,8 @@ mod tests {
 
     #[test]
     fn every_figure_has_its_interval_or_a_reason() {
-        // 401 and 601 in turn, so that neighbours are not alike: the mean of ten is 501, its
-        // standard error √(10·100²/9)/√10 = 33.3, and Student's quantile 2.262.
+        // 401 and 601 in turn, so that neighbours differ: the mean of ten is 501, its standard
+        // error √(10·100²/9)/√10 = 33.3, and Student's quantile 2.262.
         let counts = [401, 601].into_iter().cycle().take(10);
         let parts: Vec<IntervalRecord> = (0..)
             .zip(counts)

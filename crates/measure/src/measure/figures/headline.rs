@@ -1,4 +1,4 @@
-//! The headline figures that a record keeps.
+//! Headline figures stored in a record.
 
 use super::accuracy::{BatchMeans, FigureEstimate, IntervalUnavailable};
 use crate::measure::figure_record::{FigureRecord, OneSidedFigureRecord};
@@ -6,7 +6,7 @@ use crate::measure::run_record::{RunRecord, Totals};
 use filestone_workload::figure::{Quantity, RunFigure, Statistic, TimeKind};
 use filestone_workload::statistics::CONFIDENCE;
 
-/// What each run, and each kind of operation in it, is first asked for.
+/// Headline quantities of each run and of each kind of operation in it.
 pub const HEADLINE: [Quantity; 6] = [
     Quantity::Achieved,
     Quantity::Goodput,
@@ -16,7 +16,8 @@ pub const HEADLINE: [Quantity; 6] = [
     Quantity::Time(TimeKind::Response, Statistic::P99),
 ];
 
-/// The totals with the headline figures of the run and of each kind in it that have an interval.
+/// Returns the totals with the headline figures of the run and of each kind in it that have an
+/// interval.
 pub fn with_headline(run: &BatchMeans<'_>) -> Totals {
     let mut totals = run.totals().clone();
     (totals.figures, totals.open_figures) = (vec![], vec![]);
@@ -38,7 +39,7 @@ pub fn with_headline(run: &BatchMeans<'_>) -> Totals {
     totals
 }
 
-/// The record with its headline figures, which older records lack.
+/// Returns the record with its headline figures, which older records lack.
 pub fn with_figures(mut record: RunRecord) -> RunRecord {
     if record.totals.figures.is_empty() {
         record.totals = with_headline(&BatchMeans::of(&record));

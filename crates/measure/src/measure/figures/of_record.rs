@@ -1,11 +1,11 @@
-//! Which of the [named](filestone_workload::figure) figures a record has.
+//! The [named](filestone_workload::figure) figures of a record.
 
 use crate::measure::run_record::{RunRecord, Totals};
 use filestone_workload::figure::{Quantity, RunFigure};
 use filestone_workload::recording::sample::Role;
 
 impl Totals {
-    /// Every figure of a run with these totals.
+    /// Returns every figure of a run with these totals.
     pub fn figures(&self) -> Vec<RunFigure> {
         let kinds = self.kinds.iter();
         let measured = kinds.filter(|kind| kind.role == Role::Measured);
@@ -24,7 +24,7 @@ impl Totals {
 }
 
 impl RunRecord {
-    /// The value of a figure; `None` where there were no such operations.
+    /// Returns the value of a figure; `None` if there were no such operations.
     pub fn value(&self, figure: &RunFigure) -> Option<f64> {
         super::BatchMeans::of(self).value(figure)
     }

@@ -1,23 +1,23 @@
-//! Numbers that are known to lie between two others, and calculations with them.
+//! Values with intervals, and calculations with them.
 
 use crate::measure::gate_record::{GateOutcome, GateValue};
 use filestone_plan::gate::{Arithmetic, Relation};
 
-/// A number, and where it lies.
+/// A value and its confidence interval.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ValueWithInterval {
-    /// What the run came to.
+    /// Value in the run.
     pub value: f64,
-    /// The lower end of its interval.
+    /// Lower end of its interval.
     pub low: f64,
-    /// The upper end.
+    /// Upper end of its interval.
     pub high: f64,
-    /// Why it has no interval, of what could have one.
+    /// Reason why the interval is missing, if the value should have one.
     pub unknown: Option<String>,
 }
 
 impl ValueWithInterval {
-    /// One that is what it is.
+    /// Creates an exact value.
     pub const fn exactly(value: f64) -> Self {
         Self {
             value,
@@ -27,14 +27,16 @@ impl ValueWithInterval {
         }
     }
 
-    /// A count.
+    /// Creates a value from a count.
     pub const fn counted(count: u64) -> Self {
         Self::exactly(count as f64)
     }
 
-    /// What is calculated from two, divided by a scale that is more than 0; or why it is nothing.
+    /// Calculates with two values and divides the result by a positive scale. Returns the reason if
+    /// the result is not a number.
     ///
-    /// The ends are the farthest that any two numbers in the two intervals give.
+    /// The ends of the interval are the extreme results for any two numbers within the two
+    /// intervals.
     pub fn calculated(self, how: Arithmetic, by: Self, scale: f64) -> Result<Self, String> {
         let of = |left, right| how.of(left, right) / scale;
         let value = of(self.value, by.value);
@@ -54,7 +56,7 @@ impl ValueWithInterval {
             of(self.high, by.high),
         ];
         let ends = [a, b, c, d];
-        // What is divided by something that may be 0 may be anything.
+        // Division by an interval that contains 0 can give any number.
         let is_open = how == Arithmetic::Divide && by.low <= 0.0 && by.high >= 0.0;
         let is_open = is_open || ends.iter().any(|end| end.is_nan());
         let (low, high) = if is_open {
@@ -70,7 +72,8 @@ impl ValueWithInterval {
         })
     }
 
-    /// Whether a condition is met by all that two intervals hold, by nothing in them, or neither.
+    /// Compares two values: the condition is met by all numbers within the intervals, by no number,
+    /// or by some.
     pub fn compared(&self, relation: Relation, limit: &Self) -> GateOutcome {
         let is_below = self.high < limit.low;
         let is_at_most = self.high <= limit.low;
@@ -91,7 +94,7 @@ impl ValueWithInterval {
         }
     }
 
-    /// As records have it.
+    /// Converts the value for a record.
     pub fn as_record(&self) -> GateValue {
         let is_interval = self.low < self.high;
         let end = |end: f64| Some(end).filter(|end| is_interval && end.is_finite());

@@ -16,7 +16,7 @@ fn within(low: f64, high: f64) -> ValueWithInterval {
 fn an_interval_fails_passes_or_cannot_tell() {
     use GateOutcome::{Fails, Inconclusive, Passes};
     let limit = ValueWithInterval::exactly(2.0);
-    // The interval is below the limit, ends at it, holds it, begins at it, is above it.
+    // The interval is below the limit, ends at it, contains it, begins at it, is above it.
     let intervals = [
         within(1.0, 1.9),
         within(1.0, 2.0),
@@ -104,7 +104,7 @@ fn calculations_take_the_worst_ends() {
     assert_eq!(none, Err("it divides by 0".into()));
 }
 
-/// What comes of a gate in the canned record of a mix, changed.
+/// Returns the result of a gate in the sample record of a mix, after a change.
 fn outcome(gate: &str, change: impl FnOnce(&mut RunRecord)) -> GateRecord {
     let mut record = sound_mix();
     change(&mut record);

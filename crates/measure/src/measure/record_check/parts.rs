@@ -1,5 +1,4 @@
-//! The parts of a record that only some runs have, and where operations went. What is wrong is named by its
-//! field.
+//! Checks of ledgers, and of the parts of a record that only some runs have. Errors name the field.
 
 use super::{check_distribution, check_number};
 use crate::cost::{CostEstimate, CostRecord, WireCostRecord};
@@ -30,7 +29,7 @@ pub(super) fn check(record: &RunRecord) -> Result<(), InvariantViolation> {
     record.cost.iter().try_for_each(check_cost)
 }
 
-/// Checks numbers of which none is less than 0.
+/// Checks that numbers are finite and not negative.
 fn check_numbers<const N: usize>(
     of: &str,
     numbers: [(&str, f64); N],
@@ -135,7 +134,7 @@ fn check_point(of: &str, point: &CurvePointRecord) -> Result<(), InvariantViolat
         ("service_time_ns", &point.service_time_ns),
     ] {
         let what = format!("{of}.{field}");
-        // A row may be kept without its histogram.
+        // A row may be stored without its histogram.
         if times.histogram.is_empty() && times.is_ordered() {
             continue;
         }
@@ -144,7 +143,7 @@ fn check_point(of: &str, point: &CurvePointRecord) -> Result<(), InvariantViolat
     Ok(())
 }
 
-/// The load and its upper end are where a line leads, which may be anywhere.
+/// The load and its upper end are extrapolated and may have any value.
 fn check_objective(found: &ObjectiveRecord) -> Result<(), InvariantViolation> {
     check_numbers(
         "objective",
@@ -201,7 +200,8 @@ fn check_shares(
     })
 }
 
-/// What an operation costs is a slope, which chance may make less than 0; its interval has a width.
+/// The cost of an operation is a slope, which may be negative by chance; the width of its interval
+/// may not.
 fn check_cost(cost: &CostRecord) -> Result<(), InvariantViolation> {
     for (place, figure) in cost.figures.iter().enumerate() {
         let of = format!("cost.figures[{place}].per_operation");
