@@ -32,7 +32,7 @@ pub enum ComparabilityCheck {
     Validity,
     /// Method of measurement.
     Method,
-    /// Workload: operations, files and rate.
+    /// All settings of the plan that affect the measurement, such as operations, sizes and rates.
     Plan,
     /// Durability: whether data are on stable storage when a write completes.
     Durability,

@@ -72,7 +72,7 @@ pub struct CostFigure {
     pub vantage: MeasuredAt,
     /// The counter.
     pub counter: Counter,
-    /// Interrupt line; only of interrupts.
+    /// Interrupt line; only present if the figure is of one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<String>,
     /// Advance of the counter per operation; absent if unknown.

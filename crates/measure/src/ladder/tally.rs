@@ -101,8 +101,8 @@ pub struct RungPair<'ladder> {
 
 impl RungPair<'_> {
     /// Returns the difference from the lower to the upper rung, run by run. Drift between rounds
-    /// affects both runs of a pair and cancels. `None` if only one of them includes the cost of
-    /// paired operations.
+    /// affects both runs of a pair and cancels. `None` if either includes the cost of paired
+    /// operations.
     pub fn step(&self, figure: LadderFigure) -> Option<LadderValue> {
         LadderValue::of(figure, &self.differences(figure)?, false)
     }

@@ -33,12 +33,12 @@ pub struct GateRecord {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum GateOutcome {
-    /// The condition is not met, with certainty beyond chance.
+    /// The condition is not met by any value within the 95 % intervals.
     #[serde(alias = "holds")]
     Passes,
-    /// The condition is met.
+    /// The condition is met by all values within the 95 % intervals.
     Fails,
-    /// Inconclusive: both are possible by chance.
+    /// Inconclusive: the condition is met by a part of the values within the 95 % intervals.
     #[serde(rename = "cannot-tell")]
     Inconclusive,
 }

@@ -113,8 +113,8 @@ mod tests {
 
     #[test]
     fn a_way_down_that_is_slower_encloses_an_area() {
-        // Under the upward curve: 100·(10+20)/2 = 1500; between the curves: 100·(0+6)/2 = 300: 20
-        // %.
+        // Under the upward curve: 100·(10+20)/2 = 1500; between the curves: 100·(0+6)/2 = 300:
+        // 20 %.
         let points = [
             point(SweepDirection::Up, 100.0, 10.0, 1.0),
             point(SweepDirection::Up, 200.0, 20.0, 1.0),

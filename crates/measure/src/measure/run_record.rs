@@ -99,7 +99,7 @@ pub struct RunRecord {
     pub ticks: Vec<TickRecord>,
     /// Caveats of the run.
     pub caveats: Vec<Caveat>,
-    /// Whether the results are valid; absent in older records.
+    /// Validity of the results; absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub validity: Option<Validity>,
     /// Results of the plan's gates.

@@ -33,7 +33,7 @@ impl ValueWithInterval {
     }
 
     /// Calculates with two values and divides the result by a positive scale. Returns the reason if
-    /// the result is not a number.
+    /// the result is not finite.
     ///
     /// The ends of the interval are the extreme results for any two numbers within the two
     /// intervals.

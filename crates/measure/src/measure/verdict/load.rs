@@ -94,8 +94,8 @@ pub(super) fn achieved(record: &RunRecord) -> Option<Check> {
     let bound = Bound::around(100.0, off);
     let raw = 100.0 * achieved_ops_per_s / due_ops_per_s;
     let mut percent = raw * without_the_start(record);
-    // Operations that cross the ends of the window of a valid run do not make its load exceed 100
-    // %.
+    // Operations that cross the ends of the window of a valid run do not make its load exceed
+    // 100 %.
     let is_of_ends = raw <= 100.0 || bound.holds(percent);
     if !is_in_calls(record) && percent > 100.0 && is_of_ends {
         percent = 100.0;
@@ -121,10 +121,10 @@ pub(super) fn achieved(record: &RunRecord) -> Option<Check> {
     Some(check.unless((!is_finished).then_some(InconclusiveReason::EndedEarly)))
 }
 
-/// Returns the factor by which the achieved load is too low because nothing was in flight when the
-/// window opened, or because a fixed count closes it with the last reply: for one response time of
-/// the window, no operations end that would end in the middle of a run. 1 if a warm-up filled the
-/// window.
+/// Returns the factor, at least 1, that corrects the achieved load, which is too low because
+/// nothing was in flight when the window opened, or because a fixed count closes it with the last
+/// reply: for one response time of the window, no operations end that would end in the middle of a
+/// run. 1 if a warm-up filled the window.
 ///
 /// The response time is that of the first interval: in an overload the following ones grow with the
 /// backlog and do not describe the start.

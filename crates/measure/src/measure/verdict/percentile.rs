@@ -2,8 +2,8 @@
 //! its sample alone.
 //!
 //! The number of n independent values at or below the p-quantile is binomial: np with the standard
-//! deviation √(np(1 − p)). The values of ranks np ± 1.96 √(np(1 − p)) therefore include it with 95
-//! % confidence, whatever the distribution (Conover, *Practical Nonparametric Statistics*, 3rd
+//! deviation √(np(1 − p)). The values of ranks np ± 1.96 √(np(1 − p)) therefore include it with
+//! 95 % confidence, whatever the distribution (Conover, *Practical Nonparametric Statistics*, 3rd
 //! edition, 1999, section 3.2).
 //!
 //! By ranks, it is shown without a mark if two conditions are met:

@@ -11,7 +11,7 @@ pub const INTERVAL_TIMES: u64 = 2;
 pub const EMPTY_TICKS: u64 = 3;
 /// with at least this number of successes expected in them from the rest of the run,
 const EXPECTED_MIN: f64 = 20.0;
-/// and with at least this multiple of the median response time as their length.
+/// and with at least this multiple of the median service time as their length.
 const MEDIANS: u64 = 10;
 
 /// Returns the caveat about intervals that lasted much longer than planned: a worker did not run
