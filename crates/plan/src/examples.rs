@@ -74,7 +74,7 @@ pub fn example_replay() -> Plan {
     }
 }
 
-/// Four writers and four who read what they write.
+/// Four writers, and four readers of their files.
 pub fn pairs() -> FleetPlan {
     let readers = GroupPlan {
         reads: Some(0),

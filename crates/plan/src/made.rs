@@ -1,12 +1,12 @@
-//! The names that a run can make in a directory of its own. Its clean-up removes these names and no
-//! others: another user may put files there while the run lasts.
+//! The names that a run can create in its directory. Clean-up removes these names and no others:
+//! another user may put files there during the run.
 //!
-//! Names follow rules: a probe numbers its files, a fleet has a prefix for each group, and the compiled
-//! load says which names its lines create. A marker records the rule, so that a later run removes
-//! only the names of the run that was killed.
+//! Names follow rules: a probe numbers its files, a fleet has a prefix for each group, and the
+//! compiled load contains the names that its lines create. A marker file records the rule, so that
+//! a later run removes only the names of the run that was killed.
 //!
-//! Paths are relative to the run's directory, with slashes. Letters are compared without regard to
-//! case: SMB ignores it, and loads open `~DMTMP` by the name `~dmtmp`.
+//! Paths are relative to the run's directory, with slashes. Letters are compared
+//! case-insensitively: SMB ignores case, and loads open `~DMTMP` by the name `~dmtmp`.
 
 use crate::plan::FleetPlan;
 use filestone_workload::load::Load;
@@ -16,16 +16,16 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What a marker has before the rule.
+/// Prefix of the rule in a marker file.
 const LINE: &str = "names: ";
-/// Paths of foreign objects that are kept for the message.
+/// Maximum number of paths of foreign objects that are stored for the message.
 const KEPT_MAX: usize = 3;
 
-/// The names that a run can make in its directory.
+/// The names that a run can create in its directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MadeNames {
     rule: Rule,
-    /// The numbers of the clients.
+    /// Range of the clients' numbers.
     clients: Range<u32>,
 }
 
@@ -33,25 +33,25 @@ pub struct MadeNames {
 enum Rule {
     /// Any name: for layers that execute single actions without a load.
     Any,
-    /// Those of a probe.
+    /// Names of a probe.
     Probe,
-    /// Those of a fleet: `client<number>/<prefix>-<number>`.
+    /// Names of a fleet: `client<number>/<prefix>-<number>`.
     Fleet(BTreeSet<String>),
-    /// Those that lines of loads create.
+    /// Names that lines of loads create.
     Loads(Arc<Created>),
 }
 
-/// Objects that were not removed, because the run has not made them.
+/// Objects that were not removed, because the run has not created them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Kept {
-    /// Their number, without those inside a directory among them.
+    /// Number of objects; a directory counts once, without its content.
     pub count: u64,
-    /// The paths of the first ones.
+    /// Paths of the first objects.
     pub paths: Vec<Box<[u8]>>,
 }
 
 impl Kept {
-    /// Counts another one.
+    /// Counts another object.
     pub fn add(&mut self, path: &[u8]) {
         self.count += 1;
         if self.paths.len() < KEPT_MAX {
@@ -59,7 +59,7 @@ impl Kept {
         }
     }
 
-    /// Counts those as well.
+    /// Adds the objects of `other`.
     pub fn merge(&mut self, other: Self) {
         self.count += other.count;
         let room = KEPT_MAX.saturating_sub(self.paths.len());
@@ -86,7 +86,7 @@ impl fmt::Display for Kept {
 }
 
 impl MadeNames {
-    /// All names.
+    /// Returns the rule for all names.
     pub const fn any() -> Self {
         Self {
             rule: Rule::Any,
@@ -94,7 +94,7 @@ impl MadeNames {
         }
     }
 
-    /// Those of a probe of so many clients.
+    /// Returns the names of a probe with this number of clients.
     pub const fn of_probe(clients: u32) -> Self {
         Self {
             rule: Rule::Probe,
@@ -102,7 +102,7 @@ impl MadeNames {
         }
     }
 
-    /// Those of a fleet.
+    /// Returns the names of a fleet.
     pub fn of_fleet(fleet: &FleetPlan) -> Self {
         let prefixes = fleet.groups.iter().map(|group| group.prefix.to_lowercase());
         Self {
@@ -111,7 +111,7 @@ impl MadeNames {
         }
     }
 
-    /// Those that the clients of these numbers make with these loads.
+    /// Returns the names that clients of these numbers create with these loads.
     pub fn of_loads(loads: &[Arc<Load>], clients: Range<u32>) -> Self {
         Self {
             rule: Rule::Loads(Arc::new(Created::of(loads))),
@@ -119,7 +119,7 @@ impl MadeNames {
         }
     }
 
-    /// Whether the run can make something at this path.
+    /// Whether the run can create an object at this path.
     pub fn has(&self, path: &[u8]) -> bool {
         match &self.rule {
             Rule::Any => true,
@@ -129,8 +129,8 @@ impl MadeNames {
         }
     }
 
-    /// `client<n>`, `source<n>`, a letter with the client, the slot and the sequence in it, or a directory whose
-    /// changes an SMB server reports.
+    /// Whether the name is `client<n>`, `source<n>`, a letter with the client, the slot and the
+    /// sequence in it, or a directory whose changes an SMB server reports.
     fn is_of_probe(&self, name: &[u8]) -> bool {
         let numbered = |head: &[u8]| self.number_after(name, head).is_some();
         numbered(b"client") || numbered(b"source") || self.is_numbered(name) || is_watched(name)
@@ -173,8 +173,8 @@ impl MadeNames {
         rest.is_none() && file.is_none_or(is_of_group)
     }
 
-    /// The names of a load are templates: a client's own name in a path is replaced by the placeholder
-    /// before the path is looked up.
+    /// Whether a load creates the path. The names of a load are templates: a client's name in a
+    /// path is replaced by the placeholder before the lookup.
     fn is_of_loads(&self, created: &Created, path: &[u8]) -> bool {
         if path.contains(&CLIENT) {
             return false;
@@ -194,7 +194,7 @@ impl MadeNames {
                 if is_one && tried.insert(number) && created.has(&with_placeholder(&path, number)) {
                     return true;
                 }
-                // A number has no zeros before it.
+                // A number has no leading zeros.
                 if number == 0 || place > 10 {
                     break;
                 }
@@ -203,7 +203,7 @@ impl MadeNames {
         false
     }
 
-    /// The line of a marker that records the rule.
+    /// Returns the line of a marker file that records the rule.
     pub fn line(&self) -> String {
         let Range { start, end } = self.clients;
         match &self.rule {
@@ -218,7 +218,8 @@ impl MadeNames {
         }
     }
 
-    /// The same for all runs that make the same names, whatever the number of clients.
+    /// Returns a fingerprint of the rule. It is equal for all runs with the same names, whatever
+    /// the number of clients.
     fn fingerprint(&self) -> u64 {
         match &self.rule {
             Rule::Any | Rule::Probe => 0,
@@ -230,9 +231,9 @@ impl MadeNames {
         }
     }
 
-    /// The names of the run that wrote this marker, if they follow the rule of this one. Markers of
-    /// older versions record no rule; then this one's applies. The error says which rule the marker
-    /// records.
+    /// Returns the names of the run that wrote this marker file, if they follow the rule of this
+    /// one. Marker files of older versions record no rule; then this one's applies. The error
+    /// contains the rule in the marker file.
     pub fn recorded(&self, marker: &str) -> Result<Self, String> {
         let found = marker.lines().find_map(|line| line.strip_prefix(LINE));
         let (Some(line), false) = (found, self.rule == Rule::Any) else {
@@ -265,7 +266,8 @@ impl MadeNames {
     }
 }
 
-/// `<client GUID>-<slot>`, and `file` or `file<n>` in it: see `ClientState::own_path` of the SMB client.
+/// Whether the path is `<client GUID>-<slot>`, or `file` or `file<n>` in it: see
+/// `ClientState::own_path` of the SMB client.
 fn is_watched(path: &[u8]) -> bool {
     let mut components = path.split(|byte| *byte == b'/');
     let directory = components.next().unwrap_or_default();
@@ -282,7 +284,7 @@ fn is_watched(path: &[u8]) -> bool {
     is_directory && file.is_none_or(is_file) && rest.is_none()
 }
 
-/// A number that is written in the one way in which filestone writes it.
+/// Parses a number in the only form that filestone writes.
 fn canonical(digits: &[u8]) -> Option<u64> {
     let is_shortest = digits.len() == 1 || digits.first() != Some(&b'0');
     if !is_shortest || !digits.iter().all(u8::is_ascii_digit) {
@@ -326,7 +328,7 @@ NTCreateX "\clients\shared" 0x40 0x2 13 NT_STATUS_OK
             "client0/~DMTMP/of_client0",
             "client11/~dmtmp/OF_CLIENT11",
             "client0/a/file",
-            // Its directory was renamed.
+            // The directory was renamed.
             "client0/b",
             "client0/b/file",
             "shared",

@@ -1,4 +1,5 @@
-//! Everything decided before a run: a [`Plan`] can be printed, stored and run again.
+//! The plan of a run, with every decision taken before it starts. A [`Plan`] can be printed, stored
+//! and run again.
 
 mod check;
 mod connections;
@@ -65,30 +66,31 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
-/// When operations are due.
+/// Arrival process: when operations are due.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(tag = "process", rename_all = "lowercase")]
 pub enum ArrivalsPlan {
-    /// Each slot starts its next operation when its last one ends.
+    /// Closed loop: each slot starts its next operation when its last one ends.
     Closed,
-    /// Operations are due at equal distances, whatever the server does.
+    /// Open loop: operations are due at equal intervals, independent of the server.
     Constant {
-        /// All clients together.
+        /// Offered load of all clients together, in operations per second.
         offered_load_ops_per_s: f64,
     },
-    /// Operations are due at exponentially distributed distances.
+    /// Open loop: operations are due at exponentially distributed intervals.
     Poisson {
-        /// All clients together.
+        /// Offered load of all clients together, in operations per second.
         offered_load_ops_per_s: f64,
     },
-    /// Operations are due at equal distances, at no load and at several in turn, of which each is as
-    /// much more than the one below; in random order, cycle by cycle.
+    /// Operations are due at equal intervals, at several evenly spaced loads including no load, in
+    /// random order within each cycle.
     Levels(LevelsPlan),
 }
 
 impl ArrivalsPlan {
-    /// The offered load of an open loop, of several in turn their mean; `None` for a closed one.
+    /// Returns the offered load of an open loop, the mean if there are several, and `None` for a
+    /// closed loop.
     pub fn offered_load(&self) -> Option<f64> {
         match *self {
             ArrivalsPlan::Closed => None,
@@ -102,7 +104,8 @@ impl ArrivalsPlan {
         }
     }
 
-    /// The same arrivals at so many operations per second, on average; a closed loop stays one.
+    /// Returns the same arrival process with the given mean offered load. A closed loop stays
+    /// unchanged.
     #[must_use]
     pub const fn offering(self, offered_load_ops_per_s: f64) -> Self {
         match self {
@@ -120,7 +123,7 @@ impl ArrivalsPlan {
         }
     }
 
-    /// The same arrivals at so many times the load.
+    /// Returns the same arrival process with the offered load multiplied by `factor`.
     #[must_use]
     pub fn times(self, factor: f64) -> Self {
         let load = self.offered_load();
@@ -128,33 +131,34 @@ impl ArrivalsPlan {
     }
 }
 
-/// What is asked: one operation, repeated.
+/// Probe workload: one operation, repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ProbePlan {
-    /// Which operation.
+    /// The operation.
     pub operation: OpKind,
-    /// Bytes per READ, WRITE, COMMIT or copy, and wanted per page of READDIR.
+    /// Bytes per READ, WRITE, COMMIT or copy, and page size requested by READDIR.
     pub size_bytes: u32,
-    /// Whether offsets and files are chosen at random instead of one after the other.
+    /// Whether offsets and files are chosen at random instead of sequentially.
     pub random: bool,
-    /// How safely WRITE must store.
+    /// Stability level that WRITE requests.
     pub stability: Stability,
-    /// Length of the files that WRITE, COMMIT and copies work on.
+    /// Length of the files that WRITE, COMMIT and copies work on, in bytes.
     pub file_size_bytes: u64,
-    /// How many entries of a directory are visited at most.
+    /// Maximum number of directory entries that are visited.
     pub files_max: u32,
-    /// Whether what changes nothing, too, works on files of the run's own, one for each client, which
-    /// are as long as [`Self::file_size_bytes`] where they are read.
+    /// Whether read-only operations, too, work on files that the run creates, one per client, with
+    /// [`Self::file_size_bytes`] bytes if they are read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub own_files: bool,
-    /// What becomes of directories that probes have left over that were killed.
+    /// Policy for directories left over by killed probes.
     #[serde(default, skip_serializing_if = "LeftoverPolicy::refuses")]
     pub left_over: LeftoverPolicy,
 }
 
 impl ProbePlan {
-    /// Whether an operation changes nothing and works on files, so that these can be the run's own.
+    /// Whether an operation is read-only and works on files, so that the run can create files for
+    /// it.
     pub const fn can_have_own_files(operation: OpKind) -> bool {
         matches!(
             operation,
@@ -167,13 +171,14 @@ impl ProbePlan {
         )
     }
 
-    /// Length of the file that a client's copies are of: whole operations, at least one.
+    /// Returns the length of a client's source file for copies: a whole number of operations, at
+    /// least one.
     pub fn copied_bytes(&self) -> u64 {
         let len = u64::from(self.size_bytes.max(1));
         (self.file_size_bytes / len).max(1) * len
     }
 
-    /// The kinds of operation that a run of this plan produces, and their roles.
+    /// Returns the kinds of operation that a run of this plan produces, and their roles.
     pub fn kinds(&self) -> Vec<(OpKind, Role)> {
         let mut kinds = vec![(self.operation, Role::Measured)];
         let unmeasured = unmeasured_for(self.operation).iter();
@@ -182,23 +187,23 @@ impl ProbePlan {
     }
 }
 
-/// What clients ask.
+/// The workload of the clients.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(tag = "source", rename_all = "kebab-case")]
 pub enum WorkloadPlan {
-    /// One operation, repeated.
+    /// A single operation that is repeated.
     Probe(ProbePlan),
     /// The lines of a load file.
     LoadFile(ReplayPlan),
-    /// Operations drawn from a mix.
+    /// Operations sampled from a mix.
     Mix(Box<MixPlan>),
-    /// Files that are written and read, group by group of clients.
+    /// Files that are written and read, by groups of clients.
     Fleet(Box<FleetPlan>),
 }
 
 impl WorkloadPlan {
-    /// Bytes per READ and WRITE of a probe or a mix.
+    /// Returns the bytes per READ and WRITE of a probe or a mix.
     pub fn transfer_bytes(&self) -> Option<u32> {
         match self {
             WorkloadPlan::Probe(probe) => Some(probe.size_bytes),
@@ -208,43 +213,44 @@ impl WorkloadPlan {
     }
 }
 
-/// When the lines of a load file are due.
+/// Pacing of a replay: when the lines of a load file are due.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(tag = "by", rename_all = "kebab-case")]
 pub enum Pacing {
-    /// Each line when the one before it has ended.
+    /// Each line is due when the line before it has ended.
     Closed,
-    /// When its time stamp says so, so many times as fast; a line without a stamp
-    /// when the one before it has ended.
+    /// Each line is due at its time stamp, divided by `speed`; a line without a time stamp is due
+    /// when the line before it has ended.
     Stamps {
-        /// 2 replays an hour in half an hour.
+        /// Speed factor: 2 replays an hour in half an hour.
         speed: f64,
     },
-    /// As a client would that moves so much file data per second.
+    /// Lines are due so that each client moves file data at a fixed rate.
     Rate {
-        /// Of each client.
+        /// Bytes per second of each client.
         bytes_per_s: f64,
     },
 }
 
-/// What happens when a line ends otherwise than the load file expects.
+/// Reaction to a line that ends otherwise than the load file expects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum OnMismatch {
-    /// It is counted, and the client goes on.
+    /// The mismatch is counted, and the client continues.
     #[default]
     Count,
-    /// It is counted, and ends this client.
+    /// The mismatch is counted, and the client ends.
     Stop,
-    /// It is counted, and ends this client where it ends one of smbtorture's: at a success instead
-    /// of a failure or the other way round, MKDIR aside, and at a read of another length.
+    /// The mismatch is counted, and the client ends where a client of smbtorture would: at a
+    /// success instead of a failure or a failure instead of a success (except for MKDIR), and at a
+    /// read of a different length.
     Smbtorture,
 }
 
 impl OnMismatch {
-    /// Whether a client ends whose line has ended so.
+    /// Whether a mismatch of an operation of this kind ends the client.
     pub const fn ends_client(self, kind: OpKind, mismatch: Mismatch) -> bool {
         match self {
             OnMismatch::Count => false,
@@ -258,31 +264,31 @@ impl OnMismatch {
     }
 }
 
-/// What becomes of a tree in the target that an earlier run of ours has left over.
+/// Policy for a tree that an earlier run of filestone has left in the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum LeftoverPolicy {
-    /// It stays, and nothing is started.
+    /// The tree stays, and the run is refused.
     #[default]
     Refuse,
-    /// It is taken away if its run is certainly over. On a server, a run on
-    /// another host may go on. Beside what another program has left, the run works in a
-    /// place of its own.
+    /// The tree is removed if its run has certainly ended. On a server, the run of another host may
+    /// still be active. If another program left the tree, the run uses a separate directory next to
+    /// it.
     RemoveIfOver,
-    /// It is taken away unless its run certainly goes on.
+    /// The tree is removed unless its run is certainly active.
     Remove,
 }
 
 impl LeftoverPolicy {
-    /// It is an error, the default.
-    // serde hands out references.
+    /// Whether leftovers are an error, which is the default.
+    // serde passes references.
     #[allow(clippy::trivially_copy_pass_by_ref)]
     pub fn refuses(&self) -> bool {
         *self == Self::Refuse
     }
 
-    /// It is removed, if the command line says so.
+    /// Returns [`Self::Remove`] if the command line requests removal.
     pub const fn removing(is_removed: bool) -> Self {
         if is_removed {
             Self::Remove
@@ -292,72 +298,72 @@ impl LeftoverPolicy {
     }
 }
 
-/// A load by its name.
+/// The name of a load.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LoadName {
-    /// Path of the load file, or the name of a load that filestone makes itself.
+    /// Path of the load file, or the name of a load that filestone generates.
     pub name: String,
-    /// Operations in one pass of it, so that another file of that name is noticed.
+    /// Number of operations in one iteration, so that a different file of the same name is
+    /// detected.
     pub operations: u64,
-    /// Whose grammar it has, and so how it spells its operations.
+    /// Program whose grammar the load file follows, and so the spelling of its operations.
     pub generation: Generation,
 }
 
-/// What is asked: the lines of a load file, and how a layer carries them out.
+/// Replay workload: the lines of load files, and how a layer executes them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ReplayPlan {
     /// The loads; client i replays load i modulo their number.
     pub loads: Vec<LoadName>,
-    /// The kinds of operation in them.
+    /// The kinds of operation in the loads.
     pub kinds: Vec<OpKind>,
-    /// Further targets of the same protocol as the plan's: client i uses target i
-    /// modulo their number, the plan's own being the first.
+    /// Further targets of the same protocol as the plan's target. Client i uses target i modulo
+    /// their number; the plan's target is the first.
     pub more_targets: Vec<TargetPlan>,
-    /// Clients that share a thread and take turns, line by line.
+    /// Number of clients that share a thread and take turns, line by line.
     pub clients_per_thread: u32,
-    /// The first client's number in names: 0 as dbench's, 1 as smbtorture's.
+    /// Number of the first client in names: 0 as in dbench, 1 as in smbtorture.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub first_number: u32,
     /// When lines are due.
     pub pacing: Pacing,
-    /// Whether each client makes one pass and ends.
+    /// Whether each client ends after one iteration of its load.
     pub run_once: bool,
     /// Whether the clients' trees stay when the run ends.
     pub skip_cleanup: bool,
-    /// What becomes of a tree that an earlier run of ours has left over.
+    /// Policy for a tree that an earlier run of filestone has left over.
     pub left_over: LeftoverPolicy,
-    /// Whether what changes something is left out, and the tree that is there already is read.
+    /// Whether modifying operations are skipped, and the existing tree is read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub read_only: bool,
-    /// Reads and writes are cut to so many bytes.
+    /// Maximum bytes of a read or write; longer ones are truncated.
     pub trunc_io_bytes: Option<u64>,
-    /// What a result other than the expected one does.
+    /// Reaction to a result that differs from the expected one.
     pub on_mismatch: OnMismatch,
-    /// Whether names are looked for without regard to case when the exact name is
-    /// not there, as Samba does.
+    /// Whether a name that does not exist as written is looked up without regard to case, as Samba
+    /// does.
     pub resolve: bool,
-    /// How the local layer works.
+    /// Options of the local layer.
     pub local: LocalReplay,
-    /// How the NFS layer works.
+    /// Options of the NFS layer.
     pub nfs3: Nfs3Replay,
-    /// How the TCP layer works.
+    /// Options of the TCP layer.
     pub tcp: TcpReplay,
-    /// How the SMB layer works.
+    /// Options of the SMB layer.
     #[serde(default, skip_serializing_if = "SmbReplay::is_usual")]
     pub smb: SmbReplay,
 }
 
-// serde hands out references.
+// serde passes references.
 #[allow(clippy::trivially_copy_pass_by_ref)]
 const fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
 impl ReplayPlan {
-    /// A replay of these loads, from which others are made: as fast as answers come, again and
-    /// again, each client on a thread of its own.
+    /// A replay of these loads as a base for others: closed loop, repeated, one thread per client.
     pub fn new(loads: Vec<LoadName>, kinds: Vec<OpKind>) -> Self {
         Self {
             loads,
@@ -382,7 +388,7 @@ impl ReplayPlan {
 }
 
 impl ReplayPlan {
-    /// The same, but a line whose connection was lost has failed.
+    /// Returns the same replay without retries: a line fails if its connection is lost.
     #[must_use]
     pub fn without_retries(self) -> Self {
         Self {
@@ -392,62 +398,62 @@ impl ReplayPlan {
     }
 }
 
-/// How the local layer carries out a load; the names are dbench's.
+/// Options of the local layer for replays, with dbench's names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LocalReplay {
-    /// Files are opened with O_SYNC.
+    /// Whether files are opened with O_SYNC.
     pub sync: bool,
-    /// The directory is synchronised after unlink, rmdir and rename.
+    /// Whether the directory is synchronized after unlink, rmdir and rename.
     pub sync_directories: bool,
-    /// fsync after every write.
+    /// Whether every write is followed by fsync.
     pub fsync: bool,
-    /// Samba's DOS attributes are kept in extended attributes.
+    /// Whether Samba's DOS attributes are kept in extended attributes.
     pub xattr: bool,
-    /// One-byte writes that only extend a file become ftruncate.
+    /// Whether one-byte writes that only extend a file are replaced by ftruncate.
     pub one_byte_write_fix: bool,
-    /// stat comes before calls that it may make pointless.
+    /// Whether stat precedes calls that its result may make unnecessary.
     pub stat_check: bool,
-    /// Reads and writes are only counted.
+    /// Whether reads and writes are only counted.
     pub fake_io: bool,
-    /// Files are opened with O_DIRECT.
+    /// Whether files are opened with O_DIRECT.
     pub direct: bool,
 }
 
-/// How the NFS layer carries out a load.
+/// Options of the NFS layer for replays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Nfs3Replay {
-    /// Writes are FILE_SYNC instead of UNSTABLE with COMMIT.
+    /// Whether writes are FILE_SYNC instead of UNSTABLE with COMMIT.
     pub stable: bool,
-    /// Locks are asked of the server's lock manager.
+    /// Whether locks are requested from the server's lock manager.
     pub enable_nlm: bool,
-    /// Its port, if the server and its port mapper are not to be asked.
+    /// Port of the lock manager, if the server's port mapper is not to be queried.
     #[serde(default)]
     pub nlm_port: Option<u16>,
 }
 
-/// How the TCP layer carries out a load.
+/// Options of the TCP layer for replays.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct TcpReplay {
-    /// What stands before names, for their length: `.` as dbench's default.
+    /// Prefix of names, which affects their length: `.` as dbench's default.
     pub prefix: String,
-    /// Socket options in dbench's words.
+    /// Socket options in dbench's syntax.
     pub socket_options: String,
 }
 
-/// How the SMB layer carries out a load.
+/// Options of the SMB layer for replays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SmbReplay {
-    /// How often a line is tried again whose connection was lost, on another one: files that were
-    /// open are opened again before, and locked again.
+    /// Number of retries, on another connection, of a line whose connection was lost. Files that
+    /// were open are opened again first, and their locks are acquired again.
     pub retries: u32,
 }
 
 impl Default for SmbReplay {
-    /// Once: smbtorture's `torture:nretries`.
+    /// Once, as smbtorture's `torture:nretries`.
     fn default() -> Self {
         Self { retries: 1 }
     }
@@ -459,7 +465,8 @@ impl SmbReplay {
     }
 }
 
-/// What has to be done, uncounted, so that an operation can be repeated for ever.
+/// Returns the unmeasured operations that must run so that an operation can be repeated
+/// indefinitely.
 pub const fn unmeasured_for(operation: OpKind) -> &'static [OpKind] {
     match operation {
         OpKind::Create | OpKind::SymLink | OpKind::MkNod | OpKind::Link => &[OpKind::Remove],
@@ -472,74 +479,74 @@ pub const fn unmeasured_for(operation: OpKind) -> &'static [OpKind] {
     }
 }
 
-/// A run, fully decided. All times in nanoseconds.
+/// A complete plan of a run, with all times in nanoseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Plan {
     /// The command that made this plan.
     pub face: String,
-    /// Where operations go.
+    /// The target of the operations.
     pub target: TargetPlan,
-    /// What is asked.
+    /// The workload.
     pub workload: WorkloadPlan,
     /// When operations are due; a load file has its own pacing.
     pub arrivals: ArrivalsPlan,
-    /// Simulated clients, each with its own connection.
+    /// Number of simulated clients, each with its own connection.
     pub clients: u32,
-    /// Calls in flight per client at most.
+    /// Maximum number of calls in flight per client.
     pub in_flight: u32,
-    /// Threads of the load generator.
+    /// Number of threads of the load generator.
     pub workers: u32,
-    /// What is not measured at the beginning.
+    /// Length of the warm-up at the start, which is not measured.
     pub warm_up_ns: u64,
     /// Length of the measured window; `None` when `count` ends the run.
     pub duration_ns: Option<u64>,
-    /// Measured operations of all clients together; `None` when only time ends the run.
+    /// Number of measured operations of all clients together; `None` when only time ends the run.
     pub count: Option<u64>,
-    /// How long a call may stay unanswered.
+    /// Timeout of a call.
     pub timeout_ns: u64,
-    /// How long a lost connection is tried again before its client counts as lost.
+    /// Time for attempts to reconnect a lost connection before its client counts as lost.
     pub reconnect_ns: u64,
-    /// How the clients are connected.
+    /// Connection settings of the clients.
     #[serde(default, skip_serializing_if = "ConnectionPlan::is_usual")]
     pub connections: ConnectionPlan,
     /// Length of one interval: a row of the report, unless `row_ns` is longer.
     pub interval_ns: u64,
-    /// Length of a row that reports join intervals for; `None` if a row is an interval.
+    /// Length of a report row that joins several intervals; `None` if a row is an interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub row_ns: Option<u64>,
-    /// Where all randomness comes from.
+    /// Seed of all random streams.
     pub seed: u64,
     /// Whether workers spin instead of sleeping.
     pub busy_poll: bool,
-    /// Processors that workers are bound to, one after the other; empty for no binding.
+    /// CPUs to which workers are pinned, in turn; empty for no pinning.
     pub pin: Vec<u32>,
-    /// What becomes of the data that READ brings; `None` where nothing is read.
+    /// Handling of data returned by READ; `None` if nothing is read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_data: Option<ReadData>,
-    /// How the offered load is steered while the run lasts; `None` leaves it as it is.
+    /// Load control during the run, for a curve or an objective; `None` keeps the offered load as
+    /// planned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steering: Option<SteeringPlan>,
-    /// What a run is held to.
+    /// The gates of the run.
     #[serde(default, skip_serializing_if = "GatesPlan::is_none")]
     pub gates: GatesPlan,
-    /// Statuses with which an operation may fail as expected.
+    /// Failure statuses that count as expected.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expect: Vec<ExpectedStatus>,
-    /// What is read so that the cost of an operation can be told.
+    /// Counters that are read to compute the cost of an operation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<CostPlan>,
-    /// Whether the kernel stamps a sample of the calls on their way.
+    /// Whether the kernel takes timestamps of a sample of the calls.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stamps: bool,
-    /// Which part of a job of several hosts this is; `None` if it is all of it.
+    /// The part of a job of several hosts; `None` if the plan is the whole job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<JobPartition>,
 }
 
 impl Plan {
-    /// A closed loop of one client with one call in flight, without an end, which other plans
-    /// are made of.
+    /// A closed loop of one client with one call in flight and no end, as a base for other plans.
     pub fn new(face: &str, target: TargetPlan, workload: WorkloadPlan, seed: u64) -> Self {
         const SECOND: u64 = 1_000_000_000;
         Self {
@@ -553,7 +560,7 @@ impl Plan {
             warm_up_ns: 0,
             duration_ns: None,
             count: None,
-            // The Linux client's default for TCP mounts (`timeo=600`).
+            // Default of the Linux client for TCP mounts (`timeo=600`).
             timeout_ns: 60 * SECOND,
             reconnect_ns: 10 * SECOND,
             connections: ConnectionPlan::default(),
@@ -572,7 +579,7 @@ impl Plan {
         }
     }
 
-    /// The probe that is asked, if it is one.
+    /// Returns the probe, if the workload is one.
     pub fn probe(&self) -> Option<&ProbePlan> {
         match &self.workload {
             WorkloadPlan::Probe(probe) => Some(probe),
@@ -580,7 +587,7 @@ impl Plan {
         }
     }
 
-    /// The probe that is asked, to be changed.
+    /// Returns the probe for modification, if the workload is one.
     pub fn probe_mut(&mut self) -> Option<&mut ProbePlan> {
         match &mut self.workload {
             WorkloadPlan::Probe(probe) => Some(probe),
@@ -588,7 +595,7 @@ impl Plan {
         }
     }
 
-    /// The load file that is replayed, if there is one.
+    /// Returns the replay, if the workload is one.
     pub fn replay(&self) -> Option<&ReplayPlan> {
         match &self.workload {
             WorkloadPlan::Probe(_) | WorkloadPlan::Mix(_) | WorkloadPlan::Fleet(_) => None,
@@ -596,7 +603,7 @@ impl Plan {
         }
     }
 
-    /// The load file that is replayed, to be changed.
+    /// Returns the replay for modification, if the workload is one.
     pub fn replay_mut(&mut self) -> Option<&mut ReplayPlan> {
         match &mut self.workload {
             WorkloadPlan::Probe(_) | WorkloadPlan::Mix(_) | WorkloadPlan::Fleet(_) => None,
@@ -604,7 +611,7 @@ impl Plan {
         }
     }
 
-    /// The mix that is asked, if there is one.
+    /// Returns the mix, if the workload is one.
     pub fn mix(&self) -> Option<&MixPlan> {
         match &self.workload {
             WorkloadPlan::Probe(_) | WorkloadPlan::LoadFile(_) | WorkloadPlan::Fleet(_) => None,
@@ -612,7 +619,7 @@ impl Plan {
         }
     }
 
-    /// The mix that is asked, to be changed.
+    /// Returns the mix for modification, if the workload is one.
     pub fn mix_mut(&mut self) -> Option<&mut MixPlan> {
         match &mut self.workload {
             WorkloadPlan::Probe(_) | WorkloadPlan::LoadFile(_) | WorkloadPlan::Fleet(_) => None,
@@ -620,7 +627,7 @@ impl Plan {
         }
     }
 
-    /// The fleet that is run, if there is one.
+    /// Returns the fleet, if the workload is one.
     pub fn fleet(&self) -> Option<&FleetPlan> {
         match &self.workload {
             WorkloadPlan::Probe(_) | WorkloadPlan::LoadFile(_) | WorkloadPlan::Mix(_) => None,
@@ -628,7 +635,7 @@ impl Plan {
         }
     }
 
-    /// Whether its clients say by themselves when each of their operations is due.
+    /// Whether the workload itself determines when each operation of a client is due.
     pub fn has_lines(&self) -> bool {
         match &self.workload {
             WorkloadPlan::Probe(_) | WorkloadPlan::Mix(_) => false,
@@ -636,7 +643,7 @@ impl Plan {
         }
     }
 
-    /// Where a client connects from; `None` leaves it to the host.
+    /// Returns the address that a client connects from; `None` leaves the choice to the host.
     pub fn source_of(&self, client: u32) -> Option<IpAddr> {
         let member = self.fleet().and_then(|fleet| fleet.member(client));
         match member {
@@ -647,8 +654,8 @@ impl Plan {
         }
     }
 
-    /// Where what prepares the target that `is_target` recognizes, and cleans it up, connects from:
-    /// as the first client there does.
+    /// Returns the source address for preparation and clean-up of the target that `is_target`
+    /// recognizes: the address of the first client on that target.
     pub fn source_for(&self, is_target: impl Fn(&TargetPlan) -> bool) -> Option<IpAddr> {
         let place = self.targets().position(is_target);
         let first = self.fleet().zip(place).and_then(|(fleet, place)| {
@@ -658,7 +665,8 @@ impl Plan {
         self.source_of(first.unwrap_or(0))
     }
 
-    /// How many addresses its clients connect from; 0 leaves it to the host.
+    /// Returns the number of addresses that the clients connect from; 0 leaves the choice to the
+    /// host.
     pub fn source_count(&self) -> u128 {
         let groups = self.fleet().map_or(&[][..], |fleet| &fleet.groups);
         let of_groups = groups.iter().map(|group| {
@@ -671,7 +679,7 @@ impl Plan {
         }
     }
 
-    /// As whom its clients call.
+    /// Returns the identities of the clients.
     pub fn callers(&self) -> GroupIdentities {
         let own = self.connections.identities.clone();
         let Some(fleet) = self.fleet() else {
@@ -691,7 +699,7 @@ impl Plan {
         GroupIdentities::of_groups(groups.collect())
     }
 
-    /// Its own target, and those that clients use besides.
+    /// Returns the plan's target and the further targets of its workload.
     pub fn targets(&self) -> impl Iterator<Item = &TargetPlan> {
         let more = match &self.workload {
             WorkloadPlan::Probe(_) => &[],
@@ -702,7 +710,7 @@ impl Plan {
         std::iter::once(&self.target).chain(more)
     }
 
-    /// The kinds of operation that a run of this plan produces, and their roles.
+    /// Returns the kinds of operation that a run of this plan produces, and their roles.
     pub fn kinds(&self) -> Vec<(OpKind, Role)> {
         match &self.workload {
             WorkloadPlan::Mix(mix) => mix.kinds(),
@@ -716,8 +724,8 @@ impl Plan {
         }
     }
 
-    /// The kind that the run is about; of a load file, the first one in it, of a mix the
-    /// most frequent.
+    /// Returns the main kind of operation: of a load file the first one in it, of a mix the most
+    /// frequent.
     pub fn measured_kind(&self) -> OpKind {
         match &self.workload {
             WorkloadPlan::Probe(probe) => probe.operation,
@@ -730,7 +738,7 @@ impl Plan {
         }
     }
 
-    /// This plan as the probe of an NFS server, if that is what it is.
+    /// Returns this plan as the probe of an NFS server, if it is one.
     pub fn as_probe_run(&self) -> Option<ProbeRun<'_>> {
         Some(ProbeRun {
             plan: self,
@@ -739,13 +747,13 @@ impl Plan {
         })
     }
 
-    /// Connections of each client.
+    /// Returns the number of sockets of each client.
     pub fn sockets_per_client(&self) -> u64 {
         let lock_managers = u64::from(self.replay().is_some_and(|replay| replay.nfs3.enable_nlm));
         u64::from(self.target.connections_per_client()) + lock_managers
     }
 
-    /// What the loss of a client does: that of the only one ends the run.
+    /// Returns what the loss of a client does. By default the loss of the only client ends the run.
     pub fn on_lost(&self) -> OnLost {
         let usual = if self.clients == 1 {
             OnLost::End
@@ -755,20 +763,20 @@ impl Plan {
         self.connections.on_lost.unwrap_or(usual)
     }
 
-    /// The layer that executes its loads.
+    /// Returns the layer that executes the plan's loads.
     pub fn layer_kind(&self) -> LayerKind {
         let locks = self.replay().is_some_and(|replay| replay.nfs3.enable_nlm);
         self.target.layer_kind(locks)
     }
 
-    /// The number that makes client `client` of this plan what it is: that in the job, where this
-    /// is a part of one.
+    /// Returns the number of client `client` in the whole job; the same number if the plan is not a
+    /// part.
     pub fn number_of(&self, client: u32) -> u32 {
         self.part.map_or(client, |part| part.number_of(client))
     }
 
-    /// The clients, arrivals and count of the whole job, which are the plan's own where it is no
-    /// part of one.
+    /// Returns the clients, arrivals and count of the whole job, which equal those of the plan if
+    /// the plan is not a part.
     pub fn whole(&self) -> JobPartition {
         self.part.unwrap_or(JobPartition {
             index: 0,
@@ -779,16 +787,17 @@ impl Plan {
         })
     }
 
-    /// Measured operations of client `index`: the remainder goes to the first ones.
+    /// Returns the number of measured operations of client `index`. The remainder goes to the first
+    /// clients.
     pub fn count_of_client(&self, index: u32) -> Option<u64> {
         let clients = u64::from(self.clients.max(1));
         self.count
             .map(|count| count / clients + u64::from(u64::from(index) < count % clients))
     }
 
-    /// The most operations of its own that a client of this run begins: those of the count, or of the
-    /// offered load and the time, with six standard deviations of Poisson arrivals; `None` where
-    /// the server's speed decides, or a load that is searched for.
+    /// Returns the maximum number of operations that one client of this run starts: from the count,
+    /// or from the offered load and the time, with six standard deviations of Poisson arrivals.
+    /// `None` if the server's speed or a load search determines the number.
     pub fn operations_of_client_max(&self) -> Option<u64> {
         let load = match self.arrivals {
             _ if self.steering.is_some() => None,
@@ -810,24 +819,24 @@ impl Plan {
         Some(of_warm_up.saturating_add(of_window))
     }
 
-    /// The clients of worker `worker`: every `workers`-th one.
+    /// Returns the clients of worker `worker`: every `workers`-th one.
     pub fn clients_of_worker(&self, worker: u32) -> impl Iterator<Item = u32> + use<> {
         (worker..self.clients).step_by(self.workers.max(1) as usize)
     }
 }
 
-/// A plan that is known to be the probe of an NFS server.
+/// A plan whose workload is a probe and whose target is an NFS server.
 #[derive(Debug, Clone, Copy)]
 pub struct ProbeRun<'plan> {
     /// The whole plan.
     pub plan: &'plan Plan,
-    /// What is asked.
+    /// The probe.
     pub probe: &'plan ProbePlan,
-    /// Where operations go.
+    /// The target.
     pub target: &'plan NfsTarget,
 }
 
-/// A probe run is a plan with less to ask about.
+/// Gives access to the other fields of the plan.
 impl core::ops::Deref for ProbeRun<'_> {
     type Target = Plan;
 
@@ -870,10 +879,10 @@ mod tests {
             run.operations_of_client_max()
         };
         let second = Some(1_000_000_000);
-        // 400 operations of four clients in a second: 100 each, and 6 x 10.
+        // 400 operations of four clients in a second: 100 each, plus 6 x 10.
         assert_eq!(of(poisson(400.0), 0, second, None), Some(160));
         assert_eq!(of(poisson(400.0), 1_000_000_000, second, None), Some(320));
-        // The first of four clients begins the one of a count.
+        // The first of four clients starts the one operation of a count.
         assert_eq!(of(poisson(400.0), 0, None, Some(1)), Some(1));
         assert_eq!(of(ArrivalsPlan::Closed, 0, second, Some(9)), Some(3));
         assert_eq!(of(ArrivalsPlan::Closed, 0, second, None), None);

@@ -1,24 +1,24 @@
-//! The directories in which names come and go, one for each kind of object.
+//! The directories with changing names, one for each kind of object.
 
 use filestone_workload::operation::{Name, OpKind};
 
-/// A directory in which names come and go.
+/// A directory with names that operations create and remove.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum VolatileDirectory {
-    /// Files made by CREATE.
+    /// Files created by CREATE.
     Created,
-    /// Hard links to data files, made by LINK.
+    /// Hard links to data files, created by LINK.
     Links,
-    /// Symbolic links made by SYMLINK, and those that are always there.
+    /// Symbolic links created by SYMLINK, and the permanent ones.
     SymbolicLinks,
-    /// Pipes made by MKNOD.
+    /// Pipes created by MKNOD.
     Nodes,
-    /// Directories made by MKDIR.
+    /// Directories created by MKDIR.
     Directories,
 }
 
 impl VolatileDirectory {
-    /// All of them, in the order of the file table.
+    /// All directories, in the order of the file table.
     pub const ALL: [VolatileDirectory; 5] = [
         VolatileDirectory::Created,
         VolatileDirectory::Links,
@@ -27,7 +27,7 @@ impl VolatileDirectory {
         VolatileDirectory::Directories,
     ];
 
-    /// What it is called in a client's directory.
+    /// Returns the name of the directory in a client's directory.
     pub const fn directory(self) -> &'static str {
         match self {
             VolatileDirectory::Created => "new",
@@ -38,7 +38,7 @@ impl VolatileDirectory {
         }
     }
 
-    /// What the names in it begin with.
+    /// Returns the first letter of the names in the directory.
     pub const fn letter(self) -> u8 {
         match self {
             VolatileDirectory::Created => b'f',
@@ -49,18 +49,18 @@ impl VolatileDirectory {
         }
     }
 
-    /// The name in it with this number.
+    /// Returns the name in the directory with this number.
     pub const fn name(self, number: u64) -> Name {
         let letter = self.letter();
         Name::Numbered { letter, number }
     }
 
-    /// The same in letters: one, and sixteen hexadecimal digits.
+    /// Returns the name with this number as text: the letter, and sixteen hexadecimal digits.
     pub fn file_name(self, number: u64) -> String {
         format!("{}{number:016x}", char::from(self.letter()))
     }
 
-    /// The number of a name that was made by [`VolatileDirectory::name`].
+    /// Returns the number of a name that was created by [`VolatileDirectory::name`].
     pub fn number_of(self, name: &[u8]) -> Option<u64> {
         let (letter, digits) = name.split_first()?;
         let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
@@ -70,7 +70,7 @@ impl VolatileDirectory {
         u64::from_str_radix(core::str::from_utf8(digits).ok()?, 16).ok()
     }
 
-    /// Whether operations of these kinds need names in it that come and go.
+    /// Whether operations of these kinds create or remove names in the directory.
     pub fn is_changed_by(self, kinds: &[OpKind]) -> bool {
         let changing: &[OpKind] = match self {
             VolatileDirectory::Created => &[OpKind::Create, OpKind::Remove, OpKind::Rename],

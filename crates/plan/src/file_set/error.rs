@@ -1,55 +1,55 @@
-//! Why a file set cannot be as it was asked for, in words.
+//! The error type for file sets.
 
 use super::{CLASSES_MAX, FILES_MAX, LENGTH_MAX, OBJECTS_MAX};
 
-/// What is wrong with a [`FileSetPlan`](crate::plan::FileSetPlan), with which value.
+/// Error in a [`FileSetPlan`](crate::plan::FileSetPlan), with the wrong value.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum FileSetError {
-    /// The set's directory cannot be called so.
+    /// The name is not valid for the set's directory.
     #[error("file set name {0:?}: is no name of a directory")]
     Name(String),
-    /// There is nothing to read.
+    /// The set has no files.
     #[error("a file set of no files")]
     NoFiles,
-    /// More data files than are made.
+    /// The number of data files exceeds the limit.
     #[error("{0} files of each client: more than {FILES_MAX}")]
     TooManyFiles(u32),
-    /// More objects than are kept track of.
+    /// The number of objects exceeds the limit.
     #[error("{0} objects of all clients: more than {OBJECTS_MAX}")]
     TooManyObjects(u64),
-    /// A file longer than any that is made.
+    /// A file is longer than the limit.
     #[error("a file of {0} bytes: more than 1 TiB ({LENGTH_MAX})")]
     TooLong(u64),
-    /// The sum of the lengths is more than 64 bits hold.
+    /// The sum of the lengths exceeds 64 bits.
     #[error("the lengths of all files sum up to more than 16 EiB")]
     TooManyBytes,
-    /// The shortest is longer than the longest.
+    /// The minimum exceeds the maximum.
     #[error("file sizes from {min_bytes} to {max_bytes} bytes: the first is the larger one")]
     Reversed {
-        /// The shortest.
+        /// The minimum.
         min_bytes: u64,
-        /// The longest.
+        /// The maximum.
         max_bytes: u64,
     },
-    /// Half of the files cannot be shorter than nothing.
+    /// The median is 0.
     #[error("log-normal file sizes with a median of 0 bytes")]
     Median,
-    /// Not a standard deviation.
+    /// The standard deviation is not valid.
     #[error("log-normal file sizes with sigma {0}: it is from 0 to 16")]
     Sigma(f64),
-    /// No class, too many, or none that is ever drawn.
+    /// There are no classes, too many classes, or a class without weight.
     #[error("{0} classes of file sizes: there are 1 to {CLASSES_MAX}")]
     Classes(usize),
-    /// No class has a weight, or together they have too much.
+    /// The sum of the weights is 0 or too large.
     #[error("the weights of the file sizes sum up to {0}: 1 to 2^64 - 1 is possible")]
     Weights(u128),
-    /// Not an exponent of Zipf's law.
+    /// The exponent is not valid for Zipf's law.
     #[error("popularity by Zipf's law with exponent {0}: it is from 0 to 100")]
     Exponent(f64),
-    /// A size that is no number of bytes.
+    /// The size is not a number of bytes.
     #[error("file size {0:?}: is no number of bytes")]
     Bytes(String),
-    /// A weight that is no whole number.
+    /// The weight is not a whole number.
     #[error("file size {0:?}: what follows the * is no whole number")]
     Weight(String),
     /// A median without a sigma.
@@ -58,7 +58,7 @@ pub enum FileSetError {
 }
 
 impl FileSetError {
-    /// What would have been right.
+    /// Returns a description of valid values.
     pub fn help(&self) -> &'static str {
         match self {
             FileSetError::Name(_) => {

@@ -1,4 +1,4 @@
-//! What a file set consists of: names, lengths, how much of it is worked on, and sums.
+//! Layout of a file set: names, lengths, working set, and totals.
 
 use super::lengths::FileSizeSampler;
 use super::{FILES_MAX, FILES_PER_DIRECTORY, FileSetError, OBJECTS_MAX, VolatileDirectory};
@@ -6,15 +6,15 @@ use crate::file_set::{FileSetPlan, FileSizes};
 use filestone_workload::numbering::ClientIndexMap;
 use filestone_workload::operation::OpKind;
 
-/// What the names of data files end with: nhfsstone's, chosen longer than the name caches of
-/// its time would take.
+/// Suffix of the names of data files, as in nhfsstone, where it exceeds the length limit of
+/// contemporary name caches.
 const NAME_TAIL: &str = "abcdefghijklmn";
 
-/// The names, lengths and sums of a file set.
+/// Names, lengths and totals of a file set.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layout {
     clients: u32,
-    /// Which clients of a job they are.
+    /// Numbers of the clients in the whole job.
     numbering: ClientIndexMap,
     files_per_client: u32,
     symbolic_links_per_client: u32,
@@ -24,60 +24,61 @@ pub struct Layout {
     totals: Totals,
 }
 
-/// Sums over all clients.
+/// Totals over all clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Totals {
-    /// Data files.
+    /// Number of data files.
     pub files: u64,
-    /// Their lengths together.
+    /// Sum of their lengths, in bytes.
     pub bytes: u64,
-    /// Of these files, how many are worked on.
+    /// Number of files in the working set.
     pub working_files: u64,
-    /// Lengths of those together.
+    /// Sum of the lengths of the working set, in bytes.
     pub working_bytes: u64,
 }
 
-/// The name of a client's directory.
+/// Returns the name of a client's directory.
 pub fn client_directory(client: u32) -> String {
     format!("client{client:04}")
 }
 
-/// The name of the directory of the data files from `FILES_PER_DIRECTORY * index` on.
+/// Returns the name of the directory of the data files from `FILES_PER_DIRECTORY * index` on.
 pub fn files_directory(index: u32) -> String {
     format!("files{index}")
 }
 
-/// The name of a data file: nhfsstone's `%03dabcdefghijklmn`.
+/// Returns the name of a data file: nhfsstone's `%03dabcdefghijklmn`.
 pub fn file_name(file: u32) -> String {
     format!("{file:03}{NAME_TAIL}")
 }
 
-/// The name of a symbolic link that is always there: nhfsstone's `%03d`.
+/// Returns the name of a permanent symbolic link: nhfsstone's `%03d`.
 pub fn link_name(link: u32) -> String {
     format!("{link:03}")
 }
 
-/// Which client's directory has this name.
+/// Returns the client whose directory has this name.
 pub fn client_of(name: &[u8]) -> Option<u32> {
     numbered(name, b"client", 4)
 }
 
-/// Which directory of data files has this name.
+/// Returns the index of the data file directory with this name.
 pub fn files_directory_of(name: &[u8]) -> Option<u32> {
     numbered(name, b"files", 1)
 }
 
-/// Which data file has this name.
+/// Returns the number of the data file with this name.
 pub fn file_of(name: &[u8]) -> Option<u32> {
     numbered(name.strip_suffix(NAME_TAIL.as_bytes())?, b"", 3)
 }
 
-/// Which symbolic link that is always there has this name.
+/// Returns the number of the permanent symbolic link with this name.
 pub fn link_of(name: &[u8]) -> Option<u32> {
     numbered(name, b"", 3)
 }
 
-/// The number behind `head`, written with at least `width` digits and no more than it takes.
+/// Returns the number after `head`, written with at least `width` digits and without further
+/// leading zeros.
 fn numbered(name: &[u8], head: &[u8], width: usize) -> Option<u32> {
     let digits = name.strip_prefix(head)?;
     let is_shortest =
@@ -97,12 +98,12 @@ fn check_name(name: &str) -> Result<(), FileSetError> {
 }
 
 impl Layout {
-    /// What `plan` asks for with so many clients. Draws the length of each file once.
+    /// Creates the layout of `plan` for a number of clients. Samples the length of each file once.
     pub fn of(plan: &FileSetPlan, clients: u32) -> Result<Self, FileSetError> {
         Self::of_numbered(plan, clients, ClientIndexMap::ALL)
     }
 
-    /// The same with so many of a job's clients.
+    /// Creates the layout for some of a job's clients.
     pub fn of_numbered(
         plan: &FileSetPlan,
         clients: u32,
@@ -131,7 +132,7 @@ impl Layout {
         if objects > OBJECTS_MAX {
             return Err(FileSetError::TooManyObjects(objects));
         }
-        // The working set is that of all clients together; each has its share of it.
+        // The working set is that of all clients together; each client has an equal share.
         let share = plan
             .working_set_bytes
             .map(|bytes| bytes.div_ceil(u64::from(clients).max(1)));
@@ -141,7 +142,7 @@ impl Layout {
         Ok(layout)
     }
 
-    /// Enters a client into the sums.
+    /// Adds a client to the totals.
     fn count(&mut self, client: u32, working_bytes: Option<u64>) -> Result<(), FileSetError> {
         let (mut sum, mut working, mut working_sum) = (0_u64, 0, 0_u64);
         for length in FileSizeSampler::of(
@@ -149,7 +150,7 @@ impl Layout {
             self.numbering.number_of(client),
             self.files_per_client,
         )? {
-            // One file at least, and no further one once there is enough.
+            // At least one file, and no further one once the size is reached.
             if working == 0 || working_bytes.is_none_or(|bytes| working_sum < bytes) {
                 working += 1;
                 working_sum = working_sum.saturating_add(length);
@@ -168,28 +169,29 @@ impl Layout {
         Ok(())
     }
 
-    /// Which of so many directories a client's files are in: client i of a job uses directory i
+    /// Returns the index of the directory of a client's files: client i of a job uses directory i
     /// modulo their number.
     pub fn directory_of(&self, client: u32, directories: usize) -> usize {
         self.numbering.number_of(client) as usize % directories.max(1)
     }
 
-    /// How many clients there are.
+    /// Returns the number of clients.
     pub fn clients(&self) -> u32 {
         self.clients
     }
 
-    /// Data files of each client.
+    /// Returns the number of data files of each client.
     pub fn files_per_client(&self) -> u32 {
         self.files_per_client
     }
 
-    /// Directories that each client's data files are in.
+    /// Returns the number of directories for each client's data files.
     pub fn file_directories(&self) -> u32 {
         self.files_per_client.div_ceil(FILES_PER_DIRECTORY)
     }
 
-    /// Symbolic links of each client that are always there, if the kinds of operation use them.
+    /// Returns the number of permanent symbolic links of each client, if the kinds of operation use
+    /// them.
     pub fn symbolic_links(&self, kinds: &[OpKind]) -> u32 {
         if kinds.contains(&OpKind::ReadLink) {
             self.symbolic_links_per_client
@@ -198,14 +200,14 @@ impl Layout {
         }
     }
 
-    /// Names in each of the changing directories at the start.
+    /// Returns the number of names in each of the changing directories at the start.
     pub fn spare_names(&self) -> u32 {
         self.spare_names_per_client
     }
 
-    /// The lengths of a client's data files, in their order.
+    /// Returns the lengths of a client's data files, in their order.
     pub fn lengths(&self, client: u32) -> impl ExactSizeIterator<Item = u64> + use<> {
-        // They were checked when the layout was made.
+        // The sizes were checked when the layout was created.
         FileSizeSampler::of(
             &self.sizes,
             self.numbering.number_of(client),
@@ -214,7 +216,7 @@ impl Layout {
         .expect("a layout has file sizes that can be drawn")
     }
 
-    /// How many of a client's data files, from the first one on, are worked on.
+    /// Returns the number of a client's data files in the working set, which are the first ones.
     pub fn working_files(&self, client: u32) -> u32 {
         self.working_files
             .get(client as usize)
@@ -222,20 +224,20 @@ impl Layout {
             .unwrap_or_default()
     }
 
-    /// Where symbolic link `link` leads to: a data file of the same client.
+    /// Returns the target of symbolic link `link`: a data file of the same client.
     pub fn link_target(&self, link: u32) -> String {
         let file = link % self.files_per_client;
         let directory = files_directory(file / FILES_PER_DIRECTORY);
         format!("../{directory}/{}", file_name(file))
     }
 
-    /// Sums over all clients.
+    /// Returns the totals over all clients.
     pub fn totals(&self) -> Totals {
         self.totals
     }
 
-    /// Directories, links and names of all clients besides the data files, of those that
-    /// operations of these kinds use.
+    /// Returns the number of directories, links and names of all clients, without the data files,
+    /// that operations of these kinds use.
     pub fn other_objects(&self, kinds: &[OpKind]) -> u64 {
         let count = |is_counted: &dyn Fn(VolatileDirectory) -> bool| {
             let all = VolatileDirectory::ALL.iter();
@@ -309,7 +311,7 @@ mod tests {
         assert_eq!((totals.files, totals.bytes), (7500, bytes));
         assert_eq!((totals.working_files, totals.working_bytes), (7500, bytes));
         assert_eq!(layout.file_directories(), 3);
-        // Its own directory, three of data files, five of changing names, three links.
+        // The client's directory, three for data files, five with changing names, three links.
         assert_eq!(
             layout.other_objects(OpKind::STATELESS),
             3 * (1 + 3 + 5 + 5 * 8 + 3)

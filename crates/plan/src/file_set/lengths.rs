@@ -1,17 +1,18 @@
-//! How long the files of a set are: the distributions, drawn one file after the other.
+//! Lengths of the files of a set: the distributions, sampled file by file.
 
 use super::{CLASSES_MAX, FileSetError, LENGTH_MAX};
 use crate::file_set::{FileSizes, SizeClass};
 use filestone_workload::random::{self, Generator, RandomStream, RngExt};
 use rand_distr::{Distribution, LogNormal};
 
-/// The seed of all lengths. It is not that of the run: a set is found again by runs of any seed.
+/// The seed of all lengths. It differs from that of the run, so that runs with any seed find the
+/// same set.
 const SEED: u64 = 0x6e68_6673_7374_6f6e;
 
 const KIB: u64 = 1 << 10;
 
 impl FileSizes {
-    /// Whether lengths can be drawn from it, and none of them is too long.
+    /// Checks that lengths can be sampled, and that none of them is too long.
     pub fn check(&self) -> Result<(), FileSetError> {
         match self {
             FileSizes::Nhfsstone => Ok(()),
@@ -56,7 +57,7 @@ fn check_classes(classes: &[SizeClass]) -> Result<(), FileSetError> {
         .try_for_each(|class| within_limit(class.bytes))
 }
 
-/// A distribution that has been checked.
+/// A checked distribution.
 #[derive(Debug, Clone)]
 enum Draw {
     Nhfsstone,
@@ -98,7 +99,7 @@ impl Draw {
             Draw::Nhfsstone => nhfsstone(generator),
             Draw::Fixed(bytes) => *bytes,
             Draw::Uniform(min, max) => generator.random_range(*min..=*max),
-            // Its tail has no end; a file has.
+            // The distribution has no upper limit; the length of a file has one.
             Draw::LogNormal(distribution) => {
                 let bytes = distribution.sample(generator).round();
                 (bytes as u64).min(LENGTH_MAX)
@@ -117,7 +118,7 @@ impl Draw {
     }
 }
 
-/// As nhfsstone 1.22 draws a file's length when it writes it: half of the files take 1 to 3
+/// Samples a length as nhfsstone 1.22 does when it writes a file: half of the files take 1 to 3
 /// writes of 1 KiB, 47 % take 1 to 6 writes of 8 KiB, 3 % take 32 writes of 8 KiB.
 fn nhfsstone(generator: &mut Generator) -> u64 {
     match generator.random_range(0..100_u32) {
@@ -136,8 +137,8 @@ pub struct FileSizeSampler {
 }
 
 impl FileSizeSampler {
-    /// The lengths of the first `files` files of client `client`. More files only add some
-    /// at the end, and no client's depend on how many clients there are.
+    /// Returns the lengths of the first `files` files of client `client`. A larger number of files
+    /// only adds lengths at the end, and lengths do not depend on the number of clients.
     pub fn of(sizes: &FileSizes, client: u32, files: u32) -> Result<Self, FileSetError> {
         Ok(Self {
             draw: Draw::of(sizes)?,
@@ -202,7 +203,7 @@ mod tests {
         assert_eq!(drawn.iter().min(), Some(&10));
         assert_eq!(drawn.iter().max(), Some(&20));
         let mean = drawn.iter().sum::<u64>() as f64 / f64::from(DRAWS);
-        // sqrt(10/n) is the mean's standard deviation: (11^2 - 1)/12 is the variance of a draw.
+        // sqrt(10/n) is the mean's standard deviation: (11^2 - 1)/12 is the variance of a sample.
         assert!((mean - 15.0).abs() < 5.0 * (10.0 / f64::from(DRAWS)).sqrt());
     }
 
@@ -233,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_set_stays_the_same_for_ever() {
-        // What lies on servers was made with these.
+        // Existing sets on servers were created with these lengths.
         assert_eq!(
             lengths("nhfsstone", 8),
             [2048, 24576, 2048, 3072, 49152, 40960, 3072, 16384]

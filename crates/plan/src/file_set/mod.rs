@@ -1,12 +1,11 @@
-//! The files, directories and links that a mix works on: what they are called, how long they
-//! are, and where a client finds its own.
+//! The files, directories and links that a mix works on: names, lengths, and the position of each
+//! client's part.
 //!
-//! Everything here follows from a [`FileSetPlan`] and a client's
-//! number alone, so that a set made by one run is found again, and checked, by the next.
-//! Making it is the engine's.
+//! Everything here depends only on a [`FileSetPlan`] and a client's number, so that a later run
+//! finds and verifies a set of an earlier run. The engine creates the set.
 //!
 //! ```text
-//! TARGET/<name of the set>/made-by-filestone      whose it is, of what recipe, in use by whom
+//! TARGET/<name of the set>/made-by-filestone      marker file: owner, specification, current user
 //!                          client0000/            FSSTAT, FSINFO, PATHCONF
 //!                            files0/ files1/ …    data files: LOOKUP, GETATTR, READ, WRITE, …
 //!                            sym/                 symbolic links: READLINK, SYMLINK
@@ -39,57 +38,57 @@ pub use recipe::FileSetSpec;
 use core::ops::Range;
 use filestone_workload::operation::FileId;
 
-/// Data files in one directory at most.
+/// Maximum number of data files in one directory.
 pub const FILES_PER_DIRECTORY: u32 = 1000;
-/// The longest data file: 1 TiB.
+/// Maximum length of a data file: 1 TiB.
 pub const LENGTH_MAX: u64 = 1 << 40;
-/// Data files of each client at most.
+/// Maximum number of data files of each client.
 pub const FILES_MAX: u32 = 10_000_000;
-/// Objects of all clients together at most: each takes about a hundred bytes of memory.
+/// Maximum number of objects of all clients together: each needs about a hundred bytes of memory.
 pub const OBJECTS_MAX: u64 = 100_000_000;
-/// Classes of file sizes at most.
+/// Maximum number of classes of file sizes.
 pub const CLASSES_MAX: usize = 64;
 
-/// Where a client finds its part of the set in the `FileTable`.
+/// Position of a client's part of the set in the `FileTable`.
 ///
-/// Data file `k` of the client is the table's file `files.start + k`, is called by the table's
-/// listed name `names.start + k`, and is in the directory
+/// Data file `k` of the client is file `files.start + k` of the table, has the listed name
+/// `names.start + k` of the table, and is in the directory
 /// `directories.start + k / FILES_PER_DIRECTORY`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientSet {
-    /// The client's own directory.
+    /// The client's directory.
     pub root: FileId,
-    /// The directories that the data files are in.
+    /// The directories of the data files.
     pub directories: Range<u32>,
     /// The data files.
     pub files: Range<u32>,
-    /// Their names: the same for all clients.
+    /// Names of the data files, the same for all clients.
     pub names: Range<u32>,
-    /// How many of the data files, from the first one on, are worked on.
+    /// Number of data files in the working set, which are the first ones.
     pub working_files: u32,
-    /// Symbolic links that are always there, in `sym`; none if nothing reads them.
+    /// Permanent symbolic links, in `sym`; empty if no operation reads them.
     pub symbolic_links: Range<u32>,
-    /// What comes and goes, by kind.
+    /// The directories with changing names, by kind.
     pub changing: ChangingDirectories,
-    /// Names of each kind that are there at the start: in each of the changing directories
+    /// Number of names of each kind at the start: in each of the changing directories
     /// `Name::Numbered` with that directory's letter and the numbers `0..spare_names`.
     pub spare_names: u32,
 }
 
-/// The directories in which names come and go.
+/// The directories with names that operations create and remove.
 ///
-/// A directory that no operation of the mix needs is not made, and stands here as the
-/// client's own.
+/// A directory that no operation of the mix needs is not created; its field then refers to the
+/// client's directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChangingDirectories {
-    /// `new`: files made by CREATE. Letter `f`.
+    /// `new`: files created by CREATE. Letter `f`.
     pub created: FileId,
     /// `lin`: hard links to data files. Letter `l`.
     pub links: FileId,
-    /// `sym`: symbolic links made by SYMLINK. Letter `s`.
+    /// `sym`: symbolic links created by SYMLINK. Letter `s`.
     pub symbolic_links: FileId,
-    /// `nod`: pipes made by MKNOD. Letter `p`.
+    /// `nod`: pipes created by MKNOD. Letter `p`.
     pub nodes: FileId,
-    /// `dir`: directories made by MKDIR. Letter `d`.
+    /// `dir`: directories created by MKDIR. Letter `d`.
     pub directories: FileId,
 }

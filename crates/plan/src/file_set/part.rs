@@ -1,18 +1,18 @@
-//! The directories in a client's directory, known by their names, and what may be in each.
+//! The directories in a client's directory, by name, and the valid names in each.
 
 use super::{VolatileDirectory, file_of, files_directory_of, link_of};
 
 /// A directory in a client's directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetEntry {
-    /// One of those that data files are in.
+    /// A directory with data files.
     Files,
-    /// One in which names come and go.
+    /// A directory with changing names.
     Changing(VolatileDirectory),
 }
 
 impl SetEntry {
-    /// Which one has this name; `None` if we give no such name.
+    /// Returns the directory with this name; `None` if filestone does not create such a name.
     pub fn of(name: &[u8]) -> Option<Self> {
         if files_directory_of(name).is_some() {
             return Some(SetEntry::Files);
@@ -22,7 +22,7 @@ impl SetEntry {
             .map(SetEntry::Changing)
     }
 
-    /// Whether we give such a name in it.
+    /// Whether filestone creates such a name in the directory.
     pub fn gives(self, name: &[u8]) -> bool {
         match self {
             SetEntry::Files => file_of(name).is_some(),

@@ -1,4 +1,4 @@
-//! What a file set is to be.
+//! Parameters of a file set.
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -6,87 +6,87 @@ use serde::{Deserialize, Serialize};
 
 /// The files, directories and links that each client has for itself.
 ///
-/// Two plans with the same file set find the same tree: nothing of it depends on the
-/// seed of the run.
+/// Two plans with the same file set use the same tree: it does not depend on the seed of the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct FileSetPlan {
     /// Name of the set's directory in each target directory.
     pub name: String,
-    /// Data files of each client.
+    /// Number of data files of each client.
     pub files_per_client: u32,
-    /// How long they are.
+    /// Lengths of the data files.
     pub sizes: FileSizes,
-    /// Symbolic links of each client that are always there.
+    /// Number of permanent symbolic links of each client.
     pub symbolic_links_per_client: u32,
-    /// Names of each client that REMOVE, RENAME and RMDIR can take away at the start, per kind.
+    /// Number of names of each client that REMOVE, RENAME and RMDIR can remove at the start, per
+    /// kind.
     pub spare_names_per_client: u32,
-    /// READ, WRITE and whatever else goes to a data file stay within the first files whose
-    /// lengths sum to so much, of all clients together; `None` for all files.
+    /// Size of the working set of all clients together: READ, WRITE and all other operations on
+    /// data files use only the first files, up to this sum of lengths; `None` for all files.
     pub working_set_bytes: Option<u64>,
-    /// Which files are chosen how often.
+    /// Popularity of the files.
     pub popularity: Popularity,
 }
 
-/// How long the data files of a set are. Drawn once, with a seed of its own.
+/// Distribution of the lengths of data files. They are sampled once, with a separate seed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(tag = "distribution", rename_all = "kebab-case")]
 pub enum FileSizes {
     /// nhfsstone's three classes: 50 % of 1 to 3 KiB, 47 % of 1 to 6 times 8 KiB, 3 % of 256 KiB.
     Nhfsstone,
-    /// All the same.
+    /// One length for all files.
     Fixed {
-        /// Length of each file.
+        /// Length of each file, in bytes.
         bytes: u64,
     },
-    /// Any length between two, all equally likely.
+    /// Uniformly distributed lengths between two values.
     Uniform {
-        /// The shortest.
+        /// The minimum length, in bytes.
         min_bytes: u64,
-        /// The longest.
+        /// The maximum length, in bytes.
         max_bytes: u64,
     },
-    /// Log-normal, as file sizes are in the wild.
+    /// Log-normally distributed lengths, as in real file systems.
     LogNormal {
-        /// Half of the files are shorter.
+        /// Median of the lengths, in bytes.
         median_bytes: u64,
-        /// Standard deviation of the logarithm.
+        /// Standard deviation of the natural logarithm of the lengths.
         sigma: f64,
     },
-    /// Some lengths, each with its weight.
+    /// Several fixed lengths, each with a weight.
     Classes {
         /// The lengths.
         classes: Vec<SizeClass>,
     },
 }
 
-/// One length among several.
+/// A length and its weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SizeClass {
-    /// How often, relative to the others.
+    /// Weight relative to the other lengths.
     pub weight: u64,
-    /// How long.
+    /// Length in bytes.
     pub bytes: u64,
 }
 
-/// Which files are chosen how often.
+/// Popularity of files: how often each is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(tag = "by", rename_all = "kebab-case")]
 pub enum Popularity {
-    /// All equally.
+    /// Equal popularity of all files.
     #[default]
     Uniform,
-    /// The file of rank r in proportion to 1/r^exponent.
+    /// The popularity of the file of rank r is proportional to 1/r^exponent.
     Zipf {
-        /// 1 is Zipf's law.
+        /// The exponent; 1 is Zipf's law.
         exponent: f64,
     },
 }
 
 impl FileSetPlan {
-    /// What a set is called where nothing else is asked for.
+    /// Default name of a set.
     pub const NAME_DEFAULT: &'static str = "filestone-set";
 }

@@ -1,15 +1,15 @@
-//! Which of a client's files is chosen next: all equally, or few of them most of the time.
+//! Choice of a client's next file: uniform, or few files most of the time.
 
 use super::FileSetError;
 use crate::file_set::Popularity;
 use filestone_workload::random::{Generator, RngExt};
 use rand_distr::{Distribution, Zipf};
 
-/// The largest exponent: there, the second file is chosen once in 2^100 times.
+/// Maximum exponent: with it, the second file is chosen once in 2^100 times.
 const EXPONENT_MAX: f64 = 100.0;
 
 impl Popularity {
-    /// Whether files can be chosen by it.
+    /// Checks that files can be chosen by it.
     pub fn check(&self) -> Result<(), FileSetError> {
         match self {
             Popularity::Uniform => Ok(()),
@@ -19,16 +19,16 @@ impl Popularity {
     }
 }
 
-/// Draws indices of files.
+/// Samples indices of files.
 #[derive(Debug, Clone)]
 pub struct FileSampler {
     count: u32,
-    /// None for files that are all equally popular.
+    /// `None` if all files are equally popular.
     zipf: Option<Zipf<f64>>,
 }
 
 impl FileSampler {
-    /// Draws from `0..count`; 0 is the most popular one, if there is one.
+    /// Creates a sampler of `0..count`; 0 is the most popular index, unless all are equal.
     pub fn new(popularity: &Popularity, count: u32) -> Result<Self, FileSetError> {
         popularity.check()?;
         if count == 0 {
@@ -44,12 +44,12 @@ impl FileSampler {
         Ok(Self { count, zipf })
     }
 
-    /// The next index.
+    /// Returns the next index.
     #[inline]
     pub fn choose(&self, generator: &mut Generator) -> u32 {
         match &self.zipf {
             None => generator.random_range(0..self.count),
-            // Ranks begin at 1.
+            // Ranks start at 1.
             Some(zipf) => (zipf.sample(generator) as u32)
                 .saturating_sub(1)
                 .min(self.count - 1),
@@ -98,7 +98,7 @@ mod tests {
             let counts = counts(Popularity::Zipf { exponent }, files);
             check(&counts, (1..=files).map(|rank| weight(rank) / sum));
         }
-        // Worked out by hand: 1 + 1/2 + 1/3 + 1/4 = 25/12.
+        // Computed by hand: 1 + 1/2 + 1/3 + 1/4 = 25/12.
         let shares = [12.0 / 25.0, 6.0 / 25.0, 4.0 / 25.0, 3.0 / 25.0];
         check(
             &counts(Popularity::Zipf { exponent: 1.0 }, 4),

@@ -1,23 +1,24 @@
-//! A few lines that say everything that a file set on a server depends on.
+//! The specification of a file set on a server: a few lines with everything that the set depends
+//! on.
 
 use super::FILES_PER_DIRECTORY;
 use crate::file_set::FileSetPlan;
 use core::fmt;
 
-/// The way lengths are drawn and names are made. Whatever changes that changes this number.
+/// Version of the sampling of lengths and of the names. Any change to these needs a new version.
 const VERSION: u32 = 1;
-/// What the lines of a recipe begin with.
+/// Prefix of the lines of a specification.
 const LINE: &str = "recipe: ";
 
-/// By which recipe a set was made, or would be.
+/// Specification of the generation of a set.
 ///
-/// Not in it: how many clients there are, which names come and go, how much of the set is
-/// worked on. More clients only add directories, and the rest is put right by each run.
+/// The specification does not contain the number of clients, the changing names, and the size of
+/// the working set: more clients only add directories, and each run restores the rest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileSetSpec(Vec<String>);
 
 impl FileSetSpec {
-    /// That of a plan.
+    /// Returns the specification of a plan.
     pub fn of(plan: &FileSetPlan) -> Self {
         Self(vec![
             format!("version {VERSION}"),
@@ -27,7 +28,7 @@ impl FileSetSpec {
         ])
     }
 
-    /// The one in a marker's text; `None` if there is none.
+    /// Returns the specification in a marker's text; `None` if there is none.
     pub fn find(text: &str) -> Option<Self> {
         let lines = text.lines().filter_map(|line| line.strip_prefix(LINE));
         let lines: Vec<String> = lines.map(str::to_owned).collect();

@@ -1,5 +1,5 @@
-//! File sizes as people write and read them: `nhfsstone`, `64K`, `4K..1M`,
-//! `lognormal:16K,1.5`, `1K*50,8K*40,256K*10`.
+//! Text syntax of file sizes: `nhfsstone`, `64K`, `4K..1M`, `lognormal:16K,1.5`,
+//! `1K*50,8K*40,256K*10`.
 
 use super::FileSetError;
 use crate::file_set::{FileSizes, SizeClass};
@@ -14,7 +14,7 @@ const UNITS: [(char, u64); 4] = [
     ('K', 1 << 10),
 ];
 
-/// `64K`, or `4096`: whole numbers of bytes, so that what is written is what is meant.
+/// Parses `64K` or `4096`: whole numbers of bytes only, so that nothing is rounded.
 fn bytes_of(text: &str) -> Result<u64, FileSetError> {
     let error = || FileSetError::Bytes(text.into());
     let text = text.trim();
@@ -25,7 +25,7 @@ fn bytes_of(text: &str) -> Result<u64, FileSetError> {
         .find_map(|(letter, factor)| Some((number.strip_suffix(*letter)?, *factor)));
     let (digits, factor) = match unit {
         Some(unit) => unit,
-        // "iB" makes no unit of its own.
+        // "iB" alone is not a unit.
         None if number.len() == upper.len() => (number, 1),
         None => return Err(error()),
     };
@@ -37,7 +37,7 @@ fn bytes_of(text: &str) -> Result<u64, FileSetError> {
     count.checked_mul(factor).ok_or_else(error)
 }
 
-/// The largest unit that leaves a whole number.
+/// Displays bytes in the largest unit that gives a whole number.
 struct Bytes(u64);
 
 impl fmt::Display for Bytes {
@@ -53,7 +53,7 @@ impl fmt::Display for Bytes {
 fn class_of(text: &str) -> Result<SizeClass, FileSetError> {
     let (bytes, weight) = match text.split_once('*') {
         Some((bytes, weight)) => (bytes, weight.trim()),
-        // A size without a weight is one of several that are equally likely.
+        // Sizes without weights are equally likely.
         None => (text, "1"),
     };
     Ok(SizeClass {

@@ -1,7 +1,7 @@
-//! Plans of fleets in TOML: what keys there are, and what they mean.
+//! Fleet plans in TOML: keys and their meaning.
 //!
-//! Whatever is wrong is told with its line. A key that is not known is an error: a setting that is
-//! passed over would give a figure of something else than was asked for.
+//! Every error message contains the line. An unknown key is an error, because ignoring a setting
+//! would measure something other than the user requested.
 
 use super::setting::{SETTINGS, whole};
 use crate::plan::{
@@ -14,7 +14,7 @@ use std::fmt;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A commented plan.
+/// An example plan with comments.
 pub const EXAMPLE: &str = include_str!("example.toml");
 
 const TOP: [&str; 8] = [
@@ -63,40 +63,40 @@ pub(super) const GROUP: [&str; 31] = [
     "retry",
 ];
 
-/// A fleet as a file has it.
+/// Content of a fleet file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FleetFile {
-    /// Its targets, in the order of their places.
+    /// Targets, in the order of their indices.
     pub targets: Vec<TargetText>,
-    /// What its clients do.
+    /// The fleet.
     pub fleet: FleetPlan,
-    /// How long the run lasts; of a ramp, its last step.
+    /// Length of the run; with a ramp, of its last step.
     pub duration_ns: Option<u64>,
-    /// Where what is drawn comes from.
+    /// Seed of the random streams.
     pub seed: Option<u64>,
-    /// How many clients are connected per second.
+    /// Number of clients that are connected per second.
     pub connect_rate: Option<f64>,
-    /// Length of a row.
+    /// Length of a report row.
     pub report_ns: Option<u64>,
 }
 
-/// A target as it is written.
+/// A target as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TargetText {
-    /// What is written.
+    /// The text.
     pub text: String,
-    /// In which line.
+    /// Line number.
     pub line: usize,
 }
 
-/// What is wrong with a plan.
+/// Error in a fleet file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FleetFileError {
-    /// In which line.
+    /// Line number.
     pub line: usize,
-    /// What it is.
+    /// The error message.
     pub message: String,
-    /// What was meant, perhaps.
+    /// A suggestion, if there is one.
     pub help: Option<String>,
 }
 
@@ -110,7 +110,7 @@ impl std::error::Error for FleetFileError {}
 
 type Read<T> = Result<T, FleetFileError>;
 
-/// Reads a plan; `name` is what the record calls it.
+/// Parses a plan; `name` is its name in the record.
 pub fn parse(name: &str, text: &str) -> Read<FleetFile> {
     let document = DeTable::parse(text).map_err(|error| FleetFileError {
         line: line_at(text, error.span().map_or(0, |span| span.start)),
@@ -302,18 +302,18 @@ fn offsets(text: &str) -> Result<AccessPattern, String> {
     })
 }
 
-/// The line in which a byte of a text is, counted from 1.
+/// Returns the line number of a byte of a text, counted from 1.
 fn line_at(text: &str, at: usize) -> usize {
     let before = text.as_bytes().iter().take(at);
     1 + before.filter(|byte| **byte == b'\n').count()
 }
 
-/// The targets of a plan, each once.
+/// The targets of a plan, without duplicates.
 #[derive(Debug, Default)]
 struct Targets(Vec<TargetText>);
 
 impl Targets {
-    /// The places of a target, or of a list of them.
+    /// Returns the indices of a target, or of a list of targets.
     fn places(&mut self, value: &Value<'_>) -> Read<Vec<u32>> {
         let texts = match value.value {
             DeValue::Array(entries) => entries
@@ -337,14 +337,14 @@ impl Targets {
     }
 }
 
-/// A table of the plan, all keys of which are known.
+/// A table of the plan with valid keys only.
 struct Section<'t> {
     table: &'t DeTable<'t>,
     text: &'t str,
     line: usize,
 }
 
-/// A value, and where it is.
+/// A value and its position.
 struct Value<'t> {
     key: &'static str,
     value: &'t DeValue<'t>,
@@ -360,7 +360,7 @@ impl Value<'_> {
         }
     }
 
-    /// A text or a number as it is written.
+    /// Returns a text or a number as it is written.
     fn text(&self) -> Read<String> {
         Ok(match self.value {
             DeValue::String(text) => text.to_string(),
@@ -372,7 +372,7 @@ impl Value<'_> {
 }
 
 impl<'t> Section<'t> {
-    /// `what` the table is, in words.
+    /// Creates a section; `what` describes the table in messages.
     fn new(
         what: &str,
         table: &'t DeTable<'t>,
@@ -438,7 +438,7 @@ impl<'t> Section<'t> {
         match parse(&text) {
             Ok(parsed) => Ok(Some(parsed)),
             Err(error) => {
-                // Some say by themselves what they were given.
+                // Some errors already contain the given value.
                 let (told, given) = (error.to_string(), format!("\"{text}\": "));
                 let told = told.strip_prefix(&given).unwrap_or(&told);
                 Err(value.error(&format!("{given}{told}")))
@@ -467,12 +467,12 @@ mod tests {
         let file = parse("example", EXAMPLE).expect("it parses");
         let clients = file.fleet.clients();
         assert_eq!(file.fleet.check(clients, file.targets.len()), Ok(()));
-        // Every key is shown, in use or as a comment.
+        // Every key occurs, in use or as a comment.
         for key in TOP.iter().chain(&RAMP).chain(&HEALTH).chain(&GROUP) {
             let shown = [format!("{key} ="), format!("[{key}]"), format!("[[{key}]]")];
             assert!(shown.iter().any(|shown| EXAMPLE.contains(shown)), "{key}");
         }
-        // With all comments that are settings taken in, too.
+        // Also with all settings that are commented out.
         let all: Vec<&str> = EXAMPLE
             .lines()
             .map(|line| line.strip_prefix("#: ").unwrap_or(line))

@@ -1,8 +1,8 @@
-//! Plans of fleets as people write them.
+//! Text syntax of fleet plans.
 //!
-//! What a fleet does is in a [`FleetPlan`](crate::plan::FleetPlan); what its clients' data consist of,
-//! in [`payload`](filestone_workload::payload); what a client does next is decided by
-//! `workload::stream`.
+//! A [`FleetPlan`](crate::plan::FleetPlan) defines the operations of a fleet,
+//! [`payload`](filestone_workload::payload) the data of its clients; `workload::stream` decides on
+//! the next operation of a client.
 
 mod file;
 mod rate_text;

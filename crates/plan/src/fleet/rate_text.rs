@@ -1,11 +1,11 @@
-//! Rates of a fleet's clients as people write them.
+//! Text syntax of the rates of a fleet's clients.
 
 use crate::plan::{RatePlan, RateUnit, ValueRange};
 
 const EXPECTED: &str =
     "expected a rate such as 100Mbit/s, 10..20Mbit/s or 100ops/s (k, M and G are powers of 1000)";
 
-/// `100Mbit/s`, `10..20 Mbit/s`, `100ops/s`.
+/// Parses `100Mbit/s`, `10..20 Mbit/s`, `100ops/s`.
 pub fn rate(text: &str) -> Result<RatePlan, String> {
     let expected = || EXPECTED.to_string();
     let is_number = |c: char| c.is_ascii_digit() || c == '.' || c.is_whitespace();
@@ -38,7 +38,7 @@ pub fn rate(text: &str) -> Result<RatePlan, String> {
     Ok(RatePlan { unit, per_s })
 }
 
-/// A rate as it would be written.
+/// Returns a rate as text.
 pub fn text(rate: RatePlan) -> String {
     let ValueRange { min, max } = rate.per_s;
     let (unit, name) = match rate.unit {

@@ -1,7 +1,8 @@
-//! The settings of a group that can be changed while its clients run: how they are read, from when they
-//! hold, how they are written; and why the others cannot be changed.
+//! The settings of a group that can be changed while its clients run: parsing, time of effect and
+//! output; and the reasons why the others cannot be changed.
 //!
-//! A plan in TOML and a change have the same readers, so that both understand and refuse the same.
+//! A plan in TOML and a change use the same parsers, so that both accept and reject the same
+//! values.
 
 use super::rate_text;
 use crate::plan::{AccessPattern, Direction, FleetPlan, GroupPlan, ValueRange};
@@ -11,17 +12,17 @@ use filestone_workload::quantity;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// From when a changed setting holds: the earlier is the less.
+/// Time of effect of a changed setting; an earlier time is less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EffectiveFrom {
-    /// From the next read or write on.
+    /// With the next read or write.
     NextTransfer,
-    /// From the next file on that a client begins.
+    /// With the next file that a client starts.
     NextFile,
 }
 
 impl EffectiveFrom {
-    /// For a sentence.
+    /// Returns the time as part of a sentence.
     pub const fn name(self) -> &'static str {
         match self {
             Self::NextTransfer => "from the next read or write on",
@@ -33,27 +34,27 @@ impl EffectiveFrom {
 /// A setting that can be changed while clients run.
 #[derive(Debug, Clone, Copy)]
 pub struct Setting {
-    /// Its key, as in a plan.
+    /// Key in a plan.
     pub key: &'static str,
-    /// From when a change of it holds.
+    /// Time of effect of a change.
     pub holds_from: EffectiveFrom,
     read: fn(&str, &mut GroupPlan) -> Result<(), String>,
     show: fn(&GroupPlan) -> String,
 }
 
 impl Setting {
-    /// Takes a value over into a group.
+    /// Parses a value and stores it in a group.
     pub fn read(&self, text: &str, group: &mut GroupPlan) -> Result<(), String> {
         (self.read)(text, group)
     }
 
-    /// The value that a group has, as it would be written.
+    /// Returns the value of a group as text.
     pub fn show(&self, group: &GroupPlan) -> String {
         (self.show)(group)
     }
 }
 
-/// What is written where there is no value.
+/// Text for a missing value.
 const NONE: &str = "none";
 
 const fn setting(
@@ -173,7 +174,8 @@ pub const SETTINGS: [Setting; 11] = [
     ),
 ];
 
-/// Why a key of a plan cannot be changed while its clients run; `None` if it can, or is no key.
+/// Returns the reason why a key of a plan cannot be changed while its clients run; `None` if it can
+/// be changed, or is not a key.
 fn fixed(key: &str) -> Option<&'static str> {
     Some(match key {
         "name" | "prefix" => "names are given before the run begins",
@@ -189,12 +191,12 @@ fn fixed(key: &str) -> Option<&'static str> {
     })
 }
 
-/// Why a setting is not changed.
+/// Error returned when a setting cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingError {
-    /// What is wrong.
+    /// The error message.
     pub what: String,
-    /// What to do.
+    /// The help text.
     pub help: Option<String>,
 }
 
@@ -219,23 +221,23 @@ impl SettingError {
     }
 }
 
-/// A setting, and the value that it is to have.
+/// A setting and its new value.
 #[derive(Debug, Clone, Copy)]
 pub struct SettingUpdate<'s> {
-    /// Which.
+    /// The setting.
     pub setting: &'static Setting,
-    /// As it is written.
+    /// The new value as text.
     pub text: &'s str,
 }
 
-/// The settings of these keys, and their new values, each of which can be read.
+/// Returns the settings of these keys with their new values, after checking the values.
 pub fn settings_of(
     values: &BTreeMap<String, String>,
 ) -> Result<Vec<SettingUpdate<'_>>, SettingError> {
     let mut read = Vec::new();
     for (key, text) in values {
         let setting = setting_named(key)?;
-        // What is read depends on the text alone.
+        // Parsing depends on the text alone.
         let mut any = GroupPlan::new("", 1, Direction::Write);
         setting
             .read(text, &mut any)
@@ -267,7 +269,7 @@ fn setting_named(key: &str) -> Result<&'static Setting, SettingError> {
     })
 }
 
-/// The group at `place` of a fleet, which has these settings now, with new values.
+/// Returns group `place` of a fleet, which has the current settings, with new values.
 pub fn changed(
     fleet: &FleetPlan,
     place: usize,
@@ -294,9 +296,9 @@ pub fn changed(
     }
 }
 
-/// Those of `values` that are for what a group does, where `groups` are changed at once: the size of
-/// reads means nothing to a group that only writes. What none of the groups can use stays, so that
-/// it is refused.
+/// Returns the values that apply to the direction of `group`, if `groups` are changed together: the
+/// size of reads has no effect on a group that only writes. A value that none of the groups can use
+/// is kept, so that it is rejected.
 pub fn values_for<'v>(
     group: &GroupPlan,
     groups: &[&GroupPlan],
@@ -309,7 +311,7 @@ pub fn values_for<'v>(
     values.iter().filter(is_for).copied().collect()
 }
 
-/// Whether clients that read, write, or do both have use for a setting.
+/// Whether a setting has an effect on clients with this direction.
 fn is_for_direction(key: &str, direction: Direction) -> bool {
     match key {
         "read_size" => direction != Direction::Write,
@@ -318,7 +320,7 @@ fn is_for_direction(key: &str, direction: Direction) -> bool {
     }
 }
 
-/// Why a setting cannot be changed in this group.
+/// Returns the reason why a setting cannot be changed in this group.
 fn no_use(fleet: &FleetPlan, place: usize, group: &GroupPlan, key: &str) -> Option<String> {
     let reads_only = group.direction == Direction::Read;
     let is_read = || {
@@ -347,7 +349,7 @@ fn no_use(fleet: &FleetPlan, place: usize, group: &GroupPlan, key: &str) -> Opti
     }
 }
 
-/// Whether its files are looked at write by write, in any order.
+/// Whether files of the group are verified write by write, in random order.
 fn is_read_at_random(fleet: &FleetPlan, place: usize, group: &GroupPlan) -> bool {
     let looks = |reader: &GroupPlan| reader.checksums && reader.offsets == AccessPattern::Random;
     let mut groups = fleet.groups.iter();
@@ -355,7 +357,8 @@ fn is_read_at_random(fleet: &FleetPlan, place: usize, group: &GroupPlan) -> bool
     others || group.direction != Direction::Write && looks(group)
 }
 
-/// Whether the bytes of a pattern are there without a plan that names it: they are few.
+/// Whether the bytes of a pattern are available even if the plan does not name it, which applies to
+/// small patterns.
 pub fn is_always_ready(pattern: &Pattern) -> bool {
     !matches!(pattern, Pattern::Incompressible | Pattern::Custom(_))
 }
@@ -374,7 +377,7 @@ fn unless_none<T, E: Into<String>>(
     }
 }
 
-/// A whole number, 1 or more.
+/// Parses a whole number, 1 or more.
 pub(super) fn whole(text: &str) -> Result<u32, String> {
     let number: Result<u32, _> = text.parse();
     number
@@ -383,7 +386,7 @@ pub(super) fn whole(text: &str) -> Result<u32, String> {
         .ok_or_else(|| "expected a whole number, 1 or more".into())
 }
 
-/// Bytes: one number, or from one to another.
+/// Parses bytes: one number, or a range.
 fn span(text: &str) -> Result<ValueRange<u64>, String> {
     let (min, max) = text.split_once("..").unwrap_or((text, text));
     let (min, max) = (quantity::bytes(min)?, quantity::bytes(max)?);
@@ -403,13 +406,13 @@ fn span_text(span: ValueRange<u64>) -> String {
     format!("{}..{}", size_text(span.min), size_text(span.max))
 }
 
-/// Exactly so many bytes, in the greatest unit of which they are a whole number.
+/// Returns a number of bytes in the largest unit that gives a whole number.
 fn size_text(bytes: u64) -> String {
     let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     in_units(bytes, units).unwrap_or_else(|| bytes.to_string())
 }
 
-/// Exactly so long, likewise.
+/// Returns a time in the largest unit that gives a whole number.
 fn span_of_time(nanos: u64) -> String {
     let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1000, "us")];
     in_units(nanos, units).unwrap_or_else(|| format!("{nanos}ns"))

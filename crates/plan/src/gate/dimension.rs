@@ -1,10 +1,10 @@
-//! What numbers of gates are counted in, and what comes of calculating with them.
+//! Units of the numbers in gates, and the arithmetic of units.
 
 use filestone_workload::figure::FigureUnit;
 use filestone_workload::quantity;
 use std::fmt;
 
-/// What is calculated.
+/// An arithmetic operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arithmetic {
     /// `+`
@@ -18,7 +18,7 @@ pub enum Arithmetic {
 }
 
 impl Arithmetic {
-    /// What comes of two numbers.
+    /// Returns the result for two numbers.
     pub fn of(self, left: f64, right: f64) -> f64 {
         match self {
             Self::Add => left + right,
@@ -29,10 +29,10 @@ impl Arithmetic {
     }
 }
 
-/// Powers of bytes and of time. Operations are counted and have none.
+/// Dimension of a number: exponents of bytes and of time. Operations are dimensionless counts.
 ///
-/// A number is in bytes and nanoseconds; what is divided by time is per second: figures have the
-/// numbers that records have.
+/// Numbers are in bytes and nanoseconds, and quotients by time are per second, as figures are in
+/// records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Dimension {
     bytes: i32,
@@ -40,18 +40,18 @@ pub struct Dimension {
 }
 
 impl Dimension {
-    /// Of counts and shares.
+    /// Dimension of counts and shares.
     pub const NUMBER: Self = Self { bytes: 0, time: 0 };
-    /// Of operations per second.
+    /// Dimension of operations per second.
     pub const RATE: Self = Self { bytes: 0, time: -1 };
-    /// Of times.
+    /// Dimension of times.
     pub const TIME: Self = Self { bytes: 0, time: 1 };
-    /// Of amounts of data.
+    /// Dimension of amounts of data.
     pub const BYTES: Self = Self { bytes: 1, time: 0 };
-    /// Of amounts of data per second.
+    /// Dimension of amounts of data per second.
     pub(super) const BYTES_PER_TIME: Self = Self { bytes: 1, time: -1 };
 
-    /// That of a figure.
+    /// Returns the dimension of a figure.
     pub const fn of(unit: FigureUnit) -> Self {
         match unit {
             FigureUnit::OperationsPerSecond => Self::RATE,
@@ -61,7 +61,7 @@ impl Dimension {
         }
     }
 
-    /// A number with its unit, such as `2ms`, `10k/s`, `1.5MiB`, `2 %`.
+    /// Parses a number with its unit, such as `2ms`, `10k/s`, `1.5MiB`, `2 %`.
     pub(super) fn read(text: &str) -> Option<(f64, Self)> {
         if let Some(amount) = text.strip_suffix("/s") {
             let amount = amount.trim_end_matches("operations").trim_end();
@@ -81,8 +81,8 @@ impl Dimension {
         time.or_else(|_| bytes()).ok()
     }
 
-    /// That of a product or a quotient, and what the product or quotient of the numbers is to be
-    /// divided by.
+    /// Returns the dimension of a product or a quotient, and the divisor that scales the product or
+    /// quotient of the numbers.
     pub(super) fn calculated(self, how: Arithmetic, by: Self) -> (Self, f64) {
         let (sign, scale) = match how {
             Arithmetic::Add | Arithmetic::Subtract => return (self, 1.0),
@@ -96,12 +96,12 @@ impl Dimension {
         (result, self.scale() * scale / result.scale())
     }
 
-    /// How many of the numbers of this dimension make one in bytes and seconds.
+    /// Returns the number of units of this dimension in one unit of bytes and seconds.
     fn scale(self) -> f64 {
         1e9_f64.powi(self.time.max(0))
     }
 
-    /// The unit as records have it; `None` of plain numbers.
+    /// Returns the unit as in records; `None` for plain numbers.
     pub fn unit(self) -> Option<String> {
         Some(match self {
             Self::NUMBER => return None,
@@ -114,7 +114,7 @@ impl Dimension {
         })
     }
 
-    /// How a number of this unit is written.
+    /// Returns an example of a number in this unit.
     pub(super) const fn example(self) -> Option<&'static str> {
         Some(match self {
             Self::NUMBER => "0 or 2%",
@@ -128,7 +128,7 @@ impl Dimension {
 }
 
 impl fmt::Display for Dimension {
-    /// What a number of this unit is.
+    /// Writes a description of a number in this unit.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (*self, self.unit()) {
             (Self::NUMBER, _) => f.write_str("a number"),

@@ -1,25 +1,25 @@
-//! What is wrong with a gate: where in it, what, what was expected.
+//! The error type for gates: position, description and expected value.
 
 use filestone_workload::text::printable;
 use std::fmt;
 
-/// Letters of a gate that are shown.
+/// Maximum number of characters of a gate in a message.
 const SHOWN: usize = 100;
 
-/// What to do with more than a gate holds.
+/// Help text for a gate with more than one condition.
 pub(super) const SEVERAL: &str = "--fail-if can be given several times";
 
 /// A part of a gate's text, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TextSpan {
-    /// Where it begins.
+    /// Start of the part.
     pub start: usize,
-    /// Where it ends.
+    /// End of the part, exclusive.
     pub end: usize,
 }
 
 impl TextSpan {
-    /// From the beginning of this one to the end of the other.
+    /// Returns the span from the start of this one to the end of the other.
     pub(super) const fn to(self, other: Self) -> Self {
         Self {
             start: self.start,
@@ -27,22 +27,22 @@ impl TextSpan {
         }
     }
 
-    /// What stands there.
+    /// Returns the text in this span.
     pub(super) fn of(self, text: &str) -> &str {
         text.get(self.start..self.end).unwrap_or_default()
     }
 }
 
-/// Why a text is no gate, or none of this plan.
+/// Error returned when a text is not a gate, or when a gate does not apply to a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GateError {
     /// The gate.
     pub text: String,
-    /// Which part of it is wrong.
+    /// The part that is wrong.
     pub place: TextSpan,
-    /// What is wrong, with which value.
+    /// Description of the error with the wrong value.
     pub message: String,
-    /// What was expected, or what to do.
+    /// The expected value, or an advice.
     pub help: Option<String>,
 }
 
@@ -56,24 +56,24 @@ impl GateError {
         }
     }
 
-    /// There is more than one comparison.
+    /// Creates an error about a second comparison.
     pub(super) fn one_comparison(text: &str, place: TextSpan) -> Self {
         Self::at(text, place, "a gate has one comparison").with_help(SEVERAL)
     }
 
-    /// The same, with what was expected.
+    /// Adds a help text.
     #[must_use]
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// First letter of what is wrong, from 1.
+    /// Returns the column of the first wrong character, from 1.
     pub fn column(&self) -> usize {
         self.letters(self.place.start) + 1
     }
 
-    /// The gate, and below it a caret under every letter that is wrong.
+    /// Returns the gate, with a caret below every wrong character.
     pub fn picture(&self) -> String {
         let shown: String = self.text.chars().take(SHOWN).collect();
         let before = self.letters(self.place.start).min(SHOWN);
@@ -86,7 +86,7 @@ impl GateError {
         )
     }
 
-    /// Letters before this byte.
+    /// Returns the number of characters before this byte.
     fn letters(&self, byte: usize) -> usize {
         let letters = self.text.char_indices();
         letters.take_while(|(place, _)| *place < byte).count()

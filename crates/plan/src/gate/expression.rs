@@ -1,4 +1,4 @@
-//! A gate, read: two sums that are compared.
+//! A parsed gate: a comparison of two sums.
 
 use super::dimension::{Arithmetic, Dimension};
 use super::error::TextSpan;
@@ -7,17 +7,17 @@ use super::name::GateFigure;
 /// A comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Condition {
-    /// What is judged.
+    /// Left side, the value that is judged.
     pub value: Expression,
-    /// How it is compared.
+    /// The comparison operator.
     pub relation: Relation,
-    /// With what.
+    /// Right side, the limit.
     pub limit: Expression,
-    /// What both are counted in.
+    /// Dimension of both sides.
     pub dimension: Dimension,
 }
 
-/// How two numbers are compared.
+/// A comparison operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Relation {
     /// `<`
@@ -34,36 +34,36 @@ pub enum Relation {
     Unequal,
 }
 
-/// A number, or what it is calculated from.
+/// A number, a figure, or a calculation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Expression {
     /// A number in the unit of its dimension.
     Literal(f64),
-    /// A figure of the run.
+    /// A figure of the run, with its position.
     Figure(GateFigure, TextSpan),
-    /// Two of them; the result is divided by `scale`, which makes its unit that of its
-    /// dimension.
+    /// A calculation with two operands. The result is divided by `scale`, which converts it to the
+    /// unit of its dimension.
     Calculated {
-        /// How.
+        /// The operation.
         how: Arithmetic,
-        /// The first.
+        /// The left operand.
         left: Box<Expression>,
-        /// The second.
+        /// The right operand.
         right: Box<Expression>,
-        /// 1 of sums.
+        /// The divisor; 1 for sums.
         scale: f64,
     },
 }
 
 impl Condition {
-    /// All figures in it, with their places.
+    /// Returns all figures, with their positions.
     pub fn figures(&self) -> Vec<(GateFigure, TextSpan)> {
         [self.value.figures(), self.limit.figures()].concat()
     }
 }
 
 impl Expression {
-    /// What it is whatever the run does; `None` if there is a figure in it.
+    /// Returns the constant value; `None` if the expression has a figure.
     pub fn constant(&self) -> Option<f64> {
         match self {
             Self::Literal(number) => Some(*number),
@@ -77,7 +77,7 @@ impl Expression {
         }
     }
 
-    /// Whether something in it is divided by 0 whatever the run does.
+    /// Whether a division by 0 occurs independent of the run.
     pub fn divides_by_zero(&self) -> bool {
         let Self::Calculated {
             how, left, right, ..
@@ -89,7 +89,7 @@ impl Expression {
         is_zero || left.divides_by_zero() || right.divides_by_zero()
     }
 
-    /// All figures in it, with their places; none in a constant.
+    /// Returns all figures, with their positions; empty for a constant.
     pub fn figures(&self) -> Vec<(GateFigure, TextSpan)> {
         let mut figures = Vec::new();
         self.collect(&mut figures);

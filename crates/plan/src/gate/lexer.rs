@@ -1,4 +1,4 @@
-//! A gate's text in words and signs, each knowing where it stands.
+//! Splits a gate's text into tokens with their positions.
 
 use super::TEXT_MAX;
 use super::dimension::{Arithmetic, Dimension};
@@ -6,16 +6,16 @@ use super::error::{GateError, SEVERAL, TextSpan};
 use super::expression::Relation;
 use filestone_workload::load::diagnostic::suggestion;
 
-/// What a gate is made of.
+/// A token of a gate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Token<'text> {
     /// A number, with its unit.
     Literal(f64, Dimension),
-    /// A figure's name.
+    /// Name of a figure.
     Name(&'text str),
-    /// A calculation.
+    /// An arithmetic operator.
     Arithmetic(Arithmetic),
-    /// A comparison.
+    /// A comparison operator.
     Relation(Relation),
     /// `(`
     Open,
@@ -23,7 +23,7 @@ pub(super) enum Token<'text> {
     Close,
 }
 
-/// A token where it stands.
+/// A token and its position.
 pub(super) type SpannedToken<'text> = (Token<'text>, TextSpan);
 
 const UNITS: [&str; 17] = [
@@ -31,7 +31,7 @@ const UNITS: [&str; 17] = [
     "MiB/s", "MB/s",
 ];
 
-/// Signs, the longer of two that begin alike first.
+/// Operators; of two with the same start the longer one is first.
 const SIGNS: [(&str, Token<'_>); 12] = [
     ("<=", Token::Relation(Relation::AtMost)),
     (">=", Token::Relation(Relation::AtLeast)),
@@ -47,7 +47,7 @@ const SIGNS: [(&str, Token<'_>); 12] = [
     (")", Token::Close),
 ];
 
-/// The text in tokens.
+/// Splits the text into tokens.
 pub(super) fn tokens(text: &str) -> Result<Vec<SpannedToken<'_>>, GateError> {
     if text.len() > TEXT_MAX {
         let all = TextSpan {
@@ -76,7 +76,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<SpannedToken<'_>>, GateError> {
     Ok(tokens)
 }
 
-/// The token at the beginning of `rest`, which stands at `at`, and how long it is.
+/// Returns the token at the start of `rest`, which is at offset `at`, and its length.
 fn token<'text>(
     text: &str,
     at: usize,
@@ -121,7 +121,7 @@ const fn is_of_name(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.')
 }
 
-/// A number and the unit that stands behind it, with or without a blank.
+/// Parses a number and its unit, with or without a blank between them.
 fn literal<'text>(
     text: &str,
     at: usize,

@@ -1,8 +1,8 @@
 //! Gates: conditions under which a run counts as failed, `read.response_time.p99 > 2ms`.
 //!
-//! A gate comes from a command line or a stored plan. Its text is read into a [`Condition`] whose
-//! units fit together; whether a plan can have the figures in it is `plan::check`'s, and what they
-//! come to in a run is `measure::gates`'.
+//! A gate comes from a command line or a stored plan. Its text is parsed into a [`Condition`] with
+//! consistent units. `plan::check` checks whether the figures are available in a plan;
+//! `measure::gates` evaluates them for a run.
 
 mod dimension;
 mod error;
@@ -23,14 +23,14 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// The longest text of a gate, in bytes.
+/// Maximum length of the text of a gate, in bytes.
 pub const TEXT_MAX: usize = 256;
-/// How many parentheses may be open at once.
+/// Maximum depth of parentheses.
 pub const DEPTH_MAX: usize = 16;
-/// How many gates a plan may have.
+/// Maximum number of gates of a plan.
 pub const GATES_MAX: usize = 64;
 
-/// A condition under which a run counts as failed, as it was written.
+/// A condition under which a run counts as failed, with its text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(try_from = "String", into = "String")]
@@ -40,37 +40,37 @@ pub struct Gate {
     condition: Condition,
 }
 
-/// What a plan's runs are held to.
+/// The gates of a plan.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct GatesPlan {
-    /// A run that meets any of these counts as failed.
+    /// Conditions under which a run counts as failed; one is enough.
     pub fail_if: Vec<Gate>,
-    /// Whether it also does where a run cannot tell.
+    /// Whether an inconclusive gate also counts as failed.
     #[serde(default)]
     pub strict: bool,
 }
 
 impl Gate {
-    /// What it says.
+    /// Returns the parsed condition.
     pub const fn condition(&self) -> &Condition {
         &self.condition
     }
 
-    /// What is wrong with it as a whole.
+    /// Creates an error about the gate as a whole.
     pub fn error_in_all(&self, what: impl Into<String>) -> GateError {
         let end = self.text.len();
         self.error(TextSpan { start: 0, end }, what)
     }
 
-    /// What is wrong with the part of it that stands there.
+    /// Creates an error about a part of the gate.
     pub fn error(&self, place: TextSpan, what: impl Into<String>) -> GateError {
         GateError::at(&self.text, place, what)
     }
 }
 
 impl GatesPlan {
-    /// Whether there are none.
+    /// Whether there are no gates.
     pub fn is_none(&self) -> bool {
         self.fail_if.is_empty() && !self.strict
     }

@@ -1,4 +1,4 @@
-//! What a gate can be about, by name.
+//! Figures of gates by name.
 
 use super::dimension::Dimension;
 use filestone_workload::figure::{Quantity, RunFigure};
@@ -7,26 +7,26 @@ use filestone_workload::load::diagnostic::suggestion;
 use std::fmt;
 use std::str::FromStr;
 
-/// A figure that a gate can be about.
+/// A figure in a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GateFigure {
-    /// One of the run's operations, or of one kind of them.
+    /// A figure of the run's operations, or of one kind of operation.
     OfOperations(RunFigure),
-    /// One that only a whole run has.
+    /// A figure of a run as a whole.
     OfRun(RunTotal),
 }
 
 macro_rules! totals {
     ($($total:ident = $name:literal, $dimension:ident, $about:literal;)*) => {
-        /// A figure that only a whole run has.
+        /// A figure of a run as a whole.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum RunTotal { $(#[doc = $about] $total,)* }
 
         impl RunTotal {
-            /// All of them.
+            /// All figures, in the order of their declaration.
             pub const ALL: &'static [Self] = &[$(Self::$total,)*];
 
-            /// Its name in gates.
+            /// Returns the name in gates.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$total => $name,)* }
             }
@@ -66,7 +66,7 @@ totals! {
 }
 
 impl RunTotal {
-    /// Whether it is a figure and not a count, though both are numbers.
+    /// Whether it is a measured number and not a count.
     const fn is_measured(self) -> bool {
         matches!(self, Self::GeneratorBusy) || self.is_cost()
     }
@@ -89,7 +89,7 @@ impl RunTotal {
 }
 
 impl GateFigure {
-    /// The figure of operations, if it is one.
+    /// Returns the figure of operations, if it is one.
     pub const fn of_operations(self) -> Option<RunFigure> {
         match self {
             Self::OfOperations(figure) => Some(figure),
@@ -97,7 +97,7 @@ impl GateFigure {
         }
     }
 
-    /// What it is counted in.
+    /// Returns the dimension.
     pub const fn dimension(self) -> Dimension {
         match self {
             Self::OfOperations(figure) => Dimension::of(figure.quantity.unit()),
@@ -105,13 +105,13 @@ impl GateFigure {
         }
     }
 
-    /// Whether it is counted, and so is no share.
+    /// Whether it is a count, not a share.
     pub(super) fn is_count(self) -> bool {
         let is_measured = matches!(self, Self::OfRun(total) if total.is_measured());
         self.dimension() == Dimension::NUMBER && !is_measured
     }
 
-    /// A name that may have been meant.
+    /// Returns a similar name, as a suggestion.
     pub(super) fn near(word: &str) -> Option<String> {
         let totals = RunTotal::ALL.iter().map(|total| total.name().into());
         let quantities = Quantity::all().map(|one| one.to_string());

@@ -1,4 +1,4 @@
-//! From a gate's text to its condition, whose units fit together:
+//! Parser from a gate's text to its condition, with a check of the units:
 //!
 //! ```text
 //! gate     = sum relation sum | name
@@ -17,7 +17,7 @@ use super::name::GateFigure;
 
 const EXAMPLE: &str = "a gate is a comparison such as read.response_time.p99 > 2ms";
 
-/// The condition that a text is.
+/// Parses the condition.
 pub(super) fn condition(text: &str) -> Result<Condition, GateError> {
     let mut parser = Parser {
         text,
@@ -36,7 +36,7 @@ pub(super) fn condition(text: &str) -> Result<Condition, GateError> {
     }
 }
 
-/// A part of the condition, with its unit and where it stands.
+/// A part of the condition, with its dimension and position.
 struct Part {
     expression: Expression,
     dimension: Dimension,
@@ -68,7 +68,7 @@ impl<'text> Parser<'text> {
         })
     }
 
-    /// A count alone: `caveats` is `caveats > 0`.
+    /// Parses a count alone: `caveats` means `caveats > 0`.
     fn more_than_none(&self, value: Part) -> Result<Condition, GateError> {
         if let Some((Token::Name(_) | Token::Literal(..) | Token::Open, place)) = self.peek() {
             return Err(self
@@ -178,7 +178,7 @@ impl<'text> Parser<'text> {
         })
     }
 
-    /// `errors > 5%` would hold five errors in a million operations against 0.05.
+    /// Rejects `errors > 5%`, which would compare five errors in a million operations with 0.05.
     fn counts_have_no_share(&self, value: &Part, limit: &Part) -> Result<(), GateError> {
         let share = limit.place.of(self.text);
         match (&value.expression, &limit.expression) {
@@ -194,7 +194,7 @@ impl<'text> Parser<'text> {
         }
     }
 
-    /// Whether two parts have one unit.
+    /// Checks that two parts have the same dimension.
     fn fits(&self, left: &Part, right: &Part, verb: &str) -> Result<(), GateError> {
         if left.dimension == right.dimension {
             return Ok(());

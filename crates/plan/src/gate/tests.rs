@@ -74,7 +74,8 @@ fn a_count_alone_must_be_none() {
     }
 }
 
-/// What stands between parentheses comes first, then products, then sums, from the left.
+/// Returns the expression with parentheses that show the precedence: products before sums,
+/// left-associative.
 fn in_order(expression: &Expression) -> String {
     match expression {
         Expression::Literal(number) => number.to_string(),
@@ -198,7 +199,7 @@ mod whatever_is_read {
     use super::*;
     use proptest::prelude::*;
 
-    /// Parts of gates in any order, so that many of them are nearly gates.
+    /// Parts of gates in random order; many results are almost gates.
     fn parts() -> impl Strategy<Value = String> {
         let part = prop::sample::select(vec![
             "errors",
@@ -234,7 +235,8 @@ mod whatever_is_read {
         prop::collection::vec(part, 0..40).prop_map(|parts| parts.concat())
     }
 
-    /// Letters, digits and signs in any order, among them some of several bytes and of no width.
+    /// Letters, digits and operators in random order, with some multi-byte and zero-width
+    /// characters.
     fn letters() -> impl Strategy<Value = String> {
         let signs = "µ%/ .<>=!+-*()&|,_\t\u{a0}é∞日😀\u{301}\u{200b}";
         let letters = "aehikmoprstuKMGB0123456789".chars().chain(signs.chars());
@@ -242,7 +244,7 @@ mod whatever_is_read {
         prop::collection::vec(letter, 0..80).prop_map(|letters| letters.into_iter().collect())
     }
 
-    /// A gate with a few letters of it replaced.
+    /// A gate with a few characters replaced.
     fn nearly() -> impl Strategy<Value = String> {
         let gate = prop::sample::select(vec![
             "read.response_time.p99 > 2ms",
@@ -272,7 +274,7 @@ mod whatever_is_read {
                 Err(error) => {
                     prop_assert!(!error.message.is_empty());
                     prop_assert_eq!(error.picture().lines().count(), 2);
-                    // What is missing is missing behind the last letter.
+                    // A missing part has its position after the last character.
                     let TextSpan { start, end } = error.place;
                     prop_assert!(start <= end && error.text.get(start..end).is_some());
                     let letters = error.text.chars().count();

@@ -1,7 +1,7 @@
-//! The mixes that have a name: those of nhfsstone and of SPEC's file server benchmarks, and
-//! three of our own.
+//! The built-in mixes: those of nhfsstone and of SPEC's file server benchmarks, and three of
+//! filestone.
 //!
-//! docs/mixes.md prints the same tables with their sources; a test holds the two together.
+//! docs/mixes.md prints the same tables with their sources; a test compares the two.
 
 use super::Mix;
 use crate::plan::MixCount;
@@ -10,24 +10,25 @@ use filestone_workload::operation::OpKind::{
     ReadDirPlus, ReadLink, Remove, Rename, RmDir, SetAttr, SymLink, Write,
 };
 
-/// The mix that is asked unless another is named.
+/// The default mix.
 pub const DEFAULT: &str = "sfs2008";
 
-/// A mix that has a name.
+/// A built-in mix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuiltInMix {
-    /// Its name on the command line.
+    /// Name on the command line.
     pub name: &'static str,
-    /// What it is, in a sentence.
+    /// Description in one sentence.
     pub about: &'static str,
-    /// Where its figures are published, or why ours are what they are.
+    /// Source of the figures or, for filestone's mixes, their rationale.
     pub source: &'static str,
-    /// Whether the figures were compared with that source, or another that quotes it.
+    /// Whether the figures were compared with that source, or with another that quotes it.
     pub verified: bool,
     percent: &'static [(OpKind, u64)],
 }
 
-/// nhfsstone's and LADDIS' are of NFSv2; all of it has its like in NFSv3.
+/// nhfsstone's and LADDIS' mixes are for NFSv2; each of their operations has an equivalent in
+/// NFSv3.
 const MIXES: &[BuiltInMix] = &[
     BuiltInMix {
         name: "nhfsstone",
@@ -184,13 +185,13 @@ const SUN_1989: &[(OpKind, u64)] = &[
     (FsStat, 1),
 ];
 
-/// The mix of that name.
+/// Returns the built-in mix of that name.
 pub fn built_in(name: &str) -> Option<&'static BuiltInMix> {
     MIXES.iter().find(|mix| mix.name == name)
 }
 
 impl BuiltInMix {
-    /// The mix: percentages.
+    /// Returns the mix, with percentages as counts.
     pub fn mix(&self) -> Mix {
         Mix {
             calls: None,
@@ -202,7 +203,7 @@ impl BuiltInMix {
     }
 }
 
-/// The names, the oldest first.
+/// Returns the names, the oldest first.
 pub fn names() -> impl Iterator<Item = &'static str> + Clone {
     MIXES.iter().map(|mix| mix.name)
 }

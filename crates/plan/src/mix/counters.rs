@@ -1,9 +1,8 @@
-//! How many NFS calls this host's kernel has made, from the counters of its NFS client.
+//! Number of NFS calls that this host's kernel has made, from the counters of its NFS client.
 //!
-//! nhfsstone reads them every five seconds to see what its system calls became on the
-//! wire. Those of `/proc/net/rpc/nfs` are of the whole host; those of
-//! `/proc/self/mountstats` are of each mount, and tell times, too. Text in, numbers out: who opens the files
-//! is not here.
+//! nhfsstone reads these counters every five seconds to determine the calls on the wire. Those of
+//! `/proc/net/rpc/nfs` cover the whole host; those of `/proc/self/mountstats` are per mount, and
+//! include times. This module parses text; it opens no files.
 
 use super::error::MixError;
 use super::kernel::{self, Mount};
@@ -12,67 +11,67 @@ use super::section::{Entry, Section};
 use filestone_workload::kind::{OpKind, PerKind};
 use std::collections::BTreeMap;
 
-/// NFS calls since the kernel began to count, as procedures of NFSv3.
+/// NFS calls since the kernel started to count, as procedures of NFSv3.
 ///
 /// NFSv2 and NFSv4 are mapped as in a mix file (docs/reference/mix-file.md), and OPEN of NFSv4
-/// counts as CREATE: it is how NFSv4 makes a file, and a mix opens what it works on before it
-/// is measured. One call of NFSv4 is one COMPOUND, whatever is in it.
+/// counts as CREATE, because NFSv4 creates files with it, and a mix opens its files before the
+/// measurement. One call of NFSv4 is one COMPOUND, whatever its content.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Counters {
-    /// By the kind that a procedure is.
+    /// Calls by kind of procedure.
     pub calls: PerKind<u64>,
-    /// Milliseconds from when a call was made to when its reply was taken, summed over the calls
-    /// of a procedure; where [`is_timed`](Self::is_timed) is false, nothing is known.
+    /// Milliseconds from a call to the processing of its reply, summed over the calls of a
+    /// procedure; not valid if [`is_timed`](Self::is_timed) is false.
     pub millis: PerKind<u64>,
-    /// Calls that are like no procedure of NFSv3, by the names that the client has for them.
+    /// Calls without an equivalent in NFSv3, by the client's names for them.
     pub others: BTreeMap<String, UnmappedCalls>,
-    /// All calls, also those that are like no procedure of NFSv3.
+    /// All calls, including those without an equivalent in NFSv3.
     pub total: u64,
-    /// Whether times were counted, as mountstats does.
+    /// Whether the source has times, as mountstats does.
     pub is_timed: bool,
 }
 
-/// Calls of one name that are like no procedure of NFSv3: CLOSE, SEQUENCE and the like.
+/// Calls of one name without an equivalent in NFSv3, such as CLOSE or SEQUENCE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct UnmappedCalls {
-    /// How many.
+    /// Number of calls.
     pub calls: u64,
-    /// Their times together, in milliseconds.
+    /// Sum of their times, in milliseconds.
     pub millis: u64,
 }
 
 impl Counters {
-    /// Calls of that kind; 0 for what is no procedure of NFSv3.
+    /// Returns the calls of that kind; 0 if it is not a procedure of NFSv3.
     pub fn of(&self, kind: OpKind) -> u64 {
         self.calls[kind]
     }
 
-    /// Calls that are like no procedure of NFSv3.
+    /// Returns the calls without an equivalent in NFSv3.
     pub fn unlike(&self) -> u64 {
         let calls = self.others.values().map(|other| other.calls);
         calls.fold(0, u64::saturating_add)
     }
 
-    /// Calls since an earlier reading. A counter that went backwards, because it wrapped
-    /// or the mount is a new one, counts as 0.
+    /// Returns the calls since an earlier reading. A counter that decreased, because it wrapped or
+    /// the mount was replaced, counts as 0.
     #[must_use]
     pub fn since(&self, earlier: &Counters) -> Counters {
         self.with(earlier, u64::saturating_sub)
     }
 
-    /// Both together.
+    /// Returns the sum of both.
     #[must_use]
     pub fn plus(&self, other: &Counters) -> Counters {
         let mut sum = self.with(other, u64::saturating_add);
         for (name, more) in &other.others {
             sum.others.entry(name.clone()).or_insert(*more);
         }
-        // Times of which a part is missing are none.
+        // Incomplete times are not valid.
         sum.is_timed = (self.is_timed || self.total == 0) && (other.is_timed || other.total == 0);
         sum
     }
 
-    /// Each counter of this one with its like in another.
+    /// Combines each counter with the corresponding one of `other`.
     fn with(&self, other: &Counters, both: impl Fn(u64, u64) -> u64) -> Counters {
         let mut result = self.clone();
         for (kind, mine) in result.calls.iter_mut() {
@@ -110,7 +109,7 @@ impl Counters {
     }
 }
 
-/// The procedure of NFSv3 that an entry counts.
+/// Returns the procedure of NFSv3 that an entry counts.
 fn procedure(section: &Section<'_>, entry: &Entry<'_>) -> Option<OpKind> {
     match section.meaning(entry) {
         NameMapping::Procedure(kind) => Some(kind),
@@ -123,7 +122,7 @@ fn procedure(section: &Section<'_>, entry: &Entry<'_>) -> Option<OpKind> {
     }
 }
 
-/// The calls of all mounts together, from the text of `/proc/net/rpc/nfs`.
+/// Returns the calls of all mounts together, from the text of `/proc/net/rpc/nfs`.
 pub fn of_rpc_nfs(text: &str) -> Result<Counters, MixError> {
     let sections = kernel::rpc_sections(text).map_err(|error| error.in_file("net/rpc/nfs"))?;
     let mut counters = Counters::default();
@@ -133,9 +132,9 @@ pub fn of_rpc_nfs(text: &str) -> Result<Counters, MixError> {
     Ok(counters)
 }
 
-/// The calls of one mount, from the text of `/proc/self/mountstats`.
+/// Returns the calls of one mount, from the text of `/proc/self/mountstats`.
 ///
-/// Of several mounts on the same mount point the last one counts: it hides the others.
+/// If several mounts have the same mount point, the last one counts, because it hides the others.
 pub fn of_mountstats(text: &str, mount_point: &str) -> Result<Counters, MixError> {
     let in_file = |error: MixError| error.in_file("self/mountstats");
     let found = kernel::mounts(text).map_err(in_file)?;
@@ -166,7 +165,7 @@ pub fn of_mountstats(text: &str, mount_point: &str) -> Result<Counters, MixError
     Ok(counters)
 }
 
-/// All mounts, NFS or not, in the order of `/proc/self/mountstats`.
+/// Returns all mounts, NFS or not, in the order of `/proc/self/mountstats`.
 pub fn mounts(text: &str) -> Result<Vec<Mount>, MixError> {
     let found = kernel::mounts(text).map_err(|error| error.in_file("self/mountstats"))?;
     Ok(found.into_iter().map(|(mount, _)| mount).collect())

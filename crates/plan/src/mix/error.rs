@@ -1,27 +1,27 @@
-//! What is wrong with a mix file or with the kernel's counters: where, what, what was expected.
+//! Errors in a mix file or in the kernel's counters: position, description and expected value.
 //!
-//! The wording is nhfsstone's where it had one; line, column and help are ours, in the
-//! shape of [`LoadError`](filestone_workload::load::LoadError).
+//! The wording is nhfsstone's where it had one; line, column and help are additions in the form of
+//! [`LoadError`](filestone_workload::load::LoadError).
 
 use std::fmt;
 
-/// Why a text gives no mix.
+/// Error returned when a text is not a mix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MixError {
-    /// The file.
+    /// Name of the file.
     pub file: String,
-    /// Line in the file, from 1; 0 when it is about the whole file.
+    /// Line in the file, from 1; 0 for the whole file.
     pub line: u32,
-    /// First byte of what is wrong, from 1.
+    /// Column of the first wrong byte, from 1.
     pub column: u32,
-    /// What is wrong, with which value.
+    /// Description of the error with the wrong value.
     pub message: String,
-    /// What was expected, or what to do.
+    /// The expected value, or an advice.
     pub help: Option<String>,
 }
 
 impl MixError {
-    /// A problem at a place of a file whose name is added later.
+    /// Creates an error at a position, for a file whose name is added later.
     pub(super) fn at(line: u32, column: u32, what: impl Into<String>) -> MixError {
         MixError {
             file: String::new(),
@@ -32,18 +32,18 @@ impl MixError {
         }
     }
 
-    /// A problem of the file as a whole.
+    /// Creates an error about the file as a whole.
     pub(super) fn whole(what: impl Into<String>) -> MixError {
         MixError::at(0, 0, what)
     }
 
-    /// The same, with what was expected.
+    /// Adds a help text.
     pub(super) fn help(mut self, help: impl Into<String>) -> MixError {
         self.help = Some(help.into());
         self
     }
 
-    /// The same problem, of the file of that name.
+    /// Sets the name of the file.
     #[must_use]
     pub fn in_file(mut self, file: &str) -> MixError {
         file.clone_into(&mut self.file);

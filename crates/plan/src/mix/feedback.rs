@@ -1,18 +1,18 @@
-//! How a mix that goes through a kernel mount is kept right on the wire.
+//! Feedback for a mix through a kernel mount, which keeps the calls on the wire close to the mix.
 //!
-//! System calls are not RPC calls: the kernel's client answers some of them from its caches,
-//! and makes calls of its own accord. So what each kind of system call causes is learnt from
-//! what the kernel has counted ([`effects`]), before the run from bursts of one kind at a time
-//! and then from reading to reading; and how often each kind is asked is solved for, under
-//! bounds, so that the calls on the wire come as near as can be to the mix and to the load
-//! ([`solve`]). What the solution leaves short is named ([`Group::limits`]), and not asked for
-//! any more than is of use.
+//! System calls are not RPC calls: the kernel's client answers some of them from its caches, and
+//! makes further calls by itself. So filestone estimates the calls that each kind of system call
+//! causes from the kernel's counters ([`effects`]): before the run from bursts of one kind at a
+//! time, then from reading to reading. The rates of the kinds are the solution of a bounded
+//! least-squares problem, so that the calls on the wire are as close as possible to the mix and to
+//! the load ([`solve`]). Procedures for which the solution falls short are reported
+//! ([`Group::limits`]), and their rates are not raised without effect.
 //!
-//! That counters are looked at and make up for caches is nhfsstone's idea (Legato Systems,
-//! 1989). Its exact arithmetic, which supposes that a call that is missing comes if only it is
-//! asked for often enough, is [`nhfsstone`].
+//! The idea of reading counters and compensating for caches is from nhfsstone (Legato Systems,
+//! 1989). Its exact arithmetic, which assumes that a missing call can always be caused by a higher
+//! rate, is [`nhfsstone`].
 //!
-//! Not here: reading counters ([`counters`](super)), making system calls (the engine).
+//! Other modules read the counters ([`counters`](super)) and make the system calls (the engine).
 
 pub mod effects;
 pub mod nhfsstone;
@@ -26,61 +26,62 @@ use super::counters::Counters;
 use crate::plan::MixCount;
 use filestone_workload::kind::{OpKind, PerKind};
 
-/// Calls by the kind that a procedure is.
+/// Number of calls by kind of procedure.
 pub type Calls = PerKind<u64>;
 
-/// The first correction of a run comes so long after its start, to know the caches early.
+/// Time of the first correction after the start, early enough to detect caches.
 pub const FIRST_CORRECTION_NS: u64 = 1_000_000_000;
-/// Distance of two corrections. nhfsstone's was 5 s, too long for runs of 10 s.
+/// Interval between two corrections. nhfsstone's was 5 s, too long for runs of 10 s.
 pub const CORRECTION_NS: u64 = 2_000_000_000;
-/// No kind is asked more often than so many times what its share of the load asks.
+/// Maximum rate of a kind, as a multiple of its share of the load.
 pub const ASKED_MAX: f64 = 10.0;
 
-/// What is ahead or behind is evened out in so many seconds, or in what is left of the run.
+/// Number of seconds to even out a lead or lag; less if the run ends earlier.
 const EVEN_SECONDS: f64 = 10.0;
 const EVEN_SECONDS_MIN: f64 = 2.0;
-/// What calls weigh that the mix does not want, beside those that it wants: they take part of the
-/// load, but come with what is wanted.
+/// Weight of calls that are not in the mix, relative to 1 for those in it: they are part of the
+/// load, but are side effects of calls in the mix.
 const UNWANTED_WEIGHT: f64 = 0.1;
-/// A kind that was chosen more or less often than its rate says is chosen that much less or more
-/// often: the counts of a run then vary far less than chance alone would have them.
+/// Gain of the choice: a kind that was chosen more or less often than its rate demands is chosen
+/// less or more often in proportion. The counts of a run then vary far less than with independent
+/// random choices.
 const CHOICE_GAIN: f64 = 0.5;
-/// Operations over which it is averaged what an operation of a kind consists of.
+/// Number of operations in the moving average of the composition of an operation.
 const OPERATIONS_AVERAGED: u64 = 32;
 
-/// What the clients of one mount are to reach together.
+/// Target of the feedback for the clients of one mount.
 #[derive(Debug, Clone)]
 pub struct FeedbackTarget<'a> {
-    /// How often each kind is asked, relative to the others.
+    /// Counts of each kind, relative to the others.
     pub counts: &'a [MixCount],
-    /// How many clients there are.
+    /// Number of clients.
     pub clients: u32,
-    /// Calls per second of all of them; `None` for as many as go.
+    /// Calls per second of all clients; `None` for no limit.
     pub load: Option<f64>,
-    /// Calls that end the run.
+    /// Number of calls that ends the run.
     pub calls: Option<u64>,
-    /// How long the run is.
+    /// Length of the run.
     pub seconds: Option<f64>,
-    /// Whether the mount is of NFSv4, which has one procedure for several of NFSv3.
+    /// Whether the mount uses NFSv4, which has one procedure for several of NFSv3.
     pub is_v4: bool,
 }
 
-/// One kind of operation.
+/// State of one kind of operation.
 #[derive(Debug, Clone)]
 struct Asked {
     kind: OpKind,
-    /// Its share of the calls.
+    /// Share of the calls.
     share: f64,
-    /// System calls by kind that make one operation of it, on average lately.
+    /// System calls by kind in one operation, a moving average.
     parts: Rates,
     operations: u64,
     /// Operations per second of all clients.
     rate: f64,
-    /// By how much it was chosen less often than its rate says.
+    /// Number of operations still to be chosen to match the rate.
     credit: f64,
 }
 
-/// The clients of one mount, and what is known of their calls.
+/// The clients of one mount, and the model of their calls.
 #[derive(Debug, Clone)]
 pub struct Group {
     asked: Vec<Asked>,
@@ -92,16 +93,16 @@ pub struct Group {
     effects: CallModel,
     /// Shares of the calls on the wire, by procedure.
     shares: Rates,
-    /// On the wire, as of the last reading, and when that was.
+    /// Calls on the wire at the last reading, and its time.
     seen: [u64; ROWS],
     seen_at_s: f64,
-    /// System calls by kind since then, and since the beginning.
+    /// System calls by kind since the last reading, and since the start.
     news: Calls,
     made: Calls,
 }
 
 impl Group {
-    /// Clients that have not begun.
+    /// Creates the state of clients that have not started.
     pub fn new(goal: &FeedbackTarget<'_>) -> Self {
         let is_asked = |count: &&MixCount| count.count > 0 && place(count.operation).is_some();
         let sum: f64 = goal.counts.iter().filter(is_asked).map(weight).sum();
@@ -143,8 +144,8 @@ impl Group {
         group
     }
 
-    /// The kind to ask next, by a number that is equally likely anywhere from 0 to 1; `None`
-    /// if the mix is empty.
+    /// Returns the kind of the next operation for a uniform random number from 0 to 1; `None` if
+    /// the mix is empty.
     pub fn choose(&mut self, uniform: f64) -> Option<OpKind> {
         let sum: f64 = self.asked.iter().map(|one| one.rate).sum();
         let weigh = |one: &Asked| (one.rate / sum + CHOICE_GAIN * one.credit).max(0.0);
@@ -168,8 +169,8 @@ impl Group {
         Some(chosen.kind)
     }
 
-    /// Counts an operation that was made, and the system calls that it consisted of, those
-    /// included that kept the set in its proportions.
+    /// Counts an executed operation and its system calls, including those that kept the file set in
+    /// proportion.
     pub fn carried_out(&mut self, kind: OpKind, parts: impl Iterator<Item = (OpKind, u64)>) {
         let mut made = [0.0; ROWS];
         for (part, count) in parts {
@@ -189,7 +190,7 @@ impl Group {
         }
     }
 
-    /// Mean distance of two operations of one client; 0 without an offered load.
+    /// Returns the mean interval between two operations of one client; 0 without an offered load.
     pub fn pause_ns(&self) -> f64 {
         let rate: f64 = self.asked.iter().map(|one| one.rate).sum();
         match self.load {
@@ -198,7 +199,7 @@ impl Group {
         }
     }
 
-    /// System calls made so far, by the procedure that each ought to call.
+    /// Returns the number of system calls since the start, by the procedure that each should call.
     pub fn asked(&self) -> Calls {
         let mut asked = Calls::default();
         for (kind, made) in self.made.iter() {
@@ -223,26 +224,27 @@ impl Group {
         self.count.is_some_and(|count| sum(&self.seen) >= count)
     }
 
-    /// Learns what a burst of operations became that took so many seconds: calls counted in it.
+    /// Updates the model with a burst of operations that took `seconds`, and the calls counted in
+    /// it.
     pub fn calibrate(&mut self, seconds: f64, calls: &Counters) {
         let calls = rows(calls).map(|calls| calls as f64);
         self.effects.calibrate(&self.news, seconds, &calls);
         self.news = Calls::default();
     }
 
-    /// How many calls of its own procedure a system call of a kind causes, as far as is known.
+    /// Returns the estimated number of calls of its own procedure that a system call of a kind
+    /// causes.
     pub fn own_calls(&self, kind: OpKind) -> f64 {
         self.effects.of(kind)[row_of(kind, self.is_v4)]
     }
 
-    /// A kind of system call is made in another way from now on.
+    /// Resets the model of a kind of system call, which is made differently from now on.
     pub fn forget(&mut self, kind: OpKind) {
         let is_v4 = self.is_v4;
         self.effects.forget(kind, |kind| row_of(kind, is_v4));
     }
 
-    /// Begins to count anew, when clients start or the measured window opens; what was learnt
-    /// is kept.
+    /// Resets the counts when clients start or the measured window opens. The model is kept.
     pub fn restart(&mut self) {
         self.seen = [0; ROWS];
         self.seen_at_s = 0.0;
@@ -251,9 +253,9 @@ impl Group {
         self.solve(0.0, &[0.0; ROWS]);
     }
 
-    /// Takes what the kernel has counted since the beginning, `at_ns` after it. `waiting` are
-    /// operations that are due and wait because their client is not free: a server that cannot
-    /// keep up is not offered more for it.
+    /// Corrects the rates with the kernel's counts since the start, `at_ns` after it. `waiting` is
+    /// the number of operations that are due and wait for their client: a server that cannot keep
+    /// up is not offered more because of them.
     pub fn correct(&mut self, at_ns: u64, seen: &Counters, waiting: f64) -> CorrectionRecord {
         let at_s = at_ns as f64 / 1e9;
         let seen = rows(seen);
@@ -278,8 +280,8 @@ impl Group {
         }
     }
 
-    /// Where no counters say what system calls become, those made since the beginning are what
-    /// there is: takes them for calls, `at_ns` after it.
+    /// Corrects the rates without counters, `at_ns` after the start: the system calls since the
+    /// start count as calls.
     pub fn replan(&mut self, at_ns: u64, waiting: f64) {
         self.seen = [0; ROWS];
         for (kind, made) in self.made.iter() {
@@ -291,7 +293,8 @@ impl Group {
         self.solve(self.seen_at_s, &self.waiting_calls(waiting));
     }
 
-    /// Procedures of which fewer calls can be caused than are wanted, by what is known now.
+    /// Returns the procedures with a shortfall: by the current estimate, the mix needs more of
+    /// their calls than can be caused.
     pub fn limits(&self) -> Vec<WireLimitRecord> {
         let load = self.load_at(self.seen_at_s);
         let mut target = self.shares.map(|share| share * load);
@@ -313,12 +316,12 @@ impl Group {
         limits.filter(|limit| limit.is_short(load)).collect()
     }
 
-    /// Whether its mount is of NFSv4.
+    /// Whether the mount uses NFSv4.
     pub fn is_v4(&self) -> bool {
         self.is_v4
     }
 
-    /// Calls that operations that wait will cause.
+    /// Returns the calls that waiting operations will cause.
     fn waiting_calls(&self, waiting: f64) -> Rates {
         let rate: f64 = self.asked.iter().map(|one| one.rate).sum();
         let variables = self.variables(1.0);
@@ -328,13 +331,13 @@ impl Group {
         caused(&variables, &rates)
     }
 
-    /// How much it matters what comes of each procedure.
+    /// Returns the weight of each procedure.
     fn weights(&self) -> Rates {
         let weight = |share| if share > 0.0 { 1.0 } else { UNWANTED_WEIGHT };
         self.shares.map(weight)
     }
 
-    /// Calls per second that are offered, or go.
+    /// Returns the offered or, without an offered load, the observed calls per second.
     fn load_at(&self, at_s: f64) -> f64 {
         let gone = sum(&self.seen) as f64 / at_s;
         let is_known = at_s > 0.0 && gone > 0.0;
@@ -360,9 +363,9 @@ impl Group {
         self.asked.iter().map(variable).collect()
     }
 
-    /// Solves for the rates that make up, until a little later, for what came out otherwise so
-    /// far. What cannot be made up for is not asked for more and more: its lack is part of the
-    /// best that can be had, and stays the same share of it.
+    /// Solves for the rates that compensate, over the next seconds, for past deviations. Where that
+    /// is impossible, the rates are not raised further and further: the shortfall is part of the
+    /// best solution, and stays the same share of it.
     fn solve(&mut self, at_s: f64, waiting: &Rates) {
         let left = self.seconds.map_or(f64::INFINITY, |seconds| seconds - at_s);
         let ahead_s = left.clamp(EVEN_SECONDS_MIN, EVEN_SECONDS);
@@ -375,7 +378,7 @@ impl Group {
         }
         let variables = self.variables(load);
         let rates = solve(&variables, &target, &self.weights());
-        // With far too many calls already, nothing would be asked at all and nothing learnt.
+        // With far too many calls already, all rates would be 0 and the model would not be updated.
         let least = variables.iter().map(|one| one.preferred).sum::<f64>() / ASKED_MAX;
         let is_enough = rates.iter().sum::<f64>() >= least;
         for (one, (rate, variable)) in self.asked.iter_mut().zip(rates.iter().zip(&variables)) {
@@ -386,8 +389,8 @@ impl Group {
     }
 }
 
-/// The procedure under which a mount counts calls of a kind: NFSv4 has READDIR for READDIRPLUS,
-/// REMOVE for RMDIR, and CREATE, which counts as MKDIR, for MKNOD.
+/// Returns the procedure under which a mount counts calls of a kind: NFSv4 has READDIR for
+/// READDIRPLUS, REMOVE for RMDIR, and CREATE, which counts as MKDIR, for MKNOD.
 pub fn counted_as(kind: OpKind, is_v4: bool) -> OpKind {
     match kind {
         OpKind::ReadDirPlus if is_v4 => OpKind::ReadDir,
@@ -401,7 +404,7 @@ fn row_of(kind: OpKind, is_v4: bool) -> usize {
     place(counted_as(kind, is_v4)).unwrap_or(ROWS - 1)
 }
 
-/// Calls by procedure, and those that are like none.
+/// Returns the calls by procedure, and those without an equivalent procedure.
 fn rows(counters: &Counters) -> [u64; ROWS] {
     let mut rows = [0; ROWS];
     for (row, kind) in rows.iter_mut().zip(OpKind::STATELESS) {
@@ -421,7 +424,7 @@ fn sum(calls: &[u64]) -> u64 {
         .fold(0, |sum, calls| sum.saturating_add(*calls))
 }
 
-/// The row of what is known of a kind.
+/// Returns the row of a kind in the model.
 pub fn place(kind: OpKind) -> Option<usize> {
     OpKind::STATELESS.iter().position(|of| *of == kind)
 }

@@ -1,10 +1,10 @@
-//! The kernel's own counters of NFS calls on Linux: `net/rpc/nfs` and `net/rpc/nfsd` of
+//! Parser for the kernel's counters of NFS calls on Linux: `net/rpc/nfs` and `net/rpc/nfsd` of
 //! `/proc`, and `mountstats` of `/proc/self`.
 //!
-//! In `net/rpc`, a line `proc3 22 …` has as many counts as its first number says, in the
-//! order of the procedures' numbers. In mountstats each mount that is NFS has a block
-//! `per-op statistics`, a line per operation: how often it was asked, transmissions,
-//! timeouts, bytes sent and received, and three times.
+//! In `net/rpc`, the first number of a line `proc3 22 …` is the number of counts that follow, in
+//! the order of the procedures' numbers. In mountstats each NFS mount has a block
+//! `per-op statistics` with a line per operation: calls, transmissions, timeouts, bytes sent and
+//! received, and three times.
 
 use super::error::MixError;
 use super::line::{Line, Word, lines};
@@ -13,9 +13,9 @@ use super::section::{Entry, Section, Side};
 use filestone_wire::nfs3::Procedure;
 use std::borrow::Cow;
 
-/// Counts on a line of `per-op statistics`: since Linux 5.3 there is a ninth, of errors.
+/// Number of counts on a line of `per-op statistics`; since Linux 5.3 there is a ninth, for errors.
 const PER_OPERATION: usize = 8;
-/// Which of them is the time from when calls were made to when their replies were taken.
+/// Index of the time from the call to the processing of the reply.
 const EXECUTED: usize = PER_OPERATION - 1;
 
 /// Whether the line is one of `net/rpc/nfs` or `net/rpc/nfsd`.
@@ -27,7 +27,7 @@ pub(super) fn is_rpc_line(line: Line<'_>) -> bool {
         || (["net", "rc", "rpc"].contains(&tag) && words.next().is_some_and(is_number))
 }
 
-/// The version that a line counts, and what the counts are called.
+/// Returns the version that a line counts, and the names of the counts.
 fn rpc_table(tag: &str, is_server: bool) -> Option<(Version, Vec<&'static str>)> {
     let v3 = || {
         Procedure::ALL
@@ -45,7 +45,7 @@ fn rpc_table(tag: &str, is_server: bool) -> Option<(Version, Vec<&'static str>)>
     })
 }
 
-/// The sections of `net/rpc/nfs` or `net/rpc/nfsd`.
+/// Parses the sections of `net/rpc/nfs` or `net/rpc/nfsd`.
 pub(super) fn rpc_sections(text: &str) -> Result<Vec<Section<'_>>, MixError> {
     let lines = lines(text)?;
     // Only the server has a reply cache and file handles.
@@ -66,7 +66,7 @@ pub(super) fn rpc_sections(text: &str) -> Result<Vec<Section<'_>>, MixError> {
         } else {
             (Side::Client, "nfs")
         };
-        // `proc4` and `proc4ops` of the server tell of the same calls.
+        // `proc4` and `proc4ops` of the server count the same calls.
         if let Some(same) = sections
             .iter_mut()
             .find(|section| section.version == version)
@@ -98,7 +98,7 @@ pub(super) fn rpc_sections(text: &str) -> Result<Vec<Section<'_>>, MixError> {
     Ok(sections)
 }
 
-/// The counts behind a tag and their number.
+/// Returns the counts after a tag and their number.
 fn rpc_entries<'a>(
     tag: &Word<'a>,
     mut words: impl Iterator<Item = Word<'a>>,
@@ -138,33 +138,33 @@ pub(super) fn is_mount_line(line: Line<'_>) -> bool {
     begins && line.text.contains(" mounted on ")
 }
 
-/// A mount that mountstats lists.
+/// A mount in mountstats.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mount {
-    /// What is mounted: `server:/export`; empty without a device.
+    /// The mounted device: `server:/export`; empty without a device.
     pub device: String,
-    /// Where.
+    /// The mount point.
     pub mount_point: String,
-    /// `nfs`, `nfs4`, `ext4` …
+    /// Type of the file system: `nfs`, `nfs4`, `ext4` …
     pub fs_type: String,
-    /// Of an NFS mount, the version as the option `vers=` has it: `3`, `4.2`.
+    /// Value of the option `vers=` of an NFS mount: `3`, `4.2`.
     pub version: Option<String>,
 }
 
 impl Mount {
-    /// Whether the kernel's NFS client is behind it.
+    /// Whether the mount uses the kernel's NFS client.
     pub fn is_nfs(&self) -> bool {
         self.fs_type == "nfs" || self.fs_type == "nfs4"
     }
 
-    /// 2, 3 or 4.
+    /// Returns the major version: 2, 3 or 4.
     pub fn major_version(&self) -> Option<u32> {
         let version = self.version.as_deref()?;
         version.split('.').next()?.parse().ok()
     }
 }
 
-/// The mounts of mountstats, and what those that are NFS counted.
+/// Returns the mounts of mountstats, with the counts of NFS mounts.
 pub(super) fn mounts(text: &str) -> Result<Vec<(Mount, Option<Section<'_>>)>, MixError> {
     let mut found: Vec<(Mount, Option<Section<'_>>)> = Vec::new();
     for line in lines(text)? {
@@ -190,7 +190,7 @@ pub(super) fn mounts(text: &str) -> Result<Vec<(Mount, Option<Section<'_>>)>, Mi
     Ok(found)
 }
 
-/// `device X mounted on Y with fstype T …`.
+/// Parses `device X mounted on Y with fstype T …`.
 fn mount(line: Line<'_>) -> Result<Mount, MixError> {
     let broken = || {
         let what = "can't find the mount point and the type of a device";
@@ -210,7 +210,7 @@ fn mount(line: Line<'_>) -> Result<Mount, MixError> {
     Ok(mount)
 }
 
-/// The value of `vers=` among mount options.
+/// Returns the value of `vers=` among mount options.
 fn version_of(options: &str) -> Option<String> {
     let mut options = options.trim().split(',');
     let version = options.find_map(|option| option.strip_prefix("vers="))?;
@@ -220,7 +220,7 @@ fn version_of(options: &str) -> Option<String> {
     (is_version && (1..=8).contains(&version.len())).then(|| version.to_owned())
 }
 
-/// An empty section for the operations of a mount.
+/// Returns an empty section for the operations of a mount.
 fn per_operation<'a>(mount: &Mount, line: Line<'_>) -> Section<'a> {
     let version = match mount.major_version() {
         Some(2) => Version::V2,
@@ -236,7 +236,7 @@ fn per_operation<'a>(mount: &Mount, line: Line<'_>) -> Section<'a> {
     }
 }
 
-/// `GETATTR: 12 12 0 …`.
+/// Parses `GETATTR: 12 12 0 …`.
 fn operation(line: Line<'_>) -> Result<Entry<'_>, MixError> {
     let mut words = line.words();
     let name = words.next().and_then(|word| word.text.strip_suffix(':'));
@@ -261,7 +261,7 @@ fn operation(line: Line<'_>) -> Result<Entry<'_>, MixError> {
     Ok(entry)
 }
 
-/// Blanks, tabs, line ends and backslashes are written `\040` and the like in `/proc`.
+/// Decodes octal escapes such as `\040`: `/proc` encodes blanks, tabs, line ends and backslashes.
 fn unescaped(text: &str) -> String {
     let mut plain = Vec::with_capacity(text.len());
     let mut bytes = text.as_bytes();

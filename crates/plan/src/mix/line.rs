@@ -1,32 +1,32 @@
-//! Lines and words of a text, each knowing where it stands.
+//! Lines and words of a text, with their positions.
 
 use super::error::MixError;
 
-/// How many lines are looked at: nfsstat prints fifty, a host with a thousand mounts has
-/// a hundred thousand lines of mountstats.
+/// Maximum number of lines: nfsstat prints fifty, mountstats of a host with a thousand mounts has a
+/// hundred thousand.
 pub(super) const LINES_MAX: usize = 1_000_000;
 
-/// How much of a word a message shows.
+/// Maximum number of characters of a word in a message.
 const SHOWN: usize = 60;
 
-/// One line, without its end.
+/// A line without its terminator.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line<'a> {
-    /// From 1.
+    /// Line number, from 1.
     pub(super) number: u32,
     pub(super) text: &'a str,
 }
 
-/// One word of a line.
+/// A word of a line.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Word<'a> {
     pub(super) line: u32,
-    /// First byte, from 1.
+    /// Column of the first byte, from 1.
     pub(super) column: u32,
     pub(super) text: &'a str,
 }
 
-/// The lines of a text.
+/// Returns the lines of a text.
 pub(super) fn lines(text: &str) -> Result<Vec<Line<'_>>, MixError> {
     let found: Vec<Line<'_>> = text
         .lines()
@@ -43,7 +43,7 @@ pub(super) fn lines(text: &str) -> Result<Vec<Line<'_>>, MixError> {
 }
 
 impl<'a> Line<'a> {
-    /// The words between blanks.
+    /// Returns the words between blanks.
     pub(super) fn words(self) -> impl Iterator<Item = Word<'a>> + Clone {
         let mut rest = self.text;
         let mut column = 1;
@@ -63,18 +63,18 @@ impl<'a> Line<'a> {
         })
     }
 
-    /// The first word, if there is any.
+    /// Returns the first word, if there is one.
     pub(super) fn first_word(self) -> Option<Word<'a>> {
         self.words().next()
     }
 
-    /// A problem with this line, as a whole.
+    /// Creates an error about the whole line.
     pub(super) fn error(self, what: impl Into<String>) -> MixError {
         let column = self.first_word().map_or(1, |word| word.column);
         MixError::at(self.number, column, what)
     }
 
-    /// A problem behind the last word of this line.
+    /// Creates an error about the position after the last word.
     pub(super) fn error_at_end(self, what: impl Into<String>) -> MixError {
         let column = self.text.trim_end().len() as u32 + 1;
         MixError::at(self.number, column, what)
@@ -82,12 +82,12 @@ impl<'a> Line<'a> {
 }
 
 impl Word<'_> {
-    /// A problem with this word.
+    /// Creates an error about this word.
     pub(super) fn error(&self, what: impl Into<String>) -> MixError {
         MixError::at(self.line, self.column, what)
     }
 
-    /// The word as a count.
+    /// Parses the word as a count.
     pub(super) fn count(&self) -> Result<u64, MixError> {
         let is_number =
             !self.text.is_empty() && self.text.bytes().all(|byte| byte.is_ascii_digit());
@@ -102,7 +102,7 @@ impl Word<'_> {
         })
     }
 
-    /// The word as a message shows it: cut and made printable.
+    /// Returns the word for messages: truncated and with escapes for unprintable characters.
     pub(super) fn shown(&self) -> String {
         let mut shown: String = self
             .text

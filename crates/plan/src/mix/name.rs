@@ -1,17 +1,17 @@
-//! What the operations of NFSv2, NFSv4 and SMB2 are in NFSv3, by the names that systems give them.
+//! Mapping of operations of NFSv2, NFSv4 and SMB2 to NFSv3, by the names that systems use for them.
 
 use filestone_workload::operation::OpKind;
 
-/// What a name stands for.
+/// Meaning of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NameMapping {
-    /// A procedure of NFSv3, or something like it.
+    /// A procedure of NFSv3, or an equivalent of one.
     Procedure(OpKind),
-    /// A call of NFSv2 that nothing can be asked like, and why.
+    /// A call of NFSv2 without an equivalent, with the reason.
     Refused(&'static str),
-    /// COMPOUND: a call whose operations are counted one by one elsewhere.
+    /// COMPOUND: a call whose operations are counted separately elsewhere.
     Compound,
-    /// Counted, and nothing in NFSv3 is like it.
+    /// A counted operation without an equivalent in NFSv3.
     Unlike,
 }
 
@@ -20,7 +20,7 @@ pub(super) enum NameMapping {
 pub(super) enum Version {
     /// RFC 1094.
     V2,
-    /// RFC 1813; also where a system counts all versions under the names of NFSv3.
+    /// RFC 1813; also used if a system counts all versions under the names of NFSv3.
     V3,
     /// RFC 7530 and 8881: calls of a client, one COMPOUND each.
     V4,
@@ -31,7 +31,7 @@ pub(super) enum Version {
 }
 
 impl Version {
-    /// How notes call it.
+    /// Returns the name in notes.
     pub(super) fn name(self) -> &'static str {
         match self {
             Version::V2 => "NFSv2",
@@ -48,7 +48,7 @@ pub(super) const V2: [&str; 18] = [
     "create", "remove", "rename", "link", "symlink", "mkdir", "rmdir", "readdir", "fsstat",
 ];
 
-/// What Linux counts of an NFSv4 client, in the order of NFSPROC4_CLNT_* in its nfs4.h.
+/// Linux counters of an NFSv4 client, in the order of NFSPROC4_CLNT_* in its nfs4.h.
 pub(super) const V4_CLIENT: [&str; 68] = [
     "null",
     "read",
@@ -120,8 +120,8 @@ pub(super) const V4_CLIENT: [&str; 68] = [
     "removexattr",
 ];
 
-/// The operations of NFSv4, in the order of their numbers: RFC 7531, RFC 5662, RFC 7863,
-/// RFC 8276. 0 to 2 are none.
+/// The operations of NFSv4, in the order of their numbers: RFC 7531, RFC 5662, RFC 7863, RFC 8276.
+/// Numbers 0 to 2 are unused.
 pub(super) const V4_OPERATIONS: [&str; 76] = [
     "op0",
     "op1",
@@ -201,8 +201,8 @@ pub(super) const V4_OPERATIONS: [&str; 76] = [
     "removexattr",
 ];
 
-/// What Samba counts that has a like: requests, and system calls that a SET_INFO or a CREATE of a
-/// kind of its own leads to.
+/// Samba's counters with an equivalent: requests, and system calls that result from a certain kind
+/// of SET_INFO or CREATE.
 pub(super) const SMB2: [(&str, OpKind); 12] = [
     ("smb2_keepalive", OpKind::Null),
     ("smb2_getinfo", OpKind::GetAttr),
@@ -214,12 +214,12 @@ pub(super) const SMB2: [(&str, OpKind); 12] = [
     ("syscall_unlinkat", OpKind::Remove),
     ("syscall_renameat", OpKind::Rename),
     ("syscall_linkat", OpKind::Link),
-    // A listing brings attributes with it.
+    // A listing includes attributes.
     ("smb2_find", OpKind::ReadDirPlus),
     ("smb2_flush", OpKind::Commit),
 ];
 
-/// What a name means in that version, whatever its case.
+/// Returns the meaning of a name in that version, case-insensitively.
 pub(super) fn meaning(version: Version, name: &str) -> NameMapping {
     let is = |other: &str| name.eq_ignore_ascii_case(other);
     if version == Version::Smb2 {
@@ -242,8 +242,8 @@ pub(super) fn meaning(version: Version, name: &str) -> NameMapping {
     if is("compound") {
         return NameMapping::Compound;
     }
-    // CREATE of NFSv4 makes what is no regular file (RFC 7530, section 16.4), in nearly
-    // all cases a directory; OPEN makes files. FreeBSD prints both in one table.
+    // CREATE of NFSv4 creates objects other than regular files (RFC 7530, section 16.4), in nearly
+    // all cases directories; OPEN creates files. FreeBSD prints both in one table.
     if is("v4create") || (is_v4 && is("create")) {
         return NameMapping::Procedure(OpKind::MkDir);
     }
@@ -260,7 +260,7 @@ pub(super) fn meaning(version: Version, name: &str) -> NameMapping {
     procedure(name).map_or(NameMapping::Unlike, NameMapping::Procedure)
 }
 
-/// The procedure of NFSv3 of that name.
+/// Returns the procedure of NFSv3 of that name.
 pub(super) fn procedure(name: &str) -> Option<OpKind> {
     OpKind::from_name(name).filter(|kind| OpKind::STATELESS.contains(kind))
 }

@@ -1,7 +1,7 @@
-//! What `nfsstat` prints on SunOS and 4.3BSD, Solaris, Linux and the BSDs.
+//! Parser for the output of `nfsstat` on SunOS and 4.3BSD, Solaris, Linux and the BSDs.
 //!
-//! All of them print a line of names and below it a line of counts, some with percentages
-//! behind the counts. The percentages are rounded and ignored.
+//! All of them print a line of names above a line of counts, some with percentages after the
+//! counts. The percentages are rounded and ignored.
 
 use super::error::MixError;
 use super::line::{Line, Word};
@@ -9,7 +9,7 @@ use super::name::{V2, Version};
 use super::section::{Entry, Section, Side};
 use filestone_wire::nfs3::Procedure;
 
-/// What FreeBSD prints among the calls and is none: how much of a state there is now.
+/// Gauges that FreeBSD prints among the calls: current numbers of state objects.
 const STATES: [&str; 9] = [
     "OpenOwner",
     "Opens",
@@ -22,10 +22,10 @@ const STATES: [&str; 9] = [
     "LocalLock",
 ];
 
-/// How many operations each line of SunOS' nfsstat has.
+/// Number of operations in each line of SunOS' nfsstat.
 const SUNOS_ROWS: [usize; 3] = [7, 7, 4];
 
-/// Who counted, by the first word of a heading.
+/// Returns the side that counted, from the first word of a heading.
 fn side(line: Line<'_>) -> Option<Side> {
     match line.first_word()?.text {
         "Server" => Some(Side::Server),
@@ -39,7 +39,7 @@ pub(super) fn is_heading(line: Line<'_>) -> bool {
     side(line).is_some() && line.text.trim_end().ends_with(':')
 }
 
-/// The section of that side and version, made if there is none.
+/// Returns the section of that side and version, and creates it if necessary.
 fn section_of<'s, 'a>(
     sections: &'s mut Vec<Section<'a>>,
     side: Side,
@@ -63,8 +63,8 @@ fn section_of<'s, 'a>(
         .expect("one was added if there was none")
 }
 
-/// How many operations every table of a version has. What is less was cut; what servers
-/// count of NFSv4 grows with its minor versions.
+/// Returns the minimum number of operations in a table of a version. Shorter tables are truncated;
+/// NFSv4 server tables grow with the minor versions.
 fn least(version: Version) -> usize {
     match version {
         Version::V2 => V2.len(),
@@ -73,7 +73,7 @@ fn least(version: Version) -> usize {
     }
 }
 
-/// Reads pairs of lines below a heading, names above counts, as far as they go.
+/// Reads pairs of lines below a heading, names above counts, until the first other line.
 fn table<'a>(
     heading: Line<'a>,
     lines: &[Line<'a>],
@@ -111,7 +111,7 @@ fn table<'a>(
     Ok(entries)
 }
 
-/// The counts of a line, without the percentages.
+/// Returns the counts of a line, without the percentages.
 fn counts(line: Line<'_>, expected: usize) -> Result<Vec<Word<'_>>, MixError> {
     let mut counts: Vec<Word<'_>> = Vec::new();
     let mut has_percent = true;
@@ -126,7 +126,7 @@ fn counts(line: Line<'_>, expected: usize) -> Result<Vec<Word<'_>>, MixError> {
             .strip_suffix("100%")
             .filter(|count| !count.is_empty())
         {
-            // Linux leaves no blank between a count of more than seven digits and 100 %.
+            // Linux prints no blank between a count of more than seven digits and 100 %.
             word.text = count;
             counts.push(word);
         } else {
@@ -145,13 +145,14 @@ fn counts(line: Line<'_>, expected: usize) -> Result<Vec<Word<'_>>, MixError> {
     Ok(counts)
 }
 
-/// Whether the line has the heading that nhfsstone looks for.
+/// Whether the line has the heading that nhfsstone searches for.
 pub(super) fn is_sunos(line: Line<'_>) -> bool {
     line.words().any(|word| word.text.ends_with("nfs:"))
 }
 
-/// SunOS and 4.3BSD, as nhfsstone's parser takes them: behind `nfs:` a line is skipped,
-/// the next begins with the calls, then three times a line of names and one of counts.
+/// Parses the output of SunOS and 4.3BSD in the same way as nhfsstone: after `nfs:` a line is
+/// skipped, the next begins with the calls, then three pairs of a line of names and one of counts
+/// follow.
 pub(super) fn sunos<'a>(lines: &[Line<'a>]) -> Result<Vec<Section<'a>>, MixError> {
     let mut sections: Vec<Section<'a>> = Vec::new();
     for (index, line) in lines.iter().enumerate() {
@@ -166,8 +167,7 @@ pub(super) fn sunos<'a>(lines: &[Line<'a>]) -> Result<Vec<Section<'a>>, MixError
     Ok(sections)
 }
 
-/// The calls that nhfsstone takes for all there were: the first number two lines below the
-/// first `nfs:`.
+/// Returns nhfsstone's total of calls: the first number two lines below the first `nfs:`.
 pub(super) fn calls(lines: &[Line<'_>]) -> Option<u64> {
     let heading = lines.iter().position(|line| is_sunos(*line))?;
     lines.get(heading + 2)?.first_word()?.count().ok()
@@ -211,7 +211,8 @@ fn sunos_entries<'a>(heading: Line<'a>, rest: &[Line<'a>]) -> Result<Vec<Entry<'
     Ok(entries)
 }
 
-/// nhfsstone does not look at the names; ours must not say that the counts mean another.
+/// Checks that known names are in the expected order. nhfsstone ignores the names; here they must
+/// not contradict the meaning of the counts.
 fn check_order(heading: Line<'_>, names: &[&str]) -> Result<(), MixError> {
     let known = |word: &Word<'_>| V2.iter().any(|name| word.text.eq_ignore_ascii_case(name));
     for (word, name) in heading.words().zip(names) {
@@ -224,7 +225,7 @@ fn check_order(heading: Line<'_>, names: &[&str]) -> Result<(), MixError> {
     Ok(())
 }
 
-/// Whether the line is Solaris' `Version 3: (35 calls)`.
+/// Returns the version of a Solaris heading such as `Version 3: (35 calls)`.
 pub(super) fn solaris_version(line: Line<'_>) -> Option<Version> {
     let rest = line.text.trim().strip_prefix("Version ")?;
     let (version, what) = rest.split_once(": (")?;
@@ -237,7 +238,7 @@ pub(super) fn solaris_version(line: Line<'_>) -> Option<Version> {
     })
 }
 
-/// Solaris since 2.5, and illumos.
+/// Parses the output of Solaris since 2.5, and illumos.
 pub(super) fn solaris<'a>(lines: &[Line<'a>]) -> Result<Vec<Section<'a>>, MixError> {
     let mut sections = Vec::new();
     let mut heading = None;
@@ -248,7 +249,7 @@ pub(super) fn solaris<'a>(lines: &[Line<'a>]) -> Result<Vec<Section<'a>>, MixErr
         let Some(mut version) = solaris_version(*line) else {
             continue;
         };
-        // NFS_ACL is a program of its own with procedures of the same names.
+        // NFS_ACL is a separate program whose procedures have the same names.
         if heading.is_some_and(|heading| heading.text.contains("acl")) {
             continue;
         }
@@ -266,7 +267,7 @@ pub(super) fn solaris<'a>(lines: &[Line<'a>]) -> Result<Vec<Section<'a>>, MixErr
     Ok(sections)
 }
 
-/// Side and version of Linux' `Server nfs v3:`.
+/// Returns side and version of a Linux heading such as `Server nfs v3:`.
 pub(super) fn linux_heading(line: Line<'_>) -> Option<(Side, Version)> {
     let side = side(line)?;
     let text = line.text.trim();
@@ -281,7 +282,8 @@ pub(super) fn linux_heading(line: Line<'_>) -> Option<(Side, Version)> {
     Some((side, version))
 }
 
-/// Linux: `nfsstat`, with `-s`, `-c`, `-2`, `-3`, `-4`, in columns of any number.
+/// Parses the output of Linux `nfsstat`, with `-s`, `-c`, `-2`, `-3`, `-4`, in any number of
+/// columns.
 pub(super) fn linux<'a>(lines: &[Line<'a>]) -> Result<Vec<Section<'a>>, MixError> {
     let mut sections = Vec::new();
     for (index, line) in lines.iter().enumerate() {
@@ -298,7 +300,7 @@ pub(super) fn linux<'a>(lines: &[Line<'a>]) -> Result<Vec<Section<'a>>, MixError
     Ok(sections)
 }
 
-/// Side and version of a line of Linux' `nfsstat -l`, such as `nfs v3 server getattr: 12`.
+/// Returns side and version of a line of Linux' `nfsstat -l`, such as `nfs v3 server getattr: 12`.
 pub(super) fn list_line(line: Line<'_>) -> Option<(Side, Version)> {
     let mut words = line.words().map(|word| word.text);
     if words.next() != Some("nfs") {
@@ -317,9 +319,9 @@ pub(super) fn list_line(line: Line<'_>) -> Option<(Side, Version)> {
     })
 }
 
-/// Linux: `nfsstat -l`, one operation per line.
+/// Parses the output of Linux `nfsstat -l`, one operation per line.
 ///
-/// Operations that were never asked are missing, so only the totals show that it is whole.
+/// Operations without calls are missing, so only the totals show whether the list is complete.
 pub(super) fn linux_list<'a>(lines: &[Line<'a>]) -> Result<Vec<Section<'a>>, MixError> {
     let mut sections: Vec<Section<'a>> = Vec::new();
     let mut totals: Vec<(Side, Version, Word<'a>, u128)> = Vec::new();
@@ -368,7 +370,8 @@ pub(super) fn is_bsd(line: Line<'_>) -> bool {
     is_heading(line) && line.words().nth(1).is_some_and(|word| word.text == "Info:")
 }
 
-/// FreeBSD and those that have its nfsstat: all versions under the names of NFSv3.
+/// Parses the output of FreeBSD and systems with its nfsstat: all versions under the names of
+/// NFSv3.
 pub(super) fn bsd<'a>(lines: &[Line<'a>]) -> Result<Vec<Section<'a>>, MixError> {
     let mut sections = Vec::new();
     for (index, line) in lines.iter().enumerate() {

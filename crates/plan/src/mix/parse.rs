@@ -1,4 +1,4 @@
-//! A mix from the text of a file, which is recognised by what it says and never by its name.
+//! Parser for mix files, which detects the format from the content, never from the file name.
 
 use super::Mix;
 use super::error::MixError;
@@ -13,7 +13,7 @@ use crate::plan::{MixCount, SkippedOperation};
 use filestone_workload::operation::OpKind;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a text is, the surest sign first.
+/// Format of a text, the most reliable signs first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Form {
     Mountstats,
@@ -24,23 +24,23 @@ enum Form {
     Solaris,
     Bsd,
     SunOs,
-    /// An nfsstat that counted no calls of NFS.
+    /// An nfsstat output without NFS calls.
     NoCounts,
     Plain,
 }
 
-/// Reads a mix file: the output of `nfsstat` of SunOS, Solaris, Linux or the BSDs, the
-/// kernel's counters of Linux, those of Samba as `smbstatus --profile` prints them, or our own
+/// Reads a mix file: the output of `nfsstat` of SunOS, Solaris, Linux or the BSDs, the kernel's
+/// counters of Linux, those of Samba as `smbstatus --profile` prints them, or filestone's mix
 /// format.
 ///
-/// `file` is what messages call it. Of several tables the server's of NFSv3 is taken, or
-/// else the one with the most calls; [`Mix::notes`] tell which. Of mountstats all NFS
-/// mounts are summed.
+/// `file` is the name in messages. If there are several tables, the NFSv3 server table is used, or
+/// else the one with the most calls; [`Mix::notes`] contain the choice. With mountstats, the counts
+/// of all NFS mounts are added.
 pub fn parse(text: &str, file: &str) -> Result<Mix, MixError> {
     read(text, file, None).map_err(|error| error.in_file(file))
 }
 
-/// Reads a mix file that is mountstats, of one of the mounts.
+/// Reads the counts of one mount from a mix file in mountstats format.
 pub fn parse_mount(text: &str, file: &str, mount_point: &str) -> Result<Mix, MixError> {
     read(text, file, Some(mount_point)).map_err(|error| error.in_file(file))
 }
@@ -69,7 +69,7 @@ fn read(text: &str, file: &str, mount_point: Option<&str>) -> Result<Mix, MixErr
     Ok(mix)
 }
 
-/// What the text is: the surest sign of any line. Comments are no sign.
+/// Detects the format from the most reliable sign in any line, ignoring comments.
 fn form(lines: &[Line<'_>]) -> Form {
     let of_line = |line: &Line<'_>| {
         let line = *line;
@@ -102,7 +102,7 @@ fn form(lines: &[Line<'_>]) -> Form {
     lines.iter().map(of_line).min().unwrap_or(Form::Plain)
 }
 
-/// A mix in our own format.
+/// Converts filestone's mix format to a mix.
 fn of_plain(lines: &[Line<'_>], file: &str) -> Result<Mix, MixError> {
     let plain = plain(lines)?;
     let mix = Mix {
@@ -128,12 +128,12 @@ fn nothing_asked() -> MixError {
     MixError::whole("no operation is asked more than 0 times").help(help)
 }
 
-/// The mix of one of several tables.
+/// Converts one of several tables to a mix.
 fn of_one(sections: &[Section<'_>], file: &str) -> Result<Mix, MixError> {
     let asked = || sections.iter().filter(|section| section.calls() > 0);
     let server =
         asked().find(|section| (section.side, section.version) == (Side::Server, Version::V3));
-    // max_by_key takes the last of equals: the first is wanted.
+    // max_by_key returns the last of equal elements; the first is needed.
     let largest = || asked().rev().max_by_key(|section| section.calls());
     let chosen = server.or_else(largest).ok_or_else(nothing_asked)?;
     let mut notes = vec![format!("taken: {}", described(chosen))];
@@ -143,7 +143,7 @@ fn of_one(sections: &[Section<'_>], file: &str) -> Result<Mix, MixError> {
     of_sections(&[chosen], file, notes)
 }
 
-/// The mix of one mount of mountstats, or of all.
+/// Converts one mount of mountstats, or all, to a mix.
 fn of_mounts(text: &str, file: &str, mount_point: Option<&str>) -> Result<Mix, MixError> {
     let mounts = kernel::mounts(text)?;
     let is_wanted = |at: &str| mount_point.is_none_or(|wanted| wanted == at);
@@ -187,14 +187,14 @@ fn of_mounts(text: &str, file: &str, mount_point: Option<&str>) -> Result<Mix, M
     of_sections(&sections, file, notes)
 }
 
-/// What a section is, for the notes.
+/// Returns a description of a section, for the notes.
 fn described(section: &Section<'_>) -> String {
     let (title, line, calls) = (&section.title, section.line, section.calls());
     let version = section.version.name();
     format!("{title}, line {line}: {calls} calls of {version}")
 }
 
-/// What must be known of figures of NFSv4.
+/// Returns a note about the limitations of NFSv4 counts.
 fn caution(section: &Section<'_>) -> Option<String> {
     let caution = match section.version {
         Version::V2 | Version::V3 => return None,
@@ -214,7 +214,7 @@ fn caution(section: &Section<'_>) -> Option<String> {
     Some(caution.to_owned())
 }
 
-/// The sum of the sections as a mix.
+/// Converts the sum of the sections to a mix.
 fn of_sections(sections: &[&Section<'_>], file: &str, notes: Vec<String>) -> Result<Mix, MixError> {
     let mut counts: BTreeMap<OpKind, u64> = BTreeMap::new();
     let mut left_out: BTreeMap<String, u64> = BTreeMap::new();

@@ -1,7 +1,7 @@
-//! Our own format of a mix: an operation and its count or share per line, as text or as TOML.
+//! filestone's mix format: an operation and its count or share per line, as text or as TOML.
 //!
-//! `read 18`, `read 22.5%` and `read = 18` are the same to it. What a TOML file may have
-//! besides, `[mix]`, `name` and `about`, is understood; all else is an error.
+//! `read 18`, `read 22.5%` and `read = 18` have the same form. The TOML elements `[mix]`, `name`
+//! and `about` are also accepted; everything else is an error.
 
 use super::error::MixError;
 use super::line::{Line, Word};
@@ -11,13 +11,13 @@ use filestone_workload::load::diagnostic::suggestion;
 use filestone_workload::operation::OpKind;
 use std::collections::BTreeMap;
 
-/// Digits behind the point, at most: a thousand-millionth is asked once in a week.
+/// Maximum number of decimals: one part in 10⁹ is executed once in a week.
 const DECIMALS_MAX: usize = 9;
 
-/// Shares in percent must sum to 100, but for what rounding them may have taken away.
+/// Allowed rounding error of shares in percent, which must sum to 100.
 const PERCENT_OFF: u128 = 1;
 
-/// What a file in our format says.
+/// Content of a file in filestone's mix format.
 #[derive(Debug, Default)]
 pub(super) struct MixText {
     pub(super) name: Option<String>,
@@ -34,7 +34,7 @@ struct Value<'a> {
     word: Word<'a>,
 }
 
-/// Reads the lines.
+/// Parses the lines.
 pub(super) fn plain(lines: &[Line<'_>]) -> Result<MixText, MixError> {
     let mut plain = MixText::default();
     let mut values: BTreeMap<OpKind, Value<'_>> = BTreeMap::new();
@@ -67,7 +67,8 @@ pub(super) fn plain(lines: &[Line<'_>]) -> Result<MixText, MixError> {
     Ok(plain)
 }
 
-/// The word before the blank, `=` or `:`, and what follows; `None` of a line that says nothing.
+/// Returns the word before the blank, `=` or `:`, and the rest of the line; `None` for an empty
+/// line.
 fn key<'a>(line: Line<'a>) -> Result<Option<(Word<'a>, Word<'a>)>, MixError> {
     let Some(first) = line.first_word() else {
         return Ok(None);
@@ -103,7 +104,7 @@ fn key<'a>(line: Line<'a>) -> Result<Option<(Word<'a>, Word<'a>)>, MixError> {
     Ok(Some((key, rest)))
 }
 
-/// A string in quotation marks.
+/// Parses a quoted string.
 fn string(rest: &Word<'_>) -> Result<String, MixError> {
     let quoted = rest
         .text
@@ -121,7 +122,7 @@ fn string(rest: &Word<'_>) -> Result<String, MixError> {
     }
 }
 
-/// The procedure that a key names; `None` for one of NFSv2 that is asked 0 times.
+/// Returns the procedure that a key names; `None` for one of NFSv2 with the value 0.
 fn operation(key: &Word<'_>, value: &Value<'_>) -> Result<Option<OpKind>, MixError> {
     match meaning(Version::V2, key.text) {
         NameMapping::Procedure(kind) => Ok(Some(kind)),
@@ -144,7 +145,7 @@ fn operation(key: &Word<'_>, value: &Value<'_>) -> Result<Option<OpKind>, MixErr
     }
 }
 
-/// `18`, `22.5`, `22.5%`, `22.5 %`, or one of them in quotation marks.
+/// Parses `18`, `22.5`, `22.5%`, `22.5 %`, or one of them in quotation marks.
 fn value<'a>(key: &Word<'_>, rest: Word<'a>) -> Result<Value<'a>, MixError> {
     let text = rest.text.split('#').next().unwrap_or_default().trim_end();
     let text = text
@@ -225,7 +226,7 @@ fn mixed(value: &Value<'_>, first: &Value<'_>) -> MixError {
     value.word.error(what).help(help)
 }
 
-/// Whole numbers in the proportions of the values.
+/// Returns whole numbers in the proportions of the values.
 fn scaled(values: &BTreeMap<OpKind, Value<'_>>) -> Result<Vec<MixCount>, MixError> {
     let decimals = values
         .values()

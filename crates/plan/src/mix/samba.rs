@@ -1,9 +1,10 @@
-//! What `smbstatus --profile` prints of a Samba server that counts (`smbd profiling level = count`).
+//! Parser for the output of `smbstatus --profile` of a Samba server that counts
+//! (`smbd profiling level = count`).
 //!
-//! A line is a name and its count, under headings such as `**** SMB2 Calls ****`. Requests of SMB2
-//! are counted by command: what takes a name away, or gives another, are all SET_INFOs, so the system
-//! calls that follow from them are taken instead. A CREATE goes with nearly every request of others:
-//! only those beyond these say something, of a name that was looked at.
+//! A line is a name and its count, under headings such as `**** SMB2 Calls ****`. SMB2 requests are
+//! counted by command: removing and renaming are both SET_INFO, so the counts of the resulting
+//! system calls are used instead. Nearly every other request is accompanied by a CREATE: only the
+//! CREATEs in excess of these are lookups of names.
 
 use super::error::MixError;
 use super::line::{Line, Word};
@@ -11,12 +12,12 @@ use super::name::{SMB2, Version};
 use super::section::{Entry, Section, Side};
 use std::collections::BTreeMap;
 
-/// How the heading begins under which the counters of SMB2 stand.
+/// Start of the heading above the SMB2 counters.
 const HEADING: &str = "**** SMB2 Calls";
-/// What the names of counts end with; others are of times and bytes.
+/// Suffix of the names of counts; other suffixes are used for times and bytes.
 const COUNT: &str = "_count:";
-/// Requests of SMB1, by how their names begin. What `Trans2_` and `NT_transact_` count is in
-/// `SMBtrans2` and `SMBnttrans`, too.
+/// Prefix of SMB1 requests. Counts of `Trans2_` and `NT_transact_` are included in `SMBtrans2` and
+/// `SMBnttrans`.
 const SMB1: &str = "SMB";
 
 /// Whether the line is one of Samba's profile.
@@ -24,7 +25,7 @@ pub(super) fn is_profile(line: Line<'_>) -> bool {
     line.text.starts_with(HEADING)
 }
 
-/// The counts of a profile by name, and where each stands.
+/// The counts of a profile by name, with their positions.
 struct Profile<'a> {
     counts: BTreeMap<&'a str, Word<'a>>,
     /// The heading of SMB2.
@@ -32,7 +33,7 @@ struct Profile<'a> {
     last: Line<'a>,
 }
 
-/// The section of the SMB2 calls.
+/// Parses the section of the SMB2 calls.
 pub(super) fn profile<'a>(lines: &[Line<'a>]) -> Result<Vec<Section<'a>>, MixError> {
     let profile = Profile::read(lines)?;
     let mut entries = Vec::new();
@@ -62,7 +63,8 @@ pub(super) fn profile<'a>(lines: &[Line<'a>]) -> Result<Vec<Section<'a>>, MixErr
     }])
 }
 
-/// Takes off SET_INFO and CREATE what goes with other operations, which are counted by themselves.
+/// Subtracts from SET_INFO and CREATE the requests that belong to other operations, which have
+/// separate counts.
 fn settle(entries: &mut [Entry<'_>]) {
     let sum = |names: &[&str]| {
         let of_these = entries.iter().filter(|entry| names.contains(&&*entry.name));
@@ -90,7 +92,7 @@ fn settle(entries: &mut [Entry<'_>]) {
 impl<'a> Profile<'a> {
     fn read(lines: &[Line<'a>]) -> Result<Self, MixError> {
         let is_heading = |line: &Line<'_>| line.text.starts_with("****");
-        // What is said before the first heading is no part of it.
+        // Text before the first heading is ignored.
         let first = lines.iter().position(is_heading).unwrap_or(lines.len());
         let rest = lines.get(first..).unwrap_or_default();
         let heading = rest.iter().find(|line| is_profile(**line));
@@ -115,7 +117,7 @@ impl<'a> Profile<'a> {
         })
     }
 
-    /// The count of that name, which every profile has.
+    /// Returns the entry of that name, which every profile has.
     fn entry(&self, name: &'static str) -> Result<Entry<'a>, MixError> {
         let Some(count) = self.counts.get(name) else {
             let what = format!("bad mix format: unexpected EOF: there is no {name}{COUNT}");
@@ -126,7 +128,7 @@ impl<'a> Profile<'a> {
     }
 }
 
-/// The name and the count of a line; nothing if it is blank, or no count of requests.
+/// Returns the name and the count of a line, if it has a count of requests.
 fn counter(line: Line<'_>) -> Result<Option<(&str, Word<'_>)>, MixError> {
     let mut words = line.words();
     let Some(name) = words.next() else {
@@ -138,7 +140,7 @@ fn counter(line: Line<'_>) -> Result<Option<(&str, Word<'_>)>, MixError> {
         let what = format!("bad mix format: \"{}\" is no counter", name.shown());
         return Err(line.error(what).help(help));
     };
-    // A count that is none is wrong wherever it stands.
+    // An invalid count is an error in any line.
     count.count()?;
     Ok(name.text.strip_suffix(COUNT).map(|name| (name, count)))
 }

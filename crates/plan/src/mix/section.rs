@@ -1,21 +1,21 @@
-//! What one table of counts says, before it becomes a mix or counters.
+//! A table of counts, before it is converted to a mix or to counters.
 
 use super::error::MixError;
 use super::line::Word;
 use super::name::{NameMapping, Version, meaning};
 use std::borrow::Cow;
 
-/// Who counted.
+/// The side that counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Side {
     Server,
     Client,
-    /// The text does not say.
+    /// The text does not contain the side.
     Unknown,
 }
 
 impl Side {
-    /// How titles call it.
+    /// Returns the name in titles.
     pub(super) fn name(self) -> &'static str {
         match self {
             Side::Server => "Server",
@@ -30,27 +30,27 @@ impl Side {
 pub(super) struct Section<'a> {
     pub(super) side: Side,
     pub(super) version: Version,
-    /// Its heading, as notes show it.
+    /// Heading of the table, for notes.
     pub(super) title: String,
-    /// Where it begins.
+    /// Number of the first line.
     pub(super) line: u32,
     pub(super) entries: Vec<Entry<'a>>,
 }
 
-/// One name and its count.
+/// A name and its count.
 #[derive(Debug, Clone)]
 pub(super) struct Entry<'a> {
     pub(super) name: Cow<'a, str>,
     pub(super) count: u64,
-    /// How long such calls took together, where that is counted.
+    /// Total time of these calls in milliseconds, if the source counts it.
     pub(super) millis: Option<u64>,
-    /// Where the count stands.
+    /// Position of the count.
     pub(super) line: u32,
     pub(super) column: u32,
 }
 
 impl<'a> Entry<'a> {
-    /// The count that is the word.
+    /// Creates an entry with a word as count.
     pub(super) fn new(name: impl Into<Cow<'a, str>>, count: &Word<'_>) -> Result<Self, MixError> {
         Ok(Entry {
             name: name.into(),
@@ -63,12 +63,13 @@ impl<'a> Entry<'a> {
 }
 
 impl Section<'_> {
-    /// What an entry of this section means.
+    /// Returns the meaning of an entry of this section.
     pub(super) fn meaning(&self, entry: &Entry<'_>) -> NameMapping {
         meaning(self.version, &entry.name)
     }
 
-    /// Calls in all. The operations of COMPOUNDs are no calls where the COMPOUNDs are counted.
+    /// Returns the total number of calls. The operations of COMPOUNDs do not count as calls if the
+    /// COMPOUNDs themselves are counted.
     pub(super) fn calls(&self) -> u128 {
         let is_compound = |entry: &&Entry<'_>| self.meaning(entry) == NameMapping::Compound;
         let compounds: u128 = self

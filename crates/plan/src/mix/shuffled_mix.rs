@@ -1,55 +1,55 @@
-//! In which order a client asks the operations of a mix.
+//! The sequence of operations of a client that executes a mix.
 //!
-//! Drawing each operation by chance would leave the mix to chance: of an operation of 1 % come
-//! 600 ± 24 in 60,000. So a client draws from a deck of 20 cards in which every kind has as
-//! many as its share demands, and shuffles the next one when it is through. What does not go
-//! into whole cards is carried over to the next deck, so an operation of 0.01 % has one card
-//! in five hundred decks. nhfsstone steered towards its mix by weights that it corrected as the
-//! run went on; here there is nothing to correct.
+//! With independent random choices the mix would vary: an operation of 1 % has 600 ± 24 calls in
+//! 60,000. So a client shuffles batches of 20 operations in which every kind has its share, and
+//! executes a batch before it shuffles the next one. Fractions of an operation are carried over to
+//! the next batch, so an operation of 0.01 % is in one of five hundred batches. nhfsstone
+//! approached its mix with weights that it corrected during the run; here no correction is needed.
 
 use crate::plan::MixCount;
 use filestone_workload::operation::OpKind;
 use filestone_workload::random::{Generator, RandomStream, RngExt, stream};
 
-/// Cards of one deck. Fewer would show in the order of the operations; with more, a run of many
-/// clients and few operations each would be further off, by the decks that they are within.
+/// Number of operations per batch. Smaller batches would show in the order of the operations; with
+/// larger ones, a run of many clients with few operations each would deviate more, because of
+/// incomplete batches.
 pub const CARDS: usize = 20;
 
-/// Decks of which a client's part in a counted run may be for all clients to draw from common
-/// ones: that comes out right in a run that ends in the middle of every client's first deck.
-/// In a longer one decks of their own do, and keep each client's files in proportion.
+/// Maximum length of a client's part of a counted run, in batches, for common batches of all
+/// clients. These keep the mix exact in a run that ends within every client's first batch. In
+/// longer runs separate batches are exact too, and keep each client's files in proportion.
 const COMMON_MAX: u64 = 3;
 
-/// After so many decks clients begin where others have begun: only the start of a client with
-/// a high number would take longer for more.
+/// Number of batches after which the starting states of clients repeat. A larger number would only
+/// slow down the start of clients with high numbers.
 const STARTS: u32 = 1000;
 
-/// The kinds that cards can have: the procedures of NFSv3.
+/// Number of kinds: the procedures of NFSv3.
 const KINDS: usize = OpKind::STATELESS.len();
 
 /// The operations of one client, in order.
 #[derive(Debug, Clone)]
 pub struct ShuffledMix {
-    /// How often each kind is asked, and how often all are.
+    /// Counts of each kind, and their sum.
     counts: [u64; KINDS],
     sum: i128,
-    /// Of each kind, what is owed to it, in cards times `sum`: from −`sum` to twice `sum`; all
-    /// together they are 0.
+    /// Balance of each kind, in operations times `sum`: from −`sum` to twice `sum`. The sum of the
+    /// balances is 0.
     owed: [i128; KINDS],
     cards: [OpKind; CARDS],
-    /// The next card.
+    /// Index of the next operation in the batch.
     next: usize,
-    /// Cards of decks that all clients have in common, which come first.
+    /// Operations from batches common to all clients, which come first.
     common: std::vec::IntoIter<OpKind>,
     generator: Generator,
 }
 
 impl ShuffledMix {
-    /// The operations of client `client` in a run of this seed.
+    /// Creates the sequence of client `client` in a run with this seed.
     ///
-    /// What is carried over is at the start what a client with number 0 carries over after
-    /// `client` decks. If all clients began alike, a thousand of them would all have the one
-    /// operation of 0.01 % in the same deck, or all not yet.
+    /// The initial balances are those of client 0 after `client` batches. If all clients started
+    /// with the same balances, a thousand of them would all have the one operation of 0.01 % in the
+    /// same batch, or none would have it yet.
     pub fn new(counts: &[MixCount], client: u32, seed: u64) -> Self {
         let mut deck = Self {
             counts: [0; KINDS],
@@ -72,8 +72,8 @@ impl ShuffledMix {
         deck
     }
 
-    /// The operations of client `client` of `clients` in a run of `count` operations in all: in a
-    /// short run, clients take cards of common decks in turn.
+    /// Creates the sequence of client `client` of `clients` in a run of `count` operations in
+    /// total. In a short run, clients take operations of common batches in turn.
     pub fn counted(counts: &[MixCount], client: u32, clients: u32, seed: u64, count: u64) -> Self {
         let mut deck = Self::new(counts, client, seed);
         let clients = u64::from(clients.max(1));
@@ -86,7 +86,7 @@ impl ShuffledMix {
         deck
     }
 
-    /// The next operation's kind; `None` if the mix is empty.
+    /// Returns the kind of the next operation; `None` if the mix is empty.
     #[inline]
     pub fn draw(&mut self) -> Option<OpKind> {
         if let Some(card) = self.common.next() {
@@ -100,7 +100,7 @@ impl ShuffledMix {
         card
     }
 
-    /// Fills the next deck and shuffles it (Fisher and Yates).
+    /// Fills the next batch and shuffles it (Fisher and Yates).
     fn shuffle(&mut self) -> Option<()> {
         if self.sum == 0 {
             return None;
@@ -118,8 +118,8 @@ impl ShuffledMix {
         Some(())
     }
 
-    /// How many cards of the next deck each kind has: what is owed to it in whole cards, and of
-    /// what is left one to each of those to which most of a card is still owed.
+    /// Returns the number of operations of each kind in the next batch: the whole operations of its
+    /// balance; the remaining ones go to the kinds with the largest fractions.
     fn deal(&mut self) -> [usize; KINDS] {
         let mut dealt = [0; KINDS];
         let mut left = CARDS;
@@ -128,8 +128,8 @@ impl ShuffledMix {
         }
         for ((owed, count), dealt) in self.owed.iter_mut().zip(self.counts).zip(&mut dealt) {
             *owed += i128::from(count) * CARDS as i128;
-            // Kinds that had a card in advance may be owed less than nothing; then the others
-            // are owed more than a deck, and have to wait for the next one.
+            // Kinds with an operation in advance may have a negative balance; then the others have
+            // more than a batch and must wait for the next one.
             let whole = (*owed / self.sum).clamp(0, left as i128);
             *owed -= whole * self.sum;
             *dealt = whole as usize;
@@ -166,14 +166,14 @@ mod tests {
         ])
     }
 
-    /// Shares that no deck can hold exactly.
+    /// Shares that no batch can represent exactly.
     fn uneven() -> Vec<MixCount> {
         let shares = [3, 7, 0, 11, 1, 1, 1, 5000, 13, 17, 1, 0, 2, 999, 1, 23, 1];
         let kinds = OpKind::STATELESS.iter().copied();
         MixCount::of(&kinds.zip(shares).collect::<Vec<_>>())
     }
 
-    /// How often each kind is among the next `number` cards.
+    /// Returns the number of operations of each kind among the next `number` ones.
     fn count(deck: &mut ShuffledMix, number: u64) -> [u64; KINDS] {
         let mut drawn = [0; KINDS];
         for _ in 0..number {
@@ -193,7 +193,7 @@ mod tests {
                 for count in &counts {
                     let share = count.count as f64 / sum as f64;
                     let off = drawn[count.operation.index()] as f64 - draws as f64 * share;
-                    // Within a deck the shuffle can put all cards of a kind first.
+                    // Within a batch the shuffle can put all operations of a kind first.
                     let within = CARDS as f64 * share * (1.0 - share);
                     assert!(off.abs() <= 2.0 + within, "{count:?} {draws}: {off}");
                     if draws % CARDS as u64 == 0 {
@@ -225,7 +225,7 @@ mod tests {
         for _ in 0..20 {
             assert_eq!(count(&mut deck, 10_000)[OpKind::MkNod.index()], 1);
         }
-        // A thousand clients that draw a thousand cards each: one in ten clients has it.
+        // A thousand clients with a thousand operations each: one in ten clients has this kind.
         let of_clients: u64 = (0..1000)
             .map(|client| {
                 count(&mut ShuffledMix::new(&counts, client, 1), 1000)[OpKind::MkNod.index()]
@@ -247,7 +247,8 @@ mod tests {
         for count in nhfsstone() {
             assert_eq!(drawn[count.operation.index()], count.count, "{count:?}");
         }
-        // A longer run draws as without a count; so does what comes after a short one.
+        // A longer run has the same sequence as one without a count; the sequence after a short one
+        // as well.
         let first = |deck: &mut ShuffledMix| (0..40).map_while(|_| deck.draw()).collect::<Vec<_>>();
         let mut own = ShuffledMix::new(&nhfsstone(), 2, 3);
         let mut long = ShuffledMix::counted(&nhfsstone(), 2, 7, 3, 5000);

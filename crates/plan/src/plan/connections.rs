@@ -1,44 +1,44 @@
-//! How the connections of a run's clients are made.
+//! Connection settings of the clients of a run.
 
 use super::{Identities, SourceAddresses};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How clients are connected.
+/// Connection settings of the clients.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ConnectionPlan {
-    /// Connections that are begun per second before the run; `None` for as many as can be.
+    /// Number of connections that are started per second before the run; `None` for no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections_per_s: Option<f64>,
-    /// Where clients connect from; none leaves it to the host.
+    /// Source addresses of the clients; if empty, the host chooses.
     #[serde(default, skip_serializing_if = "SourceAddresses::is_empty")]
     pub sources: SourceAddresses,
-    /// As whom clients call.
+    /// Identities of the clients.
     #[serde(default, skip_serializing_if = "Identities::is_empty")]
     pub identities: Identities,
-    /// What the loss of a client does; `None` as usual for so many clients.
+    /// Effect of the loss of a client; `None` for the default, which depends on the number of
+    /// clients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_lost: Option<OnLost>,
 }
 
-/// What happens when a client's connection could not be made again for as long as a lost one is
-/// tried.
+/// Effect of a connection that was lost and could not be restored within the time for reconnecting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum OnLost {
     /// The run ends.
     End,
-    /// It is tried for as long as the run lasts; other clients go on.
+    /// The client tries to reconnect until the run ends; other clients continue.
     Retry,
-    /// The client is given up, and asks for nothing more; other clients go on.
+    /// The client ends; other clients continue.
     Continue,
 }
 
 impl ConnectionPlan {
-    /// Whether nothing is asked of them.
+    /// Whether all settings are defaults.
     pub fn is_usual(&self) -> bool {
         *self == Self::default()
     }

@@ -1,45 +1,46 @@
-//! What is read of the server and of this host, so that the cost of an operation can be told.
+//! Counters of the server and of this host that are read to compute the cost of an operation.
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is read, from where, and how often.
+/// The counters that are read, their sources, and the interval.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct CostPlan {
-    /// A process of this host that is the server.
+    /// Process id of the server on this host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<u32>,
-    /// Whether the server's host is this one.
+    /// Whether the server runs on this host.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub this_host: bool,
-    /// Where a node_exporter on the server's host answers.
+    /// URL of a node_exporter on the server's host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metrics: Option<String>,
-    /// A line of sh that prints files of /proc of the server's host.
+    /// A shell command that prints files of /proc of the server's host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// Processors of the server's host that count; empty for all.
+    /// CPUs of the server's host that count; empty for all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub processors: Vec<u32>,
-    /// The interface of the server's host whose packets count.
+    /// Network interface of the server's host whose packets count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interface: Option<String>,
-    /// How long nothing is sent before the run, so that what the hosts do anyway is known.
+    /// Length of the idle time before the run, for the measurement of the background activity of
+    /// the hosts.
     pub idle_ns: u64,
-    /// From one reading to the next.
+    /// Interval between two readings.
     pub interval_ns: u64,
 }
 
 impl CostPlan {
-    /// Whether anything of the server is read.
+    /// Whether any counters of the server are read.
     pub const fn reads_server(&self) -> bool {
         let is_named = self.metrics.is_some() || self.command.is_some();
         self.process.is_some() || self.this_host || is_named
     }
 
-    /// Nothing but the packets that this host counts.
+    /// A cost plan with only the packet counters of this host.
     pub const fn of_this_end(idle_ns: u64, interval_ns: u64) -> Self {
         Self {
             process: None,

@@ -1,4 +1,4 @@
-//! Statuses that the user of a run expects of operations that fail (`--expect`).
+//! Failure statuses that count as expected (`--expect`).
 
 use filestone_wire::{nfs3, nlm, smb2};
 use filestone_workload::failure::{ProtocolStatus, StatusSpace};
@@ -8,17 +8,17 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// Statuses that a plan names at most.
+/// Maximum number of statuses in a plan.
 pub const EXPECTED_MAX: usize = 64;
 
-/// A status by the name that its standard has for it: an operation that fails with it ends as expected.
+/// A status by its name in its standard. An operation that fails with it ends as expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(try_from = "String", into = "String")]
 #[cfg_attr(feature = "schema", schemars(with = "String"))]
 pub struct ExpectedStatus(ProtocolStatus);
 
-/// A name that no status has.
+/// Error returned when a name is not that of a status.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} is no status: expected a name of nfsstat3 (NFS3ERR_NOENT), of NLM (NLM4_DENIED), of NTSTATUS \
@@ -26,7 +26,7 @@ pub struct ExpectedStatus(ProtocolStatus);
 )]
 pub struct NoSuchStatus(String);
 
-/// Names of errno (Linux, asm-generic/errno-base.h and errno.h) that file systems answer with.
+/// Names of errno (Linux, asm-generic/errno-base.h and errno.h) that file systems return.
 const ERRNOS: [(&str, u32); 27] = [
     ("EPERM", 1),
     ("ENOENT", 2),
@@ -58,7 +58,7 @@ const ERRNOS: [(&str, u32); 27] = [
 ];
 
 impl ExpectedStatus {
-    /// The status.
+    /// Returns the status.
     pub const fn status(self) -> ProtocolStatus {
         self.0
     }
@@ -82,14 +82,14 @@ impl FromStr for ExpectedStatus {
             found.map(|(_, number)| (StatusSpace::Errno, *number))
         };
         let found = of_nfs().or_else(of_nlm).or_else(of_nt).or_else(of_errno);
-        // A success is no failure.
+        // A success status is not a failure.
         let found = found.filter(|(_, number)| *number != 0);
         let (space, number) = found.ok_or_else(|| NoSuchStatus(name.into()))?;
         Ok(Self(space.status(number)))
     }
 }
 
-/// The name alone, as a plan and a command line have it.
+/// The name alone, as in a plan and on a command line.
 impl fmt::Display for ExpectedStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ProtocolStatus { space, number } = self.0;

@@ -1,4 +1,4 @@
-//! The fields of a plan that a rule can be about.
+//! The fields of a plan that rules refer to.
 
 macro_rules! fields {
     ($($field:ident = $key:literal;)*) => {
@@ -8,10 +8,10 @@ macro_rules! fields {
         pub enum Field { $($field,)* }
 
         impl Field {
-            /// All of them.
+            /// All fields, in the order of their declaration.
             pub const ALL: &'static [Field] = &[$(Field::$field,)*];
 
-            /// What it is called in a stored plan.
+            /// Returns the key in a stored plan.
             pub const fn key(self) -> &'static str {
                 match self { $(Field::$field => $key,)* }
             }
@@ -83,7 +83,7 @@ fields! {
 }
 
 impl Field {
-    /// Its key in quotes, as in the file.
+    /// Returns the key in quotes, as in the file.
     pub fn quoted_key(self) -> String {
         match self {
             Field::NoFeedback => "\"feedback\": false".into(),

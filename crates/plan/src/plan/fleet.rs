@@ -1,4 +1,4 @@
-//! What the clients of a fleet do, group by group: everything decided before the run.
+//! The fleet workload: groups of clients that write and read files.
 
 use super::{Identities, LeftoverPolicy, ReplayPlan, SourceAddresses, TargetPlan};
 use filestone_workload::kind::Role;
@@ -10,26 +10,26 @@ use filestone_workload::random::{RandomStream, RngExt, stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Files of one client at most.
+/// Maximum number of files of one client.
 pub const FILES_MAX: u32 = 1_000_000;
-/// The longest read or write.
+/// Maximum length of a read or write.
 pub const TRANSFER_MAX: u64 = 1 << 30;
-/// Groups of a fleet at most.
+/// Maximum number of groups in a fleet.
 pub const GROUPS_MAX: usize = 1024;
 
-/// Values from the least to the greatest, both included. Which of them is taken is drawn from the run's
-/// seed, as the [`ValueDistribution`] of the group says.
+/// A range of values, both ends included. The actual values are sampled with the run's seed, from
+/// the [`ValueDistribution`] of the group.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ValueRange<T> {
-    /// The least.
+    /// The minimum.
     pub min: T,
-    /// The greatest.
+    /// The maximum.
     pub max: T,
 }
 
 impl<T: Copy> ValueRange<T> {
-    /// Always this value.
+    /// Returns a range of one value.
     pub const fn always(value: T) -> Self {
         Self {
             min: value,
@@ -38,10 +38,10 @@ impl<T: Copy> ValueRange<T> {
     }
 }
 
-/// What is drawn for a file.
+/// A random property of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RandomField {
-    /// Its length.
+    /// Length of the file.
     FileSize = 0,
     /// Bytes of each read.
     ReadSize = 1,
@@ -51,36 +51,37 @@ pub enum RandomField {
     Rate = 3,
 }
 
-/// How values between the least and the greatest are drawn.
+/// Distribution of the values in a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ValueDistribution {
-    /// Which are more likely than others.
+    /// Shape of the distribution.
     pub shape: DistributionShape,
-    /// How often it is drawn.
+    /// Scope of one sample.
     pub each: SampleScope,
 }
 
 impl ValueDistribution {
-    /// Whether it is that of a plan that does not say.
+    /// Whether this is the default distribution.
     pub fn is_usual(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// Which values are more likely than others.
+/// Shape of a distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum DistributionShape {
-    /// All are as likely.
+    /// Uniform distribution.
     #[default]
     Uniform,
-    /// From a value to twice as much is as likely wherever that begins: small ones are more likely.
+    /// The logarithm is uniformly distributed: each doubling is equally likely, so small values are
+    /// more likely.
     LogUniform,
 }
 
-/// How often a value is drawn.
+/// Scope of one sample: how often a value is sampled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -88,31 +89,31 @@ pub enum SampleScope {
     /// For each file of each client.
     #[default]
     File,
-    /// For each client, once.
+    /// Once for each client.
     Client,
 }
 
-/// For whom something is drawn, and how.
+/// Sampling of the random properties of one file of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RandomFieldFor {
     /// The run's seed.
     pub seed: u64,
-    /// Which client.
+    /// Number of the client.
     pub client: u32,
-    /// Which of the files that it writes or reads one after the other.
+    /// Number of the file in the sequence that the client writes or reads.
     pub file: u64,
-    /// How.
+    /// The distribution.
     pub drawing: ValueDistribution,
 }
 
 impl RandomFieldFor {
-    /// What the order of its pieces is drawn from, where that is random.
+    /// Returns the seed for the order of the file's pieces, for random offsets.
     pub fn order(&self) -> u64 {
         let seed = self.seed ^ u64::from(self.client) << 32;
         stream(seed, RandomStream::Offsets, self.file).random()
     }
 
-    /// From 0 to below 1.
+    /// Returns a random number from 0 to below 1.
     fn share(&self, what: RandomField) -> f64 {
         let seed = self.seed ^ (u64::from(self.client) << 2 | what as u64);
         let file = match self.drawing.each {
@@ -122,7 +123,7 @@ impl RandomFieldFor {
         stream(seed, RandomStream::Fleet, file).random()
     }
 
-    /// A whole number of this span.
+    /// Returns a random whole number in the range.
     pub fn whole(&self, what: RandomField, span: ValueRange<u64>) -> u64 {
         let width = span.max.saturating_sub(span.min);
         if width == 0 {
@@ -141,7 +142,7 @@ impl RandomFieldFor {
         }
     }
 
-    /// A number of this span.
+    /// Returns a random number in the range.
     pub fn number(&self, what: RandomField, span: ValueRange<f64>) -> f64 {
         if span.min >= span.max {
             return span.min;
@@ -155,13 +156,13 @@ impl RandomFieldFor {
         }
     }
 
-    /// From `least`, which is more than 0, to below `end`.
+    /// Returns a log-uniform random number from `least`, which is more than 0, to below `end`.
     fn log_uniform(&self, what: RandomField, least: f64, end: f64) -> f64 {
         least * (end / least).powf(self.share(what))
     }
 }
 
-/// What a rate counts.
+/// Unit of a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -172,122 +173,123 @@ pub enum RateUnit {
     OperationsPerS,
 }
 
-/// How much a client moves at most.
+/// Maximum rate of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct RatePlan {
-    /// What is counted.
+    /// Unit of the rate.
     pub unit: RateUnit,
-    /// How many of them per second.
+    /// Rate per second, in `unit`.
     pub per_s: ValueRange<f64>,
 }
 
-/// What a client does with its files.
+/// Direction of the data transfer of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
-    /// It writes them, one after the other, and again.
+    /// The client writes its files sequentially, then starts over.
     Write,
-    /// It reads them: those of the writer that it is paired with, or its own, which it writes first.
+    /// The client reads files: those of the writer that it is paired with, or its own, which it
+    /// writes first.
     Read,
-    /// It writes each, and reads it back.
+    /// The client writes each file and reads it back.
     Both,
 }
 
-/// In which order the pieces of a file are moved.
+/// Transfer order of the pieces of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum AccessPattern {
-    /// From begin to end.
+    /// From start to end.
     #[default]
     Sequential,
-    /// Each once, in an order that is drawn for each file.
+    /// Each piece once, in an order that is random for each file.
     Random,
 }
 
-/// When a client has done enough. The file that it is at comes to its end.
+/// End condition of a client. The client completes its current file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct QuiescePlan {
-    /// After so many files.
+    /// Number of files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<u64>,
-    /// After so many bytes, read and written.
+    /// Number of bytes, read and written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// After so long since it began.
+    /// Time since the client started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_ns: Option<u64>,
-    /// How long the file may take that it is at then; after that it is closed where it is.
+    /// Maximum time to complete the current file; after that the file is closed where it is.
     pub grace_ns: u64,
 }
 
-/// Clients that do the same.
+/// A group of clients with the same settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct GroupPlan {
-    /// What reports call it.
+    /// Name in reports.
     pub name: String,
-    /// How many clients.
+    /// Number of clients.
     pub count: u32,
-    /// What they do with their files.
+    /// Direction of the data transfer.
     pub direction: Direction,
-    /// The group, by its place, whose files they read: client *i* those of its client *i* modulo their
-    /// number.
+    /// Index of the group whose files these clients read: client *i* reads the files of that
+    /// group's client *i* modulo their number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reads: Option<u32>,
-    /// Targets by their places in the plan: client *i* has number *i* modulo how many there are. Those
-    /// that read a group's files are where it is.
+    /// Indices of the group's targets in the plan: client *i* uses number *i* modulo their number.
+    /// A group that reads another group's files uses the targets of that group.
     pub targets: Vec<u32>,
-    /// Where they connect from, likewise in turn.
+    /// Source addresses, which the clients use in turn.
     #[serde(default, skip_serializing_if = "SourceAddresses::is_empty")]
     pub sources: SourceAddresses,
-    /// As whom they call.
+    /// Identities of the clients.
     #[serde(default, skip_serializing_if = "Identities::is_empty")]
     pub identities: Identities,
     /// Bytes of each read.
     pub read_size: ValueRange<u64>,
-    /// Bytes of each write: with checksums, of each unit.
+    /// Bytes of each write and, with checksums, of each unit.
     pub write_size: ValueRange<u64>,
     /// Bytes of each file.
     pub file_size: ValueRange<u64>,
-    /// How sizes and rates are drawn that are from one value to another.
+    /// Distribution of sizes and rates that are ranges.
     #[serde(default, skip_serializing_if = "ValueDistribution::is_usual")]
     pub drawing: ValueDistribution,
-    /// In which order the pieces of each are moved.
+    /// Transfer order of the pieces of a file.
     #[serde(default)]
     pub offsets: AccessPattern,
-    /// How many files each client has.
+    /// Number of files of each client.
     pub files: u32,
-    /// How much each client moves; without it as much as it can, one transfer after the other.
+    /// Maximum rate of each client; if absent, each transfer starts when the previous one ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<RatePlan>,
-    /// What data consist of.
+    /// Content of the data.
     pub pattern: Pattern,
-    /// Whether each unit has a checksum, which is looked at when it is read.
+    /// Whether each unit has a checksum, which is verified when the unit is read.
     pub checksums: bool,
-    /// Whether writes are stable before they are answered.
+    /// Whether the server must store writes on stable storage before it replies.
     pub stable: bool,
-    /// Whether data are made stable after each write.
+    /// Whether each write is followed by a sync.
     pub sync_after_write: bool,
-    /// Whether they are before a file is closed.
+    /// Whether files are synced before they are closed.
     pub sync_before_close: bool,
-    /// Whether files grow with each pass instead of being cut to nothing.
+    /// Whether files grow with each iteration instead of being truncated to length 0.
     pub append: bool,
     /// Whether a file is removed before it is written.
     pub unlink_first: bool,
-    /// How the names of files begin.
+    /// Prefix of file names.
     pub prefix: String,
-    /// When a client has done enough.
+    /// End condition of a client.
     pub quiesce: QuiescePlan,
-    /// How long a client tries again what fails, before it gives up.
+    /// Time for retries of a failed operation before the client aborts.
     pub retry_ns: u64,
 }
 
 impl GroupPlan {
-    /// As many clients as fast as they can, from which others are made.
+    /// A group of clients without a rate limit, as a base for others.
     pub fn new(name: &str, count: u32, direction: Direction) -> Self {
         const SECOND: u64 = 1_000_000_000;
         Self {
@@ -321,90 +323,90 @@ impl GroupPlan {
         }
     }
 
-    /// Whether its clients write before they do anything else.
+    /// Whether the group's clients write before they do anything else.
     pub const fn writes(&self) -> bool {
         self.reads.is_none()
     }
 }
 
-/// Clients begin so many at a time.
+/// Ramp-up: number of clients added per step, and step length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct RampPlan {
-    /// How many more begin with each step.
+    /// Number of clients that start with each step.
     pub clients: u32,
-    /// How long a step lasts.
+    /// Length of a step.
     pub every_ns: u64,
 }
 
-/// When a ramp is stopped: as soon as a row of the report breaks one of these rules.
+/// Health rules of a ramp. The ramp stops as soon as a row of the report breaks one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct HealthPlan {
-    /// 99 % of the connections took longer to be made.
+    /// Limit of the 99th percentile of the time to connect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connect_time_ns: Option<u64>,
-    /// 99 % of the reads and writes of a row took no longer; more is ill.
+    /// Limit of the 99th percentile of the response time of reads and writes in a row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_time_ns: Option<u64>,
-    /// Of the operations of a row, a larger share failed.
+    /// Limit of the share of failed operations in a row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub errors: Option<f64>,
-    /// More than 1 % of the operations of a row were sent so much later than they could have been, by
-    /// the load generator.
+    /// Limit of the 99th percentile of the sending delay that the load generator adds to the
+    /// operations of a row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lateness_ns: Option<u64>,
 }
 
-/// What the clients of a fleet do.
+/// Fleet workload: groups of clients that write and read files.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct FleetPlan {
-    /// The file that it was read from, or what it is.
+    /// Path of the file that the fleet was read from, or a description.
     pub name: String,
-    /// Its groups. Clients are numbered through them, one group after the other.
+    /// The groups. Clients are numbered consecutively over the groups, in their order.
     pub groups: Vec<GroupPlan>,
-    /// Further targets of the same protocol as the plan's, which is the first.
+    /// Further targets of the same protocol as the plan's target, which is the first.
     pub more_targets: Vec<TargetPlan>,
-    /// How clients begin; all at once without it.
+    /// Ramp-up of the clients; without it all start at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ramp: Option<RampPlan>,
-    /// What stops the ramp.
+    /// Rules that stop the ramp.
     #[serde(default)]
     pub health: HealthPlan,
-    /// Clients that share a thread where their work blocks.
+    /// Number of clients that share a thread if their operations block.
     pub clients_per_thread: u32,
-    /// What becomes of a tree that an earlier run of ours has left over.
+    /// Policy for a tree that an earlier run of filestone has left over.
     pub left_over: LeftoverPolicy,
     /// Whether the files stay when the run ends.
     pub keep_files: bool,
 }
 
-/// A client as its group has it.
+/// A client as a member of its group.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GroupMember<'plan> {
-    /// Its group.
+    /// The group.
     pub group: &'plan GroupPlan,
-    /// The place of the group.
+    /// Index of the group.
     pub place: usize,
-    /// The client's number in it.
+    /// Number of the client in the group.
     pub number: u32,
 }
 
 impl FleetPlan {
-    /// How many clients there are.
+    /// Returns the number of clients.
     pub fn clients(&self) -> u32 {
         let counts = self.groups.iter().map(|group| group.count);
         counts.fold(0, u32::saturating_add)
     }
 
-    /// The number of the first client of a group.
+    /// Returns the number of the first client of a group.
     pub fn first_of(&self, place: usize) -> u32 {
         let before = self.groups.iter().take(place);
         before.fold(0, |first, group| first.saturating_add(group.count))
     }
 
-    /// A client by its number.
+    /// Returns a client by its number.
     pub fn member(&self, client: u32) -> Option<GroupMember<'_>> {
         let mut number = client;
         for (place, group) in self.groups.iter().enumerate() {
@@ -420,7 +422,7 @@ impl FleetPlan {
         None
     }
 
-    /// Whose files a client reads that has none of its own.
+    /// Returns the client whose files `client` reads, if it has no files itself.
     pub fn writer_of(&self, client: u32) -> Option<u32> {
         let GroupMember { group, number, .. } = self.member(client)?;
         let place = group.reads? as usize;
@@ -428,7 +430,7 @@ impl FleetPlan {
         Some(self.first_of(place) + number % writers)
     }
 
-    /// The place of a client's target.
+    /// Returns the index of a client's target.
     pub fn target_of(&self, client: u32) -> u32 {
         let owner = self.writer_of(client).unwrap_or(client);
         let Some(GroupMember { group, number, .. }) = self.member(owner) else {
@@ -439,15 +441,16 @@ impl FleetPlan {
         place.copied().unwrap_or(0)
     }
 
-    /// Clients in the order in which they begin, step by step: a writer before those that read its
-    /// files, and of all groups in turn.
+    /// Returns the clients in starting order: a writer before the clients that read its files, and
+    /// all groups in proportion to their sizes.
     pub fn order(&self) -> Vec<u32> {
         let mut clients: Vec<(u32, bool, usize, u32)> = Vec::new();
         for (place, group) in self.groups.iter().enumerate() {
             let first = self.first_of(place);
             let members = 0..group.count;
             clients.extend(members.map(|number| {
-                // So far through its group, in parts of 2³², that groups of all lengths end together.
+                // The position in its group, scaled to 2³², so that groups of all sizes end
+                // together.
                 let part = (u64::from(number) << 32) / u64::from(group.count.max(1));
                 (part as u32, group.reads.is_some(), place, first + number)
             }));
@@ -456,7 +459,7 @@ impl FleetPlan {
         clients.into_iter().map(|(.., client)| client).collect()
     }
 
-    /// When each client begins, in nanoseconds since the run did.
+    /// Returns the start time of each client, in nanoseconds since the start of the run.
     pub fn beginnings(&self) -> Vec<u64> {
         let order = self.order();
         let mut beginnings = vec![0; order.len()];
@@ -472,14 +475,14 @@ impl FleetPlan {
         beginnings
     }
 
-    /// How many steps there are.
+    /// Returns the number of steps.
     pub fn steps(&self) -> u32 {
         self.ramp.map_or(1, |ramp| {
             self.clients().div_ceil(ramp.clients.max(1)).max(1)
         })
     }
 
-    /// How many clients have begun with a step, counted from 0, and all before.
+    /// Returns the number of clients that have started by a step, counted from 0.
     pub fn clients_at(&self, step: u32) -> u32 {
         let all = self.clients();
         self.ramp.map_or(all, |ramp| {
@@ -487,13 +490,13 @@ impl FleetPlan {
         })
     }
 
-    /// The longest write.
+    /// Returns the length of the longest write.
     pub fn unit_max(&self) -> u64 {
         let sizes = self.groups.iter().map(|group| group.write_size.max);
         sizes.max().unwrap_or(0)
     }
 
-    /// The kinds of operation that its clients make, those of data first.
+    /// Returns the kinds of operation of the fleet, data operations first.
     pub fn kinds(&self) -> Kinds {
         let any = |what: fn(&GroupPlan) -> bool| self.groups.iter().any(what);
         let mut measured = Vec::new();
@@ -522,13 +525,14 @@ impl FleetPlan {
         }
     }
 
-    /// Whether any of its clients looks at checksums.
+    /// Whether any client verifies checksums.
     pub fn verifies(&self) -> bool {
         let verifies = |group: &GroupPlan| group.checksums && group.direction != Direction::Write;
         self.groups.iter().any(verifies)
     }
 
-    /// How a layer carries out what its clients ask: as it would a load that names files by path.
+    /// Returns the equivalent replay, for the layer that executes the fleet: a load that names
+    /// files by path.
     pub fn as_replay(&self) -> ReplayPlan {
         let kinds = self.kinds();
         let kinds = [kinds.measured, kinds.unmeasured].concat();
@@ -538,7 +542,7 @@ impl FleetPlan {
             skip_cleanup: self.keep_files,
             left_over: self.left_over,
             resolve: false,
-            // A client begins its file anew when something fails.
+            // A client restarts its file when an operation fails.
             ..ReplayPlan::new(vec![], kinds).without_retries()
         }
     }
@@ -547,14 +551,14 @@ impl FleetPlan {
 /// The kinds of operation of a fleet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kinds {
-    /// Those that are measured: reads and writes.
+    /// Measured kinds: reads and writes.
     pub measured: Vec<OpKind>,
-    /// Those without which they could not be.
+    /// Unmeasured kinds, which the measured ones need.
     pub unmeasured: Vec<OpKind>,
 }
 
 impl Kinds {
-    /// Each with its role.
+    /// Returns the kinds with their roles.
     pub fn in_roles(&self) -> Vec<(OpKind, Role)> {
         let measured = self.measured.iter().map(|kind| (*kind, Role::Measured));
         let unmeasured = self.unmeasured.iter().map(|kind| (*kind, Role::Unmeasured));
@@ -562,44 +566,44 @@ impl Kinds {
     }
 }
 
-/// Why a fleet cannot be run.
+/// Error returned when a fleet cannot be run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FleetPlanError {
-    /// No clients.
+    /// The fleet has no clients.
     #[error("the fleet has no clients")]
     NoClients,
-    /// Too many groups.
+    /// There are too many groups.
     #[error("a fleet has at most {GROUPS_MAX} groups")]
     ManyGroups,
-    /// The clients of the plan are not those of its groups.
+    /// The plan and its groups differ in the number of clients.
     #[error("the plan has {plan} clients, and its groups together {groups}")]
     Clients {
-        /// Of the plan.
+        /// Number of clients in the plan.
         plan: u32,
-        /// Of its groups.
+        /// Number of clients in the groups.
         groups: u32,
     },
-    /// Something is wrong with a group.
+    /// A group is invalid.
     #[error("group \"{group}\": {what}")]
     Group {
-        /// Which.
+        /// Name of the group.
         group: String,
-        /// What is wrong.
+        /// Description of the error.
         what: String,
     },
-    /// A step without clients or time.
+    /// A ramp step has no clients or no length.
     #[error("a ramp needs at least one client a step, and steps of at least 100 ms")]
     Ramp,
-    /// A target without files.
+    /// The target has no files.
     #[error("bare TCP only carries bytes: a fleet writes and reads files")]
     NoFiles,
-    /// A part of the run is not to be counted.
+    /// The plan has a warm-up, which fleets do not support.
     #[error("a fleet has no warm-up: its ramp is part of what is measured")]
     WarmUp,
 }
 
 impl FleetPlan {
-    /// Whether it can be run by `clients` clients on `targets` targets.
+    /// Checks whether the fleet can be run by `clients` clients on `targets` targets.
     pub fn check(&self, clients: u32, targets: usize) -> Result<(), FleetPlanError> {
         if self.clients() == 0 {
             return Err(FleetPlanError::NoClients);
@@ -633,7 +637,7 @@ impl FleetPlan {
         Ok(())
     }
 
-    /// What is wrong with a group of it, on so many targets.
+    /// Returns a description of the first error of a group, for a plan with `targets` targets.
     pub fn wrong_with(&self, group: &GroupPlan, targets: usize) -> Option<String> {
         wrong_with_sizes(group)
             .or_else(|| wrong_with_rate(group))
@@ -681,7 +685,7 @@ impl FleetPlan {
         })
     }
 
-    /// Whether what is read at random offsets can be looked at: a checksum is one of a whole write.
+    /// Checks that checksums can be verified with random offsets: a checksum covers a whole write.
     fn wrong_with_offsets(&self, group: &GroupPlan) -> Option<String> {
         if group.offsets == AccessPattern::Sequential {
             return None;
@@ -788,7 +792,7 @@ mod tests {
             (3, 3, 8)
         );
         plan.groups[1].count = 1;
-        // One reader for four writers is among the first.
+        // The one reader of four writers is among the first clients.
         assert_eq!(plan.order(), [0, 4, 1, 2, 3]);
     }
 
@@ -839,7 +843,7 @@ mod tests {
     #[test]
     fn each_doubling_is_as_likely_where_that_is_asked_for() {
         let drawn = drawn_by(DistributionShape::LogUniform, SampleScope::File);
-        // Ten doublings; of 10,000 draws 1,000 each, with a standard deviation of 30.
+        // Ten doublings with 1,000 of 10,000 samples each, and a standard deviation of 30.
         let mut seen = [0; 10];
         for file in 0..10_000 {
             let value = drawn(file).whole(RandomField::FileSize, ValueRange { min: 1, max: 1023 });
@@ -866,7 +870,7 @@ mod tests {
         assert_eq!(own, each(0).whole(RandomField::FileSize, span));
         assert!((0..100).all(|file| once(file).whole(RandomField::FileSize, span) == own));
         assert!((0..100).any(|file| each(file).whole(RandomField::FileSize, span) != own));
-        // The order of a file's pieces is another matter.
+        // The order of a file's pieces is sampled independently.
         assert_ne!(once(0).order(), once(1).order());
     }
 

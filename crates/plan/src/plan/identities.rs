@@ -1,4 +1,4 @@
-//! As whom the clients of a run call.
+//! Identities of the clients of a run: users, groups and machine names.
 
 use super::ranges::{RangeItem, Ranges};
 use filestone_wire::rpc::GIDS_MAX;
@@ -6,42 +6,42 @@ use filestone_wire::rpc::GIDS_MAX;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where the number of a client stands in the pattern of machine names.
+/// Placeholder for the client number in a pattern of machine names.
 pub const CLIENT_NUMBER: &str = "%d";
 
-/// As whom clients call; what is left out is that of the target for all of them.
+/// User, group and machine name that clients send. Omitted fields default to the target's.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Identities {
-    /// Users of AUTH_SYS. What is prepared and cleaned up goes by the first.
+    /// AUTH_SYS user ids. Preparation and clean-up use the first.
     #[serde(default, skip_serializing_if = "IdRanges::is_empty")]
     pub uids: IdRanges,
-    /// Groups, likewise.
+    /// AUTH_SYS group ids. Preparation and clean-up use the first.
     #[serde(default, skip_serializing_if = "IdRanges::is_empty")]
     pub gids: IdRanges,
-    /// Supplementary groups of AUTH_SYS, all of which each client's calls carry; left out, those of
-    /// the target for clients with the target's user, and none for others.
+    /// Supplementary groups of AUTH_SYS in each client's calls. By default, clients with the
+    /// target's user have the target's groups, and others have no groups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supplementary_gids: Option<IdRanges>,
-    /// What machines call themselves; `%d` in it becomes the number of the client.
+    /// Machine name that clients send; `%d` in it is replaced by the number of the client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine_name: Option<String>,
 }
 
 impl Identities {
-    /// Whether clients call as the target says.
+    /// Whether all fields default to the target's.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// What the machine of client `client` calls itself, if that is said.
+    /// Returns the machine name of client `client`, if a pattern is set.
     pub fn machine_name_of(&self, client: u32) -> Option<String> {
         let pattern = self.machine_name.as_ref()?;
         Some(pattern.replace(CLIENT_NUMBER, &client.to_string()))
     }
 
-    /// The permissions of what the run makes: several users work with what the first prepares, and
-    /// the first removes what all of them have made.
+    /// Returns the permissions of objects that the run creates. With several users, all of them
+    /// work with objects that the first one prepares, and the first removes objects of all of them.
     pub fn modes(&self) -> CreateModes {
         match self.uids.count() {
             0 | 1 => CreateModes::OWN,
@@ -50,7 +50,7 @@ impl Identities {
     }
 }
 
-/// Reads the supplementary groups of a user: numbers and ranges with commas, or `none`.
+/// Parses the supplementary groups of a user: numbers and ranges with commas, or `none`.
 pub fn supplementary_gids(text: &str) -> Result<IdRanges, String> {
     let gids: IdRanges = match text {
         "none" => IdRanges::default(),
@@ -64,41 +64,41 @@ pub fn supplementary_gids(text: &str) -> Result<IdRanges, String> {
     Ok(gids)
 }
 
-/// As whom clients call that do so group by group.
+/// Identities of the clients, by group.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct GroupIdentities(Vec<GroupIdentity>);
 
-/// As whom the clients of a group call.
+/// Identities of the clients of one group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupIdentity {
-    /// The number of its first client.
+    /// The number of the group's first client.
     pub first: u32,
-    /// As whom.
+    /// The identities.
     pub identities: Identities,
 }
 
-/// As whom one client calls.
+/// Identity of one client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClientIdentity<'c> {
-    /// Those of its group.
+    /// The identities of its group.
     pub identities: &'c Identities,
-    /// Its number in the group.
+    /// Number of the client in the group.
     pub number: u32,
 }
 
 impl GroupIdentities {
-    /// All clients alike.
+    /// Returns identities that apply to all clients.
     pub fn all(identities: Identities) -> Self {
         let first = 0;
         Self(vec![GroupIdentity { first, identities }])
     }
 
-    /// Group by group, in the order of their clients.
+    /// Identities by group, in the order of their clients.
     pub const fn of_groups(groups: Vec<GroupIdentity>) -> Self {
         Self(groups)
     }
 
-    /// As whom a client calls, if that is said.
+    /// Returns the identity of a client, if one is set.
     pub fn of(&self, client: u32) -> Option<ClientIdentity<'_>> {
         let group = self.0.iter().rev().find(|group| group.first <= client)?;
         Some(ClientIdentity {
@@ -107,13 +107,13 @@ impl GroupIdentities {
         })
     }
 
-    /// As whom the first client calls, and with it what prepares and cleans up.
+    /// Returns the identities of the first client's group, which preparation and clean-up also use.
     pub fn first(&self) -> Identities {
         let first = self.0.first().map(|group| group.identities.clone());
         first.unwrap_or_default()
     }
 
-    /// The permissions of what the run makes.
+    /// Returns the permissions of objects that the run creates.
     pub fn modes(&self) -> CreateModes {
         let mut groups = self.0.iter().map(|group| &group.identities);
         let first = groups.next().map(|first| &first.uids);
@@ -126,30 +126,30 @@ impl GroupIdentities {
     }
 }
 
-/// Permissions of what a run makes.
+/// Permissions of objects that a run creates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CreateModes {
-    /// Of files and named pipes.
+    /// Mode of files and named pipes.
     pub file: u32,
-    /// Of directories.
+    /// Mode of directories.
     pub directory: u32,
 }
 
 impl CreateModes {
-    /// For the one user of a run, and no other program's.
+    /// Access for the one user of a run only.
     pub const OWN: Self = Self {
         file: 0o600,
         directory: 0o700,
     };
-    /// For all users, as those of a run are.
+    /// Access for all users, for runs with several users.
     pub const SHARED: Self = Self {
         file: 0o666,
         directory: 0o777,
     };
 }
 
-/// Numbers of users or groups: client i has number i modulo how many there are. Written as
-/// `1000-1999`, `100`, or a list of these with commas.
+/// Ranges of user or group ids: client i has number i modulo their number. Written as `1000-1999`,
+/// `100`, or a list of these with commas.
 pub type IdRanges = Ranges<u32>;
 
 impl RangeItem for u32 {

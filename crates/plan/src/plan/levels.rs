@@ -1,37 +1,37 @@
-//! Several loads and none in turn, so that what operations cost can be told from what is there anyway.
+//! Several loads, including none, in turn, to separate the cost of operations from the background.
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Several loads and none in turn. Time is cut into cycles, and each of them into steps of equal length:
-/// one without operations, one at each multiple of the lowest load up to the highest, and all of these once
-/// more in the opposite order.
+/// Several loads, including none, in turn. Time is divided into cycles, and each cycle into steps
+/// of equal length: one without operations, one at each multiple of the lowest load up to the
+/// highest, and all of these once more in the opposite order.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LevelsPlan {
     /// The highest load, of all clients together.
     pub highest_load_ops_per_s: f64,
-    /// How many loads there are, without none.
+    /// Number of loads other than zero.
     pub levels: u32,
-    /// How long each of them is offered at a time.
+    /// Length of a step.
     pub level_ns: u64,
 }
 
 impl LevelsPlan {
-    /// Two steps of each, in nanoseconds.
+    /// Returns the length of a cycle, two steps of each load, in nanoseconds.
     pub fn cycle_ns(self) -> u64 {
         let steps = 2 * (u64::from(self.levels) + 1);
         self.level_ns.saturating_mul(steps).max(1)
     }
 
-    /// What is offered on average over whole cycles, in operations per second: the mean of 0, 1/n … n/n
-    /// is a half, whatever n is.
+    /// Returns the mean offered load over whole cycles, in operations per second. The mean of 0,
+    /// 1/n … n/n is one half for every n.
     pub fn mean_ops_per_s(self) -> f64 {
         self.highest_load_ops_per_s / 2.0
     }
 
-    /// The load of a level, in operations per second; level 0 is none.
+    /// Returns the load of a level, in operations per second; level 0 has no load.
     pub fn load_ops_per_s(self, level: u32) -> f64 {
         self.highest_load_ops_per_s * f64::from(level) / f64::from(self.levels.max(1))
     }
@@ -47,7 +47,7 @@ impl LevelsPlan {
 mod tests {
     use super::*;
 
-    /// 100 ms of 0, 1,000, 2,000 and 3,000 a second.
+    /// 100 ms of 0, 1,000, 2,000 and 3,000 operations per second.
     #[test]
     fn the_loads_are_those_on_paper() {
         let levels = LevelsPlan {

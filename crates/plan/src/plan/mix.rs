@@ -1,5 +1,4 @@
-//! What `mix` adds to a plan: the operation mix, the file set that it works on, and
-//! how the offered load is steered.
+//! The mix workload: the operation mix, the file set that it works on, and the load control.
 
 use crate::file_set::FileSetPlan;
 use crate::plan::{LeftoverPolicy, TargetPlan};
@@ -9,47 +8,47 @@ use filestone_workload::operation::{OpKind, Stability};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is asked: operations drawn from a mix, on a file set of our own.
+/// Mix workload: operations sampled from a mix, on a generated file set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct MixPlan {
-    /// The name of a mix of our own, or the path of the file that it was read from.
+    /// Name of a built-in mix, or path of the file that the mix was read from.
     pub name: String,
-    /// How often each kind is asked, in any unit: shares are counts over their sum, or over
+    /// Count of each kind of operation, in any unit: shares are counts divided by their sum, or by
     /// `calls`.
     pub counts: Vec<MixCount>,
-    /// What nhfsstone takes the shares of: all calls that its mix file says there were, if
-    /// those are not the sum of its counts.
+    /// Total for nhfsstone's shares: the number of all calls in its mix file, if that differs from
+    /// the sum of the counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<u64>,
-    /// What the source of the mix counted and no procedure of NFSv3 is like.
+    /// Operations in the source of the mix that no procedure of NFSv3 corresponds to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<SkippedOperation>,
-    /// Further directories on the same server, or of this host: client i uses directory i
-    /// modulo their number, the plan's own target being the first.
+    /// Further directories on the same server or of this host. Client i uses directory i modulo
+    /// their number; the plan's target is the first.
     pub more_targets: Vec<TargetPlan>,
-    /// What the operations work on.
+    /// The file set that the operations work on.
     pub file_set: FileSetPlan,
-    /// Bytes per READ and WRITE at most; a shorter file takes one call.
+    /// Maximum bytes per READ and WRITE; a shorter file takes one call.
     pub transfer_bytes: u32,
-    /// How a file is read and written.
+    /// Access to files: whole files or random transfers.
     pub access: Access,
-    /// How safely WRITE must store.
+    /// Stability level that WRITE requests.
     pub stability: Stability,
     /// Bytes of a page of READDIR or READDIRPLUS.
     pub listing_bytes: u32,
     /// Whether the file set is removed when the run ends.
     pub remove_set: bool,
-    /// What becomes of a file set that an earlier run has left.
+    /// Policy for a file set that an earlier run has left.
     #[serde(default, skip_serializing_if = "LeftoverPolicy::refuses")]
     pub left_over: LeftoverPolicy,
-    /// How the mix goes through a kernel mount.
+    /// Options for mixes through a kernel mount.
     pub local: LocalMix,
 }
 
 impl MixPlan {
-    /// A mix of these counts on this file set, from which others are made: whole files, 8 KiB at
-    /// a time, with nothing left out.
+    /// A mix with these counts on this file set, as a base for others: whole files, 8 KiB per
+    /// transfer, no skipped operations.
     pub fn new(name: &str, counts: Vec<MixCount>, file_set: FileSetPlan) -> Self {
         Self {
             name: name.into(),
@@ -68,8 +67,8 @@ impl MixPlan {
         }
     }
 
-    /// The kinds of operation that a run of this mix produces, and their roles: those of
-    /// the mix, and what keeps the file set in its proportions.
+    /// Returns the kinds of operation that a run of this mix produces, and their roles: those of
+    /// the mix, and those that keep the file set in proportion.
     pub fn kinds(&self) -> Vec<(OpKind, Role)> {
         let asked = self.counts.iter().filter(|count| count.count > 0);
         let mut kinds: Vec<(OpKind, Role)> = asked
@@ -93,23 +92,24 @@ impl MixPlan {
         kinds
     }
 
-    /// The kind with the largest count.
+    /// Returns the kind with the largest count.
     pub fn most_frequent(&self) -> OpKind {
         let most = self.counts.iter().max_by_key(|count| count.count);
         most.map_or(OpKind::Null, |count| count.operation)
     }
 
-    /// The share of a kind, from 0 to 1.
+    /// Returns the share of a kind, from 0 to 1.
     pub fn share(&self, kind: OpKind) -> f64 {
         self.part(kind, 1.0)
     }
 
-    /// The share of a kind, from 0 to 100.
+    /// Returns the share of a kind, from 0 to 100.
     pub fn percent(&self, kind: OpKind) -> f64 {
         self.part(kind, 100.0)
     }
 
-    /// What a kind has of a whole: one division, so that 29 of 100 is 29 and not a little less.
+    /// Returns the share of a kind as a part of `whole`, with one division, so that 29 of 100 is
+    /// exactly 29.
     fn part(&self, kind: OpKind, whole: f64) -> f64 {
         let sum: u128 = match self.calls {
             Some(calls) => calls.into(),
@@ -129,18 +129,18 @@ impl MixPlan {
     }
 }
 
-/// How often one kind of operation is asked.
+/// Count of one kind of operation in a mix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct MixCount {
-    /// Which kind: a procedure of NFSv3.
+    /// The kind, a procedure of NFSv3.
     pub operation: OpKind,
-    /// How often, relative to the others.
+    /// Count, relative to the others.
     pub count: u64,
 }
 
 impl MixCount {
-    /// The counts of a table.
+    /// Returns the counts of a table.
     pub fn of(table: &[(OpKind, u64)]) -> Vec<Self> {
         let rows = table.iter().copied();
         rows.map(|(operation, count)| Self { operation, count })
@@ -148,71 +148,73 @@ impl MixCount {
     }
 }
 
-/// An operation of the mix's source that is not asked.
+/// An operation in the source of the mix that the run does not execute.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SkippedOperation {
-    /// Its name there.
+    /// Name of the operation in the source.
     pub operation: String,
-    /// How often it was counted.
+    /// Count in the source.
     pub count: u64,
 }
 
 impl SkippedOperation {
-    /// Which kind of operation it is, if a mix can ask it: then it is the target that has it not.
+    /// Returns the kind of operation, if mixes support it; in that case the target does not.
     pub fn kind(&self) -> Option<OpKind> {
         OpKind::from_name(&self.operation).filter(|kind| OpKind::STATELESS.contains(kind))
     }
 }
 
-/// How a file is read and written.
+/// Access to files in READ and WRITE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Access {
-    /// Whole files, transfer after transfer: READ goes on where the client's last one ended.
+    /// Whole files, sequentially: READ continues where the client's previous one ended.
     #[default]
     Whole,
-    /// Any transfer of any file.
+    /// Random transfers of random files.
     Random,
 }
 
-/// How a mix goes through a kernel mount.
+/// Options of a mix through a kernel mount.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LocalMix {
-    /// Where the kernel's counters are, if not in `/proc`.
+    /// Directory with the kernel's counters, if not `/proc`.
     pub proc_root: Option<String>,
-    /// Whether the mix and the load are corrected, every five seconds, by what the kernel's
-    /// client counters show on the wire.
+    /// Whether the mix and the load are corrected during the run by what the kernel's client
+    /// counters show on the wire.
     pub feedback: bool,
-    /// By whose arithmetic.
+    /// Arithmetic of the correction.
     #[serde(default)]
     pub arithmetic: FeedbackArithmetic,
-    /// NFS calls of this host per second, before the run, above which it is not begun.
+    /// Maximum number of NFS calls of this host per second before the run; with more, the run is
+    /// refused.
     pub background_max_calls_per_s: u32,
 }
 
-/// How a mix through a kernel mount is chosen, paced and corrected.
+/// Arithmetic for the choice, pacing and correction of a mix through a kernel mount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum FeedbackArithmetic {
-    /// Exact shares, operations due at exact moments, what a call is worth learnt from the counters.
+    /// Exact shares, exact due times, and the calls per system call estimated from the counters.
     #[default]
     Exact,
-    /// nhfsstone's: whole percents of the procedures of NFSv2, pauses of whole milliseconds.
+    /// nhfsstone's arithmetic: whole percents of the procedures of NFSv2, pauses of whole
+    /// milliseconds.
     Nhfsstone,
 }
 
-/// How the offered load is steered while the run lasts.
+/// Control of the offered load during the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(tag = "towards", rename_all = "kebab-case")]
 pub enum SteeringPlan {
-    /// Through load points, for a load–response curve.
+    /// Load points of a load–response curve.
     Curve(CurvePlan),
-    /// To the highest load that keeps an objective.
+    /// Search for the highest load that meets an objective.
     Objective(ObjectivePlan),
 }
 
@@ -220,37 +222,38 @@ pub enum SteeringPlan {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct CurvePlan {
-    /// Load points, evenly spaced up to the peak.
+    /// Number of load points, evenly spaced up to the peak.
     pub points: u32,
-    /// The highest point's offered load; `None` finds the peak.
+    /// Offered load of the highest point, in operations per second; `None` finds the peak.
     pub peak_ops_per_s: Option<f64>,
-    /// Measured at each point, after its warm-up.
+    /// Length of the measurement of each point, after its warm-up.
     pub point_ns: u64,
-    /// How long a point's warm-up may take before it is measured as it is.
+    /// Maximum length of a point's warm-up.
     pub warm_up_max_ns: u64,
-    /// Whether the points are visited downwards, too.
+    /// Whether the points are also visited downwards.
     pub down: bool,
 }
 
-/// A service level objective.
+/// Search for the highest load that meets a service level objective.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ObjectivePlan {
-    /// What must hold.
+    /// The objective.
     pub objective: Objective,
-    /// How long the search may take.
+    /// Maximum length of the search.
     pub search_max_ns: u64,
-    /// The search ends earlier when the interval is no wider than this share of the load.
+    /// Precision of the search: it ends early if the interval is at most this share of the load
+    /// wide.
     pub precision: f64,
 }
 
-/// What must hold at a load: a figure of the response time below a bound.
+/// An objective: a figure of the response time and its bound.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Objective {
-    /// Which figure.
+    /// The figure.
     pub figure: Figure,
-    /// What it must stay below.
+    /// The bound: the figure must stay below it.
     pub below_ns: u64,
 }
 
@@ -259,11 +262,11 @@ pub struct Objective {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(tag = "of", rename_all = "kebab-case")]
 pub enum Figure {
-    /// Its mean.
+    /// The mean.
     Mean,
     /// A quantile.
     Quantile {
-        /// 0.99 for p99.
+        /// The quantile, from 0 to 1; 0.99 for p99.
         quantile: f64,
     },
 }

@@ -1,10 +1,10 @@
-//! An objective as people write it: `p99<2ms`, `p99.9 < 500us`, `mean<=1.5ms`.
+//! Text syntax of objectives: `p99<2ms`, `p99.9 < 500us`, `mean<=1.5ms`.
 
 use super::mix::{Figure, Objective};
 use core::fmt;
 use core::str::FromStr;
 
-/// Units of a bound, longest first where one ends like another, and their nanoseconds.
+/// Units of a bound and their nanoseconds. A unit that is the end of another one comes after it.
 const UNITS: [(&str, f64); 5] = [
     ("ns", 1.0),
     ("us", 1e3),
@@ -12,52 +12,52 @@ const UNITS: [(&str, f64); 5] = [
     ("ms", 1e6),
     ("s", 1e9),
 ];
-/// The longest bound: response times beyond ten minutes are not told apart.
+/// Maximum bound: response times beyond ten minutes are not distinguished.
 const BOUND_MAX_NS: f64 = 600e9;
 
-/// Why a text is no objective.
+/// Error returned when a text is not an objective.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ObjectiveError {
-    /// Nothing is compared.
+    /// The text has no comparison.
     #[error(
         "\"{text}\" compares nothing with a bound; write a figure, < and a time, such as p99<2ms"
     )]
     NoComparison {
-        /// What was given.
+        /// The text.
         text: String,
     },
-    /// The figure is not one of ours.
+    /// The name is not that of a figure.
     #[error(
         "no figure is called \"{figure}\"; there are mean and percentiles such as p50 and p99.9"
     )]
     Figure {
-        /// What was given.
+        /// The name.
         figure: String,
     },
-    /// The percentile is outside of what can be measured.
+    /// The percentile is outside the measurable range.
     #[error("p{percentile} is no percentile; it must lie above 0 and below 100")]
     Percentile {
-        /// What was given.
+        /// The percentile.
         percentile: String,
     },
     /// The bound has no unit.
     #[error("the bound \"{bound}\" has no unit; write {bound}ms, or us, ns, s")]
     NoUnit {
-        /// What was given.
+        /// The bound.
         bound: String,
     },
     /// The bound is not a time.
     #[error("the bound \"{bound}\" is no time; write a number and its unit, such as 2ms or 500us")]
     Bound {
-        /// What was given.
+        /// The bound.
         bound: String,
     },
-    /// The bound cannot be measured.
+    /// The bound is out of range.
     #[error(
         "the bound \"{bound}\" is out of range; it must be at least 1 ns and at most ten minutes"
     )]
     OutOfRange {
-        /// What was given.
+        /// The bound.
         bound: String,
     },
 }
@@ -71,8 +71,8 @@ impl FromStr for Objective {
                 text: text.trim().into(),
             });
         };
-        // Response times are whole nanoseconds and far apart from the bound: "below" and
-        // "at most" are the same load.
+        // Response times are whole nanoseconds and far from the bound, so "below" and "at most"
+        // give the same load.
         let bound = bound.strip_prefix('=').unwrap_or(bound);
         Ok(Self {
             figure: parse_figure(figure.trim())?,
@@ -123,7 +123,7 @@ fn parse_bound(bound: &str) -> Result<u64, ObjectiveError> {
     Ok(bound_ns as u64)
 }
 
-/// A number of digits and at most one point: no sign, no exponent, no infinity.
+/// Parses digits with at most one point: no sign, no exponent, no infinity.
 fn parse_decimal(text: &str) -> Option<f64> {
     let is_plain = text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
     let has_digit = text.bytes().any(|b| b.is_ascii_digit());
@@ -150,7 +150,7 @@ impl fmt::Display for Figure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Figure::Mean => f.write_str("mean"),
-            // A percentile as it was written, not as its hundredth part rounds.
+            // Rounds, so that the percentile is printed as it was written.
             Figure::Quantile { quantile } => {
                 write!(f, "p{}", (quantile * 1e11).round() / 1e9)
             }

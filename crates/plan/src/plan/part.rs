@@ -1,9 +1,10 @@
-//! The part of a job that one host of several does.
+//! The part of a job that one of several hosts runs.
 //!
-//! A job's clients are dealt as a worker's are: part `i` of `n` has the clients `i`, `i + n`,
-//! `i + 2n`, … of the job. In its plan they are numbered from 0 on, and so are their connections
-//! and files; whatever makes a client this one and no other (its random streams, its first due
-//! moment, its address, the lengths of its files) follows its number in the job.
+//! A job's clients are split over hosts as over workers: part `i` of `n` has the clients `i`,
+//! `i + n`, `i + 2n`, … of the job. In the plan of a part they are numbered from 0, and so are
+//! their connections and files; everything that distinguishes one client from another (its random
+//! streams, its first due time, its address, the lengths of its files) depends on its number in the
+//! job.
 
 use crate::plan::ArrivalsPlan;
 use filestone_workload::numbering::ClientIndexMap;
@@ -11,17 +12,17 @@ use filestone_workload::numbering::ClientIndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which part of a job a plan is.
+/// Partition of a job: the part that a plan runs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct JobPartition {
-    /// Its number, from 0 on.
+    /// Number of the part, from 0.
     pub index: u32,
-    /// How many parts there are.
+    /// Number of parts.
     pub parts: u32,
     /// Clients of all parts together.
     pub clients: u32,
-    /// When the operations of all parts together are due.
+    /// Arrivals of all parts together.
     pub arrivals: ArrivalsPlan,
     /// Measured operations of all parts together, if a count ends the job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -29,7 +30,7 @@ pub struct JobPartition {
 }
 
 impl JobPartition {
-    /// The numbers of its clients in the job.
+    /// Returns the numbers of the part's clients in the job.
     pub const fn numbering(&self) -> ClientIndexMap {
         ClientIndexMap {
             first: self.index,
@@ -37,12 +38,12 @@ impl JobPartition {
         }
     }
 
-    /// The number in the job of this part's client `place`.
+    /// Returns the number in the job of this part's client `place`.
     pub const fn number_of(&self, place: u32) -> u32 {
         self.numbering().number_of(place)
     }
 
-    /// How many of the job's clients this part has.
+    /// Returns the number of clients of this part.
     pub const fn own_clients(&self) -> u32 {
         let parts = if self.parts == 0 { 1 } else { self.parts };
         self.clients.saturating_sub(self.index).div_ceil(parts)

@@ -1,4 +1,4 @@
-//! What clients take one each of, in turn, written as ranges.
+//! Values that are assigned to clients in turn, written as ranges.
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -7,32 +7,32 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-/// Values that clients take in turn: client i has number i modulo how many there are. Written as
-/// single ones, ranges with a hyphen, or a list of these with commas.
+/// Values that are assigned to clients in turn: client i has number i modulo their number. Written
+/// as single values, ranges with a hyphen, or a list of these with commas.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(try_from = "String", into = "String", bound = "T: RangeItem")]
 #[cfg_attr(feature = "schema", schemars(with = "String"))]
 pub struct Ranges<T>(pub(super) Vec<RangeInclusive<T>>);
 
-/// What ranges can be of.
+/// Type of values that can form ranges.
 pub trait RangeItem: Copy + PartialOrd + fmt::Display + FromStr {
-    /// What a text that is no range of these should have been.
+    /// Description of a valid text, for error messages.
     const EXPECTED: &str;
 
-    /// This value as a number.
+    /// Returns this value as a number.
     fn number(self) -> u128;
 
-    /// The value with this number, of the same kind as this one.
+    /// Returns the value with this number, of the same kind as this one.
     fn like(self, number: u128) -> Self;
 
-    /// The range that a text means.
+    /// Parses a range.
     fn range(text: &str) -> Option<RangeInclusive<Self>> {
         hyphenated(text)
     }
 }
 
-/// A single value, or two with a hyphen.
+/// Parses a single value, or two with a hyphen.
 pub fn hyphenated<T: RangeItem>(text: &str) -> Option<RangeInclusive<T>> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     let range = first.trim().parse().ok()?..=last.trim().parse().ok()?;
@@ -44,17 +44,17 @@ fn count<T: RangeItem>(range: &RangeInclusive<T>) -> u128 {
 }
 
 impl<T: RangeItem> Ranges<T> {
-    /// Whether there is none: nothing is said of clients.
+    /// Whether there are no values, so that nothing is assigned to clients.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The ranges, as they were written.
+    /// Returns the ranges as they were written.
     pub fn iter(&self) -> impl Iterator<Item = &RangeInclusive<T>> {
         self.0.iter()
     }
 
-    /// All of them, one after the other.
+    /// Returns all values in order.
     pub fn values(&self) -> impl Iterator<Item = T> + '_ {
         self.0.iter().flat_map(|range| {
             let first = *range.start();
@@ -62,7 +62,7 @@ impl<T: RangeItem> Ranges<T> {
         })
     }
 
-    /// Those of `values`, which are put in order; neighbours make a range.
+    /// Returns the ranges of `values`, which are sorted; consecutive values form a range.
     pub fn of(values: impl IntoIterator<Item = T>) -> Self
     where
         T: Ord,
@@ -78,12 +78,12 @@ impl<T: RangeItem> Ranges<T> {
         )
     }
 
-    /// How many there are.
+    /// Returns the number of values.
     pub fn count(&self) -> u128 {
         self.0.iter().map(count).fold(0, u128::saturating_add)
     }
 
-    /// That of client `client`.
+    /// Returns the value of client `client`.
     pub fn of_client(&self, client: u32) -> Option<T> {
         let mut place = u128::from(client).checked_rem(self.count())?;
         for range in &self.0 {

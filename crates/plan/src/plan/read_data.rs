@@ -1,6 +1,6 @@
-//! What becomes of the data that READ brings. A client that does not look at them, or
-//! does not even receive them, has more time left for asking: figures of two runs, and
-//! those of two programs, are alike only if this is.
+//! Handling of the data that READ returns. A client that does not inspect or receive the data has
+//! more CPU time left for calls, so figures of two runs or programs are comparable only if both
+//! handle READ data in the same way.
 
 use super::{Interface, Plan, PlanError, WorkloadPlan};
 use filestone_workload::operation::OpKind;
@@ -8,26 +8,26 @@ use filestone_workload::operation::OpKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What becomes of the data that READ brings.
+/// Handling of the data returned by READ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ReadData {
-    /// The kernel throws them away unread. Over NFS those of calls of 16 KiB and more;
-    /// shorter ones are delivered.
+    /// The kernel discards the data unread. Over NFS this applies to calls of 16 KiB and more; the
+    /// data of shorter ones are delivered.
     Discard,
-    /// The kernel copies them into this process's memory, where nothing looks at them.
+    /// The kernel copies the data into the memory of this process, which does not read them.
     Deliver,
-    /// They are delivered and compared with what they should be.
+    /// The data are delivered and compared with the expected ones.
     Verify,
 }
 
 impl ReadData {
-    /// READs from this length on can be discarded over NFS: below it, receiving many
-    /// replies at once costs less than a system call for each.
+    /// Minimum length of READs whose data can be discarded over NFS. Below it, receiving several
+    /// replies at once costs less than one system call for each.
     pub const DISCARD_MIN_BYTES: u32 = 16 << 10;
 
-    /// The word for it in options and records.
+    /// Returns the name in options and records.
     pub const fn name(self) -> &'static str {
         match self {
             ReadData::Discard => "discard",
@@ -37,28 +37,28 @@ impl ReadData {
     }
 }
 
-/// Why READ data cannot be dealt with as planned.
+/// Error returned when READ data cannot be handled as planned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ReadDataError {
-    /// An operation that returns none.
+    /// The operation returns no file data.
     #[error("{} returns no file data; only read does", .0.name())]
     NoFileData(OpKind),
-    /// A workload without READ.
+    /// The workload has no READ.
     #[error("nothing is read")]
     NothingIsRead,
-    /// A layer has one way to deal with them.
+    /// The layer supports only one way to handle the data.
     #[error("a replay over this layer always does \"{}\"", .0.name())]
     FixedByLayer(ReadData),
-    /// Through a mount.
+    /// Data read through a mount cannot be discarded.
     #[error("this host's own NFS client always delivers what is read")]
     Mount,
-    /// A datagram is received or not.
+    /// Datagrams cannot be discarded in part.
     #[error("a datagram is received whole")]
     Datagram,
-    /// A response is authenticated, or is taken whole.
+    /// The response is authenticated or received as a whole.
     #[error("over SMB responses are taken whole, because their signatures cover the data")]
     Whole,
-    /// Discarding each would cost more than receiving many.
+    /// The calls are so short that discarding costs more than receiving.
     #[error(
         "calls of {0} bytes are received many at a time, which costs less than discarding each; \
          those of {min} bytes and more can be discarded",
@@ -68,7 +68,7 @@ pub enum ReadDataError {
 }
 
 impl ReadDataError {
-    /// What to do instead.
+    /// Returns the help text.
     pub const fn help(self) -> &'static str {
         match self {
             ReadDataError::NoFileData(_)
@@ -83,8 +83,7 @@ impl ReadDataError {
 }
 
 impl Plan {
-    /// What becomes of READ data unless something else is asked for; `None` if nothing
-    /// is read.
+    /// Returns the default handling of READ data; `None` if nothing is read.
     pub fn usual_read_data(&self) -> Option<ReadData> {
         if !self.reads() {
             return None;
@@ -101,7 +100,7 @@ impl Plan {
         })
     }
 
-    /// This plan, with READ data dealt with as asked, or as usual.
+    /// Returns this plan with the requested handling of READ data, or with the default.
     #[must_use]
     pub fn with_read_data(self, asked: Option<ReadData>) -> Self {
         Self {
@@ -110,7 +109,7 @@ impl Plan {
         }
     }
 
-    /// Whether READ data can be dealt with as this plan says.
+    /// Checks whether READ data can be handled as planned.
     pub(super) fn check_read_data(&self) -> Result<(), PlanError> {
         let Some(wanted) = self.read_data else {
             return Ok(());
@@ -150,7 +149,8 @@ impl Plan {
         }
     }
 
-    /// Why a probe or a mix of a server cannot discard what it reads.
+    /// Returns the reason why a probe or a mix of a server cannot discard READ data, if there is
+    /// one.
     fn not_discardable(&self) -> Option<ReadDataError> {
         let len = self.workload.transfer_bytes()?;
         if self.target.is_udp() {

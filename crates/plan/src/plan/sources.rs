@@ -1,16 +1,16 @@
-//! The addresses that clients connect from.
+//! Source addresses of the clients.
 
 use super::ranges::{RangeItem, Ranges, hyphenated};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::RangeInclusive;
 
-/// Addresses of this host that clients connect from: client i from number i modulo their number; the
-/// host chooses if there is none. Written as `10.0.0.1-10.0.0.20`, `10.0.0.0/24`, `::1`, or a list of
-/// these with commas.
+/// Addresses of this host that clients connect from: client i uses number i modulo their number;
+/// the host chooses if there are none. Written as `10.0.0.1-10.0.0.20`, `10.0.0.0/24`, `::1`, or a
+/// list of these with commas.
 pub type SourceAddresses = Ranges<IpAddr>;
 
 impl SourceAddresses {
-    /// Whether both IPv4 and IPv6 are among them.
+    /// Whether the addresses include both IPv4 and IPv6.
     pub fn are_mixed(&self) -> bool {
         let mut are_v4 = self.0.iter().map(|range| range.start().is_ipv4());
         are_v4
@@ -49,8 +49,8 @@ impl RangeItem for IpAddr {
     }
 }
 
-/// The hosts of a network: of IPv4 without its first address, which names it, and without its
-/// last, which is for all of them, where it has others.
+/// Returns the host addresses of a network. For IPv4, the first address (the network) and the last
+/// one (broadcast) are excluded if there are others.
 fn hosts_of(network: IpAddr, prefix_len: u32) -> Option<RangeInclusive<IpAddr>> {
     let bits: u32 = if network.is_ipv4() { 32 } else { 128 };
     let host_bits = bits.checked_sub(prefix_len).filter(|bits| *bits < 128)?;

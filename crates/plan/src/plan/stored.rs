@@ -1,4 +1,5 @@
-//! How much a plan has its server keep at most: what a server that is made for one run must have room for.
+//! The maximum amount of data that a plan stores on its server, which determines the memory of a
+//! server that is started for one run.
 
 use super::{Direction, Plan, WorkloadPlan};
 use crate::file_set::Layout;
@@ -6,16 +7,17 @@ use filestone_workload::load::{Load, statistics};
 use filestone_workload::operation::OpKind;
 use std::sync::Arc;
 
-/// What an object takes besides its data: a name, its attributes, and the rest of its last page.
+/// Overhead of an object: name, attributes, and the unused rest of its last page.
 const OBJECT_BYTES: u64 = 5 << 10;
 
-/// Bytes of all files that clients of this plan have at a moment, with what objects take besides, roughly;
-/// `loads` are those of a replay, in the order of the plan. Files that only grow count as they begin.
+/// Returns the approximate maximum number of bytes that the clients of this plan store at the same
+/// time, including the overhead of objects. `loads` are those of a replay, in the order of the
+/// plan. Files that only grow count with their initial length.
 pub fn stored_bytes(plan: &Plan, loads: &[Arc<Load>]) -> u64 {
     let clients = u64::from(plan.clients);
     match &plan.workload {
         WorkloadPlan::Probe(probe) => {
-            // All others visit what is there.
+            // Other operations use existing objects.
             let makes_files = probe.own_files
                 || matches!(
                     probe.operation,
@@ -38,7 +40,7 @@ pub fn stored_bytes(plan: &Plan, loads: &[Arc<Load>]) -> u64 {
         }),
         WorkloadPlan::Fleet(fleet) => {
             let own = fleet.groups.iter().filter(|group| {
-                // Those of a group that reads another's are that one's.
+                // A group that reads another group's files has no files itself.
                 !(group.direction == Direction::Read && group.reads.is_some())
             });
             let of_group = own.map(|group| {

@@ -1,5 +1,5 @@
-//! Where operations go. What others need to know of a target is a method here, so that a new
-//! protocol is a variant, a type, the arms that the compiler asks for, and nothing elsewhere.
+//! Targets of the operations. Protocol properties that other modules need are methods here, so that
+//! a new protocol needs only a variant, a type, and the match arms that the compiler demands.
 
 mod smb;
 
@@ -13,99 +13,99 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// How operations reach the server.
+/// Transport protocol between client and server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum TransportKind {
-    /// ONC RPC with record marking.
+    /// TCP: ONC RPC with record marking.
     #[default]
     Tcp,
-    /// One datagram per message, sent again when no reply comes.
+    /// UDP: one datagram per message, retransmitted when no reply arrives.
     Udp,
 }
 
-/// Where the operations go.
+/// The target of the operations.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(tag = "protocol", rename_all = "lowercase")]
 pub enum TargetPlan {
     /// An NFSv3 server.
     Nfs3(NfsTarget),
-    /// A directory of this host, whatever file system is mounted there.
+    /// A directory of this host, on any mounted file system.
     Local(LocalTarget),
-    /// A peer that answers tbench's messages.
+    /// A peer that replies to tbench's messages.
     Tcp(TcpTarget),
     /// A share of an SMB2 server.
     Smb(SmbTarget),
-    /// A target of a protocol without files, or of one that a program brings with it.
+    /// A target of a protocol without files, or of a protocol that the calling program defines.
     Other(OtherTarget),
 }
 
-/// In what a target takes operations.
+/// Interface through which a target accepts operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interface {
     /// Calls of a protocol, which filestone itself encodes.
     Calls,
     /// System calls of this host.
     SystemCalls,
-    /// Messages that say how many bytes to answer; there are no files.
+    /// Messages that contain the number of bytes of the reply, without files.
     Bytes,
 }
 
-/// Why no run can be made on a target.
+/// Error returned when a target cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TargetPlanError {
-    /// No server has such a place.
+    /// The path is not possible on a server.
     Place(String),
-    /// No session has so many connections.
+    /// The number of connections exceeds the limit of a session.
     ConnectionsPerClient(u32),
-    /// Fewer calls are in flight than there are connections.
+    /// There are fewer calls in flight than connections.
     IdleConnections {
         /// Calls in flight of each client.
         in_flight: u32,
-        /// Its connections.
+        /// Connections of each client.
         connections: u32,
     },
-    /// A client of a replay has one thing to do at a time.
+    /// A replay has several connections per client, but each client executes one line at a time.
     ReplayConnections(u32),
-    /// A server keeps no handle of a file that others may change.
+    /// Durable handles need an oplock or a lease.
     DurableWithoutOplock,
-    /// The operations of a mix leave no file open.
+    /// Durable handles with a mix, whose operations leave no file open.
     DurableMix,
-    /// What the dialect does not have.
+    /// The dialect does not support an option.
     Dialect {
-        /// What asks for it.
+        /// The option.
         field: Field,
-        /// The dialect that is asked for.
+        /// The requested dialect.
         dialect: &'static str,
-        /// The first that has it.
+        /// The first dialect that supports it.
         since: &'static str,
     },
 }
 
 impl TargetPlan {
-    /// The first rule that it breaks.
+    /// Returns an error for the first rule that the target breaks.
     pub(super) fn check(&self) -> Result<(), TargetPlanError> {
         self.smb().map_or(Ok(()), SmbTarget::check)
     }
 
-    /// Connections of each client, but for those to other services.
+    /// Returns the number of connections of each client, without those to other services.
     pub fn connections_per_client(&self) -> u32 {
         self.smb().map_or(1, |share| share.connections_per_client)
     }
 
-    /// Whether its clients ask for handles that outlive their connections.
+    /// Whether clients request durable handles, which outlive their connections.
     pub(super) fn keeps_handles(&self) -> bool {
         self.smb().is_some_and(|share| share.durable)
     }
 
-    /// Whether its calls say by themselves which user, group and machine they come from.
+    /// Whether calls contain user, group and machine name.
     pub(super) fn carries_identities(&self) -> bool {
         matches!(self, TargetPlan::Nfs3(_) | TargetPlan::Other(_))
     }
 
-    /// What `--on` calls the layer.
+    /// Returns the name of the layer in `--on`.
     pub fn layer(&self) -> &str {
         match self {
             TargetPlan::Nfs3(_) => "nfs",
@@ -116,7 +116,7 @@ impl TargetPlan {
         }
     }
 
-    /// In what it takes operations.
+    /// Returns the interface through which the target accepts operations.
     pub fn interface(&self) -> Interface {
         match self {
             TargetPlan::Nfs3(_) | TargetPlan::Smb(_) | TargetPlan::Other(_) => Interface::Calls,
@@ -125,12 +125,12 @@ impl TargetPlan {
         }
     }
 
-    /// Whether it is a directory of this host.
+    /// Whether the target is a directory of this host.
     pub fn is_directory(&self) -> bool {
         self.interface() == Interface::SystemCalls
     }
 
-    /// Whether the built-in server or a temporary directory is meant.
+    /// Whether the target is the built-in server or a temporary directory.
     pub fn is_built_in(&self) -> bool {
         match self {
             TargetPlan::Nfs3(target) => target.host.is_none(),
@@ -150,27 +150,27 @@ impl TargetPlan {
         }
     }
 
-    /// Whether the data of a READ are not handed over before its whole response is here.
+    /// Whether READ data are delivered only after the whole response has arrived.
     pub fn takes_responses_whole(&self) -> bool {
         matches!(self, TargetPlan::Smb(_))
     }
 
-    /// Whether a connection holds operations until the server grants credits for them.
+    /// Whether a connection delays operations until the server grants credits for them.
     pub fn grants_credits(&self) -> bool {
         matches!(self, TargetPlan::Smb(_))
     }
 
-    /// Whether the clients of a load block there, so that they need threads of their own.
+    /// Whether the clients of a load block on this target, so that they need separate threads.
     pub fn blocks_loads(&self) -> bool {
         matches!(self, TargetPlan::Local(_) | TargetPlan::Tcp(_))
     }
 
-    /// Whether its clients come from ports below 1024.
+    /// Whether clients connect from ports below 1024.
     pub fn wants_reserved_ports(&self) -> bool {
         self.nfs3().is_some_and(|target| target.reserved_port)
     }
 
-    /// The most file data that one of its calls may move.
+    /// Returns the maximum number of bytes of file data per call.
     pub fn size_max(&self) -> u32 {
         if self.is_udp() {
             DATAGRAM_SIZE_MAX
@@ -179,7 +179,7 @@ impl TargetPlan {
         }
     }
 
-    /// The same target by TCP.
+    /// Returns the same target over TCP.
     #[must_use]
     pub fn over_tcp(mut self) -> Self {
         if let Some(target) = self.nfs3_mut() {
@@ -188,8 +188,8 @@ impl TargetPlan {
         self
     }
 
-    /// Whether a file handle, or a path, that is good at one of them is good at the other:
-    /// directories of one server, in the same spelling, or of this host.
+    /// Whether file handles and paths of one target are valid at the other: directories of one
+    /// server, in the same spelling, or of this host.
     pub fn is_beside(&self, other: &Self) -> bool {
         match (self, other) {
             (TargetPlan::Nfs3(one), TargetPlan::Nfs3(other)) => {
@@ -200,39 +200,39 @@ impl TargetPlan {
         }
     }
 
-    /// What decides on the operations of loads that can be replayed on it.
+    /// Returns the layer that determines which operations of loads can be replayed on the target.
     pub(super) fn layer_kind(&self, nlm: bool) -> LayerKind {
         match self {
             TargetPlan::Nfs3(_) => LayerKind::Nfs3 { nlm },
             TargetPlan::Local(_) => LayerKind::Local,
             TargetPlan::Tcp(_) => LayerKind::Tcp,
             TargetPlan::Smb(_) => LayerKind::Smb,
-            // No load is replayed on it, which its protocol says.
+            // Never used: such a protocol does not replay loads.
             TargetPlan::Other(_) => LayerKind::Nfs3 { nlm: false },
         }
     }
 
-    /// The user that calls carry.
+    /// Returns the user id in the target's calls.
     pub fn uid(&self) -> Option<u32> {
         self.nfs3().map(|target| target.uid)
     }
 
-    /// The group that calls carry.
+    /// Returns the group id in the target's calls.
     pub fn gid(&self) -> Option<u32> {
         self.nfs3().map(|target| target.gid)
     }
 
-    /// The supplementary groups that its calls carry.
+    /// Returns the supplementary groups in the target's calls.
     pub fn supplementary_gids(&self) -> Option<&IdRanges> {
         self.nfs3().map(|target| &target.supplementary_gids)
     }
 
-    /// The user that clients log on as, with a password.
+    /// Returns the user name for the session setup, which needs a password.
     pub fn user(&self) -> Option<&str> {
         self.smb()?.user.as_deref()
     }
 
-    /// The NFS server, if it is one.
+    /// Returns the NFS server, if the target is one.
     pub fn nfs3(&self) -> Option<&NfsTarget> {
         match self {
             TargetPlan::Nfs3(target) => Some(target),
@@ -240,7 +240,7 @@ impl TargetPlan {
         }
     }
 
-    /// The directory of this host, if it is one.
+    /// Returns the directory of this host, if the target is one.
     pub fn local(&self) -> Option<&LocalTarget> {
         match self {
             TargetPlan::Local(target) => Some(target),
@@ -248,7 +248,7 @@ impl TargetPlan {
         }
     }
 
-    /// The peer for tbench's messages, if it is one.
+    /// Returns the peer for tbench's messages, if the target is one.
     pub fn tcp(&self) -> Option<&TcpTarget> {
         match self {
             TargetPlan::Tcp(target) => Some(target),
@@ -256,7 +256,7 @@ impl TargetPlan {
         }
     }
 
-    /// The share, if it is one.
+    /// Returns the share, if the target is one.
     pub fn smb(&self) -> Option<&SmbTarget> {
         match self {
             TargetPlan::Smb(target) => Some(target),
@@ -264,7 +264,7 @@ impl TargetPlan {
         }
     }
 
-    /// The target of another protocol, if it is one.
+    /// Returns the target of another protocol, if it is one.
     pub fn other(&self) -> Option<&OtherTarget> {
         match self {
             TargetPlan::Other(target) => Some(target),
@@ -272,7 +272,7 @@ impl TargetPlan {
         }
     }
 
-    /// The NFS server, to be changed.
+    /// Returns the NFS server for modification, if the target is one.
     pub fn nfs3_mut(&mut self) -> Option<&mut NfsTarget> {
         match self {
             TargetPlan::Nfs3(target) => Some(target),
@@ -281,7 +281,7 @@ impl TargetPlan {
     }
 }
 
-/// In the words of the command line; what is built in, in words of its own.
+/// The target in the syntax of the command line; built-in targets are described in words.
 impl fmt::Display for TargetPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -298,7 +298,7 @@ impl fmt::Display for TargetPlan {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LocalTarget {
-    /// Its path; `None` for a fresh temporary directory.
+    /// Path of the directory; `None` for a new temporary directory.
     pub directory: Option<String>,
 }
 
@@ -311,7 +311,7 @@ impl fmt::Display for LocalTarget {
     }
 }
 
-/// A peer that answers tbench's messages.
+/// A peer that replies to tbench's messages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct TcpTarget {
@@ -336,13 +336,13 @@ impl fmt::Display for TcpTarget {
 pub struct NfsTarget {
     /// Host name or address; `None` for the built-in server.
     pub host: Option<String>,
-    /// Port of the NFS server; `None` asks the portmapper, then takes 2049.
+    /// Port of the NFS server; `None` queries the portmapper and falls back to 2049.
     pub port: Option<u16>,
-    /// Port of the MOUNT server; `None` asks the portmapper.
+    /// Port of the MOUNT server; `None` queries the portmapper.
     pub mount_port: Option<u16>,
     /// Path of the object under test, as the server exports it.
     pub path: String,
-    /// How operations travel.
+    /// Transport protocol.
     pub transport: TransportKind,
     /// Whether connections come from a port below 1024.
     pub reserved_port: bool,
@@ -356,7 +356,7 @@ pub struct NfsTarget {
 }
 
 impl NfsTarget {
-    /// An object of the built-in server, by TCP, as root.
+    /// An object of the built-in server, over TCP, as root.
     pub fn built_in(path: &str) -> Self {
         Self {
             host: None,
@@ -385,11 +385,11 @@ impl fmt::Display for NfsTarget {
     }
 }
 
-/// A target of a protocol that a program brings with it.
+/// A target of a protocol that the calling program defines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct OtherTarget {
-    /// What the protocol is called, also in front of `://`.
+    /// Name of the protocol, also its prefix in front of `://`.
     pub name: String,
     /// Host name or address.
     pub host: String,
@@ -397,7 +397,7 @@ pub struct OtherTarget {
     pub port: u16,
     /// Path of the object under test.
     pub path: String,
-    /// How operations travel.
+    /// Transport protocol.
     #[serde(default, skip_serializing_if = "is_tcp")]
     pub transport: TransportKind,
 }
@@ -428,7 +428,7 @@ impl fmt::Display for Authority<'_> {
     }
 }
 
-/// `host` in brackets if it is an IPv6 address.
+/// Returns `host`, in brackets if it is an IPv6 address.
 pub fn bracketed(host: &str) -> String {
     if host.contains(':') {
         format!("[{host}]")

@@ -45,8 +45,8 @@ fn the_calls_of_all_versions_are_added_as_procedures_of_version_3() {
     assert_eq!(counters.of(OpKind::SetAttr), 12);
     let of_v2_and_v3 = 10 + 1183;
     assert_eq!(counters.total, of_v2_and_v3 + 100);
-    // Of version 4 open counts as CREATE; open_confirm, open_noattr, open_downgrade and close
-    // are like nothing.
+    // Of version 4 open counts as CREATE; open_confirm, open_noattr, open_downgrade and close have
+    // no equivalent.
     assert_eq!(counters.of(OpKind::Create), 8 + 5);
     assert_eq!(counters.unlike(), 6 + 7 + 8 + 9);
     assert_eq!(counters.others["close"].calls, 9);
@@ -82,7 +82,7 @@ fn each_mount_has_its_own_counters() {
         (a.of(OpKind::GetAttr), a.of(OpKind::Lookup), a.total),
         (10, 7, 18)
     );
-    // The last of the eight numbers that are always there.
+    // The last of the eight numbers that all versions print.
     assert!(a.is_timed);
     assert_eq!(a.millis[OpKind::Lookup], 4);
     let v4 = of_mountstats(MOUNTSTATS, "/mnt/v4").expect("it is mounted");

@@ -1,48 +1,49 @@
-//! What system calls become on the wire: calls of each procedure that one of each kind causes,
-//! estimated from what was done and what the kernel counted meanwhile.
+//! Model of the calls of each procedure that one system call of each kind causes, estimated from
+//! the system calls made and the calls counted by the kernel.
 //!
-//! Between two readings of the counters, system calls of kind k were made n_k times and calls of
-//! procedure p were counted y_p times: y_p = Σ n_k c_kp, and c is wanted. This is recursive least
-//! squares, one for each procedure, where c may wander from reading to reading (a Kalman filter
-//! with a random walk: S. Haykin, Adaptive Filter Theory, 4th ed., section 10.10). What is known
-//! to begin with is that a system call makes the call of its own name; how sure that is, and how
-//! far other calls can be suspected, are variances below. A burst of one kind of system call
-//! alone tells its row at once; a mixture of all tells whether the sum is still right.
+//! Between two readings of the counters, n_k system calls of kind k were made and y_p calls of
+//! procedure p were counted: y_p = Σ n_k c_kp, with unknown c. The estimator is recursive least
+//! squares, one per procedure, where c may drift from reading to reading (a Kalman filter with a
+//! random walk: S. Haykin, Adaptive Filter Theory, 4th ed., section 10.10). Initially each system
+//! call is assumed to cause the call of its own name; the variances below define the certainty of
+//! that, and the probability of other calls. A burst of one kind of system call determines its row
+//! at once; a mixture of all kinds shows whether the sum is still right.
 
 use super::{Calls, place};
 use filestone_workload::operation::OpKind;
 
-/// Procedures, and one more for calls that are like none of them.
+/// Number of rows: the procedures, and one for calls without an equivalent procedure.
 pub const ROWS: usize = OpKind::STATELESS.len() + 1;
-/// Calls by procedure; the last number is of calls that are like none.
+/// Calls by procedure; the last number is that of calls without an equivalent procedure.
 pub type Rates = [f64; ROWS];
-/// System calls by kind, and seconds: what the client does by itself, with time.
+/// System calls by kind, and seconds, for calls that the client makes by itself over time.
 pub type SyscallCounts = [f64; ROWS];
 
-/// Where time stands among [`SyscallCounts`].
+/// Index of the time in [`SyscallCounts`].
 const TIME: usize = ROWS - 1;
 
-/// Variance of what is known of a system call's own procedure before it is seen, and of others.
+/// Initial variances of the calls of a system call's own procedure, and of other procedures.
 const OWN_VARIANCE: f64 = 1.0;
 const OTHER_VARIANCE: f64 = 0.04;
-/// By how much these grow from one reading to the next.
+/// Increase of these variances from one reading to the next.
 const OWN_WANDER: f64 = 0.01;
 const OTHER_WANDER: f64 = 0.001;
-/// Variance of a count: calls in flight at either reading, and chance in what they depend on.
+/// Variances of a count, from calls in flight at the readings and from random variation.
 const COUNT_VARIANCE: f64 = 2.0;
 const COUNT_VARIANCE_OF_CALLS: f64 = 0.02;
 
-/// What is known.
+/// The estimates.
 #[derive(Debug, Clone)]
 pub struct CallModel {
-    /// Calls by procedure of one system call of each kind, or of a second.
+    /// Calls by procedure of one system call of each kind, and of one second.
     calls: [Rates; ROWS],
-    /// Of each procedure: covariances of its numbers in `calls`.
+    /// For each procedure, the covariances of its numbers in `calls`.
     covariances: Vec<[Rates; ROWS]>,
 }
 
 impl CallModel {
-    /// Every system call makes one call of its own procedure, as it is counted (`row_of`).
+    /// Creates the initial model: every system call causes one call of its own procedure, as it is
+    /// counted (`row_of`).
     pub fn new(row_of: impl Fn(OpKind) -> usize) -> Self {
         let mut calls = [[0.0; ROWS]; ROWS];
         let mut covariances = vec![[[0.0; ROWS]; ROWS]; ROWS];
@@ -59,17 +60,18 @@ impl CallModel {
         Self { calls, covariances }
     }
 
-    /// Calls by procedure of one system call of a kind.
+    /// Returns the calls by procedure of one system call of a kind.
     pub fn of(&self, kind: OpKind) -> &Rates {
         place(kind).map_or(&[0.0; ROWS], |place| &self.calls[place])
     }
 
-    /// Calls by procedure that come with each second.
+    /// Returns the calls by procedure in each second.
     pub fn of_time(&self) -> &Rates {
         &self.calls[TIME]
     }
 
-    /// Learns from two readings, `seconds` apart: system calls made between them, and calls.
+    /// Updates the model with two readings, `seconds` apart: the system calls and the calls between
+    /// them.
     pub fn calibrate(&mut self, done: &Calls, seconds: f64, calls: &Rates) {
         let mut times: SyscallCounts = [0.0; ROWS];
         for (number, kind) in times.iter_mut().zip(OpKind::STATELESS) {
@@ -85,7 +87,7 @@ impl CallModel {
             let scale = 1.0 / (noise + dot(&spread, &times));
             let surprise = calls[row] - expected;
             for (effect, part) in self.calls.iter_mut().zip(&spread) {
-                // A system call takes no call back.
+                // A system call cannot cause a negative number of calls.
                 effect[row] = (effect[row] + part * scale * surprise).max(0.0);
             }
             for (of_one, part) in covariance.iter_mut().zip(spread) {
@@ -96,7 +98,7 @@ impl CallModel {
         }
     }
 
-    /// What is known becomes a little less sure: caches fill, and supplies end.
+    /// Increases the variances, because caches fill and supplies run out.
     pub fn age(&mut self, row_of: impl Fn(OpKind) -> usize) {
         for (row, covariance) in self.covariances.iter_mut().enumerate() {
             for (done, of_one) in covariance.iter_mut().enumerate() {
@@ -107,7 +109,7 @@ impl CallModel {
         }
     }
 
-    /// Forgets what a kind of system call does: it is made in another way from now on.
+    /// Resets the estimates of a kind of system call, which is made differently from now on.
     pub fn forget(&mut self, kind: OpKind, row_of: impl Fn(OpKind) -> usize) {
         let Some(place) = place(kind) else { return };
         self.calls[place] = [0.0; ROWS];

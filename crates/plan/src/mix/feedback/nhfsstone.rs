@@ -1,21 +1,21 @@
-//! nhfsstone's own arithmetic, number by number: whole percents, whole milliseconds, the 18
-//! procedures of NFSv2 (RFC 1094, section 2.2).
+//! nhfsstone's arithmetic, number by number: whole percents, whole milliseconds, the 18 procedures
+//! of NFSv2 (RFC 1094, section 2.2).
 //!
-//! One process of it supposes that all others do as it does: what it claims counts as many
-//! times as there are processes. From time to time it reads the kernel's counters, which are
-//! those of all processes, and sees how far ahead of its schedule the run is.
+//! Each process assumes that all others behave as it does: the calls that it claims count once per
+//! process. From time to time it reads the kernel's counters, which cover all processes, and
+//! computes how far ahead of its schedule the run is.
 //!
-//! Where the original could divide by zero or run for ever (a pause of 0 ms, a mix without
-//! any operation), this does not. It asked without end for what a cache swallows; here no kind is
-//! asked more than [`ASKED_MAX`] times what its share asks, and no pause is shorter than that part
-//! of what it should be. Nothing else differs.
+//! Where the original could divide by zero or loop forever (a pause of 0 ms, a mix without any
+//! operation), this module does not. The original raised the rate of a kind that a cache answers
+//! without limit; here no kind has more than [`ASKED_MAX`] times the rate of its share, and a pause
+//! has at least that fraction of its target length. There are no other differences.
 
 use super::record::CorrectionRecord;
 use super::{ASKED_MAX, Calls};
 use crate::plan::MixCount;
 use filestone_workload::operation::OpKind;
 
-/// The procedures of NFSv2 by number. ROOT (3) and WRITECACHE (7) are unused and asked by nobody.
+/// The procedures of NFSv2 by number. ROOT (3) and WRITECACHE (7) are unused.
 pub const PROCEDURES: [Option<OpKind>; 18] = [
     Some(OpKind::Null),
     Some(OpKind::GetAttr),
@@ -37,53 +37,55 @@ pub const PROCEDURES: [Option<OpKind>; 18] = [
     Some(OpKind::FsStat),
 ];
 
-/// A number for each of them.
+/// A number for each procedure.
 pub type PerProcedure = [i64; PROCEDURES.len()];
 
-/// Sleeps shorter than this are skipped, in milliseconds.
+/// Minimum length of a sleep, in milliseconds; shorter ones are skipped.
 pub const SLEEP_MIN_MS: i64 = 20;
-/// Distance of two looks at the kernel's counters, in milliseconds.
+/// Interval between two readings of the kernel's counters, in milliseconds.
 pub const SAMPLE_MS: i64 = 5000;
-/// The first look comes up to so many seconds after the start.
+/// Maximum time of the first reading after the start, in seconds.
 pub const FIRST_SAMPLE_SECONDS: i64 = 10;
-/// The clock is read when the pauses since the last reading sum to more than this.
+/// The process reads the clock when the sum of the pauses since the last reading exceeds this time,
+/// in milliseconds.
 const CLOCK_MS: i64 = 1000;
-/// The choice counts from 0 to 199 instead of 99, so as not to starve the operations at the end.
+/// The random number of the choice is from 0 to 199 instead of 99, so that the last operations are
+/// not starved.
 const CHOICE: i64 = 200;
-/// How strongly a share that is off changes the choice.
+/// Gain of the choice for a deviation of a share.
 const CHOICE_GAIN: i64 = 16;
-/// The pause when a correction leaves none.
+/// Minimum pause after a correction, in milliseconds.
 const PAUSE_MIN_MS: i64 = 10;
-/// Calls that are always taken for due when it is looked whether a kind was asked too often:
-/// before the first correction, nothing is known.
+/// Minimum number of due calls for the rate limit of a kind: before the first correction the number
+/// is unknown.
 const DUE_MIN: i64 = CHOICE;
 
-/// What is asked of all processes together.
+/// Parameters of all processes together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Task {
-    /// How many processes there are.
+    /// Number of processes.
     pub processes: u32,
-    /// Calls per second of all of them.
+    /// Calls per second of all processes.
     pub load: u32,
-    /// Calls that end the run.
+    /// Number of calls that ends the run.
     pub calls: u64,
     /// The mix in whole percents.
     pub percents: PerProcedure,
 }
 
-/// A mix in whole percents, rounded half up, of the procedures that NFSv2 has. What rounds to
-/// 0 is never asked.
+/// Returns a mix in whole percents, rounded half up, of the procedures of NFSv2. Operations that
+/// round to 0 are never executed.
 pub fn percents(counts: &[MixCount]) -> PerProcedure {
     let sum = counts.iter().map(|count| u128::from(count.count)).sum();
     percents_of(counts, sum)
 }
 
-/// The same of so many calls, as the original read them from its mix file.
+/// Returns the percentages of `sum` calls, as the original computed them from its mix file.
 pub fn percents_of(counts: &[MixCount], sum: u128) -> PerProcedure {
     PROCEDURES.map(|kind| {
         let of_kind = counts.iter().filter(|count| Some(count.operation) == kind);
         let count: u128 = of_kind.map(|count| u128::from(count.count)).sum();
-        // In thousandths first, as the original did it.
+        // Computed via thousandths, as in the original.
         count
             .saturating_mul(1000)
             .checked_div(sum)
@@ -93,18 +95,19 @@ pub fn percents_of(counts: &[MixCount], sum: u128) -> PerProcedure {
     })
 }
 
-/// The mean pause of a process in milliseconds.
+/// Returns the mean pause of a process in milliseconds.
 pub fn mean_pause_ms(processes: u32, load: u32) -> i64 {
     (i64::from(processes) * 1000 / i64::from(load.max(1))).max(1)
 }
 
-/// The operation that follows from a random number: from operation (random mod 18) on round
-/// all of them, until (random mod 200) is used up by their weights.
+/// Returns the operation for a random number: starting at operation (random mod 18) and going
+/// round, the weights are subtracted from (random mod 200) until nothing is left.
 pub fn choose(random: u64, percents: &PerProcedure, calls: &PerProcedure) -> Option<usize> {
     choose_among(random, percents, percents, calls)
 }
 
-/// The same among those operations only of which `askable` is not 0.
+/// Returns the operation for a random number, with a choice among operations with an `askable`
+/// other than 0.
 fn choose_among(
     random: u64,
     askable: &PerProcedure,
@@ -117,8 +120,8 @@ fn choose_among(
         let actual = hundredfold.checked_div(total).unwrap_or(0);
         percents[operation] - CHOICE_GAIN * (actual - percents[operation])
     };
-    // What has no share is beyond it as soon as it is called, so `askable` takes nothing away
-    // from what the original chose among.
+    // Operations without a share have a weight of 0 as soon as they are called, so `askable` does
+    // not restrict the choice of the original.
     let may_be = |operation: usize| askable[operation] > 0 || percents[operation] == 0;
     let is_asked = |operation: usize| {
         PROCEDURES[operation].is_some() && may_be(operation) && weight(operation) > 0
@@ -139,40 +142,40 @@ fn choose_among(
     }
 }
 
-/// The pause that follows from a lead of `got` over `want` calls, in milliseconds.
+/// Returns the pause for a lead of `got` over `want` calls, in milliseconds.
 pub fn corrected_pause_ms(mean_pause_ms: i64, got: i64, want: i64, total: i64) -> i64 {
     let thousandths = (got - want).saturating_mul(1000) / total.max(1);
     let pause = mean_pause_ms.saturating_add(mean_pause_ms.saturating_mul(thousandths) / 20);
     if pause <= 0 { PAUSE_MIN_MS } else { pause }
 }
 
-/// What a process does after an operation.
+/// Next action of a process after an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    /// The next operation.
+    /// Execute the next operation.
     Operation,
-    /// It reads the clock, and asks [`Process::is_due`].
+    /// Read the clock, and call [`Process::is_due`].
     Clock,
 }
 
-/// One process.
+/// State of one process.
 #[derive(Debug, Clone)]
 pub struct Process {
     task: Task,
     mean_pause_ms: i64,
     pause_ms: i64,
-    /// Pauses since the clock was read.
+    /// Sum of the pauses since the clock was read.
     delay_ms: i64,
     next_sample_ms: i64,
     calls: PerProcedure,
-    /// All that was claimed, and what was due at the last correction.
+    /// Number of claimed calls, and number of due calls at the last correction.
     asked: PerProcedure,
     due: i64,
 }
 
 impl Process {
-    /// A process that looks at the counters for the first time `first_sample_ms` after the
-    /// start: the original drew whole seconds from 0 to 9.
+    /// Creates a process that first reads the counters `first_sample_ms` after the start. The
+    /// original sampled whole seconds from 0 to 9.
     pub fn new(task: Task, first_sample_ms: i64) -> Self {
         let mean_pause_ms = mean_pause_ms(task.processes, task.load);
         Self {
@@ -187,7 +190,8 @@ impl Process {
         }
     }
 
-    /// How long it sleeps before its next operation, by a random number: 0 to twice its pause.
+    /// Returns the length of the sleep before the next operation for a random number: 0 to twice
+    /// the pause.
     pub fn sleep_ms(&self, random: u64) -> u64 {
         let sleep = random % (2 * self.pause_ms.max(1)) as u64;
         if sleep < SLEEP_MIN_MS as u64 {
@@ -197,7 +201,7 @@ impl Process {
         }
     }
 
-    /// The kind that it asks next, by the same random number.
+    /// Returns the kind of the next operation, for the same random number.
     pub fn choose(&self, random: u64) -> Option<OpKind> {
         let percents = &self.task.percents;
         let mut askable = *percents;
@@ -213,7 +217,7 @@ impl Process {
             .and_then(|index| PROCEDURES[index])
     }
 
-    /// Counts calls that an operation claims to have made, for all processes.
+    /// Counts the calls that an operation claims to have made, for all processes.
     pub fn claim(&mut self, kind: OpKind, calls: u64) {
         if let Some(operation) = PROCEDURES.iter().position(|known| *known == Some(kind)) {
             let calls = i64::try_from(calls).unwrap_or(i64::MAX);
@@ -234,12 +238,12 @@ impl Process {
         }
     }
 
-    /// Whether the counters are to be read, `elapsed_ms` after the start.
+    /// Whether the process must read the counters now, `elapsed_ms` after the start.
     pub fn is_due(&self, elapsed_ms: i64) -> bool {
         elapsed_ms >= self.next_sample_ms || self.seems_complete()
     }
 
-    /// Takes what the kernel has counted since the start; `None` when the run is over.
+    /// Corrects the pause with the kernel's counts since the start; `None` when the run has ended.
     pub fn correct(&mut self, elapsed_ms: i64, seen: &Calls) -> Option<CorrectionRecord> {
         self.next_sample_ms = elapsed_ms.saturating_add(SAMPLE_MS);
         self.calls = PROCEDURES.map(|kind| {

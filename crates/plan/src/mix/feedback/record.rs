@@ -1,55 +1,55 @@
-//! What a record says of the corrections.
+//! Records of the corrections.
 
 use filestone_workload::kind::OpKind;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A procedure cannot be caused if more than so much of the load is missing of it, or more than
-/// so much of what is wanted of it.
+/// Shortfall of a procedure that counts as impossible to cause: as a share of the load, and as a
+/// share of the procedure's target.
 const SHORT_OF_LOAD: f64 = 0.02;
 const SHORT_OF_WANTED: f64 = 0.5;
 
-/// A procedure that the client could not be made to call as often as was wanted.
+/// A procedure that the client could not be made to call as often as the mix needs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct WireLimitRecord {
-    /// Which procedure.
+    /// The procedure.
     pub operation: OpKind,
-    /// Its share of the load.
+    /// Target rate: the procedure's share of the load, in calls per second.
     pub wanted_per_s: f64,
-    /// What came of it, or could have been had without more of other calls.
+    /// Reached rate, or the highest rate that is possible without more calls of other procedures.
     pub at_most_per_s: f64,
 }
 
 impl WireLimitRecord {
-    /// Whether more is missing than can be put up with, of so many calls per second in all: 2 %
-    /// of these, or half of what is wanted of the procedure.
+    /// Whether the shortfall is too large at a load of `load_per_s` calls per second: more than 2 %
+    /// of the load, or half of the procedure's target.
     pub fn is_short(&self, load_per_s: f64) -> bool {
         self.wanted_per_s - self.at_most_per_s > SHORT_OF_LOAD * load_per_s
             || self.at_most_per_s < SHORT_OF_WANTED * self.wanted_per_s
     }
 }
 
-/// A procedure that the mount's version of NFS has another one for.
+/// A procedure that the mount's version of NFS replaces by another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct CountedAsRecord {
-    /// What the mix wants.
+    /// The procedure in the mix.
     pub operation: OpKind,
-    /// With which procedure it is counted, wanted and asked.
+    /// The procedure under which it is counted, planned and called.
     pub counted_as: OpKind,
 }
 
-/// One feedback from the kernel's counters.
+/// A correction from the kernel's counters.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct CorrectionRecord {
-    /// When, in nanoseconds since the window opened.
+    /// Time of the correction, in nanoseconds since the window opened.
     pub at_ns: u64,
-    /// Calls on the wire by then.
+    /// Calls on the wire until then.
     pub seen: u64,
-    /// Calls that should have been made by then.
+    /// Planned calls until then.
     pub wanted: u64,
     /// Mean pause per client from then on.
     pub pause_ns: u64,

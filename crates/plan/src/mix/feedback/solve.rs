@@ -1,5 +1,5 @@
-//! How often to ask each kind of operation, so that the calls on the wire come as near as can
-//! be to those that are wanted: least squares under bounds.
+//! Rates of the kinds of operation that bring the calls on the wire as close as possible to the
+//! target: least squares under bounds.
 //!
 //! With x operations per second of each kind, which cause C x calls, and a target t:
 //!
@@ -8,38 +8,39 @@
 //!   where     0 ≤ x ≤ bound
 //! ```
 //!
-//! The weights w are 1 for what the mix wants, and less for what it does not: a CREATE of NFSv4
-//! comes with a CLOSE, and is wanted for all that. The second sum holds the load: what cannot be caused is shared out over the procedures that
-//! can. The third decides where the first two leave a choice, and keeps what causes nothing at
-//! all at what its share asks. All three are convex, so going through the rates one after the
-//! other, each to the best it can be, ends at the best of all.
+//! The weights w are 1 for calls in the mix, and less for others: a CREATE of NFSv4 is followed by
+//! a CLOSE, and is still useful. The second sum keeps the load: a shortfall is distributed over the
+//! procedures that can be caused. The third decides where the first two leave a choice, and keeps
+//! operations that cause no calls at the rate of their share. All three are convex, so coordinate
+//! descent, which sets one rate after the other to its optimum, converges to the global optimum.
 
 use super::effects::{ROWS, Rates};
 
-/// How much the sum of all deviations weighs beside each of them.
+/// Weight of the sum of all deviations, relative to the single deviations.
 const LOAD_WEIGHT: f64 = 4.0;
-/// How much staying with what is preferred weighs.
+/// Weight of the distance from the preferred rates.
 const PREFERENCE_WEIGHT: f64 = 0.01;
-/// Rounds at most, and the change of any rate, as a share of the largest, that ends them.
+/// Maximum number of rounds, and the end condition: the largest change of a rate, as a share of the
+/// largest rate.
 const ROUNDS_MAX: usize = 2000;
 const CHANGE_MIN: f64 = 1e-6;
 
-/// One kind of operation.
+/// A kind of operation.
 #[derive(Debug, Clone)]
 pub struct Variable {
     /// Calls that one operation causes.
     pub calls: Rates,
-    /// How often it is asked if nothing is gained by another rate.
+    /// Rate if no other rate is better.
     pub preferred: f64,
-    /// How often it is asked at most.
+    /// Maximum rate.
     pub bound: f64,
 }
 
-/// The best rates, in the order of `variables`.
+/// Returns the optimal rates, in the order of `variables`.
 pub fn solve(variables: &[Variable], target: &Rates, weights: &Rates) -> Vec<f64> {
     let sums: Vec<f64> = variables.iter().map(|one| one.calls.iter().sum()).collect();
     let wanted: f64 = target.iter().sum();
-    // How the gradient of each rate depends on each other rate, and what it is without any.
+    // Derivatives of the gradient of each rate by the other rates, and the gradient at 0.
     let products: Vec<Vec<f64>> = (variables.iter().zip(&sums))
         .map(|(one, sum)| {
             let others = variables.iter().zip(&sums);
@@ -72,7 +73,7 @@ pub fn solve(variables: &[Variable], target: &Rates, weights: &Rates) -> Vec<f64
     rates
 }
 
-/// Calls that operations at these rates cause.
+/// Returns the calls that operations at these rates cause.
 pub fn caused(variables: &[Variable], rates: &[f64]) -> Rates {
     let mut sum = [0.0; ROWS];
     for (one, rate) in variables.iter().zip(rates) {
@@ -132,7 +133,7 @@ mod tests {
 
     #[test]
     fn what_makes_another_call_too_spares_asking_for_that() {
-        // Each of the second makes one of the first.
+        // Each operation of the second kind also causes a call of the first.
         let all = [variable(&[1.0], 30.0), variable(&[1.0, 1.0], 20.0)];
         check(&solve(&all, &rates(&[30.0, 20.0]), &EVEN), &[10.0, 20.0]);
     }
@@ -144,9 +145,9 @@ mod tests {
         all[1].bound = 40.0;
         let found = solve(&all, &rates(&[30.0, 20.0]), &EVEN);
         assert_eq!(found[1], 40.0);
-        // The load that is missing is shared out: here there is only one to make it.
+        // The shortfall is distributed: here only one kind can replace it.
         assert!((65.0..80.0).contains(&found[0]), "{found:?}");
-        // What is hardly of any use is not asked ten times as often for it.
+        // An operation of little use does not get ten times its rate for it.
         all[1] = variable(&[0.0, 0.01], 20.0);
         let found = solve(&all, &rates(&[30.0, 20.0]), &EVEN);
         assert!((20.0..100.0).contains(&found[1]), "{found:?}");
@@ -166,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_dear_operation_is_a_compromise() {
-        // Each of the second makes two calls that are not wanted.
+        // Each operation of the second kind causes two unwanted calls.
         let all = [
             variable(&[1.0], 40.0),
             variable(&[0.0, 1.0, 1.0, 1.0], 10.0),
@@ -176,7 +177,7 @@ mod tests {
         assert!(made[1] < 3.7 && made[1] > 1.0, "{made:?}");
         let sum: f64 = made.iter().sum();
         assert!((sum - 50.0).abs() < 2.5, "{sum}");
-        // What is not wanted may weigh less.
+        // Unwanted calls may weigh less.
         let mut weights = EVEN;
         weights[2..].fill(0.1);
         let made = caused(&all, &solve(&all, &rates(&[40.0, 10.0]), &weights));

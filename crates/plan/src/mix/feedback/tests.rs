@@ -1,5 +1,5 @@
-//! Closed loops in virtual time: clients, the kernel's client with its caches, its counters, and
-//! what the feedback makes of them.
+//! Closed loops in virtual time: clients, the kernel's client with its caches and counters, and the
+//! feedback.
 
 mod linux;
 mod strategy;
@@ -33,7 +33,7 @@ fn counts(mix: &[(OpKind, u64)]) -> Vec<MixCount> {
     mix.iter().map(count).collect()
 }
 
-/// The calls that something makes, those that are like no procedure behind them.
+/// Returns the calls that `act` causes, followed by those without an equivalent procedure.
 fn calls(linux: &mut Linux, mut act: impl FnMut(&mut Linux)) -> Vec<(OpKind, u64)> {
     let before = linux.counters.clone();
     act(linux);
@@ -49,7 +49,7 @@ fn calls(linux: &mut Linux, mut act: impl FnMut(&mut Linux)) -> Vec<(OpKind, u64
     calls
 }
 
-/// Measured with Linux 6.1: each system call twenty times, on a mount of each sort.
+/// Measured with Linux 6.1: each system call twenty times, on a mount of each kind.
 #[test]
 fn the_simulated_client_makes_the_calls_that_linux_was_seen_to_make() {
     let file = Inode::File(1);
@@ -143,7 +143,7 @@ fn the_simulated_client_makes_the_calls_that_linux_was_seen_to_make() {
     );
 }
 
-/// System calls of nhfsstone's kind, as they were made in 50 s, spread over that time.
+/// System calls with nhfsstone's strategy, as made in 50 s, spread over that time.
 fn as_before(mount: Mount, made: &[(OpKind, u64)]) -> Counters {
     let mut linux = Linux::new(mount);
     linux.stat(Inode::Directory);
@@ -171,8 +171,8 @@ fn as_before(mount: Mount, made: &[(OpKind, u64)]) -> Counters {
     linux.counters.since(&before)
 }
 
-/// What was seen with the former strategy and a real client: 35,316 stats made 21 LOOKUPs, which
-/// were those of CREATE, and most GETATTRs were those of attributes that had grown old.
+/// Measured with the former strategy and a real client: 35,316 stats caused 21 LOOKUPs, which
+/// belonged to CREATE, and most GETATTRs came from expired attributes.
 #[test]
 fn the_former_strategy_fails_with_the_simulated_client_as_it_did_with_linux() {
     let of_v3 = [
@@ -195,7 +195,7 @@ fn the_former_strategy_fails_with_the_simulated_client_as_it_did_with_linux() {
     assert_eq!((seen.of(ReadLink), seen.of(ReadDir)), (0, 0));
     assert!((17..40).contains(&seen.of(ReadDirPlus)), "{seen:?}"); // 25
     assert_eq!((seen.of(Read), seen.of(Write)), (317, 180));
-    // As often as it was once asked, a LOOKUP still was none.
+    // Even at the highest rate once used, LOOKUPs did not reach the server.
     let mut more = of_v3;
     more[2].1 = 91_877;
     assert_eq!(as_before(Mount::V3, &more).of(Lookup), 21);
@@ -218,20 +218,20 @@ fn the_former_strategy_fails_with_the_simulated_client_as_it_did_with_linux() {
     assert_eq!(seen.of(ReadLink), 0);
 }
 
-/// What a run came to.
+/// Result of a run.
 struct Run {
     group: Group,
     seen: Counters,
     seconds: f64,
 }
 
-/// Calls of all kinds.
+/// Returns the sum of the calls of all kinds.
 fn calls_in_all(calls: &Calls) -> u64 {
     calls.values().sum()
 }
 
 impl Run {
-    /// Of each procedure, by how many percentage points its share of all calls is off.
+    /// Returns the deviation of each procedure's share of all calls, in percentage points.
     fn off_by(&self) -> Vec<(OpKind, f64)> {
         let total = self.seen.total as f64;
         let off = OpKind::STATELESS.iter().enumerate().map(|(row, kind)| {
@@ -266,8 +266,8 @@ fn goal(counts: &[MixCount], is_v4: bool) -> FeedbackTarget<'_> {
     }
 }
 
-/// Runs a group's clients through a kernel's client, after bursts of each kind; each call takes
-/// a millisecond.
+/// Runs a group's clients through a kernel's client, after bursts of each kind; each call takes a
+/// millisecond.
 fn run_group(goal: &FeedbackTarget<'_>, mut strategy: Strategy, seed: u64) -> Run {
     let mut group = Group::new(goal);
     let mut generator = stream(seed, RandomStream::Workload, 0);
@@ -327,7 +327,8 @@ fn earliest(free_at: &[u64]) -> (usize, u64) {
     first.map_or((0, u64::MAX), |(client, at)| (client, *at))
 }
 
-/// As much as a run of 60 s at 50/s needs of what caches cannot answer, as the engine makes it.
+/// A strategy with the supply of uncached objects that a run of 60 s at 50/s needs, as the engine
+/// creates it.
 fn supplied(mount: Mount) -> Strategy {
     Strategy::new(mount, 2 * FILES, 400)
 }
@@ -346,7 +347,7 @@ fn the_mix_and_the_load_on_the_wire_are_right_with_caches_and_with_nfsv4() {
         .into_iter()
         .flat_map(|mount| names.map(|name| (mount, name)))
     {
-        // No system call makes FSINFO.
+        // No system call causes FSINFO.
         let counts: Vec<MixCount> = (counts_of(name).into_iter())
             .filter(|count| count.operation != FsInfo)
             .collect();
@@ -377,7 +378,7 @@ fn without_caches_what_comes_with_every_call_is_taken_into_account() {
     run.check_bound(50.0);
 }
 
-/// Nothing is made before the run, and no link can be changed: none is ever read.
+/// Nothing is created before the run, and no link can be changed, so no link is ever read.
 #[test]
 fn what_cannot_be_caused_is_named_and_not_asked_for_ever_more() {
     let counts = counts_of("nhfsstone");
@@ -402,7 +403,7 @@ fn what_cannot_be_caused_is_named_and_not_asked_for_ever_more() {
     run.check_bound(50.0);
 }
 
-/// Nothing is made before the run: every READLINK takes a LINK or a REMOVE.
+/// Nothing is created before the run: every READLINK needs a LINK or a REMOVE.
 #[test]
 fn what_takes_a_change_is_had_at_the_price_of_it() {
     let counts = counts_of("nhfsstone");
@@ -419,7 +420,7 @@ fn what_takes_a_change_is_had_at_the_price_of_it() {
     run.check_bound(50.0);
 }
 
-/// A kernel's client that makes no READDIR whatever it is asked.
+/// A kernel's client that never sends READDIR.
 #[test]
 fn a_procedure_that_never_comes_is_asked_by_its_share_and_the_load_is_right() {
     let mix = counts(&[(Read, 40), (Lookup, 40), (FsStat, 20)]);
@@ -446,7 +447,7 @@ fn a_procedure_that_never_comes_is_asked_by_its_share_and_the_load_is_right() {
     }
     assert!((seen.total as f64 / 3000.0 - 1.0).abs() < 0.05, "{seen:?}");
     assert!(seen.of(Read).abs_diff(seen.of(Lookup)) < 60, "{seen:?}");
-    // Until it is known, it is asked for more often, and then by its share.
+    // Until the estimate is known, the rate is higher, and then that of the share.
     assert!((400..2000).contains(&asked), "{asked}");
     let limits = group.limits();
     assert_eq!((limits.len(), limits[0].operation), (1, FsStat));
@@ -511,7 +512,7 @@ fn a_correction_is_told_as_it_was_made() {
         correction.pause_ns.abs_diff(20 * MS) < MS / 10,
         "{correction:?}"
     );
-    // 200 calls ahead, a second of the load: a tenth of what ten seconds make.
+    // 200 calls ahead, a second of the load: a tenth of the calls of ten seconds.
     let second = one_each(&mut group, 1200, &mut read);
     let correction = group.correct(10 * SECOND, &second, 0.0);
     assert_eq!((correction.seen, correction.wanted), (2200, 2000));
@@ -520,7 +521,8 @@ fn a_correction_is_told_as_it_was_made() {
         (correction.pause_ns as f64 / slower - 1.0).abs() < 0.02,
         "{correction:?}"
     );
-    // 500 behind at 14 s, but as many wait for the server: no more is offered for it.
+    // 500 behind at 14 s, but as many wait for the server: the offered load does not increase for
+    // them.
     let third = one_each(&mut group, 100, &mut read);
     let correction = group.clone().correct(14 * SECOND, &third, 500.0);
     assert!(correction.pause_ns.abs_diff(20 * MS) < MS, "{correction:?}");
@@ -530,7 +532,7 @@ fn a_correction_is_told_as_it_was_made() {
         (correction.pause_ns as f64 / faster - 1.0).abs() < 0.03,
         "{correction:?}"
     );
-    // However far it is behind, no kind is asked more than ten times what it should be.
+    // However large the lag, no kind has more than ten times its rate.
     let correction = group.correct(10_000 * SECOND, &third, 0.0);
     assert_eq!(correction.pause_ns, 2 * MS);
     assert_eq!(group.asked()[Read], 2300);
@@ -617,7 +619,7 @@ fn nhfsstones_own_arithmetic_keeps_the_mix_on_the_wire_within_its_rule_too() {
     }
 }
 
-/// The original asked for what a cache swallows as fast as it could, to no end.
+/// The original raised the rate of calls that a cache answers without limit.
 #[test]
 fn nhfsstones_own_arithmetic_asks_no_kind_more_than_ten_times() {
     let (seen, asked) = run_nhfsstone(task(5000), |kind| kind == Lookup, 1);
@@ -627,8 +629,8 @@ fn nhfsstones_own_arithmetic_asks_no_kind_more_than_ten_times() {
     assert!(lookups < ASKED_MAX * 0.34 * 1.2 * sum, "{lookups} of {sum}");
 }
 
-/// What is asked of a mount whose counters nobody looks at: a read of a whole file is three calls
-/// here, a write two, and neither the load nor the mix is any further off for it.
+/// A mount without readable counters: reading a whole file takes three calls here, writing two, and
+/// neither the load nor the mix deviates more because of it.
 #[test]
 fn without_counters_the_calls_made_have_the_load_and_the_mix() {
     let counts = counts_of("nhfsstone");

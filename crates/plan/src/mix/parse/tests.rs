@@ -1,7 +1,7 @@
 use super::*;
 use std::fmt::Write;
 
-/// SunOS 4: the example that the mix of nhfsstone comes from, with a client section.
+/// SunOS 4: the example that is the source of nhfsstone's mix, with a client section.
 const SUNOS: &str = "
 Server rpc:
 calls      badcalls   nullrecv   badlen     xdrcall
@@ -28,7 +28,7 @@ mkdir      rmdir      readdir    fsstat
 0  0%      0  0%      0  0%      0  0%
 ";
 
-/// Linux, nfs-utils 2: columns of 17, and a count that leaves no blank before its 100 %.
+/// Linux, nfs-utils 2: columns of 17, and a count without a blank before its 100 %.
 const LINUX: &str = "\
 Server rpc stats:
 calls      badcalls   badfmt     badauth    badclnt
@@ -69,7 +69,7 @@ pathconf         commit
 0         0%     0         0%
 ";
 
-/// FreeBSD 10 and its kin: no percentages, and other counters in the same columns.
+/// FreeBSD 10 and its derivatives: no percentages, and other counters in the same columns.
 const FREEBSD: &str = "\
 Client Info:
 Rpc Counts:
@@ -104,7 +104,7 @@ Server Cache Stats:
         0         0         0         0
 ";
 
-/// Solaris 10: a line of calls of each version, and an NFS_ACL of the same names.
+/// Solaris 10: a line of calls of each version, and an NFS_ACL with the same names.
 const SOLARIS: &str = "\
 Server rpc:
 Connection oriented:
@@ -412,7 +412,7 @@ fn whatever_a_file_is_cut_to_it_is_a_mix_or_an_error() {
     }
 }
 
-/// nhfsstone divides by what the line of calls says, whatever the counts sum to.
+/// nhfsstone divides by the number in the line of calls, whatever the sum of the counts.
 #[test]
 fn the_line_of_calls_is_read_and_told_where_it_is_not_the_sum() {
     let text = |calls: u64| {
@@ -431,7 +431,7 @@ fn the_line_of_calls_is_read_and_told_where_it_is_not_the_sum() {
     };
     assert_eq!(calls_of(200), (Some(200), None));
     assert_eq!(calls_of(400), (Some(400), Some(400)));
-    // The original divided by it.
+    // The original divided by this number.
     assert_eq!(calls_of(0), (Some(0), None));
     let plain = parse("read 18\n", "mix.txt").expect("a mix");
     assert_eq!(plain.calls, None);
@@ -441,7 +441,7 @@ fn the_line_of_calls_is_read_and_told_where_it_is_not_the_sum() {
 /// getattr and read 24 % each, write 12 %, setattr 6 %, null and rename 4 % each, commit 2 %.
 const SAMBA: &str = include_str!("../../../tests/vectors/samba-4.17-profile.txt");
 
-/// Its lines that are read.
+/// The lines of the profile that the parser uses.
 fn samba_in_short() -> String {
     let is_read = |line: &&str| {
         let is_syscall = ["mkdirat", "unlinkat", "renameat", "linkat"]
@@ -465,8 +465,8 @@ fn the_profile_of_samba_gives_the_mix_that_was_asked_of_it() {
         mix.counts
     );
     let counted = counts(&mix);
-    // What else was asked: the set was looked for, and each new name removed at the end, which
-    // takes a CREATE that is no other operation's.
+    // Other requests: the set was looked up, and each new name removed at the end, which takes a
+    // CREATE that belongs to no other operation.
     assert_eq!(
         counted,
         [
@@ -497,7 +497,7 @@ fn the_profile_of_samba_gives_the_mix_that_was_asked_of_it() {
         "{:?}",
         mix.notes
     );
-    // A client that keeps its files open asks for more than it opens.
+    // A client that keeps its files open sends more requests than CREATEs.
     let open = samba_in_short().replace(" 6206", " 6");
     let mix = parse(&open, "profile").expect("a mix");
     assert_eq!(

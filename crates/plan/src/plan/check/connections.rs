@@ -1,4 +1,4 @@
-//! The rules of how clients are connected.
+//! Rules of connection settings.
 
 use super::error::{Explanation, wrong};
 use super::{FieldName, PlanError, ensure, positive};
@@ -8,27 +8,29 @@ use crate::plan::{
 };
 use filestone_wire::rpc::GIDS_MAX;
 
-/// The longest pattern of machine names: AUTH_SYS has room for 255 bytes, and numbers take some.
+/// Maximum length of a pattern of machine names: AUTH_SYS allows 255 bytes, and client numbers need
+/// some of them.
 const MACHINE_NAME_MAX: usize = 64;
 
-/// Why clients cannot be connected as asked.
+/// Error returned when clients cannot be connected as requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConnectionPlanError {
-    /// The connections are not made before the run, all together.
+    /// The rate of connections is not supported, because they are not all made before the run.
     NotPaced,
-    /// The kernel, or a peer that answers bytes, has rules of its own for them.
+    /// The policy for lost connections is set by the kernel, or by a peer that replies with bytes.
     NotKept,
-    /// Others make the connections: the kernel, or the options of sockets.
+    /// Source addresses are not supported: the kernel makes the connections, or socket options
+    /// choose the address.
     NoSources,
-    /// Calls do not carry it, or others make them.
+    /// The calls do not contain the identity, or the kernel makes them.
     NoIdentities(Field),
-    /// What is prepared goes by another one than the first.
+    /// Preparation uses a different identity than the first one.
     FirstIsAnother(Field),
-    /// AUTH_SYS has room for fewer groups.
+    /// The number of groups exceeds the limit of AUTH_SYS.
     TooManyGroups,
-    /// No machine can be called that.
+    /// The machine name is not valid.
     MachineName,
-    /// Addresses of two families: one of them cannot reach the server.
+    /// The addresses belong to two families; the server is reachable from only one.
     MixedSources,
 }
 
@@ -90,7 +92,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
     sources.try_for_each(|sources| check_sources(sources, are_calls))
 }
 
-/// The groups that may say by themselves where their clients connect from, and as whom.
+/// Returns the groups, which may have separate source addresses and identities.
 fn groups(plan: &Plan) -> &[GroupPlan] {
     plan.fleet().map_or(&[], |fleet| &fleet.groups)
 }
@@ -157,7 +159,7 @@ fn check_identities(plan: &Plan) -> Result<(), PlanError> {
     })
 }
 
-/// The first thing that they say.
+/// Returns the first field that is set.
 fn first_field(identities: &Identities) -> Field {
     if !identities.uids.is_empty() {
         Field::Uids
@@ -170,7 +172,7 @@ fn first_field(identities: &Identities) -> Field {
     }
 }
 
-/// Whether that can be the pattern of machine names.
+/// Whether a text is valid as a pattern of machine names.
 fn is_machine_name(pattern: &str) -> bool {
     let visible = pattern.bytes().all(|byte| byte.is_ascii_graphic());
     let is_other_pattern = pattern.replace(CLIENT_NUMBER, "").contains('%');

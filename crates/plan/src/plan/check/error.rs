@@ -1,4 +1,4 @@
-//! Why a plan cannot be followed.
+//! The error type for plans that cannot be run.
 
 use super::{
     ConnectionPlanError, LevelsPlanError, MixPlanError, ReplayPlanError, SharingError,
@@ -10,97 +10,97 @@ use crate::plan::{Field, FleetPlanError, ReadData, ReadDataError, TargetPlanErro
 use filestone_workload::operation::OpKind;
 use std::fmt;
 
-/// Why a plan cannot be followed. The texts name fields as whoever made the plan does: a file by
-/// its keys, a command line by its options.
+/// Error returned when a plan cannot be run. The messages name fields as the source of the plan
+/// does: a file by its keys, a command line by its options.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PlanError {
-    /// A number outside of its limits.
+    /// A number is outside its limits.
     OutOfRange {
-        /// Which.
+        /// The field.
         field: Field,
-        /// What it is.
+        /// The value.
         value: f64,
-        /// The least that it may be.
+        /// The minimum.
         min: f64,
-        /// The most; infinity, or that of 32 bits, for no limit.
+        /// The maximum; infinity, or the maximum of 32 bits, for no limit.
         max: f64,
     },
-    /// A number that must be more than 0.
+    /// A number is not more than 0.
     NotPositive {
-        /// Which.
+        /// The field.
         field: Field,
-        /// What it is.
+        /// The value.
         value: f64,
-        /// The most that it may be.
+        /// The maximum.
         max: f64,
     },
-    /// More calls in flight than are kept count of.
+    /// The number of calls in flight exceeds the limit.
     TooManySlots {
-        /// Of each client.
+        /// Calls in flight of each client.
         in_flight: u32,
-        /// How many.
+        /// Number of clients.
         clients: u32,
     },
-    /// A client belongs to one worker.
+    /// There are more workers than clients; a client belongs to one worker.
     MoreWorkersThanClients {
-        /// Threads.
+        /// Number of threads.
         workers: u32,
-        /// Connections.
+        /// Number of connections.
         clients: u32,
     },
-    /// Neither a time nor anything else ends the run.
+    /// The run has no end condition.
     NoEnd {
-        /// What could end it besides a time.
+        /// The field that could end the run instead of a time.
         or: Field,
     },
-    /// Rows are made of ticks, so their period is a whole number of them.
+    /// The interval is not a whole number of ticks.
     Interval {
-        /// Its length.
+        /// The interval, in nanoseconds.
         nanos: u64,
     },
-    /// More than a datagram holds.
+    /// The calls do not fit into a datagram.
     Datagram {
-        /// Of which calls.
+        /// The field that sets the size of the calls.
         field: Field,
         /// Bytes per call.
         bytes: u32,
     },
-    /// READ data cannot be dealt with like that.
+    /// The requested handling of READ data is not possible.
     ReadData {
-        /// How they should be dealt with.
+        /// The requested handling.
         wanted: ReadData,
-        /// Why not.
+        /// The reason.
         why: ReadDataError,
     },
-    /// Costs of a directory of this host, where nothing of a server is read.
+    /// A cost plan without server counters, for a directory of this host.
     NothingToCount,
-    /// Only servers are probed.
+    /// The target of a probe is not a server.
     ProbeTarget,
-    /// No probe asks that: only lines of load files do.
+    /// The operation is not available to probes, only to lines of load files.
     ProbeOperation(OpKind),
-    /// It works on no files, or on files of its own anyway.
+    /// The operation works on no files, or always on files that the run creates.
     OwnFiles(OpKind),
-    /// No run can be made on a target.
+    /// The target cannot be used.
     Target(TargetPlanError),
-    /// What clients share cannot be shared.
+    /// Loads or targets cannot be shared as requested.
     Sharing(SharingError),
-    /// No replay.
+    /// The replay is invalid.
     Replay(ReplayPlanError),
-    /// No fleet.
+    /// The fleet is invalid.
     Fleet(Box<FleetPlanError>),
-    /// No mix.
+    /// The mix is invalid.
     Mix(MixPlanError),
-    /// Nothing that could be steered.
+    /// The plan does not allow load control.
     Steering(SteeringPlanError),
-    /// No run at several loads in turn.
+    /// The plan does not allow several loads in turn.
     Levels(LevelsPlanError),
-    /// Clients that cannot be connected like that.
+    /// The clients cannot be connected as requested.
     Connections(ConnectionPlanError),
-    /// A gate that no run of this plan can be held to.
+    /// A gate that does not apply to runs of this plan.
     Gate(GateError),
 }
 
-/// What a field is called.
+/// Function that returns the name of a field for messages.
 pub type FieldName = fn(Field) -> String;
 
 impl fmt::Display for PlanError {
@@ -111,13 +111,13 @@ impl fmt::Display for PlanError {
 
 impl std::error::Error for PlanError {}
 
-/// What is said of a plan that breaks a rule, in the caller's names of fields.
+/// Message for a plan that breaks a rule, with the caller's names of fields.
 pub(super) struct Explanation {
     message: String,
     help: Option<String>,
 }
 
-/// What is wrong.
+/// Returns an explanation with this message.
 pub(super) fn wrong(message: impl Into<String>) -> Explanation {
     Explanation {
         message: message.into(),
@@ -126,7 +126,7 @@ pub(super) fn wrong(message: impl Into<String>) -> Explanation {
 }
 
 impl Explanation {
-    /// And what to do about it.
+    /// Adds a help text.
     pub(super) fn with_help(self, help: impl Into<String>) -> Self {
         Self {
             help: Some(help.into()),
@@ -136,12 +136,12 @@ impl Explanation {
 }
 
 impl PlanError {
-    /// What is wrong, in the caller's names of fields.
+    /// Returns the error message, with the caller's names of fields.
     pub fn message(&self, name: FieldName) -> String {
         self.explanation(name).message
     }
 
-    /// What to do about it, in the caller's names of fields.
+    /// Returns the help text, with the caller's names of fields.
     pub fn help(&self, name: FieldName) -> Option<String> {
         self.explanation(name).help
     }

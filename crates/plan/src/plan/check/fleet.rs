@@ -1,4 +1,4 @@
-//! The rules of fleets.
+//! Rules of fleets.
 
 use super::replay::check_pacing_of_lines;
 use super::sharing::{SharedKind, none_twice, one_layer};
@@ -8,7 +8,7 @@ use crate::plan::{Field, FleetPlan, FleetPlanError, Interface, Plan, TargetPlan}
 
 pub(super) fn check(plan: &Plan, fleet: &FleetPlan) -> Result<(), PlanError> {
     within(Field::Clients, plan.clients, 1..=CLIENTS_MAX)?;
-    // Clients that block have threads of their own; one worker keeps their books.
+    // Clients that block have separate threads; one worker keeps their counters.
     let workers_max = if plan.target.blocks_loads() {
         1
     } else {

@@ -1,4 +1,4 @@
-//! Whether the runs of a plan can have what its gates are about.
+//! Checks whether the figures of a plan's gates are available in its runs.
 
 use super::{PlanError, within};
 use crate::gate::{GATES_MAX, Gate, GateFigure, RunTotal};
@@ -6,7 +6,7 @@ use crate::plan::{Field, Plan, SteeringPlan};
 use filestone_workload::figure::{Quantity, RunFigure};
 use filestone_workload::kind::Role;
 
-/// The first figure of a gate that no run of this plan has.
+/// Returns an error for the first figure of a gate that is not available in runs of this plan.
 pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
     let gates = &plan.gates.fail_if;
     within(Field::Gates, gates.len() as f64, 0.0..=GATES_MAX as f64)?;
@@ -22,7 +22,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// A gate that says the same of every run holds none to anything.
+/// Rejects a gate with a constant result.
 fn can_tell(gate: &Gate) -> Result<(), PlanError> {
     let condition = gate.condition();
     let sides = [&condition.value, &condition.limit];
@@ -39,16 +39,16 @@ fn can_tell(gate: &Gate) -> Result<(), PlanError> {
     Err(PlanError::Gate(gate.error_in_all(what).with_help(help)))
 }
 
-/// Why a run has no such figure, and what to do.
+/// Reason why a figure is not available, with a help text.
 #[derive(Debug)]
 pub struct MissingFigure {
-    /// Why.
+    /// The reason.
     pub reason: &'static str,
-    /// What to do.
+    /// The help text.
     pub help: String,
 }
 
-/// Why no run of this plan has a figure; `None` if one may have it.
+/// Returns the reason why a figure is not available in runs of this plan; `None` if it may be.
 pub fn missing_in(plan: &Plan, figure: GateFigure) -> Option<MissingFigure> {
     match figure {
         GateFigure::OfOperations(figure) => of_operations(plan, figure),
@@ -78,7 +78,7 @@ fn of_operations(plan: &Plan, figure: RunFigure) -> Option<MissingFigure> {
     is_of_one_load.then(|| missing(SEVERAL_LOADS, of_steered(plan)))
 }
 
-/// What a steered run has instead.
+/// Returns the figures of a run with load control.
 fn of_steered(plan: &Plan) -> &'static str {
     match plan.steering {
         Some(SteeringPlan::Objective(_)) => "this run has objective.load, errors and caveats",

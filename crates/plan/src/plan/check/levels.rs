@@ -1,27 +1,27 @@
-//! The rules of runs at several loads in turn.
+//! Rules of runs at several loads in turn.
 
 use super::error::{Explanation, wrong};
 use super::{FieldName, PlanError, positive, within};
 use crate::plan::limits::{LEVELS_MAX, OFFERED_MAX, STEP_MAX_NANOS};
 use crate::plan::{ArrivalsPlan, Field, LevelsPlan, Plan, TICK_NANOS};
 
-/// Why a run cannot be made at several loads in turn.
+/// Error returned when a run cannot be made at several loads in turn.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum LevelsPlanError {
-    /// It is no probe, or its load is steered.
+    /// The workload is not a probe, or the load is controlled.
     OnlyProbes,
-    /// Which operations a number of them is depends on the order of the loads.
+    /// A count ends the run, but the operations in it would depend on the order of the loads.
     Count,
-    /// Its time is not cut into whole cycles.
+    /// A duration is not a whole number of cycles.
     Cycles {
-        /// Of what.
+        /// The field of the duration.
         field: Field,
-        /// How long one is.
+        /// Length of a cycle.
         cycle_ns: u64,
     },
-    /// The length of a step is not one that operations are counted in.
+    /// The length of a step is not a whole number of ticks.
     Step(u64),
-    /// In a step of the lowest load some client has no operation.
+    /// A client has no operation in a step of the lowest load.
     Rare {
         /// The lowest load.
         lowest_load_ops_per_s: f64,

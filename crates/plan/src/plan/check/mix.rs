@@ -1,4 +1,4 @@
-//! The rules of mixes and their file sets.
+//! Rules of mixes and their file sets.
 
 use super::error::{Explanation, wrong};
 use super::sharing::{SharedKind, none_idle, none_twice, one_server};
@@ -9,29 +9,29 @@ use crate::plan::{ArrivalsPlan, Field, FileSetPlan, Interface, MixPlan, Plan, Ta
 use filestone_workload::operation::OpKind;
 use filestone_workload::text::thousands;
 
-/// Why a plan is no mix.
+/// Error returned when a mix is invalid.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MixPlanError {
-    /// What no call is made for alone.
+    /// The operation does not correspond to a call.
     Operation(OpKind),
-    /// An operation that is there twice.
+    /// An operation occurs twice.
     OperationTwice(OpKind),
-    /// Shares of nothing, or of more than can be counted.
+    /// The sum of the shares is 0 or too large.
     Sum,
-    /// Neither a server nor a directory.
+    /// The target is neither a server nor a directory.
     Target(String),
-    /// More files than the table of them may have.
+    /// The number of files exceeds the limit of the file table.
     TooManyFiles {
-        /// Of each client.
+        /// Files of each client.
         files_per_client: u32,
-        /// How many clients.
+        /// Number of clients.
         clients: u32,
     },
-    /// A file set that cannot be.
+    /// The file set is invalid.
     FileSet(FileSetError),
-    /// Through a mount, each client makes one system call at a time; the field says more.
+    /// Through a mount, each client makes one system call at a time; the field has a larger number.
     OneCallAtATime(Field),
-    /// Feedback corrects an offered load.
+    /// Feedback needs an offered load, which a closed loop does not have.
     FeedbackOfClosed,
 }
 

@@ -1,5 +1,5 @@
-//! Every rule of a plan that needs nothing but the plan: for a stored one and one from a command
-//! line the same, in the same words.
+//! All rules of a plan that depend on the plan alone. Plans from files and from command lines have
+//! the same rules and messages.
 
 mod connections;
 mod error;
@@ -32,7 +32,7 @@ use core::ops::RangeInclusive;
 use filestone_workload::operation::OpKind;
 
 impl Plan {
-    /// The first rule that this plan breaks.
+    /// Returns an error for the first rule that this plan breaks.
     pub fn check(&self) -> Result<(), PlanError> {
         self.check_counts()?;
         self.check_end()?;
@@ -57,12 +57,12 @@ impl Plan {
         self.check_read_data()
     }
 
-    /// The first gate that no run of this plan can be held to.
+    /// Returns an error for the first gate that does not apply to runs of this plan.
     pub fn check_gates(&self) -> Result<(), PlanError> {
         gates::check(self)
     }
 
-    /// Clients, threads and calls in flight.
+    /// Checks clients, threads and calls in flight.
     fn check_counts(&self) -> Result<(), PlanError> {
         within(Field::Clients, self.clients, 1..=CLIENTS_MAX)?;
         within(Field::InFlight, self.in_flight, 1..=IN_FLIGHT_MAX)?;
@@ -82,13 +82,13 @@ impl Plan {
         processors.try_for_each(|number| within(Field::Pin, *number, 0..=PROCESSORS_MAX - 1))
     }
 
-    /// What ends the run.
+    /// Checks that the run has an end condition.
     fn check_end(&self) -> Result<(), PlanError> {
         let (is_run_once, or) = match self.replay() {
             Some(replay) => (replay.run_once, Field::RunOnce),
             None => (self.count.is_some(), Field::Count),
         };
-        // A part is ended by whoever steers its job.
+        // The controller of the job ends a part.
         let is_ended = self.steering.is_some() || self.part.is_some();
         let ends = self.duration_ns.is_some() || is_run_once || is_ended;
         ensure(ends, || PlanError::NoEnd { or })
@@ -109,7 +109,8 @@ impl Plan {
         }
     }
 
-    /// Readings one after the other so close that reading is most of what is read tell nothing.
+    /// Checks the cost plan. The interval between readings has a minimum, because the cost of more
+    /// frequent readings would dominate the result.
     fn check_cost(&self) -> Result<(), PlanError> {
         let Some(cost) = &self.cost else {
             return Ok(());
@@ -142,7 +143,7 @@ impl Plan {
     }
 }
 
-/// Bytes of one call.
+/// Checks the number of bytes of one call.
 fn transfer(target: &TargetPlan, field: Field, bytes: u32) -> Result<(), PlanError> {
     within(field, bytes, 1..=SIZE_MAX)?;
     ensure(bytes <= target.size_max(), || PlanError::Datagram {

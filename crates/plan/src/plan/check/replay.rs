@@ -1,4 +1,4 @@
-//! The rules of replays.
+//! Rules of replays.
 
 use super::error::{Explanation, wrong};
 use super::sharing::{SharedKind, none_idle, none_twice, one_layer};
@@ -7,24 +7,24 @@ use crate::plan::limits::{CLIENTS_OF_REPLAY_MAX, LOADS_MAX, RATE_MAX, SPEED_RANG
 use crate::plan::{ArrivalsPlan, Field, LeftoverPolicy, Pacing, Plan, ReplayPlan, TargetPlan};
 use filestone_workload::load::{Generation, is_left_out_of_reading};
 
-/// Why a plan is no replay.
+/// Error returned when a replay is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReplayPlanError {
-    /// A client belongs to one thread.
+    /// There are more clients per thread than clients.
     MorePerThreadThanClients {
-        /// Of each thread.
+        /// Clients of each thread.
         clients_per_thread: u32,
-        /// Of all.
+        /// Number of clients.
         clients: u32,
     },
-    /// A replay has a pacing of its own.
+    /// Arrivals are set, but a replay has its own pacing.
     Arrivals,
-    /// Passes of a load are not counted.
+    /// A count is set, but iterations of a load are not counted.
     Count,
-    /// A run that changes nothing takes nothing away.
+    /// A read-only run is to remove objects.
     ReadOnlyTakesAway,
-    /// Every line of the loads is left out of a run that changes nothing, or what they open is: a
-    /// load of dbench 1 makes what it reads.
+    /// A read-only run executes no line of the loads, because all lines modify objects or open
+    /// modified ones: a load of dbench 1 creates the files that it reads.
     NothingToRead,
 }
 
@@ -66,7 +66,7 @@ impl ReplayPlanError {
 
 pub(super) fn check(plan: &Plan, replay: &ReplayPlan) -> Result<(), PlanError> {
     within(Field::Clients, plan.clients, 1..=CLIENTS_OF_REPLAY_MAX)?;
-    // Clients that block have threads of their own; one worker keeps their books.
+    // Clients that block have separate threads; one worker keeps their counters.
     let workers_max = if plan.target.blocks_loads() {
         1
     } else {
@@ -128,7 +128,7 @@ fn check_pacing(plan: &Plan, replay: &ReplayPlan) -> Result<(), PlanError> {
     check_pacing_of_lines(plan)
 }
 
-/// What has lines is due by them.
+/// Checks that workloads with lines have no other arrivals.
 pub(super) fn check_pacing_of_lines(plan: &Plan) -> Result<(), PlanError> {
     ensure(plan.arrivals == ArrivalsPlan::Closed, || {
         PlanError::Replay(ReplayPlanError::Arrivals)

@@ -1,46 +1,46 @@
-//! What clients share: client i has number i of the loads and of the targets, modulo their number.
+//! Rules of loads and targets that clients share: client i has number i modulo their number.
 
 use super::error::{Explanation, wrong};
 use super::{FieldName, PlanError, ensure};
 use crate::plan::{Field, TargetPlan};
 use filestone_workload::text::thousands;
 
-/// Why loads or targets cannot be shared.
+/// Error returned when loads or targets cannot be shared.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SharingError {
-    /// More of them than clients.
+    /// There are more of them than clients.
     Idle {
-        /// Of what there are too many.
+        /// The kind of objects.
         what: SharedKind,
-        /// How many.
+        /// Number of objects.
         count: usize,
-        /// How many share them.
+        /// Number of clients.
         clients: u32,
     },
-    /// A target that is named twice.
+    /// A target is named twice.
     Twice {
-        /// For what.
+        /// The purpose of the target.
         what: SharedKind,
-        /// Which.
+        /// The target.
         target: String,
     },
-    /// Targets of several layers.
+    /// Targets of different layers.
     OtherLayer {
-        /// Of the first.
+        /// Layer of the first target.
         first: String,
-        /// Of another.
+        /// Layer of another target.
         other: String,
     },
-    /// Directories of several servers.
+    /// Directories of different servers.
     OtherServer {
         /// The first target.
         first: String,
-        /// One that is elsewhere.
+        /// A target on another server.
         other: String,
     },
 }
 
-/// What clients share.
+/// Kind of objects that clients share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SharedKind {
     /// Loads of a replay.
@@ -103,7 +103,7 @@ fn idle(what: SharedKind, count: usize, clients: u32) -> String {
     )
 }
 
-/// What no client would have was not meant.
+/// Checks that there are not more objects than clients.
 pub(super) fn none_idle(what: SharedKind, count: usize, clients: u32) -> Result<(), PlanError> {
     ensure(count <= clients as usize, || {
         PlanError::Sharing(SharingError::Idle {
@@ -114,7 +114,7 @@ pub(super) fn none_idle(what: SharedKind, count: usize, clients: u32) -> Result<
     })
 }
 
-/// Each is named once.
+/// Checks that no target is named twice.
 pub(super) fn none_twice(what: SharedKind, targets: &[&TargetPlan]) -> Result<(), PlanError> {
     let again = (1..targets.len()).find(|index| targets[..*index].contains(&targets[*index]));
     match again {
@@ -126,7 +126,7 @@ pub(super) fn none_twice(what: SharedKind, targets: &[&TargetPlan]) -> Result<()
     }
 }
 
-/// All are of the first one's layer.
+/// Checks that all targets have the layer of the first one.
 pub(super) fn one_layer(first: &TargetPlan, more: &[TargetPlan]) -> Result<(), PlanError> {
     let stranger = more.iter().find(|other| other.layer() != first.layer());
     stranger.map_or(Ok(()), |other| {
@@ -137,7 +137,7 @@ pub(super) fn one_layer(first: &TargetPlan, more: &[TargetPlan]) -> Result<(), P
     })
 }
 
-/// All are on the first one's server.
+/// Checks that all targets are on the server of the first one.
 pub(super) fn one_server(first: &TargetPlan, more: &[TargetPlan]) -> Result<(), PlanError> {
     let stranger = more.iter().find(|other| !other.is_beside(first));
     stranger.map_or(Ok(()), |other| {

@@ -1,4 +1,4 @@
-//! The rules of runs whose offered load is steered.
+//! Rules of runs with a controlled load.
 
 use super::error::{Explanation, wrong};
 use super::{FieldName, PlanError, at_least_1, ensure, positive, within};
@@ -7,18 +7,18 @@ use crate::plan::{
     ArrivalsPlan, CurvePlan, Field, Figure, Interface, ObjectivePlan, Plan, SteeringPlan,
 };
 
-/// Why a run cannot be steered, by the curve or the objective.
+/// Error returned when a curve or an objective cannot control the load of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SteeringPlanError {
-    /// It is a probe or a replay.
+    /// The workload is not a mix.
     OnlyMixes(Field),
-    /// A closed loop offers no load.
+    /// A closed loop has no offered load.
     Closed(Field),
-    /// A number of operations ends no search.
+    /// A number of operations ends the run.
     Count(Field),
-    /// A mount is too slow for it.
+    /// A mount reacts too slowly to load control.
     Mount(Field),
-    /// No quantile.
+    /// The quantile is not between 0 and 1.
     Quantile(f64),
 }
 
@@ -113,7 +113,7 @@ fn check_objective(plan: &ObjectivePlan) -> Result<(), PlanError> {
     within(Field::Precision, plan.precision, PRECISION_RANGE)
 }
 
-/// No step takes longer than a day.
+/// Checks the length of a step: at most a day.
 fn step(field: Field, nanos: u64) -> Result<(), PlanError> {
     within(field, nanos as f64, 1.0..=STEP_MAX_NANOS as f64)
 }

@@ -1,4 +1,4 @@
-//! The rules of targets.
+//! Rules of targets.
 
 use super::error::{Explanation, wrong};
 use super::{FieldName, PlanError};
@@ -80,7 +80,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
     })
 }
 
-/// Whether there is anything open that could outlive its connection.
+/// Checks that the workload holds files open if it requests durable handles.
 fn check_durable(plan: &Plan, target: &TargetPlan) -> Result<(), TargetPlanError> {
     if target.keeps_handles() && plan.mix().is_some() {
         return Err(TargetPlanError::DurableMix);
@@ -88,7 +88,7 @@ fn check_durable(plan: &Plan, target: &TargetPlan) -> Result<(), TargetPlanError
     Ok(())
 }
 
-/// Whether all connections of a client have something to do.
+/// Checks that all connections of a client are used.
 fn check_connections(plan: &Plan, target: &TargetPlan) -> Result<(), TargetPlanError> {
     let connections = target.connections_per_client();
     if connections > 1 && plan.has_lines() {

@@ -9,7 +9,7 @@ use filestone_workload::operation::OpKind;
 
 type Change = fn(&mut Plan);
 
-/// What is said of a changed plan; empty if nothing is wrong.
+/// Returns the messages for the changed plans; empty if all are valid.
 fn refusals(plan: impl Fn() -> Plan, changes: &[Change]) -> String {
     let texts = changes.iter().map(|change| {
         let mut plan = plan();

@@ -1,4 +1,4 @@
-//! A place on an SMB2 server, and how clients deal with that server.
+//! A directory of a share on an SMB2 server, and the options of its clients.
 
 use super::{Authority, TargetPlanError};
 use crate::plan::Field;
@@ -9,7 +9,7 @@ use std::fmt;
 
 /// The port of SMB over TCP (MS-SMB2, section 1.9).
 pub const SMB_PORT: u16 = 445;
-/// Connections of one session at most: as many as Windows and Samba take.
+/// Maximum number of connections per session, as in Windows and Samba.
 pub const CHANNELS_MAX: u32 = 32;
 
 macro_rules! choices {
@@ -21,15 +21,15 @@ macro_rules! choices {
             $vis enum $choice { $($(#[$of])* #[serde(rename = $word)] $name,)+ }
 
             impl $choice {
-                /// All of them.
+                /// All values, in the order of their declaration.
                 pub const ALL: &'static [Self] = &[$(Self::$name),+];
 
-                /// What plans and options call it.
+                /// Returns the name in plans and options.
                 pub const fn name(self) -> &'static str {
                     match self { $(Self::$name => $word,)+ }
                 }
 
-                /// The one of that name.
+                /// Returns the value with that name.
                 pub fn from_name(name: &str) -> Option<Self> {
                     Self::ALL.iter().copied().find(|choice| choice.name() == name)
                 }
@@ -49,31 +49,31 @@ choices! {
         Smb300 = "3.0";
         /// Windows 8.1.
         Smb302 = "3.0.2";
-        /// Windows 10: contexts of NEGOTIATE, and its integrity.
+        /// Windows 10: negotiate contexts and preauthentication integrity.
         Smb311 = "3.1.1";
     }
 
-    /// Whether messages are signed, or encrypted.
+    /// Setting for signing or encryption of messages.
     #[derive(Default)]
     pub enum SmbProtection {
-        /// If the server asks for it.
+        /// Used if the server requires it.
         #[default]
         IfAsked = "if-asked";
-        /// All messages for which that is possible; a server that cannot is refused.
+        /// All messages that allow it; a server without support is refused.
         Required = "required";
-        /// None; a server that asks for it is refused.
+        /// Never; a server that requires it is refused.
         Off = "off";
     }
 
-    /// What files are opened with, so that a client may keep what it knows of them.
+    /// Oplock or lease that clients request when they open files, so that they may cache.
     #[derive(Default)]
     pub enum SmbOplock {
-        /// Nothing.
+        /// No oplock or lease.
         #[default]
         None = "none";
         /// A batch oplock.
         Batch = "batch";
-        /// A lease to read, write and keep handles.
+        /// A lease for reads, writes and handles.
         Lease = "lease";
     }
 }
@@ -93,13 +93,13 @@ pub struct SmbTarget {
     /// Path in the share, without a slash at either end; empty for its root.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub path: String,
-    /// Who logs on; `None` for a guest. The password is in no plan.
+    /// User name for the session setup; `None` for a guest. The password is not part of the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
-    /// Whose user that is; `None` for the server's.
+    /// Domain of the user; `None` for the server's domain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub domain: Option<String>,
-    /// The dialect that is spoken; `None` for the best that both sides have.
+    /// The SMB2 dialect; `None` for the highest that both sides support.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dialect: Option<SmbDialect>,
     /// Whether messages are signed.
@@ -108,16 +108,16 @@ pub struct SmbTarget {
     /// Whether messages are encrypted.
     #[serde(default)]
     pub encryption: SmbProtection,
-    /// Whether requests that belong together travel together.
+    /// Whether related requests are sent as a compound.
     #[serde(default = "yes")]
     pub compounds: bool,
-    /// What files are opened with.
+    /// Oplock or lease that clients request when they open files.
     #[serde(default)]
     pub oplock: SmbOplock,
-    /// Whether handles that stay open are to outlive their connections.
+    /// Whether clients request durable handles, which outlive their connections.
     #[serde(default, skip_serializing_if = "is_no")]
     pub durable: bool,
-    /// Connections of each client, over all of which its one session goes.
+    /// Number of connections of each client. They are channels of its session.
     #[serde(default = "one")]
     pub connections_per_client: u32,
 }
@@ -135,7 +135,7 @@ const fn one() -> u32 {
 }
 
 impl SmbTarget {
-    /// The root of a share, as a guest, in the usual way.
+    /// The root of a share, as a guest, with default options.
     pub fn new(host: &str, share: &str) -> Self {
         Self {
             host: Some(host.into()),
@@ -154,7 +154,7 @@ impl SmbTarget {
         }
     }
 
-    /// The share of the built-in server, and a path in it.
+    /// A path in the share of the built-in server.
     pub fn built_in(path: &str) -> Self {
         Self {
             host: None,
@@ -163,19 +163,19 @@ impl SmbTarget {
         }
     }
 
-    /// What the server is called in requests, and to users.
+    /// Returns the server name for requests and messages.
     pub fn host_name(&self) -> &str {
         self.host.as_deref().unwrap_or("localhost")
     }
 
-    /// The port that is connected to.
+    /// Returns the port to connect to.
     pub fn port(&self) -> u16 {
         self.port.unwrap_or(SMB_PORT)
     }
 
-    /// Whether it is the same share of the same server.
+    /// Whether both are the same share of the same server.
     pub fn is_same_share(&self, other: &Self) -> bool {
-        // Names of hosts and shares have no case (MS-SMB2, section 3.3.5.7).
+        // Names of hosts and shares are case-insensitive (MS-SMB2, section 3.3.5.7).
         self.host_name().eq_ignore_ascii_case(other.host_name())
             && self.host.is_some() == other.host.is_some()
             && self.port() == other.port()
@@ -184,7 +184,7 @@ impl SmbTarget {
 }
 
 impl SmbTarget {
-    /// The first rule that it breaks.
+    /// Returns an error for the first rule that the target breaks.
     pub(super) fn check(&self) -> Result<(), TargetPlanError> {
         let is_name = |name: &str| !name.is_empty() && !name.contains(['/', '\\', '\0']);
         let is_part = |part: &str| is_name(part) && part != "." && part != "..";
@@ -224,7 +224,8 @@ impl SmbTarget {
     }
 }
 
-/// Bytes that would end a part of the URL, or are not in one.
+/// Writes a part of the URL, with percent encoding of bytes that would end it or are not allowed in
+/// it.
 fn escaped(part: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     for c in part.chars() {
         match c {

@@ -1,6 +1,6 @@
 use super::*;
 
-/// nhfsstone's own mix.
+/// nhfsstone's mix.
 const MIX: PerProcedure = [0, 13, 1, 0, 34, 8, 22, 0, 15, 2, 1, 0, 0, 0, 0, 0, 3, 1];
 
 fn default_task() -> Task {
@@ -12,7 +12,7 @@ fn default_task() -> Task {
     }
 }
 
-/// Calls on the wire whose sum is `sum`, whatever they are.
+/// Calls on the wire with the sum `sum`, of any kind.
 fn seen(sum: u64) -> Calls {
     let mut calls = Calls::default();
     calls[OpKind::Read] = sum;
@@ -48,14 +48,14 @@ fn percents_are_rounded_half_up_and_what_rounds_to_nothing_is_lost() {
     ]);
     assert_eq!((mix[4], mix[6], mix[17]), (27, 73, 0));
     assert_eq!(of(&[]), PerProcedure::default());
-    // NFSv2 has no ACCESS, but its calls were calls.
+    // NFSv2 has no ACCESS, but its calls count in the total.
     let mix = of(&[(OpKind::Access, 50), (OpKind::GetAttr, 50)]);
     assert_eq!(mix.iter().sum::<i64>(), 50);
 }
 
 #[test]
 fn the_choice_walks_round_the_operations_until_the_number_is_used_up() {
-    // As many calls as the mix wants: every weight is its percentage.
+    // The calls match the mix: every weight is its percentage.
     let choose = |random| choose(random, &MIX, &MIX);
     // 1 mod 18 = 1: getattr, whose 13 are more than 1.
     assert_eq!(choose(1), Some(1));
@@ -81,7 +81,7 @@ fn a_share_that_is_off_counts_sixteen_times() {
     let none = PerProcedure::default();
     assert_eq!(choose(28, &MIX, &none), Some(16));
     assert_eq!(choose(0, &none, &none), None);
-    // Where all are ahead the original would walk for ever: 1 − 16×99 and nothing else.
+    // If all are ahead, the original would loop forever: 1 − 16×99 and nothing else.
     let mut one = PerProcedure::default();
     one[4] = 1;
     assert_eq!(choose(0, &one, &one), None);
@@ -94,7 +94,7 @@ fn a_tenth_of_a_percent_of_the_run_is_five_percent_of_the_pause() {
         (150, 150, 233),
         // 1000 × 5/5000 = 1; 233 × 1/20 = 11.
         (155, 150, 244),
-        // Less than a thousandth is none, to both sides.
+        // Less than a thousandth rounds to 0, on both sides.
         (154, 150, 233),
         (146, 150, 233),
         // −2; 466/20 = 23.
@@ -145,7 +145,7 @@ fn a_claim_counts_for_all_processes_until_the_kernel_says_better() {
     assert_eq!((correction.seen, correction.wanted), (140, 150));
     assert_eq!(correction.pause_ns, 210_000_000);
     assert_eq!(process.pause_ms, 210);
-    // The correction is of the mean, not of what it was last corrected to.
+    // The correction applies to the mean pause, not to the previously corrected one.
     let correction = process.correct(10_000, &seen(305)).expect("it goes on");
     assert_eq!((correction.wanted, correction.pause_ns), (300, 244_000_000));
     assert!(!process.is_due(14_999));
@@ -156,7 +156,7 @@ fn a_claim_counts_for_all_processes_until_the_kernel_says_better() {
 fn a_run_ends_when_the_kernel_has_counted_enough_and_not_before() {
     let mut process = Process::new(default_task(), 9000);
     process.claim(OpKind::Read, 715);
-    // 7 × 715 = 5005 by its own estimate: it looks, whatever the time.
+    // 7 × 715 = 5005 by its own estimate: it reads the counters, whatever the time.
     assert_eq!(process.end(), Next::Clock);
     assert!(process.is_due(1));
     assert!(process.correct(1, &seen(4999)).is_some());

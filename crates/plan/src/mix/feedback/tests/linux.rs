@@ -1,18 +1,18 @@
-//! Linux's NFS client, as far as a mix sees it: which calls its caches make of system calls.
+//! A model of Linux's NFS client for mixes: the calls that its caches leave of system calls.
 //!
-//! The attribute cache with its time-outs, names, permissions, links, listings and data that are
-//! known, and the attributes that opening asks for anew. What it does was measured call by call
-//! with Linux 6.1 against its own server, by the client's own counters; the first test in the
-//! module above is the table of those measurements.
+//! The model covers the attribute cache with its time-outs, cached names, permissions, links,
+//! listings and data, and the attributes that are fetched again at open. Its behavior was measured
+//! call by call with Linux 6.1 against its own server, by the client's own counters; the first test
+//! in the module above is the table of those measurements.
 
 use crate::mix::counters::{Counters, UnmappedCalls};
 use filestone_workload::operation::OpKind;
 use std::collections::{HashMap, HashSet};
 
-/// How a file system is mounted.
+/// Mount options of a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mount {
-    /// `vers=3`, and nothing else.
+    /// `vers=3` only.
     V3,
     /// `vers=4.2`.
     V4,
@@ -20,7 +20,7 @@ pub(super) enum Mount {
     V3WithoutCaches,
 }
 
-/// Something with attributes.
+/// An object with attributes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Inode {
     Directory,
@@ -28,8 +28,8 @@ pub(super) enum Inode {
     Link(u64),
 }
 
-/// Attributes are believed for so long at first, and at most: acregmin, acdirmin, and acregmax,
-/// which is acdirmax.
+/// Initial and maximum lifetime of cached attributes: acregmin, acdirmin, and acregmax, which
+/// equals acdirmax.
 const FILE_SECONDS_MIN: f64 = 3.0;
 const DIRECTORY_SECONDS_MIN: f64 = 30.0;
 const SECONDS_MAX: f64 = 60.0;
@@ -40,7 +40,7 @@ struct Attributes {
     seconds: f64,
 }
 
-/// One client.
+/// State of one client.
 #[derive(Debug, Clone)]
 pub(super) struct Linux {
     mount: Mount,
@@ -86,7 +86,7 @@ impl Linux {
         }
     }
 
-    /// Attributes came with a reply.
+    /// Caches the attributes of a reply.
     fn refresh(&mut self, inode: Inode) {
         let seconds = Self::seconds_min(inode);
         let now = self.now_s;
@@ -97,7 +97,7 @@ impl Linux {
         known.until = now + known.seconds;
     }
 
-    /// Attributes are asked for if they are too old; what has not changed is believed longer.
+    /// Fetches attributes if they have expired; if they have not changed, their lifetime grows.
     fn revalidate(&mut self, inode: Inode) {
         let known = self.attributes.get(&inode).copied();
         if self.has_caches() && known.is_some_and(|known| self.now_s < known.until) {
@@ -111,7 +111,7 @@ impl Linux {
         self.attributes.insert(inode, Attributes { until, seconds });
     }
 
-    /// It changed otherwise than by its data: what is known of it is not believed.
+    /// Invalidates the caches of an object that was changed other than by its data.
     fn changed(&mut self, inode: Inode) {
         let seconds = Self::seconds_min(inode);
         let until = self.now_s + seconds;
@@ -122,7 +122,7 @@ impl Linux {
         }
     }
 
-    /// A name that is known is found.
+    /// Looks up a cached name.
     fn walk_to(&mut self, inode: Inode) {
         self.revalidate(Inode::Directory);
         if !self.has_caches() {
@@ -186,7 +186,7 @@ impl Linux {
         self.refresh(inode);
     }
 
-    /// After its pages have been given back.
+    /// A read after the pages were dropped from the cache.
     pub(super) fn read_through_cache(&mut self, inode: Inode) {
         self.revalidate(inode);
         self.read_direct(inode);
@@ -197,7 +197,7 @@ impl Linux {
         self.refresh(inode);
     }
 
-    /// One WRITE that is asked to be stable needs no COMMIT.
+    /// A single stable WRITE needs no COMMIT.
     pub(super) fn write_and_fsync(&mut self, inode: Inode) {
         self.write_direct(inode);
     }
@@ -225,7 +225,7 @@ impl Linux {
         }
     }
 
-    /// The client knows where a link leads that it has made.
+    /// The client caches the target of a link that it has created.
     pub(super) fn symlink(&mut self, link: u64) {
         self.revalidate_without_caches(1, false);
         self.call(OpKind::SymLink);
@@ -233,14 +233,14 @@ impl Linux {
         self.contents.insert(Inode::Link(link));
     }
 
-    /// A second name for something.
+    /// Creates a second name for an object.
     pub(super) fn link(&mut self, inode: Inode) {
         self.revalidate_without_caches(2, true);
         self.call(OpKind::Link);
         self.changed(inode);
     }
 
-    /// That name taken away: attributes are not in the reply.
+    /// Removes the second name: the reply has no attributes of the object.
     pub(super) fn unlink_second(&mut self, inode: Inode) {
         self.revalidate_without_caches(1, true);
         self.call(OpKind::Remove);
@@ -258,7 +258,7 @@ impl Linux {
         self.contents.remove(&Inode::Directory);
     }
 
-    /// MKDIR, MKNOD, and what takes or moves a name that is there.
+    /// MKDIR, MKNOD, and operations that remove or rename an existing name.
     pub(super) fn change_names(&mut self, kind: OpKind) {
         match kind {
             OpKind::Remove | OpKind::RmDir => self.revalidate_without_caches(1, true),
@@ -278,7 +278,7 @@ impl Linux {
         }
     }
 
-    /// The whole directory, from what is known if it has not changed.
+    /// Lists the whole directory, from the cache if it has not changed.
     pub(super) fn list(&mut self) {
         self.revalidate_without_caches(2, false);
         if self.contents.insert(Inode::Directory) {
@@ -286,7 +286,8 @@ impl Linux {
         }
     }
 
-    /// After its pages have been given back: from its beginning, or from a place within it.
+    /// Lists the directory after its pages were dropped, from its start or from a position within
+    /// it.
     pub(super) fn list_anew(&mut self, is_from_beginning: bool) {
         self.revalidate_without_caches(1, false);
         self.call(match is_from_beginning {

@@ -1,15 +1,15 @@
-//! Which system calls the operations of a mix become: as the engine makes them, and as they were
-//! made before, which were nhfsstone's.
+//! System calls for the operations of a mix: those of the engine, and those of nhfsstone, which
+//! were used before.
 
 use super::linux::{Inode, Linux, Mount};
 use filestone_workload::operation::OpKind;
 use std::collections::VecDeque;
 
-/// Data files and symbolic links of all clients.
+/// Number of data files and of symbolic links of all clients.
 pub(super) const FILES: u64 = 320;
 const LINKS: u64 = 40;
 
-/// The engine's.
+/// The engine's strategy.
 pub(super) struct Strategy {
     pub(super) linux: Linux,
     current: u64,
@@ -18,12 +18,13 @@ pub(super) struct Strategy {
     next_link: u64,
     has_second: [bool; LINKS as usize],
     pub(super) commits_directly: bool,
-    /// Whether a symbolic link can be given a second name.
+    /// Whether symbolic links can have a second name.
     pub(super) has_second_names: bool,
 }
 
 impl Strategy {
-    /// With so many files whose permissions, and links whose contents, must be asked for.
+    /// Creates a strategy with `unchecked` files whose permissions are not cached, and `unread`
+    /// links whose targets are not cached.
     pub(super) fn new(mount: Mount, unchecked: u64, unread: u64) -> Self {
         let mut linux = Linux::new(mount);
         linux.stat(Inode::Directory);
@@ -49,7 +50,7 @@ impl Strategy {
         }
     }
 
-    /// One operation; the system calls that it consists of.
+    /// Executes one operation and returns its system calls.
     pub(super) fn execute(&mut self, kind: OpKind, random: u64) -> [(OpKind, u64); 2] {
         self.current = (self.current + 1) % FILES;
         let file = Inode::File(self.current);
@@ -122,7 +123,7 @@ impl Strategy {
     }
 }
 
-/// nhfsstone's: an operation of a kind on the next file.
+/// Executes an operation of a kind on the next file with nhfsstone's strategy.
 pub(super) fn carry_out_as_before(linux: &mut Linux, kind: OpKind, number: u64) {
     let file = Inode::File(number % FILES);
     match kind {
@@ -134,7 +135,7 @@ pub(super) fn carry_out_as_before(linux: &mut Linux, kind: OpKind, number: u64) 
         OpKind::ReadLink => linux.readlink(number % LINKS),
         OpKind::Read => {
             linux.read_through_cache(file);
-            // The end of the file is seen by reading there.
+            // Reading there detects the end of the file.
             linux.fstat(file);
         }
         OpKind::Write | OpKind::Commit => linux.write_and_fsync(file),
