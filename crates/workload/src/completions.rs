@@ -1,13 +1,13 @@
-//! What has been completed since the worker looked last.
+//! Operations completed since the worker's last poll.
 //!
-//! The replies of one wake-up mostly differ in their slot only: same client,
-//! same moments, same sizes. They are kept as runs, one completion and the slots
-//! that it stands for, so that a hundred replies cost little more than one.
+//! The replies of one wake-up mostly differ in their slot only: same client, same times, same
+//! sizes. They are stored as runs, each with one completion and a list of slots, so that a hundred
+//! replies cost little more than one.
 
 use crate::operation::{Completion, Outcome, ReplyInfo, SlotId};
 use crate::time::Timestamp;
 
-/// Completions in the order in which they came, in runs of equal ones.
+/// Completions in order of arrival, in runs of equal ones.
 #[derive(Debug, Default)]
 pub struct CompletionBatch {
     runs: Vec<Run>,
@@ -19,15 +19,14 @@ pub struct CompletionBatch {
 #[derive(Debug, Clone, Copy)]
 struct Run {
     first: Completion,
-    /// Where its slots end.
+    /// End of the run in the list of slots.
     end: u32,
-    /// Whether it is of successes of which nothing can be said but when, and how
-    /// many bytes.
+    /// Whether the completions are successes with no other information than times and bytes.
     is_plain: bool,
 }
 
 impl CompletionBatch {
-    /// Room for `count` completions, so that nothing allocates later.
+    /// Creates a batch with room for `count` completions, so that nothing allocates later.
     pub fn with_capacity(count: usize) -> Self {
         Self {
             runs: Vec::with_capacity(count),
@@ -51,8 +50,8 @@ impl CompletionBatch {
         }
     }
 
-    /// Adds a plain success without data to the last run, if it is alike; says
-    /// whether it was.
+    /// Adds a plain success without data to the last run, if the run has the same values. Returns
+    /// whether it did.
     #[inline(always)]
     pub fn extend_plain_run(
         &mut self,
@@ -79,28 +78,28 @@ impl CompletionBatch {
         is_alike
     }
 
-    /// How many there are.
+    /// Returns the number of completions.
     pub fn len(&self) -> usize {
         self.slots.len()
     }
 
-    /// Whether there are none.
+    /// Whether the batch is empty.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
 
-    /// Forgets all of them, keeps the memory.
+    /// Removes all completions and keeps the memory.
     pub fn clear(&mut self) {
         self.runs.clear();
         self.slots.clear();
     }
 
-    /// How many runs there are.
+    /// Returns the number of runs.
     pub fn run_count(&self) -> usize {
         self.runs.len()
     }
 
-    /// A run: what was completed, and the slots that it was completed for.
+    /// Returns a run: its first completion, and its slots.
     #[inline]
     pub fn run(&self, index: usize) -> Option<(&Completion, &[u32])> {
         let begin = match index.checked_sub(1) {
@@ -111,7 +110,7 @@ impl CompletionBatch {
         Some((&run.first, self.slots.get(begin..run.end as usize)?))
     }
 
-    /// Each completion by itself.
+    /// Returns each completion separately.
     pub fn iter(&self) -> impl Iterator<Item = Completion> + '_ {
         (0..self.runs.len())
             .filter_map(|index| self.run(index))
@@ -119,7 +118,7 @@ impl CompletionBatch {
     }
 }
 
-/// The completion of a run for one of its slots.
+/// Returns the completion of a run for one of its slots.
 #[inline]
 pub fn for_slot(completion: &Completion, slot: u32) -> Completion {
     let ticket = SlotId {
@@ -132,7 +131,7 @@ pub fn for_slot(completion: &Completion, slot: u32) -> Completion {
     }
 }
 
-/// Whether nothing can be said of it but when, and how many bytes.
+/// Whether the completion has no other information than times and bytes.
 fn is_plain(completion: &Completion) -> bool {
     completion.outcome == Outcome::Ok
         && completion.answer == ReplyInfo::Plain
@@ -144,8 +143,8 @@ fn is_plain(completion: &Completion) -> bool {
         ) == (1, 0, 0)
 }
 
-/// Whether two completions differ in their slot at most. Those that say anything
-/// of interest stand alone.
+/// Whether two completions differ in their slot at most. Completions with other information are
+/// never joined.
 #[inline]
 fn is_alike(one: &Completion, other: &Completion) -> bool {
     one.done == other.done
@@ -201,7 +200,7 @@ mod tests {
             .map(|(_, slots)| slots.len())
             .collect();
         assert_eq!(lens, [2, 1, 1, 1]);
-        // What is alike is added without being looked at as a whole.
+        // Equal completions are added without a full comparison.
         let ticket = SlotId { client: 1, slot: 7 };
         assert!(completions.extend_plain_run(
             ticket,

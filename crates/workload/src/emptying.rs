@@ -1,33 +1,32 @@
-//! Noticing a directory that never becomes empty.
+//! Detection of a directory that never becomes empty.
 //!
-//! What is in a directory is listed and removed until nothing is listed any more. A server
-//! may say that it has removed a name and list it again; without a bound, that would go on
-//! for ever.
+//! The entries of a directory are listed and removed until the list is empty. A server may report
+//! that it has removed a name and list it again; without a limit, this would never end.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 
-/// Times that a directory may list nothing but what has been removed from it. Once or twice it
-/// is right: calls of an interrupted run may still arrive, and make names again.
+/// Maximum number of times that a directory may list only names that were already removed. Once or
+/// twice is normal: calls of an interrupted run may still arrive and create names again.
 pub const STALLS_MAX: u32 = 3;
-/// Removed names that are remembered.
+/// Maximum number of removed names that are remembered.
 const REMEMBERED_MAX: usize = 8192;
-/// Names removed from one directory at most.
+/// Maximum number of names removed from one directory.
 const NAMES_MAX: u64 = 50_000_000;
 
-/// What is known of a directory that is being emptied.
+/// State of a directory that is being emptied.
 #[derive(Debug, Default)]
 pub struct DeleteLoopGuard {
     state: RandomState,
-    /// Names that were removed, by their hashes.
+    /// Hashes of the removed names.
     removed: HashSet<u64>,
     stalls: u32,
     names: u64,
 }
 
 impl DeleteLoopGuard {
-    /// Takes notice of names that are listed, and about to be removed; whether there may still
-    /// be an end to them.
+    /// Registers names that are listed and about to be removed. Returns whether the directory may
+    /// still become empty.
     pub fn may_end<'n>(&mut self, listed: impl Iterator<Item = &'n [u8]>) -> bool {
         let (mut count, mut is_new) = (0, false);
         for name in listed {

@@ -1,7 +1,7 @@
-//! What went wrong with an operation that was answered, whatever the protocol.
+//! Failures of operations that were answered, for all protocols.
 //!
-//! Protocols number their statuses each in its own way. A [`ProtocolStatus`] keeps the number
-//! and says whose it is, so that it can be named, and compared by what caused it.
+//! Each protocol numbers its statuses separately. A [`ProtocolStatus`] has the number and its
+//! protocol, so that it can be named, and compared by cause.
 
 use core::fmt;
 use filestone_wire::rpc::{AcceptStatus, AuthStatus};
@@ -10,57 +10,58 @@ use filestone_wire::{nfs3, nlm, smb2};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What went wrong with an operation that was answered.
+/// Failure of an operation that was answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Failure {
-    /// The protocol's own word for it, such as NFS3ERR_STALE (70).
+    /// A status of the protocol, such as NFS3ERR_STALE (70).
     Status(ProtocolStatus),
-    /// The reply did not fit its call.
+    /// The reply did not match its call.
     BadReply(ReplyFault),
     /// The result was not the one that the load file expects.
     Unexpected(Mismatch),
-    /// The load file expects success, and this came.
+    /// A failure status where the load file expects success.
     InsteadOfSuccess(ProtocolStatus),
 }
 
-/// How a reply did not fit its call.
+/// Mismatch of a reply and its call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ReplyFault {
-    /// It ended early, was too long or held a value that the standard has not.
+    /// The reply ended early, was too long or had a value that the standard does not define.
     Undecodable,
-    /// More data than was asked for.
+    /// The reply had more data than requested.
     TooMuchData,
-    /// The data were not what was written.
+    /// The data were not those that were written.
     WrongData,
-    /// The reply answers another question (wrong file type, wrong count).
+    /// The reply has the wrong file type or count for its call.
     Inconsistent,
-    /// Its signature was missing or wrong: it is not known to be the server's.
+    /// The signature was missing or wrong, so the reply may not be from the server.
     Forged,
-    /// Legal, but less than was asked: READ ended before the file did, or WRITE took a part.
+    /// Legal, but less than requested: READ ended before the end of the file, or WRITE accepted a
+    /// part.
     Short,
 }
 
-/// How an answer differed from what the load file expects.
+/// Difference between a result and the one that the load file expects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Mismatch {
-    /// It should have succeeded.
+    /// The operation should have succeeded.
     Failed,
-    /// It should have failed.
+    /// The operation should have failed.
     Succeeded,
-    /// It should have failed for another reason, or with another number.
+    /// The operation should have failed with another status.
     OtherFailure,
-    /// It moved another number of bytes.
+    /// The operation transferred a different number of bytes.
     WrongLength,
-    /// ACCESS granted other bits.
+    /// ACCESS granted different bits.
     WrongAccess,
-    /// It brought other data than were written.
+    /// The operation returned data other than those written.
     WrongData,
 }
 
 impl Mismatch {
-    /// What a report says of it.
+    /// Returns the description in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Mismatch::Failed => "should have succeeded",
@@ -73,35 +74,36 @@ impl Mismatch {
     }
 }
 
-/// Why something did not succeed, in words that all protocols share: coarse enough to be the
-/// same thing in each of them, fine enough to tell a missing file from a full disk.
+/// Cause of a failure, common to all protocols: general enough to apply to each of them, specific
+/// enough to distinguish a missing file from a full disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
-    /// Nothing of that name, or nothing on the way to it: ENOENT, NFS3ERR_NOENT,
+    /// The name or a directory in its path does not exist: ENOENT, NFS3ERR_NOENT,
     /// NT_STATUS_OBJECT_NAME_NOT_FOUND, _OBJECT_PATH_NOT_FOUND, _NO_SUCH_FILE.
     NotFound,
-    /// There is something of that name: EEXIST, NFS3ERR_EXIST, _OBJECT_NAME_COLLISION.
+    /// The name exists already: EEXIST, NFS3ERR_EXIST, _OBJECT_NAME_COLLISION.
     Exists,
     /// Not allowed: EACCES, EPERM, EROFS, NFS3ERR_ACCES, _ACCESS_DENIED.
     Denied,
-    /// Not a directory on the way or at the end: ENOTDIR, NFS3ERR_NOTDIR.
+    /// The path or a part of it is not a directory: ENOTDIR, NFS3ERR_NOTDIR.
     NotDirectory,
-    /// A directory where none may be: EISDIR, NFS3ERR_ISDIR, _FILE_IS_A_DIRECTORY.
+    /// The object is a directory, which the operation does not allow: EISDIR, NFS3ERR_ISDIR,
+    /// _FILE_IS_A_DIRECTORY.
     IsDirectory,
-    /// ENOTEMPTY, NFS3ERR_NOTEMPTY, _DIRECTORY_NOT_EMPTY.
+    /// The directory is not empty: ENOTEMPTY, NFS3ERR_NOTEMPTY, _DIRECTORY_NOT_EMPTY.
     NotEmpty,
-    /// No room: ENOSPC, EDQUOT, NFS3ERR_NOSPC, _DISK_FULL.
+    /// No space: ENOSPC, EDQUOT, NFS3ERR_NOSPC, _DISK_FULL.
     NoSpace,
     /// Another client holds a lock: EAGAIN of fcntl, NLM4_DENIED, _LOCK_NOT_GRANTED.
     Locked,
-    /// A handle that the load file did not open, or whose opening failed.
+    /// A handle that the load file did not open, or that failed to open.
     UnknownHandle,
-    /// Anything else.
+    /// Any other cause.
     Other,
 }
 
 impl Cause {
-    /// What reports call it.
+    /// Returns the name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Cause::NotFound => "not found",
@@ -118,28 +120,28 @@ impl Cause {
     }
 }
 
-/// A protocol's own status.
+/// A status of a protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProtocolStatus {
-    /// Whose numbers they are.
+    /// The numbering scheme.
     pub space: StatusSpace,
-    /// The number there.
+    /// The number in this scheme.
     pub number: u32,
 }
 
 macro_rules! status_spaces {
     ($($(#[doc = $doc:literal])* $space:ident: $name:expr, $cause:expr;)*) => {
-        /// Whose numbers a status is one of: a registry, one line for each.
+        /// Numbering schemes of statuses: a registry, with one line for each.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum StatusSpace { $($(#[doc = $doc])* $space,)* }
 
         impl StatusSpace {
-            /// How this space names a number, such as `NFS3ERR_STALE (70)`.
+            /// Returns the name of a number in this scheme, such as `NFS3ERR_STALE (70)`.
             pub fn name(self, number: u32) -> String {
                 match self { $(StatusSpace::$space => ($name)(number),)* }
             }
 
-            /// What a number of this space says that all protocols have a word for.
+            /// Returns the protocol-independent cause of a number in this scheme.
             pub fn cause(self, number: u32) -> Cause {
                 match self { $(StatusSpace::$space => ($cause)(number),)* }
             }
@@ -152,7 +154,7 @@ status_spaces! {
     Nfs3: |number| nfs3::Status(number).to_string(), cause_of_nfs;
     /// accept_stat, RFC 5531 section 9: the call was accepted and not executed.
     RpcAccept: name_of_accept, |_| Cause::Other;
-    /// auth_stat, RFC 5531 section 9: the call was denied. 0, which never denies there, is
+    /// auth_stat, RFC 5531 section 9: the call was denied. 0, which is AUTH_OK there, represents
     /// RPC_MISMATCH.
     RpcDenied: name_of_denied, |_| Cause::Other;
     /// nlm4_stats, RFC 1813 section 6.1.3.
@@ -161,12 +163,12 @@ status_spaces! {
     Errno: name_of_errno, cause_of_errno;
     /// NTSTATUS, MS-ERREF section 2.3.1.
     Nt: |number| smb2::Status(number).to_string(), cause_of_nt;
-    /// Of a protocol that has no line here.
+    /// Statuses of a protocol without a line here.
     Unnamed: |number| format!("status {number}"), |_| Cause::Other;
 }
 
 impl StatusSpace {
-    /// The status with this number.
+    /// Returns the status with this number.
     pub const fn status(self, number: u32) -> ProtocolStatus {
         ProtocolStatus {
             space: self,
@@ -174,14 +176,14 @@ impl StatusSpace {
         }
     }
 
-    /// A failure with this number.
+    /// Returns a failure with this number.
     pub const fn failure(self, number: u32) -> Failure {
         Failure::Status(self.status(number))
     }
 }
 
 impl ProtocolStatus {
-    /// What it says that all protocols have a word for.
+    /// Returns the protocol-independent cause.
     pub fn cause(self) -> Cause {
         self.space.cause(self.number)
     }
@@ -194,10 +196,10 @@ impl From<ProtocolStatus> for Failure {
 }
 
 impl Failure {
-    /// RPC_MISMATCH: the server has another version of RPC itself.
+    /// RPC_MISMATCH: the server has a different version of RPC.
     pub const RPC_MISMATCH: Self = StatusSpace::RpcDenied.failure(0);
 
-    /// Why it was, in words that all protocols share.
+    /// Returns the protocol-independent cause.
     pub fn cause(self) -> Cause {
         match self {
             Failure::Status(status) => status.cause(),
@@ -207,7 +209,7 @@ impl Failure {
         }
     }
 
-    /// The protocol's own word for it, if there is one.
+    /// Returns the protocol status, if there is one.
     pub const fn status(self) -> Option<ProtocolStatus> {
         match self {
             Failure::Status(status) | Failure::InsteadOfSuccess(status) => Some(status),
@@ -215,7 +217,7 @@ impl Failure {
         }
     }
 
-    /// How the result differs from the one that the load file expects, if it does.
+    /// Returns the difference from the expected result, if there is one.
     pub const fn mismatch(self) -> Option<Mismatch> {
         match self {
             Failure::Unexpected(mismatch) => Some(mismatch),
@@ -244,7 +246,7 @@ impl fmt::Display for ProtocolStatus {
     }
 }
 
-/// As the protocol's standard spells it, with its number.
+/// The failure as the protocol's standard spells it, with its number.
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -280,7 +282,7 @@ fn name_of_errno(number: u32) -> String {
     format!("{name} ({number})")
 }
 
-/// The number of a call that was accepted and not executed.
+/// Returns the accept_stat number of a call that was accepted and not executed.
 pub const fn accept_number(status: &AcceptStatus) -> u32 {
     match status {
         AcceptStatus::Success => 0,
@@ -292,7 +294,7 @@ pub const fn accept_number(status: &AcceptStatus) -> u32 {
     }
 }
 
-/// RFC 1813, section 2.6.
+/// Returns the cause of an nfsstat3 (RFC 1813, section 2.6).
 const fn cause_of_nfs(number: u32) -> Cause {
     match number {
         2 => Cause::NotFound,
@@ -306,7 +308,7 @@ const fn cause_of_nfs(number: u32) -> Cause {
     }
 }
 
-/// The numbers of Linux, whose errno a local layer reports.
+/// Returns the cause of a Linux errno, as reported by the local layer.
 const fn cause_of_errno(number: u32) -> Cause {
     match number {
         2 => Cause::NotFound,
@@ -321,7 +323,7 @@ const fn cause_of_errno(number: u32) -> Cause {
     }
 }
 
-/// RFC 1813, section 6.1.3.
+/// Returns the cause of an nlm4_stats (RFC 1813, section 6.1.3).
 const fn cause_of_nlm(number: u32) -> Cause {
     match number {
         1 => Cause::Locked,
@@ -329,7 +331,7 @@ const fn cause_of_nlm(number: u32) -> Cause {
     }
 }
 
-/// MS-ERREF, section 2.3.1.
+/// Returns the cause of an NTSTATUS (MS-ERREF, section 2.3.1).
 const fn cause_of_nt(number: u32) -> Cause {
     use smb2::Status;
     match Status(number) {

@@ -1,4 +1,4 @@
-//! The figures by name: `achieved`, `response_time.p50`, `read.response_time.p99`.
+//! Figures of a run by name: `achieved`, `response_time.p50`, `read.response_time.p99`.
 
 use crate::kind::OpKind;
 use std::fmt;
@@ -7,28 +7,28 @@ use std::str::FromStr;
 /// A figure of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RunFigure {
-    /// Of which measured kind of operation; `None` is of all together.
+    /// The measured kind of operation; `None` for all kinds together.
     pub operation: Option<OpKind>,
-    /// What it says.
+    /// The quantity.
     pub quantity: Quantity,
 }
 
-/// What a figure says.
+/// Quantity of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Quantity {
-    /// Operations that ended well, per second.
+    /// Successful operations per second.
     Achieved,
     /// File data per second.
     Goodput,
-    /// Operations that were sent and did not end well.
+    /// Number of operations that were sent and did not succeed.
     Errors,
-    /// Processor time of the load generator for each operation.
+    /// CPU time of the load generator per operation.
     CpuPerOperation,
-    /// A time that operations took.
+    /// A statistic of a time of the operations.
     Time(TimeKind, Statistic),
 }
 
-/// Which time of an operation.
+/// A time span of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TimeKind {
     /// due → done.
@@ -37,24 +37,24 @@ pub enum TimeKind {
     Service,
 }
 
-/// What is said of the times of many operations.
+/// Statistic of the times of many operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Statistic {
-    /// Their mean.
+    /// Mean.
     Mean,
-    /// Their median.
+    /// Median.
     P50,
-    /// Nine in ten take no longer.
+    /// 90th percentile.
     P90,
-    /// 99 in 100 take no longer.
+    /// 99th percentile.
     P99,
-    /// 999 in 1000 take no longer.
+    /// 99.9th percentile.
     P999,
-    /// The longest.
+    /// Maximum.
     Max,
 }
 
-/// What a figure is counted in.
+/// Unit of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FigureUnit {
     /// Operations per second.
@@ -67,17 +67,17 @@ pub enum FigureUnit {
     Nanoseconds,
 }
 
-/// Which way a figure gets better.
+/// Direction of improvement of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// The more, the better.
+    /// Higher values are better.
     MoreIsBetter,
-    /// The less, the better.
+    /// Lower values are better.
     LessIsBetter,
 }
 
 impl Statistic {
-    /// All of them.
+    /// All statistics.
     pub const ALL: [Self; 6] = [
         Self::Mean,
         Self::P50,
@@ -87,7 +87,7 @@ impl Statistic {
         Self::Max,
     ];
 
-    /// Its part of a figure's name.
+    /// Returns its part of a figure's name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Mean => "mean",
@@ -99,13 +99,13 @@ impl Statistic {
         }
     }
 
-    /// The percentile below which this share of operations lies, if it is one that figures have.
+    /// Returns the percentile for a quantile, if figures have it.
     pub fn of_quantile(quantile: f64) -> Option<Self> {
         let mut all = Self::ALL.into_iter();
         all.find(|statistic| statistic.quantile() == Some(quantile))
     }
 
-    /// The share of operations that take no longer; `None` of what is no percentile.
+    /// Returns the quantile; `None` if the statistic is not a percentile.
     pub const fn quantile(self) -> Option<f64> {
         match self {
             Self::Mean | Self::Max => None,
@@ -127,7 +127,7 @@ impl TimeKind {
 }
 
 impl Quantity {
-    /// All of them.
+    /// Returns all quantities.
     pub fn all() -> impl Iterator<Item = Self> {
         let times = [TimeKind::Response, TimeKind::Service].into_iter();
         let times = times.flat_map(|timed| {
@@ -143,13 +143,13 @@ impl Quantity {
         counted.into_iter().chain(times)
     }
 
-    /// Whether a kind of operation has one of its own: which of them took the processor's time is
-    /// not counted.
+    /// Whether the quantity is available per kind of operation. CPU time is only counted for all
+    /// kinds together.
     pub fn is_of_kinds(self) -> bool {
         self != Self::CpuPerOperation
     }
 
-    /// What it is counted in.
+    /// Returns the unit.
     pub const fn unit(self) -> FigureUnit {
         match self {
             Self::Achieved => FigureUnit::OperationsPerSecond,
@@ -159,7 +159,7 @@ impl Quantity {
         }
     }
 
-    /// Which way it gets better.
+    /// Returns the direction of improvement.
     pub const fn direction(self) -> Direction {
         match self {
             Self::Achieved | Self::Goodput => Direction::MoreIsBetter,
@@ -169,7 +169,7 @@ impl Quantity {
 }
 
 impl FigureUnit {
-    /// As records have it.
+    /// Returns the name in records.
     pub const fn name(self) -> &'static str {
         match self {
             Self::OperationsPerSecond => "operations/s",
@@ -181,7 +181,7 @@ impl FigureUnit {
 }
 
 impl RunFigure {
-    /// One of all measured operations together.
+    /// Returns the figure of all measured operations together.
     pub const fn of_all(quantity: Quantity) -> Self {
         Self {
             operation: None,
@@ -211,7 +211,7 @@ impl fmt::Display for RunFigure {
     }
 }
 
-/// A name that no figure has.
+/// Error returned when no figure has a name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no figure \"{name}\"")]
 pub struct UnknownFigure {

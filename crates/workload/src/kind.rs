@@ -1,6 +1,7 @@
-//! What an operation is counted as: a verb of files, or an exchange of one protocol.
+//! Kinds of operation for counting: file operations, or exchanges of one protocol.
 //!
-//! [`OpKind`] is a registry: what a new protocol counts and no verb says is a table here.
+//! [`OpKind`] is a registry: a new protocol with exchanges that are not file operations adds a
+//! table here.
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 macro_rules! kinds {
     ($($(#[doc = $table_doc:literal])* $table:ident { $($kind:ident = $name:literal, $doc:literal;)* })*) => {
-        /// What an operation is counted as.
+        /// Kind of operation for counting.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[cfg_attr(feature = "schema", derive(JsonSchema))]
         pub enum OpKind { $($(#[doc = $doc] #[serde(rename = $name)] $kind,)*)* }
@@ -24,8 +25,8 @@ macro_rules! kinds {
                 match self { $($(OpKind::$kind => $name,)*)* }
             }
 
-            /// The kind of that name, whatever its case. READDIRPLUS has a second one, as it is
-            /// written in many texts.
+            /// Returns the kind of that name, case-insensitively. READDIRPLUS has a second name,
+            /// which is common in texts.
             pub fn from_name(name: &str) -> Option<OpKind> {
                 if name.eq_ignore_ascii_case(READDIR_PLUS) {
                     return Some(OpKind::ReadDirPlus);
@@ -36,11 +37,11 @@ macro_rules! kinds {
     };
 }
 
-/// The other name of READDIRPLUS.
+/// The second name of READDIRPLUS.
 pub const READDIR_PLUS: &str = "readdir+";
 
 kinds! {
-    /// Verbs of files that need nothing opened before: what a probe or a mix asks.
+    /// File operations that need no open file, which probes and mixes can execute.
     STATELESS {
         Null = "null", "An empty exchange.";
         GetAttr = "getattr", "Attributes of a file.";
@@ -65,7 +66,7 @@ kinds! {
         PathConf = "pathconf", "POSIX limits.";
         Commit = "commit", "Unstable data made stable.";
     }
-    /// Exchanges of SMB in CIFS-style load files; `Close` is also the verb.
+    /// Exchanges of SMB in CIFS-style load files; `Close` is also a file operation.
     SMB {
         Deltree = "deltree", "A whole tree removed: as many calls as it takes.";
         Flush = "flush", "SMB_COM_FLUSH, MS-CIFS section 2.2.4.6.";
@@ -89,14 +90,14 @@ kinds! {
         Unlock4 = "unlock4", "NLMPROC4_UNLOCK.";
         Test4 = "test4", "NLMPROC4_TEST.";
     }
-    /// Exchanges of SMB2 that no verb says.
+    /// Exchanges of SMB2 that are not file operations.
     SMB2 {
         SessionSetup = "session-setup", "A user logged on and off again: MS-SMB2, sections 2.2.5 and 2.2.7.";
         TreeConnect = "tree-connect", "A share connected to and left again: sections 2.2.9 and 2.2.11.";
         Notify = "notify", "A change of a directory reported: section 2.2.35.";
         Copy = "copy", "Data that the server copies from one file to another: section 2.2.31.1.";
     }
-    /// Verbs of open files, besides `Close`.
+    /// Operations on open files, in addition to `Close`.
     STATEFUL {
         Open = "open", "A file opened: state at the server until it is closed.";
         Lock = "lock", "A range of bytes of an open file locked.";
@@ -104,8 +105,8 @@ kinds! {
     }
 }
 
-/// The kinds that neither a probe nor a mix has, only load files, as a pattern: a match that is
-/// about [`OpKind::STATELESS`] names the rest in two words, and still has no `_` arm.
+/// The kinds that only load files have, not probes or mixes, as a pattern. A match on
+/// [`OpKind::STATELESS`] names the rest with it, and still has no `_` arm.
 #[macro_export]
 macro_rules! only_in_loads {
     () => {
@@ -131,7 +132,8 @@ macro_rules! only_in_loads {
     };
 }
 
-/// The kinds that a probe has besides [`OpKind::STATELESS`], and no mix, as a pattern.
+/// The kinds that a probe has in addition to [`OpKind::STATELESS`], and a mix does not, as a
+/// pattern.
 #[macro_export]
 macro_rules! only_in_probes {
     () => {
@@ -145,16 +147,16 @@ macro_rules! only_in_probes {
 }
 
 impl OpKind {
-    /// What a probe can ask: what a mix asks, and what takes a state of its own.
+    /// Returns the kinds of probes: those of mixes, and those that need state.
     pub fn probed() -> impl Iterator<Item = OpKind> {
         let own = Self::SMB2.iter().chain(&[OpKind::Lock]);
         Self::STATELESS.iter().chain(own).copied()
     }
 
-    /// How many kinds there are.
+    /// Number of kinds.
     pub const COUNT: usize = Self::ALL.len();
 
-    /// This kind's place in [`OpKind::ALL`] and in a [`PerKind`].
+    /// Returns this kind's index in [`OpKind::ALL`] and in a [`PerKind`].
     #[inline]
     pub const fn index(self) -> usize {
         self as usize
@@ -166,22 +168,22 @@ impl OpKind {
 pub struct PerKind<T>([T; OpKind::COUNT]);
 
 impl<T> PerKind<T> {
-    /// The values that `of` gives.
+    /// Creates the values with `of`.
     pub fn from_fn(mut of: impl FnMut(OpKind) -> T) -> Self {
         Self(core::array::from_fn(|index| of(OpKind::ALL[index])))
     }
 
-    /// Each kind with its value.
+    /// Returns each kind with its value.
     pub fn iter(&self) -> impl Iterator<Item = (OpKind, &T)> {
         OpKind::ALL.iter().copied().zip(&self.0)
     }
 
-    /// Each kind with its value, to be changed.
+    /// Returns each kind with a mutable reference to its value.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (OpKind, &mut T)> {
         OpKind::ALL.iter().copied().zip(&mut self.0)
     }
 
-    /// The values.
+    /// Returns the values.
     pub fn values(&self) -> impl Iterator<Item = &T> {
         self.0.iter()
     }
@@ -209,15 +211,15 @@ impl<T> core::ops::IndexMut<OpKind> for PerKind<T> {
     }
 }
 
-/// Whether an operation is what the run is about, or only makes it possible.
+/// Role of an operation: the subject of the run, or auxiliary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// Counted and timed as the run's subject.
     Measured,
-    /// Restores the state that the next measured operation needs, such as the
-    /// REMOVE after a measured CREATE. Counted and timed in a row of its own.
+    /// Restores the state that the next measured operation needs, such as the REMOVE after a
+    /// measured CREATE. Counted and timed in a separate row.
     #[serde(rename = "companion")]
     Unmeasured,
 }

@@ -1,24 +1,24 @@
-//! What clients of one sort can be asked: operations on files that are known by number, or
-//! lines of a load file.
+//! Types of work for clients: operations on files that are identified by number, or lines of a load
+//! file.
 //!
-//! The loop, the arrivals and the recording know of a piece of work only its kind; whoever hands
-//! it out and whoever carries it out agree on the rest by having the same language.
+//! The loop, the arrivals and the recording use only the kind of a work item; the workload that
+//! issues it and the client that executes it have the same work type.
 
 use crate::operation::{OpKind, Operation};
 
-/// A language that workloads and clients have in common.
+/// A type of work, which workloads and clients have in common.
 pub trait WorkType: 'static {
-    /// One piece of work, which may borrow from the workload that hands it out.
+    /// One work item, which may borrow from the workload that issues it.
     type WorkItem<'a>: WorkItem;
 }
 
-/// What is known of any piece of work.
+/// Common properties of all work items.
 pub trait WorkItem {
-    /// As what it is counted.
+    /// Returns the kind as which it is counted.
     fn kind(&self) -> OpKind;
 }
 
-/// [`Operation`]s: what probes and mixes ask.
+/// Work type of probes and mixes: [`Operation`]s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operations {}
 

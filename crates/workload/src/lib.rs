@@ -1,7 +1,7 @@
-//! Operations, load files and data patterns, and how operations are counted and timed.
+//! Operations, load files and data patterns, and the counting and timing of operations.
 //!
-//! Nothing here opens a socket, reads a clock, spawns a thread, touches a file
-//! or draws an unseeded random number; `clippy.toml` enforces it.
+//! This crate does not open sockets, read clocks, spawn threads, access files or use unseeded
+//! random numbers; `clippy.toml` enforces it.
 
 #![forbid(unsafe_code)]
 

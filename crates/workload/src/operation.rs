@@ -1,10 +1,8 @@
-//! What a simulated client asks of a file server, and what became of it.
+//! Operations that a simulated client executes on a file server, and their outcomes.
 //!
-//! [`Operation`] is protocol-neutral and small enough to be copied: files and
-//! names are indices into the run's `FileTable`,
-//! or numbers that a client turns into names. Matches on it have no `_` arm, so
-//! a new verb stops the build in every client until it is decided what it means
-//! there.
+//! [`Operation`] is protocol-neutral and small enough to be copied: files and names are indices
+//! into the run's `FileTable`, or numbers that a client converts to names. Matches on it have no
+//! `_` arm, so a new operation breaks the build of every client until the client implements it.
 
 pub use crate::failure::{Failure, ReplyFault};
 pub use crate::kind::OpKind;
@@ -14,31 +12,31 @@ use crate::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which file of the run's file table.
+/// Index of a file in the run's file table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FileId(pub u32);
 
-/// Which of a client's open files: a number that the workload chooses when it opens one.
+/// Identifier of a client's open file: a number that the workload chooses when it opens one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct OpenId(pub u32);
 
-/// What a file is opened for.
+/// Access mode of an open file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OpenAccess {
-    /// To be read.
+    /// Reading.
     Read,
-    /// To be written.
+    /// Writing.
     Write,
-    /// Both.
+    /// Reading and writing.
     ReadWrite,
 }
 
-/// A name inside a directory.
+/// A name in a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Name {
     /// A name listed in the file table.
     Listed(u32),
-    /// A name made of a letter and sixteen hexadecimal digits.
+    /// A name that consists of a letter and sixteen hexadecimal digits.
     Numbered {
         /// The first character.
         letter: u8,
@@ -47,24 +45,24 @@ pub enum Name {
     },
 }
 
-/// Where a directory listing goes on: cookie and verifier of RFC 1813, 3.3.16.
+/// Position of a directory listing: cookie and verifier of RFC 1813, section 3.3.16.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DirectoryCursor {
     /// Cookie of the last entry seen; 0 starts at the beginning.
     pub cookie: u64,
-    /// The server's word that the cookie is still good.
+    /// Verifier, with which the server checks that the cookie is still valid.
     pub verifier: [u8; 8],
-    /// Pages before it.
+    /// Number of pages before this position.
     pub pages: u32,
-    /// An earlier cookie, shortened: one that comes again means a listing without an end.
+    /// An earlier cookie, shortened: if it occurs again, the listing never ends.
     pub remembered: u32,
 }
 
 impl DirectoryCursor {
-    /// The place behind the next page, whose last entry has this cookie; `None` if the listing leads
-    /// in a circle.
+    /// Returns the position after the next page, if the last entry of that page has this cookie;
+    /// `None` if the listing is circular.
     pub const fn after(self, cookie: u64, verifier: [u8; 8]) -> Option<Self> {
-        // Multiplied so that cookies which count up, in whichever half, differ.
+        // Multiplied so that cookies that count up in either half differ.
         let shortened = (cookie.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32;
         let is_again = self.pages > 0 && (cookie == self.cookie || shortened == self.remembered);
         if is_again {
@@ -85,135 +83,133 @@ impl DirectoryCursor {
     }
 }
 
-/// How safely written data must be kept before the server answers
-/// (stable_how, RFC 1813, section 3.3.7).
+/// Stability level of written data before the server replies (stable_how, RFC 1813, section 3.3.7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Stability {
-    /// UNSTABLE: the server may answer before anything is on stable storage.
+    /// UNSTABLE: the server may reply before the data are on stable storage.
     #[default]
     Unstable,
-    /// DATA_SYNC: the data and what is needed to find them.
+    /// DATA_SYNC: the data and the metadata to find them are on stable storage.
     DataSync,
-    /// FILE_SYNC: the data and all metadata.
+    /// FILE_SYNC: the data and all metadata are on stable storage.
     FileSync,
 }
 
-/// What SETATTR changes.
+/// Change by SETATTR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AttributeChange {
-    /// The modification time becomes the server's time.
+    /// Set the modification time to the server's time.
     Touch,
-    /// The permission bits.
+    /// Set the permission bits.
     Mode(u32),
-    /// The length in bytes.
+    /// Set the length in bytes.
     Size(u64),
 }
 
-/// One thing a simulated client wants of a file server.
+/// An operation of a simulated client on a file server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)] // the fields are the arguments of the procedure named
 pub enum Operation {
     /// An empty exchange.
     Null,
-    /// Attributes of a file.
+    /// Get the attributes of a file.
     GetAttr { file: FileId },
-    /// Change of attributes.
+    /// Set attributes.
     SetAttr {
         file: FileId,
         change: AttributeChange,
     },
-    /// A name to a file.
+    /// Look up a name.
     Lookup { directory: FileId, name: Name },
-    /// Which of the wanted permissions the caller has.
+    /// Get the subset of the `wanted` permissions that the caller has.
     Access { file: FileId, wanted: u32 },
-    /// Where a symbolic link points.
+    /// Read the target of a symbolic link.
     ReadLink { link: FileId },
-    /// File data.
+    /// Read file data.
     Read { file: FileId, offset: u64, len: u32 },
-    /// File data, the other way; the bytes are `wire::pattern`'s for the offset.
+    /// Write file data; the bytes are those of `wire::pattern` for the offset.
     Write {
         file: FileId,
         offset: u64,
         len: u32,
         stability: Stability,
     },
-    /// A new regular file.
+    /// Create a regular file.
     Create { directory: FileId, name: Name },
-    /// A new directory.
+    /// Create a directory.
     MakeDirectory { directory: FileId, name: Name },
-    /// A new symbolic link.
+    /// Create a symbolic link.
     MakeSymlink {
         directory: FileId,
         name: Name,
         target: Name,
     },
-    /// A new named pipe.
+    /// Create a named pipe.
     MakeNode { directory: FileId, name: Name },
-    /// A name taken away.
+    /// Remove a name.
     Remove { directory: FileId, name: Name },
-    /// An empty directory taken away.
+    /// Remove an empty directory.
     RemoveDirectory { directory: FileId, name: Name },
-    /// A name changed.
+    /// Rename an object.
     Rename {
         from_directory: FileId,
         from: Name,
         to_directory: FileId,
         to: Name,
     },
-    /// A second name for a file.
+    /// Create a second name for a file.
     Link {
         file: FileId,
         directory: FileId,
         name: Name,
     },
-    /// One page of a directory's names.
+    /// Read one page of a directory's names.
     ReadDirectory {
         directory: FileId,
         cursor: DirectoryCursor,
         len: u32,
     },
-    /// One page of a directory's names with attributes and handles.
+    /// Read one page of a directory's names with attributes and handles.
     ReadDirectoryPlus {
         directory: FileId,
         cursor: DirectoryCursor,
         len: u32,
     },
-    /// Space and files left.
+    /// Get the free space and free files.
     FileSystemStatus { file: FileId },
-    /// What the server prefers and can do.
+    /// Get the capabilities and preferences of the server.
     FileSystemInfo { file: FileId },
-    /// POSIX limits.
+    /// Get the POSIX limits.
     PathConfiguration { file: FileId },
-    /// Unstable data made stable.
+    /// Commit unstable data to stable storage.
     Commit { file: FileId, offset: u64, len: u32 },
-    /// A file opened: the server keeps state for this client until it is closed (NFSv4 OPEN,
-    /// SMB2 CREATE). The workload chooses `open`, which the client turns into whatever the
-    /// server calls it.
+    /// Open a file: the server keeps state for this client until it is closed (NFSv4 OPEN, SMB2
+    /// CREATE). The workload chooses `open`, which the client maps to the server's identifier.
     Open {
         file: FileId,
         open: OpenId,
         access: OpenAccess,
     },
-    /// What was opened given back.
+    /// Close an open file.
     Close { open: OpenId },
-    /// A range of bytes of an open file locked, without waiting for another client's lock.
+    /// Lock a range of bytes of an open file, without waiting for another client's lock.
     Lock {
         open: OpenId,
         offset: u64,
         len: u64,
         is_exclusive: bool,
     },
-    /// A range of bytes of an open file unlocked.
+    /// Unlock a range of bytes of an open file.
     Unlock { open: OpenId, offset: u64, len: u64 },
-    /// The client's user logged on once more, and off again (SMB2 SESSION_SETUP).
+    /// Log on the client's user again, and log off (SMB2 SESSION_SETUP).
     SessionSetup,
-    /// The share connected to once more, and left again (SMB2 TREE_CONNECT).
+    /// Connect to the share again, and disconnect (SMB2 TREE_CONNECT).
     TreeConnect,
-    /// A directory watched until something in it changes (SMB2 CHANGE_NOTIFY).
+    /// Wait until a directory changes (SMB2 CHANGE_NOTIFY).
     Notify { directory: FileId },
-    /// Data that the server copies from one file to the same place of another (SMB2 IOCTL).
+    /// Copy data on the server from one file to the same offset of another (SMB2 IOCTL).
     Copy {
         from: FileId,
         to: FileId,
@@ -223,7 +219,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// The kind of this operation.
+    /// Returns the kind of this operation.
     #[inline]
     pub const fn kind(&self) -> OpKind {
         match self {
@@ -261,7 +257,7 @@ impl Operation {
     }
 }
 
-/// Which slot of which client of a worker an operation occupies.
+/// Slot that an operation occupies: the client of a worker, and the slot of the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SlotId {
     /// Index of the client within its worker.
@@ -270,62 +266,63 @@ pub struct SlotId {
     pub slot: u32,
 }
 
-/// What became of an operation.
+/// Outcome of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// Answered as expected.
+    /// The result was the expected one.
     Ok,
-    /// Answered, and the answer was a failure.
+    /// The server replied with a failure, or the result was wrong.
     Failed(Failure),
-    /// Not answered in time.
+    /// No reply arrived within the timeout.
     TimedOut,
-    /// The connection was lost before the answer.
+    /// The connection was lost before the reply.
     Disconnected,
-    /// Never sent.
+    /// The operation was never sent.
     Skipped,
 }
 
-/// What an answer said that the workload needs to go on.
+/// Information in a reply that the workload needs to continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ReplyInfo {
-    /// Nothing of interest.
+    /// No information.
     #[default]
     Plain,
     /// One page of a directory listing.
     Directory {
-        /// Where the next page starts.
+        /// Position of the next page.
         cursor: DirectoryCursor,
         /// Whether this was the last page.
         end: bool,
-        /// By how many bytes its entries exceed what was asked for.
+        /// Number of bytes by which the entries exceed the requested size.
         excess_bytes: u32,
     },
 }
 
-/// The end of one operation's life, as the backend saw it.
+/// Completion of an operation, as the backend observed it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completion {
-    /// Whose operation it was.
+    /// Slot of the operation.
     pub ticket: SlotId,
-    /// What became of it.
+    /// Outcome of the operation.
     pub outcome: Outcome,
-    /// What the workload may want to know.
+    /// Information for the workload.
     pub answer: ReplyInfo,
-    /// When the connection could take it, if it was down when it was submitted.
+    /// Time at which the connection could take the operation, if the connection was down when it
+    /// was submitted.
     pub usable: Timestamp,
-    /// When it was handed to the operating system.
+    /// Time at which the operation was passed to the operating system.
     pub sent: Timestamp,
-    /// When the end of its last reply was read, or when it was given up.
+    /// Time at which the end of the last reply was read, or the operation was aborted.
     pub done: Timestamp,
-    /// RPC calls that it took; retransmissions not counted.
+    /// Number of RPC calls, without retransmissions.
     pub calls: u32,
-    /// Calls sent again for want of a reply.
+    /// Number of retransmitted calls.
     pub retransmissions: u32,
-    /// Bytes sent for it, record marks included.
+    /// Bytes sent for the operation, including record marks.
     pub bytes_sent: u32,
-    /// Bytes received for it, record marks included.
+    /// Bytes received for the operation, including record marks.
     pub bytes_received: u32,
-    /// File data read or written, or copied by the server.
+    /// Bytes of file data read or written, or copied by the server.
     pub data_bytes: u32,
 }
 

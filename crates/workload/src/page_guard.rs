@@ -1,12 +1,12 @@
-//! Noticing a listing that never ends.
+//! Detection of a directory listing that never ends.
 //!
-//! A server decides where a page of a directory ends and which page is next. One that sends pages
-//! again would keep a client busy for ever: NFS has cookies that can lead in a circle, and SMB has
-//! nothing but the pages themselves.
+//! A server decides on the end of a page of a directory and on the next page. A server that repeats
+//! pages would keep a client busy forever: NFS has cookies that can be circular, and SMB has only
+//! the pages themselves.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Pages of one listing at most; at 8 KB a page, some hundred million names.
+/// Maximum number of pages of one listing; with 8 KB per page, some hundred million names.
 const PAGES_MAX: u64 = 1 << 20;
 
 /// The pages of one listing.
@@ -14,12 +14,12 @@ const PAGES_MAX: u64 = 1 << 20;
 pub struct PageGuard {
     pages: u64,
     previous: Option<u64>,
-    /// An earlier page; one that comes again means a circle. It is replaced at every power of two of
-    /// pages, so that a circle of any length is met.
+    /// Hash of an earlier page; if it occurs again, the listing is circular. It is replaced when
+    /// the number of pages is a power of two, so that a cycle of any length is detected.
     remembered: Option<u64>,
 }
 
-/// The names of one page.
+/// Hash of the names of one page.
 #[derive(Debug, Default)]
 pub struct PageNames(DefaultHasher);
 
@@ -29,7 +29,7 @@ impl PageNames {
         name.hash(&mut self.0);
     }
 
-    /// Those of a whole page.
+    /// Returns the hash of a whole page.
     pub fn of<'n>(names: impl Iterator<Item = &'n [u8]>) -> Self {
         let mut page = Self::default();
         names.for_each(|name| page.add(name));
@@ -38,8 +38,8 @@ impl PageNames {
 }
 
 impl PageGuard {
-    /// Takes notice of a page that is not the last one; the reason if the listing does not get
-    /// anywhere. A name is in a directory once, so no two pages have the same names.
+    /// Registers a page that is not the last one. Returns the reason if the listing makes no
+    /// progress. Each name occurs once in a directory, so no two pages have the same names.
     pub fn page(&mut self, names: &PageNames) -> Result<(), &'static str> {
         let page = Some(names.0.finish());
         if page == self.previous || page == self.remembered {

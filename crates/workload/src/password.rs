@@ -1,24 +1,24 @@
-//! A password: it gets into no message, plan or record by accident.
+//! A password type that prevents accidental output in messages, plans and records.
 
 use core::fmt;
 
-/// A password. It is not shown, not even by `{:?}`, and no document can hold it.
+/// A password. It is not printed, not even by `{:?}`, and cannot be serialized.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Password(String);
 
 impl Password {
-    /// The password that is spelt so.
+    /// Creates a password from its text.
     pub fn new(text: String) -> Self {
         Self(text)
     }
 
-    /// How it is spelt: for what computes with it, and for nothing that a person reads.
+    /// Returns the text, for computations only, never for output.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 }
 
-/// Nothing of it, not even its length.
+/// Prints a placeholder, which does not show the length.
 impl fmt::Debug for Password {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Password(…)")

@@ -1,7 +1,6 @@
-//! Sizes, times and rates as people write them.
+//! Text syntax of sizes, times and rates.
 //!
-//! Parsers say what would have been right; where and which value it was, the
-//! caller knows.
+//! The errors contain the expected syntax; the caller adds the position and the value.
 
 /// Splits `12.5MiB` into its number and its unit.
 fn split(text: &str) -> Option<(f64, &str)> {
@@ -13,7 +12,7 @@ fn split(text: &str) -> Option<(f64, &str)> {
     Some((number, text[end..].trim()))
 }
 
-/// The whole number nearest to `number × factor`, if 64 bits hold it.
+/// Returns `number × factor`, rounded to a whole number, if it fits into 64 bits.
 fn whole(number: f64, factor: f64) -> Option<u64> {
     let product = (number * factor).round();
     (product.is_finite() && (0.0..1.8e19).contains(&product)).then_some(product as u64)
@@ -22,7 +21,7 @@ fn whole(number: f64, factor: f64) -> Option<u64> {
 const BYTES_EXPECTED: &str = "expected a number of bytes such as 4096, 64K or 1MiB \
     (K, M, G, T and KiB, MiB, GiB, TiB are powers of 1024; kB, MB, GB, TB are powers of 1000)";
 
-/// Bytes: `4096`, `64K` = `64k` = `64KiB` = 65,536, `64kB` = 64,000.
+/// Parses bytes: `4096`, `64K` = `64k` = `64KiB` = 65,536, `64kB` = 64,000.
 pub fn bytes(text: &str) -> Result<u64, String> {
     let expected = || BYTES_EXPECTED.to_string();
     let (number, unit) = split(text).ok_or_else(expected)?;
@@ -45,7 +44,8 @@ pub fn bytes(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Nanoseconds: `10` and `10s` are seconds; ns, us, ms, m, h and d as usual.
+/// Parses a time and returns nanoseconds: `10` and `10s` are seconds; ns, us, ms, m, h and d as
+/// usual.
 pub fn duration(text: &str) -> Result<u64, String> {
     let expected = || "expected a time such as 10 (seconds), 500ms, 2m or 1h".to_string();
     let (number, unit) = split(text).ok_or_else(expected)?;
@@ -62,7 +62,7 @@ pub fn duration(text: &str) -> Result<u64, String> {
     whole(number, factor).ok_or_else(expected)
 }
 
-/// A time that must not be nothing.
+/// Parses a time that is more than 0.
 pub fn positive_duration(text: &str) -> Result<u64, String> {
     match duration(text)? {
         0 => Err("the time must be more than 0".into()),
@@ -70,7 +70,7 @@ pub fn positive_duration(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Things per second: `10000`, `10k`, `10k/s`, `1.5M`, in powers of 1000.
+/// Parses a rate per second: `10000`, `10k`, `10k/s`, `1.5M`, in powers of 1000.
 pub fn per_second(text: &str) -> Option<f64> {
     let text = text.trim();
     let (number, unit) = split(text.strip_suffix("/s").unwrap_or(text))?;
@@ -83,7 +83,7 @@ pub fn per_second(text: &str) -> Option<f64> {
     Some(number * factor)
 }
 
-/// An offered load, in operations per second.
+/// Parses an offered load, in operations per second.
 pub fn rate(text: &str) -> Result<f64, String> {
     let expected =
         || "expected operations per second such as 10000, 10k or 1.5M (powers of 1000)".to_string();
@@ -161,7 +161,7 @@ mod tests {
         use super::*;
         use proptest::prelude::*;
 
-        /// Numbers and units in any order, and letters of several bytes and of no width among them.
+        /// Numbers and units in random order, with some multi-byte and zero-width characters.
         fn quantities() -> impl Strategy<Value = String> {
             let part = prop::sample::select(vec![
                 "0",

@@ -1,6 +1,6 @@
-//! Numbers as people read them.
+//! Text output of numbers.
 
-/// A number with its thousands apart: `1,234,567`.
+/// Returns a number with separated thousands: `1,234,567`.
 pub fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -13,13 +13,13 @@ pub fn thousands(number: u64) -> String {
     text
 }
 
-/// `1 client`, `2 clients`.
+/// Returns a number with a noun: `1 client`, `2 clients`.
 pub fn counted(count: u64, noun: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{} {noun}{plural}", thousands(count))
 }
 
-/// `4 KiB`, `1.5 MiB`, `700 bytes`.
+/// Returns bytes with a unit: `4 KiB`, `1.5 MiB`, `700 bytes`.
 pub fn bytes_text(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
     let mut value = bytes as f64;
@@ -38,7 +38,7 @@ pub fn bytes_text(bytes: u64) -> String {
     }
 }
 
-/// A time to three figures: `87.3 µs`, `1.23 ms`, `12.3 s`.
+/// Returns a time with three significant digits: `87.3 µs`, `1.23 ms`, `12.3 s`.
 pub fn time_text(nanos: f64) -> String {
     let (scale, unit) = time_unit(nanos);
     let value = nanos / scale;
@@ -49,7 +49,7 @@ pub fn time_text(nanos: f64) -> String {
     }
 }
 
-/// The unit that a time is told in, and how many nanoseconds it is.
+/// Returns the unit for printing a time, and its length in nanoseconds.
 pub const fn time_unit(nanos: f64) -> (f64, &'static str) {
     match nanos {
         _ if nanos < 1e3 => (1.0, "ns"),
@@ -59,7 +59,8 @@ pub const fn time_unit(nanos: f64) -> (f64, &'static str) {
     }
 }
 
-/// The seconds since 1970 of a moment such as `2026-11-24T16:05:00.123Z`; `None` of anything else.
+/// Returns the seconds since 1970 of a time such as `2026-11-24T16:05:00.123Z`; `None` for any
+/// other text.
 pub fn seconds_of_rfc3339(text: &str) -> Option<f64> {
     let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
     let mut date = date.splitn(3, '-').map(str::parse::<i64>);
@@ -77,7 +78,7 @@ pub fn seconds_of_rfc3339(text: &str) -> Option<f64> {
     if !is_moment {
         return None;
     }
-    // Days since 1970 of the Gregorian calendar, in years that begin in March.
+    // Days since 1970 of the Gregorian calendar, in years that start in March.
     let year = if month <= 2 { year - 1 } else { year };
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
     let days = 365 * year + year / 4 - year / 100 + year / 400 + day_of_year - 719_468;
@@ -85,7 +86,7 @@ pub fn seconds_of_rfc3339(text: &str) -> Option<f64> {
     Some(whole as f64 + seconds)
 }
 
-/// A word as a shell reads it.
+/// Returns a word with quotes for a shell, if necessary.
 pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@%+=,".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -95,7 +96,8 @@ pub fn quoted(word: &str) -> String {
     }
 }
 
-/// Others' words may hold anything; what is shown holds no control characters of theirs.
+/// Returns the text with control characters escaped, because text from other sources may contain
+/// anything.
 pub fn printable(text: &str) -> String {
     let shown = text
         .chars()

@@ -1,4 +1,4 @@
-//! What a rule holds its figure against.
+//! The threshold of a rule.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use std::fmt;
 pub struct Threshold {
     /// The figure.
     pub figure: f64,
-    /// What it is a figure of.
+    /// The unit.
     pub unit: &'static str,
 }
 

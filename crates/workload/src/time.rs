@@ -1,7 +1,7 @@
-//! Moments of a run, in nanoseconds since its epoch.
+//! Points in time of a run, in nanoseconds since its epoch.
 //!
-//! A [`Timestamp`] comes from the engine's clock or from a simulation; the model
-//! cannot tell which, and that is the point.
+//! A [`Timestamp`] comes from the engine's clock or from a simulation; the other crates are
+//! deliberately independent of its source.
 
 use core::time::Duration;
 
@@ -14,47 +14,47 @@ pub struct Timestamp(u64);
 impl Timestamp {
     /// The run's epoch.
     pub const ZERO: Timestamp = Timestamp(0);
-    /// Later than anything that happens.
+    /// Later than any event.
     pub const MAX: Timestamp = Timestamp(u64::MAX);
 
-    /// The moment `nanos` nanoseconds after the epoch.
+    /// Returns the time `nanos` nanoseconds after the epoch.
     #[inline]
     pub const fn from_nanos(nanos: u64) -> Self {
         Timestamp(nanos)
     }
 
-    /// Nanoseconds since the epoch.
+    /// Returns the nanoseconds since the epoch.
     #[inline]
     pub const fn nanos(self) -> u64 {
         self.0
     }
 
-    /// Nanoseconds from `earlier` to this moment; 0 if `earlier` is later.
+    /// Returns the nanoseconds from `earlier` to this time; 0 if `earlier` is later.
     #[inline]
     pub const fn nanos_since(self, earlier: Timestamp) -> u64 {
         self.0.saturating_sub(earlier.0)
     }
 
-    /// Time from `earlier` to this moment; zero if `earlier` is later.
+    /// Returns the time from `earlier` to this time; zero if `earlier` is later.
     #[inline]
     pub const fn since(self, earlier: Timestamp) -> Duration {
         Duration::from_nanos(self.nanos_since(earlier))
     }
 
-    /// The moment `wait` after this one.
+    /// Returns the time `wait` after this one.
     #[inline]
     pub const fn after(self, wait: Duration) -> Timestamp {
         self.after_nanos(nanos_of(wait))
     }
 
-    /// The moment `nanos` nanoseconds after this one.
+    /// Returns the time `nanos` nanoseconds after this one.
     #[inline]
     pub const fn after_nanos(self, nanos: u64) -> Timestamp {
         Timestamp(self.0.saturating_add(nanos))
     }
 }
 
-/// A duration in whole nanoseconds, saturating after 584 years.
+/// Returns a duration in whole nanoseconds, saturating after 584 years.
 #[inline]
 pub const fn nanos_of(duration: Duration) -> u64 {
     let nanos = duration.as_nanos();

@@ -1,10 +1,10 @@
 //! The sequence of operations of a client that executes a mix.
 //!
 //! With independent random choices the mix would vary: an operation of 1 % has 600 ± 24 calls in
-//! 60,000. So a client shuffles batches of 20 operations in which every kind has its share, and
-//! executes a batch before it shuffles the next one. Fractions of an operation are carried over to
-//! the next batch, so an operation of 0.01 % is in one of five hundred batches. nhfsstone
-//! approached its mix with weights that it corrected during the run; here no correction is needed.
+//! 60,000. So a client shuffles batches of 20 operations with the shares of the mix, and executes a
+//! batch before it shuffles the next one. Fractions of an operation are carried over to the next
+//! batch, so an operation of 0.01 % is in one of five hundred batches. nhfsstone approached its mix
+//! with weights that it corrected during the run; here no correction is needed.
 
 use crate::plan::MixCount;
 use filestone_workload::operation::OpKind;

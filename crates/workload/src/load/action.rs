@@ -1,13 +1,12 @@
-//! What one line of a load file asks, with all names and numbers worked out.
+//! The operation of one line of a load file, with all names and numbers computed.
 //!
-//! Names are relative to the directory under test, have no empty, `.` or `..`
-//! component and no leading slash; the directory itself is the empty name.
-//! The client's own number stands in them already.
+//! Names are relative to the directory under test, have no empty, `.` or `..` component and no
+//! leading slash; the directory itself is the empty name. They already contain the client's number.
 
 use crate::operation::{OpKind, Stability};
 
-/// The actions that only NFS loads have, as a pattern: a match that is about the others names
-/// them in one word, and still has no `_` arm.
+/// The actions that only NFS loads have, as a pattern: a match on the others names them with it,
+/// and still has no `_` arm.
 #[macro_export]
 macro_rules! only_in_nfs_loads {
     () => {
@@ -32,39 +31,39 @@ macro_rules! only_in_nfs_loads {
     };
 }
 
-/// What one line asks of a layer. Matches on it have no `_` arm: a new verb
-/// stops the build in every layer until somebody decides what it means there.
+/// The operation of one line for a layer. Matches on it have no `_` arm: a new verb breaks the
+/// build of every layer until the layer implements it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action<'a> {
     // CIFS-style loads: dbench 2 to 5, smbtorture; dbench 1 is mapped to them.
     /// SMB_COM_NT_CREATE_ANDX: opens or creates `path` as `handle`.
     NtCreateX {
-        /// Which file.
+        /// Path of the file.
         path: &'a [u8],
-        /// CreateOptions; bit 0x1 wants a directory (MS-CIFS 2.2.4.64.1).
+        /// CreateOptions; bit 0x1 requests a directory (MS-CIFS 2.2.4.64.1).
         options: u64,
-        /// What to do if it is there or is not.
+        /// Action if the file exists or does not exist.
         disposition: Disposition,
-        /// How later lines call it.
+        /// Handle in later lines.
         handle: u64,
     },
     /// OPEN of dbench's smb backend: a file, never a directory.
     Open {
-        /// Which file.
+        /// Path of the file.
         path: &'a [u8],
-        /// What for, and what if it is there or is not.
+        /// Access, and action if the file exists or does not exist.
         mode: OpenMode,
-        /// How later lines call it.
+        /// Handle in later lines.
         handle: u64,
     },
-    /// dbench 1's SMBopenX: opens `path`, creates it if it is not there, and gives
-    /// it the length that the trace reported.
+    /// dbench 1's SMBopenX: opens `path`, creates it if it does not exist, and sets the length that
+    /// the trace reported.
     OpenX {
-        /// Which file.
+        /// Path of the file.
         path: &'a [u8],
-        /// Its length afterwards: written out or cut to it.
+        /// Length of the file afterwards: extended or truncated to it.
         len: u64,
-        /// How later lines call it.
+        /// Handle in later lines.
         handle: u64,
     },
     /// SMB_COM_CLOSE.
@@ -76,22 +75,22 @@ pub enum Action<'a> {
     ReadX {
         /// An open handle.
         handle: u64,
-        /// Where, in bytes.
+        /// Offset in bytes.
         offset: u64,
-        /// How many bytes are asked for.
+        /// Number of bytes requested.
         len: u64,
-        /// How many bytes the load file says came back.
+        /// Number of bytes returned according to the load file.
         expected_len: u64,
     },
     /// SMB_COM_WRITE_ANDX.
     WriteX {
         /// An open handle.
         handle: u64,
-        /// Where, in bytes.
+        /// Offset in bytes.
         offset: u64,
-        /// How many bytes.
+        /// Number of bytes.
         len: u64,
-        /// How many bytes the load file says were written.
+        /// Number of bytes written according to the load file.
         expected_len: u64,
     },
     /// SMB_COM_FLUSH.
@@ -99,49 +98,50 @@ pub enum Action<'a> {
         /// An open handle.
         handle: u64,
     },
-    /// SMB_COM_LOCKING_ANDX: an exclusive byte-range lock, or an error at once.
+    /// SMB_COM_LOCKING_ANDX: an exclusive byte-range lock, which fails immediately if it is not
+    /// available.
     LockX {
         /// An open handle.
         handle: u64,
-        /// First byte.
+        /// Offset of the first byte.
         offset: u64,
-        /// How many bytes.
+        /// Number of bytes.
         len: u64,
     },
-    /// The same range set free.
+    /// SMB_COM_LOCKING_ANDX: unlocks the same range.
     UnlockX {
         /// An open handle.
         handle: u64,
-        /// First byte.
+        /// Offset of the first byte.
         offset: u64,
-        /// How many bytes.
+        /// Number of bytes.
         len: u64,
     },
     /// SMB_COM_DELETE.
     Unlink {
-        /// Which file.
+        /// Path of the file.
         path: &'a [u8],
     },
-    /// A new directory (CIFS and MKDIR3).
+    /// Creates a directory (CIFS and MKDIR3).
     Mkdir {
-        /// Its name.
+        /// Path of the directory.
         path: &'a [u8],
     },
-    /// An empty directory taken away (CIFS and RMDIR3).
+    /// Removes an empty directory (CIFS and RMDIR3).
     Rmdir {
-        /// Its name.
+        /// Path of the directory.
         path: &'a [u8],
     },
-    /// A name changed (CIFS and RENAME3).
+    /// Renames an object (CIFS and RENAME3).
     Rename {
-        /// The name it has.
+        /// The old path.
         from: &'a [u8],
-        /// The name it gets.
+        /// The new path.
         to: &'a [u8],
     },
-    /// A whole tree taken away; well done too if there is none.
+    /// Removes a whole tree; succeeds if it does not exist.
     Deltree {
-        /// Its top, which goes too.
+        /// Root of the tree, which is also removed.
         path: &'a [u8],
     },
     /// TRANS2_FIND_FIRST2: names that match the last component of `pattern`.
@@ -150,14 +150,14 @@ pub enum Action<'a> {
         pattern: &'a [u8],
         /// Information level.
         level: u64,
-        /// How many entries are wanted at most.
+        /// Maximum number of entries.
         max: u64,
-        /// How many entries the load file says came back.
+        /// Number of entries returned according to the load file.
         expected: u64,
     },
     /// TRANS2_QUERY_PATH_INFORMATION; dbench 1's SMBgetatr.
     QueryPathInformation {
-        /// Which file.
+        /// Path of the file.
         path: &'a [u8],
         /// Information level.
         level: u64,
@@ -183,81 +183,81 @@ pub enum Action<'a> {
     },
     /// READDIRPLUS3, and READDIR of dbench's smb backend: to the end of the directory.
     ReadDirectoryPlus {
-        /// Which directory.
+        /// Path of the directory.
         path: &'a [u8],
     },
     // NFS loads: dbench 4 (git) and 5. Files are named by path.
     /// GETATTR3.
     GetAttr {
-        /// Which file.
+        /// Path of the file.
         path: &'a [u8],
     },
-    /// SETATTR3: the modification time becomes the server's.
+    /// SETATTR3: sets the modification time to the server's time.
     SetAttr {
-        /// Which file.
+        /// Path of the file.
         path: &'a [u8],
     },
     /// LOOKUP3.
     Lookup {
-        /// Which file.
+        /// Path of the file.
         path: &'a [u8],
     },
     /// ACCESS3.
     Access {
-        /// Which file.
+        /// Path of the file.
         path: &'a [u8],
-        /// Permission bits asked for (RFC 1813 section 3.3.4).
+        /// Requested permission bits (RFC 1813 section 3.3.4).
         wanted: u64,
-        /// Permission bits that the load file says were granted.
+        /// Permission bits granted according to the load file.
         granted: u64,
     },
     /// READLINK3.
     ReadLink {
-        /// Which symbolic link.
+        /// Path of the symbolic link.
         path: &'a [u8],
     },
     /// READ3.
     Read {
-        /// Which file.
+        /// Path of the file.
         path: &'a [u8],
-        /// Where, in bytes.
+        /// Offset in bytes.
         offset: u64,
-        /// How many bytes.
+        /// Number of bytes.
         len: u64,
     },
     /// WRITE3.
     Write {
-        /// Which file.
+        /// Path of the file.
         path: &'a [u8],
-        /// Where, in bytes.
+        /// Offset in bytes.
         offset: u64,
-        /// How many bytes.
+        /// Number of bytes.
         len: u64,
-        /// How safely.
+        /// Stability level.
         stability: Stability,
     },
     /// CREATE3, UNCHECKED.
     Create {
-        /// Its name.
+        /// Path of the file.
         path: &'a [u8],
     },
     /// SYMLINK3.
     Symlink {
-        /// The new link.
+        /// Path of the new link.
         path: &'a [u8],
-        /// The text in it, as the load file has it.
+        /// Target of the link, as in the load file.
         target: &'a [u8],
     },
     /// LINK3.
     Link {
-        /// The new name.
+        /// The new path.
         path: &'a [u8],
-        /// The file that gets it.
+        /// Path of the existing file.
         existing: &'a [u8],
     },
     /// REMOVE3.
     Remove {
-        /// Which file.
+        /// Path of the file.
         path: &'a [u8],
     },
     /// FSSTAT3 of the root.
@@ -266,39 +266,39 @@ pub enum Action<'a> {
     FileSystemInfo,
     /// PATHCONF3.
     PathConfiguration {
-        /// Which file.
+        /// Path of the file.
         path: &'a [u8],
     },
     /// COMMIT3 of the whole file.
     Commit {
-        /// Which file.
+        /// Path of the file.
         path: &'a [u8],
     },
     /// NLMPROC4_LOCK, exclusive, not blocking.
     Lock4 {
-        /// Which file.
+        /// Path of the file.
         path: &'a [u8],
-        /// First byte.
+        /// Offset of the first byte.
         offset: u64,
-        /// How many bytes.
+        /// Number of bytes.
         len: u64,
     },
     /// NLMPROC4_UNLOCK.
     Unlock4 {
-        /// Which file.
+        /// Path of the file.
         path: &'a [u8],
-        /// First byte.
+        /// Offset of the first byte.
         offset: u64,
-        /// How many bytes.
+        /// Number of bytes.
         len: u64,
     },
     /// NLMPROC4_TEST.
     Test4 {
-        /// Which file.
+        /// Path of the file.
         path: &'a [u8],
-        /// First byte.
+        /// Offset of the first byte.
         offset: u64,
-        /// How many bytes.
+        /// Number of bytes.
         len: u64,
     },
 }
@@ -308,24 +308,24 @@ pub enum Action<'a> {
 pub enum Disposition {
     /// FILE_SUPERSEDE (0).
     Supersede,
-    /// FILE_OPEN (1): fails if it is not there.
+    /// FILE_OPEN (1): fails if the file does not exist.
     Open,
-    /// FILE_OPEN of a run that only reads, whatever the load file says: no more is asked for than
-    /// to read.
+    /// FILE_OPEN in a read-only run, whatever the load file contains: only read access is
+    /// requested.
     OpenToRead,
-    /// FILE_CREATE (2): fails if it is there. dbench does not make it fail, and its
-    /// load file counts on that: layers create or open.
+    /// FILE_CREATE (2): fails if the file exists. dbench does not let it fail, and its load file
+    /// relies on that: layers create or open.
     Create,
-    /// FILE_OPEN_IF (3): creates it if it is not there.
+    /// FILE_OPEN_IF (3): creates the file if it does not exist.
     OpenIf,
-    /// FILE_OVERWRITE (4): cut to nothing; fails if it is not there.
+    /// FILE_OVERWRITE (4): truncates the file; fails if it does not exist.
     Overwrite,
-    /// FILE_OVERWRITE_IF (5): cut to nothing or created.
+    /// FILE_OVERWRITE_IF (5): truncates or creates the file.
     OverwriteIf,
 }
 
 impl Disposition {
-    /// By its number in the standard.
+    /// Returns the disposition with this number in the standard.
     pub const fn from_number(number: u64) -> Option<Self> {
         Some(match number {
             0 => Disposition::Supersede,
@@ -339,25 +339,25 @@ impl Disposition {
     }
 }
 
-/// What a file is opened for by path, and what if it is there or is not.
+/// Access mode of an open by path, and action if the file exists or does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenMode {
-    /// To be read.
+    /// Whether read access is requested.
     pub reads: bool,
-    /// To be written.
+    /// Whether write access is requested.
     pub writes: bool,
-    /// Made if it is not there.
+    /// Whether the file is created if it does not exist.
     pub creates: bool,
-    /// Only if it is not there.
+    /// Whether the open fails if the file exists.
     pub is_exclusive: bool,
-    /// Cut to nothing if it is there.
+    /// Whether an existing file is truncated.
     pub cuts: bool,
-    /// Writes to it are stable before they are answered.
+    /// Whether writes are stable before the server replies.
     pub is_stable: bool,
 }
 
 impl OpenMode {
-    /// To be read, as it is.
+    /// Opens for reading without changes.
     pub const READING: Self = Self {
         reads: true,
         writes: false,
@@ -367,10 +367,10 @@ impl OpenMode {
         is_stable: false,
     };
 
-    /// What flags of an OPEN line say: 0x1 read, 0x2 write, 0x4 both, 0x8 create, 0x10 exclusive,
-    /// 0x20 truncate, 0x40 append. libsmbclient reads the first three as C's O_RDONLY (0),
-    /// O_WRONLY (1) and O_RDWR (2) put together, so 0x2 and 0x4 at once is to read; and append
-    /// only says where it stands, which every line that reads or writes says anew.
+    /// Parses the flags of an OPEN line: 0x1 read, 0x2 write, 0x4 both, 0x8 create, 0x10 exclusive,
+    /// 0x20 truncate, 0x40 append. libsmbclient combines the first three as C's O_RDONLY (0),
+    /// O_WRONLY (1) and O_RDWR (2), so 0x2 with 0x4 opens for reading; append only affects the file
+    /// position, which every line that reads or writes contains.
     pub(super) fn from_flags(flags: u64) -> Result<Self, String> {
         const ALL: u64 = 0x7f;
         if flags & !ALL != 0 {
@@ -393,13 +393,13 @@ impl OpenMode {
     }
 }
 
-/// Bit of CreateOptions that wants a directory (FILE_DIRECTORY_FILE).
+/// Bit of CreateOptions that requests a directory (FILE_DIRECTORY_FILE).
 pub const OPTION_DIRECTORY: u64 = 0x1;
-/// Bit of CreateOptions that removes the file when it is closed (FILE_DELETE_ON_CLOSE).
+/// Bit of CreateOptions that removes the file on close (FILE_DELETE_ON_CLOSE).
 const OPTION_DELETE_ON_CLOSE: u64 = 0x1000;
 
 impl<'a> Action<'a> {
-    /// The same with other names, each made of the one that it stands for, in order.
+    /// Returns the action with other names, each computed from the original one, in order.
     #[rustfmt::skip]
     pub fn map_names<'n>(self, mut name: impl FnMut(&'a [u8]) -> &'n [u8]) -> Action<'n> {
         match self {
@@ -446,7 +446,7 @@ impl<'a> Action<'a> {
 }
 
 impl Action<'_> {
-    /// The same with reads and writes of at most `limit` bytes (--trunc-io).
+    /// Returns the action with reads and writes limited to `limit` bytes (--trunc-io).
     pub fn truncated(self, limit: u64) -> Self {
         match self {
             Action::ReadX {
@@ -491,8 +491,8 @@ impl Action<'_> {
         }
     }
 
-    /// The same of a run that only reads (--read-only): what is opened is there, and stays as it
-    /// is.
+    /// Returns the action for a read-only run (--read-only): opens require an existing file, and do
+    /// not change it.
     pub fn reading(self) -> Self {
         match self {
             Action::NtCreateX {
@@ -519,7 +519,7 @@ impl Action<'_> {
         }
     }
 
-    /// The kind that it is counted as.
+    /// Returns the kind for counting.
     pub const fn kind(&self) -> OpKind {
         match self {
             Action::NtCreateX { .. } | Action::Open { .. } => OpKind::NtCreateX,
@@ -585,7 +585,7 @@ mod tests {
         assert_eq!(mode(0x41), OpenMode::READING);
         let made = mode(0x2c);
         assert!(made.creates && made.cuts && !made.is_exclusive);
-        // Exclusive, there is nothing to cut.
+        // With exclusive, there is nothing to truncate.
         let exclusive = mode(0x3c);
         assert!(exclusive.is_exclusive && !exclusive.cuts);
         assert!(OpenMode::from_flags(0x14).is_err());

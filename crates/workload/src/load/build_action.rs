@@ -1,11 +1,11 @@
-//! What a kind of operation with these names and numbers asks.
+//! Conversion of a kind of operation with names and numbers to an action.
 
 use super::action::{Action, Disposition, OpenMode};
 use super::code::NUMBERS;
 use super::safety::LONGEST_TRANSFER;
 use crate::operation::{OpKind, Stability};
 
-/// Puts an operation together, or says what number of it makes no sense.
+/// Creates an action. Returns an error if a number is not valid.
 #[inline]
 pub(super) fn action<'a>(
     kind: OpKind,
@@ -30,11 +30,11 @@ pub(super) fn action<'a>(
     }
 }
 
-/// The most bytes of a READ or WRITE by path: what is asked beyond is left out.
+/// Maximum bytes of a READ or WRITE by path: bytes beyond it are ignored.
 pub(super) const LONGEST_BY_PATH: u64 = 1 << 16;
 
-/// Puts an operation of a load together that names open files by path. What stands for a path is a
-/// handle by now, and where an NTCreateX has its disposition, an OPEN has its flags.
+/// Creates an action of a load that names open files by path. The path is already replaced by its
+/// handle, and an OPEN has its flags in place of an NTCreateX's disposition.
 #[inline]
 pub(super) fn action_by_path<'a>(
     kind: OpKind,
@@ -92,7 +92,7 @@ fn length(len: u64) -> Result<u64, String> {
     Ok(len)
 }
 
-/// Whether such a number can stand at that place of such an operation.
+/// Checks whether a number is valid at that position of such an operation.
 pub(super) fn check(kind: OpKind, place: usize, number: u64) -> Result<(), String> {
     match (kind, place) {
         (OpKind::NtCreateX, 1) => disposition(number).map(drop),

@@ -1,8 +1,8 @@
-//! The compact form of a load: a few bytes per line instead of a few dozen.
+//! The compact form of a load: a few bytes per line instead of several dozen.
 //!
-//! Every instruction is its opcode, the distance from the line of the one before,
-//! and its arguments as numbers of seven bits per byte (LEB128). Only
-//! [`Writer`] makes it, so reading it needs no errors: what runs short is zero.
+//! Every instruction consists of its opcode, the line distance to the previous one, and its
+//! arguments as numbers of seven bits per byte (LEB128). Only [`Writer`] generates it, so reading
+//! has no errors: missing bytes are read as zero.
 
 use super::expected::Expected;
 use super::names::NameId;
@@ -10,9 +10,9 @@ use super::verb::operands;
 use crate::operation::OpKind;
 use std::time::Duration;
 
-/// The most names that an operation has.
+/// Maximum number of names of an operation.
 pub(super) const NAMES: usize = 2;
-/// The most numbers that an operation has.
+/// Maximum number of numbers of an operation.
 pub(super) const NUMBERS: usize = 4;
 
 const SLEEP: u8 = 0x80;
@@ -34,23 +34,24 @@ const EXPECTED_NT: u8 = 3;
 const EXPECTED_NUMBER: u8 = 4;
 const EXPECTED_FAILURE_OR_SHORT: u8 = 5;
 
-/// Turned by so many bits an NT status begins with its severity, the two highest bits, and is
-/// short: all but a few errors have no others above their number.
+/// Number of bits by which an NT status is rotated: its severity (the two highest bits) comes
+/// first, and the result is short, because nearly all errors have no other high bits.
 const SEVERITY_BITS: u32 = 2;
 
-/// Where an open says how: FILE_OPEN, and the flags of an open by path that only reads.
+/// Value of a disposition or of flags that only open an existing file for reading: FILE_OPEN, or
+/// the read flag.
 pub(super) const ONLY_OPENS: u64 = 1;
 
 /// A number of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operand {
-    /// Itself.
+    /// A constant.
     Literal(u64),
-    /// One of the load's expressions.
+    /// Index of one of the load's expressions.
     Expression(u32),
 }
 
-/// An operation, before names and numbers are worked out.
+/// An operation, before names and numbers are evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Step {
     pub(super) kind: OpKind,
@@ -61,35 +62,35 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// Whether an open can only open what is there: FILE_OPEN (MS-CIFS 2.2.4.64.1), and flags that
-    /// ask to read.
+    /// Whether an open requires an existing file: FILE_OPEN (MS-CIFS 2.2.4.64.1), or flags for
+    /// reading.
     pub(super) fn only_opens(&self) -> bool {
         let [_, how, ..] = self.numbers;
         how == Operand::Literal(ONLY_OPENS)
     }
 }
 
-/// One instruction.
+/// An instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Instruction {
     Operation(Step),
-    /// Microseconds.
+    /// Pause in microseconds.
     Sleep(u64),
     SetPoint(u64),
     WaitPoint {
         client: u32,
         point: u64,
     },
-    /// Fill a slot from a text.
+    /// Fills a slot from a text.
     Draw {
         slot: u8,
         text: u32,
     },
-    /// Write with another pattern.
+    /// Sets the pattern of writes.
     Pattern(u32),
-    /// The next operation so many times.
+    /// Repeats the next operation.
     Repeat(u64),
-    /// What follows up to its `EndLoop` so many times; `end` is behind that.
+    /// Repeats the instructions up to `EndLoop`; `end` is the position after it.
     Loop {
         times: u64,
         end: Position,
@@ -97,7 +98,7 @@ pub(super) enum Instruction {
     EndLoop,
 }
 
-/// Where reading goes on.
+/// Position of the next instruction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Position {
     pub(super) at: usize,
@@ -158,7 +159,7 @@ impl Writer {
         }
     }
 
-    /// Writes a directive; of a `Loop`, says where its end is to be noted.
+    /// Writes a directive. For a `Loop`, returns the position of its end marker.
     pub(super) fn directive(&mut self, line: u32, instruction: &Instruction) -> usize {
         match *instruction {
             Instruction::Operation(step) => self.operation(line, &step),
@@ -190,7 +191,7 @@ impl Writer {
         self.varint(value);
     }
 
-    /// Notes how often the loop at `place` runs, and that it ends here.
+    /// Writes the number of iterations of the loop at `place`, and its end at the current position.
     pub(super) fn close_loop(&mut self, place: usize, times: u64) {
         let end = Position {
             at: self.code.len(),
@@ -201,14 +202,14 @@ impl Writer {
         }
     }
 
-    /// The finished code.
+    /// Returns the complete code.
     pub(super) fn finish(mut self) -> Vec<u8> {
         self.code.shrink_to_fit();
         self.code
     }
 }
 
-/// These are only known at the loop's end, so they have a fixed length.
+/// These arguments are only known at the end of the loop, so they have a fixed length.
 const LOOP_ARGUMENTS: usize = 24;
 
 fn loop_arguments(times: u64, end: Position) -> [u8; LOOP_ARGUMENTS] {
@@ -220,7 +221,7 @@ fn loop_arguments(times: u64, end: Position) -> [u8; LOOP_ARGUMENTS] {
     bytes
 }
 
-/// How an expectation is written: its class, and a number for those that have one.
+/// Returns the encoding of an expectation: its class, and a number for classes that need one.
 fn class_of(expected: Expected) -> (u8, Option<u32>) {
     match expected {
         Expected::Success => (EXPECTED_SUCCESS, None),
@@ -305,8 +306,7 @@ impl Reader<'_> {
     }
 }
 
-/// Reads the instruction at `position` and goes on to the next; `None` at the
-/// end.
+/// Reads the instruction at `position` and moves to the next; `None` at the end.
 #[inline]
 pub(super) fn read(code: &[u8], position: &mut Position) -> Option<Instruction> {
     let rest = code.get(position.at..).unwrap_or_default();

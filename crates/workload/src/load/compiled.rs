@@ -1,4 +1,4 @@
-//! A load file, compiled: compact, immutable, shared by all clients.
+//! A compiled load file: compact, immutable, shared by all clients.
 
 use super::code::{self, Instruction, Operand, Position, Step};
 use super::expected::Expected;
@@ -9,7 +9,7 @@ use super::verb;
 use crate::operation::OpKind;
 use std::time::Duration;
 
-/// A load file, compiled.
+/// A compiled load file.
 #[derive(Debug)]
 pub struct Load {
     pub(super) name: String,
@@ -22,15 +22,15 @@ pub struct Load {
     pub(super) expressions: Vec<Number>,
     /// Texts of random strings.
     pub(super) texts: Vec<Box<[u8]>>,
-    /// What WRITEPATTERN lines fill writes with, each a whole number of times.
+    /// Patterns of WRITEPATTERN lines that fill writes, each repeated a whole number of times.
     pub(super) patterns: Vec<Box<[u8]>>,
-    /// Slots whose strings are put below `clients` when they are elsewhere.
+    /// Slots whose strings are moved below `clients` if they are outside.
     pub(super) moved_slots: u16,
     pub(super) lines_by_kind: [u64; OpKind::COUNT],
 }
 
 impl Load {
-    /// An empty load of that generation.
+    /// Creates an empty load of that generation.
     pub fn empty(generation: Generation) -> Self {
         Self {
             name: String::new(),
@@ -48,28 +48,28 @@ impl Load {
         }
     }
 
-    /// The file that it came from.
+    /// Returns the name of the file.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whose grammar it has.
+    /// Returns the generation, which determines the grammar.
     pub fn generation(&self) -> Generation {
         self.generation
     }
 
-    /// How many lines the file has, comments and blank ones included.
+    /// Returns the number of lines of the file, including comments and blank ones.
     pub fn lines(&self) -> u64 {
         u64::from(self.lines)
     }
 
-    /// How many of its lines are operations. Repetitions do not count, and dbench
-    /// 1's CREATE counts once although it opens and closes.
+    /// Returns the number of lines that are operations. Repetitions do not count, and dbench 1's
+    /// CREATE counts once although it opens and closes.
     pub fn operations(&self) -> u64 {
         self.operations
     }
 
-    /// How many lines there are of that kind; CREATE's is an OpenX.
+    /// Returns the number of lines of that kind; CREATE counts as OpenX.
     pub fn lines_of(&self, kind: OpKind) -> u64 {
         self.lines_by_kind
             .get(kind.index())
@@ -77,7 +77,7 @@ impl Load {
             .unwrap_or_default()
     }
 
-    /// The kinds that occur, in the order of [`OpKind::ALL`].
+    /// Returns the kinds that occur, in the order of [`OpKind::ALL`].
     pub fn kinds(&self) -> Vec<OpKind> {
         let occurs = |kind: &OpKind| self.lines_of(*kind) > 0;
         OpKind::ALL.iter().copied().filter(occurs).collect()
@@ -88,19 +88,19 @@ impl Load {
         self.has_stamps
     }
 
-    /// The name of that id, with `client1` where the client's own number goes.
-    /// Of a name with random strings in it, what the file has.
+    /// Returns the name with that id, with `client1` in place of the client's number. A name with
+    /// random strings is returned as in the file.
     pub fn path(&self, id: u32) -> Vec<u8> {
         self.names.template(id)
     }
 
-    /// Bytes that it takes in memory, about.
+    /// Returns the approximate memory use in bytes.
     pub fn size(&self) -> usize {
         self.code.len() + self.names.size()
     }
 
-    /// Its operations in the order of the lines, loops and repetitions not
-    /// unrolled but told by [`StepView::times`].
+    /// Returns the operations in the order of the lines. Loops and repetitions are not unrolled;
+    /// [`StepView::times`] returns their number.
     pub fn steps(&self) -> Steps<'_> {
         Steps {
             load: self,
@@ -111,7 +111,7 @@ impl Load {
     }
 }
 
-/// One operation as the file has it, before anything is worked out.
+/// One operation as in the file, before evaluation.
 #[derive(Debug, Clone, Copy)]
 pub struct StepView<'a> {
     load: &'a Load,
@@ -121,50 +121,50 @@ pub struct StepView<'a> {
 }
 
 impl<'a> StepView<'a> {
-    /// Its line in the file, from 1.
+    /// Returns the line number in the file, from 1.
     pub fn line(&self) -> u32 {
         self.line
     }
 
-    /// What it is counted as.
+    /// Returns the kind for counting.
     pub fn kind(&self) -> OpKind {
         self.step.kind
     }
 
-    /// What it expects.
+    /// Returns the expected result.
     pub fn expected(&self) -> Expected {
         self.step.expected
     }
 
-    /// Its time stamp.
+    /// Returns the time stamp.
     pub fn stamp(&self) -> Option<Duration> {
         self.step.stamp
     }
 
-    /// How often one pass of one client carries it out, as REPEAT and LOOP say.
+    /// Returns the number of executions per iteration of one client, from REPEAT and LOOP.
     pub fn times(&self) -> u64 {
         self.times
     }
 
-    /// The id of its first name.
+    /// Returns the id of the first name.
     pub fn path_id(&self) -> Option<u32> {
         self.name(0)
     }
 
-    /// The id of a name; the second is of a rename the new one, of LINK3 the existing
-    /// file, of SYMLINK3 the text.
+    /// Returns the id of a name. The second name of a rename is the new one, of LINK3 the existing
+    /// file, of SYMLINK3 the target.
     pub(super) fn name(&self, index: usize) -> Option<NameId> {
         let (names, _) = verb::operands(self.step.kind);
         self.step.names.iter().take(names).nth(index).copied()
     }
 
-    /// Its first name, with `client1` where the client's own number goes.
+    /// Returns the first name, with `client1` in place of the client's number.
     pub fn path(&self) -> Option<Vec<u8>> {
         self.path_id().map(|id| self.load.path(id))
     }
 
-    /// Its number at that place, in the order of the line; `None` when there is
-    /// none there or it is only known when it runs.
+    /// Returns the number at that position, in the order of the line; `None` if there is none or it
+    /// is only known at run time.
     ///
     /// NTCreateX: options, disposition, handle. OpenX: size, handle. ReadX and
     /// WriteX: handle, offset, size, transferred. Locks: handle, offset, size

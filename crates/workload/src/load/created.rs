@@ -1,8 +1,8 @@
-//! The names below `clients` that the lines of loads create, for every client at once.
+//! The names below `clients` that the lines of loads create, for all clients.
 //!
-//! A name is a template with [`CLIENT`] in the place of the client's own name, in small letters. Its
-//! directories are created names, too. A name with random strings is a pattern: each character is
-//! known, or one of a set.
+//! A name is a template with [`CLIENT`] in place of the client's name, in lower case. Its
+//! directories are created names, too. A name with random strings is a pattern: each character is a
+//! constant, or one of a set.
 
 use super::code::{self, Instruction, Position};
 use super::compiled::Load;
@@ -14,15 +14,16 @@ use std::collections::{BTreeSet, HashSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// Stands for `client<number>` in templates; no name has this byte.
+/// Placeholder for `client<number>` in templates; no name has this byte.
 pub const CLIENT: u8 = 0;
-/// Patterns of one load at most. What lines beyond create is not known, and stays.
+/// Maximum number of patterns of one load. Objects of further lines are unknown, and are not
+/// removed.
 const PATTERNS_MAX: usize = 4096;
-/// Choices of random strings for one name at most.
+/// Maximum number of choices of random strings for one name.
 const CHOICES_MAX: usize = 256;
-/// Names that renamed directories add at most.
+/// Maximum number of names that renamed directories add.
 const RENAMED_MAX: usize = 1 << 20;
-/// A directory is renamed so many times at most.
+/// Maximum number of successive renames of a directory.
 const RENAME_ROUNDS: usize = 8;
 
 /// The names that loads create.
@@ -34,7 +35,7 @@ pub struct Created {
     patterns: Vec<Pattern>,
 }
 
-/// A name of which some characters are drawn.
+/// A name with some random characters.
 type Pattern = Vec<Element>;
 
 /// One character of a pattern.
@@ -45,7 +46,7 @@ enum Element {
 }
 
 impl Element {
-    /// Whether a character can be both.
+    /// Whether a character can match both.
     fn meets(&self, other: &Self) -> bool {
         match other {
             Self::Byte(byte) => self.matches(*byte),
@@ -61,7 +62,7 @@ impl Element {
     }
 }
 
-/// A path with the placeholder for each `client<number>` in it.
+/// Returns a path with the placeholder for each `client<number>` in it.
 pub fn with_placeholder(path: &[u8], number: u64) -> Vec<u8> {
     let own = format!("client{number}").into_bytes();
     let mut out = Vec::with_capacity(path.len());
@@ -81,12 +82,12 @@ pub fn with_placeholder(path: &[u8], number: u64) -> Vec<u8> {
     out
 }
 
-/// A number by which the same bytes are known again in another process.
+/// Returns a fingerprint that is stable across processes.
 pub fn fingerprint(bytes: &[u8]) -> u64 {
     handle_of(bytes)
 }
 
-/// Which name of a line of that kind is created, if one is.
+/// Returns the index of the name that a line of that kind creates, if any.
 const fn created_place(kind: OpKind, only_opens: bool) -> Option<usize> {
     match kind {
         OpKind::NtCreateX if only_opens => None,
@@ -101,14 +102,14 @@ const fn created_place(kind: OpKind, only_opens: bool) -> Option<usize> {
     }
 }
 
-/// A path below `clients` from one below the directory under test.
+/// Returns a path below `clients` from one below the directory under test.
 fn below(name: &[u8]) -> Option<&[u8]> {
     let rest = name.strip_prefix(names::CLIENTS.as_bytes())?;
     rest.strip_prefix(b"/").filter(|rest| !rest.is_empty())
 }
 
 impl Created {
-    /// Those of these loads.
+    /// Returns the names that these loads create.
     pub fn of(loads: &[Arc<Load>]) -> Self {
         let mut created = Self::default();
         for load in loads {
@@ -116,17 +117,17 @@ impl Created {
             created.loads = format!("{}{comma}{}", created.loads, load.name());
             created.add(load);
         }
-        // A marker has room for so much.
+        // Limited by the space in a marker file.
         created.loads = created.loads.chars().take(200).collect();
         created
     }
 
-    /// The names of the loads.
+    /// Returns the names of the loads.
     pub fn loads(&self) -> &str {
         &self.loads
     }
 
-    /// Whether a template is among them.
+    /// Whether loads create this template.
     pub fn has(&self, template: &[u8]) -> bool {
         let is_match = |pattern: &Pattern| {
             let mut both = pattern.iter().zip(template);
@@ -135,7 +136,7 @@ impl Created {
         self.names.contains(template) || self.patterns.iter().any(is_match)
     }
 
-    /// The same for the same names.
+    /// Returns a fingerprint of the names.
     pub fn fingerprint(&self) -> u64 {
         let mut bytes = Vec::new();
         for name in &self.names {
@@ -206,7 +207,7 @@ impl Created {
         self.names.insert(name.into());
     }
 
-    /// What was created in a directory that is renamed has its new name.
+    /// Adds the new names of objects that were created in a renamed directory.
     fn add_renamed(&mut self, renames: &[(Vec<u8>, Vec<u8>)]) {
         let mut room = RENAMED_MAX;
         for _ in 0..RENAME_ROUNDS {
@@ -229,14 +230,14 @@ impl Created {
         }
     }
 
-    /// A path and its directories.
+    /// Adds a path and its directories.
     fn add_path(&mut self, components: &[Pattern]) {
         for len in 1..=components.len() {
             self.add_pattern(pattern_of(components.get(..len).unwrap_or_default()));
         }
     }
 
-    /// Whether it is new.
+    /// Adds a pattern. Returns whether it is new.
     fn add_pattern(&mut self, pattern: Pattern) -> bool {
         let is_new = self.patterns.len() < PATTERNS_MAX && !self.patterns.contains(&pattern);
         if is_new {
@@ -245,8 +246,8 @@ impl Created {
         is_new
     }
 
-    /// The same as [`add_renamed`](Self::add_renamed) where a name has random strings: that of what was
-    /// created, or of the directory.
+    /// Does the same as [`add_renamed`](Self::add_renamed) for names with random strings, of
+    /// objects or of directories.
     fn add_renamed_patterns(&mut self, renames: &[Renamed]) {
         if self.patterns.is_empty() && !renames.iter().any(|renamed| renamed.is_drawn) {
             return;
@@ -279,14 +280,14 @@ impl Created {
     }
 }
 
-/// A directory that is renamed: each name that it can have before and after.
+/// A renamed directory: all names that it can have before and after.
 struct Renamed {
     from: Vec<Pattern>,
     to: Vec<Pattern>,
     is_drawn: bool,
 }
 
-/// Behind its directory, a path that may be in it: with the slash.
+/// Returns the rest of a path that may be in a directory, with the slash.
 fn rest_below<'p>(path: &'p [Element], directory: &[Element]) -> Option<&'p [Element]> {
     let (head, rest) = path.split_at_checked(directory.len())?;
     let mut both = head.iter().zip(directory);
@@ -294,7 +295,8 @@ fn rest_below<'p>(path: &'p [Element], directory: &[Element]) -> Option<&'p [Ele
     (is_in_it && rest.first() == Some(&Element::Byte(b'/'))).then_some(rest)
 }
 
-/// The components of a name of the load below `clients`, for each choice of its random strings.
+/// Returns the components of a name of the load below `clients`, for each choice of its random
+/// strings.
 fn paths(load: &Load, id: NameId, drawn: &[BTreeSet<u32>; SLOTS]) -> Vec<Vec<Pattern>> {
     let text = load.names.template(id);
     let is_moved = safety::is_moved(&text, load.moved_slots);
@@ -325,7 +327,7 @@ fn paths(load: &Load, id: NameId, drawn: &[BTreeSet<u32>; SLOTS]) -> Vec<Vec<Pat
         .collect()
 }
 
-/// The components below `clients`; `None` of a path that is elsewhere, where it is not moved there.
+/// Returns the components below `clients`; `None` if a path is outside and not moved.
 fn below_clients(elements: &[Element], is_moved: bool) -> Option<Vec<Pattern>> {
     let mut components = components(elements)?;
     let is_below = components.first().is_some_and(|first| {
@@ -342,7 +344,7 @@ fn pattern_of(components: &[Pattern]) -> Pattern {
     with_client(&components.join(&Element::Byte(b'/')))
 }
 
-/// A name of the load below `clients`, as a template.
+/// Returns a name of the load below `clients`, as a template.
 fn template(load: &Load, id: NameId) -> Option<Vec<u8>> {
     let name = load.names.template(id);
     let mut template = Vec::with_capacity(name.len());
@@ -351,7 +353,7 @@ fn template(load: &Load, id: NameId) -> Option<Vec<u8>> {
     Some(template)
 }
 
-/// The characters of a random string's text.
+/// Returns the characters of a random string's text.
 fn elements(text: &[u8]) -> Pattern {
     let mut elements = Vec::new();
     let mut rest = text;
@@ -370,7 +372,7 @@ fn elements(text: &[u8]) -> Pattern {
     elements
 }
 
-/// The components of a pattern in small letters; `None` if a set has a slash in it.
+/// Returns the components of a pattern in lower case; `None` if a set has a slash in it.
 fn components(elements: &[Element]) -> Option<Vec<Pattern>> {
     let is_slash = |byte: &u8| matches!(byte, b'/' | b'\\');
     let mut components = vec![Vec::new()];
@@ -389,7 +391,7 @@ fn components(elements: &[Element]) -> Option<Vec<Pattern>> {
     Some(components)
 }
 
-/// The placeholder in the place of `client1`.
+/// Returns the elements with the placeholder in place of `client1`.
 fn with_client(elements: &[Element]) -> Pattern {
     let own: Vec<Element> = b"client1".iter().map(|byte| Element::Byte(*byte)).collect();
     let mut out = Vec::new();

@@ -1,22 +1,23 @@
-//! What the writes of loads take their data from, and the table that holds those of all loads of a
-//! run, so that no client needs a copy.
+//! Data of the writes of loads, and the table with the data of all loads of a run, so that no
+//! client needs a copy.
 
 use super::Load;
 use filestone_wire::pattern;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-/// What the writes of a line take their data from, over and over.
+/// Data of the writes of a line, which are repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LineData<'load> {
     /// The data; never empty.
     pub bytes: &'load [u8],
-    /// Where they lie in the run's [`DataTable`], twice in a row; `None` if they do not.
+    /// Position in the run's [`DataTable`], which contains them twice in a row; `None` if they are
+    /// not in it.
     pub lies_at: Option<u32>,
 }
 
 impl<'load> LineData<'load> {
-    /// Data that are in no table.
+    /// Data that are not in a table.
     pub const fn apart(bytes: &'load [u8]) -> Self {
         Self {
             bytes,
@@ -26,12 +27,12 @@ impl<'load> LineData<'load> {
 }
 
 impl LineData<'static> {
-    /// Those of a write of one byte, by which programs of Windows extend files, and of lines whose data
-    /// are not asked for.
+    /// Data of one-byte writes, with which Windows programs extend files, and of lines without
+    /// data.
     pub const ZERO: Self = Self::apart(&[0]);
 
-    /// What is written unless a WRITEPATTERN says otherwise: a whole period of [`pattern`], bytes
-    /// that neither compress nor repeat, one copy for the whole process.
+    /// Default data without a WRITEPATTERN: a whole period of [`pattern`], bytes that neither
+    /// compress nor repeat, one copy for the whole process.
     pub fn usual() -> Self {
         static DATA: OnceLock<Vec<u8>> = OnceLock::new();
         let bytes = DATA.get_or_init(|| {
@@ -46,22 +47,22 @@ impl LineData<'static> {
     }
 }
 
-/// The data of all loads of a run, side by side, and each twice in a row, so that a stretch of no more
-/// than a period lies in one piece wherever it begins.
+/// The data of all loads of a run, each twice in a row, so that a range of at most one period is
+/// contiguous from any start position.
 #[derive(Debug, Clone)]
 pub struct DataTable {
     bytes: Arc<[u8]>,
     places: Vec<PatternPlaces>,
 }
 
-/// Where each pattern of one load lies in the run's [`DataTable`].
+/// Positions of the patterns of one load in the run's [`DataTable`].
 pub type PatternPlaces = Arc<[Option<u32>]>;
 
 impl DataTable {
-    /// Patterns for which there is no room any more are copied by each client.
+    /// Maximum size; each client copies patterns that do not fit.
     const BYTES_MAX: usize = 64 << 20;
 
-    /// The table of a run with these loads.
+    /// Creates the table of a run with these loads.
     pub fn of(loads: &[Arc<Load>]) -> Self {
         let mut bytes = pattern::table();
         let mut seen = HashMap::new();
@@ -85,12 +86,12 @@ impl DataTable {
         }
     }
 
-    /// What lies in it.
+    /// Returns the content of the table.
     pub fn bytes(&self) -> &Arc<[u8]> {
         &self.bytes
     }
 
-    /// Where the patterns of a load lie.
+    /// Returns the positions of the patterns of a load.
     pub fn places_of(&self, load: usize) -> PatternPlaces {
         self.places.get(load).cloned().unwrap_or_default()
     }
@@ -132,7 +133,7 @@ mod tests {
     fn what_a_table_has_no_room_for_is_not_in_it() {
         let many = (0..40_u8).map(|number| vec![number; 1 << 20]);
         let table = DataTable::of(&[load(many)]);
-        // 2 MiB are the pattern's, and 31 times 2 are left.
+        // 2 MiB belong to the default pattern, and 31 times 2 are left.
         assert_eq!(table.bytes().len(), 64 << 20);
         assert_eq!(table.places_of(0).iter().flatten().count(), 31);
     }

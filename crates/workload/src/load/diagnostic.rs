@@ -1,31 +1,31 @@
-//! What is wrong with a load file: where, what, what was expected.
+//! Errors of load files: position, description and expected value.
 
 use std::fmt;
 
-/// How many problems of one file are kept; the rest is counted.
+/// Maximum number of errors of one file that are stored; further ones are only counted.
 pub const ERRORS_KEPT: usize = 1_000;
 
-/// One problem of a load file.
+/// An error of a load file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadError {
-    /// Line in the file, from 1; 0 when it is about the whole file.
+    /// Line in the file, from 1; 0 for the whole file.
     pub line: u32,
-    /// First byte of what is wrong, from 1.
+    /// Column of the first wrong byte, from 1.
     pub column: u32,
-    /// What is wrong, with which value.
+    /// Description of the error with the wrong value.
     pub message: String,
-    /// What was expected, or what to do.
+    /// The expected value, or an advice.
     pub help: Option<String>,
 }
 
-/// All problems of a load file.
+/// All errors of a load file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadErrors {
-    /// The file.
+    /// Name of the file.
     pub name: String,
-    /// The first of them, in the order of the lines.
+    /// The first errors, in the order of the lines.
     pub errors: Vec<LoadError>,
-    /// How many more there were.
+    /// Number of further errors.
     pub more: u64,
 }
 
@@ -53,7 +53,7 @@ impl fmt::Display for LoadErrors {
 
 impl std::error::Error for LoadErrors {}
 
-/// Collects problems while a file is read.
+/// Collects errors while a file is read.
 #[derive(Debug, Default)]
 pub(super) struct Diagnostics {
     errors: Vec<LoadError>,
@@ -62,7 +62,7 @@ pub(super) struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// Notes a problem.
+    /// Adds an error.
     pub(super) fn add(&mut self, error: LoadError) {
         if self.hopeless || self.errors.len() >= ERRORS_KEPT {
             self.more += u64::from(!self.hopeless);
@@ -71,7 +71,7 @@ impl Diagnostics {
         }
     }
 
-    /// Notes the problem that makes all others meaningless.
+    /// Adds an error that makes all others meaningless.
     pub(super) fn abort(&mut self, error: LoadError) {
         if !self.hopeless {
             self.errors = vec![error];
@@ -80,19 +80,19 @@ impl Diagnostics {
         }
     }
 
-    /// Whether there is no point in reading on.
+    /// Whether reading can stop because of a fatal error.
     pub(super) fn is_hopeless(&self) -> bool {
         self.hopeless
     }
 
-    /// How many problems there are.
+    /// Returns the number of errors.
     pub(super) fn count(&self) -> u64 {
         self.errors.len() as u64 + self.more
     }
 
-    /// The problems of the file of that name; `None` without any.
+    /// Returns the errors of the file with that name; `None` if there are none.
     pub(super) fn finish(mut self, name: &str) -> Option<LoadErrors> {
-        // Some are only known at the end of a loop.
+        // Some errors are only known at the end of a loop.
         self.errors.sort_by_key(|error| (error.line, error.column));
         (!self.errors.is_empty()).then(|| LoadErrors {
             name: name.to_owned(),
@@ -102,7 +102,7 @@ impl Diagnostics {
     }
 }
 
-/// Bytes of a load file as they are shown in a message: cut and made printable.
+/// Returns bytes of a load file for a message: truncated and made printable.
 pub(super) fn shown(bytes: &[u8]) -> String {
     const SHOWN: usize = 60;
     let cut = bytes.get(..SHOWN).unwrap_or(bytes);
@@ -113,7 +113,7 @@ pub(super) fn shown(bytes: &[u8]) -> String {
     text
 }
 
-/// The candidate that is most like `word`, if one is alike enough to be meant.
+/// Returns the candidate that is most similar to `word`, if one is similar enough.
 pub fn suggestion<'a>(
     word: &[u8],
     candidates: impl Iterator<Item = &'a str> + Clone,
@@ -140,7 +140,7 @@ pub fn suggestion<'a>(
     (distance <= alike && distance < word.len()).then_some(best)
 }
 
-/// Levenshtein's distance, whatever the case.
+/// Returns Levenshtein's distance, case-insensitively.
 fn edit_distance(left: &[u8], right: &[u8]) -> usize {
     let mut row: Vec<usize> = (0..=right.len()).collect();
     for (index, a) in left.iter().enumerate() {

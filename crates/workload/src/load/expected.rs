@@ -1,62 +1,63 @@
-//! What a line expects, what a layer answered, and whether they agree.
+//! Expected and actual results of lines, and their comparison.
 //!
-//! The vocabularies (NT status of CIFS-style loads, status numbers of NFS, the operating
-//! system's errno) meet in [`Cause`].
+//! NT status of CIFS-style loads, status numbers of NFS and the operating system's errno are
+//! compared by [`Cause`].
 
 pub use crate::failure::{Cause, Mismatch};
 
 use crate::failure::{Failure, ProtocolStatus, StatusSpace};
 use crate::payload::VerifyError;
 
-/// What a layer answered to one action.
+/// Result of one action in a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// Done.
+    /// Success.
     Ok,
-    /// Done, but with fewer or more bytes than the load file says came back.
+    /// Success, but the number of bytes differs from the load file.
     WrongLength {
-        /// What the load file says.
+        /// Number in the load file.
         expected: u64,
-        /// What came.
+        /// Actual number.
         got: u64,
     },
-    /// Done, but ACCESS granted other bits than the load file says.
+    /// Success, but ACCESS granted other bits than in the load file.
     WrongAccess {
-        /// What the load file says.
+        /// Bits in the load file.
         expected: u64,
-        /// What was granted.
+        /// Granted bits.
         got: u64,
     },
-    /// Done, but what was read is not what was written.
+    /// Success, but the read data differ from the written data.
     WrongData(VerifyError),
-    /// Not done: the status of the protocol, or of the operating system.
+    /// Failure with a status of the protocol or of the operating system.
     Failed(ProtocolStatus),
-    /// Refused before it was sent, for this reason.
+    /// Refused for this reason before anything was sent.
     Refused(Cause),
-    /// The layer only carries bytes and cannot say (bare TCP): whatever is expected.
+    /// The layer only transfers bytes and does not know the result (bare TCP): any expectation
+    /// matches.
     Unknown,
 }
 
-/// What a line of a load file expects.
+/// Expected result of a line of a load file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected {
     /// NT_STATUS_OK, SUCCESS, 0x0.
     Success,
-    /// ERROR: any failure will do.
+    /// ERROR: any failure.
     Failure,
-    /// ERROR of a READ by path: any failure, and fewer bytes than were asked for.
+    /// ERROR of a READ by path: any failure, or fewer bytes than requested.
     FailureOrShort,
-    /// A failure with this NT status: with exactly it from a server that answers with NT statuses;
-    /// elsewhere for its reason, and for any if it has none that all protocols know.
+    /// A failure with this NT status: the exact status from a server with NT statuses, elsewhere
+    /// the same cause, or any failure if there is no protocol-independent cause.
     Nt(u32),
     /// Exactly this NFSv3 (or NLM v4) status.
     Number(u32),
-    /// `*`: anything.
+    /// `*`: any result.
     Anything,
 }
 
 impl Status {
-    /// The same of data in which something was found.
+    /// Returns the status, or the fault if one was found in the data.
     #[must_use]
     pub fn with_fault(self, fault: Option<VerifyError>) -> Self {
         match (self, fault) {
@@ -65,7 +66,7 @@ impl Status {
         }
     }
 
-    /// Whether the layer did what was asked.
+    /// Whether the action succeeded.
     pub const fn is_ok(&self) -> bool {
         matches!(
             self,
@@ -77,8 +78,8 @@ impl Status {
         )
     }
 
-    /// The failure of a line of which this is a mismatch: where it should have succeeded, with what
-    /// came in place of that.
+    /// Returns the failure for this mismatch of a line: if it should have succeeded, with the
+    /// actual status.
     pub const fn failure(&self, mismatch: Mismatch) -> Failure {
         match (mismatch, self) {
             (Mismatch::Failed, Status::Failed(status)) => Failure::InsteadOfSuccess(*status),
@@ -86,7 +87,7 @@ impl Status {
         }
     }
 
-    /// Why not; `None` when it did.
+    /// Returns the cause of the failure; `None` after a success.
     pub fn cause(&self) -> Option<Cause> {
         match *self {
             Status::Ok
@@ -100,17 +101,17 @@ impl Status {
     }
 }
 
-/// Whose numbers load files write (RFC 1813 section 2.6).
+/// Numbering scheme of numbers in load files (RFC 1813 section 2.6).
 const NUMBERS: StatusSpace = StatusSpace::Nfs3;
 
-/// Whether load files write the numbers of this space: those of locks, too, of which NLM has its
-/// own (RFC 1813, appendix II).
+/// Whether numbers in load files can belong to this numbering scheme, which includes the separate
+/// one of NLM for locks (RFC 1813, appendix II).
 const fn is_written(space: StatusSpace) -> bool {
     matches!(space, NUMBERS | StatusSpace::Nlm)
 }
 
 impl Expected {
-    /// Whether the line is to fail.
+    /// Whether the line expects a failure.
     pub const fn is_failure(&self) -> bool {
         matches!(
             self,
@@ -118,7 +119,7 @@ impl Expected {
         )
     }
 
-    /// What the load file writes, as whoever answered `status` names it.
+    /// Returns the name of a number in the load file, in the numbering scheme of `status`.
     pub fn number_name(number: u32, status: &Status) -> String {
         match status {
             Status::Failed(got) if is_written(got.space) => got.space.name(number),
@@ -126,7 +127,7 @@ impl Expected {
         }
     }
 
-    /// How `status` differs from what is expected; `None` when it does not.
+    /// Returns the difference of `status` from the expected result; `None` if they match.
     pub fn mismatch(&self, status: &Status) -> Option<Mismatch> {
         match (self, status) {
             (Expected::Anything, _) | (_, Status::Unknown) => None,
@@ -154,7 +155,7 @@ impl Expected {
     }
 }
 
-/// Whether what failed has this NT status, or failed for its reason where statuses are others.
+/// Whether a failure has this NT status, or the same cause if it has another kind of status.
 fn is_nt_met(wanted: u32, status: &Status) -> bool {
     if let Status::Failed(got) = status
         && got.space == StatusSpace::Nt
@@ -163,8 +164,8 @@ fn is_nt_met(wanted: u32, status: &Status) -> bool {
     }
     match (StatusSpace::Nt.cause(wanted), status.cause()) {
         (Cause::Other, _) => true,
-        // A component that is missing and one that is no directory look alike
-        // to a client that only asks for the whole path.
+        // A missing component and one that is not a directory cannot be distinguished by a client
+        // that only requests the whole path.
         (Cause::NotFound, Some(Cause::NotDirectory)) => true,
         (wanted, got) => got == Some(wanted),
     }
@@ -186,7 +187,7 @@ mod tests {
         let other = Some(Mismatch::OtherFailure);
         for (status, mismatch) in [
             (smb2::Status::OBJECT_NAME_NOT_FOUND, None),
-            // The same cause, and still another status.
+            // The same cause, but a different status.
             (smb2::Status::OBJECT_PATH_NOT_FOUND, other),
             (smb2::Status::NO_SUCH_FILE, other),
             (smb2::Status::NOT_A_DIRECTORY, other),
@@ -195,7 +196,7 @@ mod tests {
             assert_eq!(Expected::Failure.mismatch(&nt(status)), None);
         }
         assert_eq!(MISSING.mismatch(&Status::Refused(Cause::NotFound)), None);
-        // Without a cause that all protocols know, any failure will do; but not of SMB.
+        // Without a protocol-independent cause, any failure matches, except for SMB.
         let sharing = Expected::Nt(smb2::Status::SHARING_VIOLATION.0);
         let full = Status::Failed(StatusSpace::Errno.status(28));
         assert_eq!(sharing.mismatch(&full), None);

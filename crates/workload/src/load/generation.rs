@@ -1,10 +1,10 @@
-//! Whose load files look like this.
+//! Generations of load files, by program.
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which program's load files look like this.
+/// The program that load files of this form belong to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -22,7 +22,7 @@ pub enum Generation {
 }
 
 impl Generation {
-    /// What output for programs calls it.
+    /// Returns the name in machine-readable output.
     pub const fn name(self) -> &'static str {
         match self {
             Generation::Dbench1 => "dbench1",
@@ -33,7 +33,7 @@ impl Generation {
         }
     }
 
-    /// Whose load files look like this, for people.
+    /// Returns a description for text output.
     pub const fn description(self) -> &'static str {
         match self {
             Generation::Dbench1 => "a load of dbench 1, requests and replies",
@@ -44,7 +44,7 @@ impl Generation {
         }
     }
 
-    /// Whether its files are opened, and then named by handles.
+    /// Whether the files are opened, and then named by handles.
     pub const fn opens_files(self) -> bool {
         !matches!(self, Generation::Nfs)
     }

@@ -1,11 +1,10 @@
-//! Loads: what a load file says, compiled.
+//! Loads: compiled load files.
 //!
-//! A load file is a list of what one client of a file server did, line by line;
-//! dbench, tbench and smbtorture made the form known. A [`Compiler`] takes its
-//! lines, from wherever they come, and makes a [`Load`]: checked, compact, and
-//! shared by all clients. A [`Script`] is one client's walk through it. What the
-//! lines do is not decided here: an [`Action`] says what is asked, and a layer
-//! (the local file system, bare TCP, NFSv3) carries it out.
+//! A load file is a list of the operations of one client of a file server, line by line; the format
+//! is known from dbench, tbench and smbtorture. A [`Compiler`] takes its lines, from any source,
+//! and creates a [`Load`]: checked, compact, and shared by all clients. A [`Script`] is the
+//! iteration of one client over it. An [`Action`] describes the operation of a line, and a layer
+//! (the local file system, bare TCP, NFSv3) executes it.
 //!
 //! The grammar, generation by generation, is in `docs/reference/load-file.md`.
 

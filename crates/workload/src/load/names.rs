@@ -1,33 +1,33 @@
-//! The names of a load file: kept once each, checked, and made a client's own.
+//! The names of a load file: stored once each, checked, and expanded for a client.
 //!
-//! A name is kept in its final form but for the client's number: relative, with
-//! `/` between components. Where the load file says `client1`, the kept form has
-//! [`CLIENT`], a byte that no name can have.
+//! A name is stored in its final form except for the client's number: relative, with `/` between
+//! components. In place of `client1` in the load file, the stored form has [`CLIENT`], a byte that
+//! no name can have.
 
 use std::collections::HashMap;
 
-/// Longest name that is passed on (PATH_MAX without its NUL).
+/// Maximum length of a name (PATH_MAX without its NUL).
 pub(super) const LONGEST_NAME: usize = 4_095;
-/// Longest component of a name (NAME_MAX).
+/// Maximum length of a component of a name (NAME_MAX).
 pub(super) const LONGEST_COMPONENT: usize = 255;
-/// Stands for `client<id>` in kept names.
+/// Placeholder for `client<id>` in stored names.
 const CLIENT: u8 = 0;
-/// What load files call the client.
+/// Name of the client in load files.
 const PLACEHOLDER: &[u8] = b"client1";
-/// The most digits that a client's number has.
+/// Maximum number of digits of a client's number.
 const MOST_DIGITS: usize = 10;
 
-/// A name in the table.
+/// Index of a name in the table.
 pub(super) type NameId = u32;
 
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     start: u32,
     len: u16,
-    /// Where the first [`CLIENT`] is; `len` without any.
+    /// Position of the first [`CLIENT`]; `len` if there is none.
     client: u16,
     has_slots: bool,
-    /// Whether it was put below [`CLIENTS`].
+    /// Whether it was moved below [`CLIENTS`].
     is_moved: bool,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Keeps a name; `None` when there is no room for more.
+    /// Stores a name; `None` if the table is full.
     pub(super) fn add(&mut self, name: &[u8], has_slots: bool) -> Option<NameId> {
         let id = NameId::try_from(self.entries.len()).ok()?;
         let start = u32::try_from(self.bytes.len()).ok()?;
@@ -57,18 +57,18 @@ impl Names {
         Some(id)
     }
 
-    /// The last name was put below [`CLIENTS`].
+    /// Marks the last name as moved below [`CLIENTS`].
     pub(super) fn mark_moved(&mut self) {
         if let Some(entry) = self.entries.last_mut() {
             entry.is_moved = true;
         }
     }
 
-    /// What was put below [`CLIENTS`] is where the load file says.
+    /// Moves names back that were moved below [`CLIENTS`].
     pub(super) fn put_back(&mut self) {
         let prefix = CLIENTS.len() as u16 + 1;
         for entry in self.entries.iter_mut().filter(|entry| entry.is_moved) {
-            // The directory under test itself has become CLIENTS, without a slash.
+            // The directory under test itself was replaced by CLIENTS, without a slash.
             let cut = prefix.min(entry.len);
             entry.start += u32::from(cut);
             entry.len -= cut;
@@ -77,18 +77,18 @@ impl Names {
         }
     }
 
-    /// Bytes that they take.
+    /// Returns the memory use in bytes.
     pub(super) fn size(&self) -> usize {
         self.bytes.len() + self.entries.len() * size_of::<Entry>()
     }
 
-    /// Gives back what growing took too much.
+    /// Releases unused capacity.
     pub(super) fn shrink(&mut self) {
         self.bytes.shrink_to_fit();
         self.entries.shrink_to_fit();
     }
 
-    /// Whether random strings belong into this name.
+    /// Whether the name has random strings.
     pub(super) fn has_slots(&self, id: NameId) -> bool {
         self.entries
             .get(id as usize)
@@ -102,7 +102,7 @@ impl Names {
             .unwrap_or_default()
     }
 
-    /// Writes the name into `out` with `client` where the load says `client1`.
+    /// Writes the name into `out` with `client` in place of `client1`.
     #[inline]
     pub(super) fn expand(&self, id: NameId, client: &[u8], out: &mut Vec<u8>) {
         out.clear();
@@ -117,7 +117,7 @@ impl Names {
         }
     }
 
-    /// The name as the load file has it.
+    /// Returns the name as in the load file.
     pub(super) fn template(&self, id: NameId) -> Vec<u8> {
         let mut name = Vec::new();
         self.expand(id, PLACEHOLDER, &mut name);
@@ -125,7 +125,7 @@ impl Names {
     }
 }
 
-/// Copies `name`, doing `instead` at every `client1`.
+/// Copies `name`, and calls `instead` at every `client1`.
 pub(super) fn replace_placeholder(name: &[u8], out: &mut Vec<u8>, instead: impl Fn(&mut Vec<u8>)) {
     let mut rest = name;
     while let Some((first, tail)) = rest.split_first() {
@@ -139,21 +139,21 @@ pub(super) fn replace_placeholder(name: &[u8], out: &mut Vec<u8>, instead: impl 
     }
 }
 
-/// Why a name cannot be used.
+/// Reason why a name cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NameError {
-    /// A component `.` or `..`.
+    /// A component is `.` or `..`.
     Dots,
-    /// A NUL byte.
+    /// The name has a NUL byte.
     Nul,
-    /// More than [`LONGEST_NAME`] bytes.
+    /// The name has more than [`LONGEST_NAME`] bytes.
     Long,
-    /// A component of more than [`LONGEST_COMPONENT`] bytes.
+    /// A component has more than [`LONGEST_COMPONENT`] bytes.
     LongComponent,
 }
 
 impl NameError {
-    /// In words, to follow the name.
+    /// Returns a description that follows the name.
     pub(super) const fn what(self) -> &'static str {
         match self {
             NameError::Dots => "has a component \".\" or \"..\"",
@@ -164,8 +164,8 @@ impl NameError {
     }
 }
 
-/// Writes the relative form of `name` into `out`: `\` is `/`, no slash at either
-/// end, none doubled.
+/// Writes the relative form of `name` into `out`: `/` instead of `\`, no slash at either end, no
+/// double slashes.
 pub(super) fn normalise(name: &[u8], out: &mut Vec<u8>) -> Result<(), NameError> {
     out.clear();
     if name.contains(&0) {
@@ -195,7 +195,7 @@ pub(super) fn normalise(name: &[u8], out: &mut Vec<u8>) -> Result<(), NameError>
     Ok(())
 }
 
-/// How long a component is for the client of the highest number.
+/// Returns the length of a component for the client with the highest number.
 fn longest_expansion(component: &[u8]) -> usize {
     let placeholders = component
         .windows(PLACEHOLDER.len())
@@ -204,7 +204,7 @@ fn longest_expansion(component: &[u8]) -> usize {
     component.len() + placeholders * (MOST_DIGITS - 1)
 }
 
-/// The handle that stands for a path in its relative form (FNV-1a, of 64 bits).
+/// Returns the handle for a path in its relative form (FNV-1a, 64 bits).
 pub(super) fn handle_of(relative: &[u8]) -> u64 {
     const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0100_0000_01b3;
@@ -212,25 +212,25 @@ pub(super) fn handle_of(relative: &[u8]) -> u64 {
     relative.iter().fold(BASIS, mix)
 }
 
-/// Where a name is, as far as safety goes.
+/// Location of a name for safety checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Below `clients`: what a load may change.
+    /// Below `clients`: a load may modify it.
     Inside,
     /// `clients` itself.
     Clients,
-    /// The run's own mark in `clients`.
+    /// The run's marker file in `clients`.
     Marker,
-    /// Anywhere else: what a load may look at.
+    /// Anywhere else: a load may only read it.
     Outside,
 }
 
 /// The directory that belongs to the run.
 pub const CLIENTS: &str = "clients";
-/// The file by which a run knows a directory of its own again: it names the owner.
+/// The marker file by which a run identifies its directory: it names the owner.
 pub const MARKER: &str = "made-by-filestone";
 
-/// Where a name in its relative form is.
+/// Returns the location of a name in its relative form.
 pub(super) fn place(name: &[u8]) -> Place {
     let mut components = name.split(|byte| *byte == b'/');
     if components.next() != Some(CLIENTS.as_bytes()) {
@@ -243,20 +243,20 @@ pub(super) fn place(name: &[u8]) -> Place {
     }
 }
 
-/// A table that finds what it has seen before.
+/// Cache of names that were already converted.
 #[derive(Debug, Default)]
 pub(super) struct Interner {
     ids: HashMap<Box<[u8]>, NameId>,
 }
 
 impl Interner {
-    /// The name that these bytes of the file stood for last time.
+    /// Returns the id of the name that these bytes of the file were converted to.
     #[inline]
     pub(super) fn find(&self, raw: &[u8]) -> Option<NameId> {
         self.ids.get(raw).copied()
     }
 
-    /// Remembers what these bytes stand for.
+    /// Stores the id for these bytes.
     pub(super) fn remember(&mut self, raw: &[u8], id: NameId) {
         self.ids.insert(raw.into(), id);
     }

@@ -1,52 +1,53 @@
-//! Numbers of load files: C's notation, random numbers (`*`), numbers that go on
-//! from the line before (`+`), and time stamps.
+//! Numbers of load files: C's notation, random numbers (`*`), numbers relative to the previous line
+//! (`+`), and time stamps.
 
 use crate::random::{Generator, RngExt};
 use std::time::Duration;
 
-/// A number as a line has it.
+/// A number in a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Number {
-    /// Itself.
+    /// A constant.
     Literal(u64),
-    /// `*` and its qualifiers: random, 63 bits, then changed from left to right.
+    /// `*` and its modifiers: a random number of 63 bits, modified from left to right.
     Random(Vec<Modifier>),
-    /// `+n`: what the line before had here, and n.
+    /// `+n`: the number at this position in the previous line, plus n.
     Previous(u64),
-    /// `+child`: what the line before had here, and the client's number.
+    /// `+child`: the number at this position in the previous line, plus the client's number.
     PreviousAndClient,
-    /// `+num_children`: what the line before had here, and the number of clients.
+    /// `+num_children`: the number at this position in the previous line, plus the number of
+    /// clients.
     PreviousAndClients,
-    /// Text with random strings in it, which becomes one of the others.
+    /// Text with random strings in it, which evaluates to one of the others.
     Text(Box<[u8]>),
-    /// The handle that stands for a path with random strings in it.
+    /// A path with random strings, whose handle is the number.
     Path(Box<[u8]>),
 }
 
-/// A change of a random number.
+/// A modifier of a random number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Modifier {
-    /// `/y`: down to a multiple of y.
+    /// `/y`: rounds down to a multiple of y.
     Align(u64),
-    /// `%y`: the rest of a division by y.
+    /// `%y`: remainder of a division by y.
     Modulo(u64),
-    /// `+y`: y more.
+    /// `+y`: adds y.
     Add(u64),
 }
 
-/// Why it is no number.
+/// Reason why a text is not a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NumberError {
-    /// Not in C's notation, or an expression that is none.
+    /// The text is not in C's notation, or is an invalid expression.
     Malformed,
-    /// More than 64 bits.
+    /// The number has more than 64 bits.
     TooLarge,
-    /// `/0` or `%0`.
+    /// The text has `/0` or `%0`.
     DivisionByZero,
 }
 
 impl NumberError {
-    /// In words, to follow the number.
+    /// Returns a description that follows the number.
     pub(super) const fn what(self) -> &'static str {
         match self {
             NumberError::Malformed => "is not a number",
@@ -56,24 +57,24 @@ impl NumberError {
     }
 }
 
-/// What a number depends on besides its text.
+/// Context for the evaluation of a number.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EvalContext {
-    /// What the line before had in this place.
+    /// Number at this position in the previous line.
     pub(super) previous: u64,
-    /// The client's number, from 0.
+    /// Number of the client, from 0.
     pub(super) client: u32,
-    /// How many clients there are.
+    /// Number of clients.
     pub(super) clients: u32,
 }
 
 impl Number {
-    /// Reads a number of any form but `Text`.
+    /// Parses a number of any form except `Text`.
     pub(super) fn parse(text: &[u8]) -> Result<Number, NumberError> {
         match text.split_first() {
             Some((b'*', rest)) => qualifiers(rest).map(Number::Random),
             Some((b'+', b"child")) => Ok(Number::PreviousAndClient),
-            // The documentation's spelling is the second.
+            // The second spelling is the one in the documentation.
             Some((b'+', b"num_children" | b"num_childred")) => Ok(Number::PreviousAndClients),
             Some((b'+', rest)) => match rest.split_first() {
                 Some((b'-', digits)) => c_number(digits).map(u64::wrapping_neg),
@@ -84,7 +85,7 @@ impl Number {
         }
     }
 
-    /// What it is this time. A `Text` and a `Path` are nothing yet.
+    /// Evaluates the number. `None` for a `Text` or a `Path`.
     pub(super) fn evaluate(&self, around: &EvalContext, random: &mut Generator) -> Option<u64> {
         let more = match self {
             Number::Literal(value) => return Some(*value),
@@ -133,7 +134,7 @@ fn qualifiers(text: &[u8]) -> Result<Vec<Modifier>, NumberError> {
     Ok(found)
 }
 
-/// A number in C's notation: 0x…, 0… (octal), or decimal.
+/// Parses a number in C's notation: 0x…, 0… (octal), or decimal.
 pub(super) fn c_number(text: &[u8]) -> Result<u64, NumberError> {
     let (radix, digits) = match text {
         [b'0', b'x' | b'X', digits @ ..] => (16, digits),
@@ -162,10 +163,10 @@ pub(super) fn c_number(text: &[u8]) -> Result<u64, NumberError> {
     }
 }
 
-/// The latest stamp: some thirty years.
+/// Maximum time stamp: about thirty years.
 const LATEST_STAMP_SECONDS: u64 = 1_000_000_000;
 
-/// A time stamp: seconds with a fraction, exact to the nanosecond.
+/// Parses a time stamp: seconds with a fraction, exact to the nanosecond.
 pub(super) fn stamp(text: &[u8]) -> Option<Duration> {
     let mut parts = text.splitn(2, |byte| *byte == b'.');
     let whole = parts.next().unwrap_or_default();

@@ -1,13 +1,13 @@
-//! Random strings: text in which every `[set]` becomes one of its characters.
+//! Random strings: text in which every `[set]` is replaced by one of its characters.
 
 use crate::random::{Generator, RngExt};
 
-/// How many slots there are: `$0` to `$9`.
+/// Number of slots: `$0` to `$9`.
 pub(super) const SLOTS: usize = 10;
-/// The longest random string.
+/// Maximum length of a random string.
 const LONGEST: usize = 255;
 
-/// Why a text cannot be a random string.
+/// Returns the reason why a text is not valid as a random string.
 pub(super) fn fault(text: &[u8]) -> Option<&'static str> {
     let mut len = 0;
     let mut rest = text;
@@ -29,7 +29,7 @@ pub(super) fn fault(text: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Draws a string.
+/// Generates a string.
 pub(super) fn draw(text: &[u8], random: &mut Generator, out: &mut Vec<u8>) {
     out.clear();
     let mut rest = text;
@@ -50,7 +50,7 @@ pub(super) fn draw(text: &[u8], random: &mut Generator, out: &mut Vec<u8>) {
     }
 }
 
-/// Whether random strings belong into `text`: a `$` and a digit.
+/// Returns the references to random strings in `text`: a `$` and a digit.
 pub(super) fn slots(text: &[u8]) -> impl Iterator<Item = (usize, usize)> {
     text.windows(2)
         .enumerate()
@@ -60,7 +60,7 @@ pub(super) fn slots(text: &[u8]) -> impl Iterator<Item = (usize, usize)> {
         })
 }
 
-/// Copies `text` with the random strings in the place of `$0` to `$9`.
+/// Copies `text` with the random strings in place of `$0` to `$9`.
 pub(super) fn substitute(text: &[u8], slots: &[Vec<u8>], out: &mut Vec<u8>) {
     out.clear();
     let mut rest = text;

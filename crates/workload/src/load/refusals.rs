@@ -1,8 +1,7 @@
-//! What a layer would refuse of a load, or answer without asking anybody: told
-//! before anything is sent.
+//! Detection of lines that a layer would refuse, or answer without a call, before anything is sent.
 //!
-//! Lines are looked at as they stand, each once, however often it is repeated.
-//! Numbers that are only known when the load runs are not looked at.
+//! Each line is checked once, without repetitions. Numbers that are only known at run time are not
+//! checked.
 
 use super::Generation;
 use super::Load;
@@ -13,13 +12,13 @@ use filestone_wire::tbench::{Dialect, Operation};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The layers that carry out loads.
+/// The layers that execute loads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LayerKind {
     /// A file system of this host.
     Local,
-    /// Bare TCP: tbench's messages, which carry sizes and no meaning.
+    /// Bare TCP: tbench's messages, which have sizes but no meaning.
     Tcp,
     /// NFSv3.
     Nfs3 {
@@ -31,7 +30,7 @@ pub enum LayerKind {
 }
 
 impl LayerKind {
-    /// All, as `--on` calls them.
+    /// All layers, with their names in `--on`.
     pub const ALL: [(&str, Self); 4] = [
         ("local", LayerKind::Local),
         ("tcp", LayerKind::Tcp),
@@ -40,10 +39,10 @@ impl LayerKind {
     ];
 }
 
-/// Offsets of a local file are signed (off_t of POSIX).
+/// Maximum offset of a local file, which is signed (off_t of POSIX).
 const LOCAL_OFFSET_MAX: u64 = i64::MAX as u64;
 
-/// Why a layer does not do what a line asks.
+/// Reason why a layer does not execute a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
@@ -51,25 +50,24 @@ pub enum Reason {
     NoMessage,
     /// SMB2 has no exchange for this verb.
     NoExchange,
-    /// Longer than a message of bare TCP may be.
+    /// The message is longer than bare TCP allows.
     MessageTooLong,
-    /// Beyond the largest offset of a local file.
+    /// The offset exceeds the maximum of a local file.
     OffsetTooLarge,
-    /// Its end does not fit in 64 bits.
+    /// The end of the range does not fit in 64 bits.
     EndTooLarge,
-    /// There is a lock manager for it, but `--enable-nlm` is not given.
+    /// The lock manager could execute it, but `--enable-nlm` is not set.
     NeedsLockManager,
     /// Answered without a call: there is nothing to send.
     NothingToSend,
-    /// Answered without a call: no file has bytes there.
+    /// Answered without a call: files have no bytes at that offset.
     NothingToLock,
-    /// Answered without a call: locks go to the lock manager, and `--enable-nlm`
-    /// is not given.
+    /// Answered without a call: locks go to the lock manager, and `--enable-nlm` is not set.
     LocksNotSent,
 }
 
 impl Reason {
-    /// Whether the load cannot run; else it is only good to know.
+    /// Whether the load cannot run; otherwise the reason is only a note.
     pub const fn is_refusal(self) -> bool {
         match self {
             Reason::NoMessage
@@ -82,7 +80,7 @@ impl Reason {
         }
     }
 
-    /// In a few words.
+    /// Returns a short description.
     pub const fn sentence(self) -> &'static str {
         match self {
             Reason::NoMessage => "bare TCP has no message for it",
@@ -98,25 +96,25 @@ impl Reason {
     }
 }
 
-/// Lines of one verb that a layer does not carry out as they stand.
+/// Lines of one verb that a layer does not execute as they are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Refusal {
-    /// As the load file calls it.
+    /// Name in the load file.
     pub verb: &'static str,
-    /// As records call it.
+    /// Name in records.
     pub operation: OpKind,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
     /// Whether the load cannot run because of it.
     pub refused: bool,
-    /// How many operations of a pass.
+    /// Number of operations in one iteration.
     pub count: u64,
     /// The first such line of the file.
     pub first_line: u32,
 }
 
-/// What the layer would not do of the load as it stands: refusals first, then what
-/// is only good to know, each in the order of the lines.
+/// Returns the lines that the layer would not execute: refusals first, then notes, each in the
+/// order of the lines.
 pub fn refusals(load: &Load, layer: LayerKind) -> Vec<Refusal> {
     let mut found: BTreeMap<(OpKind, Reason), (u64, u32)> = BTreeMap::new();
     for step in load.steps().filter(|step| step.times() > 0) {
@@ -141,17 +139,17 @@ pub fn refusals(load: &Load, layer: LayerKind) -> Vec<Refusal> {
     refusals
 }
 
-/// What of a line decides whether a layer can do it.
+/// Properties of a line that decide whether a layer can execute it.
 #[derive(Debug, Clone, Copy)]
 struct Asked {
     kind: OpKind,
-    /// Whose verb it is.
+    /// Generation of the verb.
     generation: Generation,
-    /// Where the bytes that it is about begin; 0 if it is about none.
+    /// Offset of the first byte; 0 if the verb has no range.
     offset: u64,
-    /// How many they are.
+    /// Number of bytes.
     len: u64,
-    /// Entries or bytes that come back.
+    /// Number of entries or bytes that are returned.
     returned: u64,
 }
 
@@ -170,7 +168,7 @@ impl Asked {
         }
     }
 
-    /// Where the bytes end; `None` if 64 bits do not hold it.
+    /// Returns the end of the range; `None` if it exceeds 64 bits.
     fn end(&self) -> Option<u64> {
         self.offset.checked_add(self.len)
     }
@@ -185,8 +183,8 @@ fn reason(layer: LayerKind, asked: &Asked) -> Option<Reason> {
     }
 }
 
-/// Windows programs lock ranges where no file has bytes, as semaphores; such locks
-/// stay with the server, and here with the layer.
+/// Returns the reason of the local layer. Windows programs lock ranges beyond all file data, as
+/// semaphores; such locks are local to the server, and here to the layer.
 fn reason_of_local(asked: &Asked) -> Option<Reason> {
     let is_beyond = asked.offset > LOCAL_OFFSET_MAX;
     match asked.kind {
@@ -203,9 +201,9 @@ fn reason_of_local(asked: &Asked) -> Option<Reason> {
     }
 }
 
-/// tbench has a message for each CIFS-style verb but Deltree, which it answers
-/// itself, and for no other. Sizes are dbench 3's: those of older generations
-/// differ by a few bytes. Names are left out: they are never that long.
+/// Returns the reason of the TCP layer. tbench has a message for each CIFS-style verb except
+/// Deltree, which it answers itself, and for no other verb. Sizes are dbench 3's: those of older
+/// generations differ by a few bytes. Names are ignored, because they are never that long.
 fn reason_of_tcp(asked: &Asked) -> Option<Reason> {
     let operation = match asked.kind {
         OpKind::WriteX => Operation::Write { len: asked.len },
@@ -237,7 +235,8 @@ fn reason_of_tcp(asked: &Asked) -> Option<Reason> {
     exchange.is_err().then_some(Reason::MessageTooLong)
 }
 
-/// Offsets and lengths of RFC 1813 have 64 bits; locks are another protocol's.
+/// Returns the reason of the NFS layer. Offsets and lengths of RFC 1813 have 64 bits; locks use a
+/// different protocol.
 fn reason_of_nfs(nlm: bool, asked: &Asked) -> Option<Reason> {
     match asked.kind {
         OpKind::LockX | OpKind::UnlockX => (!nlm).then_some(Reason::LocksNotSent),
@@ -248,8 +247,9 @@ fn reason_of_nfs(nlm: bool, asked: &Asked) -> Option<Reason> {
     }
 }
 
-/// SMB2 has an exchange for every CIFS-style verb, and for none of NFS. A range of bytes must not
-/// wrap around (MS-SMB2, section 3.3.5.14), but its last byte may be the last of 64 bits.
+/// Returns the reason of the SMB layer. SMB2 has an exchange for every CIFS-style verb, but not for
+/// NFS verbs. A range of bytes must not wrap around (MS-SMB2, section 3.3.5.14), but its last byte
+/// may be the last of 64 bits.
 fn reason_of_smb(asked: &Asked) -> Option<Reason> {
     if asked.generation == Generation::Nfs && asked.kind != OpKind::Deltree {
         return Some(Reason::NoExchange);
@@ -272,7 +272,7 @@ mod tests {
         LayerKind::Smb,
     ];
 
-    /// What each layer says to this load: reason, count, first line.
+    /// Returns the result of each layer for this load: reason, count, first line.
     fn said(text: &str) -> [Vec<(Reason, u64, u32)>; 5] {
         let mut compiler = Compiler::new("test.load");
         text.lines().for_each(|line| compiler.line(line.as_bytes()));
@@ -314,7 +314,8 @@ mod tests {
         assert_eq!(smb.len(), 3);
     }
 
-    /// A load that opens a file as handle 1, on its first line, and does these.
+    /// Returns the results for a load that opens a file as handle 1 on its first line, followed by
+    /// these lines.
     fn with_handle(lines: &[&str]) -> [Vec<(Reason, u64, u32)>; 5] {
         let mut text = String::from("NTCreateX \"/clients/client1/a\" 0 2 1 NT_STATUS_OK\n");
         for line in lines {

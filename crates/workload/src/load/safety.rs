@@ -1,21 +1,21 @@
-//! Which names an operation may have.
+//! Rules for the names of an operation.
 //!
-//! A load changes nothing outside `clients/` of the directory under test, and
-//! not the mark by which a run knows that directory as its own. Looking is
-//! allowed everywhere below the directory under test.
+//! A load modifies nothing outside `clients/` of the directory under test, and does not modify the
+//! marker file by which a run identifies that directory. Reading is allowed everywhere below the
+//! directory under test.
 
 use super::names::{self, LONGEST_NAME, Place};
 use super::random_string::slots;
 use crate::operation::OpKind;
 
-/// The tree of the client itself, as it stands in load files.
+/// The tree of the client, as in load files.
 pub(super) const OWN_TREE: &[u8] = b"clients/client1";
 
-/// The longest read or write of one line: one gibibyte.
+/// Maximum length of a read or write of one line: one gibibyte.
 pub(super) const LONGEST_TRANSFER: u64 = 1 << 30;
 
-/// Whether an operation changes what its name at that place names. Opening only
-/// changes something when it may create or cut.
+/// Whether an operation modifies the object with its name at that position. Opening only modifies a
+/// file if it may create or truncate it.
 pub(super) const fn changes(kind: OpKind, only_opens: bool, place: usize) -> bool {
     match kind {
         OpKind::NtCreateX => !only_opens,
@@ -28,7 +28,7 @@ pub(super) const fn changes(kind: OpKind, only_opens: bool, place: usize) -> boo
         | OpKind::SetAttr
         | OpKind::Write
         | OpKind::Create
-        // A second name for a file outside would let it be changed from inside.
+        // A second name for a file outside would allow modifying it from inside.
         | OpKind::Link
         | OpKind::Remove
         | OpKind::Commit => true,
@@ -37,9 +37,9 @@ pub(super) const fn changes(kind: OpKind, only_opens: bool, place: usize) -> boo
     }
 }
 
-/// Whether a run that only reads leaves an operation out: what changes something, what asks for that
-/// to be kept, for which a file must be open to be written, and locks, which shut writers out.
-/// Opening changes nothing as [`Action::reading`](super::Action::reading) has it.
+/// Whether a read-only run skips an operation: modifications, requests to store them, which need a
+/// file open for writing, and locks, which exclude writers. Opening modifies nothing after
+/// [`Action::reading`](super::Action::reading).
 pub const fn is_left_out_of_reading(kind: OpKind) -> bool {
     match kind {
         OpKind::OpenX
@@ -56,8 +56,8 @@ pub const fn is_left_out_of_reading(kind: OpKind) -> bool {
     }
 }
 
-/// Whether an operation that changes things may name `clients` itself: it is
-/// there already and the run's own mark is in it, so none of these does harm.
+/// Whether a modifying operation may name `clients` itself: the directory exists and contains the
+/// run's marker file, so these operations do no harm.
 pub(super) const fn may_be_clients(kind: OpKind) -> bool {
     matches!(
         kind,
@@ -65,7 +65,7 @@ pub(super) const fn may_be_clients(kind: OpKind) -> bool {
     )
 }
 
-/// What is wrong with the text of a symbolic link.
+/// Checks the target of a symbolic link.
 pub(super) fn link_text(text: &[u8]) -> Result<(), &'static str> {
     if text.is_empty() {
         Err("the text of a symbolic link is empty")
@@ -78,7 +78,7 @@ pub(super) fn link_text(text: &[u8]) -> Result<(), &'static str> {
     }
 }
 
-/// The slot that a name begins with, if it begins with a random string.
+/// Returns the slot of the random string that a name begins with, if it does.
 pub(super) fn leading_slot(text: &[u8]) -> Option<usize> {
     slots(text)
         .next()
@@ -91,8 +91,8 @@ pub(super) fn is_moved(text: &[u8], moved_slots: u16) -> bool {
     leading_slot(text).is_some_and(|slot| moved_slots & (1 << slot) != 0)
 }
 
-/// A name outside put below `clients`, for loads that name things at the top of
-/// the directory under test and mean their own.
+/// Returns a name moved below `clients`, for loads that use names at the top of the directory under
+/// test as if they owned it.
 pub(super) fn moved(relative: Vec<u8>) -> Vec<u8> {
     if relative.is_empty() {
         names::CLIENTS.as_bytes().to_vec()

@@ -1,9 +1,8 @@
-//! One client's walk through a load: where it is, what its random strings,
-//! previous numbers and loops are, and what the next line asks with all of that
-//! worked out.
+//! Iteration of one client over a load: position, random strings, previous numbers and loops, and
+//! the evaluated action of the next line.
 //!
-//! Nothing here waits or reads a clock: pauses, stamps and sequence points are
-//! handed out as [`Next`] and are the runner's business.
+//! This module does not wait or read clocks: pauses, time stamps and sequence points are returned
+//! as [`Next`] to the runner.
 
 use super::Load;
 use super::action::Action;
@@ -23,60 +22,60 @@ use crate::random::{Generator, RandomStream, stream};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a client does next; what is known of a line is an `L`.
+/// Next action of a client; `L` is the description of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next<L> {
-    /// Carry out a line.
+    /// Execute a line.
     Operation(L),
-    /// Wait so long (SLEEP); times of later stamps count from its end.
+    /// Wait for this time (SLEEP); later time stamps are relative to its end.
     Sleep(Duration),
     /// Publish this sequence point of this client (SETSP).
     SetSequencePoint(u64),
-    /// Go on when that client's sequence point is this one or a later one (WAITSP).
+    /// Continue when that client's sequence point is this one or a later one (WAITSP).
     WaitSequencePoint {
-        /// Which client.
+        /// Number of the client.
         client: u32,
-        /// Which point.
+        /// The sequence point.
         point: u64,
     },
-    /// The file is at its end; asked again, it begins anew.
+    /// End of the file; the next call starts the next iteration.
     EndOfPass,
 }
 
-/// A line to carry out.
+/// A line to execute.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Line<'script> {
-    /// Its number in the file, from 1.
+    /// Line number in the file, from 1.
     pub number: u32,
-    /// When it is due, counted from the begin of the pass or from the last
-    /// directive that restarts the clock; `None` without a stamp.
+    /// Due time, relative to the start of the iteration or to the last directive that restarts the
+    /// clock; `None` without a time stamp.
     pub stamp: Option<Duration>,
-    /// What it asks.
+    /// The action.
     pub action: Action<'script>,
-    /// What should come of it.
+    /// The expected result.
     pub expected: Expected,
-    /// What writes take their data from.
+    /// Data of writes.
     pub data: LineData<'script>,
-    /// Other data, where they are looked at again.
+    /// Other data, which are verified when they are read.
     pub payload: Option<&'script Payload>,
 }
 
-/// A name or number that cannot be used, met while the load runs: only random
-/// strings and expressions can come to that.
+/// A name or number that is invalid at run time, which only happens with random strings and
+/// expressions.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
 pub struct ScriptError {
-    /// Its number in the file.
+    /// Line number in the file.
     pub line: u32,
-    /// What is wrong with it.
+    /// Description of the error.
     pub message: String,
 }
 
-/// A loop that is being run.
+/// A loop that is being executed.
 #[derive(Debug, Clone, Copy)]
 struct Running {
     begin: Position,
-    /// Times that are left after this one.
+    /// Number of iterations after this one.
     left: u64,
 }
 
@@ -84,16 +83,17 @@ struct Running {
 #[derive(Debug, Clone, Copy)]
 struct Repeating {
     begin: Position,
-    /// Times that are left.
+    /// Number of executions that are left.
     left: u64,
-    /// Whether it was not run yet.
+    /// Whether it was not executed yet.
     is_first: bool,
 }
 
-/// What comes next, without what a line asks: of a line, its stamp. [`Script::line`] hands it out.
+/// Next action without the content of a line, only with its time stamp. [`Script::line`] returns
+/// the content.
 pub type Peek = Next<Option<Duration>>;
 
-/// One client's walk through a load.
+/// Iteration of one client over a load.
 #[derive(Debug, Clone)]
 pub struct Script {
     load: Arc<Load>,
@@ -105,13 +105,13 @@ pub struct Script {
     position: Position,
     loops: Vec<Running>,
     repeating: Option<Repeating>,
-    /// The line that comes next, if it was looked at.
+    /// The next line, if it was already read ahead.
     ahead: Option<Step>,
-    /// Numbers of the operation before.
+    /// Numbers of the previous operation.
     previous: [u64; NUMBERS],
     slots: [Vec<u8>; SLOTS],
     pattern: Option<u32>,
-    /// Where the load's patterns lie in the run's table, if it has one.
+    /// Positions of the load's patterns in the run's table, if it has one.
     places: PatternPlaces,
     first: Vec<u8>,
     second: Vec<u8>,
@@ -119,8 +119,8 @@ pub struct Script {
 }
 
 impl Script {
-    /// The walk of client `client` (from 0) of `clients`; `seed` decides all
-    /// random numbers and strings.
+    /// Creates the script of client `client` (from 0) of `clients`; `seed` determines all random
+    /// numbers and strings.
     pub fn new(load: Arc<Load>, client: u32, clients: u32, seed: u64) -> Self {
         Self {
             load,
@@ -142,13 +142,13 @@ impl Script {
         }
     }
 
-    /// The same, of a load whose patterns lie there in the run's `DataTable`.
+    /// Sets the positions of the load's patterns in the run's `DataTable`.
     #[must_use]
     pub fn with_patterns_at(self, places: PatternPlaces) -> Self {
         Self { places, ..self }
     }
 
-    /// The same, with names that count clients from `first_number`.
+    /// Sets the number of the first client in names.
     pub fn counted_from(self, first_number: u32) -> Self {
         let number = self.client.saturating_add(first_number);
         Self {
@@ -157,8 +157,8 @@ impl Script {
         }
     }
 
-    /// What comes next. Never loops without handing something out. After an error
-    /// it goes on with the line that follows.
+    /// Returns the next action. Never loops without returning one. After an error it continues with
+    /// the following line.
     #[allow(clippy::should_implement_trait)] // what it hands out borrows from it
     pub fn next(&mut self) -> Result<Next<Line<'_>>, ScriptError> {
         Ok(match self.ahead() {
@@ -173,8 +173,8 @@ impl Script {
         })
     }
 
-    /// Looks at what comes next. A line stays ahead until it is asked for; all else is over with
-    /// having been looked at.
+    /// Reads the next action ahead. A line stays ahead until [`line`](Self::line) returns it; all
+    /// other actions are consumed.
     #[inline]
     pub fn ahead(&mut self) -> Peek {
         if let Some(step) = &self.ahead {
@@ -183,13 +183,14 @@ impl Script {
         self.advance()
     }
 
-    /// The kind of the line that is ahead, if it was looked at.
+    /// Returns the kind of the line that was read ahead, if there is one.
     #[inline]
     pub fn kind_ahead(&self) -> Option<OpKind> {
         self.ahead.as_ref().map(|step| step.kind)
     }
 
-    /// The line that is ahead, if there is one. After an error, what follows it is next.
+    /// Returns the line that was read ahead, if there is one. After an error, the following one is
+    /// next.
     #[inline]
     pub fn line(&mut self) -> Result<Option<Line<'_>>, ScriptError> {
         match self.ahead.take() {
@@ -198,8 +199,8 @@ impl Script {
         }
     }
 
-    /// Goes on to the next instruction that is somebody else's business. The
-    /// compiler sees to it that every turn of a loop has one.
+    /// Moves to the next instruction for the runner. The compiler ensures that every iteration of a
+    /// loop has one.
     #[inline]
     fn advance(&mut self) -> Peek {
         loop {
@@ -244,8 +245,8 @@ impl Script {
         self.slots.iter_mut().for_each(Vec::clear);
     }
 
-    /// The line that is being repeated, once more. Only its first time has a
-    /// stamp: the others follow at once.
+    /// Returns the line that is being repeated. Only its first execution has a time stamp: the
+    /// others follow immediately.
     #[inline]
     fn repeated(&mut self) -> Option<Step> {
         let repeating = self.repeating.as_mut()?;
@@ -270,7 +271,7 @@ impl Script {
 
     fn begin_repeating(&mut self, times: u64) {
         if times == 0 {
-            // None at all: the operation is read over.
+            // With zero repetitions, the operation is skipped.
             code::read(&self.load.code, &mut self.position);
         } else {
             self.repeating = Some(Repeating {
@@ -310,7 +311,7 @@ impl Script {
         }
     }
 
-    /// What a line asks, with everything worked out.
+    /// Evaluates a line.
     #[inline]
     fn work_out(&mut self, step: &Step) -> Result<Line<'_>, ScriptError> {
         let numbers = self.numbers(step)?;
@@ -346,8 +347,8 @@ impl Script {
         })
     }
 
-    /// What the next line goes on from with `+`. The handle of an OPEN by path stands where others
-    /// have a size, and is none of its numbers.
+    /// Returns the numbers to which `+` in the next line is relative. The handle of an OPEN by path
+    /// is in the position of another line's size, and does not count.
     #[inline]
     fn remembered(&self, kind: OpKind, numbers: [u64; NUMBERS]) -> [u64; NUMBERS] {
         if kind == OpKind::NtCreateX && self.load.generation == Generation::Smb {
@@ -365,7 +366,7 @@ impl Script {
                 bytes,
                 lies_at: place.flatten(),
             },
-            // `--one-byte-write-fix` looks for it.
+            // `--one-byte-write-fix` relies on it.
             None if matches!(action, Action::WriteX { len: 1, .. }) => LineData::ZERO,
             None => LineData::usual(),
         }
@@ -410,7 +411,7 @@ impl Script {
         value.ok_or_else(|| self.error("a number that is none".to_owned()))
     }
 
-    /// The handle that stands for the path that was drawn.
+    /// Returns the handle of the path with random strings.
     fn handle_of_drawn(&self) -> Result<u64, ScriptError> {
         let mut relative = Vec::new();
         names::normalise(&self.scratch, &mut relative).map_err(|fault| {
@@ -426,7 +427,7 @@ impl Script {
         }
     }
 
-    /// Works out the name at that place into its buffer.
+    /// Evaluates the name at that position into its buffer.
     #[inline]
     fn name(&mut self, step: &Step, place: usize) -> Result<(), ScriptError> {
         let id = step.names.get(place).copied().unwrap_or(0);
@@ -442,8 +443,8 @@ impl Script {
         Ok(())
     }
 
-    /// A name with random strings in it: what was checked when the file was
-    /// compiled is checked again now that it is known.
+    /// Evaluates a name with random strings: it must pass the checks of the compiler, now that it
+    /// is known.
     fn random_name(&mut self, step: &Step, place: usize, id: NameId) -> Result<(), ScriptError> {
         let text = self.load.names.template(id);
         let mut name = Vec::new();
@@ -479,7 +480,7 @@ impl Script {
         Ok(())
     }
 
-    /// Puts a name into its buffer, the client's number in it.
+    /// Copies a name to its buffer, with the client's number.
     fn keep(&mut self, place: usize, name: &[u8]) {
         let out = if place == 0 {
             &mut self.first

@@ -1,6 +1,6 @@
-//! Statuses as load files write them, and what they expect.
+//! Statuses in load files, and the expected results that they represent.
 //!
-//! Names and codes of NT statuses are those of MS-ERREF section 2.3.1, which `wire` has.
+//! Names and codes of NT statuses are those of MS-ERREF section 2.3.1, from the crate `wire`.
 
 use super::diagnostic::suggestion;
 use super::expected::Expected;
@@ -10,10 +10,10 @@ use filestone_wire::smb2;
 
 const PREFIX: &str = "NT_STATUS_";
 
-/// What a load file writes before the standard's `STATUS_…`.
+/// Prefix in load files before the standard's `STATUS_…`.
 const NT: &str = "NT_";
 
-/// The names of statuses without `STATUS_`, which a load file writes after [`PREFIX`].
+/// Returns the names of statuses without `STATUS_`, which follow [`PREFIX`] in load files.
 fn names() -> impl Iterator<Item = &'static str> + Clone {
     let named = smb2::Status::NAMED
         .iter()
@@ -21,12 +21,12 @@ fn names() -> impl Iterator<Item = &'static str> + Clone {
     named.filter_map(|name| name.strip_prefix("STATUS_"))
 }
 
-/// The NT status that a word names.
+/// Returns the NT status that a word names.
 fn nt_status(word: &[u8]) -> Option<smb2::Status> {
     smb2::Status::from_name(str::from_utf8(word).ok()?.strip_prefix(NT)?)
 }
 
-/// An NT status as load files write it.
+/// Returns an NT status as in load files.
 pub(super) fn name(number: u32) -> String {
     match smb2::Status(number).name() {
         Some(name) => format!("{NT}{name}"),
@@ -34,14 +34,15 @@ pub(super) fn name(number: u32) -> String {
     }
 }
 
-/// Whether `word` has the form of a status, right or wrong.
+/// Whether `word` has the form of a status, valid or not.
 pub(super) fn looks_like_status(word: &[u8]) -> bool {
     matches!(word, b"*" | b"SUCCESS" | b"ERROR")
         || word.starts_with(PREFIX.as_bytes())
         || word.starts_with(b"0x")
 }
 
-/// What a status expects of a verb of that family; `None` if it is none.
+/// Returns the expected result for a status of a verb of that family; `None` if the word is not a
+/// status.
 pub(super) fn expected(word: &[u8], family: VerbSet) -> Option<Expected> {
     match word {
         b"*" => Some(Expected::Anything),
@@ -62,7 +63,7 @@ pub(super) fn expected(word: &[u8], family: VerbSet) -> Option<Expected> {
     }
 }
 
-/// What to write instead of a status that is none.
+/// Returns a suggestion for an invalid status.
 pub(super) fn help(word: &[u8], family: VerbSet) -> String {
     let meant = word
         .strip_prefix(PREFIX.as_bytes())

@@ -1,11 +1,10 @@
-//! The verbs of load files: what each takes, whose it is, and in which order dbench's own tables
-//! list them.
+//! The verbs of load files: their arguments, their programs, and their order in dbench's tables.
 
 use super::diagnostic::suggestion;
 use super::generation::Generation;
 use crate::operation::OpKind;
 
-/// Which program's backend has a verb.
+/// Family of a verb: the backend of a program that has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum VerbSet {
     /// The CIFS-style verbs of dbench's fileio and sockio backends.
@@ -18,19 +17,19 @@ pub(super) enum VerbSet {
     Either,
 }
 
-/// One verb.
+/// A verb.
 #[derive(Debug)]
 pub(super) struct Verb {
     pub(super) word: &'static str,
     pub(super) family: VerbSet,
     pub(super) kind: OpKind,
-    /// What its names are called.
+    /// Names of its name arguments.
     pub(super) names: &'static [&'static str],
-    /// What its numbers are called.
+    /// Names of its number arguments.
     pub(super) numbers: &'static [&'static str],
-    /// How many of the numbers must be there.
+    /// Number of mandatory number arguments.
     pub(super) needed: usize,
-    /// How many numbers it has in dbench 2; `None` when dbench 2 lacks it.
+    /// Number of number arguments in dbench 2; `None` if dbench 2 lacks the verb.
     pub(super) in_dbench2: Option<usize>,
 }
 
@@ -86,7 +85,7 @@ impl Verb {
         (self.names.len(), self.numbers.len())
     }
 
-    /// How a line with it is written.
+    /// Returns the syntax of a line with the verb.
     pub(super) fn usage(&self) -> String {
         let mut line = self.word.to_owned();
         for name in self.names {
@@ -195,7 +194,7 @@ const fn smb(word: &'static str, kind: OpKind, numbers: &'static [&'static str])
 }
 
 /// The verbs of dbench's smb backend, in the order of its table. Each is written with a path, and
-/// compiled into an operation of its kind with the handle that stands for the path.
+/// compiled into an operation of its kind with the handle for the path.
 const BY_PATH: [Verb; 9] = [
     smb("Deltree", OpKind::Deltree, &[]),
     smb("CLOSE", OpKind::Close, &[]),
@@ -208,7 +207,7 @@ const BY_PATH: [Verb; 9] = [
     smb("WRITE", OpKind::WriteX, &["offset", "size"]),
 ];
 
-/// The verb of that word, whatever its case, in a load that names open files by path.
+/// Returns the verb of a word, case-insensitively, in a load that names open files by path.
 pub(super) fn find_by_path(word: &[u8]) -> Option<&'static Verb> {
     static VERBS_BY_PATH: [Verb; 9] = BY_PATH;
     VERBS_BY_PATH
@@ -216,17 +215,17 @@ pub(super) fn find_by_path(word: &[u8]) -> Option<&'static Verb> {
         .find(|verb| verb.word.as_bytes().eq_ignore_ascii_case(word))
 }
 
-/// How a load names the files that it has open.
+/// The way in which a load names its open files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileAddressing {
-    /// By numbers, or each time by the path alone.
+    /// By numbers, or each time by path without an open.
     ByHandle,
-    /// By the path that they were opened by.
+    /// By the path with which they were opened.
     ByPath,
 }
 
-/// How a line that begins with that word names open files; `None` if it may be of either kind.
-/// `is_name` is whether the first argument is written as a name.
+/// Returns how a line that begins with that word names open files; `None` if both ways are
+/// possible. `is_name` tells whether the first argument is written as a name.
 pub(super) fn naming(word: &[u8], is_name: bool) -> Option<FileAddressing> {
     let is = |verb: &&str| word.eq_ignore_ascii_case(verb.as_bytes());
     if DIRECTIVES.iter().any(is) || ["MKDIR", "RMDIR", "UNLINK", "Deltree"].iter().any(is) {
@@ -241,10 +240,10 @@ pub(super) fn naming(word: &[u8], is_name: bool) -> Option<FileAddressing> {
     })
 }
 
-/// dbench 1's open, whose lines have a grammar of their own.
+/// dbench 1's open, whose lines have a separate grammar.
 const SNIFFED_OPEN: Verb = cifs("SMBopenX", OpKind::OpenX, PATH, &["size", "handle"]);
 
-/// How many names and numbers an operation carries, by the place of its kind.
+/// Numbers of names and of numbers of an operation, by the index of its kind.
 const OPERANDS: [(usize, usize); OpKind::COUNT] = {
     let mut operands = [(0, 0); OpKind::COUNT];
     let mut index = 0;
@@ -256,25 +255,25 @@ const OPERANDS: [(usize, usize); OpKind::COUNT] = {
     operands
 };
 
-/// How many names and numbers an operation carries.
+/// Returns the numbers of names and of numbers of an operation.
 #[inline]
 pub(super) const fn operands(kind: OpKind) -> (usize, usize) {
     OPERANDS[kind.index()]
 }
 
-/// The verbs of a kind, the most frequent first.
+/// Returns the verbs of a kind, the most frequent first.
 fn of_kind(kind: OpKind) -> impl Iterator<Item = &'static Verb> {
     let all = VERBS.iter().chain([&SNIFFED_OPEN]);
     all.filter(move |verb| verb.kind == kind)
 }
 
-/// Which of its numbers is called `name`, if an operation has it.
+/// Returns the index of the number argument `name`, if an operation has it.
 pub(super) fn place_of(kind: OpKind, name: &str) -> Option<usize> {
     let verb = of_kind(kind).next()?;
     verb.numbers.iter().position(|number| *number == name)
 }
 
-/// The verb of that word, whatever its case.
+/// Returns the verb of that word, case-insensitively.
 #[inline]
 pub(super) fn find(word: &[u8]) -> Option<&'static Verb> {
     VERBS
@@ -342,8 +341,7 @@ const SMB_ORDER: [OpKind; BY_PATH.len()] = {
     order
 };
 
-/// The kinds that a load of this generation can have, in the order in which
-/// dbench lists them.
+/// Returns the kinds that a load of this generation can have, in dbench's order.
 pub const fn table_order(generation: Generation) -> &'static [OpKind] {
     match generation {
         Generation::Dbench1 | Generation::Dbench2 | Generation::Cifs => CIFS_ORDER,
@@ -352,7 +350,7 @@ pub const fn table_order(generation: Generation) -> &'static [OpKind] {
     }
 }
 
-/// What a load file of this generation calls a kind of operation.
+/// Returns the name of a kind of operation in load files of this generation.
 pub fn word_of(generation: Generation, kind: OpKind) -> &'static str {
     let family = match generation {
         Generation::Dbench1 | Generation::Dbench2 | Generation::Cifs => VerbSet::Cifs,
@@ -367,7 +365,7 @@ pub fn word_of(generation: Generation, kind: OpKind) -> &'static str {
     }
     let own = of_kind(kind).find(|verb| verb.family == family);
     let verb = own.or_else(|| of_kind(kind).next());
-    // What no load file has is called as in records.
+    // Kinds that load files do not have are named as in records.
     verb.map_or(kind.name(), |verb| verb.word)
 }
 
@@ -383,14 +381,13 @@ pub(super) const DIRECTIVES: &[&str] = &[
     "RANDOMSTRING",
 ];
 
-/// What is most like a word that is neither verb nor directive.
+/// Returns the verb or directive that is most similar to an unknown word.
 pub(super) fn meant(word: &[u8]) -> Option<&'static str> {
     let words = VERBS.iter().map(|verb| verb.word);
     suggestion(word, words.chain(DIRECTIVES.iter().copied()))
 }
 
-/// Verbs of dbench's other backends: recognised, so that they can be refused in
-/// plain words.
+/// Verbs of dbench's other backends: recognized, so that the error message can name the backend.
 const FOREIGN: &[(&str, &[&str])] = &[
     ("dbench's block backend", &["FDATASYNC"]),
     (
@@ -418,8 +415,8 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Whose verb it is, if it is one of a backend that is not supported. READ and WRITE without a name
-/// are the block backend's.
+/// Returns the backend of a verb, if it is one that is not supported. READ and WRITE without a name
+/// belong to the block backend.
 pub(super) fn foreign(word: &[u8], is_name: bool, arguments: usize) -> Option<&'static str> {
     let is = |verb: &str| word.eq_ignore_ascii_case(verb.as_bytes());
     let [(block, _), _] = FOREIGN else {

@@ -1,20 +1,19 @@
-//! Wildcards in names that a FIND_FIRST asks for, by the rules of Windows.
+//! Wildcards in names of a FIND_FIRST, by the rules of Windows.
 //!
 //! [MS-FSA] section 2.1.4.4, "Algorithm for Determining if a FileName Is in an
 //! Expression", with the characters of [MS-FSCC] section 2.1.4.4:
 //!
-//! - `*` any characters, none too;
-//! - `?` exactly one character, a period too;
-//! - `<` DOS_STAR: any characters, none too, but not the last period;
-//! - `>` DOS_QM: one character that is no period; before a period and at the end
-//!   of the name also nothing;
+//! - `*` any number of characters, including none;
+//! - `?` exactly one character, including a period;
+//! - `<` DOS_STAR: any number of characters, including none, but not the last period;
+//! - `>` DOS_QM: one character that is not a period; before a period and at the end of the name
+//!   also nothing;
 //! - `"` DOS_DOT: a period, or nothing at the end of the name.
 //!
-//! Names are bytes here. Case is ignored for the letters A to Z only: which other
-//! letters are the same is a matter of the server's code page, which a load file
-//! does not tell.
+//! Names are bytes here. Case is ignored for the letters A to Z only: other case mappings depend on
+//! the server's code page, which a load file does not contain.
 
-/// Whether there is a wildcard in it.
+/// Whether the name has a wildcard.
 pub fn has_wildcards(name: &[u8]) -> bool {
     name.iter().any(|byte| is_wildcard(*byte))
 }
@@ -23,10 +22,10 @@ const fn is_wildcard(byte: u8) -> bool {
     matches!(byte, b'*' | b'?' | b'<' | b'>' | b'"')
 }
 
-/// Whether `name`, one component of a path, is meant by `pattern`.
+/// Whether `name`, one component of a path, matches `pattern`.
 ///
-/// Takes time in proportion to the product of the two lengths at worst, whatever
-/// the pattern. Patterns of up to 63 bytes take no memory from the heap.
+/// Takes time proportional to the product of the two lengths at worst, for any pattern. Patterns of
+/// up to 63 bytes need no heap memory.
 pub fn matches(pattern: &[u8], name: &[u8]) -> bool {
     if pattern == b"*" {
         return true;
@@ -48,8 +47,8 @@ pub fn matches(pattern: &[u8], name: &[u8]) -> bool {
     }
 }
 
-/// Whether what follows the last wildcard is how the name ends. Most names of a
-/// directory fail here already.
+/// Whether the name ends with the pattern's text after the last wildcard. Most names of a directory
+/// already fail here.
 fn ends_alike(pattern: &[u8], name: &[u8]) -> bool {
     let start = pattern
         .iter()
@@ -65,8 +64,8 @@ fn ends_alike(pattern: &[u8], name: &[u8]) -> bool {
             .is_some_and(|tail| tail.eq_ignore_ascii_case(ending))
 }
 
-/// Follows all ways through the pattern at once: `here` says which places in it
-/// can be reached with the characters seen so far.
+/// Follows all matches of the pattern at once: `here` marks the positions in it that are reachable
+/// with the characters so far.
 fn walk(pattern: &[u8], name: &[u8], here: &mut [bool], after: &mut [bool]) -> bool {
     let (mut here, mut after) = (here, after);
     let last_period = name.iter().rposition(|byte| *byte == b'.');
@@ -78,8 +77,7 @@ fn walk(pattern: &[u8], name: &[u8], here: &mut [bool], after: &mut [bool]) -> b
             if here.get(place) != Some(&true) {
                 continue;
             }
-            // To the next place without a character, to it with this one, or
-            // to stay with this one.
+            // To the next position without a character, to it with this one, or stay with this one.
             let (skip, take, stay) = match expected {
                 b'*' => (true, false, true),
                 b'<' => (true, false, !is_last_period),
@@ -103,7 +101,7 @@ fn walk(pattern: &[u8], name: &[u8], here: &mut [bool], after: &mut [bool]) -> b
     reaches_the_end(pattern, here)
 }
 
-/// Whether only wildcards are left that may stand for nothing.
+/// Whether only wildcards are left that may match nothing.
 fn reaches_the_end(pattern: &[u8], here: &mut [bool]) -> bool {
     for (place, expected) in pattern.iter().enumerate() {
         if here.get(place) == Some(&true) && matches!(expected, b'*' | b'<' | b'>' | b'"') {
@@ -175,7 +173,7 @@ mod tests {
                 ("..", false),
             ],
         );
-        // What a client makes of "*.": names without an extension.
+        // A client's conversion of "*.": names without an extension.
         check("<", &[("readme", true), ("readme.txt", false), ("", true)]);
         check("<b", &[("ab", true), ("a.b", false)]);
         check("*<b", &[("a.b", true)]);

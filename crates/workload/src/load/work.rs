@@ -1,10 +1,10 @@
-//! Loads as a language: what clients of load files are asked.
+//! Loads as a work type: work items of clients of load files.
 
 use super::script::Line;
 use crate::kind::OpKind;
 use crate::language::{WorkItem, WorkType};
 
-/// Lines of load files, and what comes between them.
+/// Work type of lines of load files and the steps between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lines {}
 
@@ -12,14 +12,14 @@ impl WorkType for Lines {
     type WorkItem<'a> = LoadWork<'a>;
 }
 
-/// What a client of a load is asked.
+/// Work item of a client of a load.
 #[derive(Debug, Clone, Copy)]
 pub enum LoadWork<'a> {
     /// A line.
     Line(Line<'a>),
-    /// To close what the pass has left open, before the next pass. Not measured.
+    /// Close the handles that the iteration has left open, before the next one. Not measured.
     EndPass,
-    /// To take its tree away. Not measured.
+    /// Remove the client's tree. Not measured.
     RemoveTree,
 }
 

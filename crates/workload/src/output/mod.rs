@@ -1,41 +1,40 @@
-//! What a client wants sent: bytes of its own and stretches of file data that
-//! lie elsewhere.
+//! Output buffer of a client: bytes to be sent, and references to ranges of file data.
 
 mod write_data;
 
 pub use write_data::WriteData;
 
-/// A stretch of the data of an action, which lie elsewhere and are sent over and over.
+/// A range of the data of an action, which are stored elsewhere and repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DataRange {
-    /// Where it begins.
+    /// Start of the range.
     pub at: u64,
-    /// Bytes of it.
+    /// Length in bytes.
     pub len: u32,
 }
 
 /// File data that belong between two bytes of an [`Output`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DataSegment {
-    /// How many bytes of the output come before it.
+    /// Number of bytes of the output before it.
     pub at: usize,
-    /// Where the data start in the run's table.
+    /// Start of the data in the run's table.
     pub start: usize,
-    /// How many bytes of data.
+    /// Number of bytes of data.
     pub len: usize,
 }
 
 /// Bytes to be sent over one connection, in order.
 ///
-/// File data of WRITE are not copied: a [`DataSegment`] says which part of the run's
-/// table goes where, and the engine sends both with one vectored write.
+/// File data of WRITE are not copied: a [`DataSegment`] refers to a part of the run's table and its
+/// position, and the engine sends both with one vectored write.
 #[derive(Debug, Default)]
 pub struct Output {
-    /// Everything but spliced data.
+    /// Everything except spliced data.
     pub bytes: Vec<u8>,
     /// Spliced data, in order of `at`.
     pub splices: Vec<DataSegment>,
-    /// Where each datagram ends in `bytes`; empty for streams.
+    /// End of each datagram in `bytes`; empty for streams.
     pub datagrams: Vec<usize>,
 }
 
@@ -46,14 +45,14 @@ impl Output {
         self.bytes.is_empty()
     }
 
-    /// Forgets everything, keeps the memory.
+    /// Removes everything and keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.splices.clear();
         self.datagrams.clear();
     }
 
-    /// Bytes to be sent, spliced data included.
+    /// Returns the number of bytes to be sent, including spliced data.
     pub fn total_len(&self) -> usize {
         self.bytes.len() + self.splices.iter().map(|splice| splice.len).sum::<usize>()
     }

@@ -1,25 +1,25 @@
-//! What writes send: data of the run's table, where they lie, others, copied, or a unit.
+//! Data of writes: data in the run's table, by reference, other data, copied, or a unit.
 
 use super::{DataRange, DataSegment, Output};
 use crate::load::LineData;
 use crate::payload::WriteBlock;
 use filestone_wire::pattern::PERIOD;
 
-/// From this length on data of the table are spliced instead of copied.
+/// Minimum length at which data of the table are spliced instead of copied.
 const SPLICE_MIN: usize = 1024;
 
-/// What writes take their data from, over and over.
+/// Source of the data of writes, which is repeated.
 #[derive(Debug, Default)]
 pub struct WriteData {
-    /// Where they lie in the table.
+    /// Position in the table, for data of the table.
     region: Option<Region>,
-    /// Those that do not, copied.
+    /// A copy of other data.
     copied: Vec<u8>,
-    /// A unit, whose data lie in the table, too.
+    /// A unit, whose data are also in the table.
     unit: Option<Box<WriteBlock>>,
 }
 
-/// Data of the table, which lie there twice in a row.
+/// Data of the table, stored twice in a row.
 #[derive(Debug, Clone, Copy)]
 struct Region {
     start: usize,
@@ -27,7 +27,7 @@ struct Region {
 }
 
 impl WriteData {
-    /// Those of the pattern.
+    /// The data of the pattern.
     pub const PATTERN: Self = Self {
         region: Some(Region {
             start: 0,
@@ -37,7 +37,7 @@ impl WriteData {
         unit: None,
     };
 
-    /// Takes these from now on.
+    /// Sets the source of the data.
     #[inline]
     pub fn keep(&mut self, data: LineData<'_>) {
         self.region = data.lies_at.map(|start| Region {
@@ -50,7 +50,7 @@ impl WriteData {
         }
     }
 
-    /// Takes a unit from now on: it is for as long as a client lives that it takes units, or never.
+    /// Sets a unit as the source. A client uses units during its whole lifetime or never.
     pub fn keep_unit(&mut self, unit: &WriteBlock) {
         match &mut self.unit {
             Some(kept) => **kept = *unit,
@@ -58,7 +58,8 @@ impl WriteData {
         }
     }
 
-    /// Appends a stretch of them; how many bytes lie elsewhere, in `table`, if they may.
+    /// Appends a range of the data. Returns the number of bytes that are spliced from `table`, if
+    /// that is allowed.
     pub fn put(
         &self,
         stretch: DataRange,
@@ -78,7 +79,7 @@ impl WriteData {
 }
 
 impl Region {
-    /// Appends a stretch; how many bytes of it are spliced.
+    /// Appends a range. Returns the number of spliced bytes.
     fn put(self, stretch: DataRange, table: &[u8], may_splice: bool, out: &mut Output) -> usize {
         let (mut missing, mut spliced) = (stretch.len as usize, 0);
         let mut at = (stretch.at % self.period.max(1) as u64) as usize;
@@ -88,20 +89,20 @@ impl Region {
                 .get(start..start + len)
                 .filter(|piece| !piece.is_empty())
             else {
-                // Only a caller with another table than that of the data comes to that.
+                // Only reached if the caller's table is not that of the data.
                 out.bytes.resize(out.bytes.len() + missing, 0);
                 break;
             };
             spliced += put_piece(piece, start, may_splice, out);
             missing -= len;
-            // Two periods have ended: what follows is the first again.
+            // Two periods have ended: the first one follows.
             at = 0;
         }
         spliced
     }
 }
 
-/// Appends a piece that begins there in the table; how many bytes of it are spliced.
+/// Appends a piece that starts at `start` in the table. Returns the number of spliced bytes.
 fn put_piece(piece: &[u8], start: usize, may_splice: bool, out: &mut Output) -> usize {
     if !may_splice || piece.len() < SPLICE_MIN {
         out.bytes.extend_from_slice(piece);
@@ -112,7 +113,7 @@ fn put_piece(piece: &[u8], start: usize, may_splice: bool, out: &mut Output) -> 
     len
 }
 
-/// Appends a stretch of a unit, whose data lie in `table`.
+/// Appends a range of a unit, whose data are in `table`.
 fn put_unit(
     unit: &WriteBlock,
     stretch: DataRange,
@@ -128,11 +129,11 @@ fn put_unit(
     spliced
 }
 
-/// Appends a stretch of `source`, which is repeated over and over.
+/// Appends a range of `source`, which is repeated.
 fn repeat(source: &[u8], stretch: DataRange, out: &mut Vec<u8>) {
     let end = out.len() + stretch.len as usize;
     if source.is_empty() {
-        // Only a caller without data comes to that; zeros are as good.
+        // Only reached if the caller has no data; zeros are sufficient.
         return out.resize(end, 0);
     }
     let start = (stretch.at % source.len() as u64) as usize;
@@ -162,7 +163,7 @@ mod tests {
         assert_eq!(repeated(b"", 0, 2), [0, 0]);
     }
 
-    /// What goes over the wire of an output whose splices are of `table`.
+    /// Returns the bytes on the wire of an output with splices from `table`.
     fn sent(out: &Output, table: &[u8]) -> Vec<u8> {
         let (mut sent, mut from) = (Vec::new(), 0);
         for splice in &out.splices {
@@ -183,8 +184,8 @@ mod tests {
             bytes: &bytes,
             lies_at: Some(100),
         });
-        // By hand: 5,000 bytes lie in a row from a period's begin, 3,000 from 2,000 on; and of 8,000
-        // from there 3,000, 5,000 of the two periods, and nothing else.
+        // Computed by hand: 5,000 contiguous bytes follow the start of a period, 3,000 the offset
+        // 2,000; 8,000 bytes from there are 3,000 and 5,000 of the two periods.
         for (at, len, pieces) in [
             (0, 5000, 1),
             (2500, 5000, 1),
@@ -227,7 +228,7 @@ mod tests {
     #[test]
     fn what_is_sent_is_what_is_filled_in_whatever_it_is_cut_into() {
         let pattern = Pattern::Prbs11;
-        // Longer than what lies side by side in the table.
+        // Longer than the contiguous data in the table.
         let len = 3 * (1 << 20) + 77;
         let payloads = Payloads::new(std::slice::from_ref(&pattern), u64::from(len));
         let place = Place {

@@ -1,4 +1,4 @@
-//! What file data consist of that is looked at again: patterns, and the units in which they are written.
+//! File data with verification: patterns, and the units in which they are written.
 
 pub mod pattern;
 pub mod unit;
@@ -6,12 +6,11 @@ pub mod unit;
 pub use pattern::Pattern;
 pub use unit::{DataVerifier, FileKey, Payloads, Piece, Place, ReadCheck, VerifyError, WriteBlock};
 
-/// What the data of a line are, where they are not bytes that are sent over and over, nor any that are
-/// passed over.
+/// Data of a line, other than repeated bytes and data that are ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Payload {
-    /// It writes this.
+    /// Data to write.
     Unit(WriteBlock),
-    /// What it reads is looked at.
+    /// Parameters to verify the data that are read.
     Reading(ReadCheck),
 }

@@ -1,11 +1,12 @@
-//! What the data of a fleet's files consist of, after the names and numbers of LANforge's payload
+//! Patterns of the data of a fleet's files, with the names and numbers of LANforge's payload
 //! patterns.
 //!
-//! Each pattern is a row of bytes that repeats. The PRBS are those of shift registers: `prbs-7-0-6` has
-//! seven stages, and the bits at places 0 and 6, counted from the one that was shifted in last, are
-//! added modulo two and shifted in; all begin with 1 in the first stage, and eight bits make a byte, the
-//! first the highest. So bit *k* of `prbs-11-8-10` is the sum of bits *k*−9 and *k*−11, the sequence
-//! of 2047 bits of ITU-T O.150, and those with a tap at place 0 are theirs of the same length, backwards.
+//! Each pattern is a sequence of bytes that repeats. The PRBS are those of shift registers:
+//! `prbs-7-0-6` has seven stages, and the bits at positions 0 and 6, counted from the one that was
+//! shifted in last, are added modulo two and shifted in; all start with 1 in the first stage, and
+//! eight bits form a byte, the first bit being the highest. So bit *k* of `prbs-11-8-10` is the sum
+//! of bits *k*−9 and *k*−11, the sequence of 2047 bits of ITU-T O.150. Registers with a tap at
+//! position 0 generate its sequences of the same length backwards.
 
 use filestone_wire::pattern;
 #[cfg(feature = "schema")]
@@ -13,55 +14,55 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The longest row of a pattern of one's own.
+/// Maximum length of the sequence of a custom pattern.
 pub const CUSTOM_MAX: usize = 2048;
-/// Bytes of the rows of random data: a unit begins anywhere in it.
+/// Length of the sequence of random data: a unit starts at a random position in it.
 const RANDOM_LEN: usize = 64 << 10;
 
-/// What the data of files consist of.
+/// Pattern of the data of files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
-    /// 0, 1, 2 … 255, and again.
+    /// 0, 1, 2 … 255, repeated.
     Increasing,
-    /// 255, 254 … 0, and again.
+    /// 255, 254 … 0, repeated.
     Decreasing,
-    /// Random bytes, others in each unit.
+    /// Random bytes, different in each unit.
     Random,
     /// Random bytes, the same in each unit.
     RandomFixed,
     /// Zeros.
     Zeros,
-    /// Bytes of which all bits are set.
+    /// Bytes with all bits set.
     Ones,
     /// A shift register of 4 stages with taps at 0 and 3.
     #[serde(rename = "prbs-4-0-3")]
     Prbs4,
-    /// Of 7 stages, with taps at 0 and 6.
+    /// A shift register of 7 stages with taps at 0 and 6.
     #[serde(rename = "prbs-7-0-6")]
     Prbs7,
-    /// Of 11 stages, with taps at 8 and 10.
+    /// A shift register of 11 stages with taps at 8 and 10.
     #[serde(rename = "prbs-11-8-10")]
     Prbs11,
-    /// Of 15 stages, with taps at 0 and 14.
+    /// A shift register of 15 stages with taps at 0 and 14.
     #[serde(rename = "prbs-15-0-14")]
     Prbs15,
-    /// These bytes, in hexadecimal.
+    /// A custom sequence of bytes, in hexadecimal.
     Custom(String),
-    /// Bytes that no server can make smaller, as all other commands write them: those of the place in
-    /// the file.
+    /// Incompressible bytes, as all other commands write them: they depend on the position in the
+    /// file.
     Incompressible,
 }
 
-/// Where a unit begins in the row of its pattern.
+/// Start of a unit in the sequence of its pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PatternStart {
-    /// With the row.
+    /// The start of the sequence.
     First,
-    /// At the place that its offset in the file has.
+    /// The position that corresponds to the offset in the file.
     Offset,
-    /// Anywhere, at another place each time.
+    /// A random position, different each time.
     Anywhere,
 }
 
@@ -80,17 +81,17 @@ const NAMES: [(Pattern, &str); 11] = [
 ];
 
 impl Pattern {
-    /// The names of all but one's own.
+    /// Returns the names of all patterns except the custom one.
     pub fn names() -> impl Iterator<Item = &'static str> {
         NAMES.iter().map(|(_, name)| *name)
     }
 
-    /// All but one's own.
+    /// Returns all patterns except the custom one.
     pub fn named() -> impl Iterator<Item = Self> {
         NAMES.iter().map(|(pattern, _)| pattern.clone())
     }
 
-    /// By its name, also as LANforge writes it (`PRBS_7_0_6`), or by its bytes: `hex:00ff`.
+    /// Parses a name, also as LANforge writes it (`PRBS_7_0_6`), or bytes: `hex:00ff`.
     pub fn parse(text: &str) -> Result<Self, String> {
         if let Some(digits) = text.strip_prefix("hex:") {
             let digits: String = digits.chars().filter(|c| !c.is_whitespace()).collect();
@@ -107,7 +108,7 @@ impl Pattern {
         })
     }
 
-    /// Where its units begin.
+    /// Returns the start of units in the sequence.
     pub const fn start(&self) -> PatternStart {
         match self {
             Pattern::Random => PatternStart::Anywhere,
@@ -125,7 +126,7 @@ impl Pattern {
         }
     }
 
-    /// The row of bytes that repeats; never empty.
+    /// Returns the sequence of bytes that repeats; never empty.
     pub fn row(&self) -> Vec<u8> {
         match self {
             Pattern::Increasing => (0..=u8::MAX).collect(),
@@ -141,7 +142,7 @@ impl Pattern {
             Pattern::Prbs7 => shift_register(7, 0, 6),
             Pattern::Prbs11 => shift_register(11, 8, 10),
             Pattern::Prbs15 => shift_register(15, 0, 14),
-            // It was looked at when it was read.
+            // The digits were checked when they were parsed.
             Pattern::Custom(digits) => bytes_of(digits).unwrap_or_else(|_| vec![0]),
             Pattern::Incompressible => {
                 let mut row = vec![0; pattern::PERIOD];
@@ -162,7 +163,7 @@ impl fmt::Display for Pattern {
     }
 }
 
-/// The bytes of hexadecimal digits.
+/// Parses the bytes of hexadecimal digits.
 fn bytes_of(digits: &str) -> Result<Vec<u8>, String> {
     let expected = || format!("expected 1 to {CUSTOM_MAX} bytes as pairs of hexadecimal digits");
     if digits.is_empty() || !digits.len().is_multiple_of(2) || digits.len() > 2 * CUSTOM_MAX {
@@ -179,7 +180,7 @@ fn bytes_of(digits: &str) -> Result<Vec<u8>, String> {
     pairs.map(byte).collect::<Option<_>>().ok_or_else(expected)
 }
 
-/// All bits of a register's sequence, often enough that they are whole bytes.
+/// Returns all bits of a register's sequence, repeated so that they form whole bytes.
 fn shift_register(stages: u32, first_tap: u32, second_tap: u32) -> Vec<u8> {
     let period = (1_usize << stages) - 1;
     let mut bits = Register {
@@ -188,7 +189,7 @@ fn shift_register(stages: u32, first_tap: u32, second_tap: u32) -> Vec<u8> {
         first_tap,
         second_tap,
     };
-    // An odd number of bits repeats in as many bytes.
+    // An odd number of bits repeats after the same number of bytes.
     let byte = |_| (0..8).fold(0, |byte: u8, _| byte << 1 | bits.next_bit());
     (0..period).map(byte).collect()
 }
@@ -202,7 +203,7 @@ struct Register {
 }
 
 impl Register {
-    /// The bit that has stood in the last stage.
+    /// Returns the bit of the last stage, and shifts.
     fn next_bit(&mut self) -> u8 {
         let at = |place: u32| self.state >> place & 1;
         let out = at(self.stages - 1);

@@ -1,7 +1,7 @@
-//! The unit: what one write of a fleet's client consists of, so that whoever reads it sees whether it is
-//! what was written there, and for whom.
+//! The unit: data of one write of a fleet's client, with which a reader can verify the data, their
+//! position and their file.
 //!
-//! With checksums a unit begins with 40 bytes, numbers in network order:
+//! With checksums a unit starts with 40 bytes, numbers in network order:
 //!
 //! ```text
 //!    0  "FSU1"          16  pass over the file      32  length of the unit
@@ -10,48 +10,49 @@
 //!   12  file            (8 bytes)
 //! ```
 //!
-//! A reader need not read in the pieces that were written: an [`DataVerifier`] takes the data of a file as
-//! they come, whatever they are cut into.
+//! Reads may have other boundaries than the writes: a [`DataVerifier`] takes the data of a file in
+//! pieces of any length.
 
 use super::pattern::{Pattern, PatternStart};
 use std::sync::Arc;
 
-/// Bytes before the data of a unit with a checksum.
+/// Length of the header of a unit with a checksum.
 pub const HEAD_LEN: usize = 40;
-/// The shortest write with a checksum: what is left of a file is never shorter than a head.
+/// Minimum length of a write with a checksum: the rest of a file is never shorter than a header.
 pub const UNIT_MIN: u64 = 2 * HEAD_LEN as u64;
-/// Data of a unit lie side by side in the table up to this length; longer ones are put together.
+/// Maximum length up to which the data of a unit are contiguous in the table; longer ones are
+/// assembled.
 const STRETCH_MAX: usize = 1 << 20;
 
-/// The same of patterns that are perhaps never asked for.
+/// Maximum length of contiguous data for patterns that may never be used.
 const SPARE_STRETCH: usize = 16 << 10;
 
 const MAGIC: [u8; 4] = *b"FSU1";
 
-/// Which file of which client, and how often it has been written.
+/// Identity of a file's content: run, client, file and iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FileKey {
-    /// Which run.
+    /// Identifier of the run.
     pub run: u32,
-    /// Whose file.
+    /// Client that owns the file.
     pub client: u32,
-    /// Which of its files.
+    /// Number of the file of the client.
     pub file: u32,
-    /// The pass that wrote it.
+    /// Iteration that wrote the content.
     pub pass: u32,
 }
 
-/// Where the row of a pattern is in the table of all.
+/// Position of the sequence of a pattern in the table of all patterns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PatternRange {
     start: usize,
-    /// Bytes after which it repeats.
+    /// Length of the period in bytes.
     period: usize,
-    /// Bytes of it.
+    /// Total length in bytes.
     len: usize,
 }
 
-/// The data of all patterns of a fleet, once for all of its clients.
+/// The data of all patterns of a fleet, shared by all clients.
 #[derive(Debug, Clone, Default)]
 pub struct Payloads {
     table: Arc<[u8]>,
@@ -59,14 +60,15 @@ pub struct Payloads {
 }
 
 impl Payloads {
-    /// Those of these patterns, of which a unit is at most so long; they are known by their places.
+    /// Creates the data of these patterns, for units up to `unit_max` bytes; patterns are
+    /// identified by their index.
     pub fn new(patterns: &[Pattern], unit_max: u64) -> Self {
         let most = usize::try_from(unit_max).unwrap_or(STRETCH_MAX);
         Self::default().with(patterns, most.min(STRETCH_MAX))
     }
 
-    /// These, and those of further patterns, which are perhaps never asked for: their units are put
-    /// together from shorter pieces.
+    /// Adds further patterns, which may never be used: their units are assembled from shorter
+    /// pieces.
     #[must_use]
     pub fn and(self, patterns: &[Pattern]) -> Self {
         self.with(patterns, SPARE_STRETCH)
@@ -97,12 +99,12 @@ impl Payloads {
         }
     }
 
-    /// What splices of units are from.
+    /// Returns the table that splices of units refer to.
     pub fn table(&self) -> &Arc<[u8]> {
         &self.table
     }
 
-    /// Where the pattern at that place is.
+    /// Returns the position of the pattern with that index.
     pub fn region(&self, place: usize) -> PatternRange {
         self.regions.get(place).copied().unwrap_or_default()
     }
@@ -114,24 +116,24 @@ pub struct WriteBlock {
     head: [u8; HEAD_LEN],
     head_len: u8,
     region: PatternRange,
-    /// Where in the row its data begin.
+    /// Start of its data in the sequence.
     begins: usize,
 }
 
-/// Where a unit stands in its file.
+/// Position of a unit in its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
-    /// Its number in the file.
+    /// Number of the unit in the file.
     pub number: u32,
-    /// Where it begins.
+    /// Offset in bytes.
     pub offset: u64,
-    /// Bytes of it.
+    /// Length in bytes.
     pub len: u32,
 }
 
 impl WriteBlock {
-    /// Data of a pattern alone, of which `region` is; `any` is a number that says where, where that is
-    /// to differ from unit to unit.
+    /// Creates a unit with only data of the pattern at `region`; `any` selects the start position
+    /// if that differs from unit to unit.
     pub fn plain(region: PatternRange, begin: PatternStart, place: Place, any: u64) -> Self {
         let period = region.period.max(1) as u64;
         let begins = match begin {
@@ -147,7 +149,7 @@ impl WriteBlock {
         }
     }
 
-    /// The same, with a head; `table` is the one that the region is of.
+    /// Returns the unit with a header; `table` is that of the region.
     #[must_use]
     pub fn with_checksum(self, file: FileKey, place: Place, table: &[u8]) -> Self {
         let mut unit = self;
@@ -177,8 +179,8 @@ impl WriteBlock {
         unit
     }
 
-    /// Shows the pieces that `len` bytes of it consist of from `at` on, in order; `table` is the one
-    /// that its region is of.
+    /// Calls a function with the pieces of `len` bytes of the unit from `at` on, in order; `table`
+    /// is that of the region.
     pub fn each_piece<'p>(
         &'p self,
         at: u64,
@@ -215,7 +217,7 @@ impl WriteBlock {
         }
     }
 
-    /// Puts its first `len` bytes into `room`, instead of what was there.
+    /// Replaces the content of `room` by the unit's first `len` bytes.
     pub fn fill(&self, len: u64, table: &[u8], room: &mut Vec<u8>) {
         room.clear();
         let len = u32::try_from(len).unwrap_or(u32::MAX);
@@ -228,16 +230,16 @@ impl WriteBlock {
 /// A piece of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece<'p> {
-    /// What it consists of.
+    /// Bytes of the piece.
     pub bytes: &'p [u8],
-    /// Where it is in the table, if it is.
+    /// Position in the table, if the piece is in it.
     pub start: Option<usize>,
 }
 
-/// How what was read is not what was written.
+/// Difference between read data and written data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VerifyError {
-    /// No unit begins where one should.
+    /// There is no header where a unit should start.
     NoHeader,
     /// A unit of another run.
     OtherRun,
@@ -245,18 +247,18 @@ pub enum VerifyError {
     OtherClient,
     /// A unit of another file of the client.
     OtherFile,
-    /// A unit of another place in the file.
+    /// A unit of another position in the file.
     WrongOffset,
-    /// A unit of another pass: older data than was written last, or newer.
+    /// A unit of another iteration: older or newer data than expected.
     WrongPass,
-    /// The checksum is another.
+    /// The checksum does not match.
     Checksum,
-    /// It says that it goes on where none does.
+    /// The unit is longer than its space.
     TooLong,
 }
 
 impl VerifyError {
-    /// What a report says of it.
+    /// Returns the description in reports.
     pub const fn name(self) -> &'static str {
         match self {
             VerifyError::NoHeader => "no unit where one begins",
@@ -271,47 +273,47 @@ impl VerifyError {
     }
 }
 
-/// What is known of the next data that are read.
+/// Parameters to verify the next data that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReadCheck {
-    /// Of which file.
+    /// The file.
     pub file: FileKey,
-    /// Where they begin.
+    /// Offset of the data.
     pub offset: u64,
-    /// The number of the unit that begins there, of the first.
+    /// Number of the first unit in the data.
     pub number: u32,
-    /// Whether a unit begins there, whatever was read before.
+    /// Whether a unit starts at the offset, whatever was read before.
     pub is_first: bool,
-    /// Whether one ends where they end.
+    /// Whether a unit ends at the end of the data.
     pub is_last: bool,
 }
 
-/// Looks at the data of a file as they come.
+/// Verifies the data of a file as they arrive.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DataVerifier {
     state: State,
-    /// As it was when the results that are coming in began.
+    /// State at the start of the result that is arriving.
     before: State,
-    /// Whether a unit ends where the data end.
+    /// Whether a unit ends at the end of the data.
     is_last: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct State {
     file: FileKey,
-    /// Where the unit begins.
+    /// Offset of the unit.
     offset: u64,
     number: u32,
     head: [u8; HEAD_LEN],
-    /// Bytes of the head that are here.
+    /// Number of bytes of the header that have arrived.
     head_len: u8,
-    /// Data of the unit that are still to come.
+    /// Number of data bytes of the unit that have not arrived.
     left: u32,
     len: u32,
     checksum: u32,
-    /// What is wrong with the unit, or with one before it that has not been told.
+    /// Error in this unit, or an unreported one in a previous unit.
     fault: Option<VerifyError>,
-    /// Where units begin is not known any more.
+    /// Whether the boundaries of units are unknown because of an error.
     is_lost: bool,
 }
 
@@ -333,7 +335,7 @@ impl Default for State {
 }
 
 impl DataVerifier {
-    /// The next data are these.
+    /// Starts the verification of the next data.
     pub fn start(&mut self, reading: &ReadCheck) {
         if reading.is_first {
             self.state = State {
@@ -347,18 +349,18 @@ impl DataVerifier {
         self.before = self.state;
     }
 
-    /// Results begin to come in: those before have been looked at for good.
+    /// Marks the start of a result: the verification of earlier results is final.
     pub fn keep(&mut self) {
         self.before = self.state;
     }
 
-    /// The results that were coming in were broken off: if they come at all, they come once more
-    /// from their beginning, or that of the line.
+    /// Discards the result that was arriving: it is repeated from its start, or from that of the
+    /// line, or never arrives.
     pub fn rewind(&mut self) {
         self.state = self.before;
     }
 
-    /// The next data.
+    /// Verifies the next data.
     pub fn see(&mut self, data: &[u8]) {
         let mut rest = data;
         while !rest.is_empty() && !self.state.is_lost {
@@ -366,7 +368,7 @@ impl DataVerifier {
         }
     }
 
-    /// What was wrong since this was asked last.
+    /// Returns the first error since the last call.
     pub fn take_fault(&mut self) -> Option<VerifyError> {
         self.before.fault = None;
         if self.is_last && self.state.head_len > 0 {
@@ -377,7 +379,7 @@ impl DataVerifier {
 }
 
 impl State {
-    /// Takes the next data of one unit; what is left of them.
+    /// Verifies the next data of one unit. Returns the rest of the data.
     fn take<'d>(&mut self, data: &'d [u8]) -> &'d [u8] {
         let filled = usize::from(self.head_len);
         if filled < HEAD_LEN {
@@ -465,7 +467,7 @@ mod tests {
         pass: 2,
     };
 
-    /// A file of these units.
+    /// Returns the content of a file with units of these lengths.
     fn written(lens: &[u32], pattern: &Pattern) -> Vec<u8> {
         let payloads = Payloads::new(std::slice::from_ref(pattern), 4096);
         let (mut file, mut room) = (Vec::new(), Vec::new());
@@ -496,7 +498,7 @@ mod tests {
                 is_last: offset as usize + data.len() == whole,
             });
             offset += data.len() as u64;
-            // As much of it comes twice.
+            // The first half arrives twice.
             inspector.see(&data[..data.len() / 2]);
             inspector.rewind();
             inspector.see(data);
@@ -543,7 +545,7 @@ mod tests {
         file[32..36].copy_from_slice(&39_u32.to_be_bytes());
         assert_eq!(inspect(FILE, &file, 7), Some(VerifyError::NoHeader));
         file[32..36].copy_from_slice(&u32::MAX.to_be_bytes());
-        // The unit never ends; the file does.
+        // The unit extends beyond the end of the file.
         assert_eq!(inspect(FILE, &file, 7), Some(VerifyError::TooLong));
     }
 

@@ -1,26 +1,26 @@
-//! Counts of values in steps whose width grows with the value: the layout of HdrHistogram (Gil Tene,
-//! <https://hdrhistogram.org>), so that what is written here is read by its tools.
+//! Histogram with buckets whose width grows with the value: the layout of HdrHistogram (Gil Tene,
+//! <https://hdrhistogram.org>), so that its tools can read the output.
 //!
-//! The first two halves of a bucket have steps of 1, each half after them steps of twice the width of
-//! the one before. A run has a hundred of these, most of them almost empty, which are added up, read
-//! and emptied ten times a second: only the range that holds something is ever looked at.
+//! The first two half-ranges have buckets of width 1, each half-range after them buckets of twice
+//! the width of the one before. A run has a hundred histograms, most of them almost empty, which
+//! are added, read and reset ten times a second: only the range with non-empty buckets is accessed.
 
 use hdrhistogram::Counter;
 
-/// Longest time that the histogram tells apart: ten minutes, in nanoseconds.
+/// Longest time that the histogram distinguishes: ten minutes, in nanoseconds.
 pub const HIGHEST_NANOS: u64 = 600_000_000_000;
-/// Significant decimal digits of a histogram.
+/// Number of significant decimal digits of a histogram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SignificantDigits {
     /// At most 1/16384 too high; 1.8 MB each in an interval.
     Four,
-    /// At most 1/1024 too high; 120 kB each. For runs of many kinds of operation,
-    /// whose histograms would fill the processor's caches.
+    /// At most 1/1024 too high; 120 kB each. For runs of many kinds of operation, whose histograms
+    /// would exceed the CPU caches.
     Three,
 }
 
 impl SignificantDigits {
-    /// What a run with so many kinds of operation can afford for each of them.
+    /// Returns the digits for a run with this number of kinds of operation.
     pub const fn for_kinds(kinds: usize) -> Self {
         if kinds <= KINDS_WITH_FOUR {
             SignificantDigits::Four
@@ -37,27 +37,28 @@ impl SignificantDigits {
     }
 }
 
-/// A probe has one kind, or two with the unmeasured operation that goes with it.
+/// A probe has one kind, or two with its unmeasured operation.
 const KINDS_WITH_FOUR: usize = 2;
 
-/// Of the encoding with counts as variable-length numbers of up to nine bytes (HdrHistogram V2).
+/// Cookie of the encoding with counts as variable-length numbers of up to nine bytes (HdrHistogram
+/// V2).
 const COOKIE: u32 = 0x1c84_9313;
-/// Bytes before the counts.
+/// Number of bytes before the counts.
 const HEADER_LEN: usize = 40;
 
-/// How many values there are in each step.
+/// Number of values in each bucket.
 #[derive(Debug, Clone)]
 pub struct Buckets<C> {
     counts: Box<[C]>,
     digits: SignificantDigits,
     total: u64,
-    /// The range of steps that hold something; the other way round if none does.
+    /// Range of non-empty buckets; reversed if all are empty.
     low: usize,
     high: usize,
 }
 
 impl SignificantDigits {
-    /// The binary logarithm of how many steps a half has.
+    /// Returns the binary logarithm of the number of buckets in a half-range.
     const fn half_bits(self) -> u32 {
         match self {
             SignificantDigits::Three => 10,
@@ -65,7 +66,7 @@ impl SignificantDigits {
         }
     }
 
-    /// The step that a value is in.
+    /// Returns the index of a value's bucket.
     #[inline]
     const fn step(self, value: u64) -> usize {
         let bits = self.half_bits();
@@ -74,13 +75,13 @@ impl SignificantDigits {
         ((doublings as usize) << bits) + (value >> doublings) as usize
     }
 
-    /// How many steps there are: whole halves, up to the one with the highest value.
+    /// Returns the number of buckets: whole half-ranges, up to the one with the highest value.
     const fn steps(self) -> usize {
         let bits = self.half_bits();
         ((self.step(HIGHEST_NANOS) >> bits) + 1) << bits
     }
 
-    /// The largest value of a step.
+    /// Returns the largest value of a bucket.
     const fn largest(self, step: usize) -> u64 {
         let half = step >> self.half_bits();
         let doublings = half.saturating_sub(1);
@@ -90,7 +91,7 @@ impl SignificantDigits {
 }
 
 impl<C: Counter> Buckets<C> {
-    /// Steps of these digits, in which nothing is.
+    /// Creates empty buckets with these digits.
     pub fn new(digits: SignificantDigits) -> Self {
         Self {
             counts: vec![C::zero(); digits.steps()].into_boxed_slice(),
@@ -101,7 +102,7 @@ impl<C: Counter> Buckets<C> {
         }
     }
 
-    /// Counts a value so many times. What is beyond the last step counts as the highest value.
+    /// Counts a value `times` times. A value beyond the last bucket counts as the highest value.
     #[inline]
     pub fn record(&mut self, value: u64, times: u64) {
         let step = self.digits.step(value);
@@ -122,7 +123,7 @@ impl<C: Counter> Buckets<C> {
         }
     }
 
-    /// The steps that hold something, with how much.
+    /// Returns the non-empty buckets with their counts.
     fn filled(&self) -> impl Iterator<Item = (usize, u64)> {
         let range = self.counts.get(self.low..=self.high).unwrap_or_default();
         let filled = range.iter().enumerate();
@@ -131,13 +132,13 @@ impl<C: Counter> Buckets<C> {
             .map(|(index, count)| (self.low + index, count.as_u64()))
     }
 
-    /// The largest value of each step that holds something, and how much it holds.
+    /// Returns the largest value of each non-empty bucket, and its count.
     pub fn largest_and_counts(&self) -> impl Iterator<Item = (u64, u64)> {
         self.filled()
             .map(|(step, count)| (self.digits.largest(step), count))
     }
 
-    /// Adds all of `other`, whose steps may be of another width.
+    /// Adds all of `other`, which may have buckets of a different width.
     pub fn add<D: Counter>(&mut self, other: &Buckets<D>) {
         let is_same = self.digits == other.digits;
         for (step, count) in other.filled() {
@@ -149,7 +150,7 @@ impl<C: Counter> Buckets<C> {
         }
     }
 
-    /// Forgets everything, keeps the memory.
+    /// Removes all values and keeps the memory.
     pub fn reset(&mut self) {
         if let Some(range) = self.counts.get_mut(self.low..=self.high) {
             range.fill(C::zero());
@@ -157,8 +158,8 @@ impl<C: Counter> Buckets<C> {
         (self.total, self.low, self.high) = (0, usize::MAX, 0);
     }
 
-    /// For each of these quantiles, which go up, the largest value of the step that it is in; 0 if
-    /// there are no values.
+    /// Returns, for each of these ascending quantiles, the largest value of its bucket; 0 if there
+    /// are no values.
     pub fn quantiles<const N: usize>(&self, quantiles: [f64; N]) -> [u64; N] {
         let mut filled = self.filled();
         let (mut step, mut passed) = (None, 0_u64);
@@ -175,7 +176,7 @@ impl<C: Counter> Buckets<C> {
         })
     }
 
-    /// What stands before the counts of these digits.
+    /// Returns the header before the counts.
     fn header(digits: SignificantDigits) -> [u8; HEADER_LEN] {
         let mut bytes = [0; HEADER_LEN];
         bytes[..4].copy_from_slice(&COOKIE.to_be_bytes());
@@ -187,8 +188,8 @@ impl<C: Counter> Buckets<C> {
         bytes
     }
 
-    /// Adds what was [encoded](Self::encode) elsewhere, whose steps may be of another width. What
-    /// is empty is skipped, not walked through.
+    /// Adds an [encoded](Self::encode) histogram, which may have buckets of a different width.
+    /// Empty ranges are skipped in one step.
     pub fn add_encoded(&mut self, bytes: &[u8]) -> Result<(), BucketsError> {
         let (digits, counts) = header_of(bytes)?;
         if digits == self.digits {
@@ -204,8 +205,8 @@ impl<C: Counter> Buckets<C> {
         })
     }
 
-    /// Adds counts of the same width. A coordinator of many hosts adds a million of them a second, so the
-    /// range and the total are entered once.
+    /// Adds counts of the same width. A coordinator of many hosts adds a million of them a second,
+    /// so the range and the total are updated once.
     fn add_alike(&mut self, counts: &[u8]) -> Result<(), BucketsError> {
         let (mut low, mut high, mut total) = (self.low, self.high, self.total);
         let own = &mut self.counts;
@@ -224,7 +225,7 @@ impl<C: Counter> Buckets<C> {
         added
     }
 
-    /// In HdrHistogram's V2 encoding.
+    /// Encodes the histogram in HdrHistogram's V2 encoding.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(4 * HEADER_LEN);
         bytes.extend_from_slice(&Self::header(self.digits));
@@ -243,25 +244,25 @@ impl<C: Counter> Buckets<C> {
     }
 }
 
-/// Why bytes are not the steps of a run's distribution.
+/// Error returned when bytes are not the encoded buckets of a run's distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BucketsError {
-    /// Not the header that [`Buckets::encode`] writes.
+    /// The header is not the one that [`Buckets::encode`] writes.
     #[error("its header is not that of a histogram up to ten minutes with three or four digits")]
     Header,
-    /// Fewer bytes than the header says, or more counts than there are steps.
+    /// There are fewer bytes than in the header's length, or more counts than buckets.
     #[error("its counts do not fit into it")]
     Counts,
 }
 
-/// The digits of encoded steps, and the bytes of their counts.
+/// Returns the digits of encoded buckets, and the bytes of their counts.
 pub fn header_of(bytes: &[u8]) -> Result<(SignificantDigits, &[u8]), BucketsError> {
     let (header, counts) = bytes
         .split_at_checked(HEADER_LEN)
         .ok_or(BucketsError::Header)?;
     for digits in [SignificantDigits::Three, SignificantDigits::Four] {
         let mut own = Buckets::<u64>::header(digits);
-        // Of the header, the length alone is not known before.
+        // All of the header except the length is known in advance.
         if let (Some(own), Some(given)) = (own.get_mut(4..8), header.get(4..8)) {
             own.copy_from_slice(given);
         }
@@ -275,7 +276,7 @@ pub fn header_of(bytes: &[u8]) -> Result<(SignificantDigits, &[u8]), BucketsErro
     Err(BucketsError::Header)
 }
 
-/// How many values encoded steps hold.
+/// Returns the number of values in encoded buckets.
 pub fn total_of(bytes: &[u8]) -> Result<u64, BucketsError> {
     let (digits, counts) = header_of(bytes)?;
     let (steps, mut total) = (digits.steps(), 0_u64);
@@ -286,9 +287,10 @@ pub fn total_of(bytes: &[u8]) -> Result<u64, BucketsError> {
     Ok(total)
 }
 
-/// Tells the steps, and how much each holds, which may be nothing, until `add` has no such step.
+/// Calls `add` with each bucket and its count, which may be 0, until it returns that the bucket
+/// does not exist.
 ///
-/// Counts and gaps come in no order that a processor could foresee, so there is no branch between them.
+/// The sequence of counts and gaps is unpredictable for a CPU, so there is no branch between them.
 #[inline]
 fn each_count(
     mut counts: &[u8],
@@ -296,7 +298,7 @@ fn each_count(
 ) -> Result<(), BucketsError> {
     let mut step = 0_usize;
     while let Some((first, rest)) = counts.split_first() {
-        // Nearly all numbers are of one byte.
+        // Nearly all numbers have one byte.
         let (number, rest) = match first & 0x80 {
             0 => (signed(u64::from(*first)), rest),
             _ => take(counts).ok_or(BucketsError::Counts)?,
@@ -311,13 +313,13 @@ fn each_count(
     Ok(())
 }
 
-/// A number out of the zigzag order.
+/// Decodes a zigzag number.
 #[inline]
 const fn signed(zigzag: u64) -> i64 {
     (zigzag >> 1) as i64 ^ -((zigzag & 1) as i64)
 }
 
-/// The next number of `put`'s, and what follows it.
+/// Returns the next number, as written by `put`, and the following bytes.
 fn take(bytes: &[u8]) -> Option<(i64, &[u8])> {
     let mut number = 0_u64;
     for (place, byte) in bytes.iter().enumerate().take(9) {
@@ -331,7 +333,7 @@ fn take(bytes: &[u8]) -> Option<(i64, &[u8])> {
     None
 }
 
-/// Steps that hold nothing: one as it is, more as their number below zero.
+/// Writes empty buckets: one as 0, several as their negative number.
 fn put_zeros(steps: usize, bytes: &mut Vec<u8>) {
     match steps {
         0 => {}
@@ -340,7 +342,7 @@ fn put_zeros(steps: usize, bytes: &mut Vec<u8>) {
     }
 }
 
-/// A number in the zigzag order (0, -1, 1, -2, …), in seven bits a byte, of which the ninth has
+/// Writes a number in zigzag order (0, -1, 1, -2, …), with seven bits per byte; the ninth byte has
 /// eight.
 fn put(number: i64, bytes: &mut Vec<u8>) {
     let mut rest = ((number << 1) ^ (number >> 63)) as u64;
@@ -354,7 +356,7 @@ fn put(number: i64, bytes: &mut Vec<u8>) {
     bytes.push(rest as u8);
 }
 
-/// A count in the counter's own type, which holds 2^32 at least; what is beyond that saturates.
+/// Returns a count in the counter's type, which has at least 32 bits; larger counts saturate.
 fn counter<C: Counter>(count: u64) -> C {
     C::from_u64(count)
         .or_else(|| C::from_u32(u32::MAX))
@@ -414,7 +416,8 @@ mod tests {
         }
     }
 
-    /// Values of every order, as often as that of times of a server, and the edges of steps.
+    /// Values of all magnitudes, with frequencies as of a server's times, and the limits of
+    /// buckets.
     fn values(seed: u64) -> Vec<(u64, u32)> {
         let mut random = stream(seed, RandomStream::Workload, 0);
         let mut values: Vec<(u64, u32)> = (0..2000)
@@ -468,7 +471,7 @@ mod tests {
                 both.ours.record(value, 1 << shift);
                 both.theirs.saturating_record_n(value, 1 << shift);
             }
-            // Where its total is no exact f64, the library has no quantile of 1.
+            // If its total is not an exact f64, the library has no quantile of 1.
             both.compare_bytes();
             assert_eq!(both.ours.quantiles([0.5, 1.0]), [5003, 5003]);
         }
@@ -570,7 +573,7 @@ mod tests {
         let mut both = Both::<u32>::new(SignificantDigits::Three);
         both.record(77, u32::MAX);
         both.record(77, 5);
-        // The library has no quantile of what was not counted.
+        // The library has no quantile if it counted no values.
         both.compare_bytes();
         assert_eq!(both.ours.quantiles([0.5, 1.0]), [77, 77]);
     }

@@ -1,13 +1,11 @@
-//! How long things took: an HDR histogram with its exact extremes and sum.
+//! Distribution of times: an HDR histogram with exact minimum, maximum and sum.
 //!
-//! The histogram keeps four significant digits between 1 ns and ten minutes:
-//! a value is reported at most 1/16384 (0.006 %) above what it was. In runs of
-//! many kinds of operation, such as replays, each kind has three digits (at most
-//! 1/1024, 0.1 %, too high), and so have the sums that are made of them. Minimum,
-//! maximum and mean are kept beside it and are exact, and a percentile is never
-//! reported outside minimum and maximum, so `min ≤ p50 ≤ p99 ≤ max` holds in
-//! every row. What takes longer than ten minutes counts as ten minutes in the
-//! percentiles; the maximum still shows it.
+//! The histogram has four significant digits between 1 ns and ten minutes: a value is reported at
+//! most 1/16384 (0.006 %) too high. In runs of many kinds of operation, such as replays, each kind
+//! has three digits (at most 1/1024, 0.1 %, too high), and so have sums over kinds. Minimum,
+//! maximum and mean are stored separately and are exact, and a percentile is never reported outside
+//! minimum and maximum, so `min ≤ p50 ≤ p99 ≤ max` holds in every row. Times above ten minutes
+//! count as ten minutes in the percentiles; the maximum is still exact.
 
 use crate::recording::buckets::{Buckets, BucketsError, header_of, total_of};
 pub use crate::recording::buckets::{HIGHEST_NANOS, SignificantDigits};
@@ -28,19 +26,19 @@ pub struct Distribution<C: Counter> {
     sum: u64,
     min: u64,
     max: u64,
-    /// The value recorded last, and how often in a row: the replies of one
-    /// wake-up often share both moments, and a run of them is one record.
+    /// The value recorded last, and its number of consecutive occurrences: the replies of one
+    /// wake-up often have equal times, and a run of them is recorded at once.
     run_value: u64,
     run_len: u32,
 }
 
 impl<C: Counter> Distribution<C> {
-    /// An empty distribution of four digits.
+    /// Creates an empty distribution of four digits.
     pub fn new() -> Self {
         Self::with_digits(SignificantDigits::Four)
     }
 
-    /// An empty distribution. Allocates everything it will ever need.
+    /// Creates an empty distribution. Allocates all memory that it needs.
     pub fn with_digits(digits: SignificantDigits) -> Self {
         Self {
             steps: Buckets::new(digits),
@@ -94,7 +92,7 @@ impl<C: Counter> Distribution<C> {
         self.max = self.max.max(other.max);
     }
 
-    /// Forgets everything, keeps the memory.
+    /// Removes all values and keeps the memory.
     pub fn reset(&mut self) {
         self.steps.reset();
         self.count = 0;
@@ -104,27 +102,27 @@ impl<C: Counter> Distribution<C> {
         self.run_len = 0;
     }
 
-    /// How many values were recorded.
+    /// Returns the number of values.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The smallest value; 0 if there is none.
+    /// Returns the minimum; 0 if there are no values.
     pub fn min(&self) -> u64 {
         if self.count == 0 { 0 } else { self.min }
     }
 
-    /// The largest value; 0 if there is none.
+    /// Returns the maximum; 0 if there are no values.
     pub fn max(&self) -> u64 {
         self.max
     }
 
-    /// The sum of all values.
+    /// Returns the sum of all values.
     pub fn sum(&self) -> u64 {
         self.sum
     }
 
-    /// The mean; 0 if there is none.
+    /// Returns the mean; 0 if there are no values.
     pub fn mean(&self) -> f64 {
         if self.count == 0 {
             0.0
@@ -133,14 +131,14 @@ impl<C: Counter> Distribution<C> {
         }
     }
 
-    /// The smallest recorded value that at least `quantile` of all values do not
+    /// Returns the smallest recorded value that at least a share of `quantile` of all values do not
     /// exceed, within the histogram's resolution and never outside the extremes.
     pub fn quantile(&mut self, quantile: f64) -> u64 {
         let [value] = self.quantiles([quantile]);
         value
     }
 
-    /// Several of them, which go up.
+    /// Returns several quantiles, which must be ascending.
     fn quantiles<const N: usize>(&mut self, quantiles: [f64; N]) -> [u64; N] {
         self.flush();
         let (min, max) = (self.min(), self.max());
@@ -148,14 +146,14 @@ impl<C: Counter> Distribution<C> {
         values.map(|value| value.max(min).min(max))
     }
 
-    /// The steps of the histogram that hold something, upwards: the largest value of each, in
-    /// nanoseconds, and how many values it holds.
+    /// Returns the non-empty buckets of the histogram in ascending order: the largest value of
+    /// each, in nanoseconds, and its count.
     pub fn steps(&mut self) -> impl Iterator<Item = (u64, u64)> {
         self.flush();
         self.steps.largest_and_counts()
     }
 
-    /// The record of this distribution.
+    /// Returns the record of this distribution.
     pub fn to_record(&mut self) -> DistributionRecord {
         let [p50, p90, p95, p99, p99_9, p99_99] =
             self.quantiles([0.5, 0.9, 0.95, 0.99, 0.999, 0.9999]);
@@ -182,7 +180,7 @@ impl Distribution<u64> {
         self.add_encoded(&record.encoded()?)
     }
 
-    /// Adds all values of what was encoded elsewhere.
+    /// Adds all values of an encoded distribution.
     fn add_encoded(&mut self, encoded: &EncodedDistribution) -> Result<(), HistogramError> {
         if encoded.count == 0 {
             return Ok(());
@@ -196,8 +194,8 @@ impl Distribution<u64> {
     }
 }
 
-/// Merges the records of several hosts, step by step, so that what comes out is what one host would
-/// have written. Its memory is used again and again.
+/// Merges the records of several hosts, bucket by bucket, so that the result equals the record of a
+/// single host. Reuses its memory.
 #[derive(Debug)]
 pub struct RecordMerger {
     three: Distribution<u64>,
@@ -205,7 +203,7 @@ pub struct RecordMerger {
 }
 
 impl RecordMerger {
-    /// With memory for both widths of steps.
+    /// Creates a merger with memory for both widths of buckets.
     pub fn new() -> Self {
         Self {
             three: Distribution::with_digits(SignificantDigits::Three),
@@ -213,7 +211,7 @@ impl RecordMerger {
         }
     }
 
-    /// The record of all values of these records, in steps as fine as the first's.
+    /// Returns the record of all values of these records, with the resolution of the first one.
     pub fn merge<'record>(
         &mut self,
         records: impl Iterator<Item = &'record DistributionRecord>,
@@ -223,7 +221,7 @@ impl RecordMerger {
         self.merge_encoded(encoded.iter())
     }
 
-    /// The same of what is encoded.
+    /// Returns the record of all values of these encoded distributions.
     pub fn merge_encoded<'encoded>(
         &mut self,
         distributions: impl Iterator<Item = &'encoded EncodedDistribution> + Clone,
@@ -257,17 +255,17 @@ impl<C: Counter> Default for Distribution<C> {
     }
 }
 
-/// A distribution as a record keeps it; all values in nanoseconds.
+/// A distribution in a record; all values in nanoseconds.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct DistributionRecord {
-    /// How many values.
+    /// Number of values.
     pub count: u64,
-    /// Their sum.
+    /// Sum of the values.
     pub sum: u64,
-    /// The smallest, exact.
+    /// Minimum, exact.
     pub min: u64,
-    /// The mean, exact.
+    /// Mean, exact.
     pub mean: f64,
     /// Median.
     pub p50: u64,
@@ -281,57 +279,57 @@ pub struct DistributionRecord {
     pub p99_9: u64,
     /// 99.99th percentile.
     pub p99_99: u64,
-    /// The largest, exact.
+    /// Maximum, exact.
     pub max: u64,
-    /// HdrHistogram V2 encoding, base64.
+    /// Histogram in HdrHistogram V2 encoding, base64.
     pub histogram: String,
 }
 
-/// What all of a distribution's record follows from.
+/// Data from which a distribution's record can be computed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct EncodedDistribution {
-    /// How many values.
+    /// Number of values.
     pub count: u64,
-    /// Their sum.
+    /// Sum of the values.
     pub sum: u64,
-    /// The smallest, exact.
+    /// Minimum, exact.
     pub min: u64,
-    /// The largest, exact.
+    /// Maximum, exact.
     pub max: u64,
-    /// HdrHistogram V2 encoding.
+    /// Histogram in HdrHistogram V2 encoding.
     #[serde(with = "serde_bytes")]
     pub histogram: Vec<u8>,
 }
 
-/// Why a record's histogram cannot be read.
+/// Error returned when a record's histogram cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum HistogramError {
-    /// Not base64.
+    /// The text is not base64.
     #[error("the histogram is not base64: {0}")]
     Base64(#[from] base64::DecodeError),
-    /// Not HdrHistogram V2.
+    /// The bytes are not HdrHistogram V2.
     #[error("the histogram is not in HdrHistogram's V2 encoding: {0}")]
     Encoding(String),
-    /// Not one that this program writes.
+    /// The histogram was not written by filestone.
     #[error("the histogram cannot be merged: {0}")]
     Steps(#[from] BucketsError),
-    /// Not that of the row that it belongs to.
+    /// The histogram does not match its row.
     #[error("the histogram has {histogram} values, its row {count}")]
     Count {
-        /// Values in the histogram.
+        /// Number of values in the histogram.
         histogram: u64,
-        /// Values by the row.
+        /// Number of values in the row.
         count: u64,
     },
 }
 
 impl DistributionRecord {
-    /// Whether it has no values.
+    /// Whether there are no values.
     pub const fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// The same, where a record leaves out what has no values.
+    /// Returns the default for a record without values, which is omitted in documents.
     #[must_use]
     pub fn or_default(self) -> Self {
         if self.is_empty() {
@@ -341,7 +339,7 @@ impl DistributionRecord {
         }
     }
 
-    /// What this record follows from.
+    /// Returns the data from which this record can be computed.
     pub fn encoded(&self) -> Result<EncodedDistribution, HistogramError> {
         Ok(EncodedDistribution {
             count: self.count,
@@ -352,10 +350,10 @@ impl DistributionRecord {
         })
     }
 
-    /// The histogram that this record was made from.
+    /// Returns the histogram of this record.
     pub fn decode(&self) -> Result<Histogram<u64>, HistogramError> {
         let bytes = STANDARD.decode(&self.histogram)?;
-        // The deserializer makes room for as many bytes as the encoding says that follow.
+        // The deserializer allocates the number of bytes that the encoding declares.
         let declared = bytes.get(4..8).and_then(|length| length.try_into().ok());
         let declared = declared.map_or(0, u32::from_be_bytes);
         if u64::from(declared) > bytes.len() as u64 {
@@ -369,7 +367,7 @@ impl DistributionRecord {
             .map_err(|error| HistogramError::Encoding(error.to_string()))
     }
 
-    /// Whether the histogram can be read, and has as many values as the row says.
+    /// Checks that the histogram can be read, and has the number of values of the row.
     pub fn check_histogram(&self) -> Result<(), HistogramError> {
         if self.count == 0 && self.histogram.is_empty() {
             return Ok(());
@@ -390,18 +388,18 @@ impl DistributionRecord {
         })
     }
 
-    /// Any quantile of this record, as [`Distribution::quantile`].
+    /// Returns any quantile of this record, as [`Distribution::quantile`].
     pub fn quantile(&self, quantile: f64) -> Result<u64, HistogramError> {
         Ok(self
             .decode()?
             .value_at_quantile(quantile)
-            // Not `clamp`: a record of somebody's may have its extremes the wrong way round.
+            // Not `clamp`: the extremes in a record from another source may be reversed.
             .max(self.min)
             .min(self.max))
     }
 
-    /// The sum of the `power`-th powers of all values, in nanoseconds to that power. Of a record
-    /// without its histogram it is the most that sum and maximum allow.
+    /// Returns the sum of the `power`-th powers of all values, in nanoseconds to that power. For a
+    /// record without its histogram it is the upper limit for the sum and maximum.
     pub fn moment_sum(&self, power: i32) -> f64 {
         let Ok(histogram) = self.decode() else {
             return self.sum as f64 * (self.max as f64).powi(power - 1);
@@ -415,20 +413,19 @@ impl DistributionRecord {
             .sum()
     }
 
-    /// The record of all values of these records together.
+    /// Returns the record of all values of these records together.
     ///
-    /// Count, sum and extremes stay exact; percentiles are those of the merged
-    /// histograms ([`RecordMerger::merge`]).
+    /// Count, sum and extremes stay exact; percentiles are those of the merged histograms
+    /// ([`RecordMerger::merge`]).
     pub fn merged(records: &[&Self]) -> Result<Self, HistogramError> {
         thread_local! {
-            // Reports merge the kinds of each of many intervals, and its memory is megabytes.
+            // Reports merge the kinds of many intervals, and the merger's memory is megabytes.
             static MERGER: RefCell<RecordMerger> = RefCell::new(RecordMerger::new());
         }
         MERGER.with_borrow_mut(|merger| merger.merge(records.iter().copied()))
     }
 
-    /// Whether the row is in order: `min ≤ p50 ≤ p90 ≤ … ≤ max`, the mean between
-    /// the extremes.
+    /// Whether the row is ordered: `min ≤ p50 ≤ p90 ≤ … ≤ max`, the mean between the extremes.
     pub fn is_ordered(&self) -> bool {
         let row = [
             self.min,

@@ -1,9 +1,8 @@
-//! One stretch of the run: counts per kind of operation, histograms, and one
-//! finer row of counts per tick.
+//! One interval of the run: counts per kind of operation, histograms, and one row of counts per
+//! tick.
 //!
-//! A worker owns the buffer that it fills; at the end of the period the buffer
-//! goes to the coordinator whole and an empty one takes its place. Nothing is
-//! shared while it is being written to.
+//! A worker owns the buffer that it fills. At the end of the interval it passes the buffer to the
+//! coordinator and continues with an empty one. Nothing is shared while it is being written.
 
 use crate::failure::ProtocolStatus;
 use crate::operation::{Completion, Failure, OpKind, Outcome, ReplyInfo};
@@ -12,34 +11,34 @@ use crate::recording::ledger::Ledger;
 use crate::recording::sample::{Role, Sample};
 use crate::time::Timestamp;
 
-/// How many different failures one kind of operation tells apart in one
-/// interval; further ones are counted as `other`.
+/// Maximum number of different failures of one kind of operation in one interval; further ones are
+/// counted as `other`.
 const FAILURES_MAX: usize = 32;
 
-/// Counts of one short stretch (100 ms), nct's "sample".
+/// Counts of one tick (100 ms), nct's "sample".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TickCounts {
-    /// Measured operations that ended well in this tick, after they were sent.
+    /// Measured operations that were sent and ended successfully in this tick.
     pub ok: u64,
-    /// Measured operations that ended in it without a time: they did not end well, or were not sent.
+    /// Measured operations that ended in this tick without a time: they failed, or were not sent.
     pub untimed: u64,
-    /// Of these, those that ended as expected nevertheless: they failed as the plan expects, or their client
-    /// knew the answer.
+    /// Number of untimed operations that ended as expected: they failed as the plan expects, or
+    /// their client answered them from its cache.
     pub untimed_as_expected: u64,
-    /// Sum of the response times of those that ended well, in nanoseconds.
+    /// Sum of the response times of the successful operations, in nanoseconds.
     pub response_time_sum: u64,
-    /// The shortest of them.
+    /// Minimum response time, in nanoseconds.
     pub response_time_min: u64,
-    /// The longest of them.
+    /// Maximum response time, in nanoseconds.
     pub response_time_max: u64,
-    /// Bytes sent for all of them.
+    /// Bytes sent for all operations of the tick.
     pub bytes_sent: u64,
-    /// Bytes received for all of them.
+    /// Bytes received for all operations of the tick.
     pub bytes_received: u64,
 }
 
 impl TickCounts {
-    /// Adds another tick of the same stretch.
+    /// Adds the counts of another worker for the same tick.
     pub fn add(&mut self, other: &TickCounts) {
         if other.ok > 0 {
             self.response_time_min = if self.ok == 0 {
@@ -61,7 +60,7 @@ impl TickCounts {
         self.bytes_received = self.bytes_received.saturating_add(other.bytes_received);
     }
 
-    /// Measured operations that ended.
+    /// Returns the number of measured operations that ended.
     pub const fn ended(&self) -> u64 {
         self.ok.saturating_add(self.untimed)
     }
@@ -86,27 +85,27 @@ impl TickCounts {
     }
 }
 
-/// What the calls of one kind of operation came to.
+/// Calls, retransmissions and bytes of one kind of operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CallCounts {
-    /// RPC calls made.
+    /// Number of RPC calls.
     pub calls: u64,
-    /// Calls sent again.
+    /// Number of retransmitted calls.
     pub retransmissions: u64,
     /// Bytes sent.
     pub bytes_sent: u64,
     /// Bytes received.
     pub bytes_received: u64,
-    /// File data moved by operations that ended well.
+    /// File data transferred by successful operations.
     pub data_bytes: u64,
-    /// Failures of more causes than are told apart.
+    /// Number of failures beyond the limit of different causes.
     pub failures_other: u64,
-    /// sent → done of operations that did not end well, summed, in nanoseconds.
+    /// Sum of sent → done of operations that did not succeed, in nanoseconds.
     pub failed_service_nanos: u64,
 }
 
 impl CallCounts {
-    /// Counts what operations came to that are alike in everything.
+    /// Counts equal completions.
     #[inline]
     fn count(&mut self, completion: &Completion, times: u64) {
         self.calls += u64::from(completion.calls) * times;
@@ -115,7 +114,7 @@ impl CallCounts {
         self.bytes_received += u64::from(completion.bytes_received) * times;
     }
 
-    /// Adds what was counted elsewhere.
+    /// Adds counts from elsewhere.
     pub fn add(&mut self, other: &CallCounts) {
         self.calls += other.calls;
         self.retransmissions += other.retransmissions;
@@ -132,19 +131,19 @@ impl CallCounts {
 /// Counts and times of one kind of operation in one role.
 #[derive(Debug)]
 pub struct KindBuffer {
-    /// Which kind.
+    /// The kind.
     pub kind: OpKind,
-    /// In which role.
+    /// The role.
     pub role: Role,
-    /// Where they went.
+    /// Ledger of the operations.
     pub ledger: Ledger,
-    /// due → done of those that ended well.
+    /// due → done of successful operations.
     pub response_time: Distribution<u32>,
-    /// sent → done of those that ended well.
+    /// sent → done of successful operations.
     pub service_time: Distribution<u32>,
-    /// due → done of those that were sent and did not end well.
+    /// due → done of operations that were sent and did not succeed.
     pub failed_time: Distribution<u32>,
-    /// What their calls came to.
+    /// Calls and bytes.
     pub counts: CallCounts,
     /// Failures by cause.
     pub failures: Vec<(Failure, u64)>,
@@ -178,7 +177,7 @@ impl KindBuffer {
         }
     }
 
-    /// Adds what another worker counted of the same kind.
+    /// Adds another worker's counts of the same kind.
     pub fn add(&mut self, other: &mut KindBuffer) {
         self.ledger.add(&other.ledger);
         self.response_time.add(&mut other.response_time);
@@ -200,41 +199,41 @@ impl KindBuffer {
     }
 }
 
-/// What is counted of a stretch of the run, and not of each kind of operation.
+/// Counts of an interval that are not per kind of operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct IntervalCounts {
     /// Measured operations that succeeded before the measured window closed.
     pub ok_in_window: u64,
     /// Data bytes of measured operations that succeeded before the window closed.
     pub data_bytes_in_window: u64,
-    /// Replies to calls that were already given up, or answered before.
+    /// Replies to calls that were already aborted or answered.
     pub late_replies: u64,
-    /// Pages of directories whose entries exceeded what was asked for.
+    /// Directory pages that exceeded the requested size.
     pub long_listings: u64,
-    /// By how many bytes the longest of them did.
+    /// Maximum excess of a directory page, in bytes.
     pub listing_excess_bytes_max: u32,
-    /// Processor time that the worker used in it, in nanoseconds.
+    /// CPU time that the worker used in the interval, in nanoseconds.
     pub cpu_nanos: u64,
-    /// How much of it was spent looking for what had not come.
+    /// Part of the CPU time that was spent spinning.
     pub spun_nanos: u64,
-    /// Time that the worker was ready to run and had no processor.
+    /// Time that the worker was ready to run and had no CPU.
     pub waited_nanos: u64,
-    /// Operations in flight times how long they were: its average over time is what Little's
-    /// law is checked against.
+    /// Integral of the number of operations in flight over time: its time average is used to check
+    /// Little's law.
     pub in_flight_nanos: u128,
-    /// Of that, those that a connection held until it could send them: for want of credits, or while it was
-    /// down.
+    /// Part of the integral for operations that a connection held back because of missing credits,
+    /// or while it was down.
     pub held_nanos: u128,
 }
 
 impl IntervalCounts {
-    /// Processor time that went into the work.
+    /// Returns the CPU time without spinning.
     pub fn work_nanos(&self) -> u64 {
-        // Who loses the processor while it looks has looked for longer than it ran.
+        // A worker that is descheduled while it spins has spun longer than it ran.
         self.cpu_nanos.saturating_sub(self.spun_nanos)
     }
 
-    /// Adds what was counted elsewhere, or in another stretch.
+    /// Adds counts from elsewhere, or of another interval.
     pub fn add(&mut self, other: &IntervalCounts) {
         self.ok_in_window += other.ok_in_window;
         self.data_bytes_in_window += other.data_bytes_in_window;
@@ -251,35 +250,35 @@ impl IntervalCounts {
     }
 }
 
-/// Everything that one worker counted in one stretch of the run.
+/// All counts of one worker in one interval of the run.
 #[derive(Debug)]
 pub struct IntervalBuffer {
-    /// When the stretch began.
+    /// Start of the interval.
     pub start: Timestamp,
-    /// When it ended.
+    /// End of the interval.
     pub end: Timestamp,
-    /// One row of counts per tick, from the start of the stretch.
+    /// One row of counts per tick, from the start of the interval.
     pub ticks: Vec<TickCounts>,
     /// One entry per kind and role that the plan can produce.
     pub kinds: Vec<KindBuffer>,
-    /// Where each (role, kind) stands in `kinds`.
+    /// Index of each (role, kind) in `kinds`.
     places: [[u8; OpKind::COUNT]; 2],
-    /// due → ready of measured operations that ended well.
+    /// due → ready of successful measured operations.
     pub slot_wait: Distribution<u32>,
-    /// ready → sent of measured operations that ended well.
+    /// ready → sent of successful measured operations.
     pub dispatch_delay: Distribution<u32>,
     /// Counts of all kinds together.
     pub counts: IntervalCounts,
     tick_nanos: u64,
-    /// Statuses that the plan expects of operations that fail.
+    /// Failure statuses that the plan expects.
     expected: Box<[ProtocolStatus]>,
 }
 
-/// Says that a kind has no place: the plan cannot produce it.
+/// Marks a kind without an entry: the plan cannot produce it.
 const NO_PLACE: u8 = u8::MAX;
 
 impl IntervalBuffer {
-    /// A buffer for these kinds and for `ticks` ticks of `tick_nanos` each.
+    /// Creates a buffer for these kinds and for `ticks` ticks of `tick_nanos` each.
     pub fn new(kinds: &[(OpKind, Role)], ticks: usize, tick_nanos: u64) -> Self {
         let digits = SignificantDigits::for_kinds(kinds.len());
         let mut places = [[NO_PLACE; OpKind::COUNT]; 2];
@@ -303,7 +302,7 @@ impl IntervalBuffer {
         }
     }
 
-    /// The same, where operations that fail with one of these statuses do so as expected.
+    /// Sets the failure statuses that count as expected.
     #[must_use]
     pub fn expecting(self, expected: impl IntoIterator<Item = ProtocolStatus>) -> Self {
         Self {
@@ -318,7 +317,7 @@ impl IntervalBuffer {
         self.kinds.get_mut(usize::from(place))
     }
 
-    /// Counts the birth of `times` operations.
+    /// Counts `times` scheduled operations.
     #[inline]
     pub fn schedule(&mut self, kind: OpKind, role: Role, times: u64) {
         if let Some(buffer) = self.kind(kind, role) {
@@ -341,8 +340,7 @@ impl IntervalBuffer {
         }
     }
 
-    /// Counts the end of `times` operations that are alike in everything;
-    /// `window_end` is when the measured window closes.
+    /// Counts the end of `times` equal operations; `window_end` is the end of the measured window.
     pub fn record(&mut self, sample: &Sample, times: u32, window_end: Timestamp) {
         let completion = &sample.completion;
         if !matches!(completion.outcome, Outcome::Ok) || completion.sent == Timestamp::MAX {
@@ -373,8 +371,8 @@ impl IntervalBuffer {
         self.ticks[tick].count(response, completion, many);
     }
 
-    /// Counts operations that did not end well, whose times are not among those of the others, and
-    /// those that were not sent, which have none.
+    /// Counts operations that did not succeed, which have separate times, and those that were not
+    /// sent, which have no times.
     #[cold]
     fn record_untimed(&mut self, sample: &Sample, times: u32, window_end: Timestamp) {
         let completion = &sample.completion;
@@ -426,7 +424,7 @@ impl IntervalBuffer {
         }
     }
 
-    /// Whether the plan expects that operations end like this.
+    /// Whether the plan expects this outcome.
     fn expects(&self, outcome: Outcome) -> bool {
         match outcome {
             Outcome::Failed(failure) => {
@@ -437,7 +435,7 @@ impl IntervalBuffer {
         }
     }
 
-    /// Notes pages of a directory that were longer than asked for.
+    /// Counts directory pages that exceeded the requested size.
     #[inline]
     fn note_listing(&mut self, answer: &ReplyInfo, times: u64) {
         if let ReplyInfo::Directory { excess_bytes, .. } = *answer
@@ -449,8 +447,7 @@ impl IntervalBuffer {
         }
     }
 
-    /// Counts operations for the achieved load if they ended well while the
-    /// window was open.
+    /// Counts operations for the achieved load if they succeeded while the window was open.
     fn count_achieved(&mut self, completion: &Completion, times: u64, window_end: Timestamp) {
         if completion.done <= window_end && matches!(completion.outcome, Outcome::Ok) {
             self.counts.ok_in_window += times;
@@ -458,22 +455,22 @@ impl IntervalBuffer {
         }
     }
 
-    /// Counts the end of operations that were due in the warm-up: the server's
-    /// work of the window for the achieved load, and of nothing else.
+    /// Counts the end of operations that were due in the warm-up. They are part of the achieved
+    /// load, as the server's work in the window, and of no other figure.
     pub fn record_overhang(&mut self, sample: &Sample, times: u32, window_end: Timestamp) {
         if let Role::Measured = sample.role {
             self.count_achieved(&sample.completion, times.into(), window_end);
         }
     }
 
-    /// The tick that `moment` falls into; the last one takes what comes late.
+    /// Returns the tick of `moment`; later moments belong to the last tick.
     #[inline]
     fn tick_of(&self, moment: Timestamp) -> usize {
         let tick = moment.nanos_since(self.start) / self.tick_nanos;
         (tick as usize).min(self.ticks.len() - 1)
     }
 
-    /// Adds what another worker counted in the same stretch.
+    /// Adds another worker's counts of the same interval.
     pub fn add(&mut self, other: &mut IntervalBuffer) {
         self.end = self.end.max(other.end);
         for (mine, theirs) in self.ticks.iter_mut().zip(&other.ticks) {
@@ -487,7 +484,7 @@ impl IntervalBuffer {
         self.counts.add(&other.counts);
     }
 
-    /// Forgets everything, keeps the memory, and begins anew at `start`.
+    /// Removes all counts, keeps the memory, and starts an interval at `start`.
     pub fn reset(&mut self, start: Timestamp) {
         self.start = start;
         self.end = start;

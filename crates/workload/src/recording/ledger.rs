@@ -1,47 +1,47 @@
-//! Where every scheduled operation went.
+//! The ledger: outcomes of all scheduled operations.
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// Where every scheduled operation went.
+/// Number of operations by outcome.
 ///
-/// `scheduled = ok + failed + timed_out + disconnected + skipped + in_flight`,
-/// always, at the end of every run.
+/// `scheduled = ok + failed + timed_out + disconnected + skipped + in_flight`, always, at the end
+/// of every run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Ledger {
-    /// Counted where operations are born, not summed from the rest.
+    /// Scheduled operations, counted when they are created, not computed from the rest.
     #[serde(deserialize_with = "operations")]
     pub scheduled: u64,
-    /// Answered as expected.
+    /// Operations answered as expected.
     #[serde(deserialize_with = "operations")]
     pub ok: u64,
-    /// Answered with a failure.
+    /// Operations answered with a failure.
     #[serde(deserialize_with = "operations")]
     pub failed: u64,
-    /// Not answered in time.
+    /// Operations not answered within the timeout.
     #[serde(deserialize_with = "operations")]
     pub timed_out: u64,
-    /// Lost with their connection.
+    /// Operations lost with their connection.
     #[serde(deserialize_with = "operations")]
     pub disconnected: u64,
-    /// Due, but never sent.
+    /// Operations that were due, but never sent.
     #[serde(deserialize_with = "operations")]
     pub skipped: u64,
-    /// Sent and unanswered when the run ended.
+    /// Operations that were sent and not answered when the run ended.
     #[serde(deserialize_with = "operations")]
     pub in_flight: u64,
-    /// Those of the failed ones whose status the plan expects (`--expect`).
+    /// Failed operations whose status the plan expects (`--expect`).
     #[serde(
         default,
         skip_serializing_if = "is_zero",
         deserialize_with = "operations"
     )]
     pub expected: u64,
-    /// Those of the ok ones that were not sent, because their client knew the answer: they have no
-    /// time.
+    /// Successful operations that were not sent, because their client had a cached answer: they
+    /// have no time.
     #[serde(
         default,
         skip_serializing_if = "is_zero",
@@ -69,38 +69,40 @@ impl Ledger {
         self.unsent = self.unsent.saturating_add(other.unsent);
     }
 
-    /// Operations that came to an end, well or not; not those that were due and never sent.
+    /// Returns the number of operations that ended with any outcome, without those that were due
+    /// and never sent.
     pub fn ended(&self) -> u64 {
         self.ok + self.unsuccessful()
     }
 
-    /// Operations that came to an end after they were sent, and not well.
+    /// Returns the number of operations that were sent and did not succeed.
     pub const fn unsuccessful(&self) -> u64 {
         self.failed + self.timed_out + self.disconnected
     }
 
-    /// Operations that came to another end than expected: the one definition of errors, for every
-    /// command, gate and verdict.
+    /// Returns the number of operations that ended otherwise than expected: the only definition of
+    /// errors, for all commands, gates and checks.
     pub const fn unexpected(&self) -> u64 {
         self.unsuccessful().saturating_sub(self.expected)
     }
 
-    /// Operations that came to an end as expected.
+    /// Returns the number of operations that ended as expected.
     pub const fn as_expected(&self) -> u64 {
         self.ok.saturating_add(self.expected)
     }
 
-    /// Operations that ended well after they were sent: those among whose times percentiles are.
+    /// Returns the number of successful operations that were sent: those whose times are in the
+    /// percentiles.
     pub const fn timed(&self) -> u64 {
         self.ok.saturating_sub(self.unsent)
     }
 
-    /// Operations that the server answered, well or badly.
+    /// Returns the number of operations that the server answered, with success or failure.
     pub fn answered(&self) -> u64 {
         self.ok + self.failed
     }
 
-    /// How many operations are unaccounted for; 0 when the ledger balances.
+    /// Returns the number of operations that are unaccounted for; 0 if the ledger is balanced.
     pub fn missing(&self) -> i128 {
         i128::from(self.scheduled)
             - i128::from(self.ended())
@@ -109,10 +111,11 @@ impl Ledger {
     }
 }
 
-/// No run has so many operations: numbers up to this are exact in all JSON, and their sums are sums.
+/// Upper limit of the operations of a run: numbers up to this are exact in all JSON, and their sums
+/// do not overflow.
 const OPERATIONS_MAX: u64 = 1 << 53;
 
-/// A count of a record, which anybody may have written.
+/// Deserializes a count of a record, which may come from any source.
 fn operations<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     let count = u64::deserialize(from)?;
     if count > OPERATIONS_MAX {

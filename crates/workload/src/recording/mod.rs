@@ -1,4 +1,4 @@
-//! How operations are counted and timed while they run: sample, ledger, histogram and interval.
+//! Counting and timing of operations during a run: sample, ledger, histogram and interval.
 
 pub mod buckets;
 pub mod distribution;

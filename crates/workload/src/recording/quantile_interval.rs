@@ -1,31 +1,29 @@
-//! How well the quantile of a run is known, from its stretches.
+//! Confidence interval of a quantile of a run, from its batches.
 //!
-//! The share of values at or below the quantile is a mean, whose interval comes from the shares of
-//! the stretches as that of any other mean does; the interval of shares is then read off the
-//! distribution of all values (Woodruff 1952, "Confidence intervals for medians and other position
-//! measures", *Journal of the American Statistical Association* 47). Values one after the other
-//! may be alike, and the distribution may have any shape.
+//! The share of values at or below the quantile is a mean, whose interval is computed from the
+//! shares of the batches like that of any other mean; the interval of shares is then mapped to
+//! values by the distribution of all values (Woodruff 1952, "Confidence intervals for medians and
+//! other position measures", *Journal of the American Statistical Association* 47). Consecutive
+//! values may be correlated, and the distribution may have any shape.
 //!
-//! High quantiles of queues take four things more, without which too many intervals lie below the
+//! High quantiles of queues need four additions, without which too many intervals are below the
 //! true value (`cargo xtask coverage`):
 //!
-//! - The interval of shares is even on the scale of their logits (Korn and Graubard 1998,
+//! - The interval of shares is symmetric on the scale of their logits (Korn and Graubard 1998,
 //!   "Confidence intervals for proportions with small expected number of positive counts estimated
-//!   from survey data", *Survey Methodology* 24): few values lie beyond the quantile, and how many
-//!   do has a skewed distribution.
-//! - A run in which few values were slow does not show how much stretches differ there. So they
-//!   are looked at where three and nine times as many values lie beyond, too, and the stretches
-//!   are taken to differ at the quantile, compared with what chance alone makes, as much as where
-//!   they differ most.
-//! - What lies beyond comes in clusters. Of m clusters of one size the share has the relative
-//!   variance 1/m, and the variance of stretches is known with a relative variance of 1/m more than
-//!   that of normal values: the degrees of freedom are those that both together stand for
-//!   (Satterthwaite 1946, "An approximate distribution of estimates of variance components",
-//!   *Biometrics Bulletin* 2), or those that the kurtosis of the stretches leaves, if fewer.
-//!   The lower end does without: that there are slow values beyond is seen, that there are none is
-//!   not.
-//! - The upper end is as far from the quantile as the lower one would be with the same degrees of
-//!   freedom at least: there the distribution of a short run ends too early.
+//!   from survey data", *Survey Methodology* 24): few values exceed the quantile, and their number
+//!   has a skewed distribution.
+//! - A run in which few values were slow does not show the true variation of batches there. So the
+//!   variation is also computed at the quantiles that three and nine times as many values exceed,
+//!   and the largest ratio to the variation of independent values is used at the quantile.
+//! - Values in the tail occur in clusters. With m clusters of one size the share has the relative
+//!   variance 1/m, and the relative variance of the batches' variance is 1/m more than that of
+//!   normal values: the degrees of freedom are those that both together give (Satterthwaite 1946,
+//!   "An approximate distribution of estimates of variance components", *Biometrics Bulletin* 2),
+//!   or those that the kurtosis of the batches leaves, if fewer. The lower end does not use this: a
+//!   run shows the slow values that it has, but not those that it lacks.
+//! - The upper end is at least as far from the quantile as the lower one would be with the same
+//!   degrees of freedom: there the distribution of a short run ends too early.
 
 use crate::recording::DistributionRecord;
 use crate::statistics::Estimate;
@@ -36,18 +34,17 @@ use crate::statistics::series::{Part, SkewedMean, of_skewed_ratio};
 pub struct QuantileInterval {
     /// The quantile.
     pub value: u64,
-    /// The interval's lower end.
+    /// The lower end of the interval.
     pub low: u64,
-    /// Its upper end; `None` if it lies beyond the largest value.
+    /// The upper end of the interval; `None` if it exceeds the largest value.
     pub high: Option<u64>,
     /// The share of values that do not exceed the quantile.
     pub share: Estimate,
 }
 
-/// The 95 % interval of the `quantile` of `all` values, which came in these stretches, each of one
-/// distribution or more; `None` of fewer than two stretches, or if a histogram cannot be read.
-///
-/// Its ends are those of the histogram's steps: within one nothing is told apart.
+/// Returns the 95 % interval of the `quantile` of `all` values, which came in these batches of one
+/// or more distributions each; `None` for fewer than two batches, or if a histogram cannot be read.
+/// The ends are limits of the histogram's buckets, which are its resolution.
 pub fn interval(
     all: &DistributionRecord,
     stretches: &[Vec<&DistributionRecord>],
@@ -62,8 +59,8 @@ pub fn interval(
     let shares_at = shares_below(&values, stretches)?;
     let share = widest(&shares_at)?;
     let [farther, high] = shares(quantile, &share);
-    // That there are slow values beyond is seen, that there are none is not: what is known of the
-    // lower end does not depend on how many clusters there were.
+    // A run shows the slow values that it has, but not those that it lacks: the lower end does not
+    // depend on the number of clusters.
     let freedom = shares_at.first()?.mean.freedom;
     let [low, _] = shares(quantile, &Estimate { freedom, ..share });
     let at = |share: f64| within(histogram.value_at_quantile(share));
@@ -78,16 +75,16 @@ pub fn interval(
     })
 }
 
-/// The interval of a share, on the scale of its logit, so that it lies between 0 and 1 and takes
-/// after the binomial's where few values lie beyond.
+/// Returns the interval of a share, on the scale of its logit, so that it is between 0 and 1 and
+/// similar to the binomial's if few values are in the tail.
 fn shares(quantile: f64, share: &Estimate) -> [f64; 2] {
     let logit = (quantile / (1.0 - quantile)).ln();
     let half = share.half_width() / (quantile * (1.0 - quantile));
     [logit - half, logit + half].map(|logit| 1.0 / (1.0 + (-logit).exp()))
 }
 
-/// The quantile, and those beyond which three and nine times as many values lie, but not more than
-/// half of them.
+/// Returns the quantile, and those that three and nine times as many values exceed, but not more
+/// than half of them.
 fn looked_at(quantile: f64) -> Vec<f64> {
     let tail = 1.0 - quantile;
     let wider = [3.0, 9.0].map(|times| tail * times).into_iter();
@@ -95,8 +92,8 @@ fn looked_at(quantile: f64) -> Vec<f64> {
     std::iter::once(quantile).chain(wider).collect()
 }
 
-/// The first share, with the standard error that it has if stretches differ there as much as where
-/// they differ most: by how much more than chance makes them, if all values were independent.
+/// Returns the first share, with the standard error for the largest variation of batches: the
+/// largest ratio to the standard error of independent values.
 fn widest(shares: &[SkewedMean]) -> Option<Estimate> {
     let of_first = shares.first()?;
     let first = of_first.mean;
@@ -106,7 +103,7 @@ fn widest(shares: &[SkewedMean]) -> Option<Estimate> {
     let seen = shares.filter(|share| variance(share) > 0.0);
     let most = seen.map(excess).fold(0.0, f64::max);
     let standard_error = most * variance(&first).sqrt();
-    // Where nothing lies beyond the quantile's value, there is no tail to come in clusters.
+    // If no value exceeds that of the quantile, there is no tail with clusters.
     let of_tail = match first.value.min(1.0 - first.value) {
         tail if tail > 0.0 => standard_error / tail,
         _ => 0.0,
@@ -119,7 +116,7 @@ fn widest(shares: &[SkewedMean]) -> Option<Estimate> {
     })
 }
 
-/// The shares of values that do not exceed each of `values`, as the stretches have them.
+/// Returns the shares of values that do not exceed each of `values`, from the batches.
 fn shares_below(values: &[u64], stretches: &[Vec<&DistributionRecord>]) -> Option<Vec<SkewedMean>> {
     let counts = stretches
         .iter()
@@ -135,7 +132,7 @@ fn shares_below(values: &[u64], stretches: &[Vec<&DistributionRecord>]) -> Optio
     (0..values.len()).map(share).collect()
 }
 
-/// How many values a stretch has, and how many of them do not exceed each bound.
+/// Number of values in a batch, and number of those that do not exceed each bound.
 struct Counts {
     all: u64,
     below: Vec<u64>,
@@ -172,9 +169,9 @@ mod tests {
 
     #[test]
     fn a_hand_worked_example() {
-        // Two stretches of 100 values, 1 to 200; 60 and 40 of them are at most 100. The shares
-        // 0.6 and 0.4 have the mean 0.5 with standard error 0.1; Student's quantile is 12.7, which
-        // makes ±5.08 of the logit and shares of 0.0062 and 0.9938.
+        // Two batches of 100 values, 1 to 200; 60 and 40 of them are at most 100. The shares 0.6
+        // and 0.4 have the mean 0.5 with standard error 0.1; Student's quantile is 12.7, which
+        // gives ±5.08 of the logit and shares of 0.0062 and 0.9938.
         let first = record((1..=60).chain(101..=140));
         let second = record((61..=100).chain(141..=200));
         let all = record(1..=200);
@@ -184,13 +181,13 @@ mod tests {
         let wide = interval(&all, &stretches, 0.5).expect("two stretches");
         assert_eq!((wide.value, wide.low, wide.high), (100, 2, Some(199)));
         assert_eq!(interval(&all, &stretches[..1], 0.5), None);
-        // Two distributions of one stretch are one.
+        // Two distributions of one batch count as one.
         let both = vec![&first, &second];
         let share = shares_below(&[100], &[both.clone(), both]).expect("two stretches")[0].mean;
         assert_eq!((share.value, share.standard_error), (0.5, 0.0));
     }
 
-    /// Of stretches that are not skewed.
+    /// Returns a mean of batches that are not skewed.
     fn even(mean: Estimate) -> SkewedMean {
         SkewedMean {
             mean,
@@ -201,7 +198,7 @@ mod tests {
 
     #[test]
     fn a_quantile_with_nothing_beyond_it_has_its_degrees_of_freedom() {
-        // p99 is 200, the largest value: 2 of 100 in each stretch.
+        // p99 is 200, the largest value: 2 of 100 in each batch.
         let one = || record((0..100).map(|place| if place < 98 { 100 } else { 200 }));
         let stretches = [one(), one(), one()];
         let stretches: Vec<Vec<&DistributionRecord>> =
@@ -221,7 +218,8 @@ mod tests {
         // 1.96 standard errors of 0.00495 are 0.98 of the logit, ln 99: tails of 0.0262 and 0.0038.
         let [low, high] = shares(0.99, &share(0.99, 0.00495));
         assert!((low - 0.97379).abs() < 1e-5 && (high - 0.99622).abs() < 1e-5);
-        // Twice what chance makes at the quantile, three times where nine times as many lie beyond.
+        // Twice the variation of independent values at the quantile, three times where nine times
+        // as many values are in the tail.
         let deviation = |share: f64| (share * (1.0 - share) / 1000.0).sqrt();
         let seen = [
             share(0.99, 2.0 * deviation(0.99)),

@@ -1,17 +1,16 @@
-//! One worker's recorder: the buffer being filled, and the moments that decide
-//! what is measured.
+//! One worker's recorder: the buffer being filled, and the times that define the measured window.
 //!
-//! The rule for every report (docs/reference/reports.md, "What belongs to the window"):
-//! an operation belongs to the window if it was *due* in it, whenever it ends. These are
-//! counted, shared out and timed, so that what is slowest is not left out. Only a rate of work
-//! done (achieved load, goodput) is of what *ended* in the window, whenever it was due: what
-//! was in flight when it opened stands for what is in flight when it closes. The two counts
-//! differ by that; [`Totals::left_over`](crate::recording::run_record::Totals::left_over) says
-//! by how much.
+//! The rule for every report (docs/reference/reports.md, "What belongs to the window"): an
+//! operation belongs to the window if it was *due* in it, whenever it ends. These operations are
+//! counted, split by outcome and timed, so that the slowest ones are not omitted. Only rates of
+//! completed work (achieved load, goodput) cover the operations that *ended* in the window,
+//! whenever they were due: those in flight at its start compensate for those in flight at its end.
+//! The two counts differ by the value of
+//! [`Totals::left_over`](crate::recording::run_record::Totals::left_over).
 //!
-//! The replies of one wake-up often share all of their moments and sizes. Such a
-//! run of equal samples is counted here and entered into the buffer as one: with
-//! a hundred replies per wake-up that is what makes recording nearly free.
+//! The replies of one wake-up often have equal times and sizes. Such a run of equal samples is
+//! counted here and entered into the buffer at once: with a hundred replies per wake-up this makes
+//! recording nearly free.
 
 use crate::operation::{OpKind, Outcome};
 use crate::recording::interval::IntervalBuffer;
@@ -22,21 +21,21 @@ use crate::time::Timestamp;
 #[derive(Debug)]
 pub struct Recorder {
     buffer: Box<IntervalBuffer>,
-    /// The sample recorded last, and how many like it are not entered yet.
+    /// The sample recorded last, and the number of equal ones that are not entered yet.
     run: Option<Sample>,
     run_len: u32,
-    /// Births not entered yet, all of one kind and role.
+    /// Number of scheduled operations that are not entered yet, all of one kind and role.
     births: u64,
     births_of: (OpKind, Role),
-    /// Operations due before this are warm-up: neither counted nor timed, but
-    /// for the achieved load if they end after it.
+    /// Start of the measured window. Operations due before are warm-up: neither counted nor timed,
+    /// except for the achieved load if they end after it.
     window_start: Timestamp,
-    /// When the measured window closes.
+    /// End of the measured window.
     window_end: Timestamp,
 }
 
 impl Recorder {
-    /// Begins with `buffer`. Operations due before `window_start` are not counted.
+    /// Creates a recorder with `buffer`. Operations due before `window_start` are not counted.
     pub fn new(
         mut buffer: Box<IntervalBuffer>,
         window_start: Timestamp,
@@ -66,7 +65,7 @@ impl Recorder {
         self.window_end = self.window_end.min(at);
     }
 
-    /// Counts the birth of `times` operations.
+    /// Counts `times` scheduled operations.
     #[inline]
     pub fn schedule(&mut self, kind: OpKind, role: Role, times: u64) {
         if self.births_of != (kind, role) {
@@ -90,7 +89,7 @@ impl Recorder {
         }
     }
 
-    /// Counts the end of one operation that is likely unlike the one before it.
+    /// Counts the end of one operation that probably differs from the previous one.
     #[inline]
     pub fn record_one(&mut self, sample: &Sample) {
         if self.is_measured(sample.due) {
@@ -100,15 +99,15 @@ impl Recorder {
         }
     }
 
-    /// Enters the last run and begins another.
+    /// Enters the last run and starts another.
     fn begin_run(&mut self, sample: &Sample, times: u32) {
         self.enter_run();
         if self.is_measured(sample.due) {
             self.run = Some(*sample);
             self.run_len = times;
         } else if sample.completion.done > self.window_start {
-            // As many are in flight when the window closes, and end after it:
-            // without these the achieved load would be too low.
+            // A similar number is in flight when the window closes, and ends after it: without
+            // these the achieved load would be too low.
             self.buffer.record_overhang(sample, times, self.window_end);
         }
     }
@@ -133,13 +132,13 @@ impl Recorder {
         self.enter_births();
     }
 
-    /// The buffer being filled, with everything entered.
+    /// Returns the buffer being filled, with everything entered.
     pub fn buffer(&mut self) -> &mut IntervalBuffer {
         self.enter_all();
         &mut self.buffer
     }
 
-    /// Takes the full buffer away and goes on with `next`, from `now` on.
+    /// Returns the full buffer and continues with `next`, from `now` on.
     pub fn submit_interval(
         &mut self,
         mut next: Box<IntervalBuffer>,
@@ -152,7 +151,7 @@ impl Recorder {
         std::mem::replace(&mut self.buffer, next)
     }
 
-    /// Takes the last buffer.
+    /// Returns the last buffer.
     pub fn finish(mut self, now: Timestamp) -> Box<IntervalBuffer> {
         self.enter_all();
         self.buffer.end = now;
@@ -160,8 +159,7 @@ impl Recorder {
     }
 }
 
-/// Whether two samples would be entered alike. The cheap and likely differences
-/// come first.
+/// Whether two samples have equal entries. The cheap and likely differences are compared first.
 #[inline]
 fn is_alike(one: &Sample, other: &Sample) -> bool {
     let (a, b) = (&one.completion, &other.completion);
@@ -240,7 +238,7 @@ mod tests {
             (4 * 44, 4 * 28, 4)
         );
         assert_eq!(buffer.ticks[0].ended(), 4);
-        // The one that was due before the window ended inside of it.
+        // The operation that was due before the window ended inside it.
         assert_eq!(buffer.counts.ok_in_window, 5);
     }
 

@@ -1,4 +1,4 @@
-//! The life of one operation, in four moments.
+//! The times of one operation.
 //!
 //! ```text
 //!   due ──slot wait──▶ ready ──dispatch delay──▶ sent ──service time──▶ done
@@ -11,42 +11,44 @@ use crate::operation::{Completion, OpKind};
 use crate::time::Timestamp;
 use core::time::Duration;
 
-/// The life of one operation.
+/// The times of one operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sample {
-    /// What kind of operation it was.
+    /// Kind of operation.
     pub kind: OpKind,
-    /// Whether it is part of what is measured.
+    /// Whether the operation is measured.
     pub role: Role,
-    /// When the schedule wanted it to start. In a closed loop: when its slot came free.
+    /// Time at which the schedule wanted the operation to start. In a closed loop: when its slot
+    /// became free.
     pub due: Timestamp,
-    /// When a slot was free for it: `due`, or later.
+    /// Time at which a slot was free: `due`, or later.
     pub ready: Timestamp,
-    /// What the backend said of its end; `sent` and `done` are there.
+    /// Completion as the backend reported it, with `sent` and `done`.
     pub completion: Completion,
 }
 
 impl Sample {
-    /// Time from when this operation was due to when the end of its last reply was read.
+    /// Returns the time from when this operation was due to when the end of its last reply was
+    /// read.
     ///
-    /// Includes any wait for a free slot, so a server that stalls cannot hide
-    /// behind a client that waits for it. For the exchange alone, see
-    /// [`Sample::service_time`].
+    /// Includes any wait for a free slot, so a stalling server is visible even though the client
+    /// waits for it. For the exchange alone, see [`Sample::service_time`].
     pub fn response_time(&self) -> Duration {
         self.completion.done.since(self.due)
     }
 
-    /// Time from when it was handed to the operating system to the end of its last reply.
+    /// Returns the time from the transfer to the operating system to the end of the last reply.
     pub fn service_time(&self) -> Duration {
         self.completion.done.since(self.completion.sent)
     }
 
-    /// Waited because every slot was taken, or the connection was down: the server's doing.
+    /// Returns the wait because every slot was taken, or the connection was down, which the server
+    /// causes.
     pub fn slot_wait(&self) -> Duration {
         self.ready.since(self.due)
     }
 
-    /// Waited because we were late: our own doing.
+    /// Returns the wait because filestone was late.
     pub fn dispatch_delay(&self) -> Duration {
         self.completion.sent.since(self.ready)
     }

@@ -1,20 +1,20 @@
-//! How sure the place of a change is.
+//! Confidence set of the position of a change.
 //!
-//! Taken for normal about one mean before the change and about another from it on, with one
-//! deviation, values say how probable each place is (Smith 1975, "A Bayesian approach to inference
-//! about a change-point in a sequence of random variables", *Biometrika* 62). If all places, both means
-//! and the logarithm of the deviation are equally probable beforehand, a change after m of n values
-//! has the weight (m·(n − m))^−½ · S^−(n−2)/2, where S is what the squares of deviations from both
-//! means sum up to.
+//! The model assumes normal values with one mean before the change, another one after it, and one
+//! deviation; it gives the probability of each position (Smith 1975, "A Bayesian approach to
+//! inference about a change-point in a sequence of random variables", *Biometrika* 62). If all
+//! positions, both means and the logarithm of the deviation have uniform priors, a change after m
+//! of n values has the weight (m·(n − m))^−½ · S^−(n−2)/2, where S is the sum of the squared
+//! deviations from both means.
 
 use super::CONFIDENCE;
 use super::change_points::SIDE_MIN;
 use super::estimate::{deviations_squared, mean_of};
 use std::ops::RangeInclusive;
 
-/// Where a change may be among values that have one, by the first value after it: from the first to the
-/// last of the most probable places that hold it with 95 %. `None` of values that do not differ, or
-/// too few.
+/// Returns the possible positions of a change, by the first value after it: from the first to the
+/// last of the most probable positions with a total of 95 %. `None` if the values do not differ, or
+/// are too few.
 pub fn places(values: &[f64]) -> Option<RangeInclusive<usize>> {
     let mut places = weights(values)?;
     places.sort_by(|one, other| other.weight.total_cmp(&one.weight));
@@ -30,14 +30,14 @@ pub fn places(values: &[f64]) -> Option<RangeInclusive<usize>> {
     Some(first..=last)
 }
 
-/// A place, and how probable it is beside the others.
+/// A position and its relative probability.
 struct Place {
     at: usize,
     weight: f64,
 }
 
 fn weights(values: &[f64]) -> Option<Vec<Place>> {
-    /// Where both sides have no spread at all, what rounding leaves of it says nothing.
+    /// Lower limit of the deviation, relative to the total: below it only rounding errors are left.
     const LEAST: f64 = 1e-12;
     let count = values.len();
     let all = deviations_squared(values);
@@ -54,7 +54,7 @@ fn weights(values: &[f64]) -> Option<Vec<Place>> {
     {
         sum += deviation;
         let lengths = (at * (count - at)) as f64;
-        // What is left when each side has a mean of its own.
+        // The sum of squares within the sides, each with its mean.
         let between = sum * sum * count as f64 / lengths;
         let within = (all - between).max(LEAST * all);
         logarithms.push(-0.5 * lengths.ln() - 0.5 * (count - 2) as f64 * within.ln());
@@ -113,7 +113,8 @@ mod tests {
             let values: Vec<f64> = values.collect();
             held += u32::from(places(&values).is_some_and(|places| places.contains(&40)));
         }
-        // From the first to the last of the places is a little more than these alone: numpy has 97 %.
+        // The range from the first to the last position covers a little more than these positions:
+        // numpy has 97 %.
         assert!((940..=985).contains(&held), "{held} of 1,000");
     }
 }

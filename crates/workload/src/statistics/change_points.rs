@@ -1,35 +1,36 @@
-//! Where a series of runs changed: nightly figures, or those of one commit after the other.
+//! Change points in a series of runs: nightly figures, or those of consecutive commits.
 //!
 //! E-divisive (Matteson and James 2014, "A nonparametric approach for multiple change point
 //! analysis of multivariate data", *Journal of the American Statistical Association* 109): the
-//! series is cut where the energy distance (Székely and Rizzo) of the two sides is largest, if a
-//! permutation test does not take that for chance; then both sides are cut likewise.
+//! series is split where the energy distance (Székely and Rizzo) of the two sides is largest, if a
+//! permutation test finds it significant; then both sides are split in the same way.
 
 use crate::random::{RandomStream, RngExt, stream};
 
-/// How often a series without any change is said to have one.
+/// Probability that a change is reported in a series without any.
 pub const FALSE_ALARMS: f64 = 0.01;
-/// Permutations of one test.
+/// Number of permutations of one test.
 const PERMUTATIONS: u64 = 499;
-/// A side has so many values at least: of fewer, an outlier is a change.
+/// Minimum number of values on a side: with fewer, an outlier is a change.
 pub(super) const SIDE_MIN: usize = 3;
-/// Longer series are looked at in their newest part: the time that it takes grows with the square.
+/// Maximum length; only the newest part of longer series is used, because the computing time is
+/// quadratic.
 pub const LENGTH_MAX: usize = 2000;
 
 /// A change.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChangePoint {
-    /// The first value after it.
+    /// Index of the first value after it.
     pub at: usize,
-    /// How probable so large a change is by chance.
+    /// Probability of a change at least as large by chance.
     pub p_value: f64,
-    /// The mean between the change before and this one.
+    /// Mean between the previous change and this one.
     pub before: f64,
-    /// The mean from here to the next change.
+    /// Mean between this change and the next.
     pub after: f64,
 }
 
-/// Where the series changed, in order. The same series gives the same answer.
+/// Returns the changes of the series, in order. The same series and seed give the same result.
 pub fn change_points(series: &[f64], seed: u64) -> Vec<ChangePoint> {
     let skipped = series.len().saturating_sub(LENGTH_MAX);
     let recent = series.get(skipped..).unwrap_or_default();
@@ -82,7 +83,7 @@ fn with_means<'series>(
     })
 }
 
-/// Where these values are best cut; `None` if chance cuts them as well.
+/// Returns the best split of these values; `None` if it is not significant.
 fn cut(values: &[f64], seed: u64) -> Option<Cut> {
     let Split { at, energy } = best_split(values)?;
     if energy <= 0.0 {
@@ -97,7 +98,7 @@ fn cut(values: &[f64], seed: u64) -> Option<Cut> {
         }
         let split = best_split(&shuffled);
         as_large += u64::from(split.is_some_and(|split| split.energy >= energy));
-        // It cannot become significant any more.
+        // Significance is no longer possible.
         if (as_large + 1) as f64 > FALSE_ALARMS * (PERMUTATIONS + 1) as f64 {
             return None;
         }
@@ -111,7 +112,7 @@ struct Split {
     energy: f64,
 }
 
-/// The split with the largest energy distance between its sides, weighted by their lengths.
+/// Returns the split with the largest energy distance between its sides, weighted by their lengths.
 fn best_split(values: &[f64]) -> Option<Split> {
     let count = values.len();
     if count < 2 * SIDE_MIN {
@@ -121,7 +122,7 @@ fn best_split(values: &[f64]) -> Option<Split> {
     let to = |place: usize, others: std::ops::Range<usize>| -> f64 {
         others.map(|other| distance(place, other)).sum()
     };
-    // Sums of distances within the left side, within the right one, and across; every value moves
+    // Sums of distances within the left side, within the right one, and across; the values move
     // from right to left in turn.
     let (mut left, mut across) = (0.0, 0.0);
     let mut right: f64 = (0..count).map(|place| to(place, place + 1..count)).sum();
@@ -151,7 +152,7 @@ mod tests {
     use super::*;
     use rand_distr::{Distribution, StandardNormal};
 
-    /// Nights of mean 1 and then `after`, with noise of 2 %.
+    /// Nights with mean 1 and then `after`, with noise of 2 %.
     fn nights(seed: u64, count: usize, change: usize, after: f64) -> Vec<f64> {
         let mut generator = stream(seed, RandomStream::Arrivals, 0);
         let mut noise = || -> f64 { StandardNormal.sample(&mut generator) };
@@ -178,8 +179,8 @@ mod tests {
             found += u32::from(!changes.is_empty());
             near += u32::from(changes.iter().any(|change| change.at.abs_diff(40) <= 2));
         }
-        // A change of one and a half standard deviations cannot be told to the night: the cut of
-        // the greatest likelihood is within two nights in 81 of 100 series (4,000 by numpy).
+        // A change of one and a half standard deviations cannot be located exactly: the split of
+        // maximum likelihood is within two nights in 81 of 100 series (4,000 by numpy).
         assert!(found >= 38 && near >= 30, "{found}, {near} of 40");
         let changes = change_points(&nights(1, 60, 40, 1.1), 1);
         assert_eq!(changes.len(), 1);

@@ -1,24 +1,25 @@
-//! A figure, and how far off it can be.
+//! A figure and its standard error.
 
 use super::CONFIDENCE;
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
-/// Beyond so many degrees of freedom Student's distribution is the normal one to six digits.
+/// Degrees of freedom above which Student's distribution equals the normal one to six digits.
 const FREEDOM_MAX: f64 = 1e6;
 
-/// A figure, and how far off it can be.
+/// A figure and its standard error.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
     /// The figure.
     pub value: f64,
-    /// Its standard error.
+    /// The standard error of the figure.
     pub standard_error: f64,
     /// Degrees of freedom of the standard error.
     pub freedom: f64,
 }
 
 impl Estimate {
-    /// The mean of independent values; `None` of fewer than two, or if one is not a number.
+    /// Returns the mean of independent values; `None` for fewer than two, or if one is not a
+    /// number.
     pub fn of_independent(values: &[f64]) -> Option<Self> {
         let count = values.len();
         if count < 2 || !values.iter().all(|value| value.is_finite()) {
@@ -32,17 +33,18 @@ impl Estimate {
         })
     }
 
-    /// Half of the 95 % interval.
+    /// Returns half of the width of the 95 % interval.
     pub fn half_width(&self) -> f64 {
         self.half_width_at(1.0 - CONFIDENCE)
     }
 
-    /// Half of the interval that misses the true value with this probability.
+    /// Returns half of the width of the interval that misses the true value with this probability.
     pub fn half_width_at(&self, miss: f64) -> f64 {
         student_quantile(1.0 - miss / 2.0, self.freedom) * self.standard_error
     }
 
-    /// The figure's natural logarithm (delta method); `None` unless it is greater than 0.
+    /// Returns the figure's natural logarithm (delta method); `None` unless the figure is greater
+    /// than 0.
     pub fn logarithm(&self) -> Option<Self> {
         (self.value > 0.0).then(|| Self {
             value: self.value.ln(),
@@ -51,9 +53,9 @@ impl Estimate {
         })
     }
 
-    /// How much more it is than an independent one (Welch 1947, "The generalization of
-    /// 'Student's' problem when several different population variances are involved",
-    /// *Biometrika* 34).
+    /// Returns the difference from an independent estimate (Welch 1947, "The generalization of
+    /// 'Student's' problem when several different population variances are involved", *Biometrika*
+    /// 34).
     pub fn minus(&self, base: &Estimate) -> Estimate {
         let (own, of_base) = (self.standard_error.powi(2), base.standard_error.powi(2));
         let squares = own.powi(2) / self.freedom + of_base.powi(2) / base.freedom;
@@ -69,7 +71,7 @@ impl Estimate {
         }
     }
 
-    /// How probable a figure so far from 0, on either side, is by chance alone.
+    /// Returns the two-sided p-value of the hypothesis that the true value is 0.
     pub fn p_value(&self) -> f64 {
         if self.value == 0.0 {
             return 1.0;
@@ -81,7 +83,7 @@ impl Estimate {
     }
 }
 
-/// What a value of Student's distribution is below with this probability.
+/// Returns the quantile of Student's distribution for this probability.
 pub fn student_quantile(probability: f64, freedom: f64) -> f64 {
     let probability = probability.clamp(1e-12, 1.0 - 1e-12);
     match student(freedom) {
@@ -90,7 +92,7 @@ pub fn student_quantile(probability: f64, freedom: f64) -> f64 {
     }
 }
 
-/// With which probability a value of Student's distribution is above `t`.
+/// Returns the probability that a value of Student's distribution exceeds `t`.
 fn student_tail(t: f64, freedom: f64) -> f64 {
     match student(freedom) {
         Some(student) => student.sf(t),
@@ -98,7 +100,7 @@ fn student_tail(t: f64, freedom: f64) -> f64 {
     }
 }
 
-/// Student's distribution; `None` where it is the normal one.
+/// Returns Student's distribution; `None` if it equals the normal one.
 fn student(freedom: f64) -> Option<StudentsT> {
     let freedom = freedom.max(1.0);
     (freedom < FREEDOM_MAX).then(|| StudentsT::new(0.0, 1.0, freedom).ok())?
@@ -117,7 +119,7 @@ pub(super) fn deviations_squared(values: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    /// Within so much of what scipy says.
+    /// Checks the difference from scipy's value.
     fn assert_near(found: f64, golden: f64) {
         let off = (found - golden).abs() / golden.abs().max(1e-9);
         assert!(off < 1e-6, "{found} instead of {golden}");
@@ -153,7 +155,7 @@ mod tests {
 
     #[test]
     fn two_samples_compare_as_scipy_compares_them() {
-        // ttest_ind(b, a, equal_var=False) of these.
+        // ttest_ind(b, a, equal_var=False) of these samples.
         let a = Estimate::of_independent(&[27.5, 21.0, 19.0, 23.6, 17.0, 17.9]).expect("six");
         let b = Estimate::of_independent(&[27.1, 22.0, 20.8, 23.4, 23.4, 23.5, 25.8, 22.0])
             .expect("eight");

@@ -1,8 +1,8 @@
-//! Looking at many differences at once: the more there are, the more of them chance makes.
+//! Correction for multiple tests: more differences give more false alarms.
 
-/// The p-values of several differences, each as it is when all are looked at together: of all
-/// that are below α, not one is due to chance with a probability of 1 − α (Holm 1979, "A simple
-/// sequentially rejective multiple test procedure", *Scandinavian Journal of Statistics* 6).
+/// Returns the adjusted p-values of several differences that are tested together: with a
+/// probability of 1 − α, none of those below α is due to chance (Holm 1979, "A simple sequentially
+/// rejective multiple test procedure", *Scandinavian Journal of Statistics* 6).
 pub fn adjusted(p_values: &[f64]) -> Vec<f64> {
     let mut adjusted = vec![1.0; p_values.len()];
     let mut least: f64 = 0.0;
@@ -13,8 +13,8 @@ pub fn adjusted(p_values: &[f64]) -> Vec<f64> {
     adjusted
 }
 
-/// With which probability each difference's interval may miss it, so that the intervals that do
-/// not contain 0 are those of the differences that the procedure finds at `alarm`.
+/// Returns the error probability of each difference's interval, so that the intervals that do not
+/// contain 0 are those of the differences that the procedure finds at `alarm`.
 pub fn misses(p_values: &[f64], alarm: f64) -> Vec<f64> {
     let mut misses = vec![alarm; p_values.len()];
     let mut stopped = None;
@@ -28,14 +28,14 @@ pub fn misses(p_values: &[f64], alarm: f64) -> Vec<f64> {
     misses
 }
 
-/// One difference's turn.
+/// The step of one difference.
 struct Step {
     place: usize,
-    /// How many have not had theirs.
+    /// Number of differences that are left at this step.
     among: f64,
 }
 
-/// The least probable first.
+/// Returns the steps in order of ascending p-values.
 fn steps(p_values: &[f64]) -> impl Iterator<Item = Step> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
     order.sort_by(|one, other| p_values[*one].total_cmp(&p_values[*other]));

@@ -1,46 +1,46 @@
-//! Where a line jumps: two straight lines of one slope, the second above or below the first, through
-//! points in order of their places.
+//! Detection of a level shift: two straight lines of the same slope, the second above or below the
+//! first, through points in order of their positions.
 //!
-//! Its place is one between two neighbouring points; which, is looked for as [`segmented`]'s bend
-//! is, and held to the same test: four parameters against the two of a straight line, with errors that
-//! are a share of each value.
+//! The shift is between two neighboring points. The search and the test are those of
+//! [`segmented`]'s bend: four parameters against the two of a straight line, with errors relative
+//! to each value.
 //!
 //! [`segmented`]: super::segmented
 
 use super::segmented::{Breakpoint, Placed, Scaled, bend, fitted};
 
-/// Points that a side has at least: of fewer a single one that is off would be a jump.
+/// Minimum number of points on a side: with fewer, a single outlier would be a shift.
 const SIDE_MIN: usize = 2;
 
-/// Where a line jumps.
+/// A level shift of a line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LevelShift {
-    /// The last place before it.
+    /// The last position before it.
     pub from: f64,
-    /// The first place after it.
+    /// The first position after it.
     pub to: f64,
-    /// The lower end of the 95 % interval of its place.
+    /// The lower end of the 95 % interval of its position.
     pub low: f64,
     /// The upper end.
     pub high: f64,
-    /// How far it goes up.
+    /// Height of the shift; positive upwards.
     pub height: f64,
-    /// The middle of its two ends.
+    /// Mean of the values before and after the shift.
     pub y: f64,
     rest: f64,
 }
 
-/// What a line does that is not straight.
+/// Deviation of a line from straightness.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum NonLinearity {
-    /// It goes on at another slope.
+    /// The slope changes.
     Bends(Breakpoint),
-    /// It goes on higher or lower.
+    /// The level changes.
     Jumps(LevelShift),
 }
 
-/// Whether the line through these points bends or jumps: that which leaves less. `None` if it need do
-/// neither.
+/// Returns whether the line through these points bends or shifts, whichever has the smaller
+/// residual. `None` if neither is significant.
 pub fn crooked(points: &[Placed]) -> Option<NonLinearity> {
     match (bend(points), jump(points)) {
         (Some(bend), Some(jump)) if jump.rest < bend.rest => Some(NonLinearity::Jumps(jump)),
@@ -49,14 +49,15 @@ pub fn crooked(points: &[Placed]) -> Option<NonLinearity> {
     }
 }
 
-/// A jump between two neighbouring points, by the number of points before it.
+/// A split between two neighboring points, by the number of points before it.
 struct Split {
     before: usize,
     factors: [f64; 3],
     rest: f64,
 }
 
-/// Where the line through these points, in order of their places, jumps; `None` if it need not.
+/// Returns the level shift of the line through these points, in order of their positions; `None` if
+/// it is not significant.
 pub fn jump(points: &[Placed]) -> Option<LevelShift> {
     let scaled = Scaled::of(points)?;
     let befores = SIDE_MIN..=points.len() - SIDE_MIN;
@@ -147,7 +148,7 @@ mod tests {
         assert_eq!(jump(&[]), None);
     }
 
-    /// Noise of 1 %, and a jump of 8 % of what is there.
+    /// Noise of 1 %, and a shift of 8 %.
     #[test]
     fn with_noise_the_interval_holds_the_jump_and_straight_lines_seldom_jump() {
         let mut random = stream(7, RandomStream::Permutations, 0);

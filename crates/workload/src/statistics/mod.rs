@@ -1,7 +1,7 @@
-//! What can be said of figures that chance had a part in: intervals, differences, changes.
+//! Statistics of random figures: intervals, differences, changes.
 //!
-//! Nothing here knows what was measured. Quantiles of distributions come from `statrs`; golden
-//! values in the tests come from scipy by `xtask/golden/statistics.py`.
+//! This module is independent of the measured quantities. Quantiles of distributions come from
+//! `statrs`; golden values in the tests come from scipy by `xtask/golden/statistics.py`.
 
 pub mod change_place;
 pub mod change_points;
@@ -20,5 +20,5 @@ pub mod trimmed;
 pub use estimate::Estimate;
 pub use relaxation::relaxation_time_ns;
 
-/// What intervals are said to hold the true value with.
+/// Confidence level of all intervals.
 pub const CONFIDENCE: f64 = 0.95;

@@ -1,9 +1,9 @@
-//! How skewed values are, and how far off a few of them: G1 and G2 of Joanes and Gill 1998,
-//! "Comparing measures of sample skewness and kurtosis", *The Statistician* 47.
+//! Skewness and kurtosis of samples: G1 and G2 of Joanes and Gill 1998, "Comparing measures of
+//! sample skewness and kurtosis", *The Statistician* 47.
 
 use super::estimate::mean_of;
 
-/// How skewed to the right the values are that these are a sample of; 0 where there is no saying.
+/// Returns the estimated skewness of the distribution of these values; 0 if it cannot be estimated.
 pub(super) fn skewness(values: &[f64]) -> f64 {
     let count = values.len() as f64;
     let spread = moment(values, 2).powf(1.5);
@@ -14,8 +14,8 @@ pub(super) fn skewness(values: &[f64]) -> f64 {
     }
 }
 
-/// By how much their fourth moment is larger than that of normal values; 0 where there is no
-/// saying.
+/// Returns the estimated excess kurtosis of the distribution of these values; 0 if it cannot be
+/// estimated.
 pub(super) fn excess_kurtosis(values: &[f64]) -> f64 {
     let count = values.len() as f64;
     let square = moment(values, 2).powi(2);
@@ -28,7 +28,7 @@ pub(super) fn excess_kurtosis(values: &[f64]) -> f64 {
     }
 }
 
-/// The mean of so high a power of the deviations.
+/// Returns the mean of the `power`-th powers of the deviations.
 fn moment(values: &[f64], power: i32) -> f64 {
     let mean = mean_of(values);
     let powers = values.iter().map(|value| (value - mean).powi(power));

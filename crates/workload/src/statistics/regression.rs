@@ -1,54 +1,54 @@
-//! A straight line through points, by weighted least squares.
+//! Straight lines by weighted least squares.
 //!
-//! With weights wᵢ, means x̄ = Σwx/Σw and ȳ likewise, and S = Σw(x − x̄)², the slope is
-//! Σw(x − x̄)(y − ȳ)/S and its variance s²/S, where s² = Σw·r²/(n − 2) of the residuals r. The
-//! intercept ȳ − slope·x̄ has the variance s²(1/Σw + x̄²/S). Both follow Student's distribution with
-//! n − 2 degrees of freedom where the residuals are normal with variances ∝ 1/w (Draper and Smith,
-//! *Applied Regression Analysis*, sections 1.4 and 9.2).
+//! With weights wᵢ, means x̄ = Σwx/Σw and ȳ = Σwy/Σw, and S = Σw(x − x̄)², the slope is Σw(x −
+//! x̄)(y − ȳ)/S and its variance s²/S, where s² = Σw·r²/(n − 2) with the residuals r. The intercept
+//! ȳ − slope·x̄ has the variance s²(1/Σw + x̄²/S). Both follow Student's distribution with n − 2
+//! degrees of freedom if the residuals are normal with variances ∝ 1/w (Draper and Smith, *Applied
+//! Regression Analysis*, sections 1.4 and 9.2).
 
 use super::Estimate;
 
-/// The fewest points that leave something to tell by how far off a line is.
+/// Minimum number of points, with which the error of a line can be estimated.
 pub const POINTS_MIN: usize = 3;
 
-/// A point that a line is fitted to.
+/// A point for the fit of a line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FittedPoint {
-    /// What was set.
+    /// The independent variable.
     pub x: f64,
-    /// What came of it.
+    /// The dependent variable.
     pub y: f64,
-    /// How much it counts: the inverse of its variance, in any unit.
+    /// The weight: the inverse of the variance, in any unit.
     pub weight: f64,
 }
 
 /// A fitted line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FittedLine {
-    /// How much y grows with x.
+    /// The slope.
     pub slope: Estimate,
-    /// What y is where x is 0.
+    /// The value of y at x = 0.
     pub intercept: Estimate,
 }
 
-/// Why no line can be fitted.
+/// Error returned when no line can be fitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FitError {
-    /// Through two points there is always one, and nothing tells how far off it is.
+    /// There are too few points to estimate the error of the line.
     #[error("there are {count} points, and it takes {POINTS_MIN}")]
     FewPoints {
-        /// How many there are.
+        /// Number of points.
         count: usize,
     },
-    /// All have the same x, so nothing tells slope and intercept apart.
+    /// All points have the same x, so slope and intercept cannot be separated.
     #[error("all points are at one load, and it takes two, one of which may be none")]
     OneLoad,
-    /// One of them is not finite, or has no positive weight.
+    /// A point is not finite, or has no positive weight.
     #[error("a point is not a number")]
     NotANumber,
 }
 
-/// The line that is nearest to these points.
+/// Fits a line to these points.
 pub fn fit(points: &[FittedPoint]) -> Result<FittedLine, FitError> {
     check(points.iter(), POINTS_MIN)?;
     let sum = |of: fn(&FittedPoint) -> f64| points.iter().map(|p| p.weight * of(p)).sum::<f64>();
@@ -63,8 +63,9 @@ pub fn fit(points: &[FittedPoint]) -> Result<FittedLine, FitError> {
     through(FittedPoint { x, y, weight }, || rests.iter(), 2)
 }
 
-/// The line through the mean of all points, which has their weight together, with the slope that fits what
-/// they have beside it best. To tell that, `taken` numbers were taken from them, the slope's own among them.
+/// Returns the line through the mean of all points, which has their total weight, with the slope
+/// that fits their deviations best. `taken` is the number of parameters estimated from the points,
+/// including the slope.
 fn through<'rest, I: Iterator<Item = &'rest FittedPoint>>(
     mean: FittedPoint,
     rests: impl Fn() -> I,
@@ -72,7 +73,7 @@ fn through<'rest, I: Iterator<Item = &'rest FittedPoint>>(
 ) -> Result<FittedLine, FitError> {
     let sum = |of: &dyn Fn(&FittedPoint) -> f64| rests().map(|p| p.weight * of(p)).sum::<f64>();
     let spread = sum(&|p| p.x * p.x);
-    // Loads that differ by rounding alone are one load.
+    // Loads that differ only by rounding are one load.
     if spread <= mean.weight * (mean.x.abs().max(1e-300) * 1e-9).powi(2) {
         return Err(FitError::OneLoad);
     }
@@ -93,7 +94,7 @@ fn through<'rest, I: Iterator<Item = &'rest FittedPoint>>(
     })
 }
 
-/// Points that are numbers, and no fewer than so many.
+/// Checks that all points are finite and that there are at least `needed`.
 fn check<'point>(
     points: impl Iterator<Item = &'point FittedPoint>,
     needed: usize,
@@ -112,23 +113,23 @@ fn check<'point>(
     Ok(())
 }
 
-/// A point, and when it was.
+/// A point and its time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimedPoint {
-    /// When, in any unit.
+    /// The time, in any unit.
     pub time: f64,
-    /// What.
+    /// The point.
     pub point: FittedPoint,
 }
 
-/// Lines with one slope through groups of points, each of which has an intercept of its own that may
-/// change evenly with time: what differs from group to group, and what grows or falls, is in no slope.
-/// The intercept is the mean of theirs in the middle of their times. Groups of fewer than three points
-/// say nothing, and are left out.
+/// Fits lines with a common slope to groups of points. Each group has an intercept that may drift
+/// linearly with time, so that neither differences between groups nor drifts affect the slope. The
+/// intercept is the mean of the groups' intercepts at the middle of their times. Groups of fewer
+/// than three points contain no information and are ignored.
 ///
-/// With x and y counted from the lines of their groups over time, the slope is Σwxy/Σwx², and its variance
-/// s²/Σwx² with s² = Σw·r²/(n − 2g − 1) for n points in g groups (Frisch and Waugh 1933, "Partial time
-/// regressions as compared with individual trends", *Econometrica* 1).
+/// With x and y as deviations from the lines of their groups over time, the slope is Σwxy/Σwx², and
+/// its variance s²/Σwx² with s² = Σw·r²/(n − 2g − 1) for n points in g groups (Frisch and Waugh
+/// 1933, "Partial time regressions as compared with individual trends", *Econometrica* 1).
 pub fn fit_groups(groups: &[Vec<TimedPoint>]) -> Result<FittedLine, FitError> {
     let groups: Vec<Group> = groups
         .iter()
@@ -150,7 +151,7 @@ pub fn fit_groups(groups: &[Vec<TimedPoint>]) -> Result<FittedLine, FitError> {
     through(mean, rests, taken)
 }
 
-/// A group: its means, and what of its points neither these nor an even change over time have in them.
+/// A group: its means, and the residuals of its points after means and linear drift are removed.
 struct Group {
     mean: FittedPoint,
     rests: Vec<FittedPoint>,
@@ -208,9 +209,9 @@ mod tests {
         );
     }
 
-    /// On paper: x = 0, 1, 2 and y = 0, 1, 1. Means 1 and 2/3, S = 2, slope 1/2, intercept 1/6;
-    /// residuals -1/6, 1/3, -1/6, so s2 = 1/6 with one degree of freedom, the slope's standard error
-    /// is sqrt(1/12), and the intercept's sqrt(1/6 (1/3 + 1/2)).
+    /// Computed by hand: x = 0, 1, 2 and y = 0, 1, 1. Means 1 and 2/3, S = 2, slope 1/2, intercept
+    /// 1/6; residuals -1/6, 1/3, -1/6, so s2 = 1/6 with one degree of freedom, the slope's standard
+    /// error is sqrt(1/12), and the intercept's sqrt(1/6 (1/3 + 1/2)).
     #[test]
     fn three_points_on_paper() {
         let line = fit(&points(&[0.0, 1.0, 2.0], &[0.0, 1.0, 1.0], &[1.0; 3])).unwrap();
@@ -222,7 +223,7 @@ mod tests {
         assert_eq!(line.slope.freedom, 1.0);
     }
 
-    /// Loads there and back, one a second: y grows by 10 in each second, and with x by 3.
+    /// Ascending and descending loads, one per second: y grows by 10 per second, and by 3 per x.
     fn there_and_back(higher: f64, off: [f64; 6]) -> Vec<TimedPoint> {
         let loads = [0.0, 1.0, 2.0, 2.0, 1.0, 0.0];
         let times = (0..6).map(f64::from);
@@ -247,14 +248,15 @@ mod tests {
         let line = fit_groups(&[groups[0].clone(), few, groups[1].clone()]).unwrap();
         assert_near(line.slope.value, 3.0);
         assert!(line.slope.standard_error < 1e-9, "{line:?}");
-        // In the middle of their times 25 have been added.
+        // At the middle of the times, the drift is 25.
         assert_near(line.intercept.value, 525.0);
         assert_eq!(line.slope.freedom, 7.0);
     }
 
-    /// On paper: x from its mean is -1, 0, 1, 1, 0, -1, so Σx² = 4, and what is off by 1, -1, 0, 0, -1, 1 makes
-    /// the slope less by 2/4. Of it ½, -1, ½, ½, -1, ½ are left, so Σr² = 3 with 6 - 2 - 1 degrees of freedom,
-    /// s² = 1, and the slope's standard error is √(1/4). Two of these have √(6/7/8).
+    /// Computed by hand: x from its mean is -1, 0, 1, 1, 0, -1, so Σx² = 4, and errors of 1, -1, 0,
+    /// 0, -1, 1 reduce the slope by 2/4. The residuals are ½, -1, ½, ½, -1, ½, so Σr² = 3 with 6 -
+    /// 2 - 1 degrees of freedom, s² = 1, and the slope's standard error is √(1/4). Two of these
+    /// have √(6/7/8).
     #[test]
     fn the_error_of_groups_is_that_on_paper() {
         let group = there_and_back(0.0, [1.0, -1.0, 0.0, 0.0, -1.0, 1.0]);
@@ -313,8 +315,8 @@ mod tests {
         }
     }
 
-    /// How often, of 1,000 seeds, the 95 % interval holds 5 us for each operation, where a
-    /// background takes `idle_ns` in each second with this standard deviation.
+    /// Returns the number of 1,000 seeds for which the 95 % interval contains 5 us per operation,
+    /// with a background of `idle_ns` per second with this standard deviation.
     fn coverage(idle_ns: f64, deviation_ns: f64) -> usize {
         let rates = [0.0, 0.0, 0.0, 2e3, 2e3, 5e3, 5e3, 1e4, 1e4, 2e4];
         let noise = Normal::new(0.0, deviation_ns).unwrap();
@@ -327,8 +329,8 @@ mod tests {
         (0..1000).filter(|&seed| holds(seed)).count()
     }
 
-    /// 950 are expected of 1,000, with a standard deviation of 6.9. What others use of the processor
-    /// all the time, 30 % of it, is in the intercept and not in the slope.
+    /// 950 of 1,000 are expected, with a standard deviation of 6.9. A constant background of 30 %
+    /// of the CPU is part of the intercept and not of the slope.
     #[test]
     fn intervals_hold_the_true_cost_as_often_as_they_say() {
         for (idle_ns, deviation_ns) in [(0.0, 1e6), (3e8, 1e7)] {

@@ -1,12 +1,13 @@
-//! How long a queue takes to forget how it began.
+//! Relaxation time of a queue: how fast its initial state loses influence.
 
-/// The relaxation time of a queue, in nanoseconds: by so much its mean has to be measured several times over
-/// before where it began, and chance, no longer decide.
+/// Returns the relaxation time of a queue, in nanoseconds. A measurement of its mean must be
+/// several times as long, so that the initial state and chance do not dominate.
 ///
-/// A queue in heavy traffic is a reflected Brownian motion; Poisson arrivals at `load_per_s` that are served for
-/// exponentially distributed times and wait for `wait_ns` on average give it the relaxation time 4λW². Its
-/// mean over a time T has the relative standard deviation √(relaxation time / T) (W. Whitt, "Planning
-/// Queueing Simulations", Management Science 35, 1989). Constant service times double it.
+/// A queue in heavy traffic is a reflected Brownian motion; Poisson arrivals at `load_per_s` with
+/// exponentially distributed service times and a mean wait of `wait_ns` give it the relaxation time
+/// 4λW². Its mean over a time T has the relative standard deviation √(relaxation time / T) (W.
+/// Whitt, "Planning Queueing Simulations", Management Science 35, 1989). Constant service times
+/// double it.
 pub fn relaxation_time_ns(load_per_s: f64, wait_ns: f64) -> f64 {
     let wait_s = wait_ns.max(0.0) / 1e9;
     let relaxation_ns = 4e9 * load_per_s * wait_s * wait_s;
@@ -21,7 +22,7 @@ pub fn relaxation_time_ns(load_per_s: f64, wait_ns: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Of one server it is 1 / (√μ − √λ)² (Cohen, "The Single Server Queue", 1982, II.2.1).
+    /// For a single server it is 1 / (√μ − √λ)² (Cohen, "The Single Server Queue", 1982, II.2.1).
     #[test]
     fn it_is_that_of_one_server_in_heavy_traffic() {
         let capacity: f64 = 1000.0;

@@ -1,13 +1,14 @@
-//! How many runs it takes to see a difference.
+//! Number of runs that are necessary to detect a difference.
 
 use super::estimate::student_quantile;
 
-/// How many pairs of runs show a difference of `detect` with probability `power`, in a test whose
-/// false alarms have probability `alarm`, if the differences of pairs have this standard
-/// deviation.
+/// Returns the number of pairs of runs that detect a difference of `detect` with probability
+/// `power`, in a test with false alarms of probability `alarm`, if the differences of pairs have
+/// this standard deviation.
 ///
-/// The two quantiles are Student's, with as many degrees of freedom as the pairs leave (Guenther
-/// 1981, "Sample size formulas for normal theory t tests", *The American Statistician* 35).
+/// The two quantiles are those of Student's distribution, with the degrees of freedom for the
+/// number of pairs (Guenther 1981, "Sample size formulas for normal theory t tests", *The American
+/// Statistician* 35).
 pub fn pairs(deviation: f64, detect: f64, alarm: f64, power: f64) -> u64 {
     const PAIRS_MAX: u64 = 1_000_000;
     let shown = |pairs: u64| {
@@ -16,7 +17,7 @@ pub fn pairs(deviation: f64, detect: f64, alarm: f64, power: f64) -> u64 {
             student_quantile(1.0 - alarm / 2.0, freedom) + student_quantile(power, freedom);
         (pairs as f64).sqrt() * detect >= quantiles * deviation
     };
-    // The larger the number, the more it shows.
+    // The power grows with the number of pairs.
     let (mut least, mut most) = (2, PAIRS_MAX);
     while least < most {
         let middle = u64::midpoint(least, most);
@@ -35,7 +36,7 @@ mod tests {
 
     #[test]
     fn sizes_are_those_of_the_noncentral_t_or_one_more() {
-        // The least for which scipy's nct gives a power of 0.8.
+        // The minimum for which scipy's nct gives a power of 0.8.
         for (deviation, exact) in [(1.0, 10), (2.0, 34), (5.0, 199)] {
             let found = pairs(deviation, 1.0, 0.05, 0.8);
             assert!((exact..=exact + 1).contains(&found), "{deviation}: {found}");

@@ -1,64 +1,65 @@
-//! Where a line bends: two straight lines that meet, through points in order of their places
+//! Detection of a bend: two straight lines that meet, through points in order of their positions
 //! (Hudson 1966, "Fitting segmented curves whose join points have to be estimated", *Journal of the
 //! American Statistical Association* 61).
 //!
-//! Errors are taken to be a share of each value, as those of times and rates are. That there is a
-//! bend at all takes an F test of two lines against one; since its place is looked for, the level is
-//! divided by the places that there are to look at (Bonferroni), which errs on the side of no bend.
+//! Errors are assumed to be relative to each value, as for times and rates. An F test of two lines
+//! against one decides whether there is a bend; since its position is searched for, the level is
+//! divided by the number of possible positions (Bonferroni), which is conservative.
 
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
-/// Of fewer points two lines and the place where they meet say nothing.
+/// Minimum number of points for two lines and their intersection.
 pub const POINTS_MIN: usize = 6;
-/// How often a straight line is said to bend.
+/// Probability that a bend is reported for a straight line.
 pub const FALSE_ALARMS: f64 = 0.01;
-/// Parameters of two lines that meet at a place that is looked for.
+/// Number of parameters of two lines that meet at an unknown position.
 const PARAMETERS: usize = 4;
-/// Places that are tried for the ends of the interval.
+/// Number of positions that are tried for the ends of the interval.
 const PLACES: u32 = 2000;
-/// A smaller share of what is to be explained is rounding.
+/// Residuals below this share of the total are rounding errors.
 const ROUNDING: f64 = 1e-18;
 
-/// A value at a place.
+/// A value at a position.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Placed {
-    /// Where.
+    /// The position.
     pub x: f64,
-    /// What; more than 0.
+    /// The value; more than 0.
     pub y: f64,
 }
 
-/// Where a line bends.
+/// A bend of a line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Breakpoint {
-    /// Where both lines meet.
+    /// Position of the intersection of both lines.
     pub x: f64,
-    /// Their value there.
+    /// Value at the intersection.
     pub y: f64,
     /// The lower end of the 95 % interval of `x`.
     pub low: f64,
     /// The upper end.
     pub high: f64,
-    /// How steep the first line is.
+    /// Slope of the first line.
     pub slope_before: f64,
-    /// How steep the second is.
+    /// Slope of the second line.
     pub slope_after: f64,
-    /// What both leave of the points, squared and weighted.
+    /// Weighted sum of the squared residuals of both lines.
     pub(super) rest: f64,
 }
 
-/// Two lines that meet at a place, fitted; or one, if they do not bend.
+/// A fit of two lines that meet at a position; or of one line, if they do not bend.
 #[derive(Debug, Clone, Copy)]
 struct Fit {
     at: f64,
     value: f64,
     slope_before: f64,
     slope_after: f64,
-    /// Weighted sum of the squares of what is left.
+    /// Weighted sum of the squared residuals.
     rest: f64,
 }
 
-/// Where the line through these points, in order of their places, bends; `None` if it need not.
+/// Returns the bend of the line through these points, in order of their positions; `None` if it is
+/// not significant.
 pub fn bend(points: &[Placed]) -> Option<Breakpoint> {
     let scaled = Scaled::of(points)?;
     let bent = scaled.best()?;
@@ -77,7 +78,7 @@ pub fn bend(points: &[Placed]) -> Option<Breakpoint> {
     })
 }
 
-/// Whether two lines leave so much less than one that it is no chance.
+/// Whether the residual of two lines is significantly smaller than that of one.
 fn is_better(straight: f64, bent: f64, freedom: f64, places: usize) -> bool {
     let more = (PARAMETERS - 2) as f64;
     let ratio = (straight - bent) / more / (bent / freedom);
@@ -88,7 +89,7 @@ fn is_better(straight: f64, bent: f64, freedom: f64, places: usize) -> bool {
     FisherSnedecor::new(more, freedom).is_ok_and(|f| f.sf(ratio.max(0.0)) < level)
 }
 
-/// The points with places from 0 to 1, so that sums of their squares keep their digits.
+/// The points with positions from 0 to 1, so that sums of their squares keep their precision.
 pub(super) struct Scaled {
     pub(super) points: Vec<Placed>,
     first: f64,
@@ -96,7 +97,7 @@ pub(super) struct Scaled {
 }
 
 impl Scaled {
-    /// `None` of points that are too few, out of order, or not more than 0.
+    /// Creates the scaled points; `None` if they are too few, unordered, or not more than 0.
     pub(super) fn of(points: &[Placed]) -> Option<Self> {
         let is_sound = |point: &Placed| point.x.is_finite() && point.y.is_finite() && point.y > 0.0;
         let is_ordered = points.is_sorted_by(|one, other| one.x < other.x);
@@ -116,8 +117,8 @@ impl Scaled {
         })
     }
 
-    /// Whether four parameters, of which one is looked for at so many places, leave so much less than
-    /// a straight line that it is no chance.
+    /// Whether a fit with four parameters, one of them searched at `places` positions, has a
+    /// significantly smaller residual than a straight line.
     pub(super) fn is_told(&self, rest: f64, places: usize) -> Option<bool> {
         let straight = self.straight()?.rest;
         let is_rounding = straight <= ROUNDING * self.points.len() as f64;
@@ -128,7 +129,7 @@ impl Scaled {
         (self.points.len() - PARAMETERS) as f64
     }
 
-    /// What may be left at most at places that are in the 95 % interval of the likelihood ratio.
+    /// Returns the maximum residual of positions in the 95 % interval of the likelihood ratio.
     pub(super) fn most(&self, best: f64) -> Option<f64> {
         let freedom = self.freedom();
         let quantile = FisherSnedecor::new(1.0, freedom).ok()?.inverse_cdf(0.95);
@@ -139,7 +140,7 @@ impl Scaled {
         self.first + self.span * place
     }
 
-    /// Points that have at least one other on either side.
+    /// Returns the points with at least one other on either side.
     fn inner(&self) -> &[Placed] {
         let last = self.points.len().saturating_sub(1);
         self.points.get(1..last).unwrap_or_default()
@@ -153,7 +154,7 @@ impl Scaled {
         line(&self.points)
     }
 
-    /// The best of all fits: the two lines of each side, where they meet between those sides, and
+    /// Returns the best of all fits: the two lines of each split that meet between its sides, and
     /// lines that meet at a point.
     fn best(&self) -> Option<Fit> {
         let at_points = self.inner().iter().map(|point| point.x);
@@ -164,7 +165,8 @@ impl Scaled {
         fits.min_by(|one, other| one.rest.total_cmp(&other.rest))
     }
 
-    /// Where the lines of the points before and after a split meet, if that is between them.
+    /// Returns the intersection of the lines of the points before and after a split, if it is
+    /// between them.
     fn meeting(&self, split: usize) -> Option<f64> {
         let (before, after) = self.points.split_at(split);
         let between = before.last()?.x..=after.first()?.x;
@@ -174,8 +176,8 @@ impl Scaled {
         between.contains(&at).then_some(at)
     }
 
-    /// Places at which lines that meet leave hardly more than at the best: the 95 % interval of the
-    /// likelihood ratio.
+    /// Returns the range of positions with a residual hardly larger than the best: the 95 %
+    /// interval of the likelihood ratio.
     fn interval(&self, best: &Fit) -> Option<(f64, f64)> {
         let most = self.most(best.rest)?;
         let (from, to) = (self.inner().first()?.x, self.inner().last()?.x);
@@ -189,7 +191,7 @@ impl Scaled {
     }
 }
 
-/// The straight line through points.
+/// Fits a straight line to points.
 fn line(points: &[Placed]) -> Option<Fit> {
     let mut sums = [0.0; 5];
     for Placed { x, y } in points {
@@ -218,13 +220,13 @@ fn line(points: &[Placed]) -> Option<Fit> {
     })
 }
 
-/// What a fitted value leaves of a point, squared and weighted.
+/// Returns the weighted squared residual of a point.
 fn left(point: &Placed, fitted: f64) -> f64 {
     ((point.y - fitted) / point.y).powi(2)
 }
 
-/// The two lines through points that meet at this place: `value + before·min(x − at, 0) +
-/// after·max(x − at, 0)`, by the normal equations of these three.
+/// Fits the two lines that meet at this position:
+/// `value + before·min(x − at, 0) + after·max(x − at, 0)`, by the normal equations of these three.
 fn meeting_at(points: &[Placed], at: f64) -> Option<Fit> {
     let ([value, before, after], rest) = fitted(points, |x| terms(x, at))?;
     Some(Fit {
@@ -236,7 +238,7 @@ fn meeting_at(points: &[Placed], at: f64) -> Option<Fit> {
     })
 }
 
-/// The factors of three terms by which they come nearest to the points, and what is left.
+/// Returns the factors of three terms for the best fit to the points, and the residual.
 pub(super) fn fitted(
     points: &[Placed],
     terms: impl Fn(f64) -> [f64; 3],
@@ -265,7 +267,7 @@ fn terms(x: f64, at: f64) -> [f64; 3] {
     [1.0, (x - at).min(0.0), (x - at).max(0.0)]
 }
 
-/// Three unknowns of three equations (Gauss, with the largest pivot of each column).
+/// Solves three linear equations (Gauss, with the largest pivot of each column).
 fn solved(mut rows: [[f64; 4]; 3]) -> Option<[f64; 3]> {
     for column in 0..3 {
         let pivot = (column..3).max_by(|one, other| {
@@ -295,7 +297,7 @@ mod tests {
     use crate::random::{RandomStream, stream};
     use rand_distr::{Distribution as _, StandardNormal};
 
-    /// 100 + x/10 up to 1472, and from there on twice as steep.
+    /// 100 + x/10 up to 1472, and twice the slope from there.
     fn bent(x: f64) -> f64 {
         100.0 + x / 10.0 + (x - 1472.0).max(0.0) / 10.0
     }
@@ -378,7 +380,7 @@ mod tests {
             alarms += u32::from(noisy(&|x| 100.0 + x / 10.0).is_some());
         }
         assert_eq!(told, tries);
-        // 95 % would be 380 ± 4.4; the level of alarms is 1 % at most.
+        // 95 % would be 380 ± 4.4; the rate of alarms is 1 % at most.
         assert!((365..=395).contains(&held), "{held}");
         assert!(alarms <= 8, "{alarms}");
     }

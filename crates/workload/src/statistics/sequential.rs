@@ -1,22 +1,22 @@
-//! Looking at a comparison while it goes on, and stopping when it is clear, without more false
-//! alarms than one look at its end would have.
+//! Sequential comparison: interim looks and an early stop without more false alarms than one test
+//! at the end would have.
 //!
-//! The probability of a false alarm is spent bit by bit (Lan and DeMets 1983, "Discrete sequential
-//! boundaries for clinical trials", *Biometrika* 70), little of it at first, by their function that
-//! comes near to O'Brien and Fleming's bounds. How much each look may spend is turned into a bound by
-//! recursive integration (Armitage, McPherson and Rowe 1969, "Repeated significance tests on
-//! accumulating data", *Journal of the Royal Statistical Society* A 132).
+//! The probability of a false alarm is spent step by step (Lan and DeMets 1983, "Discrete
+//! sequential boundaries for clinical trials", *Biometrika* 70), little of it at first, by their
+//! function that approximates O'Brien and Fleming's bounds. The probability of each look is
+//! converted to a bound by recursive integration (Armitage, McPherson and Rowe 1969, "Repeated
+//! significance tests on accumulating data", *Journal of the Royal Statistical Society* A 132).
 
 use statrs::distribution::{Continuous, ContinuousCDF, Normal};
 
-/// Points of the grid on which the density of what went on is kept; odd, for Simpson's rule.
+/// Number of grid points of the density of continued comparisons; odd, for Simpson's rule.
 const GRID: usize = 401;
-/// Bounds beyond this are never reached.
+/// Upper limit of bounds, which is never reached.
 const BOUND_MAX: f64 = 12.0;
 
-/// The probability, on both sides, that each look may take a difference for real with: to be
-/// compared with the p-value of that look. `fractions` says how far the whole is at each look, from
-/// more than 0 to 1, ascending; `alarm` is the probability of a false alarm of all looks together.
+/// Returns the two-sided significance level of each look, for comparison with its p-value.
+/// `fractions` are the completed shares at the looks, from more than 0 to 1, ascending; `alarm` is
+/// the probability of a false alarm of all looks together.
 pub fn nominal_levels(fractions: &[f64], alarm: f64) -> Vec<f64> {
     let mut spending = AlphaSpending::new(alarm);
     fractions
@@ -25,7 +25,8 @@ pub fn nominal_levels(fractions: &[f64], alarm: f64) -> Vec<f64> {
         .collect()
 }
 
-/// The same look by look, where how far the next one is follows from the one before.
+/// State for significance levels look by look, if the fraction of the next look depends on the
+/// previous one.
 #[derive(Debug, Clone)]
 pub struct AlphaSpending {
     alarm: f64,
@@ -35,7 +36,7 @@ pub struct AlphaSpending {
 }
 
 impl AlphaSpending {
-    /// Nothing is spent of this probability of a false alarm.
+    /// Creates the state before the first look, for this probability of a false alarm.
     pub fn new(alarm: f64) -> Self {
         Self {
             alarm,
@@ -45,8 +46,8 @@ impl AlphaSpending {
         }
     }
 
-    /// The probability that a look may take a difference for real with, when this much of the whole
-    /// is there; 0 if it is no more than at the look before.
+    /// Returns the significance level of a look at this fraction; 0 if the fraction did not grow
+    /// since the previous look.
     pub fn next(&mut self, fraction: f64) -> f64 {
         let fraction = fraction.clamp(0.0, 1.0);
         let step = fraction - self.before;
@@ -63,15 +64,15 @@ impl AlphaSpending {
     }
 }
 
-/// How much of the probability of a false alarm is spent up to this fraction: on either side as
-/// much as their function gives for half of it.
+/// Returns the part of the probability of a false alarm that is spent up to this fraction: on each
+/// side the value of Lan and DeMets' function for half of it.
 fn spending(fraction: f64, alarm: f64) -> f64 {
     let normal = Normal::standard();
     let quantile = normal.inverse_cdf(1.0 - alarm / 4.0);
     4.0 * normal.sf(quantile / fraction.sqrt())
 }
 
-/// The density of the sum so far, of comparisons that were not stopped.
+/// The density of the cumulative sum of comparisons that were not stopped.
 #[derive(Debug, Clone)]
 struct GoingOn {
     /// Points from −reach to reach, and the density there; one point of probability 1 at first.
@@ -87,7 +88,7 @@ impl GoingOn {
         }
     }
 
-    /// With which probability the sum leaves ±`reach` after a step of this variance.
+    /// Returns the probability that the sum leaves ±`reach` after a step of this variance.
     fn leaving(&self, reach: f64, step: f64) -> f64 {
         let (normal, deviation) = (Normal::standard(), step.sqrt());
         let points = self.points.iter().zip(&self.weights);
@@ -100,7 +101,7 @@ impl GoingOn {
             .sum()
     }
 
-    /// The bound, in standard deviations, that is left with this probability.
+    /// Returns the bound, in standard deviations, that is exceeded with this probability.
     fn bound(&self, fraction: f64, step: f64, probability: f64) -> f64 {
         let (mut low, mut high) = (0.0, BOUND_MAX);
         for _ in 0..60 {
@@ -114,7 +115,7 @@ impl GoingOn {
         high
     }
 
-    /// What goes on after a step, within the bound.
+    /// Returns the density after a step, within the bound.
     fn after(&self, fraction: f64, step: f64, bound: f64) -> Self {
         let (reach, deviation) = (bound * fraction.sqrt(), step.sqrt());
         let width = 2.0 * reach / (GRID - 1) as f64;
@@ -155,8 +156,8 @@ mod tests {
 
     #[test]
     fn bounds_are_the_published_ones() {
-        // Of five looks at equal distances, α = 0.05 on two sides: Lan and DeMets' function as
-        // Reboussin et al. (2000) give it, and gsDesign's sfLDOF.
+        // Five looks at equal distances with two-sided α = 0.05: Lan and DeMets' function as
+        // published by Reboussin et al. (2000), and gsDesign's sfLDOF.
         let found = bounds(&nominal_levels(&[0.2, 0.4, 0.6, 0.8, 1.0], 0.05));
         let golden = [4.8769, 3.3569, 2.6803, 2.2898, 2.0310];
         for (found, golden) in found.iter().zip(golden) {
@@ -171,7 +172,7 @@ mod tests {
         };
         assert!((level - 0.05).abs() < 1e-6, "{level}");
         assert_eq!(nominal_levels(&[], 0.05), Vec::<f64>::new());
-        // A look at what was looked at before may not spend anything.
+        // A second look at the same fraction must not spend anything.
         let again = nominal_levels(&[0.5, 0.5, 1.0], 0.05);
         assert_eq!(again[1], 0.0);
     }

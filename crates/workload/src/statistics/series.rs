@@ -1,39 +1,38 @@
-//! How far off the mean of a series can be whose values are alike one after the other.
+//! Error of the mean of a series of correlated values.
 //!
-//! Response times one after the other are alike, so they cannot be treated as independent
-//! values. Their means over long stretches nearly are. Neighbouring stretches are joined until
-//! von Neumann's ratio no longer shows correlation (Fishman 1978, "Grouping observations in
-//! digital simulation", *Management Science* 24), but not to fewer than ten (Schmeiser 1982,
-//! "Batch size effects in the analysis of simulation output", *Operations Research* 30). What
-//! correlation is left then widens the interval as it would that of a first-order
-//! autoregressive series, also where it is too little to be told from chance: of twenty
-//! stretches a correlation of 0.3 escapes the test more often than not.
+//! Consecutive response times are correlated, so they cannot be treated as independent values.
+//! Means of long batches are nearly independent. Neighboring batches are joined until von Neumann's
+//! ratio no longer shows correlation (Fishman 1978, "Grouping observations in digital simulation",
+//! *Management Science* 24), but not to fewer than ten (Schmeiser 1982, "Batch size effects in the
+//! analysis of simulation output", *Operations Research* 30). The remaining correlation widens the
+//! interval as for a first-order autoregressive series, even if it is not significant: with twenty
+//! batches the test misses a correlation of 0.3 more often than not.
 
 use super::estimate::{deviations_squared, mean_of, student_quantile};
 use super::moments::{excess_kurtosis, skewness};
 use super::{CONFIDENCE, Estimate};
 
-/// Stretches are not joined to fewer than this.
+/// Minimum number of batches after joining.
 const BATCHES_MIN: usize = 10;
-/// The 95th percentile of the normal distribution: correlation is tested on one side.
+/// The 95th percentile of the normal distribution: the test of correlation is one-sided.
 const ONE_SIDED: f64 = 1.644_853_6;
-/// Correlation beyond this is taken for this: the series is too short to tell it from a drift.
+/// Maximum correlation: a larger one cannot be distinguished from a drift in a short series.
 const CORRELATION_MAX: f64 = 0.9;
 
-/// A stretch of a series of values: how many there were, and what they add up to.
+/// A batch of values: their number and sum.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Part {
-    /// The sum of its values.
+    /// Sum of the values.
     pub sum: f64,
-    /// How many they were.
+    /// Number of values.
     pub count: f64,
 }
 
-/// The mean of the series that these are the means of equal stretches of; `None` of fewer than two.
+/// Returns the mean of the series with these means of equal batches; `None` for fewer than two.
 pub fn of_means(means: &[f64]) -> Option<Estimate> {
     let mut batches = means.to_vec();
     while is_correlated(&batches) && batches.len() >= 2 * BATCHES_MIN {
-        // An odd one out is the first: it is nearest to the warm-up.
+        // With an odd number, the first batch is dropped: it is closest to the warm-up.
         let odd = batches.len() % 2;
         let pairs = batches.get(odd..).unwrap_or_default().chunks(2);
         batches = pairs.map(mean_of).collect();
@@ -52,11 +51,11 @@ pub fn of_means(means: &[f64]) -> Option<Estimate> {
     })
 }
 
-/// The mean of all values of a series that came in stretches of equal length in time, with
-/// different numbers of values in them; `None` of fewer than two, or of no values.
+/// Returns the mean of all values of a series, from batches of equal length in time with different
+/// numbers of values; `None` for fewer than two batches, or if there are no values.
 ///
-/// How far the sum of each stretch is off what its number of values lets expect is a series with
-/// mean 0 (Cochran 1977, *Sampling Techniques*, 3rd edition, section 6.3).
+/// The deviations of the batches' sums from those expected for their numbers of values are a series
+/// with mean 0 (Cochran 1977, *Sampling Techniques*, 3rd edition, section 6.3).
 pub fn of_ratio(parts: &[Part]) -> Option<Estimate> {
     let (value, deviations) = deviations(parts)?;
     Some(Estimate {
@@ -65,7 +64,7 @@ pub fn of_ratio(parts: &[Part]) -> Option<Estimate> {
     })
 }
 
-/// The mean of all values, and how far off it each stretch is.
+/// Returns the mean of all values, and the deviation of each batch.
 fn deviations(parts: &[Part]) -> Option<(f64, Vec<f64>)> {
     let sum: f64 = parts.iter().map(|part| part.sum).sum();
     let count: f64 = parts.iter().map(|part| part.count).sum();
@@ -82,18 +81,19 @@ fn deviations(parts: &[Part]) -> Option<(f64, Vec<f64>)> {
 pub struct SkewedMean {
     /// The mean.
     pub mean: Estimate,
-    /// Degrees of freedom of its standard error: fewer where a few stretches are far off, by whose
-    /// number the variance is known (Satterthwaite 1946, "An approximate distribution of estimates
-    /// of variance components", *Biometrics Bulletin* 2).
+    /// Degrees of freedom of its standard error: fewer if a few batches have large deviations,
+    /// because their number limits the precision of the variance (Satterthwaite 1946, "An
+    /// approximate distribution of estimates of variance components", *Biometrics Bulletin* 2).
     pub freedom: f64,
-    /// How far above the mean the 95 % interval reaches at least: a run that happened to have few
-    /// slow stretches shows neither how slow they are nor that stretches differ (the first term of
-    /// the Cornish-Fisher expansion: Johnson 1978, "Modified t tests and confidence intervals for
-    /// asymmetrical populations", *Journal of the American Statistical Association* 73).
+    /// Minimum distance of the upper end of the 95 % interval from the mean: a run that happened to
+    /// have few slow batches shows neither their true mean nor the variation of batches (the first
+    /// term of the Cornish-Fisher expansion: Johnson 1978, "Modified t tests and confidence
+    /// intervals for asymmetrical populations", *Journal of the American Statistical Association*
+    /// 73).
     pub above: f64,
 }
 
-/// The same as [`of_ratio`] where values are skewed to the right.
+/// Returns the mean as [`of_ratio`] does, for values that are skewed to the right.
 pub fn of_skewed_ratio(parts: &[Part]) -> Option<SkewedMean> {
     let (_, deviations) = deviations(parts)?;
     let mean = of_ratio(parts)?;
@@ -110,13 +110,13 @@ pub fn of_skewed_ratio(parts: &[Part]) -> Option<SkewedMean> {
     })
 }
 
-/// Half of the 95 % confidence interval of the mean of the series that these are stretches of;
-/// `None` of fewer than two.
+/// Returns half of the width of the 95 % confidence interval of the mean of the series with these
+/// batch means; `None` for fewer than two.
 pub fn half_width(means: &[f64]) -> Option<f64> {
     of_means(means).map(|mean| mean.half_width())
 }
 
-/// One minus half of von Neumann's ratio: the correlation of neighbours.
+/// Returns one minus half of von Neumann's ratio: the correlation of neighbors.
 fn correlation(values: &[f64]) -> f64 {
     let all = deviations_squared(values);
     let neighbours = values.iter().zip(values.iter().skip(1));
@@ -128,14 +128,14 @@ fn correlation(values: &[f64]) -> f64 {
     }
 }
 
-/// Whether neighbours are more alike than chance makes them in 19 of 20 series.
+/// Whether the correlation of neighbors exceeds that of 19 in 20 uncorrelated series.
 fn is_correlated(values: &[f64]) -> bool {
     let count = values.len() as f64;
     count > 2.0 && correlation(values) > ONE_SIDED * ((count - 2.0) / (count * count - 1.0)).sqrt()
 }
 
-/// How much wider than 95 % intervals must be, so that of `comparisons` with them all hold with
-/// 95 % together (Bonferroni), for the differences of two means of ten batches each.
+/// Returns the factor by which 95 % intervals must be widened, so that all of `comparisons` of them
+/// hold with 95 % together (Bonferroni), for the differences of two means of ten batches each.
 pub fn widened_for(comparisons: usize) -> f64 {
     const FREEDOM: f64 = 2.0 * (BATCHES_MIN - 1) as f64;
     let quantile = |tail: f64| student_quantile(1.0 - tail, FREEDOM);
@@ -149,8 +149,8 @@ mod tests {
 
     #[test]
     fn means_of_unequal_stretches_are_weighted() {
-        // 10 values of mean 1, 30 of mean 3: 2.5. Off: 10 − 25 and 90 − 75 of 20 each: ∓0.75,
-        // whose standard error is 0.75.
+        // 10 values of mean 1, 30 of mean 3: 2.5. Deviations: 10 − 25 and 90 − 75 with 20 each:
+        // ∓0.75, whose standard error is 0.75.
         let part = |sum, count| Part { sum, count };
         let found = of_ratio(&[part(10.0, 10.0), part(90.0, 30.0)]).expect("two");
         assert!((found.value - 2.5).abs() < 1e-12);
@@ -162,9 +162,9 @@ mod tests {
 
     #[test]
     fn a_skewed_mean_reaches_further_up_with_fewer_degrees_of_freedom() {
-        // Of one value each: 1, 2, 2, 3, 5, 9 have G1 = 1.47632 and G2 = 1.93669;
-        // 2/(2/5 + 1.93669/6) = 2.7671; the upper
-        // end is t + G1·(2·t² + 1)/(6·√6) standard errors off.
+        // With one value each: 1, 2, 2, 3, 5, 9 have G1 = 1.47632 and G2 = 1.93669; 2/(2/5 +
+        // 1.93669/6) = 2.7671; the upper end is t + G1·(2·t² + 1)/(6·√6) standard errors from the
+        // mean.
         let parts = [1.0, 2.0, 2.0, 3.0, 5.0, 9.0].map(|sum| Part { sum, count: 1.0 });
         let found = of_skewed_ratio(&parts).expect("six");
         assert_eq!(found.mean, of_ratio(&parts).expect("six"));
@@ -184,7 +184,8 @@ mod tests {
         assert_eq!(half_width(&[2.0, 2.0, 2.0]), Some(0.0));
     }
 
-    /// How many of 400 intervals of a first-order autoregressive series hold its mean, 0.
+    /// Returns the share of 400 intervals of a first-order autoregressive series that contain its
+    /// mean, 0.
     fn coverage(correlation: f64, length: usize) -> f64 {
         let mut generator = stream(1, RandomStream::Arrivals, 0);
         let mut uniform = || generator.random::<f64>() - 0.5;

@@ -1,31 +1,31 @@
-//! The mean of what is left when the least and the greatest values are left out, which a few values
-//! far off do not move, nor what is said of its error.
+//! Trimmed mean: the mean without the smallest and largest values. A few outliers affect neither
+//! the mean nor its error.
 
 use super::estimate::{Estimate, mean_of};
 
-/// Of so many values one at each end is left out, and one more for each as many again.
+/// One value is omitted at each end per this number of values.
 const OF_EACH_LEFT_OUT: usize = 10;
-/// Of fewer values what is left out is too many of them.
+/// Minimum number of values for trimming: with fewer, too large a part would be omitted.
 const VALUES_MIN: usize = 8;
-/// Where the error of the mean of all is more than so many times that of the mean of what is left, a few
-/// values far off have made it. Of twenty normal values that is so in one of 10,000 cases, of eight in
-/// 2 of 100.
+/// If the error of the mean of all values exceeds that of the trimmed mean by this factor, outliers
+/// are the cause. For twenty normal values this happens in one of 10,000 cases, for eight in 2 of
+/// 100.
 const FAR_OFF: f64 = 2.0;
 
-/// A mean, and how many values were left out of it.
+/// A mean, and the number of omitted values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TrimmedMean {
     /// The mean.
     pub estimate: Estimate,
-    /// At both ends together.
+    /// Number of omitted values at both ends together.
     pub left_out: usize,
 }
 
-/// The mean of independent values: of all of them, unless a few are far off. `None` of fewer than two,
-/// or if one is not a number.
+/// Returns the mean of independent values: of all of them, unless there are outliers. `None` for
+/// fewer than two, or if one is not a number.
 ///
-/// Which it is depends on how far values spread and not on where they lie, and where nothing is far
-/// off nothing is lost by it.
+/// The choice depends on the spread of the values and not on their mean, and without outliers
+/// nothing is lost.
 pub fn mean_unless_far_off(values: &[f64]) -> Option<TrimmedMean> {
     let all = TrimmedMean {
         estimate: Estimate::of_independent(values)?,
@@ -36,12 +36,13 @@ pub fn mean_unless_far_off(values: &[f64]) -> Option<TrimmedMean> {
     Some(if is_moved { trimmed } else { all })
 }
 
-/// The mean of independent values without a tenth of them at each end, and one at least; of fewer than
-/// eight that of all. `None` of fewer than two, or if one is not a number.
+/// Returns the mean of independent values without a tenth of them at each end, and at least one;
+/// for fewer than eight values, the mean of all. `None` for fewer than two, or if one is not a
+/// number.
 ///
-/// Its error is that of values whose ends are drawn in to the outermost that are left (Tukey and
-/// McLaughlin 1963, "Less vulnerable confidence and significance procedures for location based on a
-/// single sample: trimming/Winsorization 1", *Sankhyā* A 25; of two samples it is Yuen's test, 1974).
+/// Its error is that of values with winsorized ends (Tukey and McLaughlin 1963, "Less vulnerable
+/// confidence and significance procedures for location based on a single sample:
+/// trimming/Winsorization 1", *Sankhyā* A 25; for two samples it is Yuen's test, 1974).
 pub fn trimmed(values: &[f64]) -> Option<TrimmedMean> {
     let all = Estimate::of_independent(values)?;
     let count = values.len();

@@ -1,7 +1,8 @@
-//! Lines of loads that name open files by path (dbench's smb backend): each becomes an operation of
-//! its kind, with the handle that stands for the path.
+//! Lines of loads that name open files by path (dbench's smb backend): each is compiled to an
+//! operation of its kind, with the handle for the path.
 //!
-//! Which load it is, the first line tells that only one kind has; those before wait for it.
+//! The first line that only one kind of load can have determines the kind; earlier lines are
+//! queued.
 
 use super::super::action::OpenMode;
 use super::super::build_action::LONGEST_BY_PATH;
@@ -17,10 +18,10 @@ use super::{Compiler, shown};
 use crate::operation::OpKind;
 use std::time::Duration;
 
-/// How many bytes of lines wait at most.
+/// Maximum number of bytes of queued lines.
 const WAITING_BYTES: usize = 1 << 20;
 
-/// How a line names open files; `None` if it may do so in either way.
+/// Returns how a line names open files; `None` if both ways are possible.
 fn told_by(line: &[u8]) -> Option<FileAddressing> {
     let Ok(words) = tokens::words(line, true) else {
         return Some(FileAddressing::ByHandle);
@@ -34,7 +35,7 @@ fn told_by(line: &[u8]) -> Option<FileAddressing> {
 }
 
 impl Compiler {
-    /// A line of the current grammar.
+    /// Parses a line of the current grammar.
     pub(super) fn current_line(&mut self, line: &[u8]) {
         if self.naming.is_none() {
             match told_by(line) {
@@ -49,7 +50,7 @@ impl Compiler {
         self.operation_line(line, true);
     }
 
-    /// It is known how the load names open files: the lines that waited go first.
+    /// Sets the way in which the load names open files, and parses the queued lines.
     pub(super) fn decide_naming(&mut self, naming: FileAddressing) {
         self.naming = Some(naming);
         let now = self.line;
@@ -60,7 +61,8 @@ impl Compiler {
         self.line = now;
     }
 
-    /// A load that changes something does all below `clients`; one that does not finds what is there.
+    /// Sets the location of names: a load that modifies files works below `clients`; a read-only
+    /// one uses existing files.
     pub(super) fn settle_places(&mut self) {
         if !self.changes {
             self.names.put_back();
@@ -69,7 +71,7 @@ impl Compiler {
         }
     }
 
-    /// An operation, its arguments and what it expects.
+    /// Parses an operation, its arguments and its expected result.
     pub(super) fn operation_by_path(
         &mut self,
         stamp: Option<Duration>,
@@ -88,7 +90,7 @@ impl Compiler {
             names: [0; NAMES],
             numbers: [Operand::Literal(0); NUMBERS],
         };
-        // Behind the handle.
+        // The numbers after the handle.
         let places = step.numbers.iter_mut().zip(&mut columns.numbers).skip(1);
         for (place, (word, (operand, column))) in numbers.iter().zip(places).enumerate() {
             *column = word.column;
@@ -128,9 +130,9 @@ impl Compiler {
         self.count(verb.kind);
     }
 
-    /// The number that a word is: checked, and the same for all that mean the same.
+    /// Returns the number of a word: checked, and equal for all words with the same meaning.
     fn number_by_path(&mut self, kind: OpKind, place: usize, word: &Token<'_>) -> Operand {
-        // What is checked of a number by its kind is so of a CIFS-style verb; this is another.
+        // The kind's checks of a number are for CIFS-style verbs and do not apply here.
         let operand = self.operand(OpKind::FsStat, place, word);
         let Operand::Literal(value) = operand else {
             return operand;
@@ -149,7 +151,7 @@ impl Compiler {
         })
     }
 
-    /// The handle that stands for a path. After a problem, some handle.
+    /// Returns the handle for a path. After an error, returns any handle.
     fn handle_by_path(&mut self, path: &Token<'_>) -> Operand {
         if self.slots != 0 && random_string::slots(path.text).next().is_some() {
             let key = [b"\"", path.text].concat();

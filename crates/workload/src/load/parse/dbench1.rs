@@ -1,8 +1,8 @@
-//! Lines of dbench 1: what a sniffer saw, REQUEST and REPLY.
+//! Lines of dbench 1: a sniffer's REQUEST and REPLY lines.
 //!
-//! Names are in lower case in the compiled form, and those outside `clients` are
-//! put below it: the traced machine kept its own files beside it. What a reply
-//! must tell before the request can be carried out waits for it.
+//! Names are in lower case in the compiled form, and those outside `clients` are moved below it:
+//! the traced machine had other files next to it. A request waits for its reply if its execution
+//! needs data from the reply.
 
 use super::super::build_action;
 use super::super::code::{NAMES, NUMBERS, Operand, Step};
@@ -25,7 +25,7 @@ pub(super) struct PendingTraceRequests {
     looked_at: Option<NameId>,
 }
 
-/// Verbs of the trace that dbench 1 passes over.
+/// Verbs of the trace that dbench 1 ignores.
 const PASSED_OVER: &[&str] = &[
     "SMBtrans2",
     "SMBfindclose",
@@ -36,7 +36,7 @@ const PASSED_OVER: &[&str] = &[
     "SMBsetatr",
 ];
 
-/// Verbs of which the reply says nothing that is needed.
+/// Verbs whose reply has no data that execution needs.
 const OF_REQUEST: &[&str] = &[
     "CREATE",
     "SMBclose",
@@ -50,7 +50,7 @@ const OF_REQUEST: &[&str] = &[
 ];
 
 impl Compiler {
-    /// One line: `verb REQUEST|REPLY keyword value…`.
+    /// Parses one line: `verb REQUEST|REPLY keyword value…`.
     pub(super) fn sniffed_line(&mut self, line: &[u8]) {
         let words = match tokens::words(line, false) {
             Ok(words) => words,
@@ -116,7 +116,7 @@ impl Compiler {
         );
     }
 
-    /// What is carried out when it is asked, whatever the reply.
+    /// Parses a request that is executed independent of the reply.
     fn request(&mut self, verb: &Token<'_>, values: &[Token<'_>]) {
         match verb.text {
             b"SMBmkdir" | b"SMBrmdir" => {
@@ -154,7 +154,7 @@ impl Compiler {
     }
 
     fn open(&mut self, name: NameId, size: u64, handle: u64) {
-        // Where the file is shorter, it is written to that length.
+        // A shorter file is extended to that length by writing.
         self.check_length(OpKind::OpenX, 0, size);
         self.handles.open(handle, self.line, false, false);
         self.existence.made(name);
@@ -172,7 +172,7 @@ impl Compiler {
         }
     }
 
-    /// One line and one operation, although it opens and closes.
+    /// Parses a CREATE: one line and one operation, although it opens and closes.
     fn create(&mut self, verb: &Token<'_>, values: &[Token<'_>]) {
         let name = self.sniffed_name(verb, values, "Path");
         let size = self.value(verb, values, "Size");
@@ -197,8 +197,8 @@ impl Compiler {
     fn on_handle(&mut self, kind: OpKind, numbers: [u64; NUMBERS]) {
         let [handle, _, len, _] = numbers;
         self.check_length(kind, 2, len);
-        // How much a read brings was not recorded with it, and what works on
-        // handles that the trace does not open only made dbench 1 complain.
+        // The trace does not contain the number of bytes that a read returned, and dbench 1 only
+        // warned about operations on handles that the trace does not open.
         let expected = if self.handles.is_open(handle) && kind != OpKind::ReadX {
             Expected::Success
         } else {
@@ -211,7 +211,7 @@ impl Compiler {
         self.count(kind);
     }
 
-    /// An operation on one name; none if there is nothing to do.
+    /// Writes an operation on one name, if there is one.
     fn on_name(&mut self, kind: OpKind, name: Option<NameId>) {
         let Some(name) = name else { return };
         let expected = match kind {
@@ -225,7 +225,8 @@ impl Compiler {
         self.count(kind);
     }
 
-    /// The trace says that it worked, but only what the trace made is there.
+    /// Returns the expected result. The trace contains a success, but only objects that the trace
+    /// created exist.
     fn expected_of(&self, name: NameId) -> Expected {
         if self.existence.is_made_and_own(name) {
             Expected::Success
@@ -262,7 +263,7 @@ impl Compiler {
         self.emit(&step);
     }
 
-    /// The number after a keyword.
+    /// Returns the number after a keyword.
     fn value(&mut self, verb: &Token<'_>, values: &[Token<'_>], keyword: &str) -> Option<u64> {
         let word = self.after(verb, values, keyword)?;
         match c_number(word.text) {
@@ -275,7 +276,7 @@ impl Compiler {
         }
     }
 
-    /// The name after a keyword.
+    /// Returns the name after a keyword.
     fn sniffed_name(
         &mut self,
         verb: &Token<'_>,

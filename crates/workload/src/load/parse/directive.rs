@@ -1,4 +1,4 @@
-//! Lines that are no operations but say how the others run.
+//! Directives: lines that are not operations but control the others.
 
 use super::super::code::{Instruction, Position};
 use super::super::number::c_number;
@@ -9,18 +9,18 @@ use super::handles::SourcePosition;
 use super::tokens::{self, Token};
 use super::{Compiler, OpenLoop, shown};
 
-/// How deep loops may nest.
+/// Maximum nesting depth of loops.
 const DEEPEST_LOOP: usize = 64;
-/// The longest pattern, and how long it is at least when it is kept.
+/// Maximum length of a pattern, and minimum length of its stored form.
 const LONGEST_PATTERN: usize = 4_096;
 const KEPT_PATTERN: usize = 1 << 16;
-/// How many different patterns a file may have: 17 MiB when they are kept.
+/// Maximum number of different patterns of a file: 17 MiB when stored.
 const MOST_PATTERNS: usize = 256;
-/// How many different RANDOMSTRING texts a file may have.
+/// Maximum number of different RANDOMSTRING texts of a file.
 const MOST_TEXTS: usize = 1 << 16;
 
 impl Compiler {
-    /// Takes the line if it is a directive.
+    /// Parses the line if it is a directive. Returns whether it is one.
     pub(super) fn directive_line(&mut self, line: &[u8]) -> bool {
         let begin = line.len() - line.trim_ascii_start().len();
         let text = line.get(begin..).unwrap_or_default();
@@ -113,7 +113,7 @@ impl Compiler {
                     Some(format!("a line reads: {usage}")),
                 );
                 if word == "LOOP" {
-                    // So that its ENDLOOP has a partner.
+                    // Opened so that its ENDLOOP has a partner.
                     self.open_loop(spot, 1);
                 }
             }
@@ -131,7 +131,7 @@ impl Compiler {
         })
     }
 
-    /// Writes something that the runner gets to see.
+    /// Writes an instruction that is returned to the runner.
     fn handed_out(&mut self, instruction: &Instruction) {
         self.writer.directive(self.line, instruction);
         if let Some(inner) = self.loops.last_mut() {
@@ -187,8 +187,8 @@ impl Compiler {
             return;
         };
         self.writer.directive(self.line, &Instruction::EndLoop);
-        // Turns in which there is nothing to do are all alike: one is enough, and
-        // nobody can be kept waiting for their end.
+        // Iterations without any instruction for the runner are equal: one is enough, and no client
+        // can wait for their end.
         let times = if open.hands_out {
             open.times
         } else {
@@ -201,7 +201,7 @@ impl Compiler {
         }
     }
 
-    /// A REPEAT that no operation follows.
+    /// Reports a REPEAT without a following operation.
     pub(super) fn repeat_without_operation(&mut self) {
         if let Some((spot, _)) = self.repeat.take() {
             self.wrong_at(

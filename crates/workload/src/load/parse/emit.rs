@@ -1,5 +1,4 @@
-//! Operations that were read, put into the compiled form and into what is known
-//! of handles and files.
+//! Writing of parsed operations to the compiled form, and tracking of handles and files.
 
 use super::super::code::{Instruction, Operand, Step};
 use super::super::expected::Expected;
@@ -9,7 +8,7 @@ use super::Compiler;
 use super::handles::{HandleError, SourcePosition};
 use crate::operation::OpKind;
 
-/// Columns of what a line says, for messages.
+/// Columns of the arguments of a line, for messages.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ColumnSpans {
     pub(super) names: [u32; 2],
@@ -42,7 +41,7 @@ impl Compiler {
         }
     }
 
-    /// Follows what an operation does with handles, and finds wrong ones.
+    /// Tracks the handles of an operation, and reports wrong ones.
     pub(super) fn follow_handles(
         &mut self,
         step: &Step,
@@ -140,14 +139,14 @@ impl Compiler {
         self.wrong_at(spot, what, Some(help));
     }
 
-    /// Tells what was left open until the end of the outermost loop.
+    /// Reports the errors that are known at the end of the outermost loop.
     pub(super) fn end_of_loops(&mut self) {
         for (handle, spot, bad) in self.handles.end_of_loops() {
             self.bad_handle(handle, spot, bad);
         }
     }
 
-    /// Follows what an operation makes, and finds names that nothing can have.
+    /// Tracks the files that an operation creates, and reports names that cannot exist.
     pub(super) fn follow_files(&mut self, step: &Step, columns: &ColumnSpans) {
         let [first, second] = step.names;
         let [first_column, second_column] = columns.names;
@@ -209,7 +208,7 @@ fn wants_directory(step: &Step) -> bool {
     }
 }
 
-/// Which of its names must be there for an operation to succeed.
+/// Returns the index of the name that must exist for the operation to succeed.
 fn must_exist(step: &Step) -> Option<usize> {
     match step.kind {
         OpKind::NtCreateX => (step.only_opens() && !wants_directory(step)).then_some(0),
@@ -236,7 +235,7 @@ fn must_exist(step: &Step) -> Option<usize> {
     }
 }
 
-/// Whether an operation changes what its name at that place names.
+/// Whether an operation modifies the object with its name at that position.
 pub(super) fn changes(step: &Step, place: usize) -> bool {
     safety::changes(step.kind, step.only_opens(), place)
 }

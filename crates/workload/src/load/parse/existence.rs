@@ -1,32 +1,32 @@
-//! What could exist when a line runs: to find files that nothing before it could
-//! have made.
+//! Tracking of objects that can exist when a line runs, to report names that no previous line can
+//! have created.
 //!
-//! Errs towards silence: what was taken away may still be there, directories on
-//! the way to something made are there, upper and lower case are the same, and
-//! one random name that makes something ends all knowledge.
+//! The check avoids false reports: removed objects may still exist, parent directories of created
+//! objects exist, case is ignored, and a single random name that creates an object disables the
+//! check.
 
 use super::super::names::{CLIENTS, NameId};
 use std::collections::HashMap;
 
 /// The root of the tree of names.
 const ROOT: u32 = 0;
-/// How many names are remembered before nothing is known any more.
+/// Maximum number of names; with more, the check is disabled.
 const MOST_NODES: usize = 1 << 20;
-/// The client's own directory in `clients`.
+/// The client's directory in `clients`.
 const OWN: &[u8] = b"client1";
 
 #[derive(Debug, Clone, Copy)]
 struct Node {
     parent: u32,
-    /// Something of that name may be there.
+    /// Whether an object with that name may exist.
     is_made: bool,
-    /// And anything below it.
+    /// Whether any object below it may exist.
     is_made_below: bool,
-    /// It is below the client's own directory.
+    /// Whether it is below the client's directory.
     is_own: bool,
 }
 
-/// What a load may have made so far.
+/// Objects that a load may have created so far.
 #[derive(Debug)]
 pub(super) struct PossibleNames {
     nodes: Vec<Node>,
@@ -53,7 +53,7 @@ impl Default for PossibleNames {
 }
 
 impl PossibleNames {
-    /// The next name of the table is this one.
+    /// Adds the next name of the table.
     pub(super) fn record_name(&mut self, id: NameId, name: &[u8]) {
         let node = self.node(&name.to_ascii_lowercase());
         self.by_name.resize(id as usize, ROOT);
@@ -98,7 +98,7 @@ impl PossibleNames {
         self.by_name.get(name as usize).copied().unwrap_or(ROOT)
     }
 
-    /// Something of that name is made, and all that leads to it.
+    /// Records that an object with that name was created, and its parent directories.
     pub(super) fn made(&mut self, name: NameId) {
         let mut at = self.of(name);
         while let Some(node) = self.nodes.get_mut(at as usize) {
@@ -110,7 +110,7 @@ impl PossibleNames {
         }
     }
 
-    /// Something is given that name, with whatever is below it.
+    /// Records that an object of unknown content got that name.
     pub(super) fn made_with_content(&mut self, name: NameId) {
         self.made(name);
         let node = self.of(name) as usize;
@@ -119,18 +119,18 @@ impl PossibleNames {
         }
     }
 
-    /// Something is made of which the name is not known.
+    /// Records that an object with an unknown name was created.
     pub(super) fn made_anything(&mut self) {
         self.is_unknown = true;
     }
 
-    /// Whether something in the client's own tree was made by that name.
+    /// Whether an object of that name was created in the client's tree.
     pub(super) fn is_made_and_own(&self, name: NameId) -> bool {
         let node = self.nodes.get(self.of(name) as usize);
         node.is_some_and(|node| node.is_own && node.is_made)
     }
 
-    /// Whether nothing of that name can be there, in the client's own tree.
+    /// Whether the name is in the client's tree, and no object with it can exist.
     pub(super) fn is_missing(&self, name: NameId) -> bool {
         let mut at = self.of(name);
         let Some(node) = self.nodes.get(at as usize) else {

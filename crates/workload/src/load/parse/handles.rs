@@ -1,23 +1,23 @@
-//! Which handles a load has opened: to find those that it has not, and writes
-//! through handles of files that are not its own.
+//! Tracking of open handles, to report unknown ones and writes through handles of files outside the
+//! client's tree.
 
 use std::collections::HashMap;
 
-/// Where in the file something stands.
+/// A position in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SourcePosition {
     pub(super) line: u32,
     pub(super) column: u32,
 }
 
-/// What is wrong with the use of a handle.
+/// Error in the use of a handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HandleError {
-    /// Nothing before it opened it.
+    /// No previous line opened the handle.
     Unknown,
-    /// It was closed, on that line.
+    /// The handle was closed on that line.
     Closed(u32),
-    /// It writes to a file outside, opened on that line.
+    /// A write to a file outside, opened on that line.
     Outside(u32),
 }
 
@@ -25,12 +25,11 @@ pub(super) enum HandleError {
 struct Opened {
     line: u32,
     is_outside: bool,
-    /// Where it was closed; 0 while it is open.
+    /// Line that closed it; 0 while it is open.
     closed: u32,
 }
 
-/// What a loop leaves open until its end is seen: its next turn begins with what
-/// the end of this one left.
+/// Unresolved uses in a loop: the next iteration starts with the handles at the end of this one.
 #[derive(Debug, Default)]
 struct InLoop {
     unknown: HashMap<u64, SourcePosition>,
@@ -43,14 +42,14 @@ struct InLoop {
 pub(super) struct Handles {
     open: HashMap<u64, Opened>,
     in_loop: InLoop,
-    /// A handle with a random number was opened: any other may be that one.
+    /// Whether a handle with a random number was opened: any other may equal it.
     any: bool,
     outside: Option<u32>,
     random_write: Option<SourcePosition>,
 }
 
 impl Handles {
-    /// A file is open as `handle`.
+    /// Records that a file was opened as `handle`.
     pub(super) fn open(&mut self, handle: u64, line: u32, is_outside: bool, in_loop: bool) {
         self.open.insert(
             handle,
@@ -68,17 +67,17 @@ impl Handles {
         }
     }
 
-    /// A file is open as a handle that is only known when it runs.
+    /// Records that a file was opened as a handle that is only known at run time.
     pub(super) fn open_any(&mut self) {
         self.any = true;
     }
 
-    /// Whether that handle is open, as far as the lines so far say.
+    /// Whether that handle is open according to the previous lines.
     pub(super) fn is_open(&self, handle: u64) -> bool {
         self.open.get(&handle).is_some_and(|open| open.closed == 0)
     }
 
-    /// A handle is used.
+    /// Records the use of a handle.
     pub(super) fn used(
         &mut self,
         handle: u64,
@@ -102,20 +101,20 @@ impl Handles {
         }
     }
 
-    /// A handle that is only known when it runs is written to.
+    /// Records a write through a handle that is only known at run time.
     pub(super) fn written_any(&mut self, spot: SourcePosition) {
         self.random_write = self.random_write.or(Some(spot));
     }
 
-    /// A handle is closed. In a loop, what closes it may stand before what opens
-    /// it, so nothing is concluded there.
+    /// Records that a handle was closed. In a loop, the closing line may precede the opening line,
+    /// so nothing is concluded there.
     pub(super) fn close(&mut self, handle: u64, line: u32, in_loop: bool) {
         if let Some(open) = self.open.get_mut(&handle).filter(|_| !in_loop) {
             open.closed = line;
         }
     }
 
-    /// The outermost loop ends: what was left open is known now.
+    /// Returns the errors of unresolved uses at the end of the outermost loop.
     pub(super) fn end_of_loops(&mut self) -> Vec<(u64, SourcePosition, HandleError)> {
         let InLoop {
             unknown,
@@ -128,13 +127,13 @@ impl Handles {
             .map(|(handle, spot)| (handle, spot, HandleError::Unknown));
         let written = written.into_iter().filter_map(|(handle, spot)| {
             let line = outside.get(&handle)?;
-            // What stands behind the opening was told already.
+            // Uses after the opening line were already reported.
             (spot.line < *line).then_some((handle, spot, HandleError::Outside(*line)))
         });
         unknown.chain(written).collect()
     }
 
-    /// A write through a handle that may be one of a file outside.
+    /// Returns a write through a handle that may belong to a file outside.
     pub(super) fn end(&self) -> Option<(SourcePosition, u32)> {
         Some((self.random_write?, self.outside?))
     }

@@ -1,8 +1,7 @@
-//! Compiles the lines of a load file, whatever its generation.
+//! Compiler for the lines of a load file, for all generations.
 //!
-//! Lines come one at a time, from wherever; nothing of them is kept but what the
-//! compiled form needs. The generation is told from the first lines that say
-//! something; until one is decisive, a few lines wait.
+//! Lines are passed one at a time, from any source; only the compiled form is stored. The first
+//! decisive line determines the generation; a few earlier lines are queued.
 
 mod by_path;
 mod dbench1;
@@ -27,19 +26,19 @@ use existence::PossibleNames;
 use handles::{Handles, SourcePosition};
 use std::collections::HashMap;
 
-/// The longest line: 64 KiB. No program wrote longer ones.
+/// Maximum length of a line: 64 KiB. No program wrote longer ones.
 pub const LONGEST_LINE: usize = 1 << 16;
 
-/// How many lines wait for one that tells the generation.
+/// Maximum number of lines that are queued until the generation is known.
 const WAITING_LINES: usize = 16;
 
-/// Lines without any verb after which a file is taken for something else.
+/// Number of lines without a known verb after which a file is not considered a load file.
 const STRANGE_LINES: u64 = 3;
 
-/// Whose grammar the lines have.
+/// Grammar of the lines.
 #[derive(Debug)]
 enum Grammar {
-    /// Not known yet; these lines wait, with their numbers.
+    /// Not known yet; contains the queued lines with their numbers.
     Undecided(Vec<(u32, Vec<u8>)>),
     /// REQUEST and REPLY lines.
     Dbench1,
@@ -49,18 +48,18 @@ enum Grammar {
     Current,
 }
 
-/// A LOOP whose ENDLOOP was not seen yet.
+/// A LOOP without its ENDLOOP so far.
 #[derive(Debug)]
 struct OpenLoop {
     spot: SourcePosition,
-    /// Where its end is to be noted in the code.
+    /// Position of the end marker in the code.
     place: usize,
     times: u64,
-    /// Whether a turn of it gives the runner something to do.
+    /// Whether an iteration has an instruction for the runner.
     hands_out: bool,
 }
 
-/// Turns the lines of a load file into a [`Load`].
+/// Compiles the lines of a load file to a [`Load`].
 #[derive(Debug)]
 pub struct Compiler {
     name: String,
@@ -81,19 +80,19 @@ pub struct Compiler {
     moved_slots: u16,
     loops: Vec<OpenLoop>,
     repeat: Option<(SourcePosition, u64)>,
-    /// How it names open files, once a line has told.
+    /// The way in which the load names open files, once a line has determined it.
     naming: Option<FileAddressing>,
-    /// Lines that wait for one that tells, with their numbers, and bytes of them.
+    /// Queued lines with their numbers, and their total bytes.
     unnamed: Vec<(u32, Vec<u8>)>,
     unnamed_bytes: usize,
-    /// The paths that handles stand for.
+    /// The paths of handles.
     named_handles: HashMap<u64, Box<str>>,
-    /// Whether any line may change anything.
+    /// Whether any line may modify an object.
     changes: bool,
     /// The first verb that belongs to one family only, and its line.
     family: Option<(VerbSet, &'static str, u32)>,
     is_mixed: bool,
-    /// Lines that began with a verb or directive, and lines that did not.
+    /// Numbers of lines that began with a known and with an unknown word.
     recognised: u64,
     strange: u64,
     sniffed: dbench1::PendingTraceRequests,
@@ -105,7 +104,7 @@ pub struct Compiler {
 }
 
 impl Compiler {
-    /// Begins with the first line of the file of that name.
+    /// Creates a compiler for the file with that name.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -143,12 +142,12 @@ impl Compiler {
         }
     }
 
-    /// Whether it makes no sense to go on: this is no load file at all.
+    /// Whether the file is not a load file, so that reading can stop.
     pub fn is_hopeless(&self) -> bool {
         self.diagnostics.is_hopeless()
     }
 
-    /// The next line, with or without its end.
+    /// Compiles the next line, with or without its terminator.
     pub fn line(&mut self, line: &[u8]) {
         if self.is_hopeless() {
             return;
@@ -170,7 +169,7 @@ impl Compiler {
         }
     }
 
-    /// The next line is longer than [`LONGEST_LINE`]; so this is no load file.
+    /// Reports that the next line is longer than [`LONGEST_LINE`], so the file is not a load file.
     pub fn line_too_long(&mut self) {
         let what = format!("not a load file: a line is longer than {LONGEST_LINE} bytes");
         self.abort(1, &what, None);
@@ -203,7 +202,7 @@ impl Compiler {
         }
     }
 
-    /// The grammar is known: the lines that waited go first.
+    /// Sets the grammar, and compiles the queued lines.
     fn decide(&mut self, grammar: Grammar) {
         let now = self.line;
         if let Grammar::Undecided(waiting) = std::mem::replace(&mut self.grammar, grammar) {
@@ -215,7 +214,7 @@ impl Compiler {
         self.line = now;
     }
 
-    /// The file is at its end.
+    /// Ends the file.
     pub fn finish(mut self) -> Result<Load, LoadErrors> {
         if matches!(self.grammar, Grammar::Undecided(_)) {
             self.decide(Grammar::Dbench2);
@@ -280,7 +279,7 @@ impl Compiler {
         }
     }
 
-    /// Notes a problem at a column of the current line.
+    /// Reports an error at a column of the current line.
     fn wrong(&mut self, column: u32, what: String, help: Option<String>) {
         let line = self.line;
         self.wrong_at(SourcePosition { line, column }, what, help);
@@ -309,8 +308,7 @@ impl Compiler {
     }
 }
 
-/// A line without what ends it, and the first one without the mark that some
-/// editors put before text.
+/// Returns a line without its terminator, and the first one without a byte order mark.
 fn without_end(line: &[u8], is_first: bool) -> &[u8] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -320,7 +318,7 @@ fn without_end(line: &[u8], is_first: bool) -> &[u8] {
     }
 }
 
-/// The grammar that a line can only belong to.
+/// Returns the only grammar that a line can belong to, if it is decisive.
 fn told_by(line: &[u8]) -> Option<Grammar> {
     let mut words = line
         .split(|byte| matches!(byte, b' ' | b'\t'))
@@ -338,7 +336,7 @@ fn told_by(line: &[u8]) -> Option<Grammar> {
     }
     let arguments = usize::from(second.is_some()) + words.clone().count();
     let last = words.next_back().or(second);
-    // A 0x at the end may as well be the argument of a line without status.
+    // A 0x at the end may also be the argument of a line without status.
     let has_status =
         arguments > verb.names.len() + verb.needed && last.is_some_and(status::looks_like_status);
     match verb.in_dbench2 {

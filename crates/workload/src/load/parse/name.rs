@@ -1,5 +1,4 @@
-//! Names of a line: checked, put into the table, and told what may be done to
-//! them.
+//! Names of a line: checks, entry in the table, and permission checks.
 
 use super::super::names::{self, NameId, Place};
 use super::super::random_string;
@@ -10,7 +9,7 @@ use super::{Compiler, shown};
 use crate::operation::OpKind;
 
 impl Compiler {
-    /// The name that a word is. After a problem, some name.
+    /// Returns the name of a word. After an error, returns any name.
     pub(super) fn name(&mut self, word: &Token<'_>) -> NameId {
         if let Some(id) = self.seen_names.find(word.text) {
             return id;
@@ -23,15 +22,15 @@ impl Compiler {
         }
         let has_slots = self.checked_slots(word);
         let id = self.keep_place(relative, has_slots);
-        // What `$1` is depends on the lines before.
+        // The value of `$1` depends on previous lines.
         if random_string::slots(word.text).next().is_none() {
             self.seen_names.remember(word.text, id);
         }
         id
     }
 
-    /// Puts a name into the table; below `clients` if the load has no `clients` of its own. One
-    /// that begins with a random string is moved when it is known.
+    /// Enters a name into the table, moved below `clients` if the load does not use `clients`. A
+    /// name that begins with a random string is moved at run time.
     fn keep_place(&mut self, relative: Vec<u8>, has_slots: bool) -> NameId {
         let is_drawn = has_slots && safety::leading_slot(&relative).is_some();
         if self.naming != Some(FileAddressing::ByPath)
@@ -43,11 +42,11 @@ impl Compiler {
         let moved = safety::moved(relative);
         let id = self.names.add(&moved, has_slots);
         self.names.mark_moved();
-        // Where it is, is known at the end of the file.
+        // Its location is known at the end of the file.
         self.learned(id, b"")
     }
 
-    /// Puts a name in its relative form into the table.
+    /// Enters a name in its relative form into the table.
     pub(super) fn keep_name(&mut self, relative: &[u8], has_slots: bool) -> NameId {
         let id = self.names.add(relative, has_slots);
         self.learned(id, relative)
@@ -66,8 +65,8 @@ impl Compiler {
         }
     }
 
-    /// The text of a symbolic link: not a name of the directory under test, so it
-    /// stays as it is but for `\` and the client's number.
+    /// Returns the target of a symbolic link. It is not a name of the directory under test, so only
+    /// `\` and the client's number are replaced.
     pub(super) fn link_text(&mut self, word: &Token<'_>) -> NameId {
         if let Some(id) = self.seen_texts.find(word.text) {
             return id;
@@ -86,9 +85,8 @@ impl Compiler {
         id
     }
 
-    /// Whether random strings belong into a word, and whether there are such.
-    /// Before the first RANDOMSTRING a `$` is a plain character, as it is in names
-    /// of the NetBench load.
+    /// Whether a word has random strings; reports undefined ones. Before the first RANDOMSTRING a
+    /// `$` is a plain character, as in names of the NetBench load.
     pub(super) fn checked_slots(&mut self, word: &Token<'_>) -> bool {
         if self.slots == 0 {
             return false;
@@ -108,7 +106,7 @@ impl Compiler {
         has_slots
     }
 
-    /// Checks what is done to a name, and says where it is if that is known.
+    /// Checks the operation on a name, and returns its location if it is known.
     pub(super) fn check_place(
         &mut self,
         kind: OpKind,
@@ -120,7 +118,7 @@ impl Compiler {
         let relative = self.names.template(id);
         let slot = safety::leading_slot(&relative).filter(|_| self.names.has_slots(id));
         if let Some(slot) = slot {
-            // It is checked when it runs; and if it is changed, it is moved.
+            // It is checked at run time, and moved if it is modified.
             self.moved_slots |= if changes { 1 << slot } else { 0 };
             return None;
         }

@@ -15,11 +15,12 @@ use super::{Compiler, shown};
 use crate::operation::OpKind;
 use std::time::Duration;
 
-/// FIND_FIRST of dbench 2 has no limit: as many as a directory may hold there.
+/// Limit for FIND_FIRST of dbench 2, which has none: the maximum number of entries of a directory
+/// there.
 const FIND_FIRST_MAX: u64 = 65_535;
 
 impl Compiler {
-    /// One line: `[stamp] verb argument… [status]`, or a directive.
+    /// Parses one line: `[stamp] verb argument… [status]`, or a directive.
     pub(super) fn operation_line(&mut self, line: &[u8], is_current: bool) {
         if is_current && self.directive_line(line) {
             return;
@@ -66,7 +67,7 @@ impl Compiler {
         (stamp, rest)
     }
 
-    /// The verb that a word is, or is most like.
+    /// Returns the verb of a word, or the most similar one.
     fn verb(&mut self, word: &Token<'_>, arguments: &[Token<'_>]) -> Option<&'static Verb> {
         let is_name = arguments.first().is_some_and(tokens::Token::is_name);
         let is_foreign = self.family.is_none();
@@ -99,13 +100,13 @@ impl Compiler {
             format!("there is no operation \"{}\"", shown(word.text)),
             meant.map(|meant| format!("did you mean {meant}?")),
         );
-        // What was probably meant still opens handles and makes files.
+        // The verb that was probably intended still opens handles and creates files.
         meant.and_then(|meant| verb::find(meant.as_bytes()))
     }
 
-    /// A file has the verbs of one backend.
+    /// Checks that all verbs of a file belong to one backend.
     fn check_family(&mut self, verb: &'static Verb, column: u32) {
-        // These are verbs of both, too.
+        // These verbs belong to both backends.
         let is_common = verb.family == VerbSet::Either
             || matches!(verb.kind, OpKind::MkDir | OpKind::RmDir | OpKind::Unlink);
         match self.family {
@@ -236,7 +237,7 @@ impl Compiler {
         self.operation(None, verb, arguments, expected);
     }
 
-    /// An operation, its arguments and what it expects.
+    /// Parses an operation, its arguments and its expected result.
     fn operation(
         &mut self,
         stamp: Option<Duration>,
@@ -278,7 +279,7 @@ impl Compiler {
         self.count(verb.kind);
     }
 
-    /// Where its first name is.
+    /// Enters the names of an operation. Returns the location of the first one.
     pub(super) fn names_of(
         &mut self,
         step: &mut Step,
@@ -314,14 +315,14 @@ impl Compiler {
         first
     }
 
-    /// The number that a word is. After a problem, zero.
+    /// Returns the number of a word. After an error, returns zero.
     pub(super) fn operand(&mut self, kind: OpKind, place: usize, word: &Token<'_>) -> Operand {
         if self.checked_slots(word) {
             return self.expression(word, Number::Text(word.text.into()));
         }
         let is_opened = kind == OpKind::NtCreateX && place == 2;
         let parsed = match word.text.strip_prefix(b"-") {
-            // A capture writes -1 for the handle of an open that failed.
+            // Captures contain -1 for the handle of an open that failed.
             Some(digits) if is_opened => {
                 number::c_number(digits).map(|value| Number::Literal(value.wrapping_neg()))
             }
@@ -374,7 +375,7 @@ impl Compiler {
         }
     }
 
-    /// Where the verb of a line is.
+    /// Returns the position of the verb of a line.
     pub(super) fn spot(&self, column: u32) -> SourcePosition {
         SourcePosition {
             line: self.line,

@@ -13,7 +13,7 @@ fn compiled(text: &str) -> Load {
     compile(text).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
-/// Line, column and text of every problem.
+/// Returns line, column and text of every error.
 fn faults(text: &str) -> Vec<(u32, u32, String)> {
     let errors = compile(text).expect_err("there are problems").errors;
     let told = |error: LoadError| (error.line, error.column, error.message);
@@ -192,7 +192,7 @@ fn a_trace_of_dbench_1_is_carried_out_when_its_replies_come() {
     ];
     assert_eq!(steps, wanted);
     let opened = load.steps().nth(1).expect("it is there");
-    // What the traced machine had beside its clients goes below them.
+    // Files of the traced machine next to its clients are moved below them.
     assert_eq!(
         opened.path().as_deref(),
         Some(&b"clients/nbsimuld/nbmix.cfg"[..])
@@ -371,7 +371,7 @@ fn files_that_nothing_can_have_made_are_told() {
     ] {
         compiled(&format!("{before}{read}"));
     }
-    // Other trees and failures are nobody's business.
+    // Other trees and failures are not checked.
     compiled("READ3 \"/clients/client1/d/f\" 0 1 0x2\nREAD3 \"/pub/f\" 0 1 0x0\n");
 }
 
@@ -432,7 +432,7 @@ fn every_verb_of_the_smb_backend_is_an_operation() {
     let table: Vec<_> = table
         .map(|kind| verb::word_of(Generation::Smb, *kind).to_lowercase())
         .collect();
-    // CLOSE is before Deltree in the alphabet, behind it in the table.
+    // CLOSE is before Deltree in the alphabet, after it in the table.
     assert_eq!(table[2..], sorted.map(str::to_lowercase)[2..]);
     let expected: Vec<Expected> = load.steps().map(|step| step.expected()).collect();
     assert_eq!(expected[3], Expected::FailureOrShort);
@@ -454,12 +454,12 @@ fn what_a_load_by_path_changes_is_below_clients() {
         ),
         ["clients/client1", "clients", "clients/a", "clients/b"]
     );
-    // One that only reads finds what is there.
+    // A read-only load uses existing files.
     assert_eq!(
         paths("READDIR \"/\" *\nOPEN \"/a/client1\" 0x41 *\nREAD \"/a/client1\" 0 1 *\n"),
         ["", "a/client1"]
     );
-    // The run's mark stays, and the others' trees do.
+    // The run's marker file and other clients' trees are protected.
     let fault = "OPEN \"/made-by-filestone\" 0x0c SUCCESS\n";
     only_fault(fault, 1, 6, "the run's own mark");
     assert_eq!(
@@ -493,7 +493,7 @@ fn paths_that_are_not_open_are_told() {
     );
     only_fault("OPEN \"/a\" 0x14 *\n", 1, 11, "exclusive");
     only_fault("OPEN \"/a\" 0x8c *\n", 1, 11, "0x8c");
-    // Any of these may be what was opened.
+    // Any of these may be the file that was opened.
     compiled("RANDOMSTRING 1 \"/f[01]\"\nOPEN $1 0x0c *\nREAD $1 0 1 *\nCLOSE $1 *\n");
 }
 

@@ -1,31 +1,31 @@
-//! A line cut into words.
+//! Splitting of a line into words.
 
 /// One word of a line.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Token<'a> {
-    /// Without its quotes.
+    /// Text without quotes.
     pub(super) text: &'a [u8],
-    /// Its first byte in the line, from 1.
+    /// Column of the first byte, from 1.
     pub(super) column: u32,
-    /// Whether it stood in quotes.
+    /// Whether the word was in quotes.
     pub(super) is_quoted: bool,
 }
 
 impl Token<'_> {
-    /// Whether it is written as a name: quoted, or with a slash in front.
+    /// Whether it is written as a name: quoted, or with a leading slash.
     pub(super) fn is_name(&self) -> bool {
         self.is_quoted || matches!(self.text.first(), Some(b'/' | b'\\'))
     }
 }
 
-/// What is wrong with the quotes of a line, and where.
+/// Error in the quotes of a line, with its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BadQuotes {
     pub(super) column: u32,
     pub(super) what: &'static str,
 }
 
-/// The most words of a line.
+/// Maximum number of words of a line.
 pub(super) const MOST_WORDS: usize = 16;
 
 /// The words of one line.
@@ -33,12 +33,12 @@ pub(super) const MOST_WORDS: usize = 16;
 pub(super) struct Words<'a> {
     words: [Token<'a>; MOST_WORDS],
     count: usize,
-    /// Whether there were more than fit.
+    /// Whether there were more words than fit.
     pub(super) is_cut: bool,
 }
 
 impl<'a> Words<'a> {
-    /// The words that there are.
+    /// Returns the words.
     pub(super) fn all(&self) -> &[Token<'a>] {
         self.words.get(..self.count).unwrap_or_default()
     }
@@ -48,8 +48,8 @@ const fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t')
 }
 
-/// Cuts a line at its blanks. With `quotes`, a word that begins with a double
-/// quote goes on to the next one.
+/// Splits a line at its blanks. With `quotes`, a word that begins with a double quote extends to
+/// the next one.
 pub(super) fn words(line: &[u8], quotes: bool) -> Result<Words<'_>, BadQuotes> {
     let nothing = Token {
         text: &[],

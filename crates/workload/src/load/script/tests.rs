@@ -13,7 +13,7 @@ fn compiled(text: &str) -> Arc<Load> {
     }
 }
 
-/// Everything one pass of client 2 of 3 hands out, a line of text each.
+/// Returns all actions of one iteration of client 2 of 3, one line of text each.
 fn pass(text: &str) -> Vec<String> {
     let mut script = Script::new(compiled(text), 2, 3, 1);
     one_pass(&mut script)
@@ -121,8 +121,8 @@ fn a_line_is_what_it_says() {
     ));
 }
 
-/// Handles are FNV-1a of the path as the load has it, so that it does not matter which client asks,
-/// how it is spelt or whether it was drawn. `a` is af63dc4c8601ec8c.
+/// Handles are FNV-1a of the path as in the load, so that they do not depend on the client, the
+/// spelling or random strings. `a` is af63dc4c8601ec8c.
 #[test]
 fn a_path_stands_for_the_file_that_it_opened() {
     let told = pass(
@@ -147,7 +147,7 @@ fn a_path_stands_for_the_file_that_it_opened() {
             format!("5 readx {a} 0 100 100"),
             format!("6 close {a}"),
             format!("8 open clients/a r---- {a}"),
-            // The handle of an OPEN is none of its numbers.
+            // The handle of an OPEN does not count as one of its numbers.
             format!("9 readx {a} 0 2 2"),
         ]
     );
@@ -158,7 +158,7 @@ fn loops_nest_and_the_line_after_endloop_is_run() {
     let text = "LOOP 2\nFSSTAT3 0x0\nLOOP 2\nFSINFO3 0x0\nENDLOOP\nENDLOOP\nFSSTAT3 0x0";
     let once = ["2 fsstat", "4 fsinfo", "4 fsinfo"];
     assert_eq!(pass(text), [&once[..], &once[..], &["7 fsstat"]].concat());
-    // An ENDLOOP at the very end of the file ends the loop too.
+    // An ENDLOOP at the very end of the file also ends the loop.
     assert_eq!(
         pass("LOOP 2\nFSSTAT3 0x0\nENDLOOP"),
         ["2 fsstat", "2 fsstat"]
@@ -179,7 +179,7 @@ fn a_repetition_without_end_is_still_one_line_at_a_time() {
         let Ok(Next::Operation(line)) = script.next() else {
             panic!("it goes on");
         };
-        // Only the first is due at the stamp.
+        // Only the first is due at the time stamp.
         assert_eq!(line.stamp.is_some(), turn == 0);
     }
 }
@@ -245,7 +245,7 @@ fn random_names_outside_are_put_below_clients_if_the_load_changes_them() {
             "3 read clients/test1.file 0 1"
         ]
     );
-    // A load that only looks finds them where they are.
+    // A read-only load uses existing files.
     let text = "RANDOMSTRING 1 \"/test[1].file\"\nREAD3 $1 0 1 0x0\n";
     assert_eq!(pass(text), ["2 read test1.file 0 1"]);
 }
@@ -296,7 +296,7 @@ fn patterns_fill_writes_without_the_end_of_the_line() {
         other => panic!("{other:?}"),
     }
     script.next().expect("the pass ends");
-    // A pass begins as the first did.
+    // Each iteration starts as the first one did.
     assert!(matches!(script.next(), Ok(Next::Operation(line)) if line.data.bytes == plain));
 }
 
@@ -349,7 +349,7 @@ fn a_stamp_of_zero_is_a_stamp() {
     assert_eq!((stamp(), stamp()), (Some(Duration::ZERO), None));
 }
 
-/// A line and what it must compile to.
+/// A line and the expected compiled form.
 fn any_line() -> impl Strategy<Value = (String, String)> {
     let name = "[a-z~ ]{0,6}[a-z]";
     let stamp = prop::option::of(0..5_000_000_u32);

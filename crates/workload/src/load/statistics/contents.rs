@@ -1,17 +1,17 @@
-//! What a load contains: its statistics, as data.
+//! Statistics of a load, as data.
 
 use crate::load::ScriptError;
 use crate::operation::OpKind;
 use serde::Serialize;
 
-/// What one pass of a load contains.
+/// Statistics of one iteration of a load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LoadStatisticsData {
-    /// Operations in one pass, loops and repetitions counted as often as they run.
+    /// Number of operations in one iteration, including loops and repetitions.
     pub operations: u64,
-    /// Why counting ended before the pass did; `None` when it did not.
+    /// Reason why counting ended before the iteration; `None` if it did not.
     pub cut_off: Option<TruncationReason>,
-    /// A row per kind of operation, in the order of dbench's own table.
+    /// One row per kind of operation, in the order of dbench's table.
     pub kinds: Vec<KindContents>,
     /// Operations that are expected to fail, by status, most frequent first.
     pub expected_failures: Vec<OutcomeCount>,
@@ -23,7 +23,7 @@ pub struct LoadStatisticsData {
     pub tree: TreeContents,
     /// Handles of open files.
     pub handles: HandleContents,
-    /// Operations that have a time stamp; `None` when no operation has one.
+    /// Operations with a time stamp; `None` if there are none.
     pub stamps: Option<StampContents>,
     /// Pauses and sequence points.
     pub pacing: PacingContents,
@@ -33,19 +33,19 @@ pub struct LoadStatisticsData {
     pub levels: Vec<LevelCount>,
 }
 
-/// Why counting ended before the pass did.
+/// Reason why counting ended before the iteration.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TruncationReason {
-    /// The pass is longer than is counted.
+    /// The iteration exceeds the limit of steps.
     Steps,
-    /// It has more names, handles or sizes than are kept.
+    /// The names, handles and sizes exceed the memory limit.
     Memory,
-    /// A line cannot be carried out.
+    /// A line cannot be executed.
     Line {
-        /// Its number in the file.
+        /// Line number in the file.
         line: u32,
-        /// What is wrong with it.
+        /// Description of the error.
         what: String,
     },
 }
@@ -62,138 +62,138 @@ impl From<ScriptError> for TruncationReason {
 /// One kind of operation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct KindContents {
-    /// As the load file calls it.
+    /// Name in the load file.
     pub verb: &'static str,
-    /// As records call it.
+    /// Name in records.
     pub operation: OpKind,
-    /// How many there are.
+    /// Number of operations.
     pub count: u64,
-    /// Those whose outcome the load file leaves open (`*`).
+    /// Number of operations with any outcome (`*`).
     pub any_outcome: u64,
-    /// Those that are expected to fail, by status, most frequent first.
+    /// Operations that are expected to fail, by status, most frequent first.
     pub expected_failures: Vec<OutcomeCount>,
 }
 
-/// Operations that are expected to fail in one way.
+/// Operations that are expected to fail with one status.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OutcomeCount {
-    /// The status by its standard's name.
+    /// Name of the status in its standard.
     pub status: String,
-    /// How many there are.
+    /// Number of operations.
     pub count: u64,
 }
 
-/// Reads, or writes.
+/// Reads or writes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Transfers {
-    /// How many there are.
+    /// Number of operations.
     pub operations: u64,
-    /// Bytes that they ask for: what dbench counts.
+    /// Requested bytes, which dbench counts.
     pub bytes_asked: u64,
-    /// Bytes that came back, as the load file says.
+    /// Returned bytes according to the load file.
     pub bytes_returned: u64,
-    /// Those that begin where the previous one of the same handle ended; of an
-    /// NFS load, of the same file.
+    /// Operations that start at the end of the previous one with the same handle; in an NFS load,
+    /// of the same file.
     pub sequential: u64,
-    /// The smallest.
+    /// The minimum size.
     pub size_min: u64,
-    /// The smallest that half of them do not exceed.
+    /// The median size.
     pub size_median: u64,
-    /// The largest.
+    /// The maximum size.
     pub size_max: u64,
-    /// How many different sizes there are.
+    /// Number of different sizes.
     pub sizes_distinct: u64,
     /// The most frequent sizes, most frequent first.
     pub sizes_frequent: Vec<SizeCount>,
 }
 
-/// How often a size is asked for.
+/// Frequency of a size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct SizeCount {
     /// The size in bytes.
     pub bytes: u64,
-    /// How often.
+    /// Number of operations.
     pub count: u64,
 }
 
-/// Files, directories and what they hold, if the pass begins with nothing.
+/// Files, directories and their content, if the iteration starts with an empty directory.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct TreeContents {
-    /// Largest sum of the lengths of all files at any moment.
+    /// Maximum sum of the lengths of all files at any time, in bytes.
     pub live_set_bytes: u64,
-    /// Greatest length of any file at any moment.
+    /// Maximum length of any file at any time, in bytes.
     pub largest_file_bytes: u64,
-    /// Different names under which a file is made, opened, read or written.
+    /// Number of different names of files that are created, opened, read or written.
     pub files: u64,
-    /// Different names under which a directory is there at some moment.
+    /// Number of different names of directories that exist at some time.
     pub directories: u64,
-    /// Different names that are asked for, whether anything is there or not.
+    /// Number of different names that are used, with or without an object.
     pub names: u64,
-    /// Components of the deepest name of a file or directory.
+    /// Number of components of the deepest name of a file or directory.
     pub depth: u64,
-    /// Files that are opened, read or renamed though nothing in the load makes them.
+    /// Number of files that are opened, read or renamed without being created in the load.
     pub files_presumed: u64,
-    /// Files that are still there at the end of the pass.
+    /// Number of files at the end of the iteration.
     pub files_left: u64,
 }
 
 /// Handles of open files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct HandleContents {
-    /// Most that are open at any moment.
+    /// Maximum number of open handles at any time.
     pub open_max: u64,
-    /// Those that the pass leaves open.
+    /// Number of open handles at the end of the iteration.
     pub left_open: u64,
 }
 
 /// Time stamps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct StampContents {
-    /// Operations that have one.
+    /// Number of operations with a time stamp.
     pub operations: u64,
-    /// The first of the pass.
+    /// First time stamp of the iteration.
     pub first_ns: u64,
-    /// The last of the pass.
+    /// Last time stamp of the iteration.
     pub last_ns: u64,
-    /// From the smallest to the largest.
+    /// Difference of the largest and smallest time stamps.
     pub span_ns: u64,
 }
 
-/// What a load file says of waiting.
+/// Pauses and waits of a load file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct PacingContents {
-    /// Pauses (SLEEP).
+    /// Number of pauses (SLEEP).
     pub pauses: u64,
-    /// All of them together.
+    /// Sum of all pauses.
     pub pauses_ns: u64,
-    /// Sequence points published (SETSP).
+    /// Number of published sequence points (SETSP).
     pub sequence_points: u64,
-    /// Waits for another client's sequence point (WAITSP).
+    /// Number of waits for another client's sequence point (WAITSP).
     pub waits: u64,
 }
 
-/// How often a disposition is used.
+/// Frequency of a disposition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct DispositionCount {
-    /// Its number in the standard (MS-CIFS 2.2.4.64.1).
+    /// Number of the disposition in the standard (MS-CIFS 2.2.4.64.1).
     pub disposition: u32,
-    /// How often.
+    /// Number of opens.
     pub count: u64,
 }
 
-/// How often an information level is asked for.
+/// Frequency of an information level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct LevelCount {
-    /// By which verb.
+    /// The verb.
     pub verb: &'static str,
     /// The level.
     pub level: u64,
-    /// How often.
+    /// Number of operations.
     pub count: u64,
 }
 
 impl LoadStatisticsData {
-    /// Operations that are expected to fail.
+    /// Returns the number of operations that are expected to fail.
     pub fn expected_failures_total(&self) -> u64 {
         self.expected_failures.iter().map(|row| row.count).sum()
     }

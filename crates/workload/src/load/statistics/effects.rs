@@ -1,12 +1,12 @@
-//! What each action does to names, lengths and handles when it succeeds, and
-//! which names it asks for when it does not.
+//! Effects of each action on names, lengths and handles if it succeeds, and the names that it uses
+//! if it does not.
 
 use super::LoadStatistics;
 use super::tree::FileNumber;
 use crate::load::action::{Action, Disposition, OPTION_DIRECTORY, OpenMode};
 
 impl LoadStatistics {
-    /// Dispositions and levels count whatever comes of the line.
+    /// Counts dispositions and levels, independent of the outcome.
     pub(super) fn count_arguments(&mut self, action: &Action) {
         if let Action::NtCreateX { disposition, .. } = *action {
             let count = self.dispositions.get_mut(number_of(disposition));
@@ -24,7 +24,7 @@ impl LoadStatistics {
         }
     }
 
-    /// Does what the action does when it succeeds.
+    /// Applies the effects of a successful action.
     pub(super) fn execute(&mut self, action: &Action) {
         match *action {
             Action::NtCreateX {
@@ -91,7 +91,7 @@ impl LoadStatistics {
         }
     }
 
-    /// Takes note of the names that the action asks for.
+    /// Records the names that the action uses.
     pub(super) fn mention(&mut self, action: &Action) {
         match *action {
             Action::NtCreateX { path, .. }
@@ -225,7 +225,7 @@ impl LoadStatistics {
         self.extend(file, offset, len);
     }
 
-    /// What a write makes of the length of a file.
+    /// Applies the effect of a write on the length of a file.
     fn extend(&mut self, file: Option<FileNumber>, offset: u64, len: u64) {
         if let Some(file) = file
             && len > 0
@@ -235,7 +235,7 @@ impl LoadStatistics {
     }
 }
 
-/// The number of a disposition, its place in the table of counts.
+/// Returns the number of a disposition, which is its index in the table of counts.
 const fn number_of(disposition: Disposition) -> usize {
     match disposition {
         Disposition::Supersede => 0,

@@ -1,20 +1,20 @@
-//! Handles: which file each stands for, and where its last transfers ended.
+//! Handles: their files, and the ends of their last transfers.
 
 use super::contents::HandleContents;
 use super::tree::FileNumber;
 use std::collections::BTreeMap;
 
-/// What an open handle takes in memory, roughly.
+/// Approximate memory use of an open handle.
 const HANDLE_WEIGHT: u64 = 96;
 
 /// An open handle.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Handle {
-    /// `None`: a directory.
+    /// The file; `None` for a directory.
     pub file: Option<FileNumber>,
-    /// Where the previous read of this handle ended.
+    /// End of the previous read of this handle.
     pub read_end: Option<u64>,
-    /// Where the previous write of this handle ended.
+    /// End of the previous write of this handle.
     pub write_end: Option<u64>,
 }
 
@@ -26,7 +26,7 @@ pub(super) struct Handles {
 }
 
 impl Handles {
-    /// Opens a handle; what it stood for until now, if it was open already.
+    /// Opens a handle. Returns its previous state, if it was already open.
     pub fn open(&mut self, handle: u64, file: Option<FileNumber>) -> Option<Handle> {
         let new = Handle {
             file,

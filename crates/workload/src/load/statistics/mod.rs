@@ -1,13 +1,11 @@
-//! Load statistics: what one pass of a load asks for, without running it.
+//! Load statistics: operations of one iteration of a load, without executing them.
 //!
-//! A [`LoadStatistics`] is told every line of a pass of client 0 of 1, so loops and
-//! expressions count as they run, and keeps an account of names and lengths as a
-//! file server would that starts empty and does what the load expects. Nothing
-//! is sent. What comes of it is [`LoadStatisticsData`].
+//! A [`LoadStatistics`] receives every line of an iteration of client 0 of 1, so loops and
+//! expressions are evaluated, and tracks names and lengths as a file server would that starts empty
+//! and behaves as the load expects. Nothing is sent. The result is [`LoadStatisticsData`].
 //!
-//! A line that is expected to fail changes nothing; one that may end in any way
-//! (`*`) is taken to succeed. Bytes are counted as dbench counts them: what was
-//! asked for.
+//! A line that is expected to fail has no effect; one with any outcome (`*`) is assumed to succeed.
+//! Bytes are counted as in dbench: the requested ones.
 
 pub mod contents;
 mod effects;
@@ -31,18 +29,17 @@ use std::sync::Arc;
 use std::time::Duration;
 use tree::Tree;
 
-/// The longest pass that is counted to its end; a load may ask for 2^63
-/// repetitions.
+/// Maximum number of steps of an iteration that are counted; a load may have 2^63 repetitions.
 pub const STEPS_MAX: u64 = 20_000_000;
 
-/// Most memory for names, handles and sizes, roughly; a load may make a new
-/// random name in every turn of a loop.
+/// Approximate maximum memory for names, handles and sizes; a load may create a new random name in
+/// every iteration of a loop.
 pub const MEMORY_MAX: u64 = 64 << 20;
 
-/// What a counted level takes in memory, roughly.
+/// Approximate memory use of a counted level.
 const LEVEL_WEIGHT: u64 = 48;
 
-/// The statistics of one pass of client 0 of 1.
+/// Returns the statistics of one iteration of client 0 of 1.
 pub fn of_pass(load: &Arc<Load>, seed: u64) -> LoadStatisticsData {
     let mut statistics = LoadStatistics::new(load.generation());
     let mut script = Script::new(Arc::clone(load), 0, 1, seed);
@@ -61,7 +58,7 @@ pub fn of_pass(load: &Arc<Load>, seed: u64) -> LoadStatisticsData {
     }
 }
 
-/// An account of one pass, line by line.
+/// Statistics of one iteration, line by line.
 #[derive(Debug)]
 pub struct LoadStatistics {
     generation: Generation,
@@ -89,7 +86,7 @@ struct Stamps {
 }
 
 impl LoadStatistics {
-    /// Nothing is counted yet.
+    /// Creates empty statistics.
     pub fn new(generation: Generation) -> Self {
         let fold_case = match generation {
             Generation::Dbench1 | Generation::Dbench2 | Generation::Cifs | Generation::Smb => true,
@@ -112,7 +109,7 @@ impl LoadStatistics {
         }
     }
 
-    /// Counts a line that runs. A break: there is no room or no time for more.
+    /// Counts an executed line. Breaks if the limit of memory or steps is reached.
     pub fn add(&mut self, line: &Line) -> ControlFlow<()> {
         self.operations += 1;
         if let Some(stamp) = line.stamp {
@@ -147,13 +144,13 @@ impl LoadStatistics {
         self.step()
     }
 
-    /// Nothing can be counted beyond this.
+    /// Ends counting for this reason.
     pub fn cut_off(&mut self, why: TruncationReason) -> ControlFlow<()> {
         self.cut_off = Some(why);
         ControlFlow::Break(())
     }
 
-    /// What was counted.
+    /// Returns the statistics.
     pub fn finish(self) -> LoadStatisticsData {
         let generation = self.generation;
         LoadStatisticsData {
@@ -189,7 +186,7 @@ impl LoadStatistics {
         }
     }
 
-    /// One step more, if there is room for it.
+    /// Counts a step, if the limit is not reached.
     fn step(&mut self) -> ControlFlow<()> {
         self.steps += 1;
         if self.steps.saturating_add(self.tree.walked()) >= STEPS_MAX {

@@ -1,4 +1,4 @@
-//! What lines expect, counted by kind of operation and by status.
+//! Expected results of lines, counted by kind of operation and by status.
 
 use super::contents::{KindContents, OutcomeCount};
 use crate::failure::StatusSpace;
@@ -8,10 +8,10 @@ use crate::load::verb::{table_order, word_of};
 use crate::load::{Expected, Generation, Line};
 use std::collections::BTreeMap;
 
-/// What a counted status takes in memory, roughly.
+/// Approximate memory use of a counted status.
 const OUTCOME_WEIGHT: u64 = 64;
 
-/// A way to fail.
+/// An expected failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
     Any,
@@ -21,7 +21,7 @@ enum Outcome {
 }
 
 impl Outcome {
-    /// What a line expects to go wrong; `None` if nothing.
+    /// Returns the expected failure of a line; `None` if it expects success.
     fn of(line: &Line) -> Option<Self> {
         match line.expected {
             Expected::Success | Expected::Number(0) | Expected::Anything => None,
@@ -67,7 +67,7 @@ impl OutcomeStatistics {
         }
     }
 
-    /// Counts a line; tells whether it is expected to succeed.
+    /// Counts a line. Returns whether it is expected to succeed.
     pub fn add(&mut self, line: &Line) -> bool {
         let Some(kind) = self.kinds.get_mut(line.action.kind().index()) else {
             return true;
@@ -89,7 +89,7 @@ impl OutcomeStatistics {
         self.weight
     }
 
-    /// A row per kind that occurs, in dbench's order.
+    /// Returns a row per kind that occurs, in dbench's order.
     pub fn kinds(&self, generation: Generation) -> Vec<KindContents> {
         let order = table_order(generation);
         let listed = order.iter();
@@ -109,7 +109,7 @@ impl OutcomeStatistics {
             .collect()
     }
 
-    /// Failures of all kinds together.
+    /// Returns the failures of all kinds together.
     pub fn failures(&self) -> Vec<OutcomeCount> {
         let mut sums: BTreeMap<Outcome, u64> = BTreeMap::new();
         for (outcome, count) in self.kinds.iter().flat_map(|kind| &kind.failures) {

@@ -1,15 +1,15 @@
-//! The sizes of reads and writes: exact counts of each, and what is told of them.
+//! Sizes of reads and writes: exact counts of each, and a summary.
 
 use super::contents::{SizeCount, Transfers};
 use std::collections::BTreeMap;
 
-/// How many of the most frequent sizes are told.
+/// Number of the most frequent sizes in the summary.
 const FREQUENT_MAX: usize = 8;
 
-/// What a counted size takes in memory, roughly.
+/// Approximate memory use of a counted size.
 const SIZE_WEIGHT: u64 = 48;
 
-/// Reads, or writes.
+/// Reads or writes.
 #[derive(Debug, Default)]
 pub(super) struct TransferStatistics {
     bytes_asked: u64,
@@ -19,7 +19,7 @@ pub(super) struct TransferStatistics {
 }
 
 impl TransferStatistics {
-    /// One more. `end` is where the previous one of this handle or file ended.
+    /// Adds an operation. `end` is the end of the previous one of this handle or file.
     pub fn add(&mut self, offset: u64, len: u64, returned: u64, end: &mut Option<u64>) {
         self.bytes_asked = self.bytes_asked.saturating_add(len);
         self.bytes_returned = self.bytes_returned.saturating_add(returned);
@@ -56,7 +56,7 @@ impl TransferStatistics {
         }
     }
 
-    /// The smallest size that half of the operations do not exceed.
+    /// Returns the median: the smallest size that half of the operations do not exceed.
     fn median(&self, operations: u64) -> u64 {
         let half = operations.div_ceil(2);
         let mut seen = 0;

@@ -1,4 +1,4 @@
-//! Known answers, worked out on paper, over lines made by hand.
+//! Results computed by hand for lines written by hand.
 
 use super::contents::{HandleContents, LevelCount, OutcomeCount, SizeCount};
 use super::*;
@@ -94,7 +94,7 @@ fn a_small_pass_is_counted_as_on_paper() {
     assert_eq!(contents.writes.sequential, 1);
     assert_eq!(contents.reads.bytes_asked, 8192);
     assert_eq!(contents.reads.bytes_returned, 4096);
-    // a is 8192 long and b 65,535 when it is cut to nothing.
+    // a is 8192 long and b 65,535 when it is truncated.
     assert_eq!(contents.tree.live_set_bytes, 8192 + 65_535);
     assert_eq!(contents.tree.largest_file_bytes, 65_535);
     assert_eq!((contents.tree.files, contents.tree.directories), (2, 1));

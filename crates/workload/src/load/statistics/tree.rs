@@ -1,21 +1,21 @@
-//! The files and directories that a load makes, renames and takes away, so that
-//! the live set can be told: lengths only, no data.
+//! The files and directories that a load creates, renames and removes, to compute the live set:
+//! only lengths, no data.
 //!
-//! What cannot be known is taken to be as the load expects it: a file that is
-//! opened with success though nothing made it is there, and empty.
+//! Unknown objects are assumed to be as the load expects: a file that is opened successfully
+//! without being created exists, and is empty.
 
 use super::contents::TreeContents;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-/// What an entry takes in memory beside its name, roughly.
+/// Approximate memory use of an entry without its name.
 const ENTRY_WEIGHT: u64 = 96;
 
-/// Which file, whatever its name.
+/// Number of a file, independent of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FileNumber(usize);
 
-/// What is there under a name.
+/// Current object of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Now {
     #[default]
@@ -25,7 +25,7 @@ enum Now {
     Symlink,
 }
 
-/// A name that some line asks for.
+/// A name that occurs in a line.
 #[derive(Debug, Default)]
 struct Entry {
     now: Now,
@@ -34,7 +34,7 @@ struct Entry {
     presumed: bool,
 }
 
-/// A file; kept while it has a name or is open.
+/// A file, which is stored while it has a name or is open.
 #[derive(Debug, Clone, Copy, Default)]
 struct File {
     len: u64,
@@ -48,7 +48,7 @@ struct File {
 /// All names and files.
 #[derive(Debug)]
 pub(super) struct Tree {
-    /// Whether names that differ in case only are the same name.
+    /// Whether names are case-insensitive.
     fold_case: bool,
     names: BTreeMap<Box<[u8]>, Entry>,
     files: Vec<File>,
@@ -58,9 +58,9 @@ pub(super) struct Tree {
     largest: u64,
     depth: u64,
     weight: u64,
-    /// Entries walked over by renames and removals of whole trees.
+    /// Number of entries visited by renames and removals of whole trees.
     walked: u64,
-    /// The name being looked up, in the case that it is kept in.
+    /// The name being looked up, with its case folded if necessary.
     name: Vec<u8>,
 }
 
@@ -81,23 +81,23 @@ impl Tree {
         }
     }
 
-    /// Roughly what it takes in memory.
+    /// Returns the approximate memory use.
     pub fn weight(&self) -> u64 {
         self.weight + self.files.len() as u64 * size_of::<File>() as u64
     }
 
-    /// Steps spent on whole trees.
+    /// Returns the number of steps for whole trees.
     pub fn walked(&self) -> u64 {
         self.walked
     }
 
-    /// Somebody asks for this name.
+    /// Records that a line uses this name.
     pub fn mention(&mut self, path: &[u8]) {
         self.entry(path);
     }
 
-    /// Opens a file, or makes it; `made` says whether the line may make it.
-    /// `None` if there is a directory.
+    /// Opens or creates a file; `made` tells whether the line may create it. `None` if the name is
+    /// a directory.
     pub fn open(&mut self, path: &[u8], made: bool) -> Option<FileNumber> {
         let entry = self.entry(path);
         entry.was_file |= entry.now != Now::Directory;
@@ -125,7 +125,7 @@ impl Tree {
         self.put(path, Now::Symlink);
     }
 
-    /// A second name for a file.
+    /// Creates a second name for a file.
     pub fn link(&mut self, path: &[u8], existing: &[u8]) {
         if let Some(number) = self.open(existing, false) {
             self.put(path, Now::File(number));
@@ -133,19 +133,19 @@ impl Tree {
         }
     }
 
-    /// Takes one name away.
+    /// Removes one name.
     pub fn remove(&mut self, path: &[u8]) {
         let entry = self.entry(path);
         let was = std::mem::take(&mut entry.now);
         self.forget(was);
     }
 
-    /// Changes a name, and those below it.
+    /// Renames an object, with all names below it.
     pub fn rename(&mut self, from: &[u8], to: &[u8]) {
         let now = std::mem::take(&mut self.entry(from).now);
         match now {
             Now::Nothing => {
-                // Nothing made it, but it is there, and most things are files.
+                // No line created it, but it exists, and most objects are files.
                 self.entry(from).presumed = true;
                 let number = self.new_file();
                 self.put(to, Now::File(number));
@@ -161,13 +161,13 @@ impl Tree {
         }
     }
 
-    /// Puts under a name what another name no longer stands for.
+    /// Moves an object to another name.
     fn move_here(&mut self, to: &[u8], now: Now) {
         self.put(to, now);
         self.forget(now);
     }
 
-    /// Takes a name away and all below it.
+    /// Removes a name and all names below it.
     pub fn delete_tree(&mut self, path: &[u8]) {
         self.remove(path);
         for (_, now) in self.take_below(path) {
@@ -175,14 +175,14 @@ impl Tree {
         }
     }
 
-    /// The file is at least that long.
+    /// Extends the file to at least that length.
     pub fn extend(&mut self, number: FileNumber, end: u64) {
         if self.files.get(number.0).is_some_and(|file| file.len < end) {
             self.set_len(number, end);
         }
     }
 
-    /// The file is that long.
+    /// Sets the length of the file.
     pub fn set_len(&mut self, number: FileNumber, len: u64) {
         if let Some(file) = self.files.get_mut(number.0) {
             self.live_bytes = self.live_bytes.saturating_sub(file.len).saturating_add(len);
@@ -192,24 +192,24 @@ impl Tree {
         }
     }
 
-    /// Where the previous read of the file by name ended.
+    /// Returns the end of the previous read of the file by name.
     pub fn read_end(&mut self, number: FileNumber) -> Option<&mut Option<u64>> {
         Some(&mut self.files.get_mut(number.0)?.read_end)
     }
 
-    /// Where the previous write of the file by name ended.
+    /// Returns the end of the previous write of the file by name.
     pub fn write_end(&mut self, number: FileNumber) -> Option<&mut Option<u64>> {
         Some(&mut self.files.get_mut(number.0)?.write_end)
     }
 
-    /// One more handle.
+    /// Adds a handle.
     pub fn hold(&mut self, number: FileNumber) {
         if let Some(file) = self.files.get_mut(number.0) {
             file.handles = file.handles.saturating_add(1);
         }
     }
 
-    /// One handle less.
+    /// Removes a handle.
     pub fn release(&mut self, number: FileNumber) {
         if let Some(file) = self.files.get_mut(number.0) {
             file.handles = file.handles.saturating_sub(1);
@@ -239,8 +239,7 @@ impl Tree {
         if self.fold_case {
             self.name.make_ascii_lowercase();
         }
-        // Names are seen again far more often than for the first time, and only the
-        // first time is worth an allocation.
+        // Most lookups find an existing name, and only a new one needs an allocation.
         if !self.names.contains_key(self.name.as_slice()) {
             self.weight += path.len() as u64 + ENTRY_WEIGHT;
             self.names
@@ -261,7 +260,7 @@ impl Tree {
         }
     }
 
-    /// Puts something under a name, over whatever was there.
+    /// Puts an object under a name, and replaces the previous object.
     fn put(&mut self, path: &[u8], now: Now) {
         if let Now::File(number) = now
             && let Some(file) = self.files.get_mut(number.0)
@@ -278,7 +277,7 @@ impl Tree {
         }
     }
 
-    /// What something lies in must be there.
+    /// Creates the parent directories of an object.
     fn make_parents(&mut self, path: &[u8]) {
         let mut path = path;
         while let Some(parent) = parent(path) {
@@ -293,7 +292,7 @@ impl Tree {
         }
     }
 
-    /// A name no longer stands for this.
+    /// Removes a name's reference to an object.
     fn forget(&mut self, was: Now) {
         if let Now::File(number) = was
             && let Some(file) = self.files.get_mut(number.0)
@@ -314,7 +313,8 @@ impl Tree {
         }
     }
 
-    /// Takes everything below a directory out of the tree; names from its own on.
+    /// Removes all entries below a directory from the tree. Returns them with their names relative
+    /// to it.
     fn take_below(&mut self, path: &[u8]) -> Vec<(Vec<u8>, Now)> {
         let mut first = path.to_vec();
         if self.fold_case {

@@ -1,18 +1,18 @@
-//! A source tree being compiled: docs/loads/build.md.
+//! Compilation of a source tree: docs/loads/build.md.
 
 use super::draw::{LoadRng, LogNormal};
 use super::writer::Writer;
 
-/// Parts of the program: a directory of sources and a library each.
+/// Parts of the program, each with a directory of sources and a library.
 const PARTS: [&str; 8] = [
     "base", "disk", "draw", "math", "net", "parse", "shell", "text",
 ];
-/// Sources in each.
+/// Number of sources in each part.
 const UNITS: u64 = 9;
-/// Where headers are, in the order in which the compiler looks; its own directory
-/// comes before them.
+/// Directories of headers, in the search order of the compiler; the source's directory comes before
+/// them.
 const INCLUDE: [(&str, u64); 3] = [("gen", 6), ("include", 30), (r"include\sys", 24)];
-/// The most that the compiler and the linker read or write at once.
+/// Maximum bytes that the compiler and the linker read or write at once.
 const CHUNK: u64 = 65536;
 
 const SOURCES: LogNormal = LogNormal {
@@ -32,12 +32,12 @@ struct Unit {
     part: &'static str,
     source: String,
     object: String,
-    /// Numbers into the list of headers.
+    /// Indices into the list of headers.
     headers: Vec<usize>,
 }
 
 struct Header {
-    /// How many directories of [`INCLUDE`] are searched in vain before its own.
+    /// Number of directories of [`INCLUDE`] that are searched before the header's directory.
     after: usize,
     name: String,
 }
@@ -49,7 +49,7 @@ struct Build<'a> {
     units: Vec<Unit>,
 }
 
-/// The whole load.
+/// Writes the whole load.
 pub(super) fn write(out: &mut Writer, draw: LoadRng) {
     let mut build = Build {
         out,
@@ -67,14 +67,14 @@ pub(super) fn write(out: &mut Writer, draw: LoadRng) {
 }
 
 impl Build<'_> {
-    /// The sources arrive.
+    /// Unpacks the sources.
     fn unpack(&mut self) {
         for directory in ["include", r"include\sys", "gen", "src"] {
             self.out.mkdir(directory);
         }
         for (after, (directory, count)) in INCLUDE.into_iter().enumerate() {
             for number in 0..count {
-                // Names say where a header lies, so that none hides another.
+                // Names contain the directory of a header, so that no header hides another.
                 let initial = &directory[directory.len() - 1..];
                 let name = format!("{initial}{number:02}.h");
                 let len = self.draw.size(&HEADERS);
@@ -107,7 +107,7 @@ impl Build<'_> {
         self.out.close(handle);
     }
 
-    /// Which unit includes what: a few headers are in nearly every unit.
+    /// Chooses the headers of each unit: a few headers are in nearly every unit.
     fn choose_headers(&mut self) {
         // The popular ones are spread over the directories by their order here.
         let mut order: Vec<usize> = (0..self.headers.len()).collect();
@@ -126,7 +126,7 @@ impl Build<'_> {
         }
     }
 
-    /// Everything of one part: its objects, then its library.
+    /// Builds one part: its objects, then its library.
     fn make_part(&mut self, part: &'static str) {
         for index in 0..self.units.len() {
             if self.units[index].part == part {
@@ -136,14 +136,14 @@ impl Build<'_> {
         self.archive(part);
     }
 
-    /// `make` looks whether the object is there, then compiles.
+    /// `make` checks whether the object exists, then compiles.
     fn make_unit(&mut self, index: usize) {
         let (source, object) = self.look_at_unit(index);
         self.compile(index, &source);
         self.assemble(&source, &object);
     }
 
-    /// Its source and its object.
+    /// Queries the source and the object of a unit.
     fn look_at_unit(&mut self, index: usize) -> (String, String) {
         let Unit { source, object, .. } = &self.units[index];
         self.out.query_path(object);
@@ -151,7 +151,7 @@ impl Build<'_> {
         (source.clone(), object.clone())
     }
 
-    /// Source and headers are read, the assembler's text is written.
+    /// Reads source and headers, and writes the assembler's text.
     fn compile(&mut self, index: usize, source: &str) {
         let input = self.out.open(source);
         self.out.query_file(input);
@@ -170,7 +170,7 @@ impl Build<'_> {
         self.out.close(output);
     }
 
-    /// The directories of the include path, one after the other, until it is found.
+    /// Searches the directories of the include path in order, until the header is found.
     fn include(&mut self, part: &str, header: usize) {
         let (after, name) = (
             self.headers[header].after,
@@ -192,7 +192,7 @@ impl Build<'_> {
         self.out.close(handle);
     }
 
-    /// The assembler's text becomes an object: its parts first, its head last.
+    /// Assembles the text to an object: its sections first, its header last.
     fn assemble(&mut self, source: &str, object: &str) {
         let assembly = assembly_of(source);
         self.out.read_whole(&assembly, CHUNK);
@@ -205,7 +205,7 @@ impl Build<'_> {
         self.out.unlink(&assembly);
     }
 
-    /// The objects of a part become its library.
+    /// Archives the objects of a part in its library.
     fn archive(&mut self, part: &str) {
         let library = library_of(part);
         self.out.query_path(&library);
@@ -227,7 +227,7 @@ impl Build<'_> {
         self.out.close(archive);
     }
 
-    /// All libraries become the program.
+    /// Links all libraries to the program.
     fn link(&mut self) {
         self.out.query_path("program");
         for name in ["libc.a", "libm.a"] {
@@ -245,7 +245,7 @@ impl Build<'_> {
         self.out.write(program, 0, 4096);
         self.out.set_times(program);
         self.out.close(program);
-        // Stripped: read, and written anew.
+        // Stripped: read, and written to a new file.
         self.out.read_whole("program", CHUNK);
         let stripped = self.out.create("program.new");
         self.out.write_run(stripped, 0, len / 2, CHUNK);
@@ -254,7 +254,7 @@ impl Build<'_> {
         self.out.rename("program.new", "program");
     }
 
-    /// `make` once more: it looks at everything and finds nothing to do.
+    /// Runs `make` again: it checks all files and finds nothing to do.
     fn make_again(&mut self) {
         for part in PARTS {
             let directory = format!(r"src\{part}");

@@ -1,4 +1,4 @@
-//! Transactions on a database kept in files: docs/loads/database.md.
+//! Transactions on a database in files: docs/loads/database.md.
 
 use super::draw::{LoadRng, LogNormal};
 use super::writer::{Handle, Writer};
@@ -12,14 +12,14 @@ const TABLES: [(&str, u64); 3] = [
 ];
 const INDEX: (&str, u64) = (r"base\index.dat", 2 << 20);
 const CONTROL: &str = r"base\control";
-/// A log file longer than this is followed by the next.
+/// Length at which a log file is followed by the next.
 const SEGMENT: u64 = 512 << 10;
 const TRANSACTIONS: u64 = 460;
-/// Transactions between two checkpoints.
+/// Number of transactions between two checkpoints.
 const CHECKPOINT_EVERY: u64 = 20;
-/// How the tables are filled at the beginning.
+/// Bytes per write when the tables are filled at the start.
 const FILL: u64 = 65_536;
-/// The log is written in these.
+/// Block size of the log.
 const LOG_BLOCK: u64 = 512;
 
 const RECORDS: LogNormal = LogNormal {
@@ -38,11 +38,11 @@ struct Database<'a> {
     log: Handle,
     segment: u64,
     log_end: u64,
-    /// Pages changed in memory and not yet in the files: table and page.
+    /// Pages changed in memory and not yet written to the files: table and page.
     dirty: BTreeSet<(usize, u64)>,
 }
 
-/// The whole load.
+/// Writes the whole load.
 pub(super) fn write(out: &mut Writer, draw: LoadRng) {
     let mut database = start(out, draw);
     for number in 1..=TRANSACTIONS {
@@ -54,7 +54,7 @@ pub(super) fn write(out: &mut Writer, draw: LoadRng) {
     database.stop();
 }
 
-/// The files are made, filled and opened.
+/// Creates, fills and opens the files.
 fn start(out: &mut Writer, draw: LoadRng) -> Database<'_> {
     out.mkdir("base");
     out.mkdir(r"base\log");
@@ -96,7 +96,7 @@ fn segment_name(number: u64) -> String {
 }
 
 impl Database<'_> {
-    /// A page of a table: four in five from the first fifth.
+    /// Returns a page of a table: four in five from the first fifth.
     fn hot_page(&mut self, pages: u64) -> u64 {
         let hot = pages / 5;
         if self.draw.one_in(5) {
@@ -106,8 +106,8 @@ impl Database<'_> {
         }
     }
 
-    /// Rows are locked, looked up and read, some changed; the log is made safe, and
-    /// that is the moment the transaction counts.
+    /// Executes a transaction: rows are locked, looked up and read, some changed; the log is
+    /// flushed, which commits the transaction.
     fn transact(&mut self) {
         let which = self.draw.below(TABLES.len() as u64) as usize;
         let (table, pages) = self.tables[which];
@@ -131,7 +131,7 @@ impl Database<'_> {
         self.out.unlock(table, row, PAGE);
     }
 
-    /// The log grows by whole blocks, and each time is made safe.
+    /// Extends the log by whole blocks and flushes it.
     fn log(&mut self) {
         let len = self.draw.size(&RECORDS).next_multiple_of(LOG_BLOCK);
         self.out.write(self.log, self.log_end, len);
@@ -151,7 +151,7 @@ impl Database<'_> {
         self.log_end = 0;
     }
 
-    /// Changed pages go to their files, in order; then older logs are not needed.
+    /// Writes changed pages to their files, in order; then older logs are not needed.
     fn checkpoint(&mut self) {
         for (which, page) in std::mem::take(&mut self.dirty) {
             let (table, _) = self.tables[which];

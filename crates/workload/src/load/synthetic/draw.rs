@@ -1,9 +1,9 @@
-//! The draws of the models: bounded numbers and sizes, by integers alone.
+//! Random numbers and sizes of the models, with integers only.
 
 use super::SyntheticLoad;
 use crate::random::{Generator, RandomStream, Rng, stream};
 
-/// The seed that the published loads are made from.
+/// The seed of the published loads.
 pub(super) const SEED: u64 = 1;
 
 /// 1 in the fixed-point numbers of this module.
@@ -24,15 +24,15 @@ const ROOTS: [u64; 8] = [
 /// The random stream of one load.
 pub(super) struct LoadRng(Generator);
 
-/// A log-normal distribution of sizes, cut off at both ends.
+/// A log-normal distribution of sizes, truncated at both ends.
 pub(super) struct LogNormal {
-    /// Half of the sizes are below.
+    /// Median size.
     pub median: u64,
-    /// The standard deviation of the size's logarithm to the base 2, times 100.
+    /// Standard deviation of the size's logarithm to the base 2, times 100.
     pub sigma_centioctaves: i64,
-    /// The smallest size.
+    /// Minimum size.
     pub min: u64,
-    /// The largest size.
+    /// Maximum size.
     pub max: u64,
 }
 
@@ -41,53 +41,53 @@ impl LoadRng {
         Self(stream(SEED, RandomStream::Synthetic, load as u64))
     }
 
-    /// A number below `bound`; 0 if that is 0.
+    /// Returns a number below `bound`; 0 if that is 0.
     ///
-    /// The high half of the product of 64 random bits and the bound: the rule is
-    /// here, and not a library's, so that no release of one can change a load. The
-    /// bias is below bound / 2^64.
+    /// The result is the high half of the product of 64 random bits and the bound. The rule is
+    /// implemented here, and not in a library, so that no release of a library can change a load.
+    /// The bias is below bound / 2^64.
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.0.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// A number from `low` to `high`, both possible.
+    /// Returns a number from `low` to `high`, both included.
     pub fn between(&mut self, low: u64, high: u64) -> u64 {
         low + self.below(high - low + 1)
     }
 
-    /// True once in `times`.
+    /// Returns true with a probability of 1/`times`.
     pub fn one_in(&mut self, times: u64) -> bool {
         self.below(times) == 0
     }
 
-    /// A number below `bound` that prefers small ones: bound × u × u of a uniform
-    /// u, so that a fifth of the numbers takes 45 % of the draws.
+    /// Returns a number below `bound` with a preference for small ones: bound × u × u of a uniform
+    /// u, so that a fifth of the numbers has 45 % of the samples.
     pub fn low_below(&mut self, bound: u64) -> u64 {
         let uniform = self.0.next_u64() >> 32;
         let square = (uniform * uniform) >> 32;
         (square * bound) >> 32
     }
 
-    /// One of `choices`.
+    /// Returns one of `choices`.
     pub fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len() as u64) as usize]
     }
 
-    /// A standard normal number times 2^16: the sum of twelve uniform ones less
-    /// six, which has variance 1 (Irwin and Hall) and no tail beyond ±6.
+    /// Returns a standard normal number times 2^16: the sum of twelve uniform ones minus six, which
+    /// has variance 1 (Irwin and Hall) and no tail beyond ±6.
     fn normal(&mut self) -> i64 {
         let sum: i64 = (0..12).map(|_| (self.0.next_u64() >> 48) as i64).sum();
         sum - 6 * ONE
     }
 
-    /// A size.
+    /// Returns a size.
     pub fn size(&mut self, of: &LogNormal) -> u64 {
         let octaves = (self.normal() * of.sigma_centioctaves).div_euclid(100);
         times_power_of_two(of.median, octaves).clamp(of.min, of.max)
     }
 }
 
-/// `value` × 2^(octaves / 2^16), from the binary digits of the exponent.
+/// Returns `value` × 2^(octaves / 2^16), from the binary digits of the exponent.
 fn times_power_of_two(value: u64, octaves: i64) -> u64 {
     let mut factor = 1u64 << 30;
     for (digit, root) in ROOTS.iter().enumerate() {
@@ -139,7 +139,7 @@ mod tests {
         let mut draw = LoadRng::new(SyntheticLoad::Office);
         let mut sizes: Vec<u64> = (0..40_001).map(|_| draw.size(&distribution)).collect();
         sizes.sort_unstable();
-        // On paper: the quartiles of a normal distribution are at ±0.6745 standard
+        // Computed by hand: the quartiles of a normal distribution are at ±0.6745 standard
         // deviations, here a factor of 2^1.349 = 2.547.
         assert!(sizes[20_000].abs_diff(10_000) < 300, "{}", sizes[20_000]);
         assert!(sizes[30_000].abs_diff(25_470) < 1_000, "{}", sizes[30_000]);
@@ -150,7 +150,7 @@ mod tests {
     fn small_numbers_come_more_often_where_that_is_asked() {
         let mut draw = LoadRng::new(SyntheticLoad::Build);
         let low = (0..10_000).filter(|_| draw.low_below(100) < 20).count();
-        // On paper: the square root of 0.2 is 0.447.
+        // Computed by hand: the square root of 0.2 is 0.447.
         assert!(low.abs_diff(4_472) < 200, "{low}");
     }
 

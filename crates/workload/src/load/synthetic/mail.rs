@@ -1,20 +1,20 @@
-//! Mail being delivered, read and thrown away: docs/loads/mail.md.
+//! Delivery, reading and removal of mail: docs/loads/mail.md.
 
 use super::draw::{LoadRng, LogNormal};
 use super::writer::Writer;
 use std::collections::VecDeque;
 
-/// How many operations the load has, about.
+/// Approximate number of operations of the load.
 const OPERATIONS: u64 = 4_000;
 /// Users whose mail is one file per message (maildir).
 const MAILDIRS: [&str; 5] = ["anna", "bert", "cora", "dave", "emil"];
 /// Users whose mail is one file (mbox).
 const MBOXES: [&str; 3] = ["fred", "gina", "hugo"];
-/// A mailbox longer than this is fetched and emptied.
+/// Length at which a mailbox is fetched and emptied.
 const MBOX_FULL: u64 = 384 << 10;
-/// What the server reads and writes at once.
+/// Bytes that the server reads and writes at once.
 const CHUNK: u64 = 8192;
-/// One entry of an index log.
+/// Length of an entry of an index log.
 const INDEX_ENTRY: u64 = 96;
 
 const MESSAGES: LogNormal = LogNormal {
@@ -37,7 +37,7 @@ struct Mail<'a> {
     serial: u64,
 }
 
-/// The whole load.
+/// Writes the whole load.
 pub(super) fn write(out: &mut Writer, draw: LoadRng) {
     let mut mail = Mail {
         out,
@@ -69,7 +69,7 @@ impl Mail<'_> {
         }
     }
 
-    /// One thing that happens to somebody's mail.
+    /// Executes one event of a mailbox.
     fn act(&mut self) {
         let user = self.draw.below(5) as usize;
         match self.draw.below(100) {
@@ -81,7 +81,7 @@ impl Mail<'_> {
         }
     }
 
-    /// How long a message is; one in sixteen has something attached.
+    /// Returns the length of a message; one in sixteen has an attachment.
     fn message_len(&mut self) -> u64 {
         let text = self.draw.size(&MESSAGES);
         if self.draw.one_in(16) {
@@ -91,7 +91,7 @@ impl Mail<'_> {
         }
     }
 
-    /// Delivery into a maildir: written and made safe under `tmp`, then moved.
+    /// Delivers into a maildir: written and flushed under `tmp`, then moved.
     fn deliver(&mut self, user: usize) {
         self.serial += 1;
         let name = format!("m{:05}", self.serial);
@@ -109,7 +109,7 @@ impl Mail<'_> {
         self.note(user, 1);
     }
 
-    /// So many entries more at the end of the index log.
+    /// Appends a number of entries to the index log.
     fn note(&mut self, user: usize, entries: u64) {
         let path = index(MAILDIRS[user]);
         let handle = self.out.open(&path);
@@ -121,7 +121,7 @@ impl Mail<'_> {
         self.out.close(handle);
     }
 
-    /// Delivery into an mbox: a lock file, a lock, the message at the end.
+    /// Delivers into an mbox: a lock file, a lock, the message at the end.
     fn append(&mut self) {
         let user = self.draw.pick(&MBOXES);
         let (path, lock) = (mbox(user), format!(r"spool\{user}.lock"));
@@ -144,7 +144,7 @@ impl Mail<'_> {
         }
     }
 
-    /// A whole mbox is read, then cut to nothing.
+    /// Reads a whole mbox, then truncates it.
     fn fetch(&mut self, path: &str) {
         self.out.query_path(path);
         let handle = self.out.open(path);
@@ -158,7 +158,7 @@ impl Mail<'_> {
         self.out.close(handle);
     }
 
-    /// The owner looks: what is new is moved to `cur`, and some of it read.
+    /// Checks for mail: new messages are moved to `cur`, and some are read.
     fn check(&mut self, user: usize) {
         let home = MAILDIRS[user];
         self.out.query_path(&format!(r"mail\{home}\new"));
@@ -185,8 +185,8 @@ impl Mail<'_> {
         }
     }
 
-    /// The owner opens an old message again, and the index first. Somebody else may
-    /// have marked the message meanwhile: the name it had is tried in vain.
+    /// Opens an old message again, after the index. Another program may have marked the message:
+    /// the open by its old name fails.
     fn read_again(&mut self, user: usize) {
         let home = MAILDIRS[user];
         let count = self.maildirs[user].seen.len() as u64;
@@ -203,7 +203,7 @@ impl Mail<'_> {
             .read_whole(&format!(r"mail\{home}\cur\{name}"), CHUNK);
     }
 
-    /// Old messages go.
+    /// Removes old messages.
     fn expunge(&mut self, user: usize) {
         let home = MAILDIRS[user];
         self.out.find(&format!(r"mail\{home}\cur"), "*");

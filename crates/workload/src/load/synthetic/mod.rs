@@ -1,16 +1,15 @@
-//! The loads of our own: what stands in `loads/`, made from documented models.
+//! Synthetic loads: the content of `loads/`, generated from documented models.
 //!
-//! Each load is a program here and a page in `docs/loads/`: the page says what the
-//! load stands for and where its numbers come from, the program is that model and
-//! nothing else. Nothing is copied from a recorded load.
+//! Each load is a program here and a page in `docs/loads/`: the page describes the scenario and the
+//! sources of its numbers, the program implements exactly that model. No data are copied from a
+//! recorded load.
 //!
-//! The same text comes out everywhere, bit by bit, for ever: one named generator
-//! with a seed of its own per load, bounded numbers drawn from its 64 bits by our
-//! own rule, and integers only. Floating point stays out because `ln`, `exp` and
-//! the like differ between mathematical libraries, and a size that differs by one
-//! byte is another load.
+//! The text is identical on all platforms and in all versions: one named generator with a separate
+//! seed per load, bounded numbers from its 64 bits by a rule in this module, and only integers.
+//! Floating point is avoided because `ln`, `exp` and similar functions differ between mathematical
+//! libraries, and a size that differs by one byte makes a different load.
 //!
-//! What reads load files is not here, nor is what carries them out.
+//! Other modules parse and execute load files.
 
 mod build;
 mod database;
@@ -26,23 +25,23 @@ mod tests;
 use draw::LoadRng;
 use writer::Writer;
 
-/// A synthetic load: one of our own, from a model. The number is part of its seed and never changes.
+/// A synthetic load, generated from a model. The number is part of its seed and never changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SyntheticLoad {
-    /// People working with documents on a file server.
+    /// Users who work with documents on a file server.
     Office = 1,
-    /// A source tree being compiled.
+    /// Compilation of a source tree.
     Build = 2,
-    /// An archive of small files being unpacked, then looked through.
+    /// An archive of small files that is unpacked, then searched.
     Untar = 3,
-    /// Mail being delivered, read and thrown away.
+    /// Delivery, reading and removal of mail.
     Mail = 4,
-    /// Transactions on a database kept in files.
+    /// Transactions on a database in files.
     Database = 5,
 }
 
 impl SyntheticLoad {
-    /// All of them, in the order of the documentation.
+    /// All loads, in the order of the documentation.
     pub const ALL: [SyntheticLoad; 5] = [
         SyntheticLoad::Office,
         SyntheticLoad::Build,
@@ -51,7 +50,7 @@ impl SyntheticLoad {
         SyntheticLoad::Database,
     ];
 
-    /// What it is called; its file is `loads/NAME.load`.
+    /// Returns the name; the file is `loads/NAME.load`.
     pub const fn name(self) -> &'static str {
         match self {
             SyntheticLoad::Office => "office",
@@ -62,12 +61,12 @@ impl SyntheticLoad {
         }
     }
 
-    /// The load of that name.
+    /// Returns the load of that name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|load| load.name() == name)
     }
 
-    /// What it stands for, in one line.
+    /// Returns a description in one line.
     pub const fn about(self) -> &'static str {
         match self {
             SyntheticLoad::Office => "people working with documents on a file server",
@@ -78,7 +77,7 @@ impl SyntheticLoad {
         }
     }
 
-    /// The load file.
+    /// Returns the content of the load file.
     pub fn text(self) -> String {
         let mut writer = Writer::start(self);
         let draw = LoadRng::new(self);

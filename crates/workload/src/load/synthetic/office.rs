@@ -1,23 +1,23 @@
-//! People working with documents on a file server: docs/loads/office.md.
+//! Users who work with documents on a file server: docs/loads/office.md.
 
 use super::draw::{LoadRng, LogNormal};
 use super::writer::{Handle, Writer};
 
-/// How many operations the load has, about.
+/// Approximate number of operations of the load.
 const OPERATIONS: u64 = 10_800;
-/// Documents at the beginning.
+/// Number of documents at the start.
 const DOCUMENTS: u64 = 150;
-/// Fewer documents than this are not thrown away further.
+/// Minimum number of documents: below it none are deleted.
 const FEWEST: usize = 120;
-/// Above so many bytes, saved documents get shorter instead of longer.
+/// Size of all files in bytes above which saved documents get shorter instead of longer.
 const LIVE_HIGH: u64 = 17 << 20;
-/// Documents kept open for paging, at most.
+/// Maximum number of documents kept open for paging.
 const KEPT_OPEN: usize = 14;
-/// The shared ledger: fixed records in a file that stays as long as it is.
+/// The shared ledger: fixed records in a file of constant length.
 const LEDGER: &str = r"Shared\Ledger.dbf";
 const LEDGER_LEN: u64 = 1 << 20;
-/// Database engines of the time locked far beyond the data, so that locks keep
-/// others from locking and nobody from reading.
+/// Offset of locks. Database engines of the time locked far beyond the data, so that locks exclude
+/// other locks but not reads.
 const LOCKS_AT: u64 = 0x7000_0000;
 
 const FOLDERS: [(&str, &str); 4] = [
@@ -40,7 +40,7 @@ const SIZES: LogNormal = LogNormal {
     min: 512,
     max: 1 << 20,
 };
-/// What programs read and write at once; small ones more often.
+/// Sizes of programs' reads and writes; small ones are more frequent.
 const CHUNKS: [u64; 7] = [4096, 4096, 8192, 16384, 32768, 61440, 65536];
 const SAVE_CHUNKS: [u64; 5] = [4096, 8192, 32768, 65536, 65536];
 
@@ -52,7 +52,7 @@ struct Office<'a> {
     serial: u64,
 }
 
-/// The whole load.
+/// Writes the whole load.
 pub(super) fn write(out: &mut Writer, draw: LoadRng) {
     let mut office = Office {
         out,
@@ -71,7 +71,7 @@ pub(super) fn write(out: &mut Writer, draw: LoadRng) {
 }
 
 impl Office<'_> {
-    /// What is there before work begins.
+    /// Creates the initial files.
     fn populate(&mut self) {
         self.out.query_fs();
         for folder in ["Programs", "Shared", "Spool"]
@@ -93,7 +93,7 @@ impl Office<'_> {
         }
     }
 
-    /// One thing that somebody does.
+    /// Executes one action of a user.
     fn act(&mut self) {
         match self.draw.below(100) {
             0..18 => self.browse(),
@@ -121,7 +121,7 @@ impl Office<'_> {
         self.out.close(handle);
     }
 
-    /// A document that nobody has open, recent and popular ones first.
+    /// Returns a document that is not open; recent and popular ones are preferred.
     fn closed_document(&mut self) -> usize {
         let count = self.documents.len() as u64;
         loop {
@@ -133,7 +133,7 @@ impl Office<'_> {
         }
     }
 
-    /// Looking through a folder: sizes and dates of what is in it.
+    /// Browses a folder: sizes and dates of its files.
     fn browse(&mut self) {
         let (folder, _) = self.draw.pick(&FOLDERS);
         self.out.query_fs();
@@ -149,7 +149,7 @@ impl Office<'_> {
         }
     }
 
-    /// A program looks for a library where the document is, then where it belongs.
+    /// A program searches for a library in the document's directory, then in its own.
     fn load_library(&mut self) {
         let (folder, _) = self.draw.pick(&FOLDERS);
         let (name, len) = self.draw.pick(&LIBRARIES);
@@ -168,7 +168,7 @@ impl Office<'_> {
         self.out.close(handle);
     }
 
-    /// Reading a document from its beginning to its end.
+    /// Reads a document from start to end.
     fn view(&mut self) {
         let index = self.closed_document();
         let path = self.documents[index].clone();
@@ -183,7 +183,7 @@ impl Office<'_> {
         self.out.close(handle);
     }
 
-    /// Programs read long documents in long pieces.
+    /// Returns the size of reads; programs read long documents in long pieces.
     fn reading_chunk(&mut self, len: u64) -> u64 {
         let least = if len > 256 << 10 { 32768 } else { 4096 };
         self.draw.pick(&CHUNKS).max(least)
@@ -203,7 +203,7 @@ impl Office<'_> {
         }
     }
 
-    /// Paging through documents that are open: 4 KiB here and there.
+    /// Pages through open documents: 4 KiB at random offsets.
     fn page(&mut self) {
         if self.kept.is_empty() {
             self.keep_open();
@@ -218,8 +218,8 @@ impl Office<'_> {
         }
     }
 
-    /// Changing a document: it is read, written to a temporary file, and the two
-    /// change places, so that there is a whole document at any moment.
+    /// Changes a document: it is read, written to a temporary file, and the two are swapped, so
+    /// that a complete document exists at any time.
     fn save(&mut self) {
         let index = self.closed_document();
         let path = self.documents[index].clone();
@@ -255,8 +255,8 @@ impl Office<'_> {
         self.out.unlink(&owner);
     }
 
-    /// How long a document of `len` bytes is after work on it: from 7/8 to 5/4 of
-    /// that, or shorter when the place fills up.
+    /// Returns the length of a document of `len` bytes after an edit: from 7/8 to 5/4 of that, or
+    /// shorter if the total size is high.
     fn saved_len(&mut self, len: u64) -> u64 {
         let eighths = if self.out.live() > LIVE_HIGH {
             self.draw.between(5, 8)
@@ -266,8 +266,8 @@ impl Office<'_> {
         (len * eighths / 8 + self.draw.below(512)).clamp(SIZES.min, SIZES.max)
     }
 
-    /// A document's bytes: its last byte first, so that the room is there, as
-    /// Windows' cache manager does it, then from the beginning.
+    /// Writes a document's bytes: the last byte first to reserve the space, as Windows' cache
+    /// manager does, then from the start.
     fn write_document(&mut self, handle: Handle, len: u64) {
         self.out.query_fs();
         self.out.write(handle, len - 1, 1);
@@ -280,7 +280,7 @@ impl Office<'_> {
         }
     }
 
-    /// Records of the shared ledger, each changed under its lock.
+    /// Changes records of the shared ledger, each under its lock.
     fn book(&mut self) {
         self.out.query_path(LEDGER);
         let ledger = self.out.open(LEDGER);
@@ -298,7 +298,7 @@ impl Office<'_> {
         self.out.close(ledger);
     }
 
-    /// A new document, from the template.
+    /// Creates a new document from the template.
     fn begin_document(&mut self) {
         let path = self.new_name();
         self.out.query_path(&path);
@@ -317,7 +317,7 @@ impl Office<'_> {
         self.documents.insert(0, path);
     }
 
-    /// A document is looked for, deleted, and seen to be gone.
+    /// Deletes a document: it is looked up, deleted, and looked up again without success.
     fn throw_away(&mut self) {
         if self.documents.len() <= FEWEST {
             return self.begin_document();
@@ -333,7 +333,7 @@ impl Office<'_> {
         self.out.query_path(&path);
     }
 
-    /// A page description is spooled, read by the printer's queue, and gone.
+    /// Prints: a page description is spooled, read by the printer's queue, and deleted.
     fn print(&mut self) {
         self.serial += 1;
         let path = format!(r"Spool\Job{:04}.prn", self.serial);
@@ -346,7 +346,7 @@ impl Office<'_> {
     }
 }
 
-/// The file that says who has a document open.
+/// Returns the name of the file with the user who has a document open.
 fn owner_file(path: &str) -> String {
     let (folder, name) = path.rsplit_once('\\').unwrap_or_default();
     format!(r"{folder}\~{name}.lck")

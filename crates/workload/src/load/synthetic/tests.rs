@@ -1,5 +1,5 @@
-//! The loads as texts. That they are true is for `cargo xtask loads` and its tests,
-//! which know nothing of the writer.
+//! Tests of the loads as texts. `cargo xtask loads` and its tests verify that their content is
+//! consistent, independent of the writer.
 
 use super::*;
 use crate::load::{Action, Compiler, Generation, Load, Next, Script};
@@ -7,7 +7,7 @@ use crate::operation::OpKind;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What stands in the repository.
+/// Returns the text in the repository.
 fn published(synthetic: SyntheticLoad) -> &'static str {
     match synthetic {
         SyntheticLoad::Office => include_str!("../../../../../loads/office.load"),
@@ -84,7 +84,7 @@ fn page(synthetic: SyntheticLoad) -> &'static str {
     }
 }
 
-/// The counts in the made part of a load's page, by what stands before them.
+/// Returns the counts in the generated part of a load's page, by the text before them.
 fn counts(synthetic: SyntheticLoad) -> BTreeMap<String, Vec<u64>> {
     let (_, part) = page(synthetic)
         .split_once("<!-- made by")

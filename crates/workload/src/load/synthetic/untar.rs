@@ -1,12 +1,11 @@
-//! An archive of small files being unpacked, then looked through:
-//! docs/loads/untar.md.
+//! An archive of small files that is unpacked, then searched: docs/loads/untar.md.
 
 use super::draw::{LoadRng, LogNormal};
 use super::writer::Writer;
 
 const DIRECTORIES: usize = 110;
 const FILES: u64 = 1_600;
-/// Components of a directory's path, at most.
+/// Maximum number of components of a directory's path.
 const DEEPEST: usize = 5;
 /// GNU tar's record: 20 blocks of 512 bytes.
 const RECORD: u64 = 10_240;
@@ -19,7 +18,7 @@ const SIZES: LogNormal = LogNormal {
 };
 const EXTENSIONS: [&str; 6] = ["c", "h", "txt", "py", "mk", "png"];
 
-/// The whole load.
+/// Writes the whole load.
 pub(super) fn write(out: &mut Writer, mut draw: LoadRng) {
     let directories = grow(&mut draw);
     let files = spread(&mut draw, directories.len());
@@ -34,7 +33,7 @@ pub(super) fn write(out: &mut Writer, mut draw: LoadRng) {
             out.close(handle);
         }
     }
-    // The times of directories come last: what is put into them changes them.
+    // The times of directories are set last, because creating files in them changes the times.
     for directory in directories.iter().rev() {
         let handle = out.open_directory(directory);
         out.set_times(handle);
@@ -43,8 +42,8 @@ pub(super) fn write(out: &mut Writer, mut draw: LoadRng) {
     look_through(out, &directories);
 }
 
-/// The directories, each after the one that holds it: a new one goes into any that
-/// is there already, as in the generative model of Agrawal et al.
+/// Returns the directories, parents first: each new one is created in a random existing one, as in
+/// the generative model of Agrawal et al.
 fn grow(draw: &mut LoadRng) -> Vec<String> {
     let mut directories = vec!["t".to_owned()];
     let mut serial = 0;
@@ -59,7 +58,7 @@ fn grow(draw: &mut LoadRng) -> Vec<String> {
     directories
 }
 
-/// How many files each directory gets: most have few, a few have many.
+/// Returns the number of files in each directory: most have few, a few have many.
 fn spread(draw: &mut LoadRng, directories: usize) -> Vec<u64> {
     let mut files = vec![0; directories];
     let mut order: Vec<usize> = (0..directories).collect();
@@ -76,7 +75,7 @@ fn file_name(directory: &str, number: u64, draw: &mut LoadRng) -> String {
     format!(r"{directory}\f{number:02}.{}", draw.pick(&EXTENSIONS))
 }
 
-/// Every directory is listed, and each name in it looked at.
+/// Lists every directory and queries each name in it.
 fn look_through(out: &mut Writer, directories: &[String]) {
     for directory in directories {
         out.find(directory, "*");

@@ -1,9 +1,8 @@
-//! Writes the lines of a load and keeps the books that make them true.
+//! Writer for the lines of a load, which tracks the state that makes them valid.
 //!
-//! The writer knows the tree that the lines so far have made. Every status, handle
-//! and count that it writes follows from that tree, so a model cannot ask for
-//! something and expect the wrong answer. A model that asks for what makes no sense
-//! (reading past the end, renaming onto a file) is wrong, and stops here.
+//! The writer tracks the tree that the previous lines have created. Every status, handle and count
+//! that it writes is computed from that tree, so a model cannot expect a wrong result. An invalid
+//! operation of a model (reading past the end, renaming onto a file) panics here.
 
 use super::SyntheticLoad;
 use super::draw::SEED;
@@ -11,10 +10,10 @@ use crate::load::wildcard;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 
-/// The directory that the client owns, as dbench names it.
+/// The client's directory, with dbench's name.
 const HOME: &str = r"\clients\client1";
 
-/// The most entries that one FIND_FIRST asks for.
+/// Maximum number of entries per FIND_FIRST.
 const FIND_MAX: usize = 128;
 
 /// FileBasicInformation, as passed through by TRANS2 (MS-FSCC section 2.4.7).
@@ -25,14 +24,14 @@ const LEVEL_STANDARD: u32 = 1005;
 const LEVEL_BOTH_DIRECTORY: u32 = 260;
 /// SMB_QUERY_FS_SIZE_INFO (MS-CIFS section 2.2.8.2.4).
 const LEVEL_FS_SIZE: u32 = 259;
-/// ATTR_HIDDEN and ATTR_SYSTEM: also what is hidden may go.
+/// ATTR_HIDDEN and ATTR_SYSTEM: hidden files may also be deleted.
 const ANY_ATTRIBUTE: u32 = 0x6;
 
 /// An open file of the load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Handle(u64);
 
-/// What a name stands for.
+/// The object of a name.
 enum Node {
     Directory,
     File { len: u64 },
@@ -42,7 +41,7 @@ enum Node {
 pub(super) struct Writer {
     text: String,
     operations: u64,
-    /// By path below [`HOME`], without a leading backslash; that itself is "".
+    /// Objects by path below [`HOME`], without a leading backslash; [`HOME`] itself is "".
     tree: BTreeMap<String, Node>,
     open: BTreeMap<u64, String>,
     last_handle: u64,
@@ -50,7 +49,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// The head of the file, and a clean place.
+    /// Writes the header of the file, and the commands for a clean directory.
     pub fn start(load: SyntheticLoad) -> Self {
         let mut writer = Self {
             text: String::new(),
@@ -76,7 +75,7 @@ impl Writer {
         writer
     }
 
-    /// The whole file, with the place left clean.
+    /// Returns the whole file, which ends with removing the directory.
     pub fn finish(mut self) -> String {
         assert!(self.open.is_empty(), "left open: {:?}", self.open);
         self.line(format_args!(r#"Deltree "{HOME}" NT_STATUS_OK"#));
@@ -88,17 +87,17 @@ impl Writer {
         self.operations += 1;
     }
 
-    /// How many operations there are so far.
+    /// Returns the number of operations so far.
     pub fn operations(&self) -> u64 {
         self.operations
     }
 
-    /// How many bytes the files have together now.
+    /// Returns the current number of bytes in all files.
     pub fn live(&self) -> u64 {
         self.live
     }
 
-    /// How long a file is.
+    /// Returns the length of a file.
     pub fn len(&self, path: &str) -> u64 {
         match self.tree.get(path) {
             Some(Node::File { len }) => *len,
@@ -106,7 +105,7 @@ impl Writer {
         }
     }
 
-    /// Names directly in `directory`.
+    /// Returns the names directly in `directory`.
     pub fn names<'a>(&'a self, directory: &'a str) -> impl Iterator<Item = &'a str> {
         self.tree
             .keys()
@@ -117,7 +116,7 @@ impl Writer {
             })
     }
 
-    /// What asking for `path` as a whole comes to.
+    /// Returns the status of an operation on the whole `path`.
     fn status(&self, path: &str) -> &'static str {
         if self.tree.contains_key(path) {
             "NT_STATUS_OK"
@@ -156,7 +155,7 @@ impl Writer {
         }
     }
 
-    /// Makes a directory as CIFS clients of the time did: NT_CREATE, then CLOSE.
+    /// Creates a directory as CIFS clients of the time did: NT_CREATE, then CLOSE.
     pub fn directory(&mut self, path: &str) {
         self.tree.insert(path.to_owned(), Node::Directory);
         let handle = self.new_handle(path);
@@ -168,14 +167,14 @@ impl Writer {
         self.close(handle);
     }
 
-    /// Makes a directory by MKDIR.
+    /// Creates a directory by MKDIR.
     pub fn mkdir(&mut self, path: &str) {
         self.assert_free(path);
         self.tree.insert(path.to_owned(), Node::Directory);
         self.line(format_args!(r#"Mkdir "{}" NT_STATUS_OK"#, Full(path)));
     }
 
-    /// Opens a directory that is there.
+    /// Opens an existing directory.
     pub fn open_directory(&mut self, path: &str) -> Handle {
         let handle = self.new_handle(path);
         self.line(format_args!(
@@ -186,7 +185,7 @@ impl Writer {
         handle
     }
 
-    /// Makes a file.
+    /// Creates a file.
     pub fn create(&mut self, path: &str) -> Handle {
         self.assert_free(path);
         self.tree.insert(path.to_owned(), Node::File { len: 0 });
@@ -199,7 +198,7 @@ impl Writer {
         handle
     }
 
-    /// Opens a file and cuts it to nothing.
+    /// Opens a file and truncates it.
     pub fn overwrite(&mut self, path: &str) -> Handle {
         self.live -= self.len(path);
         self.tree.insert(path.to_owned(), Node::File { len: 0 });
@@ -212,7 +211,7 @@ impl Writer {
         handle
     }
 
-    /// Opens a file, if it is there; fails as expected if it is not.
+    /// Opens a file, if it exists; otherwise writes an open that is expected to fail.
     pub fn try_open(&mut self, path: &str) -> Option<Handle> {
         let status = self.status(path);
         let handle = self.new_handle(path);
@@ -227,12 +226,12 @@ impl Writer {
         self.exists(path).then_some(handle)
     }
 
-    /// Opens a file that is there.
+    /// Opens an existing file.
     pub fn open(&mut self, path: &str) -> Handle {
         self.try_open(path).expect("the file is there")
     }
 
-    /// Ends what an open began.
+    /// Closes an open file.
     pub fn close(&mut self, handle: Handle) {
         self.open.remove(&handle.0).expect("the handle is open");
         self.line(format_args!("Close {} NT_STATUS_OK", handle.0));
@@ -247,7 +246,7 @@ impl Writer {
         ));
     }
 
-    /// Writes, making the file longer where needed.
+    /// Writes, and extends the file if necessary.
     pub fn write(&mut self, handle: Handle, offset: u64, len: u64) {
         let end = offset + len;
         let file = self.open_len(handle);
@@ -282,7 +281,7 @@ impl Writer {
         self.close(handle);
     }
 
-    /// Asks that what was written be safe.
+    /// Flushes written data.
     pub fn flush(&mut self, handle: Handle) {
         self.line(format_args!("Flush {} NT_STATUS_OK", handle.0));
     }
@@ -295,7 +294,7 @@ impl Writer {
         ));
     }
 
-    /// Sets it free.
+    /// Unlocks the range.
     pub fn unlock(&mut self, handle: Handle, offset: u64, len: u64) {
         self.line(format_args!(
             "UnlockX {} {offset} {len} NT_STATUS_OK",
@@ -303,7 +302,7 @@ impl Writer {
         ));
     }
 
-    /// Asks for a name's attributes, whether it is there or not.
+    /// Queries a name's attributes, whether it exists or not.
     pub fn query_path(&mut self, path: &str) {
         self.line(format_args!(
             r#"QUERY_PATH_INFORMATION "{}" {LEVEL_BASIC} {}"#,
@@ -312,7 +311,7 @@ impl Writer {
         ));
     }
 
-    /// Asks for an open file's attributes.
+    /// Queries an open file's attributes.
     pub fn query_file(&mut self, handle: Handle) {
         self.line(format_args!(
             "QUERY_FILE_INFORMATION {} {LEVEL_STANDARD} NT_STATUS_OK",
@@ -328,16 +327,16 @@ impl Writer {
         ));
     }
 
-    /// Asks how much room there is.
+    /// Queries the free space.
     pub fn query_fs(&mut self) {
         self.line(format_args!(
             "QUERY_FS_INFORMATION {LEVEL_FS_SIZE} NT_STATUS_OK"
         ));
     }
 
-    /// Looks for the names in `directory` that `pattern` means.
+    /// Lists the names in `directory` that match `pattern`.
     ///
-    /// The directory itself and the one above count, as servers answer them to `*`.
+    /// The directory itself and its parent count, as servers return them for `*`.
     pub fn find(&mut self, directory: &str, pattern: &str) {
         let found = self
             .names(directory)
@@ -356,7 +355,7 @@ impl Writer {
         ));
     }
 
-    /// Takes a file away. Nobody has it open: a CIFS server would refuse.
+    /// Removes a file. It must not be open: a CIFS server would refuse.
     pub fn unlink(&mut self, path: &str) {
         self.assert_closed(path);
         assert!(self.exists(path), "{path} is not there");
@@ -368,8 +367,7 @@ impl Writer {
         ));
     }
 
-    /// Gives a file another name. That is free: CIFS and POSIX do not agree on what
-    /// happens when it is not.
+    /// Renames a file. The new name must not exist: CIFS and POSIX differ in that case.
     pub fn rename(&mut self, from: &str, to: &str) {
         self.assert_closed(from);
         self.assert_free(to);
@@ -383,7 +381,7 @@ impl Writer {
     }
 }
 
-/// A path as the load file has it.
+/// A path as in the load file.
 struct Full<'a>(&'a str);
 
 impl fmt::Display for Full<'_> {
@@ -396,12 +394,12 @@ impl fmt::Display for Full<'_> {
     }
 }
 
-/// A path's directory and its last component.
+/// Returns a path's directory and its last component.
 fn split(path: &str) -> (&str, &str) {
     path.rsplit_once('\\').unwrap_or(("", path))
 }
 
-/// Offset and length of each part of `len` bytes.
+/// Returns offset and length of each part of `len` bytes.
 fn chunks(len: u64, chunk: u64) -> impl Iterator<Item = (u64, u64)> {
     (0..len.div_ceil(chunk)).map(move |index| {
         let at = index * chunk;
