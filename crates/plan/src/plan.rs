@@ -273,8 +273,7 @@ pub enum LeftoverPolicy {
     #[default]
     Refuse,
     /// The tree is removed if its run has certainly ended. On a server, the run of another host may
-    /// still be active. If another program left the tree, the run uses a separate directory next to
-    /// it.
+    /// still be active. The run uses a separate directory next to a tree that another program left.
     RemoveIfOver,
     /// The tree is removed unless its run is certainly active.
     Remove,
@@ -404,7 +403,7 @@ impl ReplayPlan {
 pub struct LocalReplay {
     /// Whether files are opened with O_SYNC.
     pub sync: bool,
-    /// Whether the directory is synchronized after unlink, rmdir and rename.
+    /// Whether the directory is synchronised after unlink, rmdir and rename.
     pub sync_directories: bool,
     /// Whether every write is followed by fsync.
     pub fsync: bool,

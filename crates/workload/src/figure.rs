@@ -77,7 +77,7 @@ pub enum Direction {
 }
 
 impl Statistic {
-    /// All statistics.
+    /// All statistics, in the order of their declaration.
     pub const ALL: [Self; 6] = [
         Self::Mean,
         Self::P50,

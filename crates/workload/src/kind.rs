@@ -163,7 +163,7 @@ impl OpKind {
     }
 }
 
-/// One value for each kind.
+/// Array with a value for each kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PerKind<T>([T; OpKind::COUNT]);
 

@@ -8,7 +8,7 @@ use crate::operation::{OpKind, Operation};
 
 /// A type of work, which workloads and clients have in common.
 pub trait WorkType: 'static {
-    /// One work item, which may borrow from the workload that issues it.
+    /// A work item, which may borrow from the workload that issues it.
     type WorkItem<'a>: WorkItem;
 }
 

@@ -50,7 +50,7 @@ pub enum Name {
 pub struct DirectoryCursor {
     /// Cookie of the last entry seen; 0 starts at the beginning.
     pub cookie: u64,
-    /// Verifier, with which the server checks that the cookie is still valid.
+    /// Verifier; the server checks it to detect whether the cookie is still valid.
     pub verifier: [u8; 8],
     /// Number of pages before this position.
     pub pages: u32,
@@ -287,13 +287,13 @@ pub enum ReplyInfo {
     /// No information.
     #[default]
     Plain,
-    /// One page of a directory listing.
+    /// A page of a directory listing.
     Directory {
         /// Position of the next page.
         cursor: DirectoryCursor,
         /// Whether this was the last page.
         end: bool,
-        /// Number of bytes by which the entries exceed the requested size.
+        /// Excess of the entries over the requested size, in bytes.
         excess_bytes: u32,
     },
 }
@@ -307,12 +307,12 @@ pub struct Completion {
     pub outcome: Outcome,
     /// Information for the workload.
     pub answer: ReplyInfo,
-    /// Time at which the connection could take the operation, if the connection was down when it
-    /// was submitted.
+    /// Earliest time that the connection could take the operation, if the connection was down when
+    /// it was submitted.
     pub usable: Timestamp,
-    /// Time at which the operation was passed to the operating system.
+    /// Time of the transfer to the operating system.
     pub sent: Timestamp,
-    /// Time at which the end of the last reply was read, or the operation was aborted.
+    /// Time when the end of the last reply was read, or the operation was aborted.
     pub done: Timestamp,
     /// Number of RPC calls, without retransmissions.
     pub calls: u32,

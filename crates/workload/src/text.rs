@@ -96,8 +96,8 @@ pub fn quoted(word: &str) -> String {
     }
 }
 
-/// Returns the text with control characters escaped, because text from other sources may contain
-/// anything.
+/// Returns the text with control characters replaced by U+FFFD, because text from other sources may
+/// contain any character.
 pub fn printable(text: &str) -> String {
     let shown = text
         .chars()

@@ -34,8 +34,8 @@ const EXPECTED_NT: u8 = 3;
 const EXPECTED_NUMBER: u8 = 4;
 const EXPECTED_FAILURE_OR_SHORT: u8 = 5;
 
-/// Number of bits by which an NT status is rotated: its severity (the two highest bits) comes
-/// first, and the result is short, because nearly all errors have no other high bits.
+/// Rotation of an NT status, in bits: its severity (the two highest bits) comes first, and the
+/// result is short, because nearly all errors have no other high bits.
 const SEVERITY_BITS: u32 = 2;
 
 /// Value of a disposition or of flags that only open an existing file for reading: FILE_OPEN, or

@@ -111,7 +111,7 @@ impl Load {
     }
 }
 
-/// One operation as in the file, before evaluation.
+/// An operation as in the file, before evaluation.
 #[derive(Debug, Clone, Copy)]
 pub struct StepView<'a> {
     load: &'a Load,

@@ -38,7 +38,7 @@ pub struct Created {
 /// A name with some random characters.
 type Pattern = Vec<Element>;
 
-/// One character of a pattern.
+/// A character of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Element {
     Byte(u8),

@@ -27,7 +27,7 @@ impl<'load> LineData<'load> {
 }
 
 impl LineData<'static> {
-    /// Data of one-byte writes, with which Windows programs extend files, and of lines without
+    /// Data of one-byte writes, which Windows programs use to extend files, and of lines without
     /// data.
     pub const ZERO: Self = Self::apart(&[0]);
 

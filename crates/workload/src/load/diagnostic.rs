@@ -18,7 +18,7 @@ pub struct LoadError {
     pub help: Option<String>,
 }
 
-/// All errors of a load file.
+/// The errors of a load file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadErrors {
     /// Name of the file.

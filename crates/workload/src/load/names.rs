@@ -31,7 +31,7 @@ struct Entry {
     is_moved: bool,
 }
 
-/// All names of a load.
+/// The names of a load.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     bytes: Vec<u8>,
@@ -227,7 +227,7 @@ pub(super) enum Place {
 
 /// The directory that belongs to the run.
 pub const CLIENTS: &str = "clients";
-/// The marker file by which a run identifies its directory: it names the owner.
+/// The marker file, which identifies a run's directory: it names the owner.
 pub const MARKER: &str = "made-by-filestone";
 
 /// Returns the location of a name in its relative form.

@@ -1,4 +1,4 @@
-//! Random strings: text in which every `[set]` is replaced by one of its characters.
+//! Random strings: text with a random character in place of every `[set]`.
 
 use crate::random::{Generator, RngExt};
 

@@ -1,7 +1,7 @@
 //! Rules for the names of an operation.
 //!
 //! A load modifies nothing outside `clients/` of the directory under test, and does not modify the
-//! marker file by which a run identifies that directory. Reading is allowed everywhere below the
+//! marker file that identifies the directory as the run's. Reading is allowed everywhere below the
 //! directory under test.
 
 use super::names::{self, LONGEST_NAME, Place};

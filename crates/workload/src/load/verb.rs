@@ -215,12 +215,12 @@ pub(super) fn find_by_path(word: &[u8]) -> Option<&'static Verb> {
         .find(|verb| verb.word.as_bytes().eq_ignore_ascii_case(word))
 }
 
-/// The way in which a load names its open files.
+/// Addressing of open files in a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileAddressing {
     /// By numbers, or each time by path without an open.
     ByHandle,
-    /// By the path with which they were opened.
+    /// By path, as in their open.
     ByPath,
 }
 
@@ -387,7 +387,7 @@ pub(super) fn meant(word: &[u8]) -> Option<&'static str> {
     suggestion(word, words.chain(DIRECTIVES.iter().copied()))
 }
 
-/// Verbs of dbench's other backends: recognized, so that the error message can name the backend.
+/// Verbs of dbench's other backends: recognised, so that the error message can name the backend.
 const FOREIGN: &[(&str, &[&str])] = &[
     ("dbench's block backend", &["FDATASYNC"]),
     (

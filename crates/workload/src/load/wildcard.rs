@@ -65,7 +65,7 @@ fn ends_alike(pattern: &[u8], name: &[u8]) -> bool {
 }
 
 /// Follows all matches of the pattern at once: `here` marks the positions in it that are reachable
-/// with the characters so far.
+/// with the characters up to now.
 fn walk(pattern: &[u8], name: &[u8], here: &mut [bool], after: &mut [bool]) -> bool {
     let (mut here, mut after) = (here, after);
     let last_period = name.iter().rposition(|byte| *byte == b'.');

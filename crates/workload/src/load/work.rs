@@ -17,9 +17,9 @@ impl WorkType for Lines {
 pub enum LoadWork<'a> {
     /// A line.
     Line(Line<'a>),
-    /// Close the handles that the iteration has left open, before the next one. Not measured.
+    /// Close the handles that the iteration has left open, before the next one; not measured.
     EndPass,
-    /// Remove the client's tree. Not measured.
+    /// Remove the client's tree; not measured.
     RemoveTree,
 }
 

@@ -5,7 +5,7 @@ use crate::load::LineData;
 use crate::payload::WriteBlock;
 use filestone_wire::pattern::PERIOD;
 
-/// Minimum length at which data of the table are spliced instead of copied.
+/// Minimum length of data of the table that are spliced instead of copied.
 const SPLICE_MIN: usize = 1024;
 
 /// Source of the data of writes, which is repeated.

@@ -1,4 +1,4 @@
-//! File data with verification: patterns, and the units in which they are written.
+//! File data with verification: patterns, and units of writes.
 
 pub mod pattern;
 pub mod unit;

@@ -30,7 +30,7 @@ pub enum Pattern {
     Decreasing,
     /// Random bytes, different in each unit.
     Random,
-    /// Random bytes, the same in each unit.
+    /// Random bytes, identical in each unit.
     RandomFixed,
     /// Zeros.
     Zeros,

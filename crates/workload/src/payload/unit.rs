@@ -1,10 +1,10 @@
-//! The unit: data of one write of a fleet's client, with which a reader can verify the data, their
-//! position and their file.
+//! The unit: data of one write of a fleet's client, with the information that a reader needs to
+//! verify the data, their position and their file.
 //!
 //! With checksums a unit starts with 40 bytes, numbers in network order:
 //!
 //! ```text
-//!    0  "FSU1"          16  pass over the file      32  length of the unit
+//!    0  "FSU1"          16  iteration               32  length of the unit
 //!    4  run             20  number in the file      36  CRC-32C of all but this
 //!    8  client          24  offset in the file
 //!   12  file            (8 bytes)
@@ -110,7 +110,7 @@ impl Payloads {
     }
 }
 
-/// One write.
+/// The data of one write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WriteBlock {
     head: [u8; HEAD_LEN],

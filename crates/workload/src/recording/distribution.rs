@@ -285,7 +285,7 @@ pub struct DistributionRecord {
     pub histogram: String,
 }
 
-/// Data from which a distribution's record can be computed.
+/// Data sufficient to compute a distribution's record.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct EncodedDistribution {
     /// Number of values.
@@ -339,7 +339,7 @@ impl DistributionRecord {
         }
     }
 
-    /// Returns the data from which this record can be computed.
+    /// Returns the data that are sufficient to compute this record.
     pub fn encoded(&self) -> Result<EncodedDistribution, HistogramError> {
         Ok(EncodedDistribution {
             count: self.count,

@@ -1,5 +1,5 @@
-//! One interval of the run: counts per kind of operation, histograms, and one row of counts per
-//! tick.
+//! Counts of one interval of the run: counts per kind of operation, histograms, and one row of
+//! counts per tick.
 //!
 //! A worker owns the buffer that it fills. At the end of the interval it passes the buffer to the
 //! coordinator and continues with an empty one. Nothing is shared while it is being written.
@@ -23,7 +23,7 @@ pub struct TickCounts {
     /// Measured operations that ended in this tick without a time: they failed, or were not sent.
     pub untimed: u64,
     /// Number of untimed operations that ended as expected: they failed as the plan expects, or
-    /// their client answered them from its cache.
+    /// their client knew the result without sending them.
     pub untimed_as_expected: u64,
     /// Sum of the response times of the successful operations, in nanoseconds.
     pub response_time_sum: u64,

@@ -40,8 +40,8 @@ pub struct Ledger {
         deserialize_with = "operations"
     )]
     pub expected: u64,
-    /// Successful operations that were not sent, because their client had a cached answer: they
-    /// have no time.
+    /// Successful operations that were not sent, because their client knew the result: they have no
+    /// time.
     #[serde(
         default,
         skip_serializing_if = "is_zero",

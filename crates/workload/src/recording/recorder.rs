@@ -1,11 +1,12 @@
-//! One worker's recorder: the buffer being filled, and the times that define the measured window.
+//! The recorder of a worker: the buffer being filled, and the times that define the measured
+//! window.
 //!
 //! The rule for every report (docs/reference/reports.md, "What belongs to the window"): an
 //! operation belongs to the window if it was *due* in it, whenever it ends. These operations are
-//! counted, split by outcome and timed, so that the slowest ones are not omitted. Only rates of
-//! completed work (achieved load, goodput) cover the operations that *ended* in the window,
-//! whenever they were due: those in flight at its start compensate for those in flight at its end.
-//! The two counts differ by the value of
+//! counted, timed and included in the shares of a mix, so that the slowest ones are not omitted.
+//! Only rates of completed work (achieved load, goodput) cover the operations that *ended* in the
+//! window, whenever they were due: those in flight at its start compensate for those in flight at
+//! its end. The two counts differ by the value of
 //! [`Totals::left_over`](crate::recording::run_record::Totals::left_over).
 //!
 //! The replies of one wake-up often have equal times and sizes. Such a run of equal samples is

@@ -18,10 +18,9 @@ pub struct Sample {
     pub kind: OpKind,
     /// Whether the operation is measured.
     pub role: Role,
-    /// Time at which the schedule wanted the operation to start. In a closed loop: when its slot
-    /// became free.
+    /// Scheduled start of the operation. In a closed loop: the time when its slot became free.
     pub due: Timestamp,
-    /// Time at which a slot was free: `due`, or later.
+    /// Time when a slot was free: `due`, or later.
     pub ready: Timestamp,
     /// Completion as the backend reported it, with `sent` and `done`.
     pub completion: Completion,

@@ -1,7 +1,7 @@
 //! Detection of a level shift: two straight lines of the same slope, the second above or below the
 //! first, through points in order of their positions.
 //!
-//! The shift is between two neighboring points. The search and the test are those of
+//! The shift is between two neighbouring points. The search and the test are those of
 //! [`segmented`]'s bend: four parameters against the two of a straight line, with errors relative
 //! to each value.
 //!
@@ -49,7 +49,7 @@ pub fn crooked(points: &[Placed]) -> Option<NonLinearity> {
     }
 }
 
-/// A split between two neighboring points, by the number of points before it.
+/// A split between two neighbouring points, by the number of points before it.
 struct Split {
     before: usize,
     factors: [f64; 3],

@@ -1,14 +1,14 @@
 //! Straight lines by weighted least squares.
 //!
-//! With weights wᵢ, means x̄ = Σwx/Σw and ȳ = Σwy/Σw, and S = Σw(x − x̄)², the slope is Σw(x −
-//! x̄)(y − ȳ)/S and its variance s²/S, where s² = Σw·r²/(n − 2) with the residuals r. The intercept
-//! ȳ − slope·x̄ has the variance s²(1/Σw + x̄²/S). Both follow Student's distribution with n − 2
-//! degrees of freedom if the residuals are normal with variances ∝ 1/w (Draper and Smith, *Applied
-//! Regression Analysis*, sections 1.4 and 9.2).
+//! With weights wᵢ, means x̄ = Σwx/Σw and ȳ = Σwy/Σw, and S = Σw(x − x̄)², the slope is
+//! Σw(x − x̄)(y − ȳ)/S and its variance s²/S, where s² = Σw·r²/(n − 2) with the residuals r. The
+//! intercept ȳ − slope·x̄ has the variance s²(1/Σw + x̄²/S). Both follow Student's distribution with
+//! n − 2 degrees of freedom if the residuals are normal with variances ∝ 1/w (Draper and Smith,
+//! *Applied Regression Analysis*, sections 1.4 and 9.2).
 
 use super::Estimate;
 
-/// Minimum number of points, with which the error of a line can be estimated.
+/// Minimum number of points for an estimate of the error of a line.
 pub const POINTS_MIN: usize = 3;
 
 /// A point for the fit of a line.
@@ -315,8 +315,8 @@ mod tests {
         }
     }
 
-    /// Returns the number of 1,000 seeds for which the 95 % interval contains 5 us per operation,
-    /// with a background of `idle_ns` per second with this standard deviation.
+    /// Returns the number of 1,000 seeds whose 95 % interval contains 5 us per operation, with a
+    /// background of `idle_ns` per second with this standard deviation.
     fn coverage(idle_ns: f64, deviation_ns: f64) -> usize {
         let rates = [0.0, 0.0, 0.0, 2e3, 2e3, 5e3, 5e3, 1e4, 1e4, 2e4];
         let noise = Normal::new(0.0, deviation_ns).unwrap();

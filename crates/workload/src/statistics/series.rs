@@ -1,12 +1,12 @@
 //! Error of the mean of a series of correlated values.
 //!
 //! Consecutive response times are correlated, so they cannot be treated as independent values.
-//! Means of long batches are nearly independent. Neighboring batches are joined until von Neumann's
-//! ratio no longer shows correlation (Fishman 1978, "Grouping observations in digital simulation",
-//! *Management Science* 24), but not to fewer than ten (Schmeiser 1982, "Batch size effects in the
-//! analysis of simulation output", *Operations Research* 30). The remaining correlation widens the
-//! interval as for a first-order autoregressive series, even if it is not significant: with twenty
-//! batches the test misses a correlation of 0.3 more often than not.
+//! Means of long batches are nearly independent. Neighbouring batches are joined until von
+//! Neumann's ratio no longer shows correlation (Fishman 1978, "Grouping observations in digital
+//! simulation", *Management Science* 24), but not to fewer than ten (Schmeiser 1982, "Batch size
+//! effects in the analysis of simulation output", *Operations Research* 30). The remaining
+//! correlation widens the interval as for a first-order autoregressive series, even if it is not
+//! significant: with twenty batches the test misses a correlation of 0.3 more often than not.
 
 use super::estimate::{deviations_squared, mean_of, student_quantile};
 use super::moments::{excess_kurtosis, skewness};
@@ -116,7 +116,7 @@ pub fn half_width(means: &[f64]) -> Option<f64> {
     of_means(means).map(|mean| mean.half_width())
 }
 
-/// Returns one minus half of von Neumann's ratio: the correlation of neighbors.
+/// Returns one minus half of von Neumann's ratio: the correlation of neighbours.
 fn correlation(values: &[f64]) -> f64 {
     let all = deviations_squared(values);
     let neighbours = values.iter().zip(values.iter().skip(1));
@@ -128,14 +128,14 @@ fn correlation(values: &[f64]) -> f64 {
     }
 }
 
-/// Whether the correlation of neighbors exceeds that of 19 in 20 uncorrelated series.
+/// Whether the correlation of neighbours exceeds that of 19 in 20 uncorrelated series.
 fn is_correlated(values: &[f64]) -> bool {
     let count = values.len() as f64;
     count > 2.0 && correlation(values) > ONE_SIDED * ((count - 2.0) / (count * count - 1.0)).sqrt()
 }
 
-/// Returns the factor by which 95 % intervals must be widened, so that all of `comparisons` of them
-/// hold with 95 % together (Bonferroni), for the differences of two means of ten batches each.
+/// Returns the factor that widens 95 % intervals, so that all of `comparisons` of them hold with 95
+/// % together (Bonferroni), for the differences of two means of ten batches each.
 pub fn widened_for(comparisons: usize) -> f64 {
     const FREEDOM: f64 = 2.0 * (BATCHES_MIN - 1) as f64;
     let quantile = |tail: f64| student_quantile(1.0 - tail, FREEDOM);

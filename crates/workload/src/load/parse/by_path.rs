@@ -50,7 +50,7 @@ impl Compiler {
         self.operation_line(line, true);
     }
 
-    /// Sets the way in which the load names open files, and parses the queued lines.
+    /// Sets the addressing of open files in the load, and parses the queued lines.
     pub(super) fn decide_naming(&mut self, naming: FileAddressing) {
         self.naming = Some(naming);
         let now = self.line;

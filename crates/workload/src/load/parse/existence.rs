@@ -26,7 +26,7 @@ struct Node {
     is_own: bool,
 }
 
-/// Objects that a load may have created so far.
+/// Objects that previous lines of a load may have created.
 #[derive(Debug)]
 pub(super) struct PossibleNames {
     nodes: Vec<Node>,

@@ -48,7 +48,7 @@ enum Grammar {
     Current,
 }
 
-/// A LOOP without its ENDLOOP so far.
+/// A LOOP that waits for its ENDLOOP.
 #[derive(Debug)]
 struct OpenLoop {
     spot: SourcePosition,
@@ -80,7 +80,7 @@ pub struct Compiler {
     moved_slots: u16,
     loops: Vec<OpenLoop>,
     repeat: Option<(SourcePosition, u64)>,
-    /// The way in which the load names open files, once a line has determined it.
+    /// Addressing of open files in the load, once a line has determined it.
     naming: Option<FileAddressing>,
     /// Queued lines with their numbers, and their total bytes.
     unnamed: Vec<(u32, Vec<u8>)>,

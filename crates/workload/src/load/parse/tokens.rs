@@ -1,6 +1,6 @@
 //! Splitting of a line into words.
 
-/// One word of a line.
+/// A word of a line.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Token<'a> {
     /// Text without quotes.

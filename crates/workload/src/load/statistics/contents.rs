@@ -59,7 +59,7 @@ impl From<ScriptError> for TruncationReason {
     }
 }
 
-/// One kind of operation.
+/// A kind of operation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct KindContents {
     /// Name in the load file.

@@ -18,7 +18,7 @@ pub(super) struct Handle {
     pub write_end: Option<u64>,
 }
 
-/// All open handles.
+/// The open handles.
 #[derive(Debug, Default)]
 pub(super) struct Handles {
     open: BTreeMap<u64, Handle>,

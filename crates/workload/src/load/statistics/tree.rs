@@ -45,7 +45,7 @@ struct File {
     write_end: Option<u64>,
 }
 
-/// All names and files.
+/// The names and files.
 #[derive(Debug)]
 pub(super) struct Tree {
     /// Whether names are case-insensitive.

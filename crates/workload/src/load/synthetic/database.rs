@@ -12,7 +12,7 @@ const TABLES: [(&str, u64); 3] = [
 ];
 const INDEX: (&str, u64) = (r"base\index.dat", 2 << 20);
 const CONTROL: &str = r"base\control";
-/// Length at which a log file is followed by the next.
+/// Maximum length of a log file; then the next one is started.
 const SEGMENT: u64 = 512 << 10;
 const TRANSACTIONS: u64 = 460;
 /// Number of transactions between two checkpoints.

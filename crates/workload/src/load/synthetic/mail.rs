@@ -10,7 +10,7 @@ const OPERATIONS: u64 = 4_000;
 const MAILDIRS: [&str; 5] = ["anna", "bert", "cora", "dave", "emil"];
 /// Users whose mail is one file (mbox).
 const MBOXES: [&str; 3] = ["fred", "gina", "hugo"];
-/// Length at which a mailbox is fetched and emptied.
+/// Maximum length of a mailbox; then it is fetched and emptied.
 const MBOX_FULL: u64 = 384 << 10;
 /// Bytes that the server reads and writes at once.
 const CHUNK: u64 = 8192;

@@ -346,7 +346,7 @@ impl Office<'_> {
     }
 }
 
-/// Returns the name of the file with the user who has a document open.
+/// Returns the name of the file that contains the current user of a document.
 fn owner_file(path: &str) -> String {
     let (folder, name) = path.rsplit_once('\\').unwrap_or_default();
     format!(r"{folder}\~{name}.lck")

@@ -37,7 +37,7 @@ enum Node {
     File { len: u64 },
 }
 
-/// The load so far.
+/// The load up to the current line.
 pub(super) struct Writer {
     text: String,
     operations: u64,
@@ -87,7 +87,7 @@ impl Writer {
         self.operations += 1;
     }
 
-    /// Returns the number of operations so far.
+    /// Returns the current number of operations.
     pub fn operations(&self) -> u64 {
         self.operations
     }

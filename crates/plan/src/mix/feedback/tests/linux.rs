@@ -1,7 +1,7 @@
 //! A model of Linux's NFS client for mixes: the calls that its caches leave of system calls.
 //!
 //! The model covers the attribute cache with its time-outs, cached names, permissions, links,
-//! listings and data, and the attributes that are fetched again at open. Its behavior was measured
+//! listings and data, and the attributes that are fetched again at open. Its behaviour was measured
 //! call by call with Linux 6.1 against its own server, by the client's own counters; the first test
 //! in the module above is the table of those measurements.
 
