@@ -1,25 +1,25 @@
-//! Command lines as getopt_long and popt read them: for the ancestors, each of which
-//! brings the table of its options.
+//! Parses command lines like getopt_long and popt, for the ancestor programs, each of which has its
+//! own table of options.
 //!
-//! Letters may stand together (`-sS`, `-t10`); long options take `=value` or the next
-//! word and may be cut short as long as they are one option's; `--` ends the options.
-//! What a value must be is said by the command whose option it is.
+//! Short options may be grouped (`-sS`, `-t10`); long options take `=value` or the next word and
+//! may be abbreviated to an unambiguous prefix; `--` ends the options. The program that owns an
+//! option checks its value.
 
 /// One option of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OptionSpec {
-    /// Its letter.
+    /// Letter of the short form.
     pub short: Option<char>,
-    /// Its name behind `--`; empty if it has none.
+    /// Name behind `--`; empty if there is no long form.
     pub long: &'static str,
-    /// What its value is called; empty if it takes none.
+    /// Placeholder of the value; empty if the option takes none.
     pub value: &'static str,
-    /// What it does; empty if the program's help does not name it.
+    /// Description; empty if the program's help omits the option.
     pub help: &'static str,
 }
 
 impl OptionSpec {
-    /// Reads a line of a program's table.
+    /// Parses one line of a program's option table.
     fn of(line: &'static str) -> Self {
         let (shown, help) = line.split_once("  ").unwrap_or((line, ""));
         let (short, rest) = match shown.strip_prefix('-') {
@@ -49,7 +49,7 @@ impl OptionSpec {
         !self.value.is_empty()
     }
 
-    /// `-t, --timelimit=SECONDS`, as help shows it.
+    /// Formats the option for help, as in `-t, --timelimit=SECONDS`.
     fn shown(&self) -> String {
         let Self { value, long, .. } = self;
         let short = self.short.map(|letter| format!("-{letter}"));
@@ -64,68 +64,68 @@ impl OptionSpec {
     }
 }
 
-/// Where options may stand.
+/// Permitted position of options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// Before and behind arguments.
+    /// Before and after arguments.
     Anywhere,
     /// Before the first argument.
     First,
 }
 
-/// An argument of a program, for its help and its man page.
+/// An argument of a program, for help and man page.
 #[derive(Debug)]
 pub struct Argument {
-    /// What it is called.
+    /// Name of the argument.
     pub name: &'static str,
-    /// What it is.
+    /// Description of the argument.
     pub help: &'static str,
 }
 
-/// A program, its options and its arguments.
+/// A program with its options and arguments.
 #[derive(Debug, Clone, Copy)]
 pub struct Program {
-    /// How refusals call it.
+    /// Name of the program in error messages.
     pub name: &'static str,
-    /// Its command lines, each behind `usage: `.
+    /// Command lines, each printed behind `usage: `.
     pub usage: &'static [&'static str],
-    /// Its arguments.
+    /// Arguments of the program.
     pub arguments: &'static [Argument],
-    /// What else its help says.
+    /// Further text of its help.
     pub notes: &'static str,
-    /// Its options, a line each, as help shows them: `-t, --time=SECONDS`, two blanks and what it
-    /// does, which is missing where help does not name it.
+    /// Options, one line each, as help prints them: `-t, --time=SECONDS`, two blanks and the
+    /// description, which is missing if help omits the option.
     pub options: &'static str,
-    /// Where they may stand.
+    /// Permitted position of its options.
     pub order: Order,
 }
 
-/// An option as it was given.
+/// An option on a command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParsedOption<'line> {
-    /// Which.
+    /// Specification of the option.
     pub option: OptionSpec,
-    /// How it was written, for messages.
+    /// Spelling on the command line, for messages.
     pub shown: String,
-    /// Its value; empty if it takes none.
+    /// Value; empty if the option takes none.
     pub value: &'line str,
 }
 
-/// Options in their order, and the arguments in theirs.
+/// Options and arguments of a command line, each in their order.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct ParsedArguments<'line> {
-    /// What begins with `-`.
+    /// Options.
     pub given: Vec<ParsedOption<'line>>,
-    /// What does not, or stands behind `--`.
+    /// Words that are not options, and all words behind `--`.
     pub arguments: Vec<&'line str>,
 }
 
-/// Columns of a help text.
+/// Width of a help text, in columns.
 const WIDTH: usize = 80;
-/// Columns of options in it; a longer one has a line of its own.
+/// Width of the option column; a longer option has its own line.
 const OPTION_WIDTH: usize = 28;
 
-/// A line of help: what on the left, and its explanation wrapped beside it.
+/// Formats a line of help: the option on the left, its explanation wrapped on the right.
 fn explained(what: &str, explanation: &str) -> String {
     let mut text = String::new();
     let mut line = format!("  {what:<OPTION_WIDTH$}");
@@ -148,13 +148,13 @@ fn explained(what: &str, explanation: &str) -> String {
 }
 
 impl Program {
-    /// Its options.
+    /// Returns the options of the program.
     pub fn known(&self) -> impl Iterator<Item = OptionSpec> + use<> {
         let lines = self.options.lines().filter(|line| !line.is_empty());
         lines.map(OptionSpec::of)
     }
 
-    /// Its help: every option that it has, and no other.
+    /// Returns the help text, with every option that has a description.
     pub fn help(&self) -> String {
         let usage = self.usage.iter().map(|line| format!("usage: {line}\n"));
         let options = self.known().filter(|known| !known.help.is_empty());
@@ -165,7 +165,7 @@ impl Program {
         text + self.notes
     }
 
-    /// Reads a command line without the program's name; a refusal is one line.
+    /// Parses a command line without the program's name; an error message is one line.
     pub fn read<'line>(&self, line: &'line [String]) -> Result<ParsedArguments<'line>, String> {
         let mut words = ParsedArguments::default();
         let mut rest = line.iter().map(String::as_str);
@@ -211,7 +211,7 @@ impl Program {
         })
     }
 
-    /// An option by its name, or by the beginning of one option's name.
+    /// Finds an option by its name or an unambiguous prefix of it.
     fn named(&self, name: &str) -> Result<OptionSpec, String> {
         let options = || self.known().filter(|known| !known.long.is_empty());
         if let Some(known) = options().find(|known| known.long == name) {
@@ -228,7 +228,7 @@ impl Program {
         }
     }
 
-    /// Reads letters that stand together, such as `sSt10`.
+    /// Parses grouped short options such as `sSt10`.
     fn cluster<'line>(
         &self,
         text: &'line str,
@@ -265,9 +265,8 @@ fn missing(option: &str) -> String {
     format!("{option}: a value is missing")
 }
 
-/// A whole number at the beginning of `text`, and what stands behind it: decimal,
-/// hexadecimal behind `0x` and octal behind `0`, as C's strtoul reads it (C17, section
-/// 7.22.1.4).
+/// Parses a whole number at the start of `text` and returns it with the rest: decimal, hexadecimal
+/// behind `0x` and octal behind `0`, as C's strtoul reads it (C17, section 7.22.1.4).
 pub fn leading_number(text: &str) -> Option<(u64, &str)> {
     let hexadecimal = text.strip_prefix("0x").or(text.strip_prefix("0X"));
     let (digits, radix) = match hexadecimal {
@@ -280,7 +279,7 @@ pub fn leading_number(text: &str) -> Option<(u64, &str)> {
     Some((u64::from_str_radix(number, radix).ok()?, rest))
 }
 
-/// A whole number in C's notation and nothing behind it.
+/// Parses a whole number in C's notation with nothing behind it.
 pub fn number(text: &str) -> Option<u64> {
     leading_number(text)
         .filter(|(_, rest)| rest.is_empty())

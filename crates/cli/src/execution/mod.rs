@@ -1,5 +1,6 @@
-//! From plans to their reports: start what is built in and named by nothing else,
-//! run one after the other, write the directory, print, warn, choose the exit code.
+//! Executes plans and reports the results: starts the built-in server for plans that name no host,
+//! runs the plans one after the other, writes the directory, prints, warns and chooses the exit
+//! code.
 
 pub mod ab;
 mod caveat_summary;
@@ -47,21 +48,21 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A plan, and the loads that it names, read.
+/// A plan with the load files it names, parsed.
 #[derive(Debug, Clone)]
 pub struct Job {
-    /// What is to be done.
+    /// Plan of the run.
     pub plan: Plan,
-    /// In the plan's order; none for a probe.
+    /// Load files in the plan's order; empty for a probe.
     pub loads: Vec<Arc<Load>>,
-    /// The password of the user that clients log on as, if there is one.
+    /// Password of the user that clients log on as, if there is one.
     pub password: Option<Password>,
-    /// The socket through which a fleet is controlled while it runs.
+    /// Socket through which a fleet is controlled while it runs.
     pub fleet_socket: SocketChoice,
 }
 
 impl Job {
-    /// A plan that names no loads, or whose loads are read now.
+    /// Creates a job from a plan; load files that it names are read now.
     pub fn new(plan: Plan) -> Result<Self, Error> {
         let loads = match plan.replay() {
             Some(replay) => loads::of_plan(replay)?,
@@ -75,7 +76,8 @@ impl Job {
         })
     }
 
-    /// The same as whom the command line says; plans that are only shown need no password.
+    /// Returns the jobs with the identity from the command line; plans that are only shown need no
+    /// password.
     pub fn with_credentials(
         jobs: Vec<Self>,
         credentials: &Credentials,
@@ -88,7 +90,7 @@ impl Job {
         }
     }
 
-    /// The same as whom the command line says.
+    /// Returns the jobs with the identity from the command line.
     pub fn logging_on(jobs: Vec<Self>, credentials: &Credentials) -> Result<Vec<Self>, Error> {
         let targets = jobs.iter().flat_map(|job| job.plan.targets());
         let password = credentials.password_for(targets)?;
@@ -99,7 +101,7 @@ impl Job {
         Ok(jobs.collect())
     }
 
-    /// Replays of loads that have been read, on layers that would do all of them.
+    /// Creates replays of load files that have been read, on layers that support all of them.
     pub fn replays(plans: Vec<Plan>, loads: &[Named]) -> Result<Vec<Self>, Error> {
         let read: Vec<Arc<Load>> = loads.iter().map(|named| Arc::clone(&named.load)).collect();
         plans
@@ -115,47 +117,47 @@ impl Job {
     }
 }
 
-/// How the results are shown.
+/// Output options of the results.
 #[derive(Debug)]
 pub struct Presentation<'command> {
-    /// What the command line says of it.
+    /// Output options of the command line.
     pub report: &'command RunReportOptions,
-    /// Whether the tool is measured first.
+    /// Whether filestone is calibrated first.
     pub calibration: Calibration,
-    /// How much is shown of a replay.
+    /// Level of detail of a replay's report.
     pub detail: Detail,
 }
 
-/// What a command measures, and how the results are shown.
+/// Jobs of a command, and how the results are shown.
 #[derive(Debug)]
 pub struct Measurement<'command> {
-    /// What is said of it before it is measured.
+    /// Notes that are printed before the measurement.
     pub notes: Vec<String>,
-    /// One after the other.
+    /// Jobs, run one after the other.
     pub jobs: Vec<Job>,
-    /// The results.
+    /// Output of the results.
     pub show: Presentation<'command>,
 }
 
 impl Measurement<'_> {
-    /// Runs the jobs in turn and shows what came out; a dry run shows the plans.
+    /// Runs the jobs in turn and prints the results; a dry run prints the plans.
     pub fn execute(&self) -> Result<ExitStatus, Error> {
         self.notes.iter().for_each(|note| console::note(note));
         execute(&self.jobs, &self.show)
     }
 }
 
-/// Whether the tool's own ceiling is measured before the run.
+/// Whether filestone's own ceiling is measured before the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Calibration {
-    /// Under a second, then the run.
+    /// Calibrate for less than a second, then run.
     First,
-    /// The record has no headroom.
+    /// Do not calibrate; the record has no headroom.
     Omit,
 }
 
 impl Calibration {
-    /// First, unless the command line says otherwise.
+    /// Returns [`First`](Self::First), unless the command line disables calibration.
     pub const fn unless(is_omitted: bool) -> Self {
         if is_omitted { Self::Omit } else { Self::First }
     }
@@ -202,7 +204,7 @@ fn execute(jobs: &[Job], show: &Presentation<'_>) -> Result<ExitStatus, Error> {
     let exit = exits.max().unwrap_or(ExitStatus::Interrupted);
     drawn?;
     match (ended?, shown?, exit) {
-        // It was not ^C that ended this run, but a reader who had seen enough.
+        // This run was not ended by ^C but by the reader of its output, which closed the pipe.
         (Reader::Gone, _, ExitStatus::Interrupted) | (_, Reader::Gone, ExitStatus::Interrupted) => {
             Ok(ExitStatus::Done)
         }
@@ -210,7 +212,7 @@ fn execute(jobs: &[Job], show: &Presentation<'_>) -> Result<ExitStatus, Error> {
     }
 }
 
-/// Refuses what a command says itself that measures what stands behind its `--`.
+/// Rejects options before `--` that a command that measures the command behind `--` sets itself.
 pub fn refuse_own(report: &RunReportOptions, command: &str) -> Result<(), Error> {
     let repeat = &report.repeat;
     let is_given = [
@@ -234,7 +236,7 @@ pub fn refuse_own(report: &RunReportOptions, command: &str) -> Result<(), Error>
     }
 }
 
-/// Refuses runs whose figures are of several loads, for what compares runs.
+/// Rejects steered runs, whose figures cover several loads, for commands that compare runs.
 pub fn refuse_steered(jobs: &[Job], option: &str) -> Result<(), Error> {
     if jobs.iter().all(|job| job.plan.steering.is_none()) {
         return Ok(());
@@ -245,7 +247,7 @@ pub fn refuse_steered(jobs: &[Job], option: &str) -> Result<(), Error> {
     .with_help("measure at one load: --offered, or a closed loop"))
 }
 
-/// The directories that records go to: `path` itself, or one in it for each of several.
+/// Claims the directories of the records: `path` itself, or one in it for each of several.
 fn claim(jobs: &[Job], path: Option<&Path>) -> Result<Vec<Option<OutputDirectory>>, Error> {
     let Some(path) = path else {
         return Ok(jobs.iter().map(|_| None).collect());
@@ -265,7 +267,7 @@ fn claim(jobs: &[Job], path: Option<&Path>) -> Result<Vec<Option<OutputDirectory
     Ok(claimed)
 }
 
-/// Why a directory could not be filled, and whether the record is lost with it.
+/// Result of filling a directory: the error, and whether the record is lost too.
 type Kept = Result<(), crate::execution::output_directory::WriteError>;
 
 fn run_one(
@@ -294,7 +296,7 @@ fn run_one(
     Ok((record, kept))
 }
 
-/// Shows one record of `count`: its tables, unless it will be part of a document.
+/// Prints one record of `count`: its tables, unless it will be part of a document.
 fn show_one(
     record: &RunRecord,
     kept: Kept,
@@ -329,7 +331,7 @@ fn show_one(
     shown
 }
 
-/// Shows what only all records together tell; as JSON, all of them.
+/// Prints the results that need all records together; as JSON, all records.
 fn show_all(records: &[RunRecord], format: RunFormat, count: usize) -> Result<Reader, Error> {
     match (format, records) {
         (_, []) => Ok(Reader::Present),
@@ -340,7 +342,7 @@ fn show_all(records: &[RunRecord], format: RunFormat, count: usize) -> Result<Re
     }
 }
 
-/// Runs a job, against what is built in where its plan names no host; on all hosts, if this process
+/// Runs a job, against the built-in server if its plan names no host; on all hosts, if this process
 /// was started as one of many.
 pub fn measure(
     job: &Job,
@@ -355,7 +357,7 @@ pub fn measure(
     measure_in(job, calibration, &mut Context::new(stop, observer))
 }
 
-/// What all processes do together that make a run of this plan, for whoever watches.
+/// Returns the combined plan of all processes of a run, for observers.
 pub fn plan_of_all(plan: &Plan) -> Result<Cow<'_, Plan>, Error> {
     #[cfg(feature = "mpi")]
     if hosts::are_many() {
@@ -364,7 +366,7 @@ pub fn plan_of_all(plan: &Plan) -> Result<Cow<'_, Plan>, Error> {
     Ok(Cow::Borrowed(plan))
 }
 
-/// Runs a job on this host, in a context that needs only to be told what the job brings.
+/// Runs a job on this host, in a context that lacks only the job's own data.
 fn measure_in(
     job: &Job,
     calibration: Calibration,
@@ -380,7 +382,7 @@ fn measure_in(
         Calibration::First | Calibration::Omit => None,
     };
     let peers = built_in::Peers::of(plan, &job.loads, Environment::here().processors)?;
-    // Borrowed for as long as the job is, too.
+    // Borrowed for as long as the job.
     let conductor: Option<&mut dyn JobController> = match &mut context.conductor {
         Some(conductor) => Some(&mut **conductor),
         None => None,
@@ -403,9 +405,9 @@ fn measure_in(
     Ok(record)
 }
 
-/// What the tool can do by the run's protocol with as many in flight, against a server of its own
-/// that is gone before the run. Nothing if it was interrupted, or of a protocol that the server does
-/// not speak.
+/// Measures filestone's capacity by the run's protocol with the same number in flight, against its
+/// own server that is stopped before the run. `None` if it was interrupted, or if the server does
+/// not support the protocol.
 fn headroom(plan: &Plan, stop: &AtomicBool) -> Result<Option<Headroom>, Error> {
     let Some(target) = protocols::known().calibrated_like(&plan.target) else {
         return Ok(None);

@@ -1,7 +1,7 @@
-//! `--output DIR`: everything that a run leaves, without disturbing it.
+//! `--output DIR`: all files of a run, written without disturbing the measurement.
 //!
-//! The directory is claimed before the run, so that a wrong name costs nothing,
-//! and filled after it. `run.json` comes first and appears whole or not at all.
+//! The directory is claimed before the run, so that a wrong name costs nothing, and filled after
+//! the run. `run.json` is written first and appears complete or not at all.
 
 use crate::console;
 use crate::error::Error;
@@ -19,33 +19,33 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The record while it is being written.
+/// The incomplete record while it is written.
 pub const PART_FILE: &str = "run.json.part";
 /// The record of a run that does not count.
 pub const UNFINISHED_FILE: &str = "unfinished.json";
 /// The picture of several replays.
 const LAYERS_FILE: &str = "layers.svg";
-/// HdrHistogram's interval log.
+/// Interval log in HdrHistogram format.
 const INTERVAL_LOG_FILE: &str = "intervals.hlog";
-/// How long one picture may take.
+/// Time limit for one picture.
 const PICTURE_LIMIT: Duration = Duration::from_secs(20);
 
-/// What to do with a directory that is not empty.
+/// Handling of a directory that is not empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnExistingDirectory {
-    /// Nothing is ever overwritten.
+    /// Refuse it; nothing is ever overwritten.
     Refuse,
-    /// nct writes its files beside whatever is there, and over those of an earlier run;
-    /// its scripts rely on that. Nothing else is touched.
+    /// Write next to existing files, and over nct's files of an earlier run, as nct's scripts
+    /// expect. Other files are not touched.
     Merge,
-    /// Of a run that was broken off, another is made in its place.
+    /// Replace a run that was interrupted.
     Resume,
-    /// What is there was looked at already: an earlier sweep, which goes on.
+    /// Continue an earlier sweep, whose content was checked already.
     Earlier,
 }
 
 impl OnExistingDirectory {
-    /// How the command that asks calls the option.
+    /// Returns the name of the option in the calling command.
     const fn option(self) -> &'static str {
         match self {
             Self::Refuse | Self::Resume | Self::Earlier => "--output",
@@ -54,15 +54,15 @@ impl OnExistingDirectory {
     }
 }
 
-/// A directory that this process alone fills. Dropped before a record is in it, it takes back what
-/// claiming it made.
+/// A directory that only this process fills. On drop it removes whatever claiming created, unless
+/// it contains a record.
 #[derive(Debug)]
 pub struct OutputDirectory {
     path: PathBuf,
     is_new: bool,
-    /// Whether the claim's file is there: a record has its place later.
+    /// Whether the claim's file exists, which the record replaces later.
     is_claimed: Cell<bool>,
-    /// Keeps other runs out of it.
+    /// Excludes other runs from the directory.
     _claim: FileClaim,
 }
 
@@ -72,17 +72,17 @@ impl Drop for OutputDirectory {
     }
 }
 
-/// Files that could not be written.
+/// Error of files that could not be written.
 #[derive(Debug)]
 pub struct WriteError {
-    /// Which, and why.
+    /// The file and the reason.
     pub error: Error,
-    /// Whether not even `run.json` is there.
+    /// Whether even `run.json` is missing.
     pub is_record_lost: bool,
 }
 
 impl OutputDirectory {
-    /// Makes sure, before the run, that `path` can be filled after it.
+    /// Checks before the run that `path` can be filled after it.
     pub fn claim(path: &Path, existing: OnExistingDirectory) -> Result<Self, Error> {
         let is_new = match fs::read_dir(path) {
             Ok(entries) => {
@@ -114,25 +114,26 @@ impl OutputDirectory {
             is_claimed: Cell::new(true),
             _claim: claim,
         };
-        // What another run has written before its claim ended.
+        // Checks for files that another run wrote before its claim ended.
         let entries = fs::read_dir(path).map_err(|error| Error::file(path, &error))?;
         refuse_foreign(path, entries, existing)?;
         Ok(claimed)
     }
 
-    /// Takes back what [`claim`](Self::claim) made, when there is nothing to write.
+    /// Removes what [`claim`](Self::claim) created, if there is nothing to write.
     fn abort(&self) {
         if !self.is_claimed.replace(false) {
             return;
         }
-        // Whatever cannot be removed is empty and does no harm.
+        // Anything that cannot be removed is empty and harmless.
         let _ = fs::remove_file(self.path.join(PART_FILE));
         if self.is_new {
             let _ = fs::remove_dir(&self.path);
         }
     }
 
-    /// Writes the record and everything made of it; has gnuplot draw its scripts if it is there.
+    /// Writes the record and the files derived from it; runs gnuplot on its scripts if it is
+    /// installed.
     pub fn write(&self, record: &RunRecord, terminal: &str) -> Result<(), WriteError> {
         self.keep(record, RECORD_FILE).map_err(|error| {
             self.abort();
@@ -154,7 +155,7 @@ impl OutputDirectory {
         Ok(())
     }
 
-    /// Writes the record alone, under this name.
+    /// Writes only the record, under this name.
     pub fn keep(&self, record: &RunRecord, name: &str) -> Result<(), Error> {
         let part = self.path.join(PART_FILE);
         let whole = self.path.join(name);
@@ -163,7 +164,7 @@ impl OutputDirectory {
         fs::rename(&part, &whole).map_err(|error| Error::file(&whole, &error))?;
         self.is_claimed.set(false);
         if name == RECORD_FILE {
-            // The attempt before it, where a run was made again; there seldom is one.
+            // Removes the previous attempt of a repeated run; usually there is none.
             let _ = fs::remove_file(self.path.join(UNFINISHED_FILE));
         }
         Ok(())
@@ -181,7 +182,7 @@ impl OutputDirectory {
         }
     }
 
-    /// nct's four graphs as scripts, with the tables that they read.
+    /// Writes nct's four graphs as scripts, with their tables.
     fn write_graphs(&self, record: &RunRecord, terminal: &str) -> Result<(), Error> {
         self.write_file(RAW_FILE, &ticks::raw(record))?;
         self.write_file(INTERVALS_FILE, &gnuplot::intervals(record))?;
@@ -194,8 +195,8 @@ impl OutputDirectory {
         Ok(())
     }
 
-    /// A curve or a search in values and as a script: over its time, which nct's graphs are
-    /// about, there is nothing to see but its steps.
+    /// Writes a curve or a search as values and as a script. nct's graphs over time would show only
+    /// its steps.
     fn write_found(&self, found: &found::Files) -> Result<(), Error> {
         let stem = found.stem;
         self.write_file(&format!("{stem}.csv"), &found.csv)?;
@@ -205,15 +206,15 @@ impl OutputDirectory {
     fn write_file(&self, name: &str, text: &str) -> Result<(), Error> {
         let path = self.path.join(name);
         fs::write(&path, text).map_err(|error| {
-            // Half a file must not be taken for a whole one; if it cannot be
-            // removed either, the message names it.
+            // A partial file must not be mistaken for a complete one; if it cannot be removed
+            // either, the message names it.
             let _ = fs::remove_file(&path);
             Error::file(&path, &error)
         })
     }
 
-    /// Has gnuplot draw its scripts. What goes wrong is said and is no error:
-    /// everything that was measured is already kept.
+    /// Runs gnuplot on its scripts. A failure is reported as a note, not as an error, because all
+    /// measurements are already stored.
     fn draw(&self, record: &RunRecord, terminal: &str) {
         let names: Vec<&str> = match found::stem(record) {
             Some(stem) => vec![stem],
@@ -224,7 +225,7 @@ impl OutputDirectory {
             match self.draw_one(&script) {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    // Only nct's scripts ask for graphs of gnuplot's: the pictures are there.
+                    // Only nct's scripts need gnuplot; the pictures already exist.
                     if record.plan.face == "nct" {
                         console::note(&format!(
                             "gnuplot is not installed, so {} holds nct's graphs as scripts \
@@ -269,7 +270,8 @@ impl OutputDirectory {
     }
 }
 
-/// The picture and the page of several replays on their layers, beside the directories of each.
+/// The picture and the page of several replays on their layers, in the directory that contains
+/// their directories.
 #[derive(Debug)]
 pub struct LayersPicture {
     picture: PathBuf,
@@ -277,7 +279,7 @@ pub struct LayersPicture {
 }
 
 impl LayersPicture {
-    /// Makes sure, before the runs, that nothing is overwritten by it.
+    /// Checks before the runs that it does not overwrite anything.
     pub fn claim(directory: &Path) -> Result<Self, Error> {
         let [picture, page] = [LAYERS_FILE, html::FILE].map(|name| directory.join(name));
         let is_there = |path: &&PathBuf| path.symlink_metadata().is_ok();
@@ -289,7 +291,7 @@ impl LayersPicture {
         }
     }
 
-    /// Draws the picture and writes the page; nothing if there are not two layers to compare.
+    /// Draws the picture and writes the page; does nothing if there are fewer than two layers.
     pub fn write(&self, records: &[RunRecord]) -> Result<(), Error> {
         let Some(picture) = layers::picture::picture(records) else {
             return Ok(());
@@ -302,15 +304,15 @@ impl LayersPicture {
     }
 }
 
-/// Writes a file that is on the disk when this returns.
+/// Writes a file and syncs it to disk.
 pub fn write_synced(path: &Path, text: &str) -> io::Result<()> {
     let mut file = File::create(path)?;
     file.write_all(text.as_bytes())?;
-    // A full disk may show only now.
+    // A full disk may be reported only here.
     file.sync_all()
 }
 
-/// Refuses a directory that holds anything that must stay.
+/// Rejects a directory that contains files to be preserved.
 fn refuse_foreign(
     path: &Path,
     entries: fs::ReadDir,
@@ -343,7 +345,7 @@ fn refuse_foreign(
     ))
 }
 
-/// What stands against a directory that must be empty.
+/// Returns the reason to reject a directory that must be empty.
 fn refusal_of_any(names: &[String]) -> Option<String> {
     let mut others = names.iter().filter(|name| *name != PART_FILE);
     let first = others.next()?;
@@ -354,13 +356,13 @@ fn refusal_of_any(names: &[String]) -> Option<String> {
     })
 }
 
-/// Whether a file of that name is what a run leaves that is made again.
+/// Whether a file name belongs to a run that can be repeated.
 fn is_of_a_run(name: &str) -> bool {
     [PART_FILE, RECORD_FILE, UNFINISHED_FILE].contains(&name)
 }
 
-/// What stands against writing beside what is there: a file of a name of ours, which nct
-/// does not have, and no record of ours that explains it.
+/// Returns the reason to reject a directory with existing files: a file name that filestone uses
+/// and nct does not, without a filestone record that explains it.
 fn refusal_of_namesakes(path: &Path, names: &[String]) -> Option<String> {
     let mut namesakes = names.iter().filter(|name| is_ours(name) && !is_ncts(name));
     let first = namesakes.next()?;
@@ -373,13 +375,13 @@ fn refusal_of_namesakes(path: &Path, names: &[String]) -> Option<String> {
     }
 }
 
-/// Whether a file of that name is what a run of nct leaves.
+/// Whether a file name is one that nct writes.
 fn is_ncts(name: &str) -> bool {
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
     name == RAW_FILE || GRAPHS.iter().any(|graph| graph.name == stem)
 }
 
-/// Whether a file of that name is what a run of nct's, or of ours, leaves.
+/// Whether a file name is one that nct or filestone writes.
 fn is_ours(name: &str) -> bool {
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
     let alone = [

@@ -1,6 +1,6 @@
-//! Runs of one thing, or of several in turn, in rounds: each with connections and files of its own, a
-//! pause between them, and what is measured in random order. Only whole runs count. What they
-//! come to, and when they are enough, is whoever counts them to say.
+//! Runs of one job, or of several in turn, in rounds. Each run has its own connections and files;
+//! runs are separated by a pause, and each round runs the jobs in random order. Only complete runs
+//! count. A [`StopRule`] evaluates the runs and decides when there are enough.
 
 use super::live::{Live, RowStream};
 use super::output_directory::{OnExistingDirectory, OutputDirectory, UNFINISHED_FILE};
@@ -24,72 +24,72 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Runs of one thing in a row that do not count, after which no more are made.
+/// Number of consecutive invalid runs of one job after which no more are made.
 pub const INVALID_MAX: usize = 3;
-/// How often it is looked whether a pause is to end early.
+/// Interval at which a pause checks whether it should end early.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Counts runs, and says when they are enough.
+/// Counts runs and decides when there are enough.
 pub trait StopRule {
-    /// Whether a thing takes part in the round that begins.
+    /// Whether the job takes part in the next round.
     fn wants_more(&self, thing: usize) -> bool;
-    /// How many runs of a thing there are likely to be in the end.
+    /// Expected total number of runs of the job.
     fn expected_runs(&self, thing: usize) -> u32;
-    /// What a thing is called, of which there are runs: `size=512`.
+    /// Name of a job, such as `size=512`.
     fn thing(&self, thing: usize) -> String;
-    /// What a run is called: `repeat 3 of 10`.
+    /// Name of a run, such as `repeat 3 of 10`.
     fn name(&self, thing: usize, round: usize) -> String;
-    /// Counts a whole run, the next one of its thing.
+    /// Counts a complete run as the next one of its job.
     fn count(&mut self, thing: usize, record: RunRecord);
-    /// Whether the others go on without a thing that cannot be measured.
+    /// Whether the other jobs continue without one that cannot be measured.
     fn goes_on_without(&mut self, thing: usize, why: &str) -> bool;
 }
 
-/// What is to be measured, and how.
+/// Jobs to measure in rounds, and how to run and store them.
 pub struct Rounds<'run> {
-    /// What is measured in turn.
+    /// Jobs that run in turn.
     pub jobs: &'run [Job],
-    /// How often, and with which pause.
+    /// Number of runs, and the pause between them.
     pub wanted: &'run RepeatPlan,
-    /// What the order comes from.
+    /// Seed of the order of runs.
     pub seed: u64,
-    /// Whether the tool is measured before the first run of each.
+    /// Whether filestone is calibrated before the first run of each job.
     pub calibration: Calibration,
-    /// Where the runs of each are kept, each in a directory of its own.
+    /// Root of the run directories of each job.
     pub places: &'run [Option<PathBuf>],
-    /// What is done with runs that are there.
+    /// Handling of runs that already exist there.
     pub existing: OnExistingDirectory,
-    /// A row per so many nanoseconds of a run.
+    /// Interval of one row, in nanoseconds of the run.
     pub mark: Option<u64>,
-    /// Where those go.
+    /// Destination of the rows.
     pub rows: RowStream,
-    /// What counts as a failure.
+    /// Caveats that count as failure.
     pub failing: &'run FailingCaveats,
-    /// ^C.
+    /// Set by ^C.
     pub stop: &'run AtomicBool,
-    /// Who watches.
+    /// Observers of the runs.
     pub views: &'run RunObservers,
 }
 
-/// How they ended.
+/// End of the rounds: the reason, exit codes and the last run that does not count.
 #[derive(Debug)]
 pub struct RoundsEnd {
-    /// Why there were no more runs.
+    /// Reason why no more runs were made.
     pub end: RepeatsEnd,
-    /// The exit code of the run that ended them, if one did.
+    /// Exit code of the run that ended the rounds, if one did.
     pub exit: ExitStatus,
-    /// The worst of all that count.
+    /// Worst exit code of the counted runs.
     pub worst: ExitStatus,
-    /// What went wrong, if it was no run.
+    /// Error that ended the rounds outside of a run.
     pub error: Option<Error>,
-    /// The run that did not come to its end, or the last that does not count.
+    /// The run that was incomplete, or the last run that does not count.
     pub partial: Option<RunRecord>,
-    /// Of which thing each whole run was, in the order of time.
+    /// Job of each counted run, in the order of time.
     pub order: Vec<usize>,
 }
 
 impl Rounds<'_> {
-    /// Makes runs until there are enough, or one is none.
+    /// Makes runs until there are enough, or until one fails.
     pub fn run(&self, tally: &mut dyn StopRule) -> RoundsEnd {
         let mut driver = Driver {
             rounds: self,
@@ -132,7 +132,7 @@ impl Rounds<'_> {
         }
     }
 
-    /// That runs of an earlier time are there, which are not made again.
+    /// Prints that runs exist from an earlier invocation and are not repeated.
     fn tell_what_is_there(&self) {
         let rounds = 0..self.wanted.most as usize;
         let all = rounds.flat_map(|round| (0..self.jobs.len()).map(move |thing| (thing, round)));
@@ -152,11 +152,11 @@ impl Rounds<'_> {
     }
 }
 
-/// What came of an attempt at a run.
+/// Result of one attempt at a run.
 enum Attempt {
-    /// It counts.
+    /// The run counts.
     Counted,
-    /// It is left out, or its thing for good; the others go on.
+    /// The run, or its job from now on, is left out; the others continue.
     LeftOut,
     /// No more runs are made.
     Ended(ExitStatus),
@@ -166,13 +166,13 @@ struct Driver<'run, 'tally> {
     rounds: &'run Rounds<'run>,
     tally: &'tally mut dyn StopRule,
     began: Instant,
-    /// What the tool itself can do does not change from run to run of one thing.
+    /// Headroom of each job: the tool's own capacity does not change between runs of one job.
     headrooms: Vec<Option<Option<Headroom>>>,
-    /// Runs of each thing that do not count, since its last that does.
+    /// Number of invalid runs of each job since its last valid one.
     invalid: Vec<usize>,
-    /// Runs that were made and not found.
+    /// Number of runs that were made now, not found on disk.
     made: usize,
-    /// The exit code where something was left out.
+    /// Exit code if a run or job was left out.
     given_up: ExitStatus,
     ended: RoundsEnd,
 }
@@ -211,7 +211,7 @@ impl Driver<'_, '_> {
         Ok(())
     }
 
-    /// A run that is there, or a new one.
+    /// Loads an existing run, or makes a new one.
     fn attempt(&mut self, thing: usize, round: usize) -> Result<Attempt, Error> {
         if let Some(record) = self.found(thing, round)? {
             self.record(thing, record);
@@ -229,7 +229,7 @@ impl Driver<'_, '_> {
         self.make(thing, round)
     }
 
-    /// The run of an earlier time that has the same plan.
+    /// Returns the earlier run that has the same plan.
     fn found(&self, thing: usize, round: usize) -> Result<Option<RunRecord>, Error> {
         let place = self.rounds.place(thing, round);
         let place = place.filter(|_| self.rounds.existing == OnExistingDirectory::Resume);
@@ -238,7 +238,7 @@ impl Driver<'_, '_> {
         })
     }
 
-    /// One run; it is taken only if it came to its end and counts.
+    /// Makes one run; it is recorded only if it is complete and valid.
     fn make(&mut self, thing: usize, round: usize) -> Result<Attempt, Error> {
         let job = self.rounds.job(thing, round);
         let place = self.rounds.place(thing, round);
@@ -296,8 +296,8 @@ impl Driver<'_, '_> {
         self.tally.count(thing, record);
     }
 
-    /// A thing that what it is measured of refuses: whatever is wrong with this host, or with the
-    /// target, is wrong with all of them.
+    /// Leaves out a job whose own options are rejected. Any other error, of this host or of the
+    /// target, would affect all jobs and ends the rounds.
     fn without(&mut self, thing: usize, round: usize, error: Error) -> Result<Attempt, Error> {
         let is_refused = error.category == ErrorCategory::Usage;
         if is_refused && self.tally.goes_on_without(thing, &error.message) {
@@ -310,8 +310,8 @@ impl Driver<'_, '_> {
         })
     }
 
-    /// A run that does not count is left out, unless nothing succeeded in it, or too many in a row are
-    /// none; any other ends all.
+    /// Leaves out an invalid run, unless no operation succeeded in it or too many in a row were
+    /// invalid; any other incomplete run ends the rounds.
     fn unfinished(
         &mut self,
         thing: usize,
@@ -344,7 +344,7 @@ impl Driver<'_, '_> {
         Attempt::Ended(exit)
     }
 
-    /// It is no sample, and a run that was made.
+    /// Leaves a run out of the samples; its headroom is kept.
     fn leave_out(&mut self, thing: usize, record: RunRecord) {
         self.headrooms[thing].get_or_insert_with(|| record.headroom.clone());
         self.made += 1;
@@ -365,7 +365,7 @@ impl Driver<'_, '_> {
             .within(format!("{name}{left}: "))
     }
 
-    /// `, about 35 s left`, by what runs took so far.
+    /// Formats the remaining time from the length of earlier runs, such as `, about 35 s left`.
     fn left_text(&self, of: &str) -> String {
         if self.made == 0 {
             return String::new();
@@ -380,7 +380,8 @@ impl Driver<'_, '_> {
     }
 }
 
-/// Why a run does not count; where nothing succeeded, with the most frequent failure.
+/// Returns the reasons why a run does not count; if no operation succeeded, with the most frequent
+/// error.
 fn why_not(record: &RunRecord) -> String {
     let reasons = validity::reasons(record).join("; ");
     if !succeeded_in_nothing(record) {
@@ -399,7 +400,7 @@ fn why_not(record: &RunRecord) -> String {
     )
 }
 
-/// Waits, unless it is to stop.
+/// Waits for `length`, or until `stop` is set.
 pub fn pause(length: Duration, stop: &AtomicBool) {
     let end = Instant::now() + length;
     while !stop.load(Ordering::Relaxed) {

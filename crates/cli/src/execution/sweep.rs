@@ -1,5 +1,5 @@
-//! `filestone sweep`: runs at every point, in rounds and in random order, until each point is known well
-//! enough; what an earlier time left in the directory counts.
+//! `filestone sweep`: runs at every point, in rounds and in random order, until each point has the
+//! requested precision; runs that an earlier invocation left in the directory count.
 
 use super::caveat_summary::CaveatSummary;
 use super::live::RowStream;
@@ -28,32 +28,32 @@ use filestone_plan::plan::Plan;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// What connections, mounts and the record take, about.
+/// Approximate time for connections, mounts and the record of a run, in nanoseconds.
 const AROUND_A_RUN: u64 = 100_000_000;
 
-/// What is swept, planned.
+/// A planned sweep.
 #[derive(Debug)]
 pub struct Sweep<'run> {
-    /// The command line behind `--`.
+    /// Command line behind `--`.
     pub command: Vec<String>,
-    /// Whether it is the read study.
+    /// Whether the sweep is the read study.
     pub is_study: bool,
-    /// What it goes over.
+    /// Swept parameters.
     pub parameters: Vec<SweepParameter>,
     /// A measurement for each point.
     pub points: Vec<SweepPoint<'run>>,
 }
 
-/// A point, planned.
+/// A planned point.
 #[derive(Debug)]
 pub struct SweepPoint<'run> {
-    /// A value of each parameter.
+    /// Value of each parameter.
     pub values: Vec<SweepValue>,
-    /// One job.
+    /// A measurement with exactly one job.
     pub measured: Measurement<'run>,
 }
 
-/// A point that is only shown.
+/// A point whose plan is only shown.
 #[derive(Serialize)]
 struct ShownPoint<'run> {
     point: String,
@@ -127,17 +127,17 @@ pub fn execute(sweep: Sweep<'_>, options: &SweepOptions) -> Result<ExitStatus, E
     exit
 }
 
-/// Where a sweep is kept, or what is kept as one is.
+/// Directory of a sweep, or of a measurement stored like a sweep.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place<'run> {
-    /// What it is.
+    /// Noun for the measurement in messages.
     pub noun: &'static str,
     /// `--output`.
     pub path: Option<&'run Path>,
 }
 
 impl Place<'_> {
-    /// The seed of all points: that of the earlier time, if there was one.
+    /// Returns the seed of all points: that of the earlier invocation, if there was one.
     pub fn seed(
         self,
         own: u64,
@@ -153,8 +153,8 @@ impl Place<'_> {
         }
     }
 
-    /// Makes sure, before the first run, that the directory is free or of this very sweep.
-    /// It is this process's until the value is dropped.
+    /// Checks before the first run that the directory is free or belongs to this sweep. This
+    /// process owns it until the value is dropped.
     pub fn claim(
         self,
         swept: &SweepReport,
@@ -180,7 +180,7 @@ impl Place<'_> {
     }
 }
 
-/// The sweep without runs, and the job of each point.
+/// Returns the sweep without runs, and the job of each point.
 fn planned(sweep: Sweep<'_>, options: &SweepOptions, seed: u64) -> (SweepReport, Vec<Job>) {
     let (mut points, mut jobs) = (vec![], vec![]);
     for SweepPoint { values, measured } in sweep.points {
@@ -218,14 +218,15 @@ fn wanted(options: &SweepOptions, is_study: bool) -> RepeatPlan {
     }
 }
 
-/// What the study will do, and how long it takes.
+/// Prints the steps of the study and its expected duration.
 fn show_study(swept: &SweepReport, jobs: &[Job]) -> Result<ExitStatus, Error> {
     let text = preview::text(swept, expected_ns(jobs, &swept.wanted), console::page());
     console::result(&text)?;
     Ok(ExitStatus::Done)
 }
 
-/// How long all runs take by their plans; of those that end with a count nothing is known.
+/// Returns the planned duration of all runs, in nanoseconds; the window of a run that ends after a
+/// count is not included.
 fn expected_ns(jobs: &[Job], wanted: &RepeatPlan) -> u64 {
     let of_run = |job: &Job| {
         let idle = job.plan.cost.as_ref().map_or(0, |cost| cost.idle_ns);
@@ -236,7 +237,7 @@ fn expected_ns(jobs: &[Job], wanted: &RepeatPlan) -> u64 {
     round.saturating_mul(wanted.most.into())
 }
 
-/// Shows the points with their plans.
+/// Prints the points with their plans.
 pub(super) fn show_points(swept: &SweepReport, jobs: &[Job]) -> Result<ExitStatus, Error> {
     let points = jobs.iter().enumerate().map(|(number, job)| ShownPoint {
         point: swept.name(number),
@@ -247,7 +248,7 @@ pub(super) fn show_points(swept: &SweepReport, jobs: &[Job]) -> Result<ExitStatu
     Ok(ExitStatus::Done)
 }
 
-/// What tells a sweep from another one, whatever the number of runs.
+/// Describes how a sweep differs from an earlier one, apart from the number of runs.
 fn difference(swept: &SweepReport, earlier: &SweepReport) -> Option<String> {
     if swept.points.len() != earlier.points.len() {
         let counts = [earlier, swept].map(|sweep| sweep.points.len());
@@ -279,7 +280,7 @@ fn is_same(point: &SweptPoint, earlier: &SweptPoint) -> bool {
     is_as_kept && texts(point) == texts(earlier)
 }
 
-/// The directories of the points' runs.
+/// Returns the directories of the points' runs.
 pub(super) fn places(swept: &SweepReport, root: Option<&Path>) -> Vec<Option<PathBuf>> {
     let points = 0..swept.points.len();
     points
@@ -291,9 +292,9 @@ pub(super) fn places(swept: &SweepReport, root: Option<&Path>) -> Vec<Option<Pat
 pub(super) struct Points<'run> {
     /// The sweep.
     pub swept: &'run mut SweepReport,
-    /// The caveats of all.
+    /// Caveats of all runs.
     pub caveats: CaveatSummary,
-    /// Who else counts a run of a point.
+    /// Called for every counted run of a point.
     pub also: &'run mut dyn FnMut(usize, &RunRecord),
 }
 
@@ -315,7 +316,7 @@ impl StopRule for Points<'_> {
         self.swept.name(point)
     }
 
-    /// `size=512, run 3 of 5`.
+    /// Returns the name, such as `size=512, run 3 of 5`.
     fn name(&self, point: usize, round: usize) -> String {
         let name = self.swept.name(point);
         let most = self.swept.wanted.most;
@@ -343,7 +344,7 @@ impl StopRule for Points<'_> {
     }
 }
 
-/// A sweep in one of its forms.
+/// Formats a sweep in the requested format.
 pub fn render(swept: &SweepReport, format: SweepFormat, page: Page) -> Result<String, Error> {
     Ok(match format {
         SweepFormat::Text => report::text(swept, page),
@@ -355,7 +356,7 @@ pub fn render(swept: &SweepReport, format: SweepFormat, page: Page) -> Result<St
     })
 }
 
-/// Keeps and shows what was found.
+/// Stores and prints the result.
 fn finish(
     swept: &mut SweepReport,
     mut ended: RoundsEnd,
@@ -375,22 +376,22 @@ fn finish(
     found.tell(|| render(swept, options.format, console::page()))
 }
 
-/// What came of all rounds.
+/// Result of all rounds.
 pub(super) struct Found<'run> {
-    /// The sweep, or what is measured as one is.
+    /// The sweep, or a measurement that runs like one.
     pub swept: &'run SweepReport,
-    /// How the rounds ended.
+    /// End of the rounds.
     pub ended: RoundsEnd,
-    /// The caveats of all runs.
+    /// Caveats of all runs.
     pub caveats: &'run CaveatSummary,
     /// `--output`.
     pub output: Option<&'run Path>,
-    /// Whether it could be kept there.
+    /// Whether the result could be stored there.
     pub kept: Result<(), Error>,
 }
 
 impl Found<'_> {
-    /// Shows it, with its caveats, and how to go on.
+    /// Prints the result, its caveats and how to continue.
     pub fn tell(self, render: impl FnOnce() -> Result<String, Error>) -> Result<ExitStatus, Error> {
         let Self { swept, ended, .. } = self;
         let shown = if swept.order.is_empty() && ended.error.is_some() {
@@ -399,7 +400,7 @@ impl Found<'_> {
             render().and_then(|text| console::result(&text))
         };
         self.caveats.tell();
-        // Where nothing was measured there is nothing to go on from.
+        // A sweep without any measurement cannot be continued.
         let help = how_to_go_on(ended.end, self.output);
         if let Some(help) = help.filter(|_| !swept.order.is_empty()) {
             console::help(help);
@@ -415,7 +416,7 @@ impl Found<'_> {
     }
 }
 
-/// What makes the runs that are missing.
+/// Returns the help text on how to make the missing runs.
 fn how_to_go_on(end: RepeatsEnd, output: Option<&Path>) -> Option<&'static str> {
     match (end, output) {
         (RepeatsEnd::All | RepeatsEnd::Enough, _) => None,
@@ -428,7 +429,7 @@ fn how_to_go_on(end: RepeatsEnd, output: Option<&Path>) -> Option<&'static str> 
     }
 }
 
-/// If not one point could be measured, that is what came of it.
+/// Returns a failure exit code if not one point could be measured.
 fn nothing_measured(swept: &SweepReport) -> ExitStatus {
     if swept.points.iter().all(|point| point.failed.is_some()) {
         ExitStatus::DoesNotCount

@@ -17,18 +17,18 @@ use std::io::{self, Read};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// What several runs of the same come to, beside their directories.
+/// Summary of repeated runs, in the directory that contains the run directories.
 pub const REPEATS_FILE: &str = "repeats.json";
-/// What two sides that were measured in turn come to, beside their directories.
+/// Result of `filestone ab`, in the directory that contains the run directories.
 pub const AB_FILE: &str = "ab.json";
-/// What a sweep is and comes to, beside the directories of its points.
+/// Plan and results of a sweep, in the directory that contains the directories of its points.
 pub const SWEEP_FILE: &str = "sweep.json";
-/// What the runs of a ladder come to.
+/// Results of a ladder.
 pub const LADDER_FILE: &str = "ladder.json";
-/// Longer files are no records: that of a day with a row for each second has some 200 MB.
+/// Maximum size of a record; a run of a day with a row per second has about 200 MB.
 const RECORD_BYTES_MAX: u64 = 1 << 30;
 
-/// The records in a file, or in a directory that `--output` wrote.
+/// Returns the records in a file, or in a directory that `--output` wrote.
 pub fn read_records(path: &Path) -> Result<Vec<RunRecord>, Error> {
     let mut records = Vec::new();
     for path in record_paths(path)? {
@@ -37,14 +37,14 @@ pub fn read_records(path: &Path) -> Result<Vec<RunRecord>, Error> {
     Ok(records)
 }
 
-/// The records in the text of a file.
+/// Returns the records in the text of a file.
 pub fn parse_records(path: &Path, text: &str) -> Result<Vec<RunRecord>, Error> {
     let values = documents_of(path, text)?.into_iter();
     values.map(|value| parse_record(path, value)).collect()
 }
 
-/// The record of a run, or those below a directory, in the order of their names. What else a run has written
-/// beside them is passed over.
+/// Returns the record of a run, or the records below a directory in the order of their names. Other
+/// files written by a run are skipped.
 pub fn paths_of_runs(path: &Path) -> Result<Vec<PathBuf>, Error> {
     if !path.is_dir() {
         let is_record = !is_beside_record(path);
@@ -65,8 +65,8 @@ pub fn paths_of_runs(path: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(below)
 }
 
-/// Whether a file is what a run wrote beside its record, or several runs beside theirs: a page, a picture, a
-/// summary. A shell names them all (`hist/a/*`).
+/// Whether a file was written by a run next to its record, or by several runs next to theirs: a
+/// page, a picture, a summary. A shell glob matches them all (`hist/a/*`).
 fn is_beside_record(path: &Path) -> bool {
     let directory = path
         .parent()
@@ -81,15 +81,15 @@ fn is_beside_record(path: &Path) -> bool {
     is_of_runs && path.is_file() && !is_document && (!is_json || is_other_document(path))
 }
 
-/// The record in the directory of a run. One that cannot be looked at is there: whoever reads it
-/// is told why not.
+/// Returns the record in the directory of a run. A record that cannot be inspected counts as
+/// existing: the reader reports why it cannot be read.
 fn record_in(directory: &Path) -> Option<PathBuf> {
     let record = directory.join(RECORD_FILE);
     let is_there = directory.is_dir() && !matches!(record.try_exists(), Ok(false));
     is_there.then_some(record)
 }
 
-/// The record of the run that an entry of a directory is.
+/// Returns the record of a run directory that is an entry of another directory.
 fn run_at(path: PathBuf) -> Option<PathBuf> {
     if path.is_dir() {
         return record_in(&path);
@@ -103,19 +103,19 @@ fn run_at(path: PathBuf) -> Option<PathBuf> {
     (is_json && is_file && !is_other_document(&path)).then_some(path)
 }
 
-/// What records have and other documents of ours do not.
+/// Fields that records have and other filestone documents do not.
 #[derive(Deserialize)]
 struct Outline {
     #[serde(rename = "plan")]
     _plan: IgnoredAny,
 }
 
-/// Whether a file is JSON and no record.
+/// Whether a file is JSON but not a record.
 fn is_other_document(path: &Path) -> bool {
     let Ok(text) = text_of(path) else {
         return false;
     };
-    // Nearly all are a record: long, and read once for this.
+    // Nearly all files are records, which are long; this reads them only once.
     if serde_json::from_str::<Outline>(&text).is_ok() {
         return false;
     }
@@ -124,8 +124,8 @@ fn is_other_document(path: &Path) -> bool {
     !has_records && serde_json::from_str::<IgnoredAny>(&text).is_ok()
 }
 
-/// That the directory of a sweep is not one of runs of the same, nor that of a ladder, which is kept
-/// as one; `None` of other directories.
+/// Returns the error that a directory is a sweep or a ladder and not repeated runs; `None` for
+/// other directories.
 fn of_points(path: &Path) -> Option<Error> {
     let shown = path.display();
     let is_there = |name: &str| path.join(name).exists();
@@ -143,13 +143,13 @@ fn of_points(path: &Path) -> Option<Error> {
     )))
 }
 
-/// That a file which was named is not a record, but was written beside one.
+/// Returns the error that the named file is not a record, but was written next to one.
 pub fn no_record(path: &Path) -> Error {
     let what = format!("{}: this file is no run record", path.display());
     Error::usage(what).with_help(format!("the record of a run is {RECORD_FILE}, beside it"))
 }
 
-/// That there is no record where runs were to be.
+/// Returns the error that no record exists where runs are expected.
 fn none_in(path: &Path) -> Error {
     let shown = path.display();
     if let Some(error) = of_points(path) {
@@ -166,8 +166,8 @@ fn none_in(path: &Path) -> Error {
     .with_help(format!("--output DIR writes a record as DIR/{RECORD_FILE}"))
 }
 
-/// The whole run that an earlier time left in its directory; `None` if there is none. One that was broken
-/// off is told.
+/// Returns the complete run that an earlier invocation left in its directory, or `None` if there is
+/// none. An incomplete run is reported on stderr.
 pub fn kept_run(directory: &Path, plan: &Plan) -> Result<Option<RunRecord>, Error> {
     let path = directory.join(RECORD_FILE);
     let again =
@@ -200,13 +200,13 @@ pub fn kept_run(directory: &Path, plan: &Plan) -> Result<Option<RunRecord>, Erro
     )
 }
 
-/// A plan as it is read back: the last digit of a number can be another one.
+/// Returns a plan as it is read back: the last digit of a number can change.
 pub fn as_kept(plan: &Plan) -> Option<Plan> {
     let text = serde_json::to_string(plan).ok()?;
     serde_json::from_str(&text).ok()
 }
 
-/// The plans in a file: plans themselves, or those of records.
+/// Returns the plans in a file: plans, or those of records.
 pub fn read_plans(path: &Path) -> Result<Vec<Plan>, Error> {
     let mut plans = Vec::new();
     for path in record_paths(path)? {
@@ -236,7 +236,7 @@ fn parse_plan(path: &Path, value: Value) -> Result<Plan, Error> {
     check_plan(path, plan)
 }
 
-/// A file; of a directory its record, or the records of the layers in it.
+/// Returns a file itself, or the record of a directory, or the records of the layers in it.
 fn record_paths(path: &Path) -> Result<Vec<PathBuf>, Error> {
     if !path.is_dir() {
         return Ok(vec![path.into()]);
@@ -259,7 +259,7 @@ fn record_paths(path: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(layers.into_iter().map(|(_, path)| path).collect())
 }
 
-/// That a directory is not that of one run.
+/// Returns the error that a directory does not contain exactly one run.
 fn no_single_run(path: &Path) -> Error {
     let of_several = |what: &str, one: &str, all: &str| {
         let one = path.join(one);
@@ -287,7 +287,8 @@ fn no_single_run(path: &Path) -> Error {
     unreadable(&record, &error)
 }
 
-/// What options cannot say, a file can: a plan that no run could follow.
+/// Checks a plan, because a file can contain a plan that options cannot express and that no run can
+/// execute.
 fn check_plan(path: &Path, plan: Plan) -> Result<Plan, Error> {
     match plan.check() {
         Ok(()) => Ok(plan),
@@ -298,7 +299,7 @@ fn check_plan(path: &Path, plan: Plan) -> Result<Plan, Error> {
     }
 }
 
-/// What stands in a file, or comes from a pipe. What never ends is not read.
+/// Returns the content of a file or a pipe. Endless files such as devices are rejected.
 pub fn text_of(path: &Path) -> Result<String, Error> {
     let of = |error: io::Error| unreadable(path, &error);
     let file = File::open(path).map_err(of)?;
@@ -322,12 +323,12 @@ pub fn text_of(path: &Path) -> Result<String, Error> {
     Ok(text)
 }
 
-/// That a file that was named cannot be read.
+/// Returns the error that a named file cannot be read.
 fn unreadable(path: &Path, error: &io::Error) -> Error {
     Error::usage(format!("{}: {}", path.display(), reason(error)))
 }
 
-/// The document in a file, or the members of a list of them.
+/// Returns the document in a file, or the members of a list of documents.
 fn read_documents(path: &Path) -> Result<Vec<Value>, Error> {
     documents_of(path, &text_of(path)?)
 }
@@ -351,7 +352,7 @@ fn documents_of(path: &Path, text: &str) -> Result<Vec<Value>, Error> {
     }
 }
 
-/// A JSON document in which no key is there twice: programs do not agree on which of two values counts.
+/// A JSON document without duplicate keys: programs do not agree on which of two values counts.
 struct Unambiguous(Value);
 
 impl<'de> Deserialize<'de> for Unambiguous {
@@ -476,7 +477,7 @@ mod tests {
         }
     }
 
-    /// The text of a record in which this place holds something else.
+    /// Returns the text of a record with `value` at this position.
     fn changed(place: &str, value: Value) -> String {
         let text = json::render(&fixtures::plain()).expect("JSON");
         let mut document: Value = serde_json::from_str(&text).expect("JSON");

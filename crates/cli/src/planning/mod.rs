@@ -1,4 +1,5 @@
-//! From options to a [`Plan`]: defaults, and what does not go together.
+//! Converts options to a [`Plan`]: fills in defaults and rejects combinations that are not
+//! possible.
 
 pub mod cost;
 pub mod doctor;
@@ -36,36 +37,36 @@ use std::fmt::Display;
 use std::hash::{BuildHasher, Hasher};
 
 const SECOND: u64 = 1_000_000_000;
-/// nct's `-d` is 60 s; a first look should not take that long.
+/// Default duration; nct's `-d` is 60 s, too long for a first measurement.
 pub const DURATION_DEFAULT: u64 = 10 * SECOND;
-/// How long each of several loads in turn is offered: short, so that what drifts is in all of them alike.
+/// Duration of each load of several in turn: short, so that drift affects all of them equally.
 const LEVEL_DEFAULT: u64 = TICK_NANOS;
-/// Enough slots, of all clients together, that an open loop seldom waits for one.
+/// Slots of all clients together, enough that an open loop seldom waits for one.
 const OPEN_LOOP_IN_FLIGHT: u32 = 1024;
-/// Slots of one of many clients: memory of its own that each of them needs.
+/// Minimum number of slots of one of many clients; each slot has its own memory.
 const OPEN_LOOP_IN_FLIGHT_MIN: u32 = 16;
-/// Intervals that a run has, if they need not be shorter than a tick for that.
+/// Number of intervals in a run, unless they would be shorter than a tick.
 const STRETCHES: u64 = 20;
 const FILE_SIZE_DEFAULT: u64 = 64 << 20;
 const FILES_DEFAULT: u32 = 10_000;
 
-/// What a plan takes from the place where it is made.
+/// Properties of this process and host that a plan depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Environment {
-    /// Processors that this process may use.
+    /// Number of processors that this process may use.
     pub processors: u32,
     /// Effective user id.
     pub uid: u32,
     /// Effective group id.
     pub gid: u32,
-    /// Supplementary group ids, as many as calls carry.
+    /// Supplementary group ids, at most as many as a call carries.
     pub gids: Vec<u32>,
-    /// A new seed.
+    /// A fresh seed.
     pub seed: u64,
 }
 
 impl Environment {
-    /// One for tests, so that no plan varies.
+    /// A constant environment for tests, so that plans are reproducible.
     #[cfg(test)]
     pub const CANNED: Self = Self {
         processors: 8,
@@ -75,7 +76,7 @@ impl Environment {
         seed: 7,
     };
 
-    /// That of this process.
+    /// Returns the environment of this process.
     pub fn here() -> Self {
         let processors = std::thread::available_parallelism().map_or(1, |count| count.get());
         Self {
@@ -89,14 +90,14 @@ impl Environment {
     }
 }
 
-/// The first supplementary groups of this process, in the order of the system.
+/// Returns the first supplementary groups of this process, in the order of the system.
 fn supplementary_groups() -> Vec<u32> {
     let groups = rustix::process::getgroups().unwrap_or_default();
     let groups = groups.into_iter().map(|gid| gid.as_raw());
     groups.take(GIDS_MAX).collect()
 }
 
-/// The plan of `filestone probe`.
+/// Creates the plan of `filestone probe`.
 pub fn probe(
     options: &ProbeOptions,
     credentials: &Credentials,
@@ -154,14 +155,15 @@ pub fn probe(
     with_read_data(plan, options.workload.data, options.workload.verify)
 }
 
-/// How clients of a server are connected.
+/// Returns the connection parameters of the clients.
 fn connections(options: &NfsOptions) -> ConnectionPlan {
     ConnectionPlan {
         sources: options.source.clone().unwrap_or_default(),
         identities: Identities {
             uids: several(options.uid.as_ref()),
             gids: several(options.gid.as_ref()),
-            // Of several users each carries the groups that were named; else they are the target's.
+            // With several users, each client carries the named groups; otherwise the target has
+            // them.
             supplementary_gids: options
                 .gids
                 .clone()
@@ -172,18 +174,18 @@ fn connections(options: &NfsOptions) -> ConnectionPlan {
     }
 }
 
-/// Numbers that differ from client to client; a single one is the target's.
+/// Returns ids that differ from client to client; a single id is part of the target.
 fn several(ids: Option<&IdRanges>) -> IdRanges {
     let several = ids.filter(|ids| ids.count() > 1);
     several.cloned().unwrap_or_default()
 }
 
-/// The number of the first client.
+/// Returns the id of the first client.
 fn first_of(ids: Option<&IdRanges>) -> Option<u32> {
     ids.and_then(|ids| ids.of_client(0))
 }
 
-/// The plan, with READ data dealt with as these options ask, or as usual, if it can be followed.
+/// Returns the plan with the requested or default handling of READ data, if it is possible.
 pub fn with_read_data(
     plan: Plan,
     data: Option<ReadDataOption>,
@@ -200,7 +202,7 @@ pub fn with_read_data(
     }
 }
 
-/// A plan's target, and those that it has beside it.
+/// Splits the targets into the plan's first target and the others.
 pub fn first_and_rest(
     mut targets: Vec<TargetPlan>,
 ) -> Result<(TargetPlan, Vec<TargetPlan>), Error> {
@@ -211,10 +213,10 @@ pub fn first_and_rest(
         .ok_or_else(|| Error::internal("a plan without a target"))
 }
 
-/// The plan with intervals as long as its rows of `mark`; without such rows with so many intervals
-/// that they tell how well its figures are known, of a second at most.
+/// Returns the plan with intervals as long as the rows of `mark`; without such rows, with enough
+/// intervals to estimate the precision of its figures, each 1 s at most.
 ///
-/// Whole ones make a second: that is what reports have rows of.
+/// A whole number of intervals makes a second, because reports have one row per second.
 pub fn with_intervals(plan: Plan, mark: Option<u64>) -> Plan {
     if let Some(interval_ns) = mark.filter(|nanos| *nanos > 0) {
         return Plan {
@@ -234,24 +236,24 @@ pub fn with_intervals(plan: Plan, mark: Option<u64>) -> Plan {
     }
 }
 
-/// What decides on a target of calls, besides its name.
+/// Options that select a target of calls, apart from its name.
 #[derive(Clone, Copy)]
 pub struct ConnectOptions<'run> {
-    /// How an NFS server is found.
+    /// NFS options: discovery of the server and connection.
     pub nfs: &'run NfsOptions,
-    /// How its calls travel.
+    /// Transport of the calls.
     pub transport: TransportKind,
-    /// How an SMB server is spoken to.
+    /// SMB options: dialect and session parameters.
     pub share: &'run SmbOptions,
-    /// As whom.
+    /// Identity of the clients.
     pub credentials: &'run Credentials,
-    /// Where the plan is made.
+    /// Environment of the plan.
     pub here: &'run Environment,
 }
 
 impl ConnectOptions<'_> {
-    /// The target that a TARGET means: an NFS server, unless another protocol is named; without
-    /// it the built-in server and `built_in_path` there.
+    /// Returns the target that a TARGET names: an NFS server, unless another protocol is named;
+    /// without TARGET the built-in server and `built_in_path` on it.
     pub fn target(
         &self,
         target: Option<&CallTarget>,
@@ -261,7 +263,7 @@ impl ConnectOptions<'_> {
             Some(CallTarget::Share(share)) => {
                 let mut target = self.share(share)?;
                 if target.host.is_none() {
-                    // What NFS exports is the share's root.
+                    // The root of the share is the NFS export.
                     let path = built_in_path.trim_start_matches("/export");
                     target.path = path.trim_matches('/').into();
                 }
@@ -274,7 +276,7 @@ impl ConnectOptions<'_> {
         server_target(server, self.nfs, self.transport, built_in_path, self.here)
     }
 
-    /// The share that a URL means.
+    /// Returns the share that a URL names.
     fn share(&self, share: &Share) -> Result<SmbTarget, Error> {
         let transport = self.transport == TransportKind::Udp;
         let given = first_given(&[("--transport", transport)])
@@ -289,7 +291,7 @@ impl ConnectOptions<'_> {
     }
 }
 
-/// The server that a target means: of NFS, unless another protocol is named.
+/// Returns the server that a target names: NFS, unless another protocol is named.
 pub fn server_target(
     target: Option<&Target>,
     options: &NfsOptions,
@@ -314,8 +316,8 @@ pub fn server_target(
     }))
 }
 
-/// The NFS server that a target and the options beside it mean; without a target
-/// the built-in one and `built_in_path` there.
+/// Returns the NFS server that a target and the options name; without a target the built-in one and
+/// `built_in_path` on it.
 pub fn nfs_target(
     target: Option<&Target>,
     options: &NfsOptions,
@@ -335,7 +337,7 @@ pub fn nfs_target(
         gid,
         supplementary_gids: match &options.gids {
             Some(gids) => gids.clone(),
-            // The groups of this process are those of its user.
+            // The groups of this process belong to its user.
             None if uid == here.uid => IdRanges::of(here.gids.iter().copied()),
             None => IdRanges::default(),
         },
@@ -364,7 +366,7 @@ pub fn nfs_target(
     Ok(plan)
 }
 
-/// What an option and a target say of the same thing, which has to be the same.
+/// Merges a value that both an option and a target can contain; the two must be equal.
 fn once<T: Copy + PartialEq + Display>(
     name: &str,
     option: Option<T>,
@@ -379,10 +381,10 @@ fn once<T: Copy + PartialEq + Display>(
     }
 }
 
-/// The directory of the built-in server that runs work in.
+/// Work directory on the built-in server.
 const DIRECTORY: &str = "/export";
 
-/// What of the built-in server an operation is for.
+/// Returns the path on the built-in server that an operation uses.
 pub const fn built_in_path(operation: OpKind) -> &'static str {
     match operation {
         OpKind::Read => "/export/file",
@@ -440,7 +442,7 @@ fn workload(options: &WorkloadOptions, operation: OpKind) -> Result<ProbePlan, E
         size_bytes,
         random: options.random,
         stability: options.stable.map_or_else(Default::default, Into::into),
-        // A copy has to find its data.
+        // A copy needs existing data.
         file_size_bytes: match operation {
             OpKind::Copy => file_size_bytes.max(size_bytes.into()),
             _ => file_size_bytes,
@@ -451,7 +453,8 @@ fn workload(options: &WorkloadOptions, operation: OpKind) -> Result<ProbePlan, E
     })
 }
 
-/// When operations are due; loads in turn are each offered from one reading to the next.
+/// Returns the arrival process; several loads in turn are each offered from one reading to the
+/// next.
 fn arrivals(load: &LoadOptions, between_readings_ns: Option<u64>) -> ArrivalsPlan {
     if let (Some(highest_load_ops_per_s), Some(levels)) = (load.offered, load.levels) {
         return ArrivalsPlan::Levels(LevelsPlan {
@@ -471,21 +474,21 @@ fn arrivals(load: &LoadOptions, between_readings_ns: Option<u64>) -> ArrivalsPla
     }
 }
 
-/// The first of these options that is given.
+/// Returns the first of these options that is given.
 fn first_given(options: &[(&'static str, bool)]) -> Option<&'static str> {
     let given = options.iter().find(|(_, is_given)| *is_given);
     given.map(|(name, _)| *name)
 }
 
-/// Options that say how some protocols work, which are named as `--on` does.
+/// Options that apply to some protocols only; protocols are named as in `--on`.
 pub struct OptionsOf<'o> {
-    /// The protocols that have a use for them.
+    /// Protocols that use the options.
     pub layers: &'o [&'o str],
-    /// The first of them that is given.
+    /// The first of the options that is given.
     pub given: Option<&'static str>,
 }
 
-/// Refuses an option for which none of the protocols `on` has a use.
+/// Rejects an option that none of the protocols `on` uses.
 pub fn refuse_unused(on: &[&str], options: &[OptionsOf<'_>]) -> Result<(), Error> {
     let is_used = |of: &&OptionsOf<'_>| of.layers.iter().any(|layer| on.contains(layer));
     let unused = options.iter().filter(|of| of.given.is_some());
@@ -498,7 +501,8 @@ pub fn refuse_unused(on: &[&str], options: &[OptionsOf<'_>]) -> Result<(), Error
         .with_help(format!("it says how {layers}: works")))
 }
 
-/// Refuses an option about lost connections on a target that is sent datagrams: none is lost.
+/// Rejects an option about disconnects on a target that uses datagrams, which has no connections to
+/// lose.
 pub fn refuse_of_connections(
     target: &TargetPlan,
     reconnect: Option<u64>,
@@ -519,7 +523,8 @@ pub fn refuse_of_connections(
     }
 }
 
-/// The options of how a server is found and spoken to, and which of them are given.
+/// Returns the options for discovery and protocol parameters of a server, and whether each is
+/// given.
 fn server_options(options: &NfsOptions) -> [(&'static str, bool); 8] {
     [
         ("--port", options.port.is_some()),
@@ -533,21 +538,22 @@ fn server_options(options: &NfsOptions) -> [(&'static str, bool); 8] {
     ]
 }
 
-/// Calls in flight of each client of an open loop.
+/// Returns the number of calls in flight of each client of an open loop.
 pub fn open_loop_in_flight(clients: u32) -> u32 {
     OPEN_LOOP_IN_FLIGHT
         .div_ceil(clients.max(1))
         .max(OPEN_LOOP_IN_FLIGHT_MIN)
 }
 
-/// The workers that are asked for, or as many as threads with so many clients each.
+/// Returns the requested number of workers, or the number of threads that results from `per_thread`
+/// clients each.
 pub fn workers_sharing(workers: Option<u32>, per_thread: Option<u32>, clients: u32) -> Option<u32> {
     workers.or(per_thread.map(|per_thread| clients.div_ceil(per_thread.max(1))))
 }
 
-/// A worker carries many clients, but a client belongs to one worker. The
-/// built-in server needs processors too. At a mount the clients' threads do the work, and the
-/// books are kept by one worker.
+/// Returns the number of workers. A worker runs many clients, but a client belongs to one worker.
+/// The built-in server needs processors too. At a mount the clients' threads do the work, and one
+/// worker keeps the counts.
 pub fn workers_of(
     workers: Option<u32>,
     clients: u32,
@@ -685,7 +691,7 @@ mod tests {
         assert_eq!(of("nfs://s/x?uid=1001"), (text(""), None));
         assert_eq!(of("--gids none"), (text(""), None));
         assert_eq!(of("--uid 1001 --gids 7,9-10"), (text("7,9-10"), None));
-        // Each of several users carries the groups that were named.
+        // With several users, each client carries the named groups.
         let several = of("--uid 1000-1009 --gids 7");
         assert_eq!(several, (text("7"), Some(text("7"))));
     }

@@ -1,4 +1,4 @@
-//! What `filestone ab` found: a comparison of both sides, whose runs were made in turn.
+//! Report of `filestone ab`: a comparison of two sides whose runs were interleaved.
 
 use super::comparison::document::ComparisonDocument;
 use super::comparison::{self, Compared, Method, ReadRun, document};
@@ -9,36 +9,36 @@ use filestone_measure::comparison::ab::{PAIRS_MIN, Trial};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The shape of [`AbDocument`]; it rises when that changes.
+/// Format version of [`AbDocument`]; increased when the shape changes.
 const FORMAT: u32 = 1;
 
-/// What was measured in turn, and what came of it.
+/// Interleaved blocks and the result.
 #[derive(Debug)]
 pub struct AbResult {
-    /// What the order comes from.
+    /// Seed of the order.
     pub seed: u64,
-    /// Blocks that were planned in the end.
+    /// Final planned number of blocks.
     pub planned: u64,
-    /// Of which side each block was.
+    /// Side of each block, in order.
     pub order: String,
-    /// Blocks that did not count, and why.
+    /// Invalid blocks, with reasons.
     pub invalid: Vec<String>,
-    /// Why there were no more blocks.
+    /// Reason why no more blocks were made.
     pub end: AbEnd,
-    /// Runs of A that have one of B beside them.
+    /// Runs of A that are paired with one of B.
     pub base: Vec<ReadRun>,
-    /// And those of B.
+    /// Runs of B that are paired with one of A.
     pub new: Vec<ReadRun>,
-    /// What was found.
+    /// Statistics of the trial.
     pub trial: Trial,
 }
 
-/// What is told of it: a comparison whose sides were measured in turn.
+/// Report of the trial: a comparison with interleaved sides.
 #[derive(Debug)]
 pub struct AbReport {
-    /// Both sides, and what was found of them.
+    /// Both sides, and the comparison.
     pub compared: Compared,
-    /// Why there were no more blocks.
+    /// Reason why no more blocks were made.
     end: AbEnd,
     planned: u64,
     order: String,
@@ -47,44 +47,43 @@ pub struct AbReport {
     pairs: u64,
 }
 
-/// Why there were no more blocks.
+/// Reason why no more blocks were made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum AbEnd {
-    /// It was clear.
+    /// The result was clear.
     Clear,
-    /// As many as were planned were made.
+    /// All planned blocks were made.
     All,
     /// ^C.
     Interrupted,
-    /// A server did not start, ended or was lost.
+    /// A server did not start, ended or was disconnected.
     Failed,
 }
 
-/// What `filestone ab --as json` prints, and `ab.json`.
+/// Output of `filestone ab --as json`, and `ab.json`.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct AbDocument {
-    /// The shape of this document.
+    /// Format version of this document.
     pub format: u32,
-    /// Why there were no more blocks.
+    /// Reason why no more blocks were made.
     pub end: AbEnd,
-    /// Blocks that were planned in the end.
+    /// Final planned number of blocks.
     pub planned: u64,
-    /// Of which side each block was, in the order of time, such as `abbabaab`.
+    /// Side of each block, in the order of time, such as `abbabaab`.
     pub order: String,
-    /// Blocks whose runs did not count, so that they were made again, and why.
+    /// Invalid blocks, which were repeated, with reasons.
     pub invalid: Vec<String>,
-    /// What the order comes from; run k of a side has this seed and k − 1.
+    /// Seed of the order; run k of a side uses this seed plus k − 1.
     pub seed: u64,
-    /// Both sides: the figures that decide by pairs of blocks, the others as `filestone compare`
-    /// has them.
+    /// Both sides: the deciding figures by pairs of blocks, the others as in `filestone compare`.
     pub comparison: ComparisonDocument,
 }
 
 impl AbReport {
-    /// What there is to tell.
+    /// Creates the report of a trial.
     pub fn of(found: AbResult) -> Self {
         let pairs = found.trial.pairs();
         let (comparison, question) = (found.trial.found().clone(), found.trial.question().clone());
@@ -119,12 +118,12 @@ impl AbReport {
         }
     }
 
-    /// Whether there are enough pairs to tell anything.
+    /// Whether there are enough pairs for a result.
     pub fn is_enough(&self) -> bool {
         self.pairs >= PAIRS_MIN
     }
 
-    /// In words.
+    /// Returns the text report.
     pub fn text(&self, page: Page) -> String {
         let mut text = match self.end {
             AbEnd::Clear | AbEnd::All => String::new(),
@@ -145,7 +144,7 @@ impl AbReport {
         text
     }
 
-    /// For programs.
+    /// Returns the document for programs.
     pub fn document(&self) -> AbDocument {
         AbDocument {
             format: FORMAT,

@@ -1,4 +1,4 @@
-//! What `filestone compare` found: the verdict, then figure by figure.
+//! Text report of `filestone compare`: the verdict, then each figure.
 
 pub mod document;
 pub mod picture;
@@ -16,51 +16,52 @@ use filestone_measure::measure::figures::accuracy::STRETCHES_MIN;
 use filestone_measure::measure::figures::{Direction, Quantity, RunFigure};
 use std::path::PathBuf;
 
-/// Percentages are told no finer.
+/// Smallest percentage that is printed, and finest resolution.
 const PERCENT_MIN: f64 = 0.1;
-/// What is more than this is not told apart.
+/// Largest percentage that is printed; larger values are printed as more than this.
 const PERCENT_MAX: f64 = 1000.0;
-/// So many runs are not counted: they follow from a spread that few runs know roughly.
+/// Largest number of runs that is printed: the number follows from a spread that few runs estimate
+/// roughly.
 const RUNS_TOLD_MAX: u64 = 1000;
 
-/// A run, and where it was read from.
+/// A run and the file it was read from.
 #[derive(Debug)]
 pub struct ReadRun {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// What it says.
+    /// Content of the file.
     pub run: ComparedRun,
 }
 
-/// What was compared, and what came of it.
+/// Compared runs and the result.
 #[derive(Debug)]
 pub struct Compared {
-    /// The runs that others are held against.
+    /// Baseline runs.
     pub base: Vec<ReadRun>,
-    /// The others.
+    /// Runs that are compared with the baseline.
     pub new: Vec<ReadRun>,
-    /// What counts as a difference.
+    /// Options of the comparison.
     pub question: ComparisonOptions,
-    /// What came of it.
+    /// Result of the comparison.
     pub comparison: Comparison,
-    /// Figures that were to decide and cannot be compared, and why.
+    /// Deciding figures that cannot be compared, with reasons.
     pub missing: Vec<String>,
-    /// What the runs differ in although they should not.
+    /// Properties in which the runs differ although they should agree.
     pub despite: Vec<Incompatibility>,
-    /// How it was found.
+    /// Method of the comparison.
     pub method: Method,
 }
 
-/// How it was found.
+/// Method of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
-    /// Runs of one side have nothing to do with those of the other.
+    /// Runs of the two sides are independent.
     Apart,
-    /// Runs were made in turn until it was clear.
+    /// Runs of the two sides were interleaved until the result was clear.
     InTurn,
 }
 
-/// What the sides are called.
+/// Names of the sides.
 struct SideNames {
     base: &'static str,
     new: &'static str,
@@ -80,12 +81,12 @@ impl Compared {
         }
     }
 
-    /// The figure to compare by.
+    /// Returns the best figure for comparison, the one with the smallest spread between runs.
     pub fn repeats_best(&self) -> Option<&Row> {
         self.comparison.repeats_best(&self.base.first()?.run.plan)
     }
 
-    /// The same, knowing how many operations did not succeed.
+    /// Adds the error rates of both sides to the comparison.
     #[must_use]
     pub fn with_failures(mut self) -> Self {
         let (base, new) = (unsuccessful(&self.base), unsuccessful(&self.new));
@@ -93,13 +94,13 @@ impl Compared {
         self
     }
 
-    /// Runs of the side that has fewer.
+    /// Returns the number of runs of the smaller side.
     fn runs_min(&self) -> usize {
         self.base.len().min(self.new.len())
     }
 }
 
-/// Which figures that are to decide cannot be compared, and why.
+/// Lists the deciding figures that cannot be compared, with reasons.
 pub fn missing(
     base: &Side,
     new: &Side,
@@ -123,7 +124,7 @@ pub fn missing(
     missing.map(reason).collect()
 }
 
-/// The whole page.
+/// Formats the whole text report.
 pub fn text(compared: &Compared, page: Page) -> String {
     let mut text = page.prose(&heading(compared));
     text.push('\n');
@@ -144,7 +145,7 @@ pub fn text(compared: &Compared, page: Page) -> String {
     page.printable(&text)
 }
 
-/// The verdict in words.
+/// Describes the verdict.
 pub fn heading(compared: &Compared) -> String {
     let percent = |runs: &[ReadRun]| format!("{:.1} %", 100.0 * unsuccessful(runs));
     let failed = (percent(&compared.base), percent(&compared.new));
@@ -203,14 +204,14 @@ fn name_of(runs: &[ReadRun]) -> String {
     }
 }
 
-/// The share of operations that did not end well.
+/// Returns the share of operations that did not succeed.
 pub fn unsuccessful(runs: &[ReadRun]) -> f64 {
     let failed: u64 = runs.iter().map(|read| read.run.errors()).sum();
     let ended: u64 = runs.iter().map(|read| read.run.totals.ledger.ended()).sum();
     failed as f64 / ended.max(1) as f64
 }
 
-/// Operations that did not end well, if there were any.
+/// Formats the number of operations that did not succeed, if there are any.
 fn errors(compared: &Compared) -> Option<(&'static str, String)> {
     let count = |runs: &[ReadRun]| runs.iter().map(|read| read.run.errors()).sum::<u64>();
     let ended = |runs: &[ReadRun]| {
@@ -248,19 +249,19 @@ fn table(compared: &Compared, page: Page) -> String {
     table.render(page)
 }
 
-/// A side's figure with no more digits than it is known with.
+/// Formats the figure of a side with its significant digits.
 fn value(figure: RunFigure, side: &SideFigure) -> String {
-    // By its nearer end: one digit is always known.
+    // Uses the nearer end, so that at least one digit is significant.
     let half_width = side.value * -(-side.logarithm.half_width()).exp_m1();
     value_within(figure, side.value, half_width)
 }
 
-/// `+3.2 (+1.1 to +5.4)`.
+/// Formats a change, such as `+3.2 (+1.1 to +5.4)`.
 fn change(change: Change) -> String {
     let unit = unit_of(change);
     let decimals = (-unit.log10() + 1e-9).floor().clamp(0.0, 2.0) as usize;
     let [share, low, high] = [change.share, change.low, change.high].map(|share| {
-        // -0 is 0.
+        // Turns -0 into 0.
         let rounded = (100.0 * share / unit).round() * unit + 0.0;
         match rounded {
             rounded if rounded > PERCENT_MAX => format!("over +{PERCENT_MAX}"),
@@ -271,8 +272,8 @@ fn change(change: Change) -> String {
     format!("{share} ({low} to {high})")
 }
 
-/// What percentages of a change are rounded to: by its nearer end, because the other may be many
-/// times as far away.
+/// Returns the unit to which percentages of a change are rounded: from its nearer end, because the
+/// other may be many times as far away.
 fn unit_of(change: Change) -> f64 {
     let nearer = (change.share - change.low).min(change.high - change.share);
     resolution(100.0 * nearer).max(PERCENT_MIN)
@@ -294,7 +295,7 @@ fn verdict(row: &Row, compared: &Compared) -> String {
     }
 }
 
-/// What a change that is known is called.
+/// Returns the word for a significant change.
 fn word(row: &Row) -> &'static str {
     let (more, less) = match row.figure.quantity {
         Quantity::Time(..) => ("slower", "faster"),
@@ -303,7 +304,7 @@ fn word(row: &Row) -> &'static str {
     if row.change.share > 0.0 { more } else { less }
 }
 
-/// By how many percent it may differ either way.
+/// Returns the largest possible change in either direction, in percent.
 fn bound(row: &Row) -> f64 {
     100.0 * row.change.low.abs().max(row.change.high.abs())
 }
@@ -323,14 +324,15 @@ fn not_worse(row: &Row, compared: &Compared) -> String {
     )
 }
 
-/// A percentage that is not exceeded.
+/// Formats a percentage, rounded up.
 fn upward(percent: f64) -> String {
     let percent = percent.max(PERCENT_MIN);
     let unit = resolution(percent).max(PERCENT_MIN);
     plain((percent / unit - 1e-9).ceil() * unit, 2)
 }
 
-/// How many runs would tell: `3 more runs` of each side if both have as many, or in all.
+/// Formats the number of runs needed for a verdict: `3 more runs` of each side if both have the
+/// same number, otherwise in total.
 fn runs_told(compared: &Compared, needed: u64) -> String {
     let have = compared.runs_min() as u64;
     if compared.base.len() == compared.new.len() {
@@ -340,7 +342,7 @@ fn runs_told(compared: &Compared, needed: u64) -> String {
     }
 }
 
-/// With two digits, upwards: `410 more runs`, `over 1,000 more runs`.
+/// Formats a number of runs with two digits, rounded up: `410 more runs`, `over 1,000 more runs`.
 fn roughly_counted(runs: u64, noun: &str) -> String {
     if runs > RUNS_TOLD_MAX {
         return format!("over {}", counted(RUNS_TOLD_MAX, noun));
@@ -349,10 +351,10 @@ fn roughly_counted(runs: u64, noun: &str) -> String {
     counted(runs.next_multiple_of(unit), noun)
 }
 
-/// The same with their length.
+/// Formats the number of runs needed, with their length.
 fn long_runs_told(compared: &Compared, needed: u64) -> String {
     let length = compared.base.first().map_or(0, |read| read.run.window_ns);
-    // To the tenth of a second.
+    // Rounded up to a tenth of a second.
     let length = length.div_ceil(100_000_000) * 100_000_000;
     format!(
         "{} of {} a side",
@@ -361,7 +363,7 @@ fn long_runs_told(compared: &Compared, needed: u64) -> String {
     )
 }
 
-/// How it was found.
+/// Describes the method of the comparison.
 fn method(compared: &Compared) -> String {
     let comparison = &compared.comparison;
     let judged = comparison.rows.iter().filter(|row| row.is_judged).count();
@@ -401,7 +403,7 @@ fn method(compared: &Compared) -> String {
     text + &repeats_best(compared)
 }
 
-/// How it was found where runs were made in turn.
+/// Describes the method of a comparison with interleaved runs.
 fn in_turn(compared: &Compared, others: usize) -> String {
     let rows = compared.comparison.rows.iter();
     let far_off = rows.filter(|row| row.left_out > 0).map(|row| {
@@ -423,13 +425,13 @@ fn in_turn(compared: &Compared, others: usize) -> String {
     )
 }
 
-/// By what figure runs are compared best.
+/// Describes the best figure for comparing runs.
 fn repeats_best(compared: &Compared) -> String {
     let Some(best) = compared.repeats_best() else {
         return String::new();
     };
     let deviation = best.base.deviation.max(best.new.deviation);
-    // What runs differ by that nobody has repeated is taken for much already.
+    // A spread that was not measured with repeated runs is already assumed to be large.
     let well = if deviation > RUN_SPREAD {
         ", though not well"
     } else {

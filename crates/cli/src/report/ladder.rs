@@ -1,7 +1,7 @@
-//! A ladder: what each rung takes and costs, and what it adds to the one before.
+//! Report of a ladder: times and costs of each rung, and their difference to the rung below.
 //!
-//! A column more is a line in [`TIMES`], in [`PARTS`] of the response time, or in [`COSTS`]; the
-//! document and the rows of values have every figure that runs have.
+//! To add a column, add a line to [`TIMES`], to [`PARTS`] of the response time, or to [`COSTS`];
+//! the document and the rows of values have every figure that runs have.
 
 pub mod comparison;
 pub mod document;
@@ -22,34 +22,35 @@ use filestone_plan::plan::{Plan, unmeasured_for};
 use filestone_workload::figure::{Quantity, RunFigure, Statistic, TimeKind};
 use filestone_workload::operation::OpKind;
 
-/// What the rungs are called, where points of a sweep have the name of an option.
+/// Name of the rung column, where a sweep has the name of an option.
 const RUNG: &str = "rung";
-/// The figure that says when runs are enough.
+/// The figure that decides when there are enough runs.
 const JUDGED: GateFigure = GateFigure::OfOperations(RunFigure::of_all(Quantity::Time(
     TimeKind::Response,
     Statistic::Mean,
 )));
-/// Stands where there is no figure.
+/// Placeholder for a missing figure.
 const NONE: &str = "–";
-/// Stands behind what has the cost of two operations.
+/// Suffix of a figure that contains the cost of two operations.
 const PAIR: &str = "*";
-/// What is not known to have an interval has three digits.
+/// Assumed relative half-width of a figure without an interval, which gives three digits.
 const UNKNOWN: f64 = 0.005;
 
-/// A ladder, as far as it has come: a sweep over its rungs, and what else their runs have.
+/// A complete or partial ladder: a sweep over its rungs, and additional figures of their runs.
 #[derive(Debug)]
 pub struct Ladder {
-    /// The sweep over them.
+    /// Sweep over the rungs.
     pub swept: SweepReport,
-    /// A tally of each rung.
+    /// Figures of each rung.
     pub tallies: Vec<RungTally>,
 }
 
-/// What has a column of its own.
+/// A figure with its own column.
 struct Shown {
     figure: LadderFigure,
     head: &'static str,
-    /// Whether its interval stands beside it, and what it is more than that of the rung before behind it.
+    /// Whether the cell has the interval of the figure, followed by a column with the difference to
+    /// the rung below.
     has_step: bool,
     gives_way: Option<u8>,
 }
@@ -72,14 +73,14 @@ const fn plain(figure: LadderFigure, head: &'static str, gives_way: Option<u8>) 
     }
 }
 
-/// How long it takes.
+/// Columns of response times.
 const TIMES: [Shown; 3] = [
     whole(LadderFigure::Response, "response, 95 %"),
     plain(LadderFigure::ResponseP50, "p50", Some(2)),
     plain(LadderFigure::ResponseP99, "p99", Some(3)),
 ];
 
-/// The parts of that.
+/// Columns of the parts of the response time.
 const PARTS: [Shown; 6] = [
     plain(LadderFigure::Queue, "queue", None),
     plain(LadderFigure::KernelOut, "kernel, out", None),
@@ -89,7 +90,7 @@ const PARTS: [Shown; 6] = [
     plain(LadderFigure::Elsewhere, "elsewhere", None),
 ];
 
-/// What counters say.
+/// Columns of costs from counters.
 const COSTS: [Shown; 5] = [
     whole(LadderFigure::ServerCpu, "server CPU, 95 %"),
     whole(LadderFigure::ServerSwitches, "switches, 95 %"),
@@ -98,7 +99,7 @@ const COSTS: [Shown; 5] = [
     plain(LadderFigure::WirePackets, "packets", None),
 ];
 
-/// Rungs of these names and plans, as a sweep has its points; no run has been counted yet.
+/// Creates rungs with these names and plans as points of a sweep, without runs.
 pub fn rungs(plans: impl IntoIterator<Item = (String, Plan)>) -> Vec<SweptPoint> {
     let points = plans.into_iter().map(|(name, plan)| SweptPoint {
         values: vec![SweepValue {
@@ -113,9 +114,9 @@ pub fn rungs(plans: impl IntoIterator<Item = (String, Plan)>) -> Vec<SweptPoint>
 }
 
 impl Ladder {
-    /// One of these rungs, without a run.
+    /// Creates a ladder of these rungs, without runs.
     pub fn begun(points: Vec<SweptPoint>, wanted: RepeatPlan, seed: u64) -> Self {
-        // The lowest rung may be another server's.
+        // The lowest rung may use another server.
         let target = points.last().map(|point| point.plan.target.to_string());
         let values = points.iter().flat_map(|point| point.values.clone());
         Self {
@@ -140,7 +141,7 @@ impl Ladder {
         }
     }
 
-    /// The rungs, from the lowest.
+    /// Returns the rungs, from the lowest.
     pub fn rungs(&self) -> impl Iterator<Item = LadderRung<'_>> {
         let both = self.swept.points.iter().zip(&self.tallies);
         let mut below = None;
@@ -157,7 +158,7 @@ impl Ladder {
         })
     }
 
-    /// Whole runs of all rungs.
+    /// Returns the number of complete runs of all rungs.
     pub fn runs(&self) -> usize {
         self.tallies.iter().map(RungTally::runs).sum()
     }
@@ -169,29 +170,29 @@ impl Ladder {
     }
 }
 
-/// A rung, and the next one below it that was measured.
+/// A rung, and the next lower one that was measured.
 #[derive(Debug, Clone, Copy)]
 pub struct LadderRung<'ladder> {
-    /// What it is, and what is told of all runs.
+    /// Name, plan and results of all its runs.
     pub point: &'ladder SweptPoint,
-    /// What its runs have.
+    /// Figures of its runs.
     pub tally: &'ladder RungTally,
-    /// The rung below, by its name.
+    /// Name and figures of the rung below.
     pub below: Option<(&'ladder str, &'ladder RungTally)>,
 }
 
 impl LadderRung<'_> {
-    /// What it is called.
+    /// Returns the name of the rung.
     pub fn name(&self) -> &str {
         name_of(self.point)
     }
 
-    /// What it has more than the rung below.
+    /// Returns the difference of a figure to the rung below.
     pub fn step(&self, figure: LadderFigure) -> Option<LadderValue> {
         self.pair()?.step(figure)
     }
 
-    /// With the rung below.
+    /// Pairs the rung with the one below.
     fn pair(&self) -> Option<RungPair<'_>> {
         let (_, below) = self.below?;
         Some(RungPair {
@@ -205,7 +206,7 @@ fn name_of(point: &SweptPoint) -> &str {
     point.values.first().map_or("", |value| value.text.as_str())
 }
 
-/// All of it.
+/// Formats the whole text report.
 pub fn text(ladder: &Ladder, page: Page) -> String {
     let mut text = page.prose(&heading(ladder));
     if ladder.runs() == 0 {
@@ -230,7 +231,7 @@ pub fn text(ladder: &Ladder, page: Page) -> String {
     text
 }
 
-/// `ladder of nfs://server/export: 13 rungs, 65 runs`.
+/// Returns the heading, such as `ladder of nfs://server/export: 13 rungs, 65 runs`.
 pub fn heading(ladder: &Ladder) -> String {
     let swept = &ladder.swept;
     let target = swept.points.last().map(|point| &point.plan.target);
@@ -265,7 +266,7 @@ fn times(ladder: &Ladder, page: Page) -> String {
     table.render(page)
 }
 
-/// A row for each rung that has any of these figures.
+/// Returns a table with a row for each rung that has any of these figures.
 fn of_rungs(ladder: &Ladder, shown: &[&Shown]) -> Table {
     let mut columns = vec![Column::text(RUNG)];
     columns.extend(heads(shown));
@@ -278,7 +279,7 @@ fn of_rungs(ladder: &Ladder, shown: &[&Shown]) -> Table {
     table
 }
 
-/// The columns of figures that any rung has.
+/// Returns the columns whose figures any rung has.
 fn shown<'column>(ladder: &Ladder, columns: &'column [Shown]) -> Vec<&'column Shown> {
     let columns = columns.iter();
     columns.filter(|column| ladder.has(column.figure)).collect()
@@ -310,7 +311,8 @@ fn figures(rung: &LadderRung<'_>, shown: &[&Shown]) -> Vec<String> {
     shown.iter().flat_map(of).collect()
 }
 
-/// A figure, with its interval or with the digits that this supports. What counters say is never without.
+/// Formats a figure with its interval, or with its significant digits. A figure from counters
+/// always has an interval if one is known.
 fn cell(known: &LadderValue, has_interval: bool) -> String {
     let has_interval = has_interval || known.figure.unit() != CounterUnit::Nanoseconds;
     let pair = if known.has_companion { PAIR } else { "" };
@@ -328,7 +330,7 @@ fn cell(known: &LadderValue, has_interval: bool) -> String {
     text + pair
 }
 
-/// How much more it is: `+5.1 ± 0.2 µs`.
+/// Formats a difference: `+5.1 ± 0.2 µs`.
 pub(super) fn more(known: &LadderValue) -> String {
     let text = match known.half_width {
         Some(half_width) => with_interval(known, half_width),
@@ -355,7 +357,7 @@ fn with_interval(known: &LadderValue, half_width: f64) -> String {
     }
 }
 
-/// What is to be said below the tables.
+/// Returns the sentences below the tables.
 fn sentences(ladder: &Ladder) -> Vec<String> {
     let mut sentences = vec![
         "adds: what a rung has more than the one in the row above, run by run, with 95 % intervals. \
@@ -414,7 +416,7 @@ fn has_unknown_cost(ladder: &Ladder) -> bool {
     })
 }
 
-/// What goes with the operations whose costs have that of another one in them.
+/// Explains operations whose costs include the cost of another operation.
 fn pairs(ladder: &Ladder) -> Option<String> {
     let has_pair = |rung: &LadderRung<'_>| {
         let mut costs = COSTS.iter();

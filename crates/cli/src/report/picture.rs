@@ -1,7 +1,7 @@
-//! Pictures as SVG 1.1 that any browser opens: one or several diagrams below each other.
+//! Pictures as SVG 1.1 that any browser opens: one or several diagrams, one below the other.
 //!
-//! What is drawn is a [`Picture`]; the terminal's sketch is made of the same. Loads are in
-//! operations per second, times in seconds, percentiles as 1/(1−p).
+//! A [`Picture`] describes the content; the terminal sketch is made from the same [`Picture`].
+//! Loads are in operations per second, times in seconds, percentiles as 1/(1−p).
 
 mod label_text;
 mod layout;
@@ -14,75 +14,75 @@ pub use label_text::width;
 pub use scale::Scale;
 pub use svg::render;
 
-/// Values beyond this cannot be drawn: no load, time or count comes near it.
+/// Largest value that can be drawn; no load, time or count comes near it.
 const DRAWABLE_MAX: f64 = 1e15;
-/// An interval that reaches below this share of its value does not stretch the axis.
+/// An interval whose lower end is below this share of its value does not extend the axis.
 const INTERVAL_LOW_SHARE: f64 = 0.5;
 
-/// Diagrams below each other, with what makes them quotable.
+/// Diagrams below each other, with the title, circumstances and notes needed to quote them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Picture {
-    /// What it shows.
+    /// Title of the picture.
     pub title: String,
-    /// Target, load, date and version, a line each.
+    /// Target, load, date and version, one line each.
     pub circumstances: Vec<String>,
-    /// The diagrams.
+    /// Diagrams, from the top.
     pub panels: Vec<Panel>,
-    /// How to read what is not obvious, and what was left out.
+    /// Notes on how to read the diagrams and on data that was left out.
     pub notes: Vec<String>,
 }
 
-/// One diagram.
+/// A diagram.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Panel {
-    /// From left to right.
+    /// Horizontal axis.
     pub x: Axis,
-    /// From bottom to top.
+    /// Vertical axis.
     pub y: Axis,
-    /// How high the diagram is, in pixels.
+    /// Height of the diagram, in pixels.
     pub height: f64,
-    /// What is drawn, in the order of the legend.
+    /// Lines, in the order of the legend.
     pub lines: Vec<Line>,
-    /// Places on the x axis.
+    /// Named positions on the x axis.
     pub marks: Vec<Mark>,
-    /// Parts of the x axis.
+    /// Named ranges of the x axis.
     pub spans: Vec<Span>,
-    /// Values that the x axis reaches, whatever is drawn.
+    /// Values that the x axis includes, whether or not data is drawn there.
     pub reach: Vec<f64>,
 }
 
-/// One axis.
+/// An axis.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Axis {
-    /// What it measures, with its unit unless that is in each of its numbers.
+    /// Measured quantity, with its unit unless each number contains it.
     pub label: String,
-    /// What its numbers are.
+    /// Kind of quantity, which decides the scale and the format of numbers.
     pub quantity: Quantity,
-    /// Of [`Quantity::Name`]: the names, from the top.
+    /// Names for [`Quantity::Name`], from the top.
     pub names: Vec<String>,
 }
 
-/// What an axis measures.
+/// Kind of quantity on an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quantity {
     /// Operations per second, from 0.
     Load,
-    /// Seconds; logarithmic when the smallest and the largest lie far apart.
+    /// Seconds; logarithmic when the smallest and the largest value are far apart.
     Time,
-    /// Seconds since the measured window opened; what lies before it is negative.
+    /// Seconds since the measured window opened; earlier times are negative.
     Elapsed,
-    /// 1/(1−p), logarithmic, so that each nine takes the same room.
+    /// 1/(1−p), logarithmic, so that each nine takes the same width.
     Percentile,
-    /// Numbers whose ratios matter, so that the axis is logarithmic.
+    /// Numbers whose ratios matter, on a logarithmic axis.
     Ratio,
-    /// Values whose differences matter, so that the axis does not begin at 0.
+    /// Values whose differences matter, on an axis that need not start at 0.
     Near,
-    /// Things with names: from one whole number to the next is the room of one of them.
+    /// Named categories, each one unit wide.
     Name,
 }
 
 impl Axis {
-    /// An axis whose numbers need no names.
+    /// Creates an axis without names.
     pub fn new(quantity: Quantity, label: &str) -> Self {
         Self {
             label: label.into(),
@@ -91,72 +91,72 @@ impl Axis {
         }
     }
 
-    /// Operations per second.
+    /// Creates an axis of operations per second.
     pub fn load(label: &str) -> Self {
         Self::new(Quantity::Load, label)
     }
 
-    /// Seconds.
+    /// Creates an axis of seconds.
     pub fn time(label: &str) -> Self {
         Self::new(Quantity::Time, label)
     }
 }
 
-/// One line, or one row of bars.
+/// A line, or a row of bars.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line {
-    /// What it is.
+    /// Name in the legend.
     pub name: String,
-    /// How it looks.
+    /// Colour, dashes and symbol.
     pub style: Style,
-    /// What is between its points.
+    /// Connection between the points.
     pub form: Form,
-    /// Its points.
+    /// Points, from left to right.
     pub points: Vec<Point>,
 }
 
-/// What is drawn of a line beside its symbols.
+/// Connection that is drawn between the symbols of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// The way from point to point.
+    /// A straight segment from point to point.
     Joined,
-    /// Nothing.
+    /// Symbols only.
     Scattered,
-    /// A bar from the y axis to each point; on a logarithmic axis nothing, since the length
-    /// of a bar would mean nothing there.
+    /// A bar from the y axis to each point; on a logarithmic axis no bar, since its length would
+    /// have no meaning there.
     Bars,
 }
 
-/// One point of a line.
+/// A point of a line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
-    /// Across.
+    /// Horizontal value.
     pub x: f64,
-    /// Up.
+    /// Vertical value.
     pub y: f64,
-    /// The interval in which the measured figure is, if it is known.
+    /// Interval of the measured figure, if known.
     pub interval: Option<(f64, f64)>,
-    /// Its symbol.
+    /// Symbol of the point.
     pub symbol: Symbol,
-    /// Whether the way to it is dotted: too few samples.
+    /// Whether the segment to this point is dotted because it has too few samples.
     pub is_sparse: bool,
-    /// Whether there is no way to it from the point before.
+    /// Whether the segment from the previous point is left out.
     pub is_after_gap: bool,
 }
 
-/// How a point is drawn.
+/// Symbol drawn at a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Symbol {
-    /// Only the line.
+    /// No symbol, only the line.
     None,
-    /// The symbol of its line.
+    /// The symbol of the line.
     Full,
-    /// Only the outline: a figure that is not what it should be.
+    /// The outline only, for a figure that fails its requirement.
     Hollow,
 }
 
 impl Point {
-    /// A point with the symbol of its line.
+    /// Creates a point with the symbol of its line.
     pub const fn new(x: f64, y: f64) -> Self {
         Self {
             x,
@@ -173,7 +173,8 @@ impl Point {
         is_number(self.x) && is_number(self.y)
     }
 
-    /// The ends of its interval, cut where they would stretch an axis, else `value` itself.
+    /// Returns the ends of the interval, clipped if they would extend an axis too far; without an
+    /// interval `value` twice.
     fn extent(&self, value: f64) -> [f64; 2] {
         match self.interval {
             Some((low, high)) if high < DRAWABLE_MAX => {
@@ -185,7 +186,7 @@ impl Point {
 }
 
 impl Line {
-    /// A line through the points that can be drawn, interrupted by those that cannot.
+    /// Creates a line through the points that can be drawn, interrupted at those that cannot.
     pub fn new(name: &str, style: Style, form: Form, points: Vec<Point>) -> Self {
         let mut kept: Vec<Point> = Vec::with_capacity(points.len());
         let mut is_gap = false;
@@ -205,43 +206,43 @@ impl Line {
         }
     }
 
-    /// A joined line with a symbol at each point.
+    /// Creates a joined line with a symbol at each point.
     pub fn joined(name: &str, style: Style, points: Vec<(f64, f64)>) -> Self {
         let points = points.into_iter().map(|(x, y)| Point::new(x, y)).collect();
         Self::new(name, style, Form::Joined, points)
     }
 }
 
-/// How a line looks: each differs from the others in colour, in dashes and in its symbol.
+/// Style of a line: each style differs from the others in colour, dashes and symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
-    /// What the picture is about.
+    /// Main line of the picture.
     First,
-    /// The same another time.
+    /// Second run of the main line.
     FirstAgain,
-    /// Something beside it.
+    /// First line of context.
     Second,
-    /// Something else beside it.
+    /// Second line of context.
     Third,
-    /// What went wrong.
+    /// Errors and failures.
     Wrong,
-    /// What must not be crossed, or what was asked for.
+    /// Bound or requested value.
     Bound,
-    /// The first in finer detail, behind it.
+    /// The main line in finer detail, drawn behind it.
     Fine,
 }
 
-/// A place on the x axis with a name.
+/// A named position on the x axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mark {
-    /// Where.
+    /// Position on the x axis.
     pub x: f64,
-    /// Its name; its value is written behind it.
+    /// Name; the value is written behind it.
     pub text: String,
 }
 
 impl Mark {
-    /// Marks of the places that are known.
+    /// Returns marks for the positions that are known.
     pub fn known<const PLACES: usize>(places: [(Option<f64>, &str); PLACES]) -> Vec<Self> {
         let known = places.into_iter().filter_map(|(x, text)| Some((x?, text)));
         let mark = |(x, text): (f64, &str)| Self {
@@ -252,28 +253,28 @@ impl Mark {
     }
 }
 
-/// A part of the x axis.
+/// A range of the x axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Span {
-    /// Where it begins.
+    /// Start of the range.
     pub from: f64,
-    /// Where it ends.
+    /// End of the range.
     pub to: f64,
-    /// Its name; may be empty.
+    /// Name; may be empty.
     pub text: String,
-    /// Whether it is no part of what was measured.
+    /// Whether the range is shaded because it was not measured.
     pub is_shaded: bool,
 }
 
 impl Picture {
-    /// The scales of the first diagram; `None` if there is nothing to draw.
+    /// Returns the scales of the first diagram, or `None` if there is nothing to draw.
     pub fn scales(&self) -> Option<(Scale, Scale)> {
         self.panels.first().and_then(Panel::scales)
     }
 }
 
 impl Panel {
-    /// A diagram of usual height without marks.
+    /// Creates a diagram of the usual height without marks.
     pub fn new(x: Axis, y: Axis, lines: Vec<Line>) -> Self {
         Self {
             x,
@@ -286,7 +287,7 @@ impl Panel {
         }
     }
 
-    /// The scales of both axes; `None` if there is nothing to draw.
+    /// Returns the scales of both axes, or `None` if there is nothing to draw.
     pub fn scales(&self) -> Option<(Scale, Scale)> {
         let points = || self.lines.iter().flat_map(|line| &line.points);
         points().next()?;

@@ -1,5 +1,4 @@
-//! What several runs of the same come to: each figure over runs, apart from what a run knows of
-//! itself.
+//! Summary of repeated runs: each figure over all runs, in contrast to the interval within one run.
 
 use super::parts::heading::what_was_measured;
 use super::parts::known::value_within;
@@ -18,26 +17,26 @@ use filestone_workload::statistics::CONFIDENCE;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The shape of [`RepeatsDocument`]; it rises when that changes.
+/// Format version of [`RepeatsDocument`]; increased when the shape changes.
 const FORMAT: u32 = 1;
-/// Percentages are told no finer.
+/// Smallest percentage that is printed, and finest resolution.
 const PERCENT_MIN: f64 = 0.1;
-/// What is known within no more than this share is told by the ends of its interval.
+/// A figure with a larger relative half-width is printed as the ends of its interval.
 const HARDLY: f64 = 0.5;
 
-/// Runs of the same, of one thing or of several that were measured in turn.
+/// Repeated runs of one job, or of several that ran in turn.
 #[derive(Debug)]
 pub struct Repeats {
-    /// What was measured in turn.
+    /// Runs of each job.
     pub series: Vec<Series>,
-    /// Which of them each whole run was of, in the order of time.
+    /// Job of each complete run, in the order of time.
     pub order: Vec<usize>,
-    /// Why there were no more runs.
+    /// Reason why no more runs were made.
     pub end: RepeatsEnd,
     wanted: RepeatPlan,
 }
 
-/// Whole runs of one thing.
+/// Complete runs of one job.
 #[derive(Debug)]
 pub struct Series {
     plan: Plan,
@@ -45,14 +44,14 @@ pub struct Series {
     runs: Vec<Vec<RunValue>>,
 }
 
-/// Why there were no more runs.
+/// Reason why no more runs were made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum RepeatsEnd {
-    /// As many as were asked for, or were allowed, were made.
+    /// The requested or permitted number of runs was made.
     All,
-    /// The headline figure was known well enough.
+    /// The headline figure reached the requested precision.
     Enough,
     /// ^C.
     Interrupted,
@@ -61,7 +60,7 @@ pub enum RepeatsEnd {
 }
 
 impl Repeats {
-    /// Of these plans, none so far.
+    /// Creates the series of these plans, without runs.
     pub fn new<'plan>(plans: impl Iterator<Item = &'plan Plan>, wanted: &RepeatPlan) -> Self {
         let series = plans.map(|plan| Series {
             plan: plan.clone(),
@@ -76,7 +75,7 @@ impl Repeats {
         }
     }
 
-    /// Whether all headline figures are known as well as was asked for.
+    /// Whether all headline figures have the requested precision.
     pub fn are_enough(&self) -> bool {
         self.wanted.until.is_some_and(|share| {
             let known = |series: &Series| series.headline().map(|it| it.is_known_within(share));
@@ -84,7 +83,7 @@ impl Repeats {
         })
     }
 
-    /// How many runs of each thing there are likely to be.
+    /// Returns the expected number of runs of each job.
     pub fn expected_runs(&self) -> u32 {
         let most = self.wanted.most;
         let Some(share) = self.wanted.until else {
@@ -99,7 +98,7 @@ impl Repeats {
 }
 
 impl Series {
-    /// Counts a whole run.
+    /// Counts a complete run.
     pub fn add(&mut self, record: &RunRecord) {
         if self.what.is_empty() {
             self.what = what_was_measured(record);
@@ -119,7 +118,7 @@ impl Series {
     }
 }
 
-/// A run in a line: `24,950/s, p50 31.2 µs`.
+/// Formats a run as one line: `24,950/s, p50 31.2 µs`.
 pub fn line(record: &RunRecord) -> String {
     let totals = &record.totals;
     let load = totals.achieved_load_ops_per_s;
@@ -131,7 +130,7 @@ pub fn line(record: &RunRecord) -> String {
     )
 }
 
-/// All of it.
+/// Formats the whole text report.
 pub fn text(repeats: &Repeats, page: Page) -> String {
     let parts = repeats
         .series
@@ -179,13 +178,13 @@ fn table(figures: &[RepeatedFigure], page: Page) -> String {
         Column::figure("runs differ by").gives_way(2),
         Column::figure("within a run").gives_way(1),
     ]);
-    // Those of each kind of operation are in the document.
+    // Figures of single kinds of operations are only in the document.
     for known in figures
         .iter()
         .filter(|known| known.figure.operation.is_none())
     {
         let mean = known.over_runs.value;
-        // What is hardly known has one digit all the same.
+        // A figure with a wide interval still has one digit.
         let half_width = mean * known.half_width().min(HARDLY);
         let shown = |value: f64| value_within(known.figure, value, half_width);
         let interval = if known.half_width() > HARDLY {
@@ -209,7 +208,7 @@ fn table(figures: &[RepeatedFigure], page: Page) -> String {
     table.render(page)
 }
 
-/// A share in percent, no finer than that is worth.
+/// Formats a share in percent, rounded to its meaningful resolution.
 pub(super) fn percent(share: f64) -> String {
     let percent = (100.0 * share).max(PERCENT_MIN);
     let unit = resolution(percent).max(PERCENT_MIN);
@@ -243,43 +242,43 @@ fn not_enough(headline: &RepeatedFigure, share: f64) -> String {
     )
 }
 
-/// `repeats.json`: what several runs of the same come to.
+/// `repeats.json`: summary of repeated runs.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct RepeatsDocument {
-    /// The shape of this document.
+    /// Format version of this document.
     pub format: u32,
-    /// Why there were no more runs.
+    /// Reason why no more runs were made.
     pub end: RepeatsEnd,
-    /// Most runs of each thing.
+    /// Maximum number of runs of each job.
     pub runs_max: u32,
-    /// The share that the headline figure was to be known within.
+    /// Requested relative precision of the headline figure.
     pub until: Option<f64>,
-    /// Between two runs, in nanoseconds.
+    /// Pause between two runs, in nanoseconds.
     pub pause_ns: u64,
-    /// What the order comes from; run k of a thing has this seed and k − 1.
+    /// Seed of the order; run k of a job uses this seed plus k − 1.
     pub seed: u64,
-    /// Which thing each run was of, in the order of time, counted from 1.
+    /// Job of each run, in the order of time, counted from 1.
     pub order: Vec<usize>,
-    /// With which probability intervals hold what they are about.
+    /// Confidence level of the intervals, as a probability.
     pub confidence: f64,
-    /// What was measured in turn.
+    /// Jobs that ran in turn.
     pub series: Vec<SeriesDocument>,
 }
 
-/// Whole runs of one thing.
+/// Complete runs of one job.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SeriesDocument {
-    /// In words.
+    /// Description of the job.
     pub what: String,
-    /// Whole runs.
+    /// Number of complete runs.
     pub runs: usize,
-    /// The figure that `until` is about.
+    /// The figure that `until` applies to.
     pub headline: String,
-    /// The figure that runs differ least by.
+    /// The figure with the smallest spread between runs.
     pub repeats_best: Option<String>,
-    /// Figure by figure.
+    /// Figures over the runs.
     pub figures: Vec<RepeatedFigureDocument>,
 }
 
@@ -287,27 +286,27 @@ pub struct SeriesDocument {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct RepeatedFigureDocument {
-    /// Its name.
+    /// Name of the figure.
     pub name: String,
-    /// What it is counted in.
+    /// Unit of the figure.
     pub unit: &'static str,
-    /// Runs that have it.
+    /// Number of runs that have the figure.
     pub runs: usize,
-    /// The median of the runs.
+    /// Median of the runs.
     pub median: f64,
-    /// Their geometric mean.
+    /// Geometric mean of the runs.
     pub mean: f64,
-    /// The lower end of the interval of that.
+    /// Lower end of the interval of the geometric mean.
     pub low: f64,
-    /// Its upper end.
+    /// Upper end of the interval of the geometric mean.
     pub high: f64,
-    /// By what the logarithms of single runs differ, one standard deviation.
+    /// Standard deviation of the logarithms of single runs.
     pub deviation: f64,
-    /// Half of the interval that a run has of itself, as a share: the median of the runs.
+    /// Relative half-width of the interval within one run: the median of the runs.
     pub within_run: Option<f64>,
 }
 
-/// The document.
+/// Returns the document.
 pub fn document(repeats: &Repeats) -> RepeatsDocument {
     RepeatsDocument {
         format: FORMAT,
@@ -353,7 +352,7 @@ mod tests {
     use super::*;
     use crate::report::fixtures;
 
-    /// Runs that achieve so many operations per second.
+    /// Creates repeats whose runs achieve these loads, in operations per second.
     fn repeats(loads: &[f64], until: Option<f64>) -> Repeats {
         let wanted = RepeatPlan {
             most: 8,

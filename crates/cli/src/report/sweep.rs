@@ -1,7 +1,7 @@
-//! A sweep: what each of its points comes to, and where a figure bends over them.
+//! Report of a sweep: the results of each point, and the knee of a figure over the points.
 //!
-//! What the table shows is [`columns`]'; the document, the rows of values and the script have every
-//! figure that runs have.
+//! [`columns`] selects the figures of the table; the document, the rows of values and the script
+//! have every figure that runs have.
 
 mod columns;
 pub mod document;
@@ -29,7 +29,7 @@ use filestone_workload::figure::{Quantity, RunFigure, Statistic, TimeKind};
 use filestone_workload::text::{bytes_text, time_text};
 use std::collections::BTreeMap;
 
-/// What is drawn unless something else is asked for.
+/// Figure that is drawn by default.
 pub const MEAN: GateFigure = of_all(Quantity::Time(TimeKind::Response, Statistic::Mean));
 const ACHIEVED: GateFigure = of_all(Quantity::Achieved);
 
@@ -37,63 +37,63 @@ const fn of_all(quantity: Quantity) -> GateFigure {
     GateFigure::OfOperations(RunFigure::of_all(quantity))
 }
 
-/// A sweep, as far as it has come.
+/// A complete or partial sweep.
 #[derive(Debug)]
 pub struct SweepReport {
-    /// The command line behind `--`.
+    /// Command line behind `--`.
     pub command: Vec<String>,
-    /// What it goes over.
+    /// Swept parameters: one option or two.
     pub parameters: Vec<SweepParameter>,
-    /// What the order of runs comes from.
+    /// Seed of the order of runs.
     pub seed: u64,
-    /// How often.
+    /// Number of runs and their end condition.
     pub wanted: RepeatPlan,
-    /// The figure that is looked at.
+    /// Judged figure.
     pub figure: GateFigure,
-    /// Whether it is the read study, with baselines and pictures of its own.
+    /// Whether the sweep is the read study, which has its own baselines and pictures.
     pub is_study: bool,
-    /// The points: those of one value of the second parameter stand together.
+    /// Points, grouped by the value of the second parameter.
     pub points: Vec<SweptPoint>,
-    /// Of which point each whole run was, in the order of time.
+    /// Point of each complete run, in the order of time.
     pub order: Vec<usize>,
-    /// Why there were no more runs; `None` if it was broken off.
+    /// Reason why no more runs were made; `None` if the sweep was interrupted.
     pub end: Option<RepeatsEnd>,
-    /// The first run: when its window began, and what made it.
+    /// Start time and environment of the first run.
     pub first: Option<FirstRun>,
 }
 
-/// When a sweep began, and with what.
+/// Start time and environment of a sweep.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FirstRun {
-    /// RFC 3339, UTC.
+    /// Start time in RFC 3339 format, UTC.
     pub started_at: String,
     /// The version of filestone.
     pub version: String,
-    /// Processors that it could use.
+    /// Number of processors that it could use.
     pub processors: u32,
 }
 
-/// One of its points.
+/// A point of a sweep.
 #[derive(Debug)]
 pub struct SweptPoint {
-    /// A value of each parameter.
+    /// Value of each parameter.
     pub values: Vec<SweepValue>,
-    /// What its first run is to do.
+    /// Plan of the first run.
     pub plan: Plan,
-    /// What its runs come to.
+    /// Results of its runs.
     pub tally: PointTally,
-    /// Why it cannot be measured, if it cannot.
+    /// Reason why the point cannot be measured, if there is one.
     pub failed: Option<String>,
 }
 
 impl SweepReport {
-    /// What a point is called.
+    /// Returns the name of a point.
     pub fn name(&self, point: usize) -> String {
         let values = self.points.get(point).map(|point| point.values.as_slice());
         name_of_point(&self.parameters, values.unwrap_or_default())
     }
 
-    /// Counts a whole run of a point.
+    /// Counts a complete run of a point.
     pub fn count(&mut self, point: usize, run: &ComparedRun) {
         let is_first = |first: &FirstRun| run.started_at < first.started_at;
         if self.first.as_ref().is_none_or(is_first) {
@@ -108,7 +108,7 @@ impl SweepReport {
         }
     }
 
-    /// The points of each value of the second parameter, with that value.
+    /// Returns the points grouped by the value of the second parameter.
     pub fn lines(&self) -> Vec<SweptLine<'_>> {
         let groups = self
             .points
@@ -120,22 +120,22 @@ impl SweepReport {
         groups.map(line).collect()
     }
 
-    /// Whole runs of all points.
+    /// Returns the number of complete runs of all points.
     pub fn runs(&self) -> usize {
         self.points.iter().map(|point| point.tally.runs()).sum()
     }
 }
 
-/// The points of one value of the second parameter.
+/// Points that share one value of the second parameter.
 #[derive(Debug, Clone, Copy)]
 pub struct SweptLine<'sweep> {
     sweep: &'sweep SweepReport,
-    /// In the order of the first parameter's values.
+    /// Points in the order of the first parameter's values.
     pub points: &'sweep [SweptPoint],
 }
 
 impl SweptLine<'_> {
-    /// `transport=udp`; nothing if there is no second parameter.
+    /// Returns the name, such as `transport=udp`; `None` if there is no second parameter.
     pub fn name(&self) -> Option<String> {
         let value = self.points.first()?.values.get(1)?;
         let parameter = self.sweep.parameters.get(1)?;
@@ -146,7 +146,7 @@ impl SweptLine<'_> {
         ))
     }
 
-    /// Where the figure bends, if the first parameter is a number and it does.
+    /// Returns the knee of the figure, if the first parameter is a number and there is a knee.
     pub fn knee(&self) -> Option<SweepKnee> {
         let parameter = self.sweep.parameters.first()?;
         let place = |point: &SweptPoint| {
@@ -166,7 +166,7 @@ impl SweptLine<'_> {
     }
 }
 
-/// A number of a parameter, as people read it.
+/// Formats a number of a parameter for the text report.
 pub fn number_text(number: f64, kind: ValueKind) -> String {
     match kind {
         ValueKind::Bytes => bytes_text(number.round() as u64),
@@ -176,7 +176,7 @@ pub fn number_text(number: f64, kind: ValueKind) -> String {
     }
 }
 
-/// All of it.
+/// Formats the whole text report.
 pub fn text(swept: &SweepReport, page: Page) -> String {
     let mut text = page.prose(&heading(swept));
     if swept.runs() == 0 {
@@ -194,7 +194,7 @@ pub fn text(swept: &SweepReport, page: Page) -> String {
     text
 }
 
-/// The picture of it: of the study all of its graphs.
+/// Returns the picture; for the study with all of its graphs.
 pub fn drawing(swept: &SweepReport) -> Picture {
     if swept.is_study {
         study::picture::page(swept)
@@ -203,13 +203,13 @@ pub fn drawing(swept: &SweepReport) -> Picture {
     }
 }
 
-/// A picture whose first diagram has an axis of numbers.
+/// Returns a picture whose first diagram has a numeric axis.
 fn sketched(swept: &SweepReport) -> Option<Picture> {
     let is_drawn = swept.is_study || picture::numbers(swept).is_some();
     is_drawn.then(|| drawing(swept))
 }
 
-/// `sweep over size: filestone probe read, 5 points, 25 runs`.
+/// Returns the heading, such as `sweep over size: filestone probe read, 5 points, 25 runs`.
 pub fn heading(swept: &SweepReport) -> String {
     let names = swept
         .parameters
@@ -234,7 +234,7 @@ pub fn heading(swept: &SweepReport) -> String {
     )
 }
 
-/// Why a point is to be doubted, apart from what all are.
+/// Lists the caveats of a point that do not apply to all points.
 pub fn doubts(point: &SweptPoint, everywhere: &[String]) -> String {
     let runs = point.tally.runs();
     let caveats = point.tally.caveats.iter();
@@ -249,7 +249,7 @@ pub fn doubts(point: &SweptPoint, everywhere: &[String]) -> String {
         .join(", ")
 }
 
-/// Caveats of all runs of all points.
+/// Returns the caveats that apply to all runs of all points.
 pub fn everywhere(swept: &SweepReport) -> Vec<String> {
     let mut counts: BTreeMap<&String, usize> = BTreeMap::new();
     for (name, count) in swept.points.iter().flat_map(|point| &point.tally.caveats) {
@@ -261,7 +261,7 @@ pub fn everywhere(swept: &SweepReport) -> Vec<String> {
     all.map(|(name, _)| name.clone()).collect()
 }
 
-/// What is to be said below the table.
+/// Returns the sentences below the table.
 fn sentences(swept: &SweepReport) -> Vec<String> {
     let mut sentences = if swept.is_study {
         study::sentences(swept)
@@ -297,7 +297,7 @@ fn sentences(swept: &SweepReport) -> Vec<String> {
     sentences
 }
 
-/// Where the figure bends, and how that was found.
+/// Describes the knees, and the method that found them.
 pub fn knees(swept: &SweepReport) -> Vec<String> {
     let Some(parameter) = swept.parameters.first() else {
         return vec![];

@@ -1,4 +1,5 @@
-//! What the view knows: what the feed has told, which operation is looked at, what was asked for.
+//! State of the terminal view: events received from the feed, the selected operation and the user's
+//! requests.
 
 use crate::quantity::grouped;
 use filestone_live::event::{
@@ -12,80 +13,81 @@ use filestone_plan::plan::Plan;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-/// Intervals that are kept: more than a screen is wide.
+/// Number of intervals that are kept: more than the width of a screen.
 const INTERVALS_MAX: usize = 1000;
-/// What a run says that it is doing when its load begins.
+/// Text of the event that a run sends when its load begins.
 const RUNNING: &str = "running";
 
-/// What a key asks for.
+/// Action bound to a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyAction {
-    /// The run is to end: once in order, twice at once.
+    /// Ends the run: the first time in order, the second time at once.
     Stop,
-    /// The operation before this one, or all.
+    /// Selects the operation before this one, or all.
     Previous,
-    /// The next operation.
+    /// Selects the next operation.
     Next,
-    /// All operations together.
+    /// Selects all operations together.
     All,
-    /// What the keys do, or the figures again.
+    /// Toggles between the help and the figures.
     Help,
 }
 
-/// What is known.
+/// State of the view.
 #[derive(Debug, Default)]
 pub struct View {
-    /// The command line.
+    /// Command line.
     pub command: String,
-    /// The run that goes on, or the last one.
+    /// The current run, or the last one.
     pub run: Option<Shared<RunBegun>>,
-    /// What it goes to, since when it does.
+    /// Target of the current run, once it is connected.
     pub target: Option<Shared<Target>>,
-    /// What is being done before and after the load.
+    /// Current activity before or after the load.
     pub preparing: Option<String>,
-    /// Its intervals, the last ones.
+    /// The last intervals of the current run.
     pub intervals: VecDeque<Shared<IntervalFigures>>,
-    /// What a steered run is doing.
+    /// Current activity of a steered run.
     pub steering: Option<SteeringStatus>,
-    /// How far a replay is.
+    /// Progress of a replay.
     pub progress: Option<ReplayProgress>,
-    /// What was told last that is no figure.
+    /// Last message that is not a figure.
     pub text: Option<String>,
-    /// The point that was measured last.
+    /// The last measured point.
     pub point: Option<Shared<Point>>,
-    /// The run that was over last.
+    /// The last completed run.
     pub ended: Option<Shared<RunEnded>>,
-    /// How many are over.
+    /// Number of completed runs.
     pub runs_ended: usize,
-    /// What operations came to since the run began, by kind.
+    /// Counts of operations since the run began, by kind.
     pub sums: BTreeMap<String, Sums>,
-    /// The same of all kinds.
+    /// Counts of all kinds together.
     pub all: Sums,
-    /// Which of the kinds is looked at; all without it.
+    /// Selected kind; `None` selects all.
     pub selected: Option<String>,
     /// Whether the help is shown.
     pub shows_help: bool,
-    /// Whether the run was told to end.
+    /// Whether the run was asked to end.
     pub is_stopping: bool,
-    /// Whether nothing comes any more.
+    /// Whether the feed is closed.
     pub is_closed: bool,
-    /// Whether this program was built without what makes it fast.
+    /// Whether this program was built without optimization.
     pub is_debug_build: bool,
-    /// Processors that this program may use, if that is known.
+    /// Number of processors that this program may use, if known.
     pub processors: Option<u32>,
-    /// When the load began, and the last interval came, by the clock of whoever draws.
+    /// Times at which the load began and the last interval arrived, on the clock of the drawing
+    /// code.
     began: Option<Duration>,
     interval_came: Duration,
 }
 
-/// What operations came to since a run began.
+/// Counts of operations since a run began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Sums {
-    /// Those that ended.
+    /// Completed operations.
     pub ended: u64,
-    /// Those of them that did not end well.
+    /// Completed operations that did not succeed.
     pub unsuccessful: u64,
-    /// Due, but never sent.
+    /// Operations that were due but never sent.
     pub skipped: u64,
 }
 
@@ -97,22 +99,22 @@ impl Sums {
     }
 }
 
-/// How many operations ended.
+/// Returns the number of completed operations.
 pub const fn ended(figures: &OperationFigures) -> u64 {
     figures.ok + figures.unsuccessful
 }
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
-    /// In a few words.
+    /// Short description.
     pub text: String,
-    /// From 0 to 1, where that is known.
+    /// Fraction from 0 to 1, if known.
     pub share: Option<f64>,
 }
 
 impl View {
-    /// What is known by now; `now` is on any clock that goes on.
+    /// Creates the view from a snapshot; `now` is on any monotonic clock.
     pub fn of(snapshot: Snapshot, now: Duration) -> Self {
         let mut view = Self {
             command: snapshot.command.join(" "),
@@ -134,7 +136,7 @@ impl View {
         for interval in snapshot.intervals {
             view.count(interval, now);
         }
-        // Of all intervals, not only those that are kept.
+        // Sums of all intervals, not only of those that are kept.
         for kind in snapshot.sums {
             let mut sums = Sums::default();
             sums.add(&kind.figures);
@@ -146,7 +148,7 @@ impl View {
         view
     }
 
-    /// The same of a fresh snapshot, for a view that has missed something. What was chosen stays.
+    /// Rebuilds the view from a fresh snapshot after missed events, keeping the user's selection.
     pub fn renew(&mut self, snapshot: Snapshot, now: Duration) {
         let before = std::mem::replace(self, Self::of(snapshot, now));
         self.selected = before.selected;
@@ -156,11 +158,11 @@ impl View {
         self.processors = before.processors;
     }
 
-    /// Something happened.
+    /// Applies an event.
     pub fn record(&mut self, event: &Event, now: Duration) {
         match event {
             Event::RunBegun(begun) => self.start(begun),
-            // What comes after all is prepared.
+            // The last event of the preparations.
             Event::Preparing(NoteText { what }) if what == RUNNING => self.load_begins(now),
             Event::Preparing(NoteText { what }) => self.preparing = Some(what.clone()),
             Event::Remark(NoteText { what }) => self.text = Some(what.clone()),
@@ -183,7 +185,7 @@ impl View {
         }
     }
 
-    /// A key was pressed.
+    /// Handles a key.
     pub fn press(&mut self, asked: KeyAction) {
         match asked {
             KeyAction::Stop => self.is_stopping = true,
@@ -194,12 +196,12 @@ impl View {
         }
     }
 
-    /// Goes on to another kind of operation; before the first and after the last are all.
+    /// Selects another kind of operation; "all" comes before the first and after the last.
     fn step(&mut self, by: isize) {
         let kinds: Vec<&String> = self.sums.keys().collect();
         let place = self.selected.as_ref();
         let place = place.and_then(|name| kinds.iter().position(|kind| *kind == name));
-        // Place 0 is all.
+        // Position 0 is "all".
         let place = place.map_or(0, |place| place as isize + 1);
         let next = (place + by).rem_euclid(kinds.len() as isize + 1);
         let next = usize::try_from(next - 1).ok();
@@ -236,7 +238,7 @@ impl View {
         self.intervals.push_back(interval);
     }
 
-    /// The figures of an interval that are looked at.
+    /// Returns the figures of the selected operation in an interval.
     pub fn figures<'i>(&self, interval: &'i IntervalFigures) -> Option<&'i OperationFigures> {
         match &self.selected {
             None => Some(&interval.all),
@@ -248,7 +250,8 @@ impl View {
         }
     }
 
-    /// The last interval of the window; what ends after the window says nothing of a load.
+    /// Returns the last interval of the window; an interval that ends after the window does not
+    /// measure the load.
     pub fn last(&self) -> Option<&IntervalFigures> {
         let mut intervals = self.intervals.iter().rev();
         intervals
@@ -256,12 +259,12 @@ impl View {
             .map(|interval| &**interval)
     }
 
-    /// What is measured, or was last.
+    /// Returns the plan of the current or last run.
     pub fn plan(&self) -> Option<&Plan> {
         self.run.as_ref().map(|run| &run.plan)
     }
 
-    /// How far the run is.
+    /// Returns the progress of the run.
     pub fn progress(&self, now: Duration) -> Progress {
         let says = |text: &str| Progress {
             text: text.into(),
@@ -297,7 +300,7 @@ impl View {
                 share: Some(share.min(1.0)),
             };
         }
-        // Between two intervals, time goes on.
+        // Time continues between two intervals.
         let since = nanos(now.saturating_sub(self.interval_came)).min(plan.interval_ns);
         let at = match self.intervals.back() {
             Some(interval) => interval.end_ns.saturating_add(since),

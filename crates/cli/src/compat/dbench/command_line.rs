@@ -1,8 +1,8 @@
-//! The command lines of dbench and tbench, 1 to 5.0, read as they read them.
+//! Command lines of dbench and tbench, versions 1 to 5.0, parsed like the originals.
 //!
-//! Options and arguments may stand in any order. `-t` of version 1 was tbench's socket
-//! options; a value that is no number is taken for them. What the originals pass over
-//! (further arguments, letters behind a number of processes) is passed over and said.
+//! Options and arguments may be in any order. `-t` of version 1 set tbench's socket options; a
+//! value that is not a number is taken for socket options. Words that the originals ignore (further
+//! arguments, letters behind a number of processes) are ignored with a note.
 
 use crate::compat::ending::CommandLineError;
 use crate::compat::getopt::{self, Argument, Order, ParsedOption, number};
@@ -12,16 +12,16 @@ use crate::options::smb::Share;
 use crate::options::target::{self, Target};
 use filestone_plan::plan::{LocalReplay, TcpTarget};
 
-/// Which of the two names it was called by.
+/// Name under which the program was called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Program {
-    /// File system calls, unless `-B` says otherwise.
+    /// dbench: file system calls, unless `-B` selects another backend.
     Dbench,
-    /// Bare TCP.
+    /// tbench: bare TCP.
     Tbench,
 }
 
-/// What the program was asked to do.
+/// Action that the command line requests.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Request {
     /// `--help`, `-?` or `--usage`.
@@ -30,20 +30,20 @@ pub enum Request {
     Run(Box<Run>),
 }
 
-/// What carries the load out.
+/// Backend that executes the load file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Backend {
-    /// `fileio`: in this directory.
+    /// `fileio`: this directory.
     Fileio,
     /// `sockio`: this server, on port 7003 unless it names another.
     Sockio(TcpTarget),
-    /// `nfs`: these exports, for clients in turn.
+    /// `nfs`: these exports, assigned to clients in turn.
     Nfs(Vec<Target>),
-    /// `smb`: this share, by this user.
+    /// `smb`: this share, with this user.
     Smb(Box<Share>, Login),
 }
 
-/// Whose form the output has.
+/// Version whose output format is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Version {
     /// 4.0 and before: no `-B`.
@@ -55,23 +55,23 @@ pub enum Version {
 /// A run with its options.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
-    /// Whose form the output has.
+    /// Version whose output format is used.
     pub version: Version,
-    /// What carries the load out.
+    /// Backend that executes the load file.
     pub backend: Backend,
-    /// NPROCS.
+    /// Number of processes (NPROCS).
     pub processes: u32,
-    /// `-t`, in seconds.
+    /// Time limit (`-t`), in seconds.
     pub time_limit: u64,
-    /// `--warmup`, in seconds; a fifth of the time limit without it.
+    /// Warm-up (`--warmup`), in seconds; default: a fifth of the time limit.
     pub warm_up: u64,
-    /// What means the same whatever else is given.
+    /// Options that apply to every backend.
     pub options: Options,
-    /// What of the command line was passed over, as the original does, one line each.
+    /// Notes on ignored parts of the command line, one line each; the original ignores them too.
     pub passed_over: Vec<String>,
 }
 
-/// Options as they are given.
+/// Options as given.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// `--clients-per-process`.
@@ -118,8 +118,8 @@ pub struct Flags {
     pub machine_readable: bool,
 }
 
-/// The options of all versions. Those without a word of help are of backends that are not here;
-/// versions 2 and 3 said more with `-v`.
+/// Options of all versions. Options without a description belong to backends that are not
+/// supported; versions 2 and 3 printed more with `-v`.
 const OPTIONS: &str = "
 -B, --backend=NAME       fileio, sockio, nfs or smb (default: fileio; tbench: sockio)
 -t, --timelimit=SECONDS  length of the measured part (default: 600)
@@ -164,7 +164,7 @@ const NPROCS: Argument = Argument {
     help: "processes: threads here, with a client each",
 };
 
-/// dbench, as its help shows it.
+/// dbench, with its help.
 pub const DBENCH: getopt::Program = getopt::Program {
     name: "dbench",
     usage: &["dbench [options] NPROCS"],
@@ -174,7 +174,7 @@ pub const DBENCH: getopt::Program = getopt::Program {
     order: Order::Anywhere,
 };
 
-/// tbench, as its help shows it.
+/// tbench, with its help.
 pub const TBENCH: getopt::Program = getopt::Program {
     name: "tbench",
     usage: &["tbench [options] NPROCS [SERVER]"],
@@ -189,7 +189,7 @@ pub const TBENCH: getopt::Program = getopt::Program {
 };
 
 impl Program {
-    /// Its options and arguments.
+    /// Returns the options and arguments of the program.
     pub const fn known(self) -> &'static getopt::Program {
         match self {
             Self::Dbench => &DBENCH,
@@ -198,16 +198,16 @@ impl Program {
     }
 }
 
-/// dbench's exit code when there is no backend, no load file, or it cannot start.
+/// dbench's exit code when there is no backend or no load file, or when it cannot start.
 const CANNOT_START: u8 = 10;
-/// dbench's exit code for everything else.
+/// dbench's exit code for all other errors.
 const FAILURE: u8 = 1;
 /// dbench's default of `-t`.
 const TIME_LIMIT_DEFAULT: u64 = 600;
-/// A century: nanoseconds of it fit 64 bits.
+/// Maximum time limit: a century, whose nanoseconds fit 64 bits.
 const TIME_LIMIT_MAX: u64 = 100 * 365 * 86_400;
 
-/// What whoever gives a password so should know.
+/// Warning for a password on the command line.
 const SEEN: &str = "--smb-user: every user of this host can read a password on a command line; \
     FILESTONE_PASSWORD keeps it";
 
@@ -219,7 +219,7 @@ fn refusal(what: impl Into<String>) -> CommandLineError {
     }
 }
 
-/// Options and arguments as they stand.
+/// Options and arguments in the order of the command line.
 #[derive(Default)]
 struct Words<'line> {
     backend: Option<&'line str>,
@@ -231,12 +231,12 @@ struct Words<'line> {
     user: Option<&'line str>,
     options: Options,
     is_help: bool,
-    /// An option that chooses a backend that is not here.
+    /// An option that selects an unsupported backend.
     unsupported: Option<&'static str>,
     positional: Vec<&'line str>,
 }
 
-/// Reads a command line without the program's name.
+/// Parses a command line without the program's name.
 pub fn parse(program: Program, arguments: &[String]) -> Result<Request, CommandLineError> {
     let read = program.known().read(arguments).map_err(refusal)?;
     let mut words = Words {
@@ -264,7 +264,7 @@ impl<'line> Words<'line> {
         let wrong = |expected: &str| refusal(format!("{shown} {value}: expected {expected}"));
         match option.long {
             "backend" => self.backend = Some(value),
-            // tbench 1 called its socket options so.
+            // tbench 1 used this name for its socket options.
             "timelimit" if value.starts_with(|letter: char| letter.is_ascii_uppercase()) => {
                 options.tcp_options = Some(value.into());
             }
@@ -311,7 +311,7 @@ impl<'line> Words<'line> {
 }
 
 impl Words<'_> {
-    /// Whether there are options of a backend that goes to a server.
+    /// Whether there are options of a backend that connects to a server.
     fn names_a_server(&self) -> bool {
         self.nfs.is_some() || self.share.is_some() || self.user.is_some()
     }
@@ -393,7 +393,7 @@ fn run(program: Program, words: Words<'_>) -> Result<Run, CommandLineError> {
     })
 }
 
-/// NPROCS, whose digits count, as atoi reads them.
+/// Parses NPROCS: the leading digits count, as atoi reads them.
 fn processes_of(text: &str, passed_over: &mut Vec<String>) -> Result<u32, CommandLineError> {
     let end = text.find(|letter: char| !letter.is_ascii_digit());
     let (digits, behind) = text.split_at(end.unwrap_or(text.len()));
@@ -461,8 +461,8 @@ fn backend(
     }
 }
 
-/// `HOST` or `HOST:PORT`, with an IPv6 address in brackets where a port follows. The originals knew
-/// no port but their own.
+/// Parses `HOST` or `HOST:PORT`, with an IPv6 address in brackets if a port follows. The originals
+/// have a fixed port.
 fn peer(text: &str) -> Result<TcpTarget, CommandLineError> {
     let is_address = !text.starts_with('[') && text.matches(':').count() > 1;
     if is_address {

@@ -1,5 +1,5 @@
-//! A sweep for programs: JSON with a schema, and a row per point. The same document is what a sweep goes
-//! on from.
+//! Output of a sweep for programs: JSON with a schema, and a row per point. A sweep resumes from
+//! the same document.
 
 use super::rounds_document::{PointCounts, RoundsDocument};
 use super::{SweepReport, SweptLine, SweptPoint};
@@ -12,40 +12,40 @@ use filestone_plan::plan::Plan;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The shape of [`SweepDocument`]; it rises when that changes.
+/// Format version of [`SweepDocument`]; increased when the shape changes.
 pub const FORMAT: u32 = 1;
 
-/// `sweep.json`: what is swept, and what the points come to.
+/// `sweep.json`: parameters and results of a sweep.
 #[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SweepDocument {
-    /// The shape of this document.
+    /// Format version of this document.
     pub format: u32,
-    /// The command line behind `--`.
+    /// Command line behind `--`.
     pub command: Vec<String>,
-    /// Whether it is the read study.
+    /// Whether the sweep is the read study.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_study: bool,
-    /// What it goes over: one option or two.
+    /// Swept parameters: one option or two.
     pub parameters: Vec<SweepParameter>,
-    /// How its runs were made.
+    /// Order and end of the runs.
     #[serde(flatten)]
     pub rounds: RoundsDocument,
-    /// The figure that is looked at.
+    /// Judged figure.
     pub figure: String,
-    /// Where the figure bends, if it does, for each value of the second parameter.
+    /// Knees of the figure, if any, for each value of the second parameter.
     pub knees: Vec<KneeDocument>,
-    /// The points: those of one value of the second parameter stand together.
+    /// Points, grouped by the value of the second parameter.
     pub points: Vec<SweepPointDocument>,
 }
 
-/// Where the figure bends.
+/// Knee of the figure.
 #[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct KneeDocument {
-    /// The value of the second parameter, if there is one.
+    /// Value of the second parameter, if there is one.
     pub of: Option<String>,
-    /// The knee.
+    /// Position of the knee.
     #[serde(flatten)]
     pub knee: SweepKnee,
 }
@@ -54,14 +54,14 @@ pub struct KneeDocument {
 #[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SweepPointDocument {
-    /// A value of each parameter.
+    /// Value of each parameter.
     pub values: Vec<SweepValue>,
-    /// What is counted over its runs.
+    /// Counts over its runs.
     #[serde(flatten)]
     pub counts: PointCounts,
-    /// Figure by figure.
+    /// Figures of the point.
     pub figures: Vec<PointFigureDocument>,
-    /// What its first run is to do.
+    /// Plan of its first run.
     pub plan: Plan,
 }
 
@@ -69,23 +69,23 @@ pub struct SweepPointDocument {
 #[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct PointFigureDocument {
-    /// Its name.
+    /// Name of the figure.
     pub name: String,
-    /// What it is counted in.
+    /// Unit of the figure.
     pub unit: String,
-    /// Runs that have it.
+    /// Number of runs that have the figure.
     pub runs: usize,
-    /// Of several runs their geometric mean.
+    /// Value; the geometric mean if there are several runs.
     pub value: f64,
-    /// The lower end of its interval, if it has one.
+    /// Lower end of its interval, if it has one.
     pub low: Option<f64>,
-    /// The upper end.
+    /// Upper end of its interval.
     pub high: Option<f64>,
-    /// By what the logarithms of single runs differ, one standard deviation.
+    /// Standard deviation of the logarithms of single runs.
     pub deviation: Option<f64>,
 }
 
-/// The document.
+/// Returns the document.
 pub fn of(swept: &SweepReport) -> SweepDocument {
     SweepDocument {
         format: FORMAT,
@@ -116,7 +116,7 @@ fn point(point: &SweptPoint) -> SweepPointDocument {
     }
 }
 
-/// Those of operations, then those that only whole runs have.
+/// Returns the figures of operations, then those of complete runs.
 fn figures_of(point: &SweptPoint) -> Vec<PointFigureDocument> {
     let figures = point.tally.figures().into_iter();
     let totals = point.tally.totals().into_iter();
@@ -151,7 +151,7 @@ fn figure(known: &PointFigure) -> PointFigureDocument {
 }
 
 impl SweepDocument {
-    /// The sweep, of which no run has been counted yet; `None` if its figure has no such name.
+    /// Returns the sweep without runs; `None` if its figure has an unknown name.
     pub fn into_sweep(self) -> Option<SweepReport> {
         let figure: GateFigure = self.figure.parse().ok()?;
         let points = self.points.into_iter().map(|point| SweptPoint {
@@ -175,7 +175,7 @@ impl SweepDocument {
     }
 }
 
-/// A row per point, units in the names of the columns.
+/// Formats a row per point, with units in the names of the columns.
 pub fn csv(swept: &SweepReport) -> String {
     let columns = columns(swept);
     let mut heads: Vec<String> = swept.parameters.iter().map(|it| column(&it.name)).collect();
@@ -201,7 +201,8 @@ fn row(point: &SweptPoint, columns: &[String]) -> Vec<String> {
     cells
 }
 
-/// A number as it is, so that it can be drawn; a name in quotes if it has any.
+/// Formats a number without change, so that it can be drawn, or a name, in quotes if it contains
+/// any.
 fn value_cell(value: &SweepValue) -> String {
     match value.number {
         Some(number) => format!("{number}"),
@@ -210,7 +211,7 @@ fn value_cell(value: &SweepValue) -> String {
     }
 }
 
-/// The columns of figures that any point has, in the order of the first that has each.
+/// Returns the columns of figures that any point has, in the order of first appearance.
 fn columns(swept: &SweepReport) -> Vec<String> {
     let mut all: Vec<String> = vec![];
     for known in swept.points.iter().flat_map(figures_of) {
@@ -223,18 +224,18 @@ fn columns(swept: &SweepReport) -> Vec<String> {
 }
 
 impl PointFigureDocument {
-    /// `response_time_mean_ns`.
+    /// Returns the column name, such as `response_time_mean_ns`.
     fn column(&self) -> String {
         named(&self.name, &self.unit)
     }
 }
 
-/// `in-flight` as the name of a column.
+/// Converts a name such as `in-flight` to a column name.
 pub fn column(name: &str) -> String {
     name.replace(['-', '.'], "_")
 }
 
-/// `response_time_mean_ns`, `achieved_ops_per_s`.
+/// Returns the column name of a figure, such as `response_time_mean_ns` or `achieved_ops_per_s`.
 pub fn column_of(figure: &GateFigure) -> String {
     let unit = match figure {
         GateFigure::OfOperations(figure) => figure.quantity.unit().name(),
@@ -243,7 +244,7 @@ pub fn column_of(figure: &GateFigure) -> String {
     named(&figure.to_string(), unit)
 }
 
-/// A figure as the name of a column, with its unit.
+/// Returns a figure's column name with its unit.
 pub(in crate::report) fn named(name: &str, unit: &str) -> String {
     let unit = unit.replace("operations", "ops").replace('/', "_per_");
     let name = format!("{}_{unit}", column(name));
