@@ -1,8 +1,8 @@
-//! The terminal: results on standard output; progress, caveats and errors on
-//! standard error. Colours only where a person sees them (`NO_COLOR` turns them off).
+//! Terminal output: results on standard output; progress, caveats and errors on standard error.
+//! Colours are used only on a terminal (`NO_COLOR` disables them).
 //!
-//! Output that cannot be written ends printing and nothing else: a run goes on to its clean-up. The
-//! exit code tells of it at the end ([`failure`]).
+//! A write error ends only the printing: a run continues to its clean-up. The exit code reports the
+//! error at the end ([`failure`]).
 
 use crate::advice;
 use crate::error::{Error, in_our_form, reason};
@@ -15,19 +15,20 @@ use filestone_measure::measure::{Caveat, RunRecord};
 use std::io::{self, IsTerminal as _, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Whether standard output still takes what we write.
+/// State of standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reader {
-    /// It may be read.
+    /// Standard output accepts data.
     Present,
-    /// It takes no more: the other end of the pipe was closed, as `head` does, or it failed.
+    /// Standard output is closed: the other end of the pipe was closed, as `head` does, or writing
+    /// failed.
     Gone,
 }
 
-/// Whether standard output was closed by its reader, and why else it failed.
+/// State of standard output: whether its reader closed it, or else the error with which it failed.
 static ENDED: Mutex<Option<Option<Error>>> = Mutex::new(None);
 
-/// Why standard output could not be written, unless its reader had seen enough.
+/// Returns the error of standard output, unless its reader closed it.
 pub fn failure() -> Option<Error> {
     ended().clone().flatten()
 }
@@ -36,8 +37,8 @@ fn ended() -> MutexGuard<'static, Option<Option<Error>>> {
     ENDED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The page that results are printed on: `$COLUMNS` wide where that is set, else as wide as the
-/// terminal; what goes to a file or a program has the usual width.
+/// Returns the page for results: `$COLUMNS` wide if that is set, otherwise as wide as the terminal;
+/// output to a file or a program has the default width.
 pub fn page() -> Page {
     let columns = std::env::var("COLUMNS").ok();
     let said = columns.and_then(|columns| columns.parse().ok());
@@ -51,14 +52,14 @@ pub fn page() -> Page {
     }
 }
 
-/// What is printed while a view has the terminal, in order; none where it is printed at once.
+/// Output in order of printing while a view uses the terminal; `None` if output is printed at once.
 static HELD: Mutex<Option<Vec<Held>>> = Mutex::new(None);
 
-/// What waits to be printed.
+/// Output that waits to be printed.
 enum Held {
-    /// On standard output.
+    /// For standard output.
     Result(String),
-    /// On standard error.
+    /// For standard error.
     Aside(String),
 }
 
@@ -66,16 +67,16 @@ fn held() -> MutexGuard<'static, Option<Vec<Held>>> {
     HELD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Keeps what is printed on the terminal until [`release`]: something else has it.
+/// Holds terminal output back until [`release`], while a view uses the terminal.
 pub fn hold() {
     held().get_or_insert_default();
 }
 
-/// Prints what was kept, and from now on at once.
+/// Prints the output that was held back, and further output at once.
 pub fn release() {
     let waiting = held().take();
     for text in waiting.into_iter().flatten() {
-        // A terminal that is gone is nothing to fail for.
+        // A write error is ignored if the terminal is gone.
         match text {
             Held::Result(text) => drop(result(&text)),
             Held::Aside(text) => aside(&text),
@@ -83,7 +84,7 @@ pub fn release() {
     }
 }
 
-/// Keeps this, if something else has the terminal; whether it does.
+/// Holds this output back if a view uses the terminal, and returns whether it did.
 fn is_held(text: impl FnOnce() -> Held) -> bool {
     let mut held = held();
     match &mut *held {
@@ -97,7 +98,7 @@ fn is_held(text: impl FnOnce() -> Held) -> bool {
 
 /// Writes a result to standard output, unless that has failed before.
 pub fn result(text: &str) -> Result<Reader, Error> {
-    // What goes elsewhere is in nothing's way.
+    // Output that does not go to the terminal need not wait.
     if io::stdout().is_terminal() && is_held(|| Held::Result(text.into())) {
         return Ok(Reader::Present);
     }
@@ -123,7 +124,7 @@ fn tell(style: Style, label: &str, text: &str) {
     aside(&format!("{style}{label}:{style:#} {}\n", printable(text)));
 }
 
-/// Says what went wrong and what to do.
+/// Prints an error and its help.
 pub fn error(error: &Error) {
     let label = match error.category {
         ErrorCategory::Internal => "internal error",
@@ -138,34 +139,34 @@ pub fn error(error: &Error) {
     }
 }
 
-/// Says what to do next.
+/// Prints a help line.
 pub fn help(text: &str) {
     tell(GREEN, "help", text);
 }
 
-/// Says something that is neither a result nor wrong.
+/// Prints a note, which is neither a result nor an error.
 pub fn note(text: &str) {
     tell(GREEN, "note", text);
 }
 
-/// Says what may be in the way of what was asked for.
+/// Prints a warning.
 pub fn warning(text: &str) {
     tell(YELLOW, "warning", text);
 }
 
-/// Says why the numbers of a run should be doubted.
+/// Prints the caveats of a run.
 pub fn caveats(record: &RunRecord) {
     for caveat in &record.caveats {
         caveat_with(caveat, advice::of(caveat, record).as_deref());
     }
 }
 
-/// The same of what was not found in a run.
+/// Prints a caveat that does not belong to a run.
 pub fn caveat(caveat: &Caveat) {
     caveat_with(caveat, caveat.sentence().1);
 }
 
-/// A reason to doubt numbers, and what to do about it.
+/// Prints a caveat with advice.
 pub fn caveat_with(caveat: &Caveat, advice: Option<&str>) {
     let (what, _) = caveat.sentence();
     match what.strip_prefix("internal error: ") {
@@ -177,7 +178,7 @@ pub fn caveat_with(caveat: &Caveat, advice: Option<&str>) {
     }
 }
 
-/// Says which gates fail, where the report does not.
+/// Prints the failed gates, for formats whose report does not.
 pub fn failed_gates(record: &RunRecord) {
     let gates = gates::facts(record).into_iter();
     let failed = gates.filter(|(name, _)| *name == gates::FAILS);
@@ -189,6 +190,6 @@ pub fn aside(text: &str) {
     if is_held(|| Held::Aside(text.into())) {
         return;
     }
-    // There is nowhere to say that standard error is gone.
+    // A write error of standard error cannot be reported.
     let _ = anstream::stderr().write_all(text.as_bytes());
 }

@@ -1,7 +1,7 @@
 //! `filestone fleet cookbook`: the procedure of LANforge's cookbook "Scalability Testing with NFS
-//! File-IO" as one command: so many clients, one half of which reads what the other writes, 25 more at a
-//! time; the size of their transfers is changed while they run, to 1 MiB and back, and what the load
-//! generator takes of memory is looked at after each step.
+//! File-IO" as one command. Half of the clients read what the other half writes, and 25 more
+//! clients start at a time; the transfer size changes during the run, to 1 MiB and back, and the
+//! load generator's memory is read after each step.
 
 use crate::error::Error;
 use crate::execution::interruption;
@@ -25,28 +25,29 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// The cookbook's own numbers of clients, and before them one pair: what that takes is what all share.
+/// The cookbook's numbers of clients, preceded by one pair, whose memory is the part that all rows
+/// share.
 const CLIENTS: [u32; 4] = [2, 100, 250, 500];
-/// Clients that begin at a time, and how long until the next do.
+/// Clients that start at a time, and the time until the next start.
 const STEP: u32 = 25;
 const EVERY_NANOS: u64 = 1_000_000_000;
-/// What each client moves at most.
+/// Maximum rate of each client.
 const RATE: &str = "100Mbit/s";
-/// As long as a size of transfers is used if nobody says.
+/// Default duration of one transfer size.
 const PHASE_NANOS: u64 = 5_000_000_000;
-/// How long before its end a phase is looked at.
+/// Time before the end of a phase at which its memory is read.
 const BEFORE_END_NANOS: u64 = 300_000_000;
-/// How often a fleet is asked how far it is.
+/// Interval at which a fleet's progress is polled.
 const ASK_EVERY: Duration = Duration::from_millis(50);
-/// A fleet that cannot be asked for so long is not going to be.
+/// Time without an answer after which a fleet counts as unreachable.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
-/// How long the server may take to start.
+/// Maximum time for the server to start.
 const START_MAX: Duration = Duration::from_secs(20);
-/// Two files of a megabyte for each client, and as much again.
+/// Server memory for each client: two files of a megabyte, doubled.
 const SERVER_BYTES_OF_CLIENT: u64 = 4_000_000;
 const SERVER_BYTES_MIN: u64 = 1 << 30;
 
-/// Runs row after row, and prints the table.
+/// Runs all rows and prints the table.
 pub fn run(options: &CookbookOptions) -> Result<ExitStatus, Error> {
     let numbers = numbers(options.to);
     let most = numbers.iter().copied().max().unwrap_or(0);
@@ -71,7 +72,7 @@ pub fn run(options: &CookbookOptions) -> Result<ExitStatus, Error> {
     Ok(ended(&rows, stop.load(Ordering::Relaxed)))
 }
 
-/// Makes row after row, up to one that does not come to its end: what ended it is there for the next, too.
+/// Runs rows up to one that does not complete, because its cause would also end the next one.
 fn make(
     rows: &mut Vec<Row>,
     program: &Path,
@@ -108,8 +109,8 @@ fn show(rows: &[Row], format: DocumentFormat) -> Result<(), Error> {
     Ok(())
 }
 
-/// The worst exit code of the rows. After ^C it is that of ^C: the row that it broke off does not count
-/// for no other reason.
+/// Returns the worst exit code of the rows. After ^C it is the one for ^C, because that is the only
+/// reason why the interrupted row does not count.
 fn ended(rows: &[Row], is_interrupted: bool) -> ExitStatus {
     let exits = rows.iter().map(exit_of_row);
     match exits.max().unwrap_or(ExitStatus::Done) {
@@ -122,7 +123,7 @@ fn exit_of_row(row: &Row) -> ExitStatus {
     exit_of(&row.record, &FailingCaveats::None)
 }
 
-/// The cookbook's numbers of clients, and each time twice as many up to `to`.
+/// Returns the cookbook's numbers of clients, doubled further up to `to`.
 fn numbers(to: Option<u32>) -> Vec<u32> {
     let mut numbers = CLIENTS.to_vec();
     let to = to.unwrap_or(0);
@@ -136,12 +137,12 @@ fn phase(options: &CookbookOptions) -> u64 {
     options.duration.unwrap_or(PHASE_NANOS)
 }
 
-/// How long it takes until all clients have begun.
+/// Returns the time until all clients have started, in nanoseconds.
 fn ramp(clients: u32) -> u64 {
     u64::from(clients.div_ceil(STEP).saturating_sub(1)) * EVERY_NANOS
 }
 
-/// The command that a row is.
+/// Returns the command of a row.
 fn words(options: &CookbookOptions, clients: u32, target: &str) -> Vec<String> {
     let readers = clients / 2;
     let duration = phase(options).saturating_mul(SIZES.len() as u64);
@@ -169,7 +170,7 @@ fn words(options: &CookbookOptions, clients: u32, target: &str) -> Vec<String> {
     words
 }
 
-/// The groups of a row, and the settings that change the size of their transfers.
+/// Returns the settings that change the transfer size of a row's groups.
 fn changes(size: &str) -> [SetRequest; 2] {
     [("writers", "write_size"), ("readers", "read_size")].map(|(which, key)| SetRequest {
         which: which.into(),
@@ -188,7 +189,7 @@ fn server_words(clients: u32) -> Vec<String> {
     ]
 }
 
-/// What would be run, as commands.
+/// Formats the commands that would be run.
 fn plan(options: &CookbookOptions, numbers: &[u32], most: u32) -> String {
     let mut lines = Vec::new();
     if options.target.is_none() {
@@ -225,7 +226,8 @@ fn program() -> Result<PathBuf, Error> {
         .map_err(|error| Error::environment(format!("cannot find this program: {error}")))
 }
 
-/// The built-in server in a process of its own, and its export: nothing of its memory is in the figures.
+/// Starts the built-in server in a separate process, whose memory is not in the figures, and
+/// returns its export.
 fn server(
     program: &Path,
     clients: u32,
@@ -250,7 +252,7 @@ fn server(
     )))
 }
 
-/// `nfs://127.0.0.1:1234/export` of what a server says when it serves.
+/// Extracts `nfs://127.0.0.1:1234/export` from the server's announcement.
 fn export_of(said: &str) -> Option<String> {
     let line = said.lines().find(|line| line.contains("nfs://"))?;
     let url = line
@@ -259,8 +261,8 @@ fn export_of(said: &str) -> Option<String> {
     Some(url.strip_suffix("/files").unwrap_or(url).into())
 }
 
-/// Runs a row in a process of its own, so that its memory is no part of the next row's. Returns the row
-/// and whether all sizes were used.
+/// Runs a row in a separate process, so that its memory is not part of the next row. Returns the
+/// row and whether all sizes were used.
 fn row(
     program: &Path,
     options: &CookbookOptions,
@@ -294,14 +296,14 @@ fn row(
     Ok((row, steered))
 }
 
-/// The fleet of a row, while it runs.
+/// The fleet of a row while it runs.
 struct RowFleet {
     child: Child,
-    /// Its standard output (the record) and its standard error.
+    /// Standard output (the record) and standard error.
     said: [Option<JoinHandle<Vec<u8>>>; 2],
-    /// What was taken of memory at the end of each size that was used so far.
+    /// Memory at the end of each size that was used.
     memory_bytes: [u64; SIZES.len()],
-    /// When all clients have begun, and how long each size is used from then on.
+    /// Time at which all clients have started, and the duration of each size from then on.
     began: u64,
     phase: u64,
 }
@@ -327,7 +329,7 @@ impl RowFleet {
         })
     }
 
-    /// Waits until it ends; returns both outputs.
+    /// Waits until the row ends; returns both outputs.
     fn end(mut self) -> Result<[Vec<u8>; 2], Error> {
         let ended = self.child.wait();
         ended.map_err(|error| Error::environment(format!("cannot follow a row: {error}")))?;
@@ -335,7 +337,7 @@ impl RowFleet {
         Ok(self.said.map(|said| text(said).unwrap_or_default()))
     }
 
-    /// Uses one size after the other, and reads the memory at the end of each.
+    /// Uses one size after the other and reads the memory at the end of each.
     fn go_through(&mut self, stop: &AtomicBool) -> Result<(), Error> {
         for (place, (_, size)) in (0_usize..).zip(SIZES) {
             if place > 0 {
@@ -357,7 +359,7 @@ impl RowFleet {
         Ok(())
     }
 
-    /// Waits until the run is so old.
+    /// Waits until the run has lasted `wanted_ns`.
     fn wait_until(&mut self, wanted_ns: u64, stop: &AtomicBool) -> Result<(), Error> {
         let mut answered = Instant::now();
         loop {
@@ -368,7 +370,7 @@ impl RowFleet {
             match self.ask(Request::List(ListRequest::default())) {
                 Ok(Answer::Fleet(view)) if view.now_ns >= wanted_ns => return Ok(()),
                 Ok(_) => answered = Instant::now(),
-                // It has no socket before it runs.
+                // The row has no socket before it runs.
                 Err(error) if answered.elapsed() > SILENCE_MAX => return Err(error),
                 Err(_) => {}
             }
@@ -389,11 +391,11 @@ impl RowFleet {
     }
 }
 
-/// Reads a pipe to its end: a full one that nobody reads would stop the row.
+/// Reads a pipe to its end: a full pipe without a reader would stop the row.
 fn read_all(mut pipe: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
-        // What came before it failed is looked at all the same.
+        // Data before an error is still used.
         let _ = pipe.read_to_end(&mut bytes);
         bytes
     })

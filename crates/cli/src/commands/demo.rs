@@ -1,5 +1,5 @@
-//! `filestone demo`: a ladder of operations against the built-in server, and
-//! what each step adds to the one before.
+//! `filestone demo`: a ladder of operations against the built-in server, with the time that each
+//! step adds to the one before.
 
 use crate::console;
 use crate::error::Error;
@@ -27,12 +27,12 @@ use filestone_workload::operation::{OpKind, Stability};
 use filestone_workload::statistics::series::half_width;
 use std::sync::atomic::Ordering;
 
-/// One rung of the ladder.
+/// A rung of the ladder.
 struct Step {
     operation: OpKind,
     size_bytes: u32,
     about: &'static str,
-    /// Whether it is asked of the share: the other protocol that the server speaks.
+    /// Whether the operation uses the SMB share, the other protocol of the server.
     is_on_share: bool,
 }
 
@@ -45,7 +45,7 @@ const fn step(operation: OpKind, size_bytes: u32, about: &'static str) -> Step {
     }
 }
 
-/// The same of the share.
+/// Creates a rung on the share.
 const fn on_share(operation: OpKind, size_bytes: u32, about: &'static str) -> Step {
     Step {
         is_on_share: true,
@@ -70,7 +70,7 @@ const LADDER: [Step; 14] = [
     on_share(OpKind::Write, 4096, "small write"),
 ];
 
-/// How often each step is measured.
+/// Number of measurements of each step.
 const ROUNDS: u64 = 5;
 
 const NEXT: &str = "
@@ -89,7 +89,7 @@ Next, your own server:
   filestone probe --help
 ";
 
-/// Climbs the ladder.
+/// Measures the ladder.
 pub fn run(options: &DemoOptions) -> Result<ExitStatus, Error> {
     let stop = interruption::stop_flag()?;
     let here = Environment::here();
@@ -108,8 +108,8 @@ pub fn run(options: &DemoOptions) -> Result<ExitStatus, Error> {
                 + 1,
         ))?;
     }
-    // Every step has its part in every round, so that a machine that becomes slower or faster
-    // meanwhile does so in all of them.
+    // Every step has its part in every round, so that a drift in the speed of the machine affects
+    // all of them.
     let duration = (options.duration / ROUNDS).max(1);
     let mut live = Live::of_calibration(&stop);
     for (number, step) in (0..ROUNDS).flat_map(|_| &LADDER).enumerate() {
@@ -164,16 +164,16 @@ fn finish(records: &[RunRecord], is_text: bool) -> Result<ExitStatus, Error> {
     })
 }
 
-/// Whether most runs of a step do not count: the median of its rounds, which is shown, is then of such a
-/// run.
+/// Whether most runs of a step do not count: the median of its rounds, which is shown, then belongs
+/// to such a run.
 fn is_lost(records: &[RunRecord], step: usize) -> bool {
     let rounds = records.iter().skip(step).step_by(LADDER.len());
     let lost = rounds.clone().filter(|record| !validity::counts(record));
     2 * lost.count() > rounds.count()
 }
 
-/// Whether other programs kept the demonstration from running: on average over all its runs,
-/// which are too short to be judged one by one.
+/// Returns a caveat if other programs used too much processor time: on average over all runs, which
+/// are too short to be judged one by one.
 fn starved(records: &[RunRecord]) -> Option<Caveat> {
     let all: Vec<&ProcessorsRecord> = records
         .iter()
@@ -189,9 +189,10 @@ fn starved(records: &[RunRecord]) -> Option<Caveat> {
     })
 }
 
-/// Where client and server take turns. Left to the scheduler, they are on one processor in some
-/// runs and on two in others, where each call wakes the other one up: on a virtual machine of two
-/// processors GETATTR takes 5 us or 80 us, and no step can be compared with the next.
+/// Returns the processor that client and server share. Left to the scheduler, they are on one
+/// processor in some runs and on two in others, where each call wakes the other one up: on a
+/// virtual machine of two processors GETATTR takes 5 us or 80 us, and no step can be compared with
+/// the next.
 fn own_processor() -> u32 {
     rustix::thread::sched_getcpu() as u32
 }
@@ -239,7 +240,7 @@ fn name_of(step: &Step) -> String {
     }
 }
 
-/// A row per step, of records in the order in which they were made.
+/// Returns a table with a row per step, from records in the order in which they were made.
 fn table(records: &[RunRecord], page: Page) -> String {
     let mut table = Table::new([
         Column::text(""),
@@ -254,7 +255,7 @@ fn table(records: &[RunRecord], page: Page) -> String {
     };
     for (place, step) in LADDER.iter().enumerate() {
         let rounds = of_step(place);
-        // What is first of a protocol adds nothing to the last of another.
+        // The first step of a protocol is not compared with the last of another.
         let before = place.checked_sub(1);
         let is_alike = |before: &usize| LADDER[*before].is_on_share == step.is_on_share;
         let before = before.filter(is_alike).map(of_step);
@@ -263,7 +264,7 @@ fn table(records: &[RunRecord], page: Page) -> String {
     table.render(page)
 }
 
-/// The cells of a step; blank where it was not come to.
+/// Returns the cells of a step; blank if it was not reached.
 fn row(step: &Step, rounds: &[&RunRecord], before: Option<&[&RunRecord]>) -> Vec<String> {
     let times: Vec<_> = rounds
         .iter()
@@ -293,8 +294,8 @@ fn row(step: &Step, rounds: &[&RunRecord], before: Option<&[&RunRecord]>) -> Vec
     ]
 }
 
-/// What a step adds to the median of the one before it, in microseconds: the mean of the
-/// differences by round, since that is what the interval is of.
+/// Returns the difference of a step's median to that of the one before it, in microseconds: the
+/// mean of the differences by round, because the interval applies to it.
 fn added(before: &[&RunRecord], rounds: &[&RunRecord]) -> Estimate {
     let median = |run: &RunRecord| run.totals.response_time_ns.p50 as f64 / 1000.0;
     let pairs = before.iter().zip(rounds);
@@ -345,7 +346,7 @@ mod tests {
         // Mean 3, t(4) = 2.776: 2.776 x sqrt(2.5 / 5) = 1.963, though all drift by 40 us.
         let found = added(&of_step(0), &of_step(1));
         assert_eq!(found.to_string(), "+3.0 \u{b1}2.0");
-        // No difference, in any round.
+        // No difference in any round.
         assert_eq!(added(&of_step(1), &of_step(2)).value, 0.0);
     }
 

@@ -1,5 +1,6 @@
-//! Two servers in turn: each block starts one of them, waits until it answers, measures it and ends
-//! it. A server that does not start, or ends by itself, is an error and never a sample.
+//! Interleaved blocks of two servers: each block starts one of them, waits until it answers,
+//! measures it and stops it. A server that does not start, or ends by itself, is an error and never
+//! a sample.
 
 use super::output_directory::{OnExistingDirectory, OutputDirectory, write_synced};
 use super::rounds::{INVALID_MAX, pause};
@@ -32,20 +33,20 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// What `git bisect run` skips.
+/// Exit code with which `git bisect run` skips a commit.
 const CANNOT_TELL: u8 = 125;
-/// How long one look at whether a server answers may take.
+/// Timeout of one attempt to reach a server.
 const LOOK_MAX: Duration = Duration::from_secs(2);
-/// Between two such looks.
+/// Pause between two such attempts.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Measures both in turn until it is clear which is better, and says what came of it.
+/// Measures both servers in turn until it is clear which is better, and prints the result.
 pub fn execute(measured: &Measurement<'_>, options: &AbOptions) -> Result<ExitStatus, Error> {
     let job = only_job(measured)?;
     measured.notes.iter().for_each(|note| console::note(note));
     let stop = interruption::stop_flag()?;
     let question = ComparisonOptions::new(&options.judge, options.tolerance, options.detect);
-    // Whether it can be written to is found out before the first run.
+    // Checks before the first run that the directory can be written.
     let held = options.output.as_ref();
     let held = held.map(|path| OutputDirectory::claim(path, OnExistingDirectory::Refuse));
     let _held = held.transpose()?;
@@ -85,7 +86,7 @@ pub fn execute(measured: &Measurement<'_>, options: &AbOptions) -> Result<ExitSt
     })
 }
 
-/// The one thing that is measured of both.
+/// Returns the only job, which runs against both servers.
 fn only_job<'run>(measured: &'run Measurement<'_>) -> Result<&'run Job, Error> {
     refuse_steered(&measured.jobs, "ab")?;
     let [job] = measured.jobs.as_slice() else {
@@ -118,7 +119,7 @@ fn only_job<'run>(measured: &'run Measurement<'_>) -> Result<&'run Job, Error> {
     Ok(job)
 }
 
-/// What is being measured, and what has been.
+/// The trial and its blocks.
 struct Blocks<'run> {
     job: &'run Job,
     options: &'run AbOptions,
@@ -128,9 +129,9 @@ struct Blocks<'run> {
     views: &'run RunObservers,
     began: Instant,
     trial: Trial,
-    /// Of which arm each block was.
+    /// Arm of each block.
     order: String,
-    /// Those that were made again, and why.
+    /// Blocks that were repeated, with reasons.
     invalid: Vec<String>,
     base: Vec<ReadRun>,
     new: Vec<ReadRun>,
@@ -184,7 +185,7 @@ impl Blocks<'_> {
         }
     }
 
-    /// One block, which is made again if its run does not count; `None` if it was interrupted.
+    /// Measures one block, repeated if its run does not count; `None` if it was interrupted.
     fn block(
         &mut self,
         contact: &ConnectTarget,
@@ -214,7 +215,7 @@ impl Blocks<'_> {
         .with_help("measure it by itself to see why; `filestone help validity` has the rules"))
     }
 
-    /// One run of a server that is started for it; `None` if it was interrupted.
+    /// Measures one run of a server that is started for it; `None` if it was interrupted.
     fn run(
         &mut self,
         contact: &ConnectTarget,
@@ -237,7 +238,7 @@ impl Blocks<'_> {
         let name = self.name(arm);
         let views = self.views;
         let record = views.measure(&name, &job, self.calibration, self.stop, &mut live);
-        // A server that has ended by itself explains what went wrong.
+        // The status of a server that has ended by itself explains the error.
         if !self.options.switch
             && let Some(status) = server.ended()
         {
@@ -265,7 +266,7 @@ impl Blocks<'_> {
         Ok(Some(record))
     }
 
-    /// Keeps and tells a run that counts.
+    /// Stores and prints a run that counts.
     fn keep(&mut self, arm: Arm, record: &RunRecord, run: ComparedRun) -> Result<ReadRun, Error> {
         let own = self.order.matches(arm.name()).count() + 1;
         let name = self.name(arm);
@@ -291,12 +292,12 @@ impl Blocks<'_> {
         Ok(ReadRun { path, run })
     }
 
-    /// How many blocks it is likely to take at most.
+    /// Returns the expected maximum number of blocks.
     fn expected(&self) -> u64 {
         2 * self.trial.planned()
     }
 
-    /// `block 7 of about 24, b`.
+    /// Returns the name, such as `block 7 of about 24, b`.
     fn name(&self, arm: Arm) -> String {
         let (next, expected) = (self.order.len() + 1, self.expected());
         format!(
@@ -363,7 +364,7 @@ impl Blocks<'_> {
         found.map_err(|error| error.to_string())
     }
 
-    /// A server that is no sample, with what it said.
+    /// Returns the error of a server that failed, with its output.
     fn failed(&self, arm: Arm, what: &str, server: &mut ServerCommand) -> Error {
         let block = self.order.len() + 1;
         let name = arm.name().to_uppercase();
@@ -375,7 +376,7 @@ impl Blocks<'_> {
         }
     }
 
-    /// Keeps and shows what was found.
+    /// Stores and prints the result.
     fn show(self, end: AbEnd) -> Result<Verdict, Error> {
         let (format, views) = (self.options.format, self.views);
         let found = AbResult {

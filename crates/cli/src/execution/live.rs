@@ -1,5 +1,5 @@
-//! What is shown while a run lasts: status rows, dbench's rows of a replay, or a
-//! progress bar on a terminal.
+//! Progress output of a run: status rows, dbench's rows of a replay, or a progress bar on a
+//! terminal.
 
 use crate::console::{self, Reader};
 use crate::execution::output_directory::OutputDirectory;
@@ -16,46 +16,47 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Where no bar is seen, what a steered run is doing is a line so often.
+/// Interval of lines about a steered run where no bar is visible.
 const LINE_EVERY_NS: u64 = 30_000_000_000;
 
-/// Where rows go.
+/// Output stream of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowStream {
-    /// They are the result.
+    /// Standard output: the rows are the result.
     Output,
-    /// The result is a document, and rows would spoil it.
+    /// Standard error: the result is a document that rows would corrupt.
     Error,
 }
 
-/// Shows a run while it lasts.
+/// Shows the progress of a run.
 pub struct Live<'run> {
     stop: &'run AtomicBool,
-    /// Whether the result is wanted even if the rows are not read.
+    /// Whether the result is needed even if nobody reads the rows.
     is_kept: bool,
-    /// Where it is kept.
+    /// Directory of the record.
     directory: Option<&'run OutputDirectory>,
     shown: Shown,
     stream: RowStream,
     bar: ProgressBar,
     end: End,
     operations: u64,
-    /// Says which target was found, on standard error.
+    /// Whether the target that was found is printed on standard error.
     is_verbose: bool,
-    /// Is said, on standard error, once the target has been found.
+    /// Text for standard error, printed once the target has been found.
     announcement: Option<String>,
-    /// What a steered run or a calibration is doing, and for how long.
+    /// Current activity of a steered run or a calibration, and its remaining time.
     steering: Option<(String, Option<RemainingTime>)>,
-    /// When the next line about it is written where no bar is seen, in nanoseconds of the run.
+    /// Time of the next line about a steered run where no bar is visible, in nanoseconds of the
+    /// run.
     next_line_ns: Option<u64>,
-    /// Stands before the first row once the target has been found.
+    /// Text printed before the first row once the target has been found.
     released: Option<String>,
-    /// Which of several runs it is; stands before what the bar says.
+    /// Number of this run among several; printed before the text of the bar.
     within: String,
     unread: Unread<'run>,
 }
 
-/// A run that was stopped because nobody reads its rows; no other one begins after it.
+/// Stop flag of a run whose rows are not read any more; on drop it prevents further runs.
 struct Unread<'run> {
     stop: &'run AtomicBool,
     is_so: bool,
@@ -69,7 +70,7 @@ impl Drop for Unread<'_> {
     }
 }
 
-/// Which rows there are.
+/// Kind of rows.
 enum Shown {
     Nothing,
     /// One per interval.
@@ -78,14 +79,14 @@ enum Shown {
     Progress(ProgressRow),
 }
 
-/// What the progress bar runs towards.
+/// End condition that the progress bar counts towards.
 enum End {
     Nanos(u64),
     Count(u64),
 }
 
 impl<'run> Live<'run> {
-    /// Rows, if any are wanted.
+    /// Creates status rows, if any are requested.
     pub fn with_rows(stop: &'run AtomicBool, columns: Columns, stream: RowStream) -> Self {
         Self {
             shown: Shown::Intervals(Rows::new(columns, console::page())),
@@ -94,7 +95,7 @@ impl<'run> Live<'run> {
         }
     }
 
-    /// A replay's rows, one per second.
+    /// Creates rows of a replay, one per second.
     pub fn with_progress(stop: &'run AtomicBool, row: ProgressRow, stream: RowStream) -> Self {
         Self {
             shown: Shown::Progress(row),
@@ -103,13 +104,13 @@ impl<'run> Live<'run> {
         }
     }
 
-    /// Also says this once the target has been found.
+    /// Sets a text that is printed once the target has been found.
     pub fn announced(mut self, announcement: String) -> Self {
         self.announcement = Some(announcement);
         self
     }
 
-    /// A progress bar if standard error is a terminal, and otherwise nothing.
+    /// Creates a progress bar if standard error is a terminal, otherwise no output.
     pub fn with_bar(stop: &'run AtomicBool, plan: &Plan) -> Self {
         let end = match (plan.duration_ns, plan.count) {
             (Some(nanos), _) => End::Nanos(nanos),
@@ -120,7 +121,7 @@ impl<'run> Live<'run> {
         };
         let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr());
         let template = match plan.steering {
-            // The search ends the run, and when it will is not known.
+            // The search ends the run at an unknown time.
             Some(_) => "{spinner} {wide_msg}",
             None => "{bar:30} {wide_msg}",
         };
@@ -135,7 +136,7 @@ impl<'run> Live<'run> {
         }
     }
 
-    /// What a calibration is doing, if standard error is a terminal.
+    /// Creates the progress of a calibration if standard error is a terminal.
     pub fn of_calibration(stop: &'run AtomicBool) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
@@ -147,7 +148,7 @@ impl<'run> Live<'run> {
         }
     }
 
-    /// Nothing.
+    /// Creates no output.
     pub fn silent(stop: &'run AtomicBool) -> Self {
         Self {
             stop,
@@ -168,20 +169,20 @@ impl<'run> Live<'run> {
         }
     }
 
-    /// Also says which target was found.
+    /// Sets whether the target that was found is printed.
     pub fn verbose(mut self, is_verbose: bool) -> Self {
         self.is_verbose = is_verbose;
         self
     }
 
-    /// Goes on when the rows are not read any more: the record will be kept.
+    /// Sets whether the run continues when the rows are not read any more, because the record will
+    /// be stored.
     pub fn kept(mut self, is_kept: bool) -> Self {
         self.is_kept = is_kept;
         self
     }
 
-    /// The same, where the record is kept in this directory, and at once if more is to be done after the
-    /// run.
+    /// Sets the directory of the record; it is stored at once if more work follows the run.
     pub fn kept_in(self, directory: Option<&'run OutputDirectory>) -> Self {
         Self {
             directory,
@@ -189,19 +190,19 @@ impl<'run> Live<'run> {
         }
     }
 
-    /// Puts this before the first row once the target has been found.
+    /// Sets the text before the first row once the target has been found.
     pub fn released(mut self, text: String) -> Self {
         self.released = Some(text);
         self
     }
 
-    /// Says which of several runs it is.
+    /// Sets the number of this run among several.
     pub fn within(mut self, text: String) -> Self {
         self.within = text;
         self
     }
 
-    /// Leaves the terminal to a view: no bar, and no rows but where they go elsewhere.
+    /// Leaves the terminal to a view: no bar, and rows only if they go elsewhere.
     pub fn hide(&mut self) {
         self.bar = ProgressBar::hidden();
         self.next_line_ns = None;
@@ -214,12 +215,12 @@ impl<'run> Live<'run> {
         }
     }
 
-    /// Takes the progress bar away.
+    /// Removes the progress bar.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }
 
-    /// Writes what a steered run is doing, now and then.
+    /// Prints the activity of a steered run at intervals.
     fn write_line(&mut self, now_ns: u64) {
         let (Some(next), Some((doing, left))) = (self.next_line_ns, &self.steering) else {
             return;
@@ -234,8 +235,8 @@ impl<'run> Live<'run> {
         match self.stream {
             RowStream::Error => console::aside(text),
             RowStream::Output => {
-                // The rows are not read any more, or cannot be: then the run need not go on either.
-                // The end of the run writes again and tells the reason.
+                // If the rows cannot be written, or are not read any more, the run need not
+                // continue either. The end of the run writes again and reports the reason.
                 let is_stopped = self.stop.load(Ordering::Relaxed);
                 let is_gone = console::result(text) != Ok(Reader::Present);
                 if is_gone && !self.is_kept && !self.unread.is_so && !is_stopped {
@@ -247,7 +248,8 @@ impl<'run> Live<'run> {
     }
 }
 
-/// `load point 3 of 20, 12,000/s, p99 1.20 ms, about 1 min 20 s left`.
+/// Formats the activity, such as `load point 3 of 20, 12,000/s, p99 1.20 ms, about 1 min 20 s
+/// left`.
 fn steering_text(doing: &str, p99_ns: Option<u64>, left: Option<RemainingTime>) -> String {
     let mut text = doing.to_string();
     if let Some(p99) = p99_ns {
@@ -271,7 +273,7 @@ impl Observer for Live<'_> {
 
     fn measured(&mut self, record: &RunRecord) {
         if let Some(directory) = self.directory {
-            // It is written again, with what comes of the rest, and then an error is told.
+            // It is written again with the rest of the output; an error is reported then.
             let _ = directory.keep(record, RECORD_FILE);
         }
     }

@@ -1,5 +1,5 @@
-//! A server that somebody's command starts: in a process group of its own, which ends with it, and with
-//! filestone, however that ends.
+//! A server that a user's command starts, in a separate process group. The group ends with the
+//! command, and with filestone in all cases, even after a crash.
 
 use crate::error::Error;
 use crate::execution::rounds::pause;
@@ -17,24 +17,26 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long a server may take to end before it is killed.
+/// Time for a server to end before it is killed.
 const STOP_MAX: Duration = Duration::from_secs(10);
-/// How often a process is looked at.
+/// Interval at which a process is polled.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
-/// What is shown of a command's output: its end.
+/// Number of last bytes of a command's output that are shown.
 const SHOWN_BYTES: u64 = 2000;
-/// How often the rest of it is forgotten.
+/// Interval at which older output is discarded.
 const FORGET_EVERY: Duration = Duration::from_millis(100);
 
-/// A command that runs, with all that it has started.
+/// A running command, with all processes that it has started.
 pub struct ServerCommand {
     child: Child,
-    /// Its number is nobody else's as long as the child is not waited for, or others are in it.
+    /// Process group. Its number cannot be reused while the child is not waited for or others are
+    /// in the group.
     group: Pid,
-    /// Nothing of the group is left, or it goes on by itself: no signal is sent any more.
+    /// Whether the group is empty or was released: no signal is sent any more.
     is_over: bool,
     guard: Guard,
-    /// Where its output goes: a pipe would stop it that is not read, or end what it leaves behind.
+    /// Output file: a pipe would block the command if it is not read, or end processes that it
+    /// leaves behind.
     output: Arc<File>,
 }
 
@@ -69,12 +71,12 @@ impl ServerCommand {
         })
     }
 
-    /// How it ended, if it has.
+    /// Returns the exit status, if the command has ended.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         if self.is_over {
             return self.child.try_wait().ok().flatten();
         }
-        // It is not waited for yet: its number would be free for another group.
+        // The child is not reaped yet: its number would be free for another group.
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         let status = waitid(WaitId::Pid(self.group), options).ok().flatten()?;
         let of_exit = status.exit_status().map(|code| code << 8);
@@ -83,7 +85,7 @@ impl ServerCommand {
             .map(ExitStatus::from_raw)
     }
 
-    /// Waits until it ends; `None` if that takes longer than `most`, or if it is to stop.
+    /// Waits until the command ends; `None` if that takes longer than `most`, or if `stop` is set.
     pub fn wait(&mut self, most: Duration, stop: &AtomicBool) -> Option<ExitStatus> {
         let end = Instant::now() + most;
         while Instant::now() < end && !stop.load(Ordering::Relaxed) {
@@ -95,9 +97,9 @@ impl ServerCommand {
         self.ended()
     }
 
-    /// The end of what it said.
+    /// Returns the end of the output.
     pub fn said(&self) -> String {
-        // Its own place in the file stays where it is.
+        // Does not move the command's own file position.
         let length = self.output.metadata().map_or(0, |metadata| metadata.len());
         let from = length.saturating_sub(SHOWN_BYTES);
         let mut bytes = vec![0; (length - from) as usize];
@@ -107,18 +109,18 @@ impl ServerCommand {
         }
     }
 
-    /// Lets what it has started go on, when it has ended itself.
+    /// Lets processes that the command started continue after it has ended itself.
     pub fn release(&mut self) {
         self.is_over = true;
         self.guard.dismiss();
     }
 
-    /// Ends the group: it is asked to, and killed if it does not.
+    /// Ends the group: sends SIGTERM, and SIGKILL if that has no effect.
     pub fn stop(&mut self) {
         if self.is_over {
             return;
         }
-        // Gone already is as good.
+        // The group may be gone already.
         let _ = kill_process_group(self.group, Signal::TERM);
         if !self.is_gone_within(STOP_MAX) {
             let _ = kill_process_group(self.group, Signal::KILL);
@@ -146,19 +148,20 @@ impl ServerCommand {
 impl Drop for ServerCommand {
     fn drop(&mut self) {
         self.stop();
-        // One that was let go is waited for, too.
+        // Also reaps a command that was released.
         let _ = self.child.try_wait();
     }
 }
 
-/// Ends a group if filestone ends before it could: by a second ^C, another signal, or a crash.
+/// Ends a group if filestone ends first: by a second ^C, another signal, or a crash.
 ///
-/// Another process, because of some ends filestone itself knows nothing. It has a group of its own, so
-/// that a terminal's signals do not end it, too.
+/// A separate process, because filestone does not notice all ways in which it can end. It has its
+/// own group, so that a terminal's signals do not end it, too.
 struct Guard(Child);
 
 impl Guard {
-    /// A line means that there is nothing to do; without one, its input ends when filestone does.
+    /// Script of the guard: a line of input means that there is nothing to do; input without one
+    /// ends when filestone does.
     const SCRIPT: &str = r#"
         trap '' HUP INT TERM
         read -r _ && exit
@@ -183,21 +186,21 @@ impl Guard {
 
     fn dismiss(&mut self) {
         if let Some(mut input) = self.0.stdin.take() {
-            // Somebody may have ended it: then there is nothing to tell.
+            // The guard may have been ended by a signal.
             let _ = input.write_all(b"\n");
             let _ = self.0.wait();
         }
     }
 }
 
-/// A file without a name, in memory.
+/// Creates an anonymous file in memory.
 fn anonymous_file() -> io::Result<File> {
     let flags = rustix::fs::MemfdFlags::CLOEXEC;
     Ok(File::from(rustix::fs::memfd_create("filestone-ab", flags)?))
 }
 
-/// Gives the memory back of all but the end of what a command says, for as long as that may be asked
-/// for.
+/// Returns the memory of old output to the system, all but the end of it, as long as the file is in
+/// use.
 fn forget_beginnings(output: &Arc<File>) {
     let output = Arc::downgrade(output);
     std::thread::spawn(move || {
@@ -205,7 +208,7 @@ fn forget_beginnings(output: &Arc<File>) {
             let length = file.metadata().map_or(0, |metadata| metadata.len());
             if length > SHOWN_BYTES {
                 let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-                // What cannot be given back stays.
+                // Memory that cannot be returned stays allocated.
                 let _ = fallocate(&*file, hole, 0, length - SHOWN_BYTES);
             }
             drop(file);

@@ -1,7 +1,9 @@
-//! Every option of every command against every protocol: it works there, or it is refused there.
+//! Test of every option of every command against every protocol: the option works there, or it is
+//! rejected there.
 //!
-//! An option that works is in the plan, and what reads it there has been looked for in the engine. An
-//! option without an entry fails the test: whoever adds one decides what it means on each protocol.
+//! An option that works is in the plan; that the engine reads it there was checked by hand. An
+//! option without an entry fails the test, so that the author of a new option decides its meaning
+//! on each protocol.
 
 use super::doctor::contact;
 use super::ladder::{echo_of, probe_of};
@@ -17,30 +19,31 @@ use std::collections::HashMap;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-/// An option with its value, what else the command line needs for it, and one letter for each protocol
-/// of [`PROTOCOLS`], of which a command has the first ones:
+/// An option with its value, other words that the command line needs for it, and one letter for
+/// each protocol of [`PROTOCOLS`], of which a command has the first ones:
 ///
 /// | letter | |
-/// |---|---|
 /// | w | it works |
-/// | d | it works, and is what is done anyway |
-/// | r | it is refused, in words that name it and a protocol |
-/// | c | it is refused, because the command has no use for it on any protocol |
+/// | d | it works and is the default |
+/// | r | it is rejected, with a message that names it and a protocol |
+/// | c | it is rejected, because the command does not use it on any protocol |
+/// | - | it selects the column |
 /// | - | it is what makes the column |
 struct Row(&'static str, &'static str, &'static str);
 
-/// A command and its beginning for each protocol.
+/// A command and its first words for each protocol.
 struct Audited {
     command: &'static str,
-    /// What stands before the target, and on each protocol from there on.
+    /// Words before the target, and the target with further words for each protocol.
     line: &'static str,
     targets: &'static [&'static str],
-    /// Its own rows; of those for several commands the ones that it has.
+    /// Rows of this command only; of the rows for several commands it uses those whose options it
+    /// has.
     rows: &'static [Row],
     shared: &'static [&'static [Row]],
 }
 
-/// What a target is told by, in words that refuse an option.
+/// Words for a target in messages that reject an option.
 const PROTOCOLS: &[&str] = &["nfs", "datagram", "smb", "local", "tcp"];
 const SERVERS: &[&str] = &[
     "nfs://s/e/f",
@@ -48,7 +51,7 @@ const SERVERS: &[&str] = &[
     "smb://u@s/b/f PASSWORD",
 ];
 
-/// How servers are found and spoken to.
+/// Discovery and protocol parameters of servers.
 const SERVER: &[Row] = &[
     Row("--transport udp", "", "w-rrr"),
     Row("--port 2050", "", "wwrrr"),
@@ -70,7 +73,7 @@ const SERVER: &[Row] = &[
     Row("--authentication-file USER_FILE", "", "rrwrr"),
 ];
 
-/// The load generator.
+/// Load generator.
 const GENERATOR: &[Row] = &[
     Row("--timeout 5s", "", "wwwr"),
     Row("--reconnect 2s", "", "wrwr"),
@@ -92,7 +95,7 @@ const COST: &[Row] = &[
     Row("--cost-interval 7s", "--server-here", "wwwww"),
 ];
 
-/// How much is asked by probes, in ladders as well.
+/// Amount of load of probes and ladders.
 const CALLS: &[Row] = &[
     Row("--in-flight 2", "", "www"),
     Row("--clients 3", "", "www"),
@@ -122,7 +125,7 @@ const PROBE: &[Row] = &[
 const LADDER: &[Row] = &[
     Row("--rungs read-4K", "", "www"),
     Row("--echo h:7", "", "www"),
-    // Bytes and packets are counted anyway, and one call at a time is stamped.
+    // Bytes and packets are always counted, and a single call at a time gets kernel timestamps.
     Row("--cost", "", "ddd"),
     Row("--stamps", "--in-flight 2", "www"),
 ];
@@ -296,8 +299,8 @@ const AUDITED: &[Audited] = &[
     },
 ];
 
-/// Options that say nothing of a target: what becomes of results, how often runs are made, what else is
-/// measured on this host, what a command line is about, and what makes the columns here.
+/// Options without relation to a target: output of results, number of runs, other measurements on
+/// this host, subject of a command line, and options that select the columns here.
 const OF_NO_PROTOCOL: &[&str] = &[
     "as",
     "output",
@@ -330,11 +333,11 @@ const OF_NO_PROTOCOL: &[&str] = &[
     "version",
 ];
 
-/// Options of a program that was built for many hosts, which say how a job is made.
+/// Options of a program built for many hosts, which control how a job starts.
 const OF_JOBS: &[&str] = &["per-host", "coordinator-only", "on-rank-lost", "watchdog"];
 
-/// Commands that send nothing to a target of their own: what they carry out is a command line of the
-/// others, or a record, or they are the server.
+/// Commands without their own target: they execute a command line of the other commands, read a
+/// record, or are the server.
 const WITHOUT_TARGET: &[&str] = &[
     "demo",
     "run",
@@ -369,7 +372,7 @@ impl Audited {
             .any(|own| own.get_long() == Some(option))
     }
 
-    /// Its rows; its own come before those that several commands have.
+    /// Returns the rows of the command; its own rows precede those of several commands.
     fn rows(&self) -> Vec<&Row> {
         let is_own = |row: &&Row| self.rows.iter().any(|own| own.name() == row.name());
         let shared = self.shared.iter().flat_map(|rows| rows.iter());
@@ -378,7 +381,7 @@ impl Audited {
     }
 }
 
-/// What command lines name, made for the test.
+/// Files that command lines name, created for the test.
 struct Files(PathBuf);
 
 impl Files {
@@ -398,7 +401,7 @@ impl Files {
         ] {
             let path = folder.join(name);
             std::fs::write(&path, text).expect("a file");
-            // What others can read is a note for each command line.
+            // A file that others can read would cause a note for each command line.
             let own = std::fs::Permissions::from_mode(0o600);
             std::fs::set_permissions(&path, own).expect("its own");
         }
@@ -425,7 +428,7 @@ impl Drop for Files {
     }
 }
 
-/// What would be done, as text.
+/// Returns the plan as text.
 fn planned(words: &[String]) -> Result<String, Error> {
     let WrappedCommand::Read(command) = inner::read(words)? else {
         return Err(Error::usage("it only shows something"));
@@ -451,7 +454,7 @@ fn text(plan: &Plan, has_password: bool) -> String {
     format!("{plan} {has_password}\n")
 }
 
-/// The plans of those rungs that have one; if none has, why the first has not.
+/// Returns the plans of the rungs that have one; if there are none, the error of the first.
 fn of_rungs(options: &LadderOptions) -> Result<String, Error> {
     let (mut texts, mut error) = (String::new(), None);
     for rung in options.rungs() {
@@ -473,7 +476,7 @@ fn of_rungs(options: &LadderOptions) -> Result<String, Error> {
     }
 }
 
-/// What is wrong with a cell, if something is.
+/// Describes the error of a table cell, if there is one.
 fn wrong_with(
     files: &Files,
     audited: &Audited,

@@ -1,5 +1,5 @@
-//! A run over its time as a picture: load and errors above, response times below, and which
-//! part of the run is which.
+//! Picture of a run over time: load and errors above, response times below, with the phases of the
+//! run.
 
 use crate::quantity::{duration_text, grouped};
 use crate::report::caption;
@@ -13,20 +13,20 @@ use filestone_measure::measure::verdict::percentile;
 use filestone_measure::measure::{Ledger, RunRecord};
 use filestone_plan::plan::TICK_NANOS;
 
-/// Points of a line at most; more are thinned.
+/// Maximum number of points of a line; longer lines are thinned.
 const POINTS_MAX: usize = 200;
-/// Points of a line that have a symbol each; of longer lines only some.
+/// Maximum number of points with a symbol each; longer lines have some only.
 const SYMBOLS_MAX: usize = 25;
-/// Operations in a tick on average from which on 100 ms say more than chance.
+/// Mean number of operations in a tick from which on the rate in 100 ms is more than noise.
 const PER_TICK_MIN: f64 = 10.0;
-/// A warm-up takes this share of the picture at most: nothing is known of it but its length.
+/// Maximum share of the picture's width for a warm-up, of which only the length is recorded.
 const WARM_UP_SHARE: f64 = 0.1;
-/// A drain that is shorter than this share of the window is told and not drawn.
+/// A drain that is shorter than this share of the window is noted instead of drawn.
 const DRAIN_SHARE: f64 = 0.02;
 const HEIGHT_OF_LOADS: f64 = 170.0;
 const HEIGHT_OF_TIMES: f64 = 240.0;
 
-/// The picture.
+/// Returns the picture.
 pub fn picture(record: &RunRecord) -> Picture {
     let record = &*in_rows(record);
     let axis = || Axis::new(Quantity::Elapsed, "");
@@ -53,7 +53,7 @@ pub fn picture(record: &RunRecord) -> Picture {
     )
 }
 
-/// Load in ticks and intervals, what was offered, and errors.
+/// Returns the load in ticks and intervals, the offered load, and errors.
 fn loads(record: &RunRecord) -> Vec<Line> {
     let each = duration_text(record.plan.interval_ns);
     let errors: Vec<Point> = rated(record)
@@ -94,43 +94,44 @@ fn loads(record: &RunRecord) -> Vec<Line> {
     ]
 }
 
-/// A rate in the middle of its interval.
+/// Returns a rate as a point in the middle of its interval.
 fn rate(interval: &IntervalRecord, count: u64) -> Point {
     let length = seconds(length_ns(interval));
     Point::new(middle(interval), count as f64 / length)
 }
 
-/// Where an interval stands on the axis of time, in seconds.
+/// Returns the middle of an interval on the time axis, in seconds.
 pub fn middle(interval: &IntervalRecord) -> f64 {
     (seconds(interval.start_ns) + seconds(interval.end_ns)) / 2.0
 }
 
-/// How long it is.
+/// Returns the length of an interval, in nanoseconds.
 pub const fn length_ns(interval: &IntervalRecord) -> u64 {
     interval.end_ns.saturating_sub(interval.start_ns)
 }
 
-/// Operations that ended and not well; a record of someone else's may hold any counts.
+/// Returns the number of completed operations that did not succeed; saturates, because a foreign
+/// record may contain any counts.
 pub const fn unsuccessful(ledger: &Ledger) -> u64 {
     let lost = ledger.timed_out.saturating_add(ledger.disconnected);
     ledger.failed.saturating_add(lost)
 }
 
-/// Intervals that are long enough for a rate.
+/// Returns the intervals that are long enough for a rate.
 fn rated(record: &RunRecord) -> impl Iterator<Item = &IntervalRecord> {
     let intervals = record.intervals.iter();
     intervals.filter(|interval| is_rated(record, interval))
 }
 
-/// Whether an interval is long enough for a rate: a last one of a millisecond is not. What it is held
-/// against is the planned length, as far as the window has it: one interval that lasted for long, because
-/// the load generator stood still, must not take the others away.
+/// Whether an interval is long enough for a rate: a last one of a millisecond is not. The minimum
+/// is half the planned length, limited to the window, so that one long interval during a stall of
+/// the load generator does not exclude the others.
 pub fn is_rated(record: &RunRecord, interval: &IntervalRecord) -> bool {
     let planned = record.plan.interval_ns.min(record.window_ns);
     length_ns(interval) > 0 && length_ns(interval) >= planned / 2
 }
 
-/// The load of 100 ms each, unless they hold too few operations.
+/// Returns the load in ticks of 100 ms, unless they contain too few operations.
 fn in_ticks(record: &RunRecord) -> Vec<Point> {
     let ticks = record
         .ticks
@@ -158,7 +159,7 @@ fn in_ticks(record: &RunRecord) -> Vec<Point> {
     points
 }
 
-/// What was due: one load, or the steps of a run whose load was steered.
+/// Returns the offered load: one load, or the steps of a run whose load was steered.
 fn offered(record: &RunRecord) -> Vec<Point> {
     let mut points = Vec::new();
     for (from, to, load) in steps(record) {
@@ -173,7 +174,7 @@ fn offered(record: &RunRecord) -> Vec<Point> {
     points
 }
 
-/// When which load was offered and measured: from, to, operations per second.
+/// Returns the steps of the load with start, end and operations per second.
 pub fn steps(record: &RunRecord) -> Vec<(u64, u64, f64)> {
     match (&record.curve, &record.objective) {
         (Some(curve), _) => curve
@@ -195,14 +196,14 @@ pub fn steps(record: &RunRecord) -> Vec<(u64, u64, f64)> {
     }
 }
 
-/// Median, 99th percentile and maximum of each interval.
+/// Returns median, 99th percentile and maximum of each interval.
 fn times(record: &RunRecord) -> Vec<Line> {
     let mut median = Vec::new();
     let mut tail = Vec::new();
     let mut slowest = Vec::new();
     for interval in &record.intervals {
         let x = middle(interval);
-        // Where nothing ended the lines are interrupted.
+        // An interval without completed operations interrupts the lines.
         let gap = Point::new(x, f64::NAN);
         let times = interval.response_time();
         slowest.push(
@@ -210,7 +211,7 @@ fn times(record: &RunRecord) -> Vec<Line> {
                 .as_ref()
                 .map_or(gap, |times| Point::new(x, seconds(times.max))),
         );
-        // What ends in the drain is only what took long, so it has no median.
+        // Only slow operations end in the drain, so it has no median.
         let is_whole = interval.phase == Phase::Measure;
         let Some(times) = times.filter(|_| is_whole) else {
             median.push(gap);
@@ -236,21 +237,22 @@ fn times(record: &RunRecord) -> Vec<Line> {
     .into()
 }
 
-/// Which points of a group stay.
+/// Selection of the points that a group keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Keep {
     /// The highest: a thinned line hides no slow interval.
     Highest,
-    /// And the lowest: nor a time at which little was done.
+    /// The highest and the lowest: a thinned line also shows a drop of the load.
     Both,
 }
 
-/// How many intervals one point stands for.
+/// Returns the number of intervals per point.
 fn group_of(count: usize) -> usize {
     count.div_ceil(POINTS_MAX).max(1)
 }
 
-/// At most [`POINTS_MAX`] groups of points, of each what `keep` says, in order of time.
+/// Reduces points to at most [`POINTS_MAX`] groups, in order of time, and keeps the points of each
+/// that `keep` selects.
 fn thinned(points: Vec<Point>, keep: Keep) -> Vec<Point> {
     let group = group_of(points.len());
     let mut kept: Vec<Point> = match group {
@@ -280,13 +282,14 @@ fn extremes(group: &[Point], keep: Keep) -> Vec<Point> {
     };
     kept.sort_by(|one, other| one.x.total_cmp(&other.x));
     if kept.is_empty() {
-        // Nothing ended in the whole group.
+        // No operation completed in the whole group.
         kept.extend(group.first());
     }
     kept
 }
 
-/// Warm-up, window and drain; of a run whose load was steered, what lies between its loads.
+/// Returns warm-up, window and drain; for a run whose load was steered also the gaps between its
+/// loads.
 pub fn spans(record: &RunRecord) -> Vec<Span> {
     let window = seconds(record.window_ns);
     let span = |from, to, text: &str| Span {
@@ -320,7 +323,7 @@ pub fn spans(record: &RunRecord) -> Vec<Span> {
     spans
 }
 
-/// The warm-ups of a steered run's loads.
+/// Returns the warm-ups of a steered run's loads.
 fn between_steps(record: &RunRecord) -> impl Iterator<Item = (f64, f64)> {
     let steps = steps(record);
     let ends: Vec<u64> = std::iter::once(0)
@@ -344,7 +347,7 @@ fn drain_end_ns(record: &RunRecord) -> u64 {
         .unwrap_or(0)
 }
 
-/// What is not in the picture, and what is not obvious in it.
+/// Returns notes on how to read the picture and on data that is not in it.
 fn notes(record: &RunRecord) -> Vec<String> {
     let each = duration_text(record.plan.interval_ns);
     let points = match group_of(record.intervals.len()) {
@@ -357,7 +360,7 @@ fn notes(record: &RunRecord) -> Vec<String> {
     [vec![points], notes_on_phases(record)].concat()
 }
 
-/// What a point of a thinned line is.
+/// Describes a point of a thinned line.
 pub fn thinned_note(group: usize, each: &str) -> String {
     format!(
         "a point stands for {group} intervals of {each}: the highest of them, of loads the lowest, \
@@ -365,7 +368,7 @@ pub fn thinned_note(group: usize, each: &str) -> String {
     )
 }
 
-/// What lies outside of the window, and what was never sent.
+/// Returns notes on data outside of the window, and on operations that were never sent.
 pub fn notes_on_phases(record: &RunRecord) -> Vec<String> {
     let mut notes = Vec::new();
     if record.plan.steering.is_some() {

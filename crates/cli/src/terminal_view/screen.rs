@@ -1,7 +1,7 @@
-//! The terminal while the view has it, and how it is given back.
+//! The terminal while the view uses it, and its restoration.
 //!
-//! There are four ways out: the command is over, it fails, it is ended at once by a second ^C, it
-//! panics. All of them come to [`restore`], which does its work once. What is printed meanwhile waits
+//! The view ends in four ways: the command completes, it fails, a second ^C ends it at once, it
+//! panics. All of them call [`restore`], which acts once. Output during the view waits
 //! (`console::hold`).
 
 use super::drawing::draw;
@@ -25,28 +25,29 @@ use std::sync::{Arc, Mutex, MutexGuard, Once};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How often it is drawn at least, and how long a key waits at most when nothing else happens.
+/// Maximum time between two pictures, and maximum delay of a key if no event arrives.
 const DRAW_EVERY: Duration = Duration::from_millis(200);
-/// How long more keys are waited for when one has come. With no time at all crossterm looks for none.
+/// Time to wait for more keys after one has arrived. With a timeout of zero crossterm does not read
+/// any.
 const AT_ONCE: Duration = Duration::from_millis(1);
-/// How long a picture that is being drawn is waited for before the terminal is given back.
+/// Time to wait for a picture that is being drawn before the terminal is restored.
 const PICTURE_MAX: Duration = Duration::from_millis(200);
 
-/// Whether the view has the terminal.
+/// Whether the view uses the terminal.
 static IS_SHOWN: AtomicBool = AtomicBool::new(false);
-/// Held while something is written to it.
+/// Held while the terminal is written.
 static WRITING: Mutex<()> = Mutex::new(());
-/// A panic gives the terminal back.
+/// Installs the panic hook that restores the terminal.
 static ON_PANIC: Once = Once::new();
 
-/// The view on this terminal, which is given back when this is dropped.
+/// The view on this terminal, which is restored on drop.
 pub struct Screen {
     is_over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Screen {
-    /// Whether there is a terminal, and it is this command's to use: one in the background would be
+    /// Whether there is a terminal that this command may use: a command in the background would be
     /// stopped by it.
     pub fn is_possible() -> bool {
         let is_terminal = stdin().is_terminal() && stderr().is_terminal();
@@ -56,7 +57,7 @@ impl Screen {
         is_terminal && !is_dumb && is_ours
     }
 
-    /// Shows what a feed tells, on a thread that keeps off the processors `pinned`.
+    /// Shows the events of a feed, on a thread that avoids the processors `pinned`.
     pub fn show(feed: &Feed, pinned: &[u32]) -> Result<Self, Error> {
         let refused = |error: std::io::Error| {
             restore();
@@ -77,7 +78,7 @@ impl Screen {
         let thread = std::thread::Builder::new().name("filestone-view".into());
         let thread = thread.spawn(move || {
             give_way(&pinned);
-            // Without a terminal the run goes on, and its report is printed as ever.
+            // If the terminal fails, the run continues and prints its report as usual.
             let _ = shown.run();
             restore();
         });
@@ -92,23 +93,23 @@ impl Drop for Screen {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // One that panicked has said so.
+            // A panic has already printed its message.
             let _ = thread.join();
         }
         restore();
     }
 }
 
-/// Whether the view has the terminal.
+/// Whether the view uses the terminal.
 pub fn is_shown() -> bool {
     IS_SHOWN.load(Ordering::Acquire)
 }
 
-/// Gives the terminal back as it was, if the view has it, and prints what waited for that.
+/// Restores the terminal, if the view uses it, and prints the output that was held back.
 pub fn restore() {
     let writing = wait_for_picture();
     if IS_SHOWN.swap(false, Ordering::AcqRel) {
-        // Where the terminal is gone, so is whoever would see it.
+        // An error is ignored: if the terminal is gone, its user is too.
         let _ = execute!(stderr(), LeaveAlternateScreen, Show);
         let _ = disable_raw_mode();
         console::release();
@@ -116,7 +117,8 @@ pub fn restore() {
     drop(writing);
 }
 
-/// Waits for who writes to the terminal, but not for one that panicked while it did, or is held up.
+/// Waits for the thread that writes to the terminal, unless it panicked while writing or is
+/// blocked.
 fn wait_for_picture() -> Option<MutexGuard<'static, ()>> {
     let begun = Instant::now();
     loop {
@@ -130,7 +132,7 @@ fn wait_for_picture() -> Option<MutexGuard<'static, ()>> {
 
 type Backend = CrosstermBackend<Stderr>;
 
-/// Takes the terminal.
+/// Switches the terminal to the view.
 fn take() -> std::io::Result<Terminal<Backend>> {
     ON_PANIC.call_once(|| {
         let before = std::panic::take_hook();
@@ -183,7 +185,7 @@ impl Shown {
         }
     }
 
-    /// Draws, if the terminal is still ours; whether it is.
+    /// Draws if the view still uses the terminal, and returns whether it does.
     fn draw(&mut self, view: &View) -> std::io::Result<bool> {
         let Ok(_writing) = WRITING.lock() else {
             return Ok(false);
@@ -205,8 +207,8 @@ impl Shown {
             {
                 view.press(asked);
                 if asked == KeyAction::Stop {
-                    // As ^C does on a terminal that nobody has taken: the first ends the run in
-                    // order, a later one at once.
+                    // As ^C does on an ordinary terminal: the first ends the run in order, a later
+                    // one at once.
                     signal_hook::low_level::raise(signal_hook::consts::SIGINT)?;
                 }
             }
@@ -215,7 +217,7 @@ impl Shown {
     }
 }
 
-/// What a key asks for.
+/// Returns the action of a key.
 fn asked(key: KeyEvent) -> Option<KeyAction> {
     if key.kind == KeyEventKind::Release {
         return None;

@@ -1,43 +1,43 @@
-//! Words of other benchmarks, and what they are here: one table, from which corrected command
-//! lines are made, and which docs/coming-from.md must agree with.
+//! Table of words of other benchmarks and their equivalents in filestone. Corrected command lines
+//! are made from it, and docs/coming-from.md must agree with it.
 //!
-//! fio, dbench, elbencho, nfsstone, iperf, ab, wrk and vegeta. Words that we have, too, are not in
-//! it, whatever they mean elsewhere.
+//! The benchmarks are fio, dbench, elbencho, nfsstone, iperf, ab, wrk and vegeta. The table omits
+//! words that filestone has too, whatever they mean elsewhere.
 
-/// What stands in place of a foreign word.
+/// Replacement of a foreign word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Equivalent {
     /// An option with the same value.
     Option(&'static str),
-    /// These words; a value is dropped.
+    /// Fixed words; a value is dropped.
     Words(&'static str),
-    /// The value is the load: it stands by itself.
+    /// The value is the load and becomes an argument.
     Load,
     /// The value is an operation: fio's `--rw=randread`.
     Operation,
-    /// The value is where operations go.
+    /// The value is the target.
     Target,
-    /// Nothing: it has no sense here.
+    /// Removed without replacement: the word has no meaning in filestone.
     Nothing,
 }
 
 /// An option of other programs.
 #[derive(Debug)]
 pub struct ForeignOption {
-    /// As it is typed.
+    /// Spellings.
     pub words: Vec<&'static str>,
-    /// The commands for which this holds.
+    /// Commands to which the entry applies.
     pub commands: Vec<&'static str>,
-    /// What it is there.
+    /// Equivalent in filestone.
     pub ours: Equivalent,
     /// Whether it has a value.
     pub has_value: bool,
-    /// What a person should know.
+    /// Explanation for the user.
     pub reason: &'static str,
 }
 
-/// Options, of which the first that fits counts: the commands for which it holds; its words, with
-/// `=` if a value follows; what it is here; what a person should know.
+/// Options; the first match counts. Columns: commands, words (with `=` if a value follows),
+/// equivalent, explanation for the user.
 const OPTIONS: &str = "
 probe | --bs= --block-size= --blocksize= --block= -b= | --size= | bytes per call
 mix | --bs= --block-size= --blocksize= --block= -b= --size= | --transfer= | bytes per READ and WRITE at most
@@ -71,16 +71,16 @@ probe mix replay | --time_based --time-based --group_reporting --group-reporting
 /// An operation of other programs, or a command.
 #[derive(Debug)]
 pub struct ForeignOperation {
-    /// As it is typed.
+    /// Spellings.
     pub words: Vec<&'static str>,
-    /// The command and its words.
+    /// Command and its words.
     pub ours: Vec<&'static str>,
-    /// What a person should know.
+    /// Explanation for the user.
     pub reason: &'static str,
 }
 
-/// What stands where a command or an operation is expected; the command and its words here; what
-/// a person should know.
+/// Operations. Columns: words in place of a command or an operation, the command and its words in
+/// filestone, explanation for the user.
 const OPERATIONS: &str = "
 stat fstat lstat | probe getattr | NFS has GETATTR for stat(2); fsstat is about a whole file system
 fsync fdatasync sync flush | probe commit | NFS has COMMIT for fsync(2)
@@ -104,7 +104,7 @@ server | serve | the built-in server
 nfsstone nhfsrun | mix --mix nhfsstone | nhfsstone's mix
 ";
 
-/// The rows of a table, each of so many cells.
+/// Splits a table into rows with `CELLS` cells each.
 fn rows<const CELLS: usize>(table: &'static str) -> impl Iterator<Item = [&'static str; CELLS]> {
     table.lines().filter_map(|line| {
         let cells: Vec<&str> = line.split(" | ").collect();
@@ -116,7 +116,7 @@ fn words(cell: &'static str) -> Vec<&'static str> {
     cell.split(' ').collect()
 }
 
-/// All options.
+/// Returns all options.
 pub fn options() -> impl Iterator<Item = ForeignOption> {
     rows(OPTIONS).map(|[commands, given, ours, reason]| ForeignOption {
         words: given
@@ -138,7 +138,7 @@ pub fn options() -> impl Iterator<Item = ForeignOption> {
     })
 }
 
-/// All operations.
+/// Returns all operations.
 pub fn operations() -> impl Iterator<Item = ForeignOperation> {
     rows(OPERATIONS).map(|[given, ours, reason]| ForeignOperation {
         words: words(given),
@@ -147,13 +147,13 @@ pub fn operations() -> impl Iterator<Item = ForeignOperation> {
     })
 }
 
-/// The option of that name for a command.
+/// Returns the option of that name for a command.
 pub fn foreign_option(word: &str, command: &str) -> Option<ForeignOption> {
     let mut fitting = options().filter(|option| option.commands.contains(&command));
     fitting.find(|option| option.words.contains(&word))
 }
 
-/// The operation of that name.
+/// Returns the operation of that name.
 pub fn foreign_operation(word: &str) -> Option<ForeignOperation> {
     let word = word.to_ascii_lowercase();
     operations().find(|operation| operation.words.contains(&&*word))

@@ -1,10 +1,10 @@
-//! nhfsstone's own command line, read as nhfsstone 1.22 reads it.
+//! Command line of nhfsstone, parsed like nhfsstone 1.22.
 //!
-//! Options come first; letters may stand together, and a value is the next word or what stands
-//! behind its letter (`-l 30`, `-vl 30`, `-l30`). The first word that does not begin with `-` is a directory,
-//! and so is all that follows. Values must begin with a digit; nhfsstone passed over what came
-//! behind the digits, which is refused here, as is what it divided by zero for, and `-c 0` and
-//! `-t 0`, which it took for 5000 calls.
+//! Options come first; letters may be grouped, and a value is the next word or the text behind its
+//! letter (`-l 30`, `-vl 30`, `-l30`). The first word that does not begin with `-` is a directory,
+//! and so are all that follow. Values must be digits; nhfsstone ignored text behind the digits,
+//! which is rejected here, like values that made it divide by zero, and `-c 0` and `-t 0`, which it
+//! took for 5000 calls.
 
 use crate::compat::ending::CommandLineError;
 use crate::compat::getopt::{Argument, OptionSpec, Order, Program};
@@ -14,7 +14,7 @@ use filestone_plan::plan::limits::CLIENTS_MAX;
 use filestone_workload::operation::OpKind;
 use std::path::PathBuf;
 
-/// nhfsstone, as its help shows it.
+/// nhfsstone, with its help.
 pub const PROGRAM: Program = Program {
     name: "nhfsstone",
     usage: &[
@@ -40,53 +40,54 @@ pub const PROGRAM: Program = Program {
     order: Order::First,
 };
 
-/// nhfsstone's exit code for everything that is wrong but a run that does not count.
+/// nhfsstone's exit code for all errors except a run that does not count.
 const FAILURE: u8 = 1;
 
 const CALLS_DEFAULT: u64 = 5000;
 const LOAD_DEFAULT: u64 = 30;
 const PROCESSES_DEFAULT: u32 = 7;
-/// Largest `-c`, `-l` and `-t`, so that products fit 64 bits; nhfsstone's ints ended there.
+/// Largest `-c`, `-l` and `-t`, so that products fit 64 bits; also the maximum of nhfsstone's ints.
 const NUMBER_MAX: u64 = i32::MAX as u64;
 
-/// What nhfsstone was asked to do.
+/// Action that the command line requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Request {
-    /// `-h` or `--help`, which is none of nhfsstone's.
+    /// `-h` or `--help`, which nhfsstone does not have.
     Help,
     /// Generate a load.
     Run(Run),
 }
 
-/// A load and where it goes.
+/// A load and its target directories.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
-    /// How many calls, of all processes together: `-c`, or else `-t` times `-l`.
+    /// Number of calls of all processes together: `-c`, or else `-t` times `-l`.
     pub calls: u64,
-    /// `-l`: calls per second, of all processes together; at least 1.
+    /// Calls per second (`-l`) of all processes together; at least 1.
     pub load: u64,
-    /// `-p`: clients, each with its own files; at least 1.
+    /// Clients (`-p`), each with its own files; at least 1.
     pub processes: u32,
-    /// `-m`; `None` for nhfsstone's own mix.
+    /// Mix file (`-m`); `None` for nhfsstone's own mix.
     pub mix_file: Option<PathBuf>,
-    /// `-T`: nothing but this.
+    /// The only operation (`-T`).
     pub only: Option<OpKind>,
-    /// Where: process i uses directory i modulo their number. Never empty, and all of one sort.
+    /// Target directories: process i uses directory i modulo their number. Never empty, and all of
+    /// one kind.
     pub directories: Vec<Directory>,
     /// `-v`.
     pub is_verbose: bool,
 }
 
-/// Where files are made.
+/// Directory for the files of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Directory {
     /// A directory of this host, on which a server is mounted.
     Mounted(PathBuf),
-    /// A directory of a server, without a mount, which nhfsstone did not know.
+    /// A directory of a server without a mount, which nhfsstone did not support.
     Server(Target),
 }
 
-/// Options as they stand.
+/// Options as given.
 #[derive(Default)]
 struct Options {
     calls: Option<u64>,
@@ -99,7 +100,7 @@ struct Options {
     is_help: bool,
 }
 
-/// Reads a command line without the program's name.
+/// Parses a command line without the program's name.
 pub fn parse(arguments: &[String]) -> Result<Request, CommandLineError> {
     let mut options = Options::default();
     let mut rest = arguments.iter();
@@ -122,8 +123,8 @@ pub fn parse(arguments: &[String]) -> Result<Request, CommandLineError> {
     options.run(&directories).map(Request::Run)
 }
 
-/// Whether what stands behind the letter of an option is its value: not if all of it are
-/// letters of further options, whose values follow as words of their own.
+/// Whether the text behind the letter of an option is its value: not if all its letters are further
+/// options, whose values follow as separate words.
 fn is_value(behind: &str) -> bool {
     let has_option = |letter: char| PROGRAM.known().any(|known| known.short == Some(letter));
     !behind.chars().all(has_option)
@@ -137,7 +138,7 @@ fn refusal(what: impl Into<String>, help: impl Into<String>) -> CommandLineError
     }
 }
 
-/// In nhfsstone's words.
+/// Returns the error for an invalid value, in nhfsstone's words.
 fn illegal(name: &str, value: &str, expected: &str) -> CommandLineError {
     refusal(
         format!("illegal {name} value {value}"),
@@ -156,7 +157,7 @@ fn number(name: &str, value: &str, least: u64, most: u64) -> Result<u64, Command
 }
 
 impl Options {
-    /// Reads one word of options such as `vl`, whose values are the next words, or `l30`.
+    /// Parses one word of options such as `vl`, whose values are the next words, or `l30`.
     fn cluster<'line>(
         &mut self,
         letters: &str,
@@ -231,7 +232,7 @@ impl Options {
     }
 }
 
-/// `-T`: the number of a procedure of NFSv2.
+/// Parses `-T`, the number of an NFSv2 procedure.
 fn test_operation(value: &str) -> Result<OpKind, CommandLineError> {
     let last = PROCEDURES_OF_NFSV2.len() as u64 - 1;
     let place = number("test", value, 0, last)? as usize;
@@ -245,8 +246,8 @@ fn test_operation(value: &str) -> Result<OpKind, CommandLineError> {
     }
 }
 
-/// A path, unless it begins as a server does: `nfs://` or `host:/`. One that is meant for a path
-/// all the same can be given as `./host:/`.
+/// Parses a path, unless it begins like a server: `nfs://` or `host:/`. A path of that form can be
+/// given as `./host:/`.
 fn directory(text: &str) -> Result<Directory, CommandLineError> {
     let host = text.split_once(":/").map(|(host, _)| host);
     if text.is_empty() {

@@ -1,8 +1,8 @@
-//! smbtorture's own command line, as far as it is about BENCH-NBENCH: that of Samba 4.17.
+//! Command line of smbtorture (Samba 4.17) for BENCH-NBENCH.
 //!
-//! Options and arguments may stand in any order. What smbtorture knows and what makes no difference
-//! to this test is passed over and said; what would make one and is not here is refused. A password
-//! on the command line is shown nowhere: no message has more of a word than stands before a `%`.
+//! Options and arguments may be in any order. Options of smbtorture that make no difference to this
+//! test are ignored with a note; options that would make one and are not supported are rejected. A
+//! password on the command line is never shown: messages show a word only up to a `%`.
 
 mod settings;
 
@@ -15,7 +15,7 @@ use filestone_workload::password::Password;
 use settings::Settings;
 use std::path::PathBuf;
 
-/// smbtorture, as its help shows it.
+/// smbtorture, with its help.
 pub const PROGRAM: Program = Program {
     name: "smbtorture",
     usage: &["smbtorture [options] //HOST/SHARE TEST"],
@@ -44,7 +44,7 @@ Every user of a host can read the passwords on its command lines. -A FILE or the
 environment variable FILESTONE_PASSWORD keep them; then say -U USER without %.
 ";
 
-/// The options of Samba 4.17. Those without a word of help make no difference to this test.
+/// Options of Samba 4.17. Options without a description make no difference to this test.
 const OPTIONS: &str = "
 -U, --user=USER             [DOMAIN/]USER[%PASSWORD]; a guest without it
 -W, --workgroup=DOMAIN      whose user it is
@@ -107,9 +107,9 @@ const OPTIONS: &str = "
 
 const HELP: &str = "filestone as smbtorture --help lists the options";
 
-/// smbtorture's exit code for everything that is wrong.
+/// smbtorture's exit code for all errors.
 pub const FAILURE: u8 = 1;
-/// The names of the tests that there are, in any case.
+/// Names of the supported tests; matched without regard to case.
 const NAMES: [(&str, Test); 5] = [
     ("bench.nbench", Test::Nbench),
     ("bench-nbench", Test::Nbench),
@@ -119,10 +119,10 @@ const NAMES: [(&str, Test); 5] = [
 ];
 const CLIENTS_DEFAULT: u32 = 4;
 const TIME_LIMIT_DEFAULT: u64 = 600;
-/// A century: nanoseconds of it fit 64 bits.
+/// Maximum time limit: a century, whose nanoseconds fit 64 bits.
 const TIME_LIMIT_MAX: u64 = 100 * 365 * 86_400;
 
-/// What smbtorture was asked to do.
+/// Action that the command line requests.
 #[derive(Debug)]
 pub enum Request {
     /// `--help`, `-?` or `--usage`.
@@ -138,34 +138,35 @@ pub enum Request {
 /// A test that runs a load file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Test {
-    /// BENCH-NBENCH of Samba 4: for a time.
+    /// BENCH-NBENCH of Samba 4, with a time limit.
     Nbench,
-    /// NBW95 or NBWNT of Samba 2.0, by its name: one pass, and a figure of NetBench.
+    /// NBW95 or NBWNT of Samba 2.0, by its name: one iteration of the load file, and a NetBench
+    /// figure.
     NetBench(&'static str),
 }
 
 /// A run with its options.
 #[derive(Debug)]
 pub struct Run {
-    /// What is run.
+    /// Test to run.
     pub test: Test,
-    /// Where, unless there is a list.
+    /// Target share, unless there is a list.
     pub share: Share,
     /// `--unclist`.
     pub list: Option<PathBuf>,
     /// `-p`.
     pub port: Option<u16>,
-    /// Who logs on.
+    /// User that logs on.
     pub login: Login,
-    /// `--num-progs`.
+    /// Number of clients (`--num-progs`).
     pub clients: u32,
-    /// `-t`, in seconds.
+    /// Time limit (`-t`), in seconds.
     pub time_limit: u64,
     /// `--loadfile`; `None` for the original's default.
     pub load_file: Option<String>,
     /// `--seed`.
     pub seed: Option<u64>,
-    /// How the server is spoken to.
+    /// SMB dialect and session options.
     pub smb: SmbOptions,
     /// `torture:targetrate`, in bytes per second and client.
     pub rate: Option<f64>,
@@ -173,11 +174,11 @@ pub struct Run {
     pub retries: Option<u32>,
     /// `torture:readonly`.
     pub read_only: bool,
-    /// What of the command line was passed over, or may not be what was meant; one line each.
+    /// Notes on ignored or possibly misunderstood parts of the command line, one line each.
     pub remarks: Vec<String>,
 }
 
-/// Options and arguments as they stand.
+/// Options and arguments in the order of the command line.
 #[derive(Default)]
 struct Words {
     instead: Option<Request>,
@@ -201,13 +202,13 @@ fn refusal(what: impl Into<String>, help: impl Into<String>) -> CommandLineError
     }
 }
 
-/// A value that is none.
+/// Returns the error for an invalid value.
 fn wrong(option: &str, value: &str, expected: &str) -> CommandLineError {
     let value = shown(value);
     refusal(format!("{option} {value}: expected {expected}"), HELP)
 }
 
-/// Reads a command line without the program's name.
+/// Parses a command line without the program's name.
 pub fn parse(arguments: &[String]) -> Result<Request, CommandLineError> {
     let arguments = with_clients(arguments);
     let read = PROGRAM
@@ -225,8 +226,8 @@ pub fn parse(arguments: &[String]) -> Result<Request, CommandLineError> {
     }
 }
 
-/// The command line in the words of Samba 4: `-N 32` and `-N32` of 1999 are its number of clients.
-/// A number is neither a share nor a test, so that this takes nothing from `-N` for no password.
+/// Translates the command line to Samba 4: `-N 32` and `-N32` of 1999 are its number of clients. A
+/// number is neither a share nor a test, so that `-N` for no password keeps its meaning.
 fn with_clients(arguments: &[String]) -> Vec<String> {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
     let mut words = Vec::with_capacity(arguments.len());
@@ -317,7 +318,7 @@ impl Words {
         }
     }
 
-    /// `--option=NAME=VALUE`: names have no case, and their blanks do not count.
+    /// Parses `--option=NAME=VALUE`; names are case-insensitive and their blanks are ignored.
     fn set_option(&mut self, text: &str) -> Result<(), CommandLineError> {
         let (name, value) = text.split_once('=').ok_or_else(|| {
             refusal(
@@ -395,7 +396,7 @@ impl Words {
     }
 }
 
-/// Kerberos is not spoken; where it may be missing, it is.
+/// Rejects Kerberos if it is required; if it is optional, it is not used.
 fn refuse_kerberos(given: &ParsedOption<'_>) -> Result<(), CommandLineError> {
     let is_wanted = ["required", "yes", "true", "1", "on"];
     if !is_wanted.contains(&given.value.to_ascii_lowercase().as_str()) {
@@ -407,7 +408,7 @@ fn refuse_kerberos(given: &ParsedOption<'_>) -> Result<(), CommandLineError> {
     ))
 }
 
-/// smbtorture has hundreds of tests, of which this one measures.
+/// Returns the supported test among `tests`; smbtorture has hundreds of other tests.
 fn one_of_ours(tests: &[&str]) -> Result<Test, CommandLineError> {
     let help = "bench.nbench, which is BENCH-NBENCH, NBW95 and NBWNT are the tests that are here; \
                 filestone probe asks single operations of a share";

@@ -1,4 +1,4 @@
-//! A comparison for programs: JSON with a schema, and a row per figure.
+//! Output of a comparison for programs: JSON with a schema, and a row per figure.
 
 use super::ReadRun;
 use super::{Compared, heading, unsuccessful};
@@ -8,42 +8,43 @@ use filestone_workload::statistics::CONFIDENCE;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The shape of [`ComparisonDocument`]; it rises when that changes.
+/// Format version of [`ComparisonDocument`]; increased when the shape changes.
 const FORMAT: u32 = 2;
 
-/// What `filestone compare --as json` prints.
+/// Output of `filestone compare --as json`.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ComparisonDocument {
-    /// The shape of this document.
+    /// Format version of this document.
     pub format: u32,
     /// `worse`, `better`, `not-worse` or `cannot-tell`.
     pub verdict: &'static str,
-    /// The same in words.
+    /// The verdict in words.
     pub summary: String,
-    /// With which probability intervals hold the true change.
+    /// Confidence level of the intervals, as a probability.
     pub confidence: f64,
-    /// So much worse is good enough, as a share.
+    /// Largest regression that still counts as not worse, as a share.
     pub tolerance: f64,
-    /// Differences that are smaller do not matter, as a share.
+    /// Smallest difference that matters, as a share.
     pub detect: f64,
-    /// The figures that decide.
+    /// Deciding figures.
     pub judged: Vec<String>,
     /// Files of the base.
     pub base: Vec<String>,
     /// Files of the other side.
     pub new: Vec<String>,
-    /// What the runs differ in, which was allowed.
+    /// Properties in which the runs differ, as permitted.
     pub despite: Vec<String>,
-    /// Figures that were to decide and cannot be compared, and why.
+    /// Deciding figures that cannot be compared, with reasons.
     pub missing: Vec<String>,
-    /// Of what runs can be compared by, the figure whose runs differ least, if both sides have several.
+    /// The comparable figure with the smallest spread between runs, if both sides have several
+    /// runs.
     pub repeats_best: Option<String>,
-    /// The share of the base's operations that did not succeed.
+    /// Share of the base's operations that did not succeed.
     pub base_unsuccessful: f64,
-    /// The same of the other side.
+    /// Share of the other side's operations that did not succeed.
     pub new_unsuccessful: f64,
-    /// Figure by figure.
+    /// Compared figures.
     pub figures: Vec<ComparedFigure>,
 }
 
@@ -51,30 +52,30 @@ pub struct ComparisonDocument {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ComparedFigure {
-    /// Its name.
+    /// Name of the figure.
     pub name: String,
-    /// What it is counted in.
+    /// Unit of the figure.
     pub unit: &'static str,
-    /// Whether it is one of those that decide.
+    /// Whether the figure is a deciding one.
     pub is_judged: bool,
-    /// The base's.
+    /// Figure of the base.
     pub base: FigureOfSide,
-    /// The other's.
+    /// Figure of the other side.
     pub new: FigureOfSide,
-    /// By which share the other's is larger.
+    /// Relative change from the base to the other side.
     pub change: f64,
-    /// The lower end of the interval of that.
+    /// Lower end of the interval of the change.
     pub change_low: f64,
-    /// Its upper end.
+    /// Upper end of the interval of the change.
     pub change_high: f64,
-    /// How probable so large a change is by chance, corrected (Holm).
+    /// Probability of a change of this size by chance, corrected (Holm).
     pub p_value: f64,
     /// `worse`, `better`, `not-worse` or `cannot-tell`.
     pub verdict: &'static str,
-    /// Runs that each side would need to have, those that it has among them, if these do not tell.
+    /// Total number of runs that each side would need for a verdict, if these are inconclusive.
     pub runs_needed_a_side: Option<u64>,
-    /// Pairs of blocks that were left out, at both ends together, because some were far off (`filestone
-    /// ab`).
+    /// Pairs of blocks that were left out, at both ends together, because some were outliers
+    /// (`filestone ab`).
     pub left_out: usize,
 }
 
@@ -82,15 +83,15 @@ pub struct ComparedFigure {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct FigureOfSide {
-    /// The figure; of several runs, their geometric mean.
+    /// Value; the geometric mean if there are several runs.
     pub value: f64,
-    /// By what the logarithms of single runs differ, one standard deviation.
+    /// Standard deviation of the logarithms of single runs.
     pub deviation: f64,
-    /// Runs that have it.
+    /// Number of runs that have the figure.
     pub runs: usize,
 }
 
-/// The document.
+/// Returns the document.
 pub fn of(compared: &Compared) -> ComparisonDocument {
     let question = &compared.question;
     let comparison = &compared.comparison;
@@ -149,7 +150,7 @@ const fn name(verdict: Verdict) -> &'static str {
     }
 }
 
-/// A row per figure; shares, not percentages.
+/// Formats a row per figure, with shares instead of percentages.
 pub fn csv(compared: &Compared) -> String {
     let mut text = String::from(
         "figure,unit,judged,base,base_deviation,base_runs,new,new_deviation,new_runs,\

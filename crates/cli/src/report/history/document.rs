@@ -1,4 +1,4 @@
-//! A history for programs: JSON with a schema, and a row per run.
+//! Output of a history for programs: JSON with a schema, and a row per run.
 
 use super::{HistoryReport, heading};
 use filestone_workload::statistics::CONFIDENCE;
@@ -7,34 +7,34 @@ use filestone_workload::statistics::change_points::FALSE_ALARMS;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The shape of [`HistoryDocument`]; it rises when that changes.
+/// Format version of [`HistoryDocument`]; increased when the shape changes.
 const FORMAT: u32 = 1;
 
-/// What `filestone history --as json` prints.
+/// Output of `filestone history --as json`.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct HistoryDocument {
-    /// The shape of this document.
+    /// Format version of this document.
     pub format: u32,
-    /// The newest level against the one before it, in words.
+    /// Newest level compared with the one before it, in words.
     pub summary: String,
-    /// Whether it is worse.
+    /// Whether the newest level is worse.
     pub is_worse: bool,
-    /// The figure's name.
+    /// Name of the figure.
     pub figure: String,
-    /// What it is counted in.
+    /// Unit of the figure.
     pub unit: &'static str,
-    /// How often a series without any change is said to have one.
+    /// Probability that a change is reported for a series without any.
     pub false_alarms: f64,
-    /// With which probability intervals hold the true value.
+    /// Confidence level of the intervals, as a probability.
     pub confidence: f64,
-    /// In the order of time.
+    /// Runs in the order of time.
     pub runs: Vec<HistoryRun>,
-    /// Runs between two changes.
+    /// Levels: the runs between two changes.
     pub levels: Vec<HistoryLevel>,
-    /// Where they change.
+    /// Changes between levels.
     pub changes: Vec<HistoryChange>,
-    /// Runs that were left out, and where the host changed.
+    /// Notes on runs that were left out, and on changes of the host.
     pub notes: Vec<String>,
 }
 
@@ -42,15 +42,15 @@ pub struct HistoryDocument {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct HistoryRun {
-    /// When its window began, RFC 3339, UTC.
+    /// Start of its window in RFC 3339 format, UTC.
     pub started_at: String,
-    /// What its directory is called, or its file.
+    /// Name of its directory or file.
     pub label: String,
     /// The version of filestone that made it.
     pub version: String,
-    /// The figure.
+    /// Value of the figure.
     pub value: f64,
-    /// Half of its 95 % interval, if the run knows it.
+    /// Half-width of its 95 % interval, if the run has one.
     pub half_width: Option<f64>,
 }
 
@@ -58,9 +58,9 @@ pub struct HistoryRun {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct HistoryLevel {
-    /// The first of them, from 0.
+    /// First run of the level, counted from 0.
     pub from: usize,
-    /// How many they are.
+    /// Number of runs.
     pub runs: usize,
     /// Geometric mean of the figure.
     pub value: f64,
@@ -70,31 +70,31 @@ pub struct HistoryLevel {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct HistoryChange {
-    /// The first run after it, from 0.
+    /// First run after the change, counted from 0.
     pub at: usize,
-    /// When that began.
+    /// Start time of that run.
     pub started_at: String,
-    /// The earliest run that may be the first one after it, with `confidence`.
+    /// Earliest run that may be the first after the change, with probability `confidence`.
     pub earliest: usize,
-    /// When that began.
+    /// Start time of that run.
     pub earliest_started_at: String,
-    /// The latest one.
+    /// Latest run that may be the first after the change.
     pub latest: usize,
-    /// When that began.
+    /// Start time of that run.
     pub latest_started_at: String,
-    /// By which share the figure is larger from then on.
+    /// Relative increase of the figure at the change.
     pub share: f64,
-    /// The lower end of the interval of that.
+    /// Lower end of the interval of the increase.
     pub share_low: f64,
-    /// Its upper end.
+    /// Upper end of the interval of the increase.
     pub share_high: f64,
-    /// How probable so large a change is by chance.
+    /// Probability of a change of this size by chance.
     pub p_value: f64,
-    /// Whether it is one for the worse.
+    /// Whether the change is a regression.
     pub is_worse: bool,
 }
 
-/// The document.
+/// Returns the document.
 pub fn of(told: &HistoryReport) -> HistoryDocument {
     let history = &told.history;
     HistoryDocument {
@@ -149,7 +149,7 @@ fn changes(told: &HistoryReport) -> Vec<HistoryChange> {
     changes.collect()
 }
 
-/// A row per run.
+/// Formats a row per run.
 pub fn csv(told: &HistoryReport) -> String {
     let mut text = String::from(
         "started_at,run,version,value,half_width,unit,level,change,change_earliest,change_latest\n",
@@ -178,7 +178,7 @@ pub fn csv(told: &HistoryReport) -> String {
     text
 }
 
-/// A name as a field: quoted where it would not be one otherwise (RFC 4180).
+/// Formats a name as a CSV field, quoted if necessary (RFC 4180).
 fn quoted(name: &str) -> String {
     if name.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", name.replace('"', "\"\""))

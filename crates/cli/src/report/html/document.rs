@@ -1,5 +1,5 @@
-//! The page around what is shown: its head with the policy of what may run, its sections, its data,
-//! its script.
+//! Frame of an HTML page: its head with the content security policy, its sections, its data, its
+//! script.
 
 use super::chart::{ChartData, PictureData, as_data};
 use crate::error::Error;
@@ -10,13 +10,13 @@ use base64::engine::general_purpose::STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
-/// Longer texts of others are shown by their ends.
+/// Maximum length of foreign text; longer text is shown by its two ends.
 const LETTERS_MAX: usize = 2_000;
 pub(super) const UPLOT: &str = include_str!("assets/uplot/uPlot.iife.min.js");
 pub(super) const UPLOT_STYLE: &str = include_str!("assets/uplot/uPlot.min.css");
 pub(super) const UPLOT_LICENCE: &str = include_str!("assets/uplot/LICENSE");
 pub(super) const STYLE: &str = include_str!("assets/page.css");
-/// Our components, in an order in which none needs a later one before it runs.
+/// filestone's scripts, ordered so that none needs a later one before it runs.
 pub(super) const SCRIPTS: [&str; 7] = [
     include_str!("assets/text.js"),
     include_str!("assets/look.js"),
@@ -27,12 +27,12 @@ pub(super) const SCRIPTS: [&str; 7] = [
     include_str!("assets/page.js"),
 ];
 
-/// What a page shows, before it is one.
+/// Content of a page before it is rendered.
 #[derive(Debug, Default)]
 pub struct HtmlPage {
-    /// What it is about.
+    /// Title of the page.
     pub title: String,
-    /// When it was made, with what.
+    /// Date and program version.
     pub origin: Vec<String>,
     sections: Vec<Section>,
     charts: Vec<ChartData>,
@@ -46,7 +46,7 @@ struct Section {
 }
 
 impl HtmlPage {
-    /// Nothing yet but what it is about.
+    /// Creates a page with only a title.
     pub fn titled(title: &str) -> Self {
         Self {
             title: title.into(),
@@ -54,7 +54,7 @@ impl HtmlPage {
         }
     }
 
-    /// One more section, which the list of contents names.
+    /// Adds a section, which the table of contents lists.
     pub fn section(&mut self, id: &str, heading: &str, content: Markup) {
         self.sections.push(Section {
             id: id.into(),
@@ -63,7 +63,7 @@ impl HtmlPage {
         });
     }
 
-    /// One more chart, in the place where the markup is put.
+    /// Adds a chart, at the position of the returned markup.
     pub fn chart(
         &mut self,
         data: ChartData,
@@ -86,15 +86,14 @@ impl HtmlPage {
         }
     }
 
-    /// A picture of ours; it stands still where scripts do not run.
+    /// Adds a picture made by filestone; it is static where scripts do not run.
     pub fn picture(&mut self, picture: &Picture) -> Markup {
         let data = ChartData::Picture(PictureData::of(picture));
         self.chart(data, &picture.title, &picture.notes, Some(picture))
     }
 }
 
-/// Others' text as it may stand in a page: legible, and not longer than anyone reads. The template
-/// escapes it.
+/// Makes foreign text legible and limits its length. The template escapes it.
 pub fn clean(text: &str) -> String {
     let lines = text.lines().map(legible);
     let text = lines.collect::<Vec<_>>().join("\n");
@@ -105,7 +104,7 @@ pub fn clean(text: &str) -> String {
     }
 }
 
-/// The whole page.
+/// Renders the whole page.
 pub fn page(sheet: &HtmlPage) -> Result<String, Error> {
     let script = script();
     let style = format!("{UPLOT_STYLE}\n{STYLE}");
@@ -135,7 +134,7 @@ pub fn page(sheet: &HtmlPage) -> Result<String, Error> {
     Ok(format!("{}\n", page.into_string()))
 }
 
-/// uPlot and our own, in a scope of its own.
+/// Returns uPlot and filestone's scripts in one scope.
 fn script() -> String {
     format!(
         "{UPLOT}\n(() => {{\n\"use strict\";\n{}\n}})();\n",
@@ -143,7 +142,8 @@ fn script() -> String {
     )
 }
 
-/// Nothing from elsewhere, no script but ours, no style sheet but ours.
+/// Returns the policy: no external resources, and only the scripts and style sheets of the page
+/// itself.
 fn policy(script: &str, style: &str) -> String {
     format!(
         "default-src 'none'; script-src '{}'; style-src '{}'; base-uri 'none'; form-action 'none'",
@@ -152,7 +152,7 @@ fn policy(script: &str, style: &str) -> String {
     )
 }
 
-/// What the policy calls a text (Content Security Policy Level 3, section 2.3.1).
+/// Returns the hash of a text for the policy (Content Security Policy Level 3, section 2.3.1).
 pub fn hash(text: &str) -> String {
     format!("sha256-{}", STANDARD.encode(Sha256::digest(text)))
 }

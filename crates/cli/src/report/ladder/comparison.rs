@@ -1,4 +1,4 @@
-//! Two ladders side by side: what each rung takes and costs in either, and the difference.
+//! Two ladders side by side: the times and costs of each rung in both, and the difference.
 
 use super::{Ladder, LadderRung, NONE, cell, heading, more};
 use crate::report::ladder::document::MeanDocument;
@@ -11,7 +11,7 @@ use filestone_workload::statistics::CONFIDENCE;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The figures that have a table.
+/// Figures that have a table.
 const SHOWN: [(LadderFigure, &str); 4] = [
     (LadderFigure::Response, "Mean response time"),
     (LadderFigure::ResponseP50, "Median response time"),
@@ -25,68 +25,68 @@ const SHOWN: [(LadderFigure, &str); 4] = [
     ),
 ];
 
-/// Two ladders.
+/// The two ladders of a comparison.
 #[derive(Debug, Clone, Copy)]
 pub struct ComparedLadders<'ladder> {
-    /// What the other is held against.
+    /// The baseline.
     pub base: &'ladder Ladder,
-    /// The other.
+    /// The ladder that is compared with it.
     pub new: &'ladder Ladder,
 }
 
-/// What `filestone compare --as json` prints of two ladders.
+/// Output of `filestone compare --as json` for two ladders.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LadderComparison {
-    /// The shape of this document.
+    /// Format version of this document.
     pub format: u32,
-    /// With which probability intervals hold what they are about.
+    /// Confidence level of the intervals, as a probability.
     pub confidence: f64,
-    /// The rungs that both have, from the lowest.
+    /// Rungs that both ladders have, from the lowest.
     pub rungs: Vec<ComparedRung>,
 }
 
-/// A rung of both.
+/// A rung of both ladders.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ComparedRung {
-    /// What it is called.
+    /// Name of the rung.
     pub name: String,
-    /// Figure by figure.
+    /// Figures of the rung.
     pub figures: Vec<ComparedFigure>,
 }
 
-/// A figure of a rung of both.
+/// A figure of a rung in both ladders.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ComparedFigure {
-    /// Its name.
+    /// Name of the figure.
     pub name: String,
-    /// What it is counted in; nothing of a number.
+    /// Unit of the figure; empty for a number.
     pub unit: String,
-    /// Whether an unmeasured operation that goes with each measured one is in it.
+    /// Whether the figure includes an unmeasured operation that accompanies each measured one.
     pub has_companion: bool,
-    /// Of the base.
+    /// Mean in the base.
     pub base: MeanDocument,
-    /// Of the other.
+    /// Mean in the other ladder.
     pub new: MeanDocument,
-    /// How much more it is in the other.
+    /// Difference of the other ladder to the base.
     pub difference: MeanDocument,
-    /// How much more the step from the rung below is in the other, if that is the same rung in both.
+    /// Difference of the steps from the rung below, if that is the same rung in both.
     pub step_difference: Option<MeanDocument>,
 }
 
-/// A figure that both have.
+/// A figure that both ladders have.
 struct Both {
     base: LadderValue,
     new: LadderValue,
     more: LadderValue,
-    /// Of the steps.
+    /// Difference of the steps.
     more_added: Option<LadderValue>,
 }
 
 impl<'ladder> ComparedLadders<'ladder> {
-    /// The rungs of both, by their names.
+    /// Returns the rungs of both ladders, matched by name.
     fn rungs(self) -> impl Iterator<Item = (LadderRung<'ladder>, LadderRung<'ladder>)> {
         self.base.rungs().filter_map(move |base| {
             let mut all = self.new.rungs();
@@ -110,7 +110,7 @@ fn both(base: &LadderRung<'_>, new: &LadderRung<'_>, figure: LadderFigure) -> Op
     })
 }
 
-/// What the step to a rung is more, where both are from the same one.
+/// Returns the difference of the steps to a rung, if both start from the same one.
 fn more_added(
     base: &LadderRung<'_>,
     new: &LadderRung<'_>,
@@ -121,7 +121,7 @@ fn more_added(
     is_same.then(|| difference_of_steps(base, new, figure))?
 }
 
-/// Tables.
+/// Formats the tables.
 pub fn text(compared: ComparedLadders<'_>, page: Page) -> String {
     let mut text = String::new();
     for (name, ladder) in [("base", compared.base), ("new", compared.new)] {
@@ -162,7 +162,7 @@ fn table(compared: ComparedLadders<'_>, figure: LadderFigure) -> Table {
     table
 }
 
-/// The document.
+/// Returns the document.
 pub fn document(compared: ComparedLadders<'_>) -> LadderComparison {
     let rungs = compared.rungs().map(|(base, new)| ComparedRung {
         name: base.name().into(),
@@ -187,7 +187,7 @@ pub fn document(compared: ComparedLadders<'_>) -> LadderComparison {
     }
 }
 
-/// A row per rung and figure.
+/// Formats a row per rung and figure.
 pub fn csv(compared: ComparedLadders<'_>) -> String {
     let mut text = String::from(
         "rung,figure,base,new,difference,difference_low,difference_high,step_difference,step_difference_low,step_difference_high\n",

@@ -1,4 +1,4 @@
-//! What `--as json` and `--as csv` print of a ladder. The same document is what a ladder goes on from.
+//! Output of a ladder for `--as json` and `--as csv`. A ladder resumes from the same document.
 
 use super::{Ladder, LadderRung, rungs};
 use crate::report::sweep::document::named;
@@ -9,19 +9,19 @@ use filestone_plan::plan::Plan;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The shape of [`LadderDocument`]; it rises when that changes.
+/// Format version of [`LadderDocument`]; increased when the shape changes.
 pub const FORMAT: u32 = 1;
 
-/// `ladder.json`: the rungs, and what they come to.
+/// `ladder.json`: the rungs and their results.
 #[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LadderDocument {
-    /// The shape of this document.
+    /// Format version of this document.
     pub format: u32,
-    /// How its runs were made; what is said of points there is of rungs.
+    /// Order and end of its runs; points are rungs here.
     #[serde(flatten)]
     pub rounds: RoundsDocument,
-    /// The rungs, from the lowest.
+    /// Rungs, from the lowest.
     pub rungs: Vec<RungDocument>,
 }
 
@@ -29,16 +29,16 @@ pub struct LadderDocument {
 #[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct RungDocument {
-    /// What it is called.
+    /// Name of the rung.
     pub name: String,
-    /// What is counted over its runs.
+    /// Counts over its runs.
     #[serde(flatten)]
     pub counts: PointCounts,
-    /// The next rung below that was measured: what steps are from.
+    /// The next lower rung that was measured; steps are differences to it.
     pub below: Option<String>,
-    /// Figure by figure.
+    /// Figures of the rung.
     pub figures: Vec<RungFigureDocument>,
-    /// What its first run is to do.
+    /// Plan of its first run.
     pub plan: Plan,
 }
 
@@ -46,16 +46,16 @@ pub struct RungDocument {
 #[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct RungFigureDocument {
-    /// Its name.
+    /// Name of the figure.
     pub name: String,
-    /// What it is counted in; nothing of a number.
+    /// Unit of the figure; empty for a number.
     pub unit: String,
-    /// Whether an unmeasured operation that goes with each measured one is in it.
+    /// Whether the figure includes an unmeasured operation that accompanies each measured one.
     pub has_companion: bool,
-    /// The mean over runs.
+    /// Mean over runs.
     #[serde(flatten)]
     pub mean: MeanDocument,
-    /// What it is more than that of the rung below, run by run.
+    /// Difference to the rung below, run by run.
     pub step: Option<MeanDocument>,
 }
 
@@ -63,13 +63,13 @@ pub struct RungFigureDocument {
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct MeanDocument {
-    /// Of several runs their mean.
+    /// Value; the mean if there are several runs.
     pub value: f64,
-    /// The lower end of its interval, if it has one.
+    /// Lower end of its interval, if it has one.
     pub low: Option<f64>,
-    /// The upper end.
+    /// Upper end of its interval.
     pub high: Option<f64>,
-    /// Runs that have it, or pairs of runs.
+    /// Number of runs, or of pairs of runs, that have it.
     pub runs: usize,
 }
 
@@ -85,7 +85,7 @@ impl From<LadderValue> for MeanDocument {
     }
 }
 
-/// The document.
+/// Returns the document.
 pub fn of(ladder: &Ladder) -> LadderDocument {
     LadderDocument {
         format: FORMAT,
@@ -123,7 +123,7 @@ fn figure(rung: &LadderRung<'_>, known: LadderValue) -> RungFigureDocument {
 }
 
 impl LadderDocument {
-    /// The ladder, of which no run has been counted yet.
+    /// Returns the ladder without runs.
     pub fn into_ladder(self) -> Ladder {
         let rounds = self.rounds;
         let failed = self.rungs.iter().map(|rung| rung.counts.failed.clone());
@@ -139,10 +139,10 @@ impl LadderDocument {
     }
 }
 
-/// What stands of each figure.
+/// Suffixes of the columns of each figure.
 const ENDS: [&str; 6] = ["", "_low", "_high", "_step", "_step_low", "_step_high"];
 
-/// A row per rung, units in the names of the columns.
+/// Formats a row per rung, with units in the names of the columns.
 pub fn csv(ladder: &Ladder) -> String {
     let all = LadderFigure::ALL.iter().copied();
     let figures: Vec<LadderFigure> = all.filter(|figure| ladder.has(*figure)).collect();

@@ -1,9 +1,9 @@
-//! How far off a difference of two layers can be: from rounds in which the layers took turns, or
-//! else from the intervals of each run.
+//! Intervals of the difference of two layers: from interleaved rounds of the layers, or else from
+//! the intervals of each run.
 //!
-//! Rounds are better. What the machine does slowly, such as warming up, is in both layers of a
-//! round, and in no difference; and a run as a whole can be lucky, which its own intervals do not
-//! show. Intervals cost nothing and are there always.
+//! Rounds are better: slow drift of the machine, such as warming up, affects both layers of a round
+//! and cancels in the difference; and a run as a whole can be an outlier, which its own intervals
+//! do not show. Intervals cost nothing and are always available.
 
 use super::rows::Row;
 use crate::report::parts::kinds::measured;
@@ -14,22 +14,22 @@ use filestone_workload::recording::sample::Role;
 use filestone_workload::statistics::series::half_width;
 use std::fmt;
 
-/// Fewer rounds tell less than the intervals of the runs do.
+/// Minimum number of rounds; fewer are less precise than the intervals of the runs.
 const ROUNDS_MIN: usize = 3;
 
-/// Stretches of the runs, whose means are compared: the runs themselves, or their intervals.
+/// Batches of the runs whose means are compared: the runs themselves, or their intervals.
 pub struct Batches<'record> {
-    /// The runs of each layer.
+    /// Runs of each layer.
     layers: Vec<Vec<&'record RunRecord>>,
-    /// Whether the runs of equal number took turns.
+    /// Whether the layers' runs with the same number ran in one round.
     are_rounds: bool,
 }
 
-/// Means of one thing, in nanoseconds, by layer and batch.
+/// Means of one quantity, in nanoseconds, by layer and batch.
 #[derive(Debug)]
 pub struct Series {
     means: Vec<Vec<f64>>,
-    /// Whether the batches of equal number were measured in the same round.
+    /// Whether batches with the same number were measured in the same round.
     is_paired: bool,
 }
 
@@ -37,12 +37,12 @@ pub struct Series {
 #[derive(Debug, Clone, Copy)]
 pub struct Estimate {
     pub value: f64,
-    /// Half of its 95 % interval; `None` if it is not known.
+    /// Half-width of its 95 % interval; `None` if unknown.
     pub half_width: Option<f64>,
 }
 
 impl<'record> Batches<'record> {
-    /// Those of the runs of each layer.
+    /// Creates the batches of the runs of each layer.
     pub fn of(layers: &[&[&'record RunRecord]]) -> Self {
         let count = layers.first().map_or(0, |runs| runs.len());
         let are_rounds = count >= ROUNDS_MIN && layers.iter().all(|runs| runs.len() == count);
@@ -52,7 +52,7 @@ impl<'record> Batches<'record> {
         }
     }
 
-    /// What the intervals are of, for those who read the table.
+    /// Describes the source of the intervals, for readers of the table.
     pub fn text(&self) -> String {
         let of = if self.are_rounds {
             let rounds = self.layers.first().map_or(0, Vec::len);
@@ -68,7 +68,7 @@ impl<'record> Batches<'record> {
         )
     }
 
-    /// The mean service time of a kind, batch by batch.
+    /// Returns the mean service time of a kind, batch by batch.
     pub fn of_kind(&self, kind: OpKind) -> Series {
         self.series(|batch| {
             batch
@@ -78,8 +78,8 @@ impl<'record> Batches<'record> {
         })
     }
 
-    /// That of an operation of a pass: of the kinds that all layers came to. What a batch has none
-    /// of takes as long there as in the whole run.
+    /// Returns the mean service time of an operation of a pass, over the kinds that all layers
+    /// measured. A kind that is missing in a batch has the mean of the whole run there.
     pub(super) fn of_all(&self, rows: &[Row]) -> Series {
         let common = || rows.iter().filter(|row| row.is_everywhere());
         let per_pass: f64 = common().map(|row| row.per_pass).sum();
@@ -101,8 +101,8 @@ impl<'record> Batches<'record> {
         }
     }
 
-    /// Of the batches of each layer, what `mean` finds; a round that one layer has none of is no
-    /// round.
+    /// Applies `mean` to the batches of each layer; a round in which one layer lacks the value is
+    /// dropped.
     fn series(&self, mean: impl Fn(&[(OpKind, f64)]) -> Option<f64>) -> Series {
         let of_layer = |runs: &Vec<&RunRecord>| {
             let batches = self.batches(runs);
@@ -122,7 +122,7 @@ impl<'record> Batches<'record> {
         }
     }
 
-    /// Kinds and their mean service times, in each batch of a layer that has any.
+    /// Returns kinds and their mean service times in each non-empty batch of a layer.
     fn batches(&self, runs: &[&RunRecord]) -> Vec<Vec<(OpKind, f64)>> {
         let runs = runs.iter();
         if self.are_rounds {
@@ -156,7 +156,7 @@ fn of_intervals(run: &RunRecord) -> Vec<Vec<(OpKind, f64)>> {
 }
 
 impl Series {
-    /// Half of the 95 % interval of the sum of all layers' means, weighted so; `None` if there are
+    /// Returns half the 95 % interval of the weighted sum of all layers' means; `None` if there are
     /// too few batches.
     pub fn half_width(&self, weights: &[f64]) -> Option<f64> {
         let weighted = self.means.iter().zip(weights);
@@ -171,7 +171,7 @@ impl Series {
                 .collect();
             return half_width(&sums);
         }
-        // Runs after each other have nothing to do with each other: their variances add.
+        // Consecutive runs are independent: their variances add.
         let squares = weighted.try_fold(0.0, |sum, (means, weight)| {
             Some(sum + (half_width(means)? * weight).powi(2))
         });
@@ -184,7 +184,7 @@ impl Estimate {
         Self { value, half_width }
     }
 
-    /// Why nothing is concluded from it.
+    /// Returns the reason why the difference is inconclusive.
     pub const fn doubt(&self) -> &'static str {
         match self.half_width {
             Some(_) => "chance can explain",
@@ -192,14 +192,15 @@ impl Estimate {
         }
     }
 
-    /// Whether zero is in the interval, or nothing is known of it.
+    /// Whether zero is in the interval, or the interval is unknown.
     pub fn may_be_chance(&self) -> bool {
         self.half_width
             .is_none_or(|half| self.value.abs() <= half && half > 0.0)
     }
 }
 
-/// `+5.30 ±0.43`, `~ +0.4 ±1.2`: two digits of the interval, and no more of the value.
+/// Formats with two digits of the interval, and the value to the same precision: `+5.30 ±0.43`, `~
+/// +0.4 ±1.2`.
 impl fmt::Display for Estimate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(half) = self.half_width else {
@@ -230,12 +231,12 @@ mod tests {
 
     #[test]
     fn variances_of_runs_after_each_other_add() {
-        // Of five each, mean 3 and variance 10/4: 1.963 (series), and \u{221a}2 times that.
+        // For five each, mean 3 and variance 10/4: 1.963 (series), and \u{221a}2 times that.
         let values = [1.0, 5.0, 2.0, 4.0, 3.0];
         let of = series([&values, &values], false);
         let half = of.half_width(&DIFFERENCE).expect("five batches");
         assert!((half - 1.963 * 2f64.sqrt()).abs() < 0.002, "{half}");
-        // Of one layer alone, the interval is its own.
+        // For one layer alone, the interval is its own.
         let alone = of.half_width(&[1.0, 0.0]).expect("five batches");
         assert!((alone - 1.963).abs() < 0.001, "{alone}");
     }

@@ -1,8 +1,8 @@
-//! Whether a run of a mix counts: each check with its figure, its bound and its verdict.
+//! Validity checks of a run of a mix, each with its figure, bound and verdict.
 //!
-//! The checks are the model's, of which the caveats are made, too; here all of them are shown, so
-//! that a run that counts says why. What a run does not tell is said, with how long one would
-//! have to be that does.
+//! The checks are the model's, from which the caveats are made too. All of them are printed, so
+//! that a valid run shows the reasons. An inconclusive check states how long a run would have to
+//! be.
 
 use crate::quantity::{self, grouped, time_text};
 use crate::report::parts::page::Page;
@@ -14,10 +14,10 @@ use filestone_measure::measure::verdict::{
 };
 use filestone_measure::measure::{RunRecord, Validity};
 
-/// Where the lines that explain a figure begin.
+/// Indentation of the lines that explain a figure.
 const INDENT: &str = "";
 
-/// The block of checks.
+/// Renders the block of checks.
 pub fn render(record: &RunRecord, page: Page) -> String {
     let checks = verdict::checks(record);
     let mut table = Table::new([
@@ -59,8 +59,8 @@ const fn name(subject: &CheckSubject) -> &'static str {
     }
 }
 
-/// A check whose figure is outside of its bound fails only if that is why the run does not count, so
-/// that the table says the same as the heading.
+/// Returns the text of a verdict. A check whose figure is out of bounds fails only if it is the
+/// reason why the run does not count, so that the table agrees with the heading.
 fn verdict_text(record: &RunRecord, check: &Check) -> &'static str {
     match check.verdict {
         Verdict::Passes => "holds",
@@ -70,10 +70,10 @@ fn verdict_text(record: &RunRecord, check: &Check) -> &'static str {
     }
 }
 
-/// In what a check's figure, its chance and its bound are.
+/// Unit of a check's figure, its chance and its bound.
 enum Unit {
     Percent,
-    /// Of a deviation: with its sign.
+    /// Signed percentage of a deviation.
     Deviation,
     Nanos,
     Count,
@@ -96,7 +96,7 @@ const fn unit(subject: &CheckSubject) -> Unit {
     }
 }
 
-/// What came out, with no more digits than chance leaves it.
+/// Formats the figure with its significant digits.
 fn figure(check: &Check) -> String {
     let Check { figure, chance, .. } = *check;
     match unit(&check.subject) {
@@ -112,7 +112,7 @@ fn figure(check: &Check) -> String {
     }
 }
 
-/// The bound that was applied.
+/// Formats the bound that was applied.
 fn bound(check: &Check) -> String {
     let number = |value: f64| match unit(&check.subject) {
         Unit::Percent | Unit::Deviation => format!("{} %", quantity::plain(value, 2)),
@@ -131,7 +131,7 @@ fn bound(check: &Check) -> String {
     }
 }
 
-/// What the figure is of, and what it would take to tell.
+/// Explains the figure, and the requirement for a verdict.
 fn explanation(record: &RunRecord, check: &Check) -> String {
     let what = what(record, check);
     match check.verdict {
@@ -244,7 +244,7 @@ fn spread(of: &PercentileOfAll) -> String {
     }
 }
 
-/// What it would take to tell.
+/// Describes the requirement for a verdict.
 fn to_tell(record: &RunRecord, untold: InconclusiveReason) -> String {
     match untold {
         InconclusiveReason::TooShort { times } => {
@@ -261,7 +261,7 @@ fn to_tell(record: &RunRecord, untold: InconclusiveReason) -> String {
     }
 }
 
-/// So many times as long as the run was, rounded up to two digits.
+/// Formats the length of a run that is `times` as long, rounded up to two digits.
 fn length(record: &RunRecord, times: f64) -> String {
     if record.plan.count.is_some() {
         let count = record.totals.ledger.ended() as f64 * times;
@@ -326,7 +326,7 @@ mod tests {
     #[test]
     fn table_and_caveats_say_the_same() {
         let mut record = fixtures::mix();
-        // What was counted is more than 5 % above the law, and the dispatch delay explains it.
+        // The counted number is more than 5 % above the law, and the dispatch delay explains it.
         let mix = record.mix.as_mut().expect("a mix");
         let law = mix.in_flight_by_littles_law;
         mix.in_flight_mean = 1.2 * law;
@@ -374,7 +374,7 @@ mod tests {
             ),
             "{text}"
         );
-        // A load generator that sends them late is no server that is overloaded.
+        // A load generator that sends late does not mean that the server is overloaded.
         let totals = &mut record.totals;
         totals.dispatch_delay_ns.mean = 0.998 * totals.response_time_ns.mean;
         let text =
@@ -457,7 +457,7 @@ mod tests {
         let text =
             crate::report::parts::shortfall::sentence(&record).expect("it is said at the top");
         assert!(text.contains("NFS3ERR_JUKEBOX"), "{text}");
-        // Without errors it is the server.
+        // Without errors the server is the cause.
         record.totals.ledger.failed = 0;
         assert!(help(&record).is_some_and(|help| help.contains("offer less")));
     }
@@ -511,7 +511,7 @@ mod tests {
             delay.mean = share * totals.response_time_ns.mean;
             record
         };
-        // 0.35 of the response time is the load generator's.
+        // 0.35 of the response time is due to the load generator.
         let record = late(0.35);
         assert_eq!(is(&record, "dispatch delay"), "FAILS");
         let said = heading(&record);

@@ -1,42 +1,42 @@
-//! The width of what a report is read on, and prose that keeps to it.
+//! Width of a report's page, and line breaking of prose.
 //!
-//! Reports stay functions of the record and a page. Where the width of the reader's page is not
-//! known, it has 80 columns: what does not fit there is in the record and in its other forms.
+//! Reports stay functions of the record and a page. Where the width of the reader's page is
+//! unknown, it has 80 columns; data that does not fit is in the record and its other forms.
 //!
-//! A page can also be marked ([`super::marked`]): then each part of a report says what it is, and
-//! whoever shows it lays it out.
+//! A page can also be marked ([`super::marked`]): then each part of a report is labelled with its
+//! kind, and another renderer lays it out.
 
 use super::markup;
 use crate::sanitize::printable;
 
-/// Columns of a terminal that says nothing else.
+/// Default width of a terminal.
 const COLUMNS: usize = 80;
-/// Narrower pages would be all wrapping.
+/// Minimum width; narrower pages would wrap nearly every line.
 const COLUMNS_MIN: usize = 40;
-/// Lines of prose that are longer are hard to read, however wide the page.
+/// Maximum width of prose; longer lines are hard to read on any page.
 const PROSE_MAX: usize = 100;
-/// Where the value of a fact begins.
+/// Column where the value of a fact begins.
 const FACT_INDENT: usize = 16;
 
-/// What a report is printed on.
+/// Page that a report is printed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Page {
     columns: usize,
     is_marked: bool,
 }
 
-/// A line of a report: its name and its value.
+/// Name and value of a line of a report.
 pub type Fact = (&'static str, String);
 
-/// How much of a replay or a mix is shown.
+/// Level of detail of a replay or a mix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
-    /// The throughput and what went wrong: the rest is in the table of layers.
+    /// The throughput and the errors: the rest is in the table of layers.
     Brief,
     /// Every table.
     Whole,
-    /// Every table there is: of a replay those of every client, too, of a mix nhfsstone's, of a
-    /// probe nct's.
+    /// Every table and more: for a replay those of every client, for a mix nhfsstone's, for a probe
+    /// nct's.
     Clients,
 }
 
@@ -47,7 +47,7 @@ impl Default for Page {
 }
 
 impl Page {
-    /// A page of so many columns, or of the fewest that make sense.
+    /// Creates a page with this number of columns, but at least the minimum.
     pub fn of(columns: usize) -> Self {
         Self {
             columns: columns.max(COLUMNS_MIN),
@@ -55,7 +55,7 @@ impl Page {
         }
     }
 
-    /// A page of any width, whose parts are told apart by [`markup::blocks`].
+    /// Creates a page of any width whose parts [`markup::blocks`] separates.
     pub const fn marked() -> Self {
         Self {
             columns: usize::MAX,
@@ -63,13 +63,13 @@ impl Page {
         }
     }
 
-    /// Whether parts say what they are.
+    /// Whether parts are labelled with their kind.
     pub const fn is_marked(self) -> bool {
         self.is_marked
     }
 
-    /// A report without the control characters of others; of a marked page they are taken out part by
-    /// part.
+    /// Removes control characters of foreign text from a report; on a marked page this happens part
+    /// by part.
     pub fn printable(self, report: &str) -> String {
         if self.is_marked {
             report.into()
@@ -78,12 +78,12 @@ impl Page {
         }
     }
 
-    /// How many characters a line may have.
+    /// Returns the maximum number of characters of a line.
     pub const fn columns(self) -> usize {
         self.columns
     }
 
-    /// A sentence, in as many lines as it takes.
+    /// Wraps a sentence.
     pub fn prose(self, text: &str) -> String {
         if self.is_marked {
             return markup::prose(text);
@@ -91,18 +91,19 @@ impl Page {
         wrapped(text, self.columns.min(PROSE_MAX), 0, 0)
     }
 
-    /// Sentences, each on lines of its own below a blank one; nothing of none.
+    /// Wraps sentences, each preceded by a blank line; empty if there are none.
     pub fn prose_of(self, texts: &[String]) -> String {
         let each = texts.iter().map(|text| format!("\n{}", self.prose(text)));
         each.collect()
     }
 
-    /// A line per fact: its name, then its value, whose further lines stand below the first.
+    /// Formats a line per fact: its name, then its value, whose further lines are indented below
+    /// the first.
     pub fn facts<N: AsRef<str>>(self, facts: impl IntoIterator<Item = (N, String)>) -> String {
         self.facts_from(FACT_INDENT, facts)
     }
 
-    /// The same, with values from column `indent` on.
+    /// Formats facts with values from column `indent` on.
     pub fn facts_from<N: AsRef<str>>(
         self,
         indent: usize,
@@ -121,8 +122,8 @@ impl Page {
     }
 }
 
-/// `text` in lines of at most `width` characters, but for words that are longer; no line is broken
-/// within the first `keep` characters, and all but the first begin with `indent` blanks.
+/// Wraps `text` into lines of at most `width` characters, except for longer words; no line is
+/// broken within the first `keep` characters, and all but the first begin with `indent` blanks.
 pub fn wrapped(text: &str, width: usize, keep: usize, indent: usize) -> String {
     let mut lines = String::new();
     let mut line: String = text.chars().take(keep).collect();
@@ -144,7 +145,7 @@ pub fn wrapped(text: &str, width: usize, keep: usize, indent: usize) -> String {
     lines
 }
 
-/// Words, of which a number and its unit are one.
+/// Splits text into words; a number and its unit are one word.
 fn words(text: &str) -> Vec<String> {
     const UNITS: [&str; 10] = [
         "%", "s", "ms", "µs", "ns", "bytes", "KiB", "MiB", "GiB", "TiB",

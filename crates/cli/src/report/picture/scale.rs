@@ -1,24 +1,24 @@
-//! From values to places on an axis, and which values get a number there.
+//! Maps values to positions on an axis, and selects the values that are labelled.
 
 use super::Quantity;
 use crate::quantity::{grouped, time_text};
 
 /// Largest over smallest value above which a time axis is logarithmic.
 const LINEAR_RATIO_MAX: f64 = 20.0;
-/// Numbers on a linear axis, about.
+/// Approximate number of labels on a linear axis.
 const TICKS: f64 = 6.0;
-/// Decades of a logarithmic axis at most: values below are drawn at its end.
+/// Maximum number of decades of a logarithmic axis; smaller values are drawn at its end.
 const DECADES_MAX: i32 = 8;
-/// Decades up to which 2 and 5 have their numbers, too.
+/// Maximum number of decades with labels at 2 and 5.
 const DECADES_WITH_2_AND_5: f64 = 3.0;
 /// A time that is shorter than any exchange, so that 0 has a logarithm.
 const TIME_MIN: f64 = 1e-9;
-/// Nines of a percentile at most: there are no runs of so many operations.
+/// Maximum number of nines of a percentile; no run has enough operations for more.
 const NINES_MAX: i32 = 12;
-/// The same as a value of the axis.
+/// The same maximum as a value of the axis.
 const PERCENTILE_MAX: f64 = 1e12;
 
-/// An axis that knows its ends.
+/// Scale of an axis, with its ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scale {
     quantity: Quantity,
@@ -28,17 +28,17 @@ pub struct Scale {
     step: f64,
 }
 
-/// A number on an axis.
+/// A tick of an axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tick {
-    /// Where on the axis, from 0 to 1.
+    /// Position on the axis, from 0 to 1.
     pub place: f64,
-    /// The number, if it is written.
+    /// Label, if there is one.
     pub text: Option<String>,
 }
 
 impl Scale {
-    /// An axis on which all these values have a place; `None` if there is none, or only 0.
+    /// Returns an axis that contains all these values; `None` if there are none, or only 0.
     pub fn of(quantity: Quantity, values: impl Iterator<Item = f64>) -> Option<Self> {
         let is_signed = quantity == Quantity::Elapsed;
         let values = values.filter(|value| value.is_finite() && (*value > 0.0 || is_signed));
@@ -89,7 +89,7 @@ impl Scale {
         }
     }
 
-    /// Values that lie near each other; equal ones in the middle.
+    /// Returns an axis around values that are close to each other; equal ones are in the middle.
     fn around(low: f64, high: f64) -> Self {
         let step = round_step((high - low).max(0.01 * high) / TICKS);
         Self {
@@ -101,21 +101,21 @@ impl Scale {
         }
     }
 
-    /// Values whose ends are 1, 2 or 5 times a power of ten.
+    /// Returns a logarithmic axis whose ends are 1, 2 or 5 times a power of ten.
     fn logarithmic(quantity: Quantity, low: f64, high: f64) -> Self {
         let high = round_step(high);
         let low = round_step_below(low.max(high / 10_f64.powi(DECADES_MAX)));
         Self {
             quantity,
             is_logarithmic: true,
-            // One value alone has an axis, too.
+            // A single value has an axis, too.
             low: if low < high { low } else { low / 10.0 },
             high,
             step: 10.0,
         }
     }
 
-    /// Where a value is, from 0 to 1. The first of several names is at the top.
+    /// Returns the position of a value, from 0 to 1. The first of several names is at the top.
     pub fn place(&self, value: f64) -> f64 {
         let place = if self.is_logarithmic {
             let value = value.max(self.low);
@@ -130,7 +130,7 @@ impl Scale {
         }
     }
 
-    /// The lines of the grid.
+    /// Returns the lines of the grid.
     pub fn ticks(&self) -> Vec<Tick> {
         match self.quantity {
             Quantity::Percentile => self.nines(),
@@ -166,7 +166,7 @@ impl Scale {
         ticks
     }
 
-    /// 0 %, 50 %, 90 %, 99 %, 99.9 % and so on.
+    /// Returns ticks at 0 %, 50 %, 90 %, 99 %, 99.9 % and so on.
     fn nines(&self) -> Vec<Tick> {
         let nines = (1..=NINES_MAX).map(|nines| 10_f64.powi(nines));
         [1.0, 2.0]
@@ -184,7 +184,7 @@ impl Scale {
         }
     }
 
-    /// A value as its axis writes it.
+    /// Formats a value like the labels of its axis.
     pub fn text(&self, value: f64) -> String {
         match self.quantity {
             Quantity::Load | Quantity::Elapsed | Quantity::Near => self.number(value),
@@ -203,12 +203,12 @@ impl Scale {
             let sign = if value <= -0.5 { "−" } else { "" };
             return format!("{sign}{}", grouped(value.abs().round() as u64));
         }
-        // As many decimals as the step has, and no more than a number of any use.
+        // As many decimals as the step has, within reason.
         let decimals = (-self.step.log10().floor()).clamp(1.0, 6.0) as usize;
         format!("{value:.decimals$}").replace('-', "−")
     }
 
-    /// The values at which the axis begins and ends.
+    /// Returns the values at which the axis starts and ends.
     pub const fn ends(&self) -> [f64; 2] {
         [self.low, self.high]
     }
@@ -219,7 +219,7 @@ impl Scale {
     }
 }
 
-/// `10.0 ms` is `10 ms` where it stands for a round number.
+/// Shortens a round number: `10.0 ms` becomes `10 ms`.
 fn trimmed(text: &str) -> String {
     match text.split_once(' ') {
         Some((number, unit)) if number.contains('.') => {
@@ -230,7 +230,7 @@ fn trimmed(text: &str) -> String {
     }
 }
 
-/// The percentile of a value 1/(1−p): `99.9 %`.
+/// Formats the percentile of a value 1/(1−p): `99.9 %`.
 fn percentile_text(value: f64) -> String {
     let percent = 100.0 - 100.0 / value.max(1.0);
     let nines = value.max(1.0).log10().round() as i32;
@@ -238,7 +238,7 @@ fn percentile_text(value: f64) -> String {
     format!("{percent:.decimals$} %")
 }
 
-/// 1, 2 or 5 times a power of ten, not below `step`.
+/// Returns the smallest 1, 2 or 5 times a power of ten that is not below `step`.
 fn round_step(step: f64) -> f64 {
     let power = 10_f64.powf(step.log10().floor());
     let factor = [1.0, 2.0, 5.0, 10.0]
@@ -247,7 +247,7 @@ fn round_step(step: f64) -> f64 {
     factor.unwrap_or(10.0) * power
 }
 
-/// The same, not above `step`.
+/// Returns the largest 1, 2 or 5 times a power of ten that is not above `step`.
 fn round_step_below(step: f64) -> f64 {
     let power = 10_f64.powf(step.log10().floor());
     let factor = [10.0, 5.0, 2.0, 1.0]
@@ -285,7 +285,7 @@ mod tests {
     fn times_that_lie_far_apart_have_equal_ratios() {
         let scale = Scale::of(Quantity::Time, [0.0002, 0.03].into_iter()).expect("values");
         assert!(scale.is_logarithmic());
-        // From 200 µs to 50 ms: 1 ms is log 5 / log 250 of the way.
+        // From 200 µs to 50 ms: 1 ms is at log 5 / log 250 of the axis.
         assert_eq!(
             written(&scale),
             [

@@ -1,7 +1,7 @@
-//! The table of a sweep: a row for each point, a column for each figure.
+//! Table of a sweep: a row for each point, a column for each figure.
 //!
-//! A column more is a line in [`COLUMNS`]. Figures that only whole runs have, such as costs, have one
-//! where any point has them.
+//! To add a column, add a line to [`COLUMNS`]. Figures that only complete runs have, such as costs,
+//! have a column if any point has them.
 
 use super::{ACHIEVED, MEAN, SweepReport, SweptPoint, doubts, everywhere, of_all};
 use crate::quantity::{grouped, time_with_chance, with_chance};
@@ -15,17 +15,17 @@ use filestone_measure::sweep::{
 use filestone_plan::gate::{GateFigure, RunTotal};
 use filestone_workload::figure::{Quantity, Statistic, TimeKind};
 
-/// What is known within no more than this share has one digit.
+/// A figure with a larger relative half-width is printed with one digit.
 const HARDLY: f64 = 0.5;
-/// What is not known to have an interval has three.
+/// Assumed relative half-width of a figure without an interval, which gives three digits.
 const UNKNOWN: f64 = 0.01;
 
-/// A figure that has a column of its own.
+/// A figure with its own column.
 #[derive(Debug, Clone, Copy)]
 struct Shown {
     figure: GateFigure,
     head: &'static str,
-    /// Whether its interval stands beside it.
+    /// Whether the cell shows the interval of the figure.
     has_interval: bool,
     gives_way: Option<u8>,
 }
@@ -55,7 +55,7 @@ impl Shown {
     }
 }
 
-/// The figures of the table, those of operations before those of whole runs.
+/// Figures of the table, those of operations before those of complete runs.
 const COLUMNS: [Shown; 11] = [
     Shown::new(MEAN, "mean response, 95 %"),
     Shown::new(
@@ -90,7 +90,7 @@ const COLUMNS: [Shown; 11] = [
     .gives_way(5),
 ];
 
-/// The figures of the study's table.
+/// Figures of the study's table.
 const COLUMNS_OF_STUDY: [Shown; 9] = [
     Shown::new(MEAN, "mean response, 95 %"),
     Shown::new(GateFigure::OfRun(RunTotal::WireRate), "on the wire").gives_way(3),
@@ -106,13 +106,13 @@ const COLUMNS_OF_STUDY: [Shown; 9] = [
     Shown::new(GateFigure::OfRun(RunTotal::ServerSwitches), "switches").gives_way(6),
 ];
 
-/// What is counted over all runs of a point.
+/// A count over all runs of a point.
 struct Count {
     head: &'static str,
     of: fn(&PointTally) -> u64,
 }
 
-/// What a call over UDP can need besides; it has a column where any point has it.
+/// Counts that can be non-zero over UDP; each has a column if any point has it.
 const COUNTS: [Count; 3] = [
     Count {
         head: "errors",
@@ -128,11 +128,11 @@ const COUNTS: [Count; 3] = [
     },
 ];
 
-/// What a row has behind the values of its point.
+/// Columns of a row behind the values of its point.
 struct SweepColumns {
     figures: Vec<Shown>,
     counts: Vec<Count>,
-    /// Caveats that need no word in a row.
+    /// Caveats of all points, which rows do not repeat.
     everywhere: Vec<String>,
 }
 
@@ -177,7 +177,7 @@ fn heads(swept: &SweepReport, shown: &SweepColumns) -> Vec<Column> {
     columns
 }
 
-/// Errors, and what else was counted at any point.
+/// Returns errors, and the other counts that are non-zero at any point.
 fn counts(swept: &SweepReport) -> Vec<Count> {
     let is_counted = |count: &Count| {
         swept
@@ -192,7 +192,7 @@ fn counts(swept: &SweepReport) -> Vec<Count> {
     counts.map(|(_, count)| count).collect()
 }
 
-/// The columns, the judged figure before the others if it is none of them.
+/// Returns the columns; the judged figure comes first if it is not among them.
 fn shown(swept: &SweepReport) -> Vec<Shown> {
     let columns: &[Shown] = if swept.is_study {
         &COLUMNS_OF_STUDY
@@ -204,7 +204,7 @@ fn shown(swept: &SweepReport) -> Vec<Shown> {
     let judged = (!is_among).then(|| Shown::new(swept.figure, ""));
     let columns = columns.iter().map(|column| Shown {
         has_interval: column.has_interval || column.figure == swept.figure,
-        // What it is all about stays.
+        // The judged figure is never dropped.
         gives_way: column.gives_way.filter(|_| column.figure != swept.figure),
         ..*column
     });
@@ -219,7 +219,8 @@ pub(super) fn exists(swept: &SweepReport, figure: &GateFigure) -> bool {
     points.any(|point| point.tally.value(figure).is_some())
 }
 
-/// The values of a point; that of the second parameter stands where its points begin.
+/// Returns the values of a point; the second parameter is shown in the first row of its points
+/// only.
 fn values(swept: &SweepReport, point: &SweptPoint, is_new: bool) -> Vec<String> {
     let both = swept.parameters.iter().zip(&point.values).enumerate().rev();
     let cell = |(place, (parameter, value)): (usize, (&SweepParameter, &SweepValue))| match place {
@@ -252,7 +253,7 @@ fn row(point: &SweptPoint, shown: &SweepColumns) -> Vec<String> {
     cells
 }
 
-/// A figure that only whole runs have, with its interval.
+/// Formats a figure that only complete runs have, with its interval.
 fn total_text(known: &PointTotal) -> String {
     let half_width = known.half_width().unwrap_or(0.0);
     match known.unit {
@@ -269,7 +270,7 @@ fn total_text(known: &PointTotal) -> String {
 
 fn cell(known: &PointFigure, has_interval: bool) -> String {
     let half_width = share_of_figure(known.interval);
-    // What is hardly known has one digit all the same.
+    // A figure with a wide interval still has one digit.
     let digits = known.value * half_width.unwrap_or(UNKNOWN).min(HARDLY);
     let value = value_within(known.figure, known.value, digits);
     match half_width.filter(|_| has_interval) {
@@ -279,7 +280,7 @@ fn cell(known: &PointFigure, has_interval: bool) -> String {
     }
 }
 
-/// Whether its interval says no more than that it was measured.
+/// Whether the interval is too wide to give more than the order of magnitude.
 pub fn is_hardly_known(figure: &GateFigure, known: &PointValue) -> bool {
     let share = match figure {
         GateFigure::OfOperations(_) => share_of_figure(known.interval),
@@ -291,7 +292,7 @@ pub fn is_hardly_known(figure: &GateFigure, known: &PointValue) -> bool {
     share.is_some_and(|share| share > HARDLY)
 }
 
-/// Half of the interval of a figure of operations, as a share.
+/// Returns the relative half-width of a figure of operations.
 fn share_of_figure(interval: Option<(f64, f64)>) -> Option<f64> {
     let (low, high) = interval?;
     let share = (high / low).sqrt() - 1.0;

@@ -1,5 +1,5 @@
-//! What the documents of sweeps and of ladders have in common: how runs were made in rounds, and what is
-//! counted over those of a point.
+//! Common parts of the documents of sweeps and ladders: the order of runs in rounds, and counts
+//! over the runs of a point.
 
 use super::{SweepReport, SweptPoint};
 use crate::report::repeats::RepeatsEnd;
@@ -10,23 +10,23 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// How runs were made in rounds.
+/// Order, number and end of runs in rounds.
 #[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct RoundsDocument {
-    /// What the order comes from; run k of each point has this seed and k − 1.
+    /// Seed of the order; run k of each point uses this seed plus k − 1.
     pub seed: u64,
-    /// Most runs of each point.
+    /// Maximum number of runs of each point.
     pub runs_max: u32,
-    /// The share that the figure was to be known within.
+    /// Requested relative precision of the figure.
     pub until: Option<f64>,
-    /// Between two runs, in nanoseconds.
+    /// Pause between two runs, in nanoseconds.
     pub pause_ns: u64,
-    /// Why there were no more runs; null while there are more to come.
+    /// Reason why no more runs were made; null while more are planned.
     pub end: Option<RepeatsEnd>,
-    /// Of which point each run was, in the order of time, counted from 1.
+    /// Point of each run, in the order of time, counted from 1.
     pub order: Vec<usize>,
-    /// With which probability intervals hold what they are about.
+    /// Confidence level of the intervals, as a probability.
     pub confidence: f64,
 }
 
@@ -45,7 +45,7 @@ impl From<&SweepReport> for RoundsDocument {
 }
 
 impl RoundsDocument {
-    /// How many runs were wanted.
+    /// Returns the requested number of runs.
     pub fn wanted(&self) -> RepeatPlan {
         RepeatPlan {
             most: self.runs_max,
@@ -54,28 +54,28 @@ impl RoundsDocument {
         }
     }
 
-    /// Of which point each run was, counted from 0.
+    /// Returns the point of each run, counted from 0.
     pub fn places(&self) -> Vec<usize> {
         let order = self.order.iter();
         order.map(|point| point.saturating_sub(1)).collect()
     }
 }
 
-/// What is counted over the runs of a point.
+/// Counts over the runs of a point.
 #[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct PointCounts {
-    /// Whole runs.
+    /// Number of complete runs.
     pub runs: usize,
-    /// Operations that were sent and did not end well, of all runs together.
+    /// Operations that were sent and did not succeed, in all runs together.
     pub errors: u64,
-    /// Calls that were sent again.
+    /// Calls that were retransmitted.
     pub retransmissions: u64,
-    /// Replies that came too late or twice.
+    /// Replies that arrived too late or twice.
     pub late_replies: u64,
-    /// Reasons to doubt them, with the number of runs that have each.
+    /// Caveats, with the number of runs that have each.
     pub caveats: BTreeMap<String, u32>,
-    /// Why it cannot be measured, if it cannot.
+    /// Reason why the point cannot be measured, if there is one.
     pub failed: Option<String>,
 }
 
@@ -94,7 +94,7 @@ impl From<&SweptPoint> for PointCounts {
 }
 
 impl PointCounts {
-    /// The columns of a row; the last is 1 of a point that cannot be measured.
+    /// Columns of a row; the last is 1 for a point that cannot be measured.
     pub const COLUMNS: [&str; 5] = [
         "runs",
         "errors",
@@ -103,7 +103,7 @@ impl PointCounts {
         "failed",
     ];
 
-    /// What stands in them.
+    /// Returns the cells of these columns.
     pub fn cells(&self) -> [String; 5] {
         let counts = [
             self.runs as u64,

@@ -1,8 +1,10 @@
-//! The read study: what a sweep over sizes of reads, with NULL and GETATTR beside them, says of the way
-//! and of the server. It is the "NFS Read Performance" study of the 1990s as one command.
+//! Report of the read study: a sweep over sizes of reads, with NULL and GETATTR as baselines, which
+//! separates the network from the server. It reproduces the "NFS Read Performance" study of the
+//! 1990s as one command.
 //!
-//! Its points are those of a sweep over `call` and `transport`: a call is `null`, `getattr` or the size
-//! of a read. What is the study's alone is here: its graphs, and what is said below them.
+//! Its points are those of a sweep over `call` and `transport`: a call is `null`, `getattr` or the
+//! size of a read. This module has the parts that only the study has: its graphs and the sentences
+//! below them.
 
 pub mod picture;
 pub mod preview;
@@ -17,33 +19,33 @@ use filestone_plan::gate::{GateFigure, RunTotal};
 use filestone_plan::plan::CostPlan;
 use filestone_workload::figure::Quantity;
 
-/// The option that the study goes over first, as it were.
+/// Pseudo-option that is the study's first parameter.
 pub const CALL: &str = "call";
-/// What the baselines are called.
+/// Names of the baselines.
 pub const BASELINES: [&str; 2] = ["null", "getattr"];
-/// Sizes in fine steps end here.
+/// Largest size, in bytes, that is swept in fine steps.
 pub const FINE_MAX: f64 = 8192.0;
-/// A knee is looked for where replies take so many packets at most: each further one has a place of its
-/// own.
+/// Maximum number of packets of a reply in the range that is searched for a knee; each further
+/// packet adds a knee.
 const PACKETS_OF_KNEE: f64 = 2.0;
 
-/// One of the study's graphs.
+/// A graph of the study.
 #[derive(Debug)]
 pub struct StudyGraph {
-    /// Its file, without the end.
+    /// File name without extension.
     pub name: &'static str,
-    /// What it shows.
+    /// Title of the graph.
     pub title: &'static str,
-    /// The figure.
+    /// Plotted figure.
     pub figure: GateFigure,
-    /// The same by the model, if that knows it.
+    /// Model prediction of the figure, if there is one.
     pub model: Option<GateFigure>,
-    /// What reads it.
+    /// Source of the figure.
     pub source: GraphSource,
 }
 
 impl StudyGraph {
-    /// The figure that it shows: of response times the one that is asked for.
+    /// Returns the plotted figure; for response times the requested one.
     pub fn figure_in(&self, swept: &SweepReport) -> GateFigure {
         match self.source {
             GraphSource::Clients => response(swept),
@@ -55,25 +57,25 @@ impl StudyGraph {
     }
 }
 
-/// The response time that the study is about: `--figure`, if that is one.
+/// Returns the response time of the study: `--figure`, if it is a response time.
 fn response(swept: &SweepReport) -> GateFigure {
     let figure = swept.figure.of_operations();
     let is_time = figure.is_some_and(|figure| matches!(figure.quantity, Quantity::Time(..)));
     if is_time { swept.figure } else { MEAN }
 }
 
-/// What reads a figure.
+/// Source of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GraphSource {
-    /// The load generator itself.
+    /// Load generator.
     Clients,
-    /// The interface on the way to the target.
+    /// Network interface on the path to the target.
     Interface,
-    /// The same, where it is not its own other end.
+    /// Network interface, unless it is its own other end.
     OtherEnd,
-    /// The server's process or its host.
+    /// Server process or its host.
     Server,
-    /// The server's host.
+    /// Server host.
     ServerHost,
 }
 
@@ -96,7 +98,7 @@ const fn of_run(total: RunTotal) -> GateFigure {
     GateFigure::OfRun(total)
 }
 
-/// The eight of the study.
+/// The eight graphs of the study.
 pub const GRAPHS: [StudyGraph; 8] = [
     graph("response-time", "response time", MEAN, GraphSource::Clients),
     graph(
@@ -146,7 +148,7 @@ pub const GRAPHS: [StudyGraph; 8] = [
     ),
 ];
 
-/// The size of a point's read; `None` of a baseline.
+/// Returns the read size of a point; `None` for a baseline.
 fn size(point: &SweptPoint) -> Option<f64> {
     point.values.first()?.number
 }
@@ -155,19 +157,19 @@ fn value(point: &SweptPoint, figure: GateFigure) -> Option<f64> {
     point.tally.value(&figure).map(|known| known.value)
 }
 
-/// What a line's points are of: `udp`.
+/// Returns the transport of a line's points, such as `udp`.
 fn carrier(line: &SweptLine<'_>) -> String {
     let second = line.points.first().and_then(|point| point.values.get(1));
     second.map_or_else(String::new, |value| value.text.clone())
 }
 
-/// Packets of a reply: as they were counted, else by the model.
+/// Returns the packets of a reply: the counted number, or else the model's.
 fn packets(point: &SweptPoint) -> Option<f64> {
     let counted = value(point, of_run(RunTotal::ReplyPackets));
     counted.or_else(|| value(point, of_run(RunTotal::ModelReplyPackets)))
 }
 
-/// Where response times change their course, as far as replies take two packets at most.
+/// Returns the knee of response times in the range of replies with at most two packets.
 pub(super) fn knee(line: &SweptLine<'_>) -> Option<SweepKnee> {
     let is_in = |point: &&SweptPoint| {
         let is_fine = size(point).is_some_and(|size| size <= FINE_MAX);
@@ -186,13 +188,13 @@ pub(super) fn knee(line: &SweptLine<'_>) -> Option<SweepKnee> {
     knee::of_sizes(&places.collect::<Vec<_>>())
 }
 
-/// The point of a baseline.
+/// Returns the point of a baseline.
 fn baseline<'sweep>(line: &SweptLine<'sweep>, name: &str) -> Option<&'sweep SweptPoint> {
     let is_it = |point: &&SweptPoint| point.values.first().is_some_and(|call| call.text == name);
     line.points.iter().find(is_it)
 }
 
-/// Whether a figure was read at any point, or will be by what the plans say.
+/// Whether a figure was measured at any point, or will be according to the plans.
 fn is_read(swept: &SweepReport, graph: &StudyGraph) -> bool {
     if swept.runs() > 0 {
         return exists(swept, &graph.figure_in(swept));
