@@ -1,5 +1,5 @@
-//! The built-in server, as the command line starts it: the only place here that
-//! knows `filestone_server`.
+//! Start of the built-in server from the command line: the only module of this crate that uses
+//! `filestone_server`.
 
 use crate::error::{Error, reason};
 use filestone_engine::calibrate::CalibrationTarget;
@@ -16,26 +16,26 @@ use std::net::IpAddr;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// One thing that goes wrong on purpose.
+/// A fault that is injected on purpose.
 pub type Fault = filestone_server::faults::Rule;
 
-/// How long a call takes a worker of the queue.
+/// Time that a call occupies a worker of the queue.
 pub type ServiceTime = filestone_server::ServiceTime;
 
-/// What the count of a listing bounds.
+/// Limit that the count argument of a directory listing sets.
 pub type ListingBound = filestone_server::ListingBound;
 
-/// Reads a `--fault`.
+/// Parses a `--fault`.
 pub fn fault(text: &str) -> Result<Fault, String> {
     Fault::from_str(text).map_err(|error| error.to_string())
 }
 
-/// Reads a `--service-time`.
+/// Parses a `--service-time`.
 pub fn service_time(text: &str) -> Result<ServiceTime, String> {
     ServiceTime::from_str(text).map_err(|error| error.to_string())
 }
 
-/// The built-in server as a queue, if calls are to take a time.
+/// Returns the queue options of the built-in server, if calls have a service time.
 pub fn queue(service_time: Option<ServiceTime>, workers: u32) -> Option<QueueOptions> {
     service_time.map(|service_time| QueueOptions {
         service_time,
@@ -43,22 +43,22 @@ pub fn queue(service_time: Option<ServiceTime>, workers: u32) -> Option<QueueOpt
     })
 }
 
-/// Users of SMB, and how it is protected.
+/// Users and message protection of SMB.
 pub type SmbOptions = filestone_server::SmbOptions;
 
 /// A user of SMB.
 pub type User = filestone_server::User;
 
-/// Whether messages of SMB are protected.
+/// Signing and encryption of SMB messages.
 pub type Protection = filestone_server::Protection;
 
-/// Reads a degree of protection.
+/// Parses a level of protection.
 pub fn protection(text: &str) -> Result<Protection, String> {
     Protection::from_str(text).map_err(|error| error.to_string())
 }
 
-/// Starts the server that is measured when no target is given: half the
-/// processors, on any free port of the loopback addresses.
+/// Starts the server that is measured if no target is given: half the processors, any free port of
+/// the loopback addresses.
 pub fn start_for_measurement(processors: u32) -> Result<Running, Error> {
     start(for_measurement(processors))
 }
@@ -71,8 +71,8 @@ fn for_measurement(processors: u32) -> Options {
     }
 }
 
-/// How much a server keeps that is started for a run whose clients have so many bytes of files: as much as
-/// always, or twice as much as they need by a rough count. An error if this host has no room for it.
+/// Returns the memory limit of a server for a run whose clients have `stored` bytes of files: the
+/// default, or about twice their size. An error if this host has too little memory.
 fn memory_limit(stored: u64, available: Option<u64>) -> Result<u64, Error> {
     let usual = Options::default().memory_limit;
     let wanted = stored.saturating_mul(2);
@@ -90,7 +90,7 @@ fn memory_limit(stored: u64, available: Option<u64>) -> Result<u64, Error> {
     }
 }
 
-/// What this host is calibrated against: these files of such a server.
+/// Returns these files of the built-in server as calibration target.
 pub fn calibrated_against(server: &Running, targets: Vec<TargetPlan>) -> CalibrationTarget {
     CalibrationTarget {
         targets,
@@ -98,7 +98,7 @@ pub fn calibrated_against(server: &Running, targets: Vec<TargetPlan>) -> Calibra
     }
 }
 
-/// Where such a server listens, for a run.
+/// Returns the addresses of the built-in server, for a run.
 pub fn at(server: &Running) -> BuiltIn {
     BuiltIn {
         nfs3: Some(server.address()),
@@ -107,7 +107,7 @@ pub fn at(server: &Running) -> BuiltIn {
     }
 }
 
-/// An object of such a server, for a user.
+/// Returns an object of the built-in server as target, for a user.
 pub fn target(path: &str, uid: u32, gid: u32) -> TargetPlan {
     TargetPlan::Nfs3(NfsTarget {
         uid,
@@ -116,13 +116,13 @@ pub fn target(path: &str, uid: u32, gid: u32) -> TargetPlan {
     })
 }
 
-/// The same object through the server's share.
+/// Returns the same object through the server's SMB share.
 pub fn on_share(path: &str) -> TargetPlan {
     let path = path.trim_start_matches("/export").trim_matches('/');
     TargetPlan::Smb(SmbTarget::built_in(path))
 }
 
-/// Starts a server of one thread, bound to this processor.
+/// Starts a single-threaded server, bound to this processor.
 pub fn start_on(processor: u32) -> Result<Running, Error> {
     start(Options {
         smb: Some(SmbOptions::default()),
@@ -132,12 +132,12 @@ pub fn start_on(processor: u32) -> Result<Running, Error> {
     })
 }
 
-/// Starts a server; an address that cannot be bound is named by the error.
+/// Starts a server; the error names an address that cannot be bound.
 pub fn start(options: Options) -> Result<Running, Error> {
     Server::start(options).map_err(|error| explained(&error))
 }
 
-/// Starts the other end of bare TCP; no addresses are the loopback ones.
+/// Starts a tbench server (bare TCP) on these addresses; without any, on the loopback addresses.
 pub fn start_tbench(
     addresses: &[IpAddr],
     port: u16,
@@ -152,14 +152,14 @@ pub fn start_tbench(
     TbenchServer::start(&options).map_err(|error| explained(&error))
 }
 
-/// The peers that a run needs whose targets name no host, on any free ports.
+/// Built-in servers for targets without a host, on any free ports.
 pub struct Peers {
     server: Option<Running>,
     tbench: Option<TbenchServer>,
 }
 
 impl Peers {
-    /// Starts those that the targets of `plan` mean, whose loads are these.
+    /// Starts the servers that the targets of `plan` need, for these load files.
     pub fn of(plan: &Plan, loads: &[Arc<Load>], processors: u32) -> Result<Self, Error> {
         let needs = |interface| {
             let mut targets = plan.targets();
@@ -180,7 +180,7 @@ impl Peers {
         })
     }
 
-    /// Where they listen.
+    /// Returns the addresses of the servers.
     pub fn addresses(&self) -> BuiltIn {
         BuiltIn {
             nfs3: self.server.as_ref().map(Running::address),

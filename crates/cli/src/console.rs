@@ -25,7 +25,7 @@ pub enum Reader {
     Gone,
 }
 
-/// State of standard output: whether its reader closed it, or else the error with which it failed.
+/// State of standard output: closed by its reader, or failed with an error.
 static ENDED: Mutex<Option<Option<Error>>> = Mutex::new(None);
 
 /// Returns the error of standard output, unless its reader closed it.

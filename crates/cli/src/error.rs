@@ -1,41 +1,41 @@
-//! What is said when something goes wrong, and with which exit code.
+//! Error messages and their exit codes.
 //!
-//! An error answers where, what, with which value, what was expected and what to
-//! do: one line that begins with `error: `, and one that begins with `help: ` if
-//! there is a next step. Command lines to be pasted stand below it, each in a line of its own.
+//! An error states where, what, the value, the expected value and the remedy: one line that begins
+//! with `error: `, and one that begins with `help: ` if there is a next step. Command lines to
+//! paste follow, one per line.
 
 use filestone_engine::{ErrorCategory, RunError};
 use std::io;
 use std::path::Path;
 
-/// A run or a command that could not do what was asked.
+/// Error of a run or a command.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Error {
-    /// Whose fault it is: what decides the exit code.
+    /// Cause of the error, which determines the exit code.
     pub category: ErrorCategory,
-    /// One line: where, what, which value, what was expected.
+    /// Message of one line: where, what, the value and the expected value.
     pub message: String,
-    /// What to do.
+    /// Remedy.
     pub help: Option<String>,
 }
 
 impl Error {
-    /// The user asked for something that cannot be.
+    /// Creates an error for a request that is not possible.
     pub fn usage(what: impl Into<String>) -> Self {
         Self::of(ErrorCategory::Usage, what)
     }
 
-    /// The target could not be measured.
+    /// Creates an error for a target that could not be measured.
     pub fn target(what: impl Into<String>) -> Self {
         Self::of(ErrorCategory::Target, what)
     }
 
-    /// This host refused something.
+    /// Creates an error for a failure of this host.
     pub fn environment(what: impl Into<String>) -> Self {
         Self::of(ErrorCategory::Environment, what)
     }
 
-    /// A bug.
+    /// Creates an error for a bug.
     pub fn internal(what: impl Into<String>) -> Self {
         Self::of(ErrorCategory::Internal, what)
             .with_help("please report this with the command line")
@@ -49,24 +49,24 @@ impl Error {
         }
     }
 
-    /// A file of this host that cannot be read or written.
+    /// Creates an error for a file of this host that cannot be read or written.
     pub fn file(path: &Path, error: &io::Error) -> Self {
         Self::environment(format!("{}: {}", path.display(), reason(error)))
     }
 
-    /// The same error with advice.
+    /// Adds a remedy to the error.
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// The exit code that stands for it.
+    /// Returns the exit code of the error.
     pub fn exit_code(&self) -> u8 {
         exit_code_of(self.category)
     }
 }
 
-/// 2, 3, 4 and 70: see `filestone --help`.
+/// Returns 2, 3, 4 or 70: see `filestone --help`.
 pub fn exit_code_of(category: ErrorCategory) -> u8 {
     match category {
         ErrorCategory::Usage => 2,
@@ -77,7 +77,7 @@ pub fn exit_code_of(category: ErrorCategory) -> u8 {
     }
 }
 
-/// `no space left on device (28)`: the operating system's words, as we write them.
+/// Formats an operating system error in filestone's style: `no space left on device (28)`.
 pub fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     let text = in_our_form(&text);
@@ -89,15 +89,15 @@ pub fn reason(error: &io::Error) -> String {
     }
 }
 
-/// The same text, with a first letter as in the middle of a sentence.
+/// Converts the first letter to lower case, as in the middle of a sentence.
 pub fn first_lower(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().into_iter();
     first.flat_map(char::to_lowercase).chain(letters).collect()
 }
 
-/// Numbers of the operating system's errors as we write them; that an error is
-/// internal is said by its label.
+/// Formats error numbers of the operating system in filestone's style; removes `internal error: `,
+/// which the label of the message states.
 pub fn in_our_form(text: &str) -> String {
     let text = text.strip_prefix("internal error: ").unwrap_or(text);
     text.replace("(os error ", "(")

@@ -1,5 +1,5 @@
-//! `filestone check`: what load files and mixes contain, and what each layer would refuse
-//! of loads. Nothing is sent.
+//! `filestone check`: contents of load files and mixes, and the operations of load files that each
+//! layer would reject. No operation is sent.
 
 use crate::error::Error;
 use crate::inputs::load_source::{load_source, read_load};
@@ -21,13 +21,13 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Random numbers of load statistics come from here, so that it is the same every time.
+/// Seed of the random numbers in load statistics, so that they are reproducible.
 const SEED: u64 = 1;
 
-/// How much of a file is looked at to tell what it was meant for.
+/// Number of bytes of a file that are inspected to detect its kind.
 const BEGINNING: u64 = 4096;
 
-/// Reads the loads and prints what is in those that can be replayed.
+/// Reads the load files and prints the contents of the valid ones.
 pub fn run(options: &CheckOptions) -> Result<ExitStatus, Error> {
     let mut checked: Vec<Checked> = Vec::new();
     let mut exit = ExitStatus::Done;
@@ -36,7 +36,7 @@ pub fn run(options: &CheckOptions) -> Result<ExitStatus, Error> {
             Ok(one) => checked.push(one),
             Err(errors) => {
                 errors.iter().for_each(console::error);
-                // The first load that is wrong decides.
+                // The first invalid load file determines the exit code.
                 if let (ExitStatus::Done, Some(error)) = (exit, errors.first()) {
                     exit = ExitStatus::Code(error.exit_code());
                 }
@@ -64,7 +64,7 @@ fn pages(checked: &[Checked], of_load: fn(&CheckedLoad, Page) -> String) -> Stri
     pages.join("\n\n")
 }
 
-/// What a word turned out to be.
+/// Kind and contents of a checked file.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Checked {
@@ -72,11 +72,11 @@ enum Checked {
     Mix(CheckedMix),
 }
 
-/// Loads and mixes are told apart by what they say: no load file is a mix, and no mix a
-/// load file. What is neither is told as the one that it looks like.
+/// Detects from the content whether a file is a load file or a mix: no load file is a valid mix,
+/// and no mix a valid load file. The error of an invalid file is that of the kind it resembles.
 fn check(word: &Path) -> Result<Checked, Vec<Error>> {
     if word == Path::new(STANDARD_INPUT) {
-        // It can be read but once, and only mixes come from there: nfsstat's output.
+        // Standard input can be read only once, and only mixes are read from it: nfsstat's output.
         let mix = mix_source::read(STANDARD_INPUT, None).map_err(|error| vec![error])?;
         return Ok(Checked::Mix(CheckedMix::of(&mix)));
     }
@@ -99,7 +99,7 @@ fn check(word: &Path) -> Result<Checked, Vec<Error>> {
     }
 }
 
-/// A name that is neither a file nor a load may have been meant for a mix.
+/// Adds the names of mixes to the error about a name that is neither a file nor a built-in load.
 fn with_mixes(word: &Path, error: Error) -> Error {
     let name = word.to_str().filter(|name| !name.contains(['/', '.']));
     let Some(name) = name.filter(|_| !word.exists()) else {
@@ -118,7 +118,7 @@ fn with_mixes(word: &Path, error: Error) -> Error {
     }
 }
 
-/// Whether the beginning of a file holds words that only tables of calls have.
+/// Whether the beginning of a file contains words that only tables of calls have.
 fn looks_like_counters(path: &Path) -> bool {
     let mut beginning = Vec::new();
     let read = File::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut beginning));

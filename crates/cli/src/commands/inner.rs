@@ -1,4 +1,4 @@
-//! A command line behind `--`: what `ab` and `sweep` measure.
+//! Command line behind `--`, which `ab` and `sweep` measure.
 
 use crate::error::Error;
 use crate::execution::Measurement;
@@ -7,22 +7,22 @@ use crate::options::{Command, CommandLine};
 use crate::{ExitStatus, usage};
 use clap::Parser;
 
-/// What stands behind `--`.
+/// Result of parsing the words behind `--`.
 #[derive(Debug)]
 pub enum WrappedCommand {
     /// A command.
     Read(Box<Command>),
-    /// It asked for help, which was shown.
+    /// Help was requested and printed.
     Shown(ExitStatus),
 }
 
-/// The words of a command line, `filestone` left out.
+/// Returns the words of a command line without `filestone`.
 pub fn words(words: &[String]) -> Vec<String> {
     let words = words.iter().skip_while(|word| *word == "filestone");
     words.cloned().collect()
 }
 
-/// Reads a command line.
+/// Parses a command line.
 pub fn read(words: &[String]) -> Result<WrappedCommand, Error> {
     let borrowed: Vec<&str> = words.iter().map(String::as_str).collect();
     let line = std::iter::once("filestone").chain(borrowed.iter().copied());
@@ -38,7 +38,7 @@ pub fn read(words: &[String]) -> Result<WrappedCommand, Error> {
     }
 }
 
-/// What a command would measure; `words` are what it was read from.
+/// Returns the measurement of a command; `words` is its command line.
 pub fn measurement<'command>(
     command: &'command Command,
     words: &[String],
@@ -56,7 +56,7 @@ pub fn measurement<'command>(
     }
 }
 
-/// What a command says of the result of its runs; `None` of one that has none.
+/// Returns the output options of a command's runs; `None` for a command without any.
 pub fn report_options(command: &mut Command) -> Option<&mut RunReportOptions> {
     match command {
         Command::Probe(own) => Some(&mut own.report),

@@ -1,4 +1,4 @@
-//! `filestone serve`: a built-in server by itself, until ^C.
+//! `filestone serve`: runs a built-in server until ^C.
 
 use crate::built_in::{SmbOptions, User};
 use crate::error::Error;
@@ -12,10 +12,10 @@ use filestone_server::tbench::{self, TbenchCounters};
 use filestone_server::{Counters, Options, Running};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// Where NFS is served: its own port with a nought, which needs no privileges.
+/// Default NFS port: the standard port with a nought appended, which needs no privileges.
 const PORT: u16 = 20_490;
 
-/// Serves until it is interrupted, then says what was asked of it.
+/// Serves until interrupted, then prints the counters.
 pub fn run(options: &ServeOptions) -> Result<ExitStatus, Error> {
     if options.tbench {
         return serve_tbench(options);
@@ -60,7 +60,7 @@ pub fn run(options: &ServeOptions) -> Result<ExitStatus, Error> {
     Ok(ExitStatus::Done)
 }
 
-/// What is served where, and how to try it.
+/// Describes the served protocols and addresses, with example commands.
 fn announced(options: &ServeOptions, running: &Running) -> Vec<String> {
     let prose = |text: &str| console::page().prose(text);
     let mut texts = Vec::new();
@@ -108,17 +108,17 @@ fn announced(options: &ServeOptions, running: &Running) -> Vec<String> {
     texts
 }
 
-/// A way into the server.
+/// An entry point of the server.
 struct Entry<'r> {
     name: &'static str,
     addresses: &'r [SocketAddr],
-    /// Whom it lets in.
+    /// Clients that are admitted.
     admits: String,
-    /// The risk beyond this host, if anyone is let in.
+    /// Risk for other hosts, if all clients are admitted.
     risk: Option<&'static str>,
 }
 
-/// The ways into the server that are open.
+/// Returns the open entry points of the server.
 fn entries<'r>(options: &ServeOptions, running: &'r Running) -> Vec<Entry<'r>> {
     let nfs = if options.no_permissions {
         "anyone who can connect, with all rights"
@@ -156,7 +156,7 @@ fn entries<'r>(options: &ServeOptions, running: &'r Running) -> Vec<Entry<'r>> {
     open.collect()
 }
 
-/// Warns of what other hosts may do without a password.
+/// Warns about operations that other hosts can execute without a password.
 fn warn_of(entries: &[Entry<'_>]) {
     let exposed = |entry: &Entry<'_>| {
         let beyond = |address: &&SocketAddr| !address.ip().is_loopback();
@@ -174,7 +174,7 @@ fn warn_of(entries: &[Entry<'_>]) {
     }
 }
 
-/// How SMB is served, if it is.
+/// Returns the SMB options, if SMB is served.
 fn share(options: &ServeOptions) -> Result<Option<SmbOptions>, Error> {
     let Some(port) = options.smb_port else {
         return Ok(None);
@@ -238,7 +238,7 @@ fn listed(addresses: &[SocketAddr]) -> String {
     addresses.join(" and ")
 }
 
-/// An address to connect to: `any` is not one.
+/// Replaces a wildcard address by one to connect to.
 fn reachable(address: SocketAddr) -> SocketAddr {
     let mut reachable = address;
     reachable.set_ip(match address.ip() {
@@ -249,7 +249,7 @@ fn reachable(address: SocketAddr) -> SocketAddr {
     reachable
 }
 
-/// Calls by procedure, bytes, connections.
+/// Formats calls by procedure, bytes, connections.
 fn counted(counters: &Counters) -> String {
     let mut text = format!("\n{:<16}{:>16}\n", "procedure", "CALLS");
     for (name, calls) in counters.by_name().filter(|(_, calls)| *calls > 0) {
@@ -273,7 +273,7 @@ fn counted(counters: &Counters) -> String {
     text
 }
 
-/// How exactly replies that had to wait have left: what this adds to each service time.
+/// Formats the lateness of delayed replies, which is added to each service time.
 fn lateness(counters: &Counters) -> String {
     let mean = counters.lateness_sum_ns as f64 / counters.held.max(1) as f64;
     let held = rows(&[("held back", counters.held)]);
@@ -286,7 +286,7 @@ fn lateness(counters: &Counters) -> String {
     )
 }
 
-/// Exchanges, bytes, connections.
+/// Formats exchanges, bytes, connections.
 fn exchanges_counted(counters: &TbenchCounters) -> String {
     let rows = rows(&[
         ("exchanges", counters.exchanges),
@@ -309,7 +309,7 @@ fn rows(counts: &[(&str, u64)]) -> String {
 mod tests {
     use filestone_server::InitialTree;
 
-    /// The page says the same.
+    /// The page contains the same.
     #[test]
     fn the_help_names_what_the_server_has() {
         let mut command = crate::command();

@@ -1,4 +1,5 @@
-//! `filestone sweep`: the same measurement over the values of one or two options, and the read study.
+//! `filestone sweep`: the same measurement over the values of one or two options, and the read
+//! study.
 
 use super::inner::{self, WrappedCommand};
 use crate::error::Error;
@@ -17,16 +18,16 @@ use filestone_plan::plan::missing_in;
 use filestone_workload::text::bytes_text;
 use std::sync::atomic::AtomicBool;
 
-/// What is to be measured, as command lines.
+/// Command lines of the points.
 struct PointLines {
-    /// What stands behind `--`, as it is shown.
+    /// Words behind `--`, as shown.
     words: Vec<String>,
     parameters: Vec<SweepParameter>,
-    /// The values of each point, and its command line.
+    /// Values of each point, and its command line.
     points: Vec<(Vec<SweepValue>, Vec<String>)>,
 }
 
-/// Plans every point, then measures them all.
+/// Plans every point, then measures all of them.
 pub fn run(options: &SweepOptions) -> Result<ExitStatus, Error> {
     let lines = match &options.read_study {
         Some(target) => of_study(target, options)?,
@@ -62,7 +63,7 @@ pub fn run(options: &SweepOptions) -> Result<ExitStatus, Error> {
     )
 }
 
-/// The points of `--over`.
+/// Returns the points of `--over`.
 fn of_options(options: &SweepOptions) -> Result<PointLines, Error> {
     refuse_cost(options)?;
     let words = inner::words(&options.words);
@@ -79,7 +80,7 @@ fn of_options(options: &SweepOptions) -> Result<PointLines, Error> {
     })
 }
 
-/// What an inner command reads stands behind `--`, with everything else that it does.
+/// Rejects cost options before `--`; the inner command takes them behind `--`.
 fn refuse_cost(options: &SweepOptions) -> Result<(), Error> {
     let is_given = options.cost.plan().is_some() || options.cost.without_readings().is_some();
     if !is_given {
@@ -93,7 +94,7 @@ fn refuse_cost(options: &SweepOptions) -> Result<(), Error> {
     )
 }
 
-/// The points of `--read-study`, as far as the server takes them.
+/// Returns the points of `--read-study` within the server's limits.
 fn of_study(target: &str, options: &SweepOptions) -> Result<PointLines, Error> {
     let more = &options.words;
     read_study::refuse(more)?;
@@ -114,7 +115,7 @@ fn of_study(target: &str, options: &SweepOptions) -> Result<PointLines, Error> {
     })
 }
 
-/// Asks the server over each transport for the longest read that it answers in full.
+/// Queries over each transport the longest read that the server answers in full.
 fn limits(target: &str, options: &SweepOptions) -> Result<ReadLimits, Error> {
     let mut limits = ReadLimits::UNKNOWN;
     for [getattr, transport] in read_study::asked() {
@@ -144,7 +145,7 @@ fn limits(target: &str, options: &SweepOptions) -> Result<ReadLimits, Error> {
     Ok(limits)
 }
 
-/// The longest read of a server in bytes; 0 if it does not say.
+/// Returns the longest read of a server in bytes; 0 if unknown.
 fn read_max(contact: &ConnectTarget) -> Result<u64, Error> {
     let stop = AtomicBool::new(false);
     let mut unobserved = NoObserver;
@@ -157,7 +158,7 @@ fn read_max(contact: &ConnectTarget) -> Result<u64, Error> {
     Ok(facts.map_or(0, |transfers| transfers.read_max_bytes))
 }
 
-/// What the sweep says of each point's command.
+/// Sets the sweep's options in each point's command.
 fn prepare(command: &mut Command, options: &SweepOptions) -> Result<(), Error> {
     if let Some(report) = inner::report_options(command) {
         refuse_own(report, "sweep")?;
@@ -170,7 +171,7 @@ fn prepare(command: &mut Command, options: &SweepOptions) -> Result<(), Error> {
     Ok(())
 }
 
-/// What a sweep is about must be read in its runs.
+/// Rejects a figure that the runs do not measure.
 fn refuse_unread(measured: &Measurement<'_>, options: &SweepOptions) -> Result<(), Error> {
     if options.figure.of_operations().is_some() {
         return Ok(());

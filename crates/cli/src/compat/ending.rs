@@ -1,4 +1,5 @@
-//! How the ancestors' programs end: errors in our words, exit codes in theirs.
+//! Errors and exit codes of the ancestor programs: messages in filestone's words, exit codes of the
+//! originals.
 
 use crate::error::Error;
 use crate::{ExitStatus, console};
@@ -6,19 +7,19 @@ use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::run_record::RunOutcome;
 use filestone_measure::measure::validity::{self, succeeded_in_nothing};
 
-/// Why a command line is refused.
+/// Error of a command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandLineError {
-    /// One line, in the original's words where it has some.
+    /// Message of one line, in the original's words if it has a message.
     pub message: String,
-    /// What to do.
+    /// Remedy.
     pub help: Option<String>,
     /// The original's exit code.
     pub code: u8,
 }
 
 impl CommandLineError {
-    /// Tells it, and ends with the original's exit code.
+    /// Prints the error and ends with the original's exit code.
     pub fn tell(self) -> ExitStatus {
         let error = Error {
             help: self.help,
@@ -28,14 +29,14 @@ impl CommandLineError {
     }
 }
 
-/// Prints what was asked for instead of a run.
+/// Prints the requested text instead of running.
 pub fn show(text: &str) -> Result<ExitStatus, Error> {
     console::result(text)?;
     Ok(ExitStatus::Done)
 }
 
-/// How a run ends whose original has one exit code for failures, and none for a run that does not
-/// count.
+/// Returns the exit code of a run for an original with a single exit code for failures, and none
+/// for a run that does not count.
 pub fn exit_of(record: &RunRecord, failure: u8) -> ExitStatus {
     match record.end {
         _ if succeeded_in_nothing(record) => ExitStatus::DoesNotCount,
@@ -46,7 +47,7 @@ pub fn exit_of(record: &RunRecord, failure: u8) -> ExitStatus {
     }
 }
 
-/// Tells an error in our words and ends with the original's exit code.
+/// Prints an error in filestone's words and ends with the original's exit code.
 pub fn refuse(error: &Error, code: u8) -> ExitStatus {
     console::error(error);
     ExitStatus::Code(code)

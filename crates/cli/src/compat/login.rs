@@ -1,23 +1,23 @@
-//! How the command lines of smbtorture and dbench name a share, and who logs on to it. A password on
-//! them is shown nowhere: no message has more of a word than stands before a `%`.
+//! Share and login in the command lines of smbtorture and dbench. A password in them is never
+//! shown: messages show a word only up to a `%`.
 
 use super::ending::CommandLineError;
 use crate::options::smb::{self, Share};
 use filestone_workload::password::Password;
 
-/// Who logs on, as far as a command line says it.
+/// Login as given on a command line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Login {
-    /// The user; a guest without one.
+    /// User; `None` for a guest.
     pub user: Option<String>,
-    /// Whose user that is.
+    /// Domain of the user.
     pub domain: Option<String>,
-    /// The password.
+    /// Password of the user.
     pub password: Option<Password>,
 }
 
 impl Login {
-    /// `[DOMAIN/]USER[%PASSWORD]`, with a backslash, too; nothing but a `%` is a guest.
+    /// Parses `[DOMAIN/]USER[%PASSWORD]`, also with a backslash; a single `%` is a guest.
     pub fn read(text: &str) -> Self {
         let (name, password) = match text.split_once('%') {
             Some((name, password)) => (name, Some(password)),
@@ -36,12 +36,13 @@ impl Login {
     }
 }
 
-/// A word without what may be a password in it.
+/// Returns a word without a possible password.
 pub fn shown(word: &str) -> &str {
     word.split('%').next().unwrap_or_default()
 }
 
-/// `//HOST/SHARE`, with backslashes, too; `code` is the program's exit code for one that is none.
+/// Parses `//HOST/SHARE`, also with backslashes; `code` is the program's exit code for an invalid
+/// share.
 pub fn share(word: &str, code: u8) -> Result<Share, CommandLineError> {
     let refusal = |what: String, help: &str| CommandLineError {
         message: what,

@@ -1,5 +1,5 @@
-//! What the ancestors that replay load files have in common: the load without a name, when its
-//! lines are due, how a run is shown, and how it ends.
+//! Common parts of the ancestor programs that replay load files: the default load file, pacing,
+//! output and exit code.
 
 use super::ending::{self, refuse};
 use crate::error::Error;
@@ -15,14 +15,14 @@ use filestone_measure::measure::{RunRecord, validity};
 use filestone_plan::plan::Pacing;
 use std::path::Path;
 
-/// Where dbench 1 and 2 look for their load file, and smbtorture.
+/// Path of the load file for dbench 1 and 2 and for smbtorture.
 const LOAD_FILE_HERE: &str = "client.txt";
-/// Where dbench 4.0 looks for its load file.
+/// Path of the load file for dbench 4.0.
 const LOAD_FILE_DEFAULT: &str = "/usr/share/dbench/client.txt";
 
-/// The load: the one that is asked for, or the ancestors'. Versions 1 and 2 of dbench looked for
-/// it in the working directory, as smbtorture does, 4.0 where it is installed; what is not asked
-/// for by name is said.
+/// Returns the load file: the requested one, or the ancestors' default. Versions 1 and 2 of dbench
+/// used the working directory, like smbtorture, 4.0 its installation directory; a default is
+/// reported in a note.
 pub fn load_name(asked: Option<&str>) -> String {
     if let Some(name) = asked {
         return name.into();
@@ -34,7 +34,7 @@ pub fn load_name(asked: Option<&str>) -> String {
     name.into()
 }
 
-/// The load of a command line without one, and what is to be said of it.
+/// Returns the default load file, and a note about it.
 fn default_load(is_there: &dyn Fn(&str) -> bool) -> (&'static str, Option<String>) {
     if is_there(LOAD_FILE_HERE) {
         let what = format!("replaying {LOAD_FILE_HERE} of the working directory");
@@ -50,7 +50,8 @@ fn default_load(is_there: &dyn Fn(&str) -> bool) -> (&'static str, Option<String
     (LOAD_DEFAULT, Some(what))
 }
 
-/// By a rate in bytes per second and client, else by time stamps, if there are any.
+/// Returns the pacing: a rate in bytes per second and client, otherwise time stamps, if there are
+/// any.
 pub fn pacing(rate: Option<f64>, loads: &[Named]) -> Pacing {
     match rate {
         Some(bytes_per_s) => Pacing::Rate { bytes_per_s },
@@ -59,19 +60,19 @@ pub fn pacing(rate: Option<f64>, loads: &[Named]) -> Pacing {
     }
 }
 
-/// What is printed of a run, and how it ends when it fails.
+/// Output format of a run, and the exit code of a failure.
 pub struct OutputStyle<'run> {
-    /// A row per second.
+    /// Formats a row per second.
     pub rows: ProgressRow,
-    /// Before the first row, once everything is ready.
+    /// Text before the first row, once everything is ready.
     pub released: String,
-    /// At the end, of what was measured or why nothing was.
+    /// Formats the report at the end, or the error.
     pub report: &'run dyn Fn(Result<&RunRecord, &Error>) -> String,
-    /// The original's exit code for failures.
+    /// Exit code of the original for failures.
     pub failure: u8,
 }
 
-/// Runs a job in an ancestor's form.
+/// Runs a job with the output of an ancestor.
 pub fn execute(job: &Job, form: OutputStyle<'_>) -> Result<ExitStatus, Error> {
     let stop = interruption::stop_flag()?;
     let mut live = Live::with_progress(&stop, form.rows, RowStream::Output).released(form.released);
@@ -88,14 +89,14 @@ pub fn execute(job: &Job, form: OutputStyle<'_>) -> Result<ExitStatus, Error> {
     Ok(exit_of(&record, form.failure))
 }
 
-/// Scripts take the line `Throughput` for a result: it stands for a run that came to its
-/// end, with all its clients, and in which something succeeded.
+/// Whether the `Throughput` line is printed. Scripts take it for a result, so the run must be
+/// complete, with all its clients, and at least one operation must have succeeded.
 pub fn has_throughput(record: &RunRecord) -> bool {
-    // Any code of the original's will do: it is not looked at.
+    // Any exit code of the original will do, because it is not used.
     exit_of(record, 1) == ExitStatus::Done && record.window_ns > 0
 }
 
-/// Why a run has no throughput.
+/// Returns the reason why a run has no throughput.
 pub fn why_not(record: &RunRecord) -> String {
     let clients = record.replay.iter().flat_map(|replay| &replay.clients);
     let lost: Vec<&str> = clients.filter_map(|one| one.lost.as_deref()).collect();
@@ -109,7 +110,7 @@ pub fn why_not(record: &RunRecord) -> String {
     }
 }
 
-/// The originals fail when one of their clients does.
+/// Returns the exit code; the originals fail if one of their clients does.
 fn exit_of(record: &RunRecord, failure: u8) -> ExitStatus {
     let mut clients = record.replay.iter().flat_map(|replay| &replay.clients);
     match ending::exit_of(record, failure) {

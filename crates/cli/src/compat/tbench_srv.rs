@@ -1,4 +1,4 @@
-//! `filestone as tbench_srv`: its command line and what it prints.
+//! `filestone as tbench_srv`: command line and output of tbench_srv.
 
 use crate::compat::getopt::{self, Order};
 use crate::error::Error;
@@ -11,13 +11,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// What tbench_srv ends with when its command line is wrong, or its port taken.
+/// tbench_srv's exit code for a wrong command line or a port in use.
 const EXIT_FAILURE: u8 = 1;
 
-/// How often new connections are looked for, to be shown.
+/// Interval of polling for new connections, which are printed.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// tbench_srv, as its help shows it.
+/// tbench_srv, with its help.
 pub const PROGRAM: getopt::Program = getopt::Program {
     name: "tbench_srv",
     usage: &["tbench_srv [options]"],
@@ -31,18 +31,19 @@ pub const PROGRAM: getopt::Program = getopt::Program {
     order: Order::Anywhere,
 };
 
-/// What tbench_srv was asked to do.
+/// Action that the command line requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Request {
     Help,
     Serve {
         options: SocketOptions,
-        /// What was passed over, as the original does, one line each.
+        /// Notes on ignored parts of the command line, one line each; the original ignores them
+        /// too.
         passed_over: Vec<String>,
     },
 }
 
-/// Does what tbench_srv was asked to do.
+/// Executes the request of a tbench_srv command line.
 pub fn run(arguments: &[String]) -> Result<ExitStatus, Error> {
     let served = match parse(arguments) {
         Ok(Request::Help) => console::result(&PROGRAM.help()).map(|_| ExitStatus::Done),
@@ -71,7 +72,7 @@ pub fn run(arguments: &[String]) -> Result<ExitStatus, Error> {
     }
 }
 
-/// Reads its command line as getopt does.
+/// Parses its command line like getopt.
 fn parse(arguments: &[String]) -> Result<Request, String> {
     let words = PROGRAM.read(arguments)?;
     let mut options = SocketOptions::default();
@@ -111,12 +112,12 @@ fn serve(socket_options: &SocketOptions) -> Result<ExitStatus, Error> {
     Ok(ExitStatus::Done)
 }
 
-/// As tbench_srv, at every address of this host, and where there is IPv6, at those too.
+/// Starts the server at every address of this host, like tbench_srv; with IPv6 if available.
 fn start(socket_options: &SocketOptions) -> Result<TbenchServer, Error> {
     let all: [IpAddr; 2] = [Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()];
     let start = |addresses| {
         built_in::start_tbench(addresses, tbench::PORT, socket_options.clone()).map_err(|error| {
-            // Its port is fixed, so it has no option for another.
+            // Its port is fixed, so it has no port option.
             error.with_help("filestone serve --tbench takes another port with --port")
         })
     };

@@ -33,7 +33,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Exit code with which `git bisect run` skips a commit.
+/// Exit code that makes `git bisect run` skip a commit.
 const CANNOT_TELL: u8 = 125;
 /// Timeout of one attempt to reach a server.
 const LOOK_MAX: Duration = Duration::from_secs(2);

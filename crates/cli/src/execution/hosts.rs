@@ -1,5 +1,5 @@
-//! Runs that are made by many hosts: this process was started by `mpirun` or `srun`, and rank 0 of
-//! them has read the command line.
+//! Runs on several hosts: `mpirun` or `srun` started this process, and rank 0 has read the command
+//! line.
 
 use super::{Calibration, Job, interruption, measure_in};
 use crate::console;
@@ -20,21 +20,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How long ranks wait for each other at the end.
+/// Time that ranks wait for each other at the end.
 const LEAVE_WITHIN: Duration = Duration::from_secs(30);
 
 thread_local! {
-    // MPI belongs to the thread that began with it, which is the one that reads the command line.
+    // MPI may only be used by the thread that initialized it, which is the one that reads the
+    // command line.
     static CLUSTER: RefCell<Option<Cluster>> = const { RefCell::new(None) };
     static OPTIONS: RefCell<Option<JobOptions>> = const { RefCell::new(None) };
 }
 
-/// This program's version, and which MPI it has.
+/// Returns the version of this program and of its MPI library.
 pub fn version() -> String {
     format!("{} with {}", env!("CARGO_PKG_VERSION"), library_version())
 }
 
-/// What ranks must have in common.
+/// Returns the properties that all ranks must share.
 fn build() -> String {
     let profile = if cfg!(debug_assertions) {
         "debug"
@@ -44,8 +45,8 @@ fn build() -> String {
     format!("{} ({profile})", env!("CARGO_PKG_VERSION"))
 }
 
-/// Begins with MPI if a launcher started this process as one of many. The first of them goes on;
-/// the others make parts of jobs until it lets them go, and then have an exit code.
+/// Initializes MPI if a launcher started this process as one of several. Rank 0 continues; the
+/// other ranks execute parts of jobs until rank 0 releases them, and then return an exit code.
 pub fn serve_if_not_first() -> Option<u8> {
     launch::launcher(|name| std::env::var(name).ok())?;
     let mut transport = Box::new(MpiTransport::start()?);
@@ -76,12 +77,12 @@ pub fn serve_if_not_first() -> Option<u8> {
     Some(exit_code)
 }
 
-/// Whether runs are made by many hosts.
+/// Whether runs use several hosts.
 pub fn are_many() -> bool {
     CLUSTER.with_borrow(Option::is_some)
 }
 
-/// Takes what the command line says of jobs.
+/// Stores the job options of the command line.
 pub fn follow(options: &HostsOptions) -> Result<(), Error> {
     OPTIONS.set(Some(JobOptions {
         per_host: options.per_host,
@@ -96,15 +97,15 @@ pub fn follow(options: &HostsOptions) -> Result<(), Error> {
     Ok(())
 }
 
-/// Lets the other ranks go.
+/// Releases the other ranks.
 pub fn leave() {
     if let Some(cluster) = CLUSTER.take() {
         within(LEAVE_WITHIN, 0, || cluster.leave());
     }
 }
 
-/// Leaves MPI, which waits for all ranks, one that was stopped at this very moment among them: so not for
-/// ever. All that was measured has been written by then.
+/// Finalizes MPI with a time limit, because it waits for all ranks and one may have been stopped at
+/// that moment. All measurements have been written by then.
 fn within(limit: Duration, rank: u32, leave: impl FnOnce()) {
     let has_left = Arc::new(AtomicBool::new(false));
     std::thread::spawn({
@@ -133,7 +134,7 @@ fn end(exit_code: u8) {
     std::process::exit(exit_code.into());
 }
 
-/// Makes the run of a job on all hosts.
+/// Runs a job on all hosts.
 pub fn measure(
     job: &Job,
     calibration: Calibration,
@@ -148,12 +149,12 @@ pub fn measure(
     })?
 }
 
-/// The plan of what all hosts do together.
+/// Returns the combined plan of all hosts.
 pub fn plan_of_all(plan: &Plan) -> Result<Plan, Error> {
     with_cluster(|cluster| cluster.plan_of_all(plan))
 }
 
-/// Does something with the ranks, as the command line says.
+/// Calls `act` with the ranks, with the options of the command line.
 fn with_cluster<T>(act: impl FnOnce(&mut Cluster) -> T) -> Result<T, Error> {
     CLUSTER.with_borrow_mut(|cluster| {
         let cluster = cluster.as_mut();
@@ -165,7 +166,8 @@ fn with_cluster<T>(act: impl FnOnce(&mut Cluster) -> T) -> Result<T, Error> {
     })
 }
 
-/// What a plan means by itself is on this host alone, and passwords are not sent around.
+/// Rejects plans that depend on this host only: a built-in server is on this host alone, and
+/// passwords are not sent to other ranks.
 fn refuse_what_stays_here(job: &Job) -> Result<(), Error> {
     if job.plan.targets().any(|target| target.is_built_in()) {
         return Err(
@@ -192,7 +194,7 @@ fn explained(error: &JobError) -> Error {
     }
 }
 
-/// Makes runs on this host.
+/// Runs parts of jobs on this host.
 struct Here;
 
 impl Runner for Here {

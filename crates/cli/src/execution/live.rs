@@ -73,9 +73,9 @@ impl Drop for Unread<'_> {
 /// Kind of rows.
 enum Shown {
     Nothing,
-    /// One per interval.
+    /// A row per interval.
     Intervals(Rows),
-    /// One per second of a replay.
+    /// A row per second of a replay.
     Progress(ProgressRow),
 }
 

@@ -1,4 +1,4 @@
-//! The directory of a sweep: what it is, so that it can go on, and what came of it.
+//! Directory of a sweep: its parameters, so that it can be resumed, and its results.
 
 use super::output_directory::write_synced;
 use crate::error::Error;
@@ -14,12 +14,12 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Of a document while it is being written.
+/// File name extension of a document while it is written.
 const PART_EXTENSION: &str = "json.part";
-/// Longer names of directories are cut.
+/// Maximum length of a directory name; longer ones are truncated.
 const NAME_MAX: usize = 100;
 
-/// The sweep that was begun in a directory; `None` if there was none.
+/// Returns the sweep that was started in a directory; `None` if there was none.
 pub fn earlier(directory: &Path) -> Result<Option<SweepReport>, Error> {
     let path = directory.join(SWEEP_FILE);
     if matches!(path.try_exists(), Ok(false)) {
@@ -28,12 +28,12 @@ pub fn earlier(directory: &Path) -> Result<Option<SweepReport>, Error> {
     read(&path).map(Some)
 }
 
-/// The document of a sweep, if this is one, or the directory of one.
+/// Returns the document of a sweep, if `path` is one or its directory.
 pub fn document_at(path: &Path) -> Option<PathBuf> {
     named_document(path, SWEEP_FILE)
 }
 
-/// The document of that name, if this is one, or the directory of one.
+/// Returns the document of that name, if `path` is one or its directory.
 pub(super) fn named_document(path: &Path, name: &str) -> Option<PathBuf> {
     let inside = path.join(name);
     if inside.is_file() {
@@ -43,7 +43,7 @@ pub(super) fn named_document(path: &Path, name: &str) -> Option<PathBuf> {
     (is_named && path.is_file()).then(|| path.into())
 }
 
-/// A sweep with the runs beside its document.
+/// Reads a sweep with the runs in its directory.
 pub fn read_with_runs(path: &Path) -> Result<SweepReport, Error> {
     let mut swept = read(path)?;
     let root = path.parent().unwrap_or(Path::new("."));
@@ -57,7 +57,7 @@ pub fn read_with_runs(path: &Path) -> Result<SweepReport, Error> {
     Ok(swept)
 }
 
-/// The records of a point's runs.
+/// Returns the paths of the records of a point's runs.
 pub(super) fn runs_of(root: &Path, swept: &SweepReport, point: usize) -> Vec<PathBuf> {
     let place = place_of(root, swept, point);
     let numbers = 1..=swept.wanted.most;
@@ -71,13 +71,14 @@ fn read(path: &Path) -> Result<SweepReport, Error> {
     swept.ok_or_else(|| damaged(path, "sweep", "there is no figure of that name"))
 }
 
-/// Only the shape of a document.
+/// Only the format version of a document.
 #[derive(Deserialize)]
 struct Shape {
     format: u32,
 }
 
-/// What a sweep left, or what is kept as one is: a `noun`, of this format.
+/// Reads the document of a sweep, or of a measurement stored like a sweep (`noun`), and checks its
+/// format version.
 pub(super) fn read_document<D: DeserializeOwned>(
     path: &Path,
     noun: &str,
@@ -97,7 +98,7 @@ pub(super) fn read_document<D: DeserializeOwned>(
     serde_json::from_str(&text).map_err(broken)
 }
 
-/// That a document says nothing.
+/// Returns the error that a document is unusable.
 pub(super) fn damaged(path: &Path, noun: &str, why: &str) -> Error {
     Error::usage(format!(
         "{}: this is no {noun}: {}",
@@ -107,7 +108,7 @@ pub(super) fn damaged(path: &Path, noun: &str, why: &str) -> Error {
     .with_help(format!("a {noun} with --output DIR writes one"))
 }
 
-/// The directory of the runs of a point: `02-size=1024`.
+/// Returns the directory of a point's runs, such as `02-size=1024`.
 pub fn place_of(root: &Path, swept: &SweepReport, point: usize) -> PathBuf {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "=.,:+-".contains(c);
     let name = swept.name(point).replace(", ", ",");
@@ -120,13 +121,13 @@ pub fn place_of(root: &Path, swept: &SweepReport, point: usize) -> PathBuf {
     root.join(format!("{:0width$}-{name}", point + 1))
 }
 
-/// Says whose directory it is, before the first run.
+/// Writes the document before the first run, which identifies the directory.
 pub fn write_plan(directory: &Path, swept: &SweepReport) -> Result<(), Error> {
     fs::create_dir_all(directory).map_err(|error| Error::file(directory, &error))?;
     write_document(directory, swept)
 }
 
-/// Writes what came of it, in every form.
+/// Writes the results in every form.
 pub fn write_found(directory: &Path, swept: &SweepReport) -> Result<(), Error> {
     write_document(directory, swept)?;
     let forms = [
@@ -143,7 +144,7 @@ pub fn write_found(directory: &Path, swept: &SweepReport) -> Result<(), Error> {
     Ok(())
 }
 
-/// The graphs of the study, by the names of their files.
+/// Returns the graphs of the study with their file names.
 fn graphs(swept: &SweepReport) -> Vec<(String, String)> {
     if !swept.is_study {
         return vec![];
@@ -158,7 +159,7 @@ fn write_document(directory: &Path, swept: &SweepReport) -> Result<(), Error> {
     write_whole(&directory.join(SWEEP_FILE), &document::of(swept))
 }
 
-/// A document that appears whole or not at all.
+/// Writes a document that appears complete or not at all.
 pub(super) fn write_whole(path: &Path, document: &impl Serialize) -> Result<(), Error> {
     let part = path.with_extension(PART_EXTENSION);
     let text = json::document(document)?;

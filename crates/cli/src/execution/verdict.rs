@@ -1,4 +1,4 @@
-//! What a record comes to: its exit code, and the caveats that are held against it.
+//! Exit code of a record, and the caveats that count as failure.
 
 use crate::ExitStatus;
 use crate::error::Error;
@@ -7,7 +7,7 @@ use filestone_measure::measure::run_record::RunOutcome;
 use filestone_measure::measure::validity::{self, RULES};
 use filestone_measure::measure::{Caveat, JobRecord, RunRecord};
 
-/// The exit code that a record deserves, the gravest reason first.
+/// Returns the exit code of a record, the gravest reason first.
 pub fn exit_of(record: &RunRecord, failing: &FailingCaveats) -> ExitStatus {
     if record.caveats.iter().any(Caveat::is_fatal) || record.totals.ledger.missing() != 0 {
         return ExitStatus::LedgerError;
@@ -31,11 +31,11 @@ pub fn exit_of(record: &RunRecord, failing: &FailingCaveats) -> ExitStatus {
 /// Caveats that the user asked to treat as failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FailingCaveats {
-    /// None.
+    /// No caveats.
     None,
-    /// All.
+    /// All caveats.
     Any,
-    /// Those of these kinds, by their names in the record.
+    /// Caveats of these kinds, by their names in the record.
     Kinds(Vec<String>),
 }
 
@@ -45,7 +45,7 @@ fn names() -> String {
 }
 
 impl FailingCaveats {
-    /// Reads the value of `--fail-on-caveat`.
+    /// Parses the value of `--fail-on-caveat`.
     pub fn parse(text: Option<&str>) -> Result<Self, Error> {
         let text = match text {
             None => return Ok(Self::None),
@@ -131,7 +131,7 @@ mod tests {
         for (gate, strict, end, code) in [
             ("achieved < 400/s", true, RunOutcome::Finished, 0),
             ("achieved < 600/s", false, RunOutcome::Finished, 1),
-            // 500 and a little more or less: the interval holds the limit.
+            // 500 with a small interval, which contains the limit.
             ("achieved < 500.01/s", false, RunOutcome::Finished, 0),
             ("achieved < 500.01/s", true, RunOutcome::Finished, 1),
             ("achieved < 600/s", false, RunOutcome::Interrupted, 130),
@@ -151,7 +151,7 @@ mod tests {
                 .iter()
                 .any(|caveat| matches!(caveat, Caveat::AchievedBelowOffered { .. }))
         };
-        // 800 came due in 2 s, where 820 were to be expected, and all were done.
+        // 800 operations were due in 2 s instead of the expected 820, and all completed.
         let mut record = fixtures::interrupted();
         record.end = RunOutcome::Finished;
         record.totals.offered_load_ops_per_s = Some(410.0);

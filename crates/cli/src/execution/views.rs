@@ -1,4 +1,5 @@
-//! Whoever watches the runs of a command while they last: rows and a bar, as ever, and the live page.
+//! Observers of the runs of a command: rows and a bar, the terminal view, the live page and
+//! metrics.
 
 use super::live::Live;
 use super::{Calibration, Job, measure, plan_of_all};
@@ -36,33 +37,33 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long pages are waited for at the end, to take the last events.
+/// Time for open pages to receive the last events.
 const LAST_EVENTS: Duration = Duration::from_secs(2);
 
-/// How long the last metrics can be read where they were read before, and nobody said how long.
+/// Default time for a last scrape, if metrics were read before.
 const LINGER: Duration = Duration::from_secs(15);
 
-/// Whoever watches, besides who reads rows.
+/// Observers of runs, apart from the rows.
 #[derive(Default)]
 pub struct RunObservers {
-    /// The view that has this terminal.
+    /// The terminal view.
     screen: Option<Screen>,
     feed: Option<Feed>,
     page: Option<Page>,
     metrics: Option<MetricsSite>,
-    /// How long a last scrape is waited for, where somebody said it.
+    /// Time for a last scrape, if set on the command line.
     linger: Option<Duration>,
     hosting: Option<HttpServer>,
-    /// When the last run was over.
+    /// End of the last run.
     ended: Cell<Option<Instant>>,
-    /// Runs that have begun.
+    /// Number of runs that have begun.
     runs: Cell<u32>,
-    /// What the runs of each point come to so far.
+    /// Results of the runs of each point.
     points: RefCell<BTreeMap<String, PointTally>>,
 }
 
 impl RunObservers {
-    /// Serves what is asked for, and prints where it is. `plans` are those of all runs.
+    /// Starts the requested servers and prints their addresses. `plans` are those of all runs.
     pub fn open<'p>(
         options: &LiveOptions,
         plans: impl IntoIterator<Item = &'p Plan>,
@@ -79,7 +80,7 @@ impl RunObservers {
                 sites.push(site);
                 views.page = Some(served);
             }
-            // Elsewhere there is the progress line, as ever.
+            // On other terminals the progress line is shown instead.
             Some(LiveView::Terminal) if Screen::is_possible() => {
                 views.feed = Some(new_feed());
             }
@@ -106,7 +107,7 @@ impl RunObservers {
         Ok(views)
     }
 
-    /// Runs a job that is called `name` among several, as [`measure`] does; whoever watches is told.
+    /// Runs a job named `name` among several, like [`measure`], and notifies the observers.
     pub fn measure(
         &self,
         name: &str,
@@ -148,7 +149,7 @@ impl RunObservers {
         measured
     }
 
-    /// A run of one of several points counts: the point is known, or known better.
+    /// Counts a run of a point and publishes the point's figures.
     pub fn count(&self, name: &str, record: &RunRecord) {
         let Some(feed) = &self.feed else {
             return;
@@ -161,25 +162,25 @@ impl RunObservers {
         feed.publish(Event::Point(Shared::new(point_of(name, tally))));
     }
 
-    /// Offers the report of what was measured to pages that are open; it is made only if there is a page.
+    /// Sends the report to open pages; it is made only if there is a page.
     pub fn offer(&self, report: impl FnOnce() -> Result<String, Error>) {
         let Some(page) = &self.page else {
             return;
         };
-        // A report that cannot be made is told where it is kept.
+        // An error in making the report is reported where the report is stored.
         if let Ok(report) = report() {
             page.offer(report, LAST_EVENTS);
         }
     }
 
-    /// The command is over; pages that are open take what came last, and say so. The last metrics are
-    /// read once more, unless `stop` is set.
+    /// Ends the command for open pages, which receive the last events and show the end. Waits for a
+    /// last scrape of the metrics, unless `stop` is set.
     pub fn close(mut self, output: Option<&Path>, stop: &AtomicBool) {
         if let Some(feed) = &self.feed {
             let output = output.map(|path| path.display().to_string());
             feed.publish(Event::Closed(Closed { output }));
         }
-        // What was printed meanwhile is seen now.
+        // Shows the output that was held back.
         drop(self.screen.take());
         self.linger(stop);
         if let Some(hosting) = self.hosting.take() {
@@ -215,7 +216,7 @@ fn new_metrics() -> Arc<Metrics> {
     Arc::new(Metrics::new(filestone_engine::run::tool()))
 }
 
-/// The metrics, at this address.
+/// Starts the metrics server at this address.
 fn metrics_at(address: SocketAddr, metrics: &MetricsSite) -> Result<Site, Error> {
     let refused = |error: std::io::Error| {
         Error::environment(format!("--metrics {address}: {}", reason(&error)))
@@ -231,7 +232,7 @@ fn metrics_at(address: SocketAddr, metrics: &MetricsSite) -> Result<Site, Error>
     })
 }
 
-/// What the runs of a point come to so far, of all operations together.
+/// Returns the figures of a point's runs, for all operations together.
 fn point_of(name: &str, tally: &PointTally) -> Point {
     let known = tally.figures().into_iter();
     let figures = known
@@ -260,7 +261,7 @@ fn point_of(name: &str, tally: &PointTally) -> Point {
     }
 }
 
-/// The page, at this address.
+/// Starts the live page at this address.
 fn site_of_page(address: SocketAddr, feed: &Feed) -> Result<(Site, Page), Error> {
     let refused = |error: std::io::Error| {
         Error::environment(format!("--live={address}: {}", reason(&error)))
@@ -279,7 +280,7 @@ fn site_of_page(address: SocketAddr, feed: &Feed) -> Result<(Site, Page), Error>
     Ok((site, page))
 }
 
-/// Several observers of one run.
+/// Forwards to several observers of one run.
 struct All<'o>(Vec<&'o mut dyn Observer>);
 
 impl Observer for All<'_> {

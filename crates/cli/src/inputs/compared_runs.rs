@@ -1,5 +1,5 @@
-//! The runs that are compared, read from their records: many at a time, and no more of each is kept than
-//! is needed.
+//! Runs to compare, read from their records: many at a time, with only the needed parts of each in
+//! memory.
 
 use super::record_file;
 use crate::error::Error;
@@ -10,29 +10,29 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-/// Runs, and what is wrong with records that could not be read.
+/// Runs, and the errors of records that could not be read.
 #[derive(Debug, Default)]
 pub struct ReadableRuns {
-    /// Those that could.
+    /// Runs that could be read.
     pub runs: Vec<ReadRun>,
-    /// Of the others, why not.
+    /// Errors of the others.
     pub unreadable: Vec<Error>,
 }
 
-/// A file that is to be read.
+/// A file to read.
 struct Found {
     path: PathBuf,
-    /// It is not one of many below a directory.
+    /// Whether the file was named itself, instead of found below a directory.
     is_named: bool,
 }
 
-/// A file that was.
+/// A file that was read.
 struct ReadFile {
     is_named: bool,
     runs: Result<Vec<ReadRun>, Error>,
 }
 
-/// The runs of a side, with what it takes to know how well these figures are known.
+/// Reads the runs of a side, with the data for the precision of these figures.
 pub fn read(paths: &[PathBuf], judged: &[RunFigure]) -> Result<Vec<ReadRun>, Error> {
     let mut all = Vec::new();
     for file in read_each(paths, judged)? {
@@ -41,7 +41,7 @@ pub fn read(paths: &[PathBuf], judged: &[RunFigure]) -> Result<Vec<ReadRun>, Err
     Ok(all)
 }
 
-/// The same without those below a directory that cannot be read.
+/// Reads the runs of a side, without those below a directory that cannot be read.
 pub fn read_readable(paths: &[PathBuf], judged: &[RunFigure]) -> Result<ReadableRuns, Error> {
     let mut all = ReadableRuns::default();
     for file in read_each(paths, judged)? {
@@ -54,7 +54,7 @@ pub fn read_readable(paths: &[PathBuf], judged: &[RunFigure]) -> Result<Readable
     Ok(all)
 }
 
-/// What is in each file.
+/// Reads each file.
 fn read_each(paths: &[PathBuf], judged: &[RunFigure]) -> Result<Vec<ReadFile>, Error> {
     let mut files = Vec::new();
     for path in paths {
@@ -122,7 +122,7 @@ mod tests {
         let [one, two] = runs.as_slice() else {
             panic!("{runs:?}");
         };
-        // The figures of the older one are worked out as it is read.
+        // The figures of the older record are computed when it is read.
         assert!(one.run.intervals.is_empty() && two.run.intervals.is_empty());
         assert_eq!(one.run.figures(&judged), two.run.figures(&judged));
         let judged = ["response_time.p90".parse().expect("a figure")];

@@ -1,5 +1,5 @@
-//! As whom clients log on: what files and the environment say of it. The password goes from here
-//! into the run, and nowhere else.
+//! Credentials of clients, from files and the environment. The password passes from here into the
+//! run, and nowhere else.
 
 use crate::console;
 use crate::error::Error;
@@ -12,25 +12,25 @@ use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// The environment variable with a password.
+/// Environment variable that contains a password.
 pub const VARIABLE: &str = "FILESTONE_PASSWORD";
-/// More than this is no password, and no file of one.
+/// Maximum size of a password or a password file, in bytes.
 const TEXT_MAX: u64 = 64 << 10;
 
-/// As whom clients log on, unless their target says it.
+/// Credentials of clients whose target names none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Credentials {
-    /// The user.
+    /// Name of the user.
     pub user: Option<String>,
-    /// Whose user that is.
+    /// Domain of the user.
     pub domain: Option<String>,
     password: Option<Password>,
-    /// The option that they come from; `None` for the environment.
+    /// Option that contains the password; `None` for the environment.
     option: Option<&'static str>,
 }
 
 impl Credentials {
-    /// What the options and the environment say.
+    /// Reads the credentials from the options and the environment.
     pub fn read(options: &PasswordOptions) -> Result<Self, Error> {
         if let Some(path) = &options.authentication_file {
             let mut read = of_lines(&read_secret(path)?, path)?;
@@ -54,7 +54,7 @@ impl Credentials {
         })
     }
 
-    /// The same with the password that an option of another program's command line has.
+    /// Adds the password from an option of another program's command line.
     pub fn given(self, password: Password, option: &'static str) -> Self {
         Self {
             password: Some(password),
@@ -63,7 +63,8 @@ impl Credentials {
         }
     }
 
-    /// The password for a run on these targets: there must be one for their user, and no other's.
+    /// Returns the password for a run on these targets: their user must have one, and no other user
+    /// may be named.
     pub fn password_for<'plan>(
         &self,
         targets: impl Iterator<Item = &'plan TargetPlan>,
@@ -100,8 +101,8 @@ impl Credentials {
     }
 }
 
-/// The password in the first line of a file, or in the environment: what a server asks of its
-/// user.
+/// Returns the password in the first line of a file, or in the environment, which a server requires
+/// of its user.
 pub fn password_of(file: Option<&Path>) -> Result<Option<Password>, Error> {
     let options = PasswordOptions {
         password_file: file.map(Path::to_path_buf),
@@ -110,12 +111,12 @@ pub fn password_of(file: Option<&Path>) -> Result<Option<Password>, Error> {
     Credentials::read(&options).map(|credentials| credentials.password)
 }
 
-/// The password in the environment, if there is one.
+/// Returns the password in the environment, if there is one.
 fn of_environment(variable: Result<String, VarError>) -> Result<Option<Password>, Error> {
     match variable {
         Ok(text) => Ok(Some(Password::new(text))),
         Err(VarError::NotPresent) => Ok(None),
-        // It is not shown: it is a password.
+        // The value is not shown because it is a password.
         Err(VarError::NotUnicode(_)) => Err(Error::usage(format!(
             "{VARIABLE}: the password is not valid UTF-8"
         ))
@@ -123,7 +124,7 @@ fn of_environment(variable: Result<String, VarError>) -> Result<Option<Password>
     }
 }
 
-/// The text of a file that nobody else should read.
+/// Returns the text of a file; a note is printed if other users can read the file.
 fn read_secret(path: &Path) -> Result<String, Error> {
     let unreadable = |error: std::io::Error| Error::file(path, &error);
     let file = File::open(path).map_err(unreadable)?;
@@ -150,16 +151,16 @@ fn read_secret(path: &Path) -> Result<String, Error> {
     })
 }
 
-/// What editors of Windows begin a file with.
+/// Byte order mark that Windows editors write at the start of a file.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// A last line without an end may still have the return of one.
+/// Removes a carriage return, which a last line without a line feed may still have.
 fn without_return(line: &str) -> &str {
     line.strip_suffix('\r').unwrap_or(line)
 }
 
-/// The lines of Samba's `-A FILE` (smbclient(1)): spaces and the case of names do not matter, and
-/// those of a password do.
+/// Parses the lines of Samba's `-A FILE` (smbclient(1)): spaces and the case of names are ignored,
+/// those of a password are significant.
 fn of_lines(text: &str, path: &Path) -> Result<Credentials, Error> {
     let mut credentials = Credentials {
         option: Some("-A"),
@@ -173,15 +174,15 @@ fn of_lines(text: &str, path: &Path) -> Result<Credentials, Error> {
         let value = without_return(value.trim_start_matches([' ', '\t']));
         let said = || Some(value.trim_end().to_string()).filter(|value| !value.is_empty());
         match name.trim().to_ascii_lowercase().as_str() {
-            // Without a value these say nothing: an empty one takes nothing back.
+            // An empty value is ignored and does not reset an earlier one.
             "username" => said()
                 .iter()
                 .for_each(|name| name_user(&mut credentials, name)),
             "domain" => credentials.domain = said().or(credentials.domain.take()),
             "password" => credentials.password = Some(Password::new(value.into())),
-            // Of Kerberos, which is not spoken.
+            // For Kerberos, which is not supported.
             "realm" => {}
-            // The line is not shown: it may be a password.
+            // The line is not shown because it may be a password.
             _ => {
                 return Err(Error::usage(format!(
                     "{}:{number}: expected username, password or domain, and =",
@@ -193,8 +194,8 @@ fn of_lines(text: &str, path: &Path) -> Result<Credentials, Error> {
     Ok(credentials)
 }
 
-/// `DOMAIN\user` says both; a line for the domain goes before it. A UPN is a name as it is
-/// (MS-NLMP, section 3.3.2), with no domain beside it.
+/// Sets the user from a name. `DOMAIN\user` contains both; a separate line for the domain has
+/// precedence. A UPN is used without change (MS-NLMP, section 3.3.2), without a separate domain.
 fn name_user(credentials: &mut Credentials, name: &str) {
     let mut user = name;
     if let Some((domain, name)) = name.split_once('\\') {
@@ -204,7 +205,7 @@ fn name_user(credentials: &mut Credentials, name: &str) {
     credentials.user = Some(user.into());
 }
 
-/// Whether these are the names of one user, of which one may be a UPN.
+/// Whether both names belong to one user; one of them may be a UPN.
 fn is_same_user(own: &str, other: &str) -> bool {
     let plain = |name: &str| name.split('@').next().map(str::to_owned);
     let is_upn = |name: &str| name.contains('@');

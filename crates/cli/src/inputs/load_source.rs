@@ -1,5 +1,5 @@
-//! Which load a word on the command line means, a file or a load of our own, and
-//! what is said if it cannot be read.
+//! Source of a load file: a word on the command line names a file or a built-in load. Also formats
+//! the errors of reading it.
 
 use crate::error::{Error, reason};
 use crate::quantity::grouped;
@@ -9,17 +9,18 @@ use filestone_workload::load::{Load, LoadErrors, SyntheticLoad};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Where a load comes from.
+/// Source of a load file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoadSource {
     /// A load file.
     File(PathBuf),
-    /// A load of our own, made on the spot.
+    /// A built-in load, which is generated.
     Synthetic(SyntheticLoad),
 }
 
-/// A path if there is a file of that name, or if it looks like one (`/` or `.`);
-/// else the name of a load of our own. A directory is no load and hides none.
+/// Interprets a word as a path if there is a file of that name, or if it looks like a path (`/` or
+/// `.`); otherwise as the name of a built-in load. A directory is not a load file and does not hide
+/// a built-in load.
 pub fn load_source(word: &Path) -> Result<LoadSource, Error> {
     let Some(text) = word.to_str() else {
         return Ok(LoadSource::File(word.into()));
@@ -46,7 +47,7 @@ fn advice(text: &str) -> String {
     }
 }
 
-/// Reads and compiles a load; all that is wrong with it.
+/// Reads and compiles a load file; returns all its errors.
 pub fn read_load(source: &LoadSource) -> Result<Load, Vec<Error>> {
     match source {
         LoadSource::File(path) => load_file::read(path).map_err(|error| match error {
@@ -61,7 +62,7 @@ pub fn read_load(source: &LoadSource) -> Result<Load, Vec<Error>> {
     }
 }
 
-/// A file that no line can be named of.
+/// Returns the error of a file without a line number.
 fn unreadable(error: &LoadFileError) -> Error {
     let (what, help) = match error {
         LoadFileError::Unreadable { name, source }
@@ -83,7 +84,7 @@ fn unreadable(error: &LoadFileError) -> Error {
     }
 }
 
-/// `FILE:LINE:COLUMN: what is wrong`, each an error of its own.
+/// Converts errors to `FILE:LINE:COLUMN: message`, one each.
 fn in_our_form(errors: &LoadErrors) -> Vec<Error> {
     let name = &errors.name;
     let mut said: Vec<Error> = errors

@@ -1,5 +1,5 @@
-//! The loads that a command line or a plan names, read and compiled, and what a
-//! layer would refuse of them.
+//! Load files that a command line or a plan names, parsed and compiled, and the operations that a
+//! layer would reject.
 
 use crate::console;
 use crate::error::Error;
@@ -13,22 +13,22 @@ use filestone_workload::operation::OpKind;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A load with what plans say of it.
+/// A load file with its properties in plans.
 #[derive(Debug, Clone)]
 pub struct Named {
-    /// Its name, its length and its grammar.
+    /// Name, length and grammar.
     pub name: LoadName,
-    /// The kinds of operation in it.
+    /// Kinds of operation in it.
     pub kinds: Vec<OpKind>,
     /// Whether lines have time stamps.
     pub has_stamps: bool,
-    /// Itself.
+    /// The compiled load file.
     pub load: Arc<Load>,
 }
 
 #[cfg(test)]
 impl Named {
-    /// dbench's load file, as far as plans say it.
+    /// Returns dbench's load file with constant properties, for tests.
     pub fn canned() -> Self {
         use filestone_workload::load::Generation;
         Self {
@@ -44,8 +44,8 @@ impl Named {
     }
 }
 
-/// The loads of a list with commas. Everything wrong with one of them is told;
-/// the last of it is the error.
+/// Reads the load files of a comma-separated list. All errors of a load file are printed except the
+/// last, which is returned.
 pub fn list(names: &str) -> Result<Vec<Named>, Error> {
     let names: Vec<&str> = names.split(',').collect();
     if names.len() > LOADS_MAX {
@@ -79,7 +79,7 @@ fn named(name: &str) -> Result<Named, Error> {
     })
 }
 
-/// Tells all errors but the last, which is left to be told.
+/// Prints all errors except the last and returns that.
 fn last_of(mut errors: Vec<Error>, name: &str) -> Error {
     let last = errors.pop();
     errors.iter().for_each(console::error);
@@ -88,7 +88,7 @@ fn last_of(mut errors: Vec<Error>, name: &str) -> Error {
     })
 }
 
-/// The loads of a plan, read again: they must be what they were when it was made.
+/// Reads the load files of a plan again; they must be unchanged since it was made.
 pub fn of_plan(replay: &ReplayPlan) -> Result<Vec<Arc<Load>>, Error> {
     let mut loads = Vec::new();
     for planned in &replay.loads {
@@ -115,7 +115,7 @@ pub fn of_plan(replay: &ReplayPlan) -> Result<Vec<Arc<Load>>, Error> {
     Ok(loads)
 }
 
-/// Refuses loads that the plan's layer cannot execute, before anything is sent.
+/// Rejects load files that the plan's layer cannot execute, before anything is sent.
 pub fn refuse(plan: &Plan, loads: &[Arc<Load>]) -> Result<(), Error> {
     let layer = plan.layer_kind();
     let mut errors = Vec::new();

@@ -1,5 +1,5 @@
-//! Which mix a word on the command line means: one of our own, a file, or standard
-//! input; and what is said if it cannot be read.
+//! Source of a mix: a word on the command line names a built-in mix, a file, or standard input.
+//! Also formats the errors of reading it.
 
 use crate::error::{Error, reason};
 use filestone_engine::ErrorCategory;
@@ -9,13 +9,13 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// A mix is a page of text; more than this is something else.
+/// Maximum size of a mix file, in bytes; a mix is about a page of text.
 const TEXT_MAX: u64 = 4 << 20;
-/// What standard input is called.
+/// Name of standard input.
 pub const STANDARD_INPUT: &str = "-";
 
-/// Reads the mix that `word` means: the name of a mix of our own, then a file. Of the
-/// kernel's counters of several mounts `mount` names one.
+/// Reads the mix that `word` names: a built-in mix, otherwise a file. `mount` selects among the
+/// kernel's counters of several mounts.
 pub fn read(word: &str, mount: Option<&str>) -> Result<Mix, Error> {
     if word == STANDARD_INPUT {
         return parse("standard input", io::stdin().lock(), mount);
@@ -63,7 +63,7 @@ fn parse(name: &str, from: impl Read, mount: Option<&str>) -> Result<Mix, Error>
     mix.map_err(in_our_form)
 }
 
-/// `FILE:LINE:COLUMN: what is wrong`.
+/// Formats an error as `FILE:LINE:COLUMN: message`.
 fn in_our_form(error: MixError) -> Error {
     let place = match error.line {
         0 => error.file,

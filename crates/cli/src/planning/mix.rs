@@ -1,5 +1,5 @@
-//! From the options of `filestone mix` to a plan: defaults, and what becomes of several
-//! directories. What does not go together is in `refusals`.
+//! Converts the options of `filestone mix` to a plan: defaults, and handling of several
+//! directories. `refusals` rejects options that cannot be combined.
 
 mod kinds;
 mod refusals;
@@ -27,19 +27,19 @@ use filestone_protocol::workload::mix::spare_names_needed;
 use filestone_workload::operation::Stability;
 
 const SECOND: u64 = 1_000_000_000;
-/// nhfsstone offered 30 operations per second, to the servers of 1989.
+/// Default load; nhfsstone offered 30 operations per second, to the servers of 1989.
 const OFFERED_DEFAULT: f64 = 1000.0;
-/// nhfsstone had 7 processes; 8 are shared out evenly among workers.
+/// Default number of clients; nhfsstone had 7 processes, but 8 are divided evenly among workers.
 const CLIENTS_DEFAULT: u32 = 8;
 /// nhfsstone's files per process.
 const FILES_DEFAULT: u32 = 40;
-/// Between nhfsstone's 8 KiB and what servers take.
+/// Default transfer size: between nhfsstone's 8 KiB and the maximum of servers.
 const TRANSFER_DEFAULT: u32 = 32 << 10;
-/// The Linux client asks for pages of that size or less.
+/// The Linux client requests listings of that size or less.
 const LISTING_BYTES: u32 = 32 << 10;
-/// nhfsstone gave up above 20 calls in two seconds.
+/// Maximum rate of background calls; nhfsstone aborted above 20 calls in two seconds.
 const BACKGROUND_MAX_CALLS_PER_S: u32 = 10;
-/// What of the built-in server a mix works in.
+/// Work directory of a mix on the built-in server.
 pub const BUILT_IN_PATH: &str = "/export";
 const WARM_UP_DEFAULT: u64 = SECOND;
 const POINTS_DEFAULT: u32 = 10;
@@ -47,10 +47,11 @@ const POINT_DURATION_DEFAULT: u64 = 5 * SECOND;
 const POINT_WARM_UP_DEFAULT: u64 = 10 * SECOND;
 const PRECISION_DEFAULT: f64 = 0.02;
 const SEARCH_TIME_DEFAULT: u64 = 90 * SECOND;
-/// What steers the load decides after every interval; it must not wait long for one.
+/// Interval of a steered run: the controller decides after every interval and must not wait long
+/// for one.
 const STEERED_INTERVAL: u64 = SECOND / 5;
 
-/// The plan of `filestone mix` with a mix that has been read.
+/// Creates the plan of `filestone mix` with a mix that has been read.
 pub fn plan(
     options: &MixOptions,
     mix: Mix,
@@ -119,7 +120,7 @@ pub fn plan(
     with_read_data(plan, access.data, false)
 }
 
-/// All directories, in the order of the command line.
+/// Returns all directories, in the order of the command line.
 fn targets(
     options: &MixOptions,
     credentials: &Credentials,
@@ -145,7 +146,7 @@ fn targets(
     Ok(targets)
 }
 
-/// The directories of `--on`: those of mounts only.
+/// Returns the directories of `--on`, which must be mounts.
 fn directories(layers: &[Layer]) -> Result<Vec<TargetPlan>, Error> {
     let [layer] = layers else {
         return Err(Error::usage("--on: a mix is measured on one layer")
@@ -173,14 +174,14 @@ fn directories(layers: &[Layer]) -> Result<Vec<TargetPlan>, Error> {
     layer.iter().map(directory).collect()
 }
 
-/// Each directory has a client at least.
+/// Returns the number of clients; each directory has at least one.
 fn clients(load: &MixLoadOptions, directories: usize) -> u32 {
     let needed = u32::try_from(directories).unwrap_or(u32::MAX);
     load.clients.unwrap_or_else(|| needed.max(CLIENTS_DEFAULT))
 }
 
 fn arrivals(load: &MixLoadOptions, steering: &SteeringOptions) -> ArrivalsPlan {
-    // What is steered begins somewhere; where, the steering says.
+    // A steered run needs an initial load, which the steering chooses.
     let offered = load.offered.or(steering.peak);
     let offered_load_ops_per_s = offered.unwrap_or(OFFERED_DEFAULT);
     match load.arrivals.unwrap_or_default() {
@@ -213,8 +214,8 @@ fn steering(options: &SteeringOptions) -> Option<SteeringPlan> {
     })
 }
 
-/// A mix on the file set of these options, without spare names; what other options would say is as
-/// usual.
+/// Creates a mix on the file set of these options, without spare names; other options have their
+/// defaults.
 pub fn mix_plan(mix: Mix, set: &FileSetOptions) -> MixPlan {
     MixPlan {
         calls: None,
@@ -233,7 +234,7 @@ pub fn mix_plan(mix: Mix, set: &FileSetOptions) -> MixPlan {
     }
 }
 
-/// How a mix goes through a kernel mount.
+/// Returns the parameters of a mix through a kernel mount.
 pub fn local(
     proc_root: Option<String>,
     feedback: bool,
@@ -247,7 +248,7 @@ pub fn local(
     }
 }
 
-/// The plan of a mix with as many spare names in its file set as its operations need.
+/// Returns the plan with the number of spare names in its file set that its operations need.
 pub fn with_spare_names(mut plan: Plan) -> Plan {
     let (in_flight, operations) = (plan.in_flight, plan.operations_of_client_max());
     if let WorkloadPlan::Mix(mix) = &mut plan.workload {
@@ -273,7 +274,7 @@ fn file_set(options: &FileSetOptions) -> FileSetPlan {
     }
 }
 
-/// One symbolic link for every four files: 10 with nhfsstone's 40.
+/// Returns one symbolic link for every four files: 10 with nhfsstone's 40.
 fn symbolic_links(files: u32) -> u32 {
     (files / 4).clamp(1, 1000)
 }

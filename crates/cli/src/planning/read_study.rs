@@ -1,5 +1,5 @@
-//! From `--read-study TARGET` to the points of a sweep: NULL and GETATTR as baselines, and reads of
-//! sizes from one byte on, over UDP and TCP.
+//! Converts `--read-study TARGET` to the points of a sweep: NULL and GETATTR as baselines, and
+//! reads of one byte and more, over UDP and TCP.
 
 use crate::error::Error;
 use crate::options::cost::CostOptions;
@@ -8,24 +8,24 @@ use crate::report::sweep::study::{BASELINES, CALL};
 use filestone_measure::sweep::{SweepParameter, SweepValue, ValueKind};
 use filestone_plan::plan::limits::{DATAGRAM_SIZE_MAX, SIZE_MAX};
 
-/// Sizes of reads in steps of so many bytes.
+/// Step between read sizes, in bytes.
 const STEP: u32 = 256;
-/// Up to this; from there on each is twice the one before.
+/// Largest size reached in steps; from there on sizes double.
 const STEPS_MAX: u32 = 8192;
-/// Where a reply fills a packet of Ethernet, over TCP and over UDP, steps are finer.
+/// Additional sizes where a reply fills an Ethernet packet, over TCP and over UDP.
 const AT_THE_MTU: [u32; 3] = [1312, 1344, 1376];
 const TRANSPORTS: [&str; 2] = ["tcp", "udp"];
 const MILLISECOND: u64 = 1_000_000;
-/// What a run has unless it is told otherwise: 86 points of three runs take 13 minutes.
+/// Defaults of a run: 86 points of three runs take 13 minutes.
 const WINDOW: u64 = 2000 * MILLISECOND;
 const WARM_UP: u64 = 200 * MILLISECOND;
 const IDLE: u64 = 500 * MILLISECOND;
 const READINGS: u64 = 500 * MILLISECOND;
-/// Runs of each point, and the pause between two.
+/// Number of runs of each point, and the pause between two.
 pub const RUNS: u32 = 3;
 pub const PAUSE: u64 = 100 * MILLISECOND;
 
-/// The longest read that a server answers in full, over each transport.
+/// Longest read, in bytes, that a server answers in full, over each transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadLimits {
     /// Over TCP.
@@ -35,7 +35,7 @@ pub struct ReadLimits {
 }
 
 impl ReadLimits {
-    /// What is asked at most of a server of which nothing is known.
+    /// Largest sizes used for a server with unknown limits.
     pub const UNKNOWN: Self = Self {
         tcp: SIZE_MAX,
         udp: DATAGRAM_SIZE_MAX,
@@ -48,7 +48,7 @@ impl ReadLimits {
         }
     }
 
-    /// With what a server says that it takes over one of them; 0 says nothing.
+    /// Applies a server's announced maximum for one transport; 0 means unknown.
     pub fn with(self, transport: &str, said_bytes: u64) -> Self {
         let said = u32::try_from(said_bytes).unwrap_or(u32::MAX);
         let limited = |known: u32| if said > 0 { known.min(said) } else { known };
@@ -65,7 +65,7 @@ impl ReadLimits {
     }
 }
 
-/// Sizes up to a server's maximum, which is one of them.
+/// Returns the sizes up to a server's maximum, including the maximum.
 fn sizes(max: u32) -> Vec<u32> {
     let steps = (1..=STEPS_MAX / STEP).map(|step| step * STEP);
     let doubled = std::iter::successors(Some(STEPS_MAX), |size| size.checked_mul(2));
@@ -101,12 +101,12 @@ fn transports() -> [SweepValue; 2] {
     })
 }
 
-/// What the study goes over.
+/// Returns the parameters of the study.
 pub fn parameters(limits: ReadLimits) -> Vec<SweepParameter> {
     vec![
         SweepParameter {
             name: CALL.into(),
-            // In plain bytes: steps are finer than a tenth of a KiB.
+            // Sizes are plain bytes because the steps are finer than a tenth of a KiB.
             kind: ValueKind::Number,
             values: calls(limits.tcp.max(limits.udp)),
             is_logarithmic: false,
@@ -120,7 +120,7 @@ pub fn parameters(limits: ReadLimits) -> Vec<SweepParameter> {
     ]
 }
 
-/// Its points: a call and a transport each, those of one transport together.
+/// Returns the points: a call and a transport each, grouped by transport.
 pub fn points(limits: ReadLimits) -> Vec<Vec<SweepValue>> {
     let of_transport = |transport: SweepValue| {
         let calls = calls(limits.of(&transport.text)).into_iter();
@@ -131,7 +131,7 @@ pub fn points(limits: ReadLimits) -> Vec<Vec<SweepValue>> {
     transports().into_iter().flat_map(of_transport).collect()
 }
 
-/// A call of little cost over each transport, to ask the server what it takes.
+/// Returns a cheap call over each transport, which asks the server for its maximum.
 pub fn asked() -> [[SweepValue; 2]; 2] {
     transports().map(|transport| {
         let getattr = SweepValue {
@@ -142,7 +142,7 @@ pub fn asked() -> [[SweepValue; 2]; 2] {
     })
 }
 
-/// The command line of a point, with what else stands behind `--`.
+/// Returns the command line of a point, with the further words behind `--`.
 pub fn line_of_point(target: &str, point: &[SweepValue], more: &[String]) -> Vec<String> {
     let [call, transport] = point else {
         return vec![];
@@ -161,14 +161,14 @@ pub fn line_of_point(target: &str, point: &[SweepValue], more: &[String]) -> Vec
     line
 }
 
-/// The probe of a point, with what the study asks for where nothing else was said.
+/// Sets the defaults of the study in the probe of a point.
 pub fn prepare(probe: &mut ProbeOptions, cost: &CostOptions) {
     let load = &mut probe.load;
     if load.count.is_none() {
         load.duration.get_or_insert(WINDOW);
     }
     load.warm_up.get_or_insert(WARM_UP);
-    // What the tool itself can do would be measured anew at each point.
+    // Calibration would be repeated at each point.
     probe.calibration.no_calibrate = true;
     probe.report.cost = CostOptions {
         cost: true,
@@ -178,7 +178,7 @@ pub fn prepare(probe: &mut ProbeOptions, cost: &CostOptions) {
     };
 }
 
-/// What must not stand behind `--`, since the study says it, or it belongs before it.
+/// Rejects options behind `--` that the study sets itself, or that belong before `--`.
 pub fn refuse(more: &[String]) -> Result<(), Error> {
     let is_given = |name: &str| {
         let words = more.iter().filter_map(|word| word.strip_prefix("--"));
@@ -214,7 +214,7 @@ mod tests {
         let all = sizes(SIZE_MAX);
         assert_eq!(all[..7], [1, 256, 512, 768, 1024, 1280, 1312]);
         assert_eq!(all[7..10], [1344, 1376, 1536]);
-        // One byte, 32 steps, three at the MTU, and seven times twice as much.
+        // One byte, 32 steps, three at the MTU, and seven doublings.
         assert_eq!(all.len(), 1 + 32 + 3 + 7);
         assert_eq!(all.last(), Some(&(1 << 20)));
         assert_eq!(sizes(60_000)[35..], [8192, 16_384, 32_768, 60_000]);

@@ -1,4 +1,4 @@
-//! From the options of `filestone replay` to plans, one for each layer.
+//! Converts the options of `filestone replay` to plans, one for each layer.
 
 use crate::error::Error;
 use crate::inputs::credentials::Credentials;
@@ -22,16 +22,16 @@ use filestone_plan::plan::{
 };
 use filestone_workload::operation::OpKind;
 
-/// The load without a name on the command line.
+/// Load file if none is named on the command line.
 pub const LOAD_DEFAULT: &str = "office";
-/// What of the built-in server a load is replayed on.
+/// Directory of the built-in server in which a load file is replayed.
 pub const BUILT_IN_PATH: &str = "/export";
-/// dbench's own default of `-T`.
+/// dbench's default of `-T`.
 pub const TCP_OPTIONS_DEFAULT: &str = "TCP_NODELAY SO_REUSEADDR";
-/// dbench's own default of `-D`.
+/// dbench's default of `-D`.
 const PREFIX_DEFAULT: &str = ".";
 
-/// The plans of `filestone replay`, in the order of its layers.
+/// Creates the plans of `filestone replay`, in the order of its layers.
 pub fn plans(
     options: &ReplayOptions,
     loads: &[Named],
@@ -49,7 +49,7 @@ pub fn plans(
     refuse_options_without_layer(options, &layers)?;
     let clients = options.course.clients.unwrap_or(1);
     let replay = replay_plan(options, loads, clients)?;
-    // Among several layers it may be meant for another.
+    // With several layers, the option may apply to another one.
     let is_only_layer = layers.len() == 1;
     layers
         .iter()
@@ -84,7 +84,7 @@ fn plan(
     };
     let seed = course.seed.unwrap_or(here.seed);
     let clients = course.clients.unwrap_or(1);
-    // Clients that block have threads of their own; the books are kept by one worker.
+    // Blocking clients have their own threads; one worker keeps the counts.
     let workers = if target.blocks_loads() {
         1
     } else {
@@ -99,7 +99,7 @@ fn plan(
         duration_ns,
         timeout_ns: course.timeout.unwrap_or(plan.timeout_ns),
         reconnect_ns: course.reconnect.unwrap_or(plan.reconnect_ns),
-        // Those of other layers are not made by this program.
+        // Connections of other layers are not made by filestone.
         connections: match plan.target.interface() {
             Interface::Calls => ConnectionPlan {
                 connections_per_s: course.connect_rate,
@@ -115,7 +115,7 @@ fn plan(
     with_intervals(plan.with_read_data(None), options.report.mark)
 }
 
-/// Those that calls carry; on a share the user logs on.
+/// Returns the identities that calls carry; on a share the user logs on instead.
 fn own_identities(target: &TargetPlan, options: &NfsOptions) -> Identities {
     match target.nfs3() {
         Some(_) => connections(options).identities,
@@ -123,7 +123,7 @@ fn own_identities(target: &TargetPlan, options: &NfsOptions) -> Identities {
     }
 }
 
-/// dbench's fifth; one pass has no time to give away.
+/// Returns the warm-up: like dbench a fifth of the duration; none for a single iteration.
 fn warm_up(course: &ReplayRunOptions) -> u64 {
     course.warm_up.unwrap_or(if course.run_once {
         0
@@ -162,7 +162,7 @@ fn replay_plan(
     })
 }
 
-/// The kinds of operation in any of the loads, in the order of records.
+/// Returns the kinds of operation in any of the load files, in the order of records.
 pub fn kinds(loads: &[Named]) -> Vec<OpKind> {
     let occurs = |kind: &OpKind| loads.iter().any(|named| named.kinds.contains(kind));
     OpKind::ALL.iter().copied().filter(occurs).collect()
@@ -213,12 +213,12 @@ fn tcp(options: &TcpOptions) -> TcpReplay {
     }
 }
 
-/// How often a line is tried again.
+/// Returns the SMB options, with the number of retries of a line.
 pub fn smb(retries: Option<u32>) -> SmbReplay {
     retries.map_or_else(SmbReplay::default, |retries| SmbReplay { retries })
 }
 
-/// The targets of a layer.
+/// Returns the targets of a layer.
 fn targets(
     layer: &Layer,
     options: &ReplayOptions,
@@ -236,22 +236,22 @@ fn targets(
     layer.iter().map(target).collect()
 }
 
-/// What decides on the target of a layer, besides its name.
+/// Options that select the target of a layer, apart from its name.
 pub struct LayerConnectOptions<'run> {
-    /// How an NFS server is found.
+    /// NFS options: discovery of the server and connection.
     pub nfs: &'run NfsOptions,
-    /// How its calls travel.
+    /// Transport of the calls.
     pub transport: TransportKind,
-    /// How an SMB server is spoken to.
+    /// SMB options: dialect and session parameters.
     pub share: &'run SmbOptions,
-    /// As whom.
+    /// Identity of the clients.
     pub credentials: &'run Credentials,
-    /// Where the plan is made.
+    /// Environment of the plan.
     pub here: &'run Environment,
 }
 
 impl LayerConnectOptions<'_> {
-    /// The target that is named; of the built-in NFS server `built_in_path`.
+    /// Returns the named target; on the built-in NFS server `built_in_path`.
     pub fn target(&self, target: &LayerTarget, built_in_path: &str) -> Result<TargetPlan, Error> {
         match target {
             LayerTarget::Local(directory) => Ok(TargetPlan::Local(directory.clone())),
@@ -269,7 +269,7 @@ impl LayerConnectOptions<'_> {
     }
 }
 
-/// An option of a layer that is not there was not meant.
+/// Rejects options that apply only to layers that are not used.
 fn refuse_options_without_layer(options: &ReplayOptions, layers: &[Layer]) -> Result<(), Error> {
     let on: Vec<&str> = layers.iter().flatten().map(LayerTarget::layer).collect();
     let (course, local) = (&options.course, &options.local);
@@ -277,7 +277,7 @@ fn refuse_options_without_layer(options: &ReplayOptions, layers: &[Layer]) -> Re
     let files = first_given(&[
         ("--remove-leftover", course.remove_leftover),
         ("--skip-cleanup", course.skip_cleanup),
-        // A peer of bare TCP answers bytes, and never otherwise than expected.
+        // A bare TCP peer returns bytes, which always match the expectation.
         (
             "--on-mismatch stop",
             course.on_mismatch == MismatchOption::Stop,
@@ -290,9 +290,9 @@ fn refuse_options_without_layer(options: &ReplayOptions, layers: &[Layer]) -> Re
         ("--connect-rate", course.connect_rate.is_some()),
         ("--source", options.nfs.nfs.source.is_some()),
     ]);
-    // A system call waits for as long as the kernel does.
+    // A system call waits until the kernel returns.
     let timeout = course.timeout.map(|_| "--timeout");
-    // Name resolution is the same thing over NFS; the server of a share does it by itself.
+    // Name resolution has no effect over NFS; the server of a share resolves names itself.
     let no_resolve = local.no_resolve.then_some("--no-resolve");
     refuse_unused(
         &on,

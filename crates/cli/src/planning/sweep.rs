@@ -1,5 +1,5 @@
-//! From `--over` to the command lines of a sweep's points: any option of the inner command that takes a
-//! value can be swept, by its name.
+//! Converts `--over` to the command lines of a sweep's points: any option of the inner command that
+//! takes a value can be swept, by its name.
 
 use crate::error::Error;
 use crate::options::sweep::Over;
@@ -9,14 +9,14 @@ use filestone_workload::load::diagnostic::suggestion;
 
 /// Commands that can be swept.
 const SWEPT: [&str; 4] = ["probe", "mix", "replay", "fleet"];
-/// More parameters would be a table that nobody reads.
+/// Maximum number of parameters; a table of more would be unreadable.
 const PARAMETERS_MAX: usize = 2;
-/// What becomes of a result is no parameter of it.
+/// Help heading of output options, which cannot be swept.
 const REPORT: &str = "Report";
-/// Chance is the sweep's own.
+/// The seed, which the sweep sets itself.
 const SEED: &str = "seed";
 
-/// What is swept, checked against the options of the inner command.
+/// Returns the swept parameters, checked against the options of the inner command.
 pub fn parameters(over: &[Over], words: &[String]) -> Result<Vec<SweepParameter>, Error> {
     let command = command_of(words)?;
     if over.len() > PARAMETERS_MAX {
@@ -30,7 +30,7 @@ pub fn parameters(over: &[Over], words: &[String]) -> Result<Vec<SweepParameter>
     over.iter().map(|over| parameter(over, &command)).collect()
 }
 
-/// The command behind `--`, as it is defined.
+/// Returns clap's definition of the command behind `--`.
 fn command_of(words: &[String]) -> Result<Command, Error> {
     let name = words.first().map_or("", String::as_str);
     let line = words.join(" ");
@@ -54,7 +54,7 @@ fn refuse_twice(over: &[Over]) -> Result<(), Error> {
     }
 }
 
-/// What a point says itself, and what the sweep does, must not stand behind `--`.
+/// Rejects options behind `--` that the points or the sweep set themselves.
 fn refuse_given(over: &[Over], words: &[String]) -> Result<(), Error> {
     let is_given = |key: &str| {
         let own = words.iter().filter_map(|word| word.strip_prefix("--"));
@@ -81,7 +81,7 @@ fn parameter(over: &Over, command: &Command) -> Result<SweepParameter, Error> {
     SweepParameter::parse(&over.key, kind_of(option), &over.values).map_err(|why| of(&why))
 }
 
-/// The option of that name.
+/// Returns the option of that name.
 fn option<'command>(key: &str, command: &'command Command) -> Result<&'command Arg, Error> {
     let named = |arg: &&Arg| arg.get_long() == Some(key);
     let found = command.get_arguments().find(named);
@@ -114,7 +114,7 @@ fn can_be_swept(arg: &Arg) -> bool {
     arg.get_action().takes_values() && !is_report && arg.get_long() != Some(SEED)
 }
 
-/// How the values of an option are written, as its help says.
+/// Returns the notation of an option's values, as described in its help.
 fn kind_of(option: &Arg) -> ValueKind {
     if !option.get_possible_values().is_empty() {
         return ValueKind::Word;
@@ -128,7 +128,7 @@ fn kind_of(option: &Arg) -> ValueKind {
     }
 }
 
-/// The command line of a point: its values stand right behind the command.
+/// Returns the command line of a point: its values directly follow the command.
 pub fn line_of_point(
     words: &[String],
     parameters: &[SweepParameter],

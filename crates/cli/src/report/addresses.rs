@@ -1,4 +1,4 @@
-//! What `filestone fleet addresses` shows.
+//! Output of `filestone fleet addresses`.
 
 use crate::report::parts::page::Page;
 use crate::report::parts::table::{Column, Table};
@@ -11,23 +11,23 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What there is of ours, and what is in its way.
+/// Addresses created by filestone, and obstacles.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ShownAddresses {
-    /// What there is.
+    /// Existing addresses.
     #[serde(flatten)]
     pub owned: OwnedAddresses,
-    /// What is in its way.
+    /// Obstacles.
     pub warnings: Vec<AddressWarning>,
 }
 
-/// Commands, a line each.
+/// Formats commands, one per line.
 pub fn commands(changes: &[AddressChange]) -> String {
     changes.iter().map(|change| format!("{change}\n")).collect()
 }
 
-/// `1 network, 20 aliases, 500 MAC-VLANs`.
+/// Formats a summary, such as `1 network, 20 aliases, 500 MAC-VLANs`.
 pub fn in_a_line(owned: &OwnedAddresses) -> String {
     let aliases: u64 = owned.aliases.iter().map(|own| own.count).sum();
     let parts = [
@@ -44,7 +44,7 @@ pub fn in_a_line(owned: &OwnedAddresses) -> String {
     texts.collect::<Vec<_>>().join(", ")
 }
 
-/// A table of what there is, and what is in its way.
+/// Formats a table of addresses and obstacles.
 pub fn text(shown: &ShownAddresses, page: Page) -> String {
     if shown.owned.is_empty() {
         return "nothing of filestone is there; all of 127.0.0.0/8 are addresses of this host in any \
@@ -84,7 +84,7 @@ pub fn text(shown: &ShownAddresses, page: Page) -> String {
     )
 }
 
-/// The MAC-VLANs of each link and mode.
+/// Groups the MAC-VLANs by link and mode.
 fn by_parent(owned: &[OwnedMacVlan]) -> BTreeMap<(&str, String), Vec<&OwnedMacVlan>> {
     let mut parents: BTreeMap<_, Vec<&OwnedMacVlan>> = BTreeMap::new();
     for own in owned {
@@ -99,7 +99,7 @@ fn by_parent(owned: &[OwnedMacVlan]) -> BTreeMap<(&str, String), Vec<&OwnedMacVl
     parents
 }
 
-/// Sentences about what does not work.
+/// Describes the obstacles in sentences.
 fn in_the_way(shown: &ShownAddresses) -> Vec<String> {
     let half: Vec<&str> = (shown.owned.mac_vlans.iter())
         .filter(|own| !own.is_whole)

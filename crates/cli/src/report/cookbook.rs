@@ -1,4 +1,4 @@
-//! The table of `fleet cookbook`: what clients take of memory, beside what the original's took.
+//! Table of `fleet cookbook`: memory per client, with the original's for comparison.
 
 use crate::quantity::grouped;
 use crate::report::parts::page::Page;
@@ -7,23 +7,23 @@ use crate::report::parts::units::{load, micros};
 use filestone_measure::measure::run_record::{IntervalRecord, Phase};
 use filestone_measure::measure::{DistributionRecord, RunRecord, validity};
 
-/// The sizes of transfers that follow each other in a run, in bytes and as settings have them.
+/// Transfer sizes that follow each other in a run, in bytes and in the format of settings.
 pub const SIZES: [(u64, &str); 3] = [(4096, "4K"), (1 << 20, "1M"), (4096, "4K")];
-/// Each change of size is told to two groups.
+/// Number of groups that are notified of each change of size.
 const CHANGES_OF_SIZE: u32 = 2;
-/// What one endpoint of LANforge took, a process each, in KiB: at 4 KiB a transfer, and at 1 MiB.
+/// Memory of one endpoint of LANforge, a process each, in KiB: at 4 KiB a transfer, and at 1 MiB.
 const ORIGINAL_KIB: [(u64, u64); 2] = [(4096, 10_400), (1 << 20, 11_600)];
 
-/// A run of so many clients.
+/// A run at one number of clients.
 #[derive(Debug, Clone)]
 pub struct Row {
-    /// Its record.
+    /// Record of the run.
     pub record: RunRecord,
-    /// What the load generator took of memory at the end of each size.
+    /// Memory of the load generator at the end of each size, in bytes.
     pub memory_bytes: [u64; SIZES.len()],
 }
 
-/// A line for each size of each run, and which runs do not count.
+/// Renders a line for each size of each run, and the reasons of runs that do not count.
 pub fn render(rows: &[Row], page: Page) -> String {
     let mut table = Table::new([
         Column::figure("CLIENTS"),
@@ -80,7 +80,7 @@ pub fn render(rows: &[Row], page: Page) -> String {
     )
 }
 
-/// That a run does not count, and why.
+/// Returns the note that a run does not count, with reasons.
 fn does_not_count(row: &Row) -> Option<String> {
     let reasons = validity::reasons(&row.record).join("; ");
     let clients = grouped(row.record.plan.clients.into());
@@ -88,7 +88,7 @@ fn does_not_count(row: &Row) -> Option<String> {
         .then(|| format!("{clients} clients: does not count ({reasons})"))
 }
 
-/// Memory as text; none was read where a size was not used to its end.
+/// Formats memory; `-` if a size was not used to its end.
 fn taken(memory: u64) -> String {
     match memory >> 10 {
         0 => "-".into(),
@@ -96,7 +96,7 @@ fn taken(memory: u64) -> String {
     }
 }
 
-/// The intervals in which all clients went by the size at this place.
+/// Returns the intervals in which all clients used the size at this position.
 fn of_size(record: &RunRecord, place: u32) -> Vec<&IntervalRecord> {
     let is_of_size = |interval: &&IntervalRecord| {
         interval.phase == Phase::Measure
@@ -126,7 +126,7 @@ fn p99(intervals: &[&IntervalRecord]) -> Option<u64> {
     (all.count > 0).then_some(all.p99)
 }
 
-/// What each client takes beyond those of the first run, at the same place of its sizes.
+/// Returns the memory per client beyond those of the first run, at the same position of its sizes.
 fn each(rows: &[Row], row: &Row, place: usize) -> String {
     let memory = |row: &Row| row.memory_bytes.get(place).copied().unwrap_or(0);
     let first = rows.first();
@@ -182,7 +182,7 @@ mod tests {
             lines[1].contains("1024 KiB") && lines[1].contains("11,600 KiB"),
             "{text}"
         );
-        // Of the last size there is no interval.
+        // The last size has no interval.
         assert!(lines[2].contains(" - "), "{text}");
     }
 
@@ -208,7 +208,7 @@ mod tests {
             "{text}"
         );
         assert!(!text.contains("\n2 clients: "), "{text}");
-        // It did not come to its second size.
+        // The run did not reach its second size.
         assert!(!text.contains(" 0 KiB"), "{text}");
     }
 }

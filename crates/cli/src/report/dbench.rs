@@ -1,10 +1,9 @@
-//! dbench's output: the row of every second, the table of operations, the line
-//! that scripts look for. The form is dbench's, byte by byte; the values are what
-//! the words promise, where dbench's were not:
+//! Output of dbench: the row of every second, the table of operations, the line that scripts parse.
+//! The format is dbench's, byte by byte; the values match their labels where dbench's did not:
 //!
-//! - the throughput is file data of the measured window over its length, where
-//!   dbench repeated the last row, and its machine-readable form always said 0;
-//! - `max_latency` is the longest response time in the window, pauses excluded;
+//! - the throughput is file data of the measured window over its length; dbench repeated the last
+//!   row, and its machine-readable form always printed 0;
+//! - `max_latency` is the longest response time in the window, excluding pauses;
 //! - bytes of a client are those of the window.
 
 use crate::quantity::{plain, without_zeros};
@@ -18,10 +17,10 @@ use filestone_workload::load::Generation;
 use filestone_workload::load::verb::{table_order, word_of};
 use filestone_workload::operation::OpKind;
 
-/// Whose form it is.
+/// Version whose format is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// dbench 3 and 4.0, as Debian has it.
+    /// dbench 3 and 4.0, as packaged by Debian.
     Four,
     /// dbench 5.0.
     Five,
@@ -29,12 +28,12 @@ pub enum Form {
     Machine,
 }
 
-/// The rows of a replay in this form.
+/// Returns the formatter of a replay's rows.
 pub fn rows(form: Form) -> ProgressRow {
     Box::new(move |progress| row(form, progress))
 }
 
-/// The row of a second; nothing during the first second of a phase.
+/// Formats the row of a second; `None` during the first second of a phase.
 pub fn row(form: Form, progress: &Progress) -> Option<String> {
     if !is_printed(progress) {
         return None;
@@ -72,7 +71,7 @@ pub fn row(form: Form, progress: &Progress) -> Option<String> {
     ))
 }
 
-/// One row of a table.
+/// A row of a table.
 struct Row {
     kind: OpKind,
     count: u64,
@@ -80,7 +79,7 @@ struct Row {
     max_ns: u64,
 }
 
-/// The table of all clients' operations.
+/// Formats the table of all clients' operations.
 pub fn table(form: Form, record: &RunRecord, replay: &ReplayPlan) -> String {
     let rows: Vec<Row> = measured(record)
         .map(|kind| Row {
@@ -93,7 +92,7 @@ pub fn table(form: Form, record: &RunRecord, replay: &ReplayPlan) -> String {
     table_of(form, rows, replay)
 }
 
-/// `Per client results:` and a table for each.
+/// Formats `Per client results:` and a table for each.
 pub fn per_client(form: Form, record: &ReplayRecord, replay: &ReplayPlan) -> String {
     let mut text = String::from("Per client results:\n");
     for client in &record.clients {
@@ -144,7 +143,7 @@ fn table_of(form: Form, mut rows: Vec<Row>, replay: &ReplayPlan) -> String {
     text
 }
 
-/// The line that scripts take for a result; nothing of a run that does not count.
+/// Formats the line that scripts take for a result; empty for a run that does not count.
 pub fn throughput(form: Form, record: &RunRecord, replay: &ReplayPlan) -> String {
     if !validity::counts(record) {
         return String::new();
@@ -166,7 +165,7 @@ pub fn throughput(form: Form, record: &RunRecord, replay: &ReplayPlan) -> String
     )
 }
 
-/// What dbench 1 put behind its MB/sec, for its loads.
+/// Returns the text that dbench 1 printed behind its MB/sec, for its load files.
 fn netbench_note(record: &RunRecord, replay: &ReplayPlan) -> String {
     if is_of_dbench_1(replay) {
         format!(" ({})", netbench_scale(megabytes_per_second(record)))
@@ -175,20 +174,20 @@ fn netbench_note(record: &RunRecord, replay: &ReplayPlan) -> String {
     }
 }
 
-/// Whether there is a load of dbench 1 among the plan's.
+/// Whether the plan has a load file of dbench 1.
 pub fn is_of_dbench_1(replay: &ReplayPlan) -> bool {
     let mut loads = replay.loads.iter();
     loads.any(|load| load.generation == Generation::Dbench1)
 }
 
-/// dbench 1's figures for a rate in MB/s: its constants come from one sniffed run of two
+/// Returns dbench 1's figures for a rate in MB/s: its constants come from one sniffed run of two
 /// clients, 660 s and 4 Mbit/s.
 pub fn netbench_scale(rate: f64) -> String {
     let (scaled, bits) = (general(1.25 * rate), general(10.0 * rate));
     format!("NB={scaled} MB/sec  {bits} MBit/sec")
 }
 
-/// File data of the window per second of it, in 10^6 bytes.
+/// Returns file data of the window per second, in 10^6 bytes.
 pub fn megabytes_per_second(record: &RunRecord) -> f64 {
     let moved = record.replay.as_ref().map_or(0, |replay| {
         replay.bytes_written.saturating_add(replay.bytes_read)
@@ -196,8 +195,8 @@ pub fn megabytes_per_second(record: &RunRecord) -> f64 {
     moved as f64 * 1e3 / record.window_ns.max(1) as f64
 }
 
-/// The grammar whose spelling counts: that of the first load that has the kind's
-/// own grammar, so that a mixture of loads is spelled as each of them spells it.
+/// Returns the grammar that decides the spelling of a kind: that of the first load file that has
+/// the kind, so that each load file of a mixture keeps its spelling.
 fn generation_of(replay: &ReplayPlan, kind: OpKind) -> Generation {
     let loads = || replay.loads.iter().map(|load| load.generation);
     let has_kind = |generation: &Generation| table_order(*generation).contains(&kind);
@@ -207,7 +206,7 @@ fn generation_of(replay: &ReplayPlan, kind: OpKind) -> Generation {
         .unwrap_or(Generation::Cifs)
 }
 
-/// What the load file calls a kind of operation; dbench 4.0's table has words of its own.
+/// Returns the load file's name of a kind of operation; dbench 4.0's table has different names.
 pub fn spelling(form: Form, replay: &ReplayPlan, kind: OpKind) -> &'static str {
     match (form, kind) {
         (Form::Four, OpKind::QueryPathInformation) => "Qpathinfo",
@@ -219,7 +218,7 @@ pub fn spelling(form: Form, replay: &ReplayPlan, kind: OpKind) -> &'static str {
     }
 }
 
-/// The order of dbench 4.0's table.
+/// Order of dbench 4.0's table.
 const ORDER_OF_FOUR: [OpKind; 18] = [
     OpKind::NtCreateX,
     OpKind::OpenX,
@@ -241,7 +240,7 @@ const ORDER_OF_FOUR: [OpKind; 18] = [
     OpKind::Flush,
 ];
 
-/// Where a kind stands in dbench's table.
+/// Returns the position of a kind in dbench's table.
 pub fn place(form: Form, replay: &ReplayPlan, kind: OpKind) -> (Generation, usize) {
     let generation = generation_of(replay, kind);
     let order = match form {
@@ -256,8 +255,8 @@ fn millis(nanos: f64) -> f64 {
     nanos / 1e6
 }
 
-/// A number as C's `%g` writes it: six significant digits, no zeros at the end, an
-/// exponent below 10^-4 and from 10^6 on (C17, section 7.21.6.1).
+/// Formats a number like C's `%g`: six significant digits, no trailing zeros, an exponent below
+/// 10^-4 and from 10^6 on (C17, section 7.21.6.1).
 pub fn general(number: f64) -> String {
     const DIGITS: i32 = 6;
     let scientific = format!("{number:.*e}", DIGITS as usize - 1);
@@ -349,7 +348,7 @@ mod tests {
         assert!(line(&record).starts_with("Throughput 40.6701 MB/sec  2 clients"));
         let plan = record.plan.replay_mut().expect("a replay");
         plan.loads[0].generation = Generation::Dbench1;
-        // 40.6701 MB/s is the README's own example.
+        // 40.6701 MB/s is the example of the README.
         let expected = "Throughput 40.6701 MB/sec (NB=50.8376 MB/sec  406.701 MBit/sec)  2 clients";
         assert!(line(&record).starts_with(expected), "{}", line(&record));
     }

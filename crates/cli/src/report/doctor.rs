@@ -1,4 +1,4 @@
-//! What `filestone doctor` found: a table, the worst first, then what to do about it.
+//! Report of `filestone doctor`: a table, the worst finding first, then the remedies.
 
 use super::parts::page::{Page, wrapped};
 use super::parts::reference::help_line;
@@ -7,13 +7,13 @@ use super::parts::units::counted;
 use anstyle::{AnsiColor, Style};
 use filestone_measure::doctor::{Diagnosis, Finding, FindingLevel};
 
-/// How far what belongs to a finding stands in.
+/// Indentation of the details of a finding.
 const INDENT: usize = 4;
 
-/// The whole page.
+/// Formats the whole text report.
 pub fn text(diagnosis: &Diagnosis, page: Page) -> String {
     let mut findings: Vec<&Finding> = diagnosis.findings.iter().collect();
-    // Of one level, the order of the rules stays.
+    // Findings of one level keep the order of the rules.
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.level));
     let mut text = match &diagnosis.target {
         Some(target) => page.prose(&format!("This host, and {target}")),
@@ -46,7 +46,7 @@ fn table(findings: &[&Finding], page: Page) -> String {
     lines.lines().map(coloured).collect()
 }
 
-/// A line of the table, whose level has its colour where there are any.
+/// Colours the level in a line of the table, if colours are enabled.
 fn coloured(line: &str) -> String {
     let (level, rest) = line.split_at(line.find(' ').unwrap_or(line.len()));
     let style = match level {
@@ -59,8 +59,8 @@ fn coloured(line: &str) -> String {
     format!("{style}{level}{style:#}{rest}\n")
 }
 
-/// What a finding does to measurements, and what to do; nothing if all is well. A command line
-/// stands in a line of its own, as it is to be pasted.
+/// Formats the consequence of a finding for measurements, and the remedy; empty if there is no
+/// problem. A command line is on a separate line, ready to paste.
 fn advice(finding: &Finding, page: Page) -> String {
     let Some(consequence) = &finding.consequence else {
         return String::new();

@@ -1,4 +1,4 @@
-//! What limited a run: the last paragraph of reports, and what `filestone explain` prints.
+//! Bottleneck of a run: the last paragraph of reports, and the output of `filestone explain`.
 
 use super::parts::heading::what_was_measured;
 use super::parts::page::Page;
@@ -11,21 +11,21 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
 
-/// A record, and what limited its run.
+/// A record with the explanation of its run.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ExplainedRecord {
-    /// The file.
+    /// Path of the record.
     pub record: String,
-    /// What was measured, in words.
+    /// Description of the measurement.
     pub measured: String,
-    /// What limited it.
+    /// Bottleneck of the run.
     #[serde(flatten)]
     pub explanation: Explanation,
 }
 
 impl ExplainedRecord {
-    /// Of a record that was read from this file.
+    /// Explains a record that was read from this file.
     pub fn of(file: &Path, record: &RunRecord) -> Self {
         Self {
             record: file.display().to_string(),
@@ -35,7 +35,7 @@ impl ExplainedRecord {
     }
 }
 
-/// The last paragraph of a report; nothing of a run too short to judge.
+/// Formats the last paragraph of a report; empty for a run that is too short to judge.
 pub fn paragraph(record: &RunRecord, page: Page) -> String {
     let explanation = explain(record);
     match explanation.outcome {
@@ -66,7 +66,7 @@ fn sentences(explanation: &Explanation, page: Page) -> String {
     }
 }
 
-/// A paragraph for each record.
+/// Formats a paragraph for each record.
 pub fn text(explained: &[ExplainedRecord], page: Page) -> String {
     let paragraphs = explained.iter().map(|one| {
         let heading = format!("{}: {}", one.record, one.measured);

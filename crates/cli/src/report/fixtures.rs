@@ -1,5 +1,5 @@
-//! Records made by hand, so that no time varies: a plain run, one with errors and
-//! unmeasured operations, an open loop that was interrupted, replays, and a mix.
+//! Hand-made records, so that times are constant: a plain run, one with errors and unmeasured
+//! operations, an open loop that was interrupted, replays, and a mix.
 
 mod fleet;
 mod mix;
@@ -30,21 +30,21 @@ use filestone_workload::load::{Generation, Mismatch};
 use filestone_workload::operation::{OpKind, Stability};
 use std::sync::LazyLock;
 
-/// A record of each sort, but for those of several layers.
+/// Returns a record of each kind, except those of several layers.
 pub fn all() -> Vec<RunRecord> {
     let runs = vec![plain(), with_errors(), interrupted()];
     let replays = vec![replayed(), replayed_with_mismatches()];
     [runs, replays, mixes(), vec![fleet(), job(3)]].concat()
 }
 
-/// A record of each sort of mix.
+/// Returns a record of each kind of mix.
 pub fn mixes() -> Vec<RunRecord> {
     vec![mix(), mix_through_mount(), curve(), objective()]
 }
 
 const SECOND: u64 = 1_000_000_000;
 
-/// Response times of one tick: `count` values that begin at `base` and rise.
+/// Returns response times of one tick: `count` values that start at `base` and increase.
 fn times(tick: u64, base: u64, count: u64) -> Vec<u64> {
     (0..count)
         .map(|index| base + 1000 * ((index * 7 + tick) % 50))
@@ -59,7 +59,7 @@ fn distribution(values: impl IntoIterator<Item = u64>) -> DistributionRecord {
     distribution.to_record()
 }
 
-/// So many operations, all well.
+/// Returns a ledger of successful operations.
 fn all_ok(count: u64) -> Ledger {
     Ledger {
         scheduled: count,
@@ -68,7 +68,7 @@ fn all_ok(count: u64) -> Ledger {
     }
 }
 
-/// Makes the times of all operations those of the kinds together.
+/// Sets the times of all operations to those of the kinds together.
 fn merge_kinds(record: &mut RunRecord) {
     let merged = |times: fn(&KindRecord) -> &DistributionRecord| {
         let kinds: Vec<_> = record.totals.kinds.iter().map(times).collect();
@@ -105,7 +105,7 @@ fn plan(operation: OpKind) -> Plan {
     }
 }
 
-/// Builds a record of `seconds` whole seconds with `per_tick` operations in each tick.
+/// Creates a record of `seconds` whole seconds with `per_tick` operations in each tick.
 fn record(plan: Plan, seconds: u64, per_tick: u64, base: u64) -> RunRecord {
     let kinds = plan.kinds();
     let ended = seconds * 10 * per_tick;
@@ -219,7 +219,7 @@ fn record(plan: Plan, seconds: u64, per_tick: u64, base: u64) -> RunRecord {
     }
 }
 
-/// Takes the `count` shortest times out of a distribution, and gives them.
+/// Removes the `count` shortest times from a distribution and returns them.
 fn take_shortest(times: &mut DistributionRecord, count: u64) -> Vec<u64> {
     let histogram = times.decode().expect("our own histogram");
     let steps = histogram.iter_recorded();
@@ -234,7 +234,8 @@ fn take_shortest(times: &mut DistributionRecord, count: u64) -> Vec<u64> {
     values
 }
 
-/// Lets the `count` fastest operations of a kind in an interval fail, whose times are then apart.
+/// Turns the `count` fastest operations of a kind in an interval into failures, whose times are
+/// then separate.
 fn fail(record: &mut RunRecord, kind: usize, interval: usize, ends: impl Fn(&mut Ledger)) {
     let before = record.totals.ledger.ok;
     ends(&mut record.totals.ledger);
@@ -259,15 +260,16 @@ fn fail(record: &mut RunRecord, kind: usize, interval: usize, ends: impl Fn(&mut
     *sum = sum.saturating_sub(taken.iter().sum());
 }
 
-/// What was achieved is what succeeded: nothing was in flight at either end of the window.
+/// Sets the achieved load to the successful operations: no operation was in flight at either end of
+/// the window.
 fn achieve_what_succeeded(record: &mut RunRecord) {
     let seconds = record.window_ns as f64 / SECOND as f64;
     record.totals.achieved_load_ops_per_s = record.totals.ledger.ok as f64 / seconds;
 }
 
-/// READ, all well, two seconds.
+/// READ without errors, two seconds.
 pub fn plain() -> RunRecord {
-    // Its histograms take a while to fill, and most tests begin with it.
+    // Cached because its histograms take a while to fill, and most tests need it.
     static PLAIN: LazyLock<RunRecord> = LazyLock::new(|| {
         let mut record = record(plan(OpKind::Read), 2, 50, 100_000);
         record.plan.target.nfs3_mut().expect("an NFS target").path = "/export/file".into();
@@ -278,7 +280,7 @@ pub fn plain() -> RunRecord {
     PLAIN.clone()
 }
 
-/// READ, all well, in enough stretches for intervals of its figures.
+/// READ without errors, in enough intervals for confidence intervals of its figures.
 pub fn in_stretches() -> RunRecord {
     static IN_STRETCHES: LazyLock<RunRecord> = LazyLock::new(stretches);
     IN_STRETCHES.clone()
@@ -288,7 +290,7 @@ fn stretches() -> RunRecord {
     let mut record = record(plan(OpKind::Read), 20, 50, 100_000);
     record.plan.duration_ns = Some(20 * SECOND);
     for (place, interval) in (0..).zip(&mut record.intervals) {
-        // 480 to 520 operations, and what is slower does less.
+        // 480 to 520 operations; slower intervals have fewer.
         let slower = (place * 3) % 5;
         let count = 520 - 10 * slower;
         interval.ledger = all_ok(count);
@@ -308,7 +310,7 @@ fn stretches() -> RunRecord {
     with_figures(record)
 }
 
-/// The same with rows of two intervals each.
+/// [`in_stretches`] with rows of two intervals each.
 #[cfg(test)]
 pub fn in_rows_of_two() -> RunRecord {
     let mut record = in_stretches();
@@ -316,7 +318,7 @@ pub fn in_rows_of_two() -> RunRecord {
     record
 }
 
-/// The same by so many hosts, in parts that are alike.
+/// [`plain`] on this number of hosts, in equal parts.
 pub fn job(hosts: u32) -> RunRecord {
     let run = |part: u32| {
         let mut record = plain();
@@ -359,7 +361,7 @@ pub fn with_errors() -> RunRecord {
     record
 }
 
-/// GETATTR, 400 operations per second offered, stopped after two seconds.
+/// GETATTR, 400 operations per second offered, interrupted after two seconds.
 pub fn interrupted() -> RunRecord {
     let mut plan = plan(OpKind::GetAttr);
     plan.arrivals = ArrivalsPlan::Constant {
@@ -392,7 +394,7 @@ pub fn interrupted() -> RunRecord {
     record
 }
 
-/// A replay of three kinds on `target`, whose service times begin at `base`.
+/// A replay of three kinds on `target`, whose service times start at `base`.
 fn replay_on(target: TargetPlan, base: u64) -> RunRecord {
     let mut plan = plan(OpKind::Null);
     plan.face = "replay".into();
@@ -441,13 +443,13 @@ fn replay_on(target: TargetPlan, base: u64) -> RunRecord {
     record
 }
 
-/// Gives every measured kind its third of what a record of one kind has in each.
+/// Splits the record of one kind evenly among three measured kinds.
 fn spread_over_kinds(record: &mut RunRecord) {
     let third = |ledger: &mut Ledger| {
         ledger.scheduled /= 3;
         ledger.ok /= 3;
     };
-    // Kinds differ: the second takes twice as long, the third three times.
+    // The second kind takes twice as long, the third three times.
     let times = |row: &DistributionRecord, factor: u64| {
         distribution((0..row.count / 3).map(|index| factor * (row.min + 1000 * (index % 50))))
     };
@@ -475,12 +477,12 @@ fn local() -> TargetPlan {
     })
 }
 
-/// The load `office` in a directory, two clients, as it should be.
+/// The load `office` in a directory, with two clients, without mismatches.
 pub fn replayed() -> RunRecord {
     replay_on(local(), 20_000)
 }
 
-/// A time-stamped load over NFS, with lag, mismatches and a lost client.
+/// A time-stamped load file over NFS, with lag, mismatches and a lost client.
 pub fn replayed_with_mismatches() -> RunRecord {
     let target = plan(OpKind::Null).target;
     let mut record = replay_on(target, 120_000);
@@ -515,7 +517,7 @@ pub fn replayed_with_mismatches() -> RunRecord {
     record
 }
 
-/// The same load on a directory, over bare TCP and over NFS.
+/// The same load file in a directory, over bare TCP and over NFS.
 pub fn three_layers() -> Vec<RunRecord> {
     let peer = TargetPlan::Tcp(TcpTarget {
         host: Some("server".into()),

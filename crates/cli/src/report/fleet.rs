@@ -1,4 +1,4 @@
-//! The report of a fleet: its steps, its groups, and what went wrong.
+//! Report of a fleet: its steps, its groups and its failures.
 
 pub mod picture;
 
@@ -15,11 +15,11 @@ use filestone_measure::measure::fleet_record::{
     FleetRecord, GroupRecord, HealthFinding, HealthRule, StepRecord,
 };
 
-/// What is below the table of changes.
+/// Note below the table of changes.
 const CHANGES_NOTE: &str = "A row with one number of SETTINGS was measured after that change, 0 before the \
      first; one with two is mixed, from the oldest that clients still went by to the last.";
 
-/// The report; nothing if the record is not a fleet's.
+/// Renders the report; empty if the record is not a fleet.
 pub fn render(record: &RunRecord, _detail: Detail, page: Page) -> String {
     let Some(fleet) = &record.fleet else {
         return String::new();
@@ -41,7 +41,7 @@ pub fn render(record: &RunRecord, _detail: Detail, page: Page) -> String {
     text
 }
 
-/// A row for each number of clients.
+/// Formats a row for each number of clients.
 fn steps(record: &RunRecord, fleet: &FleetRecord, page: Page) -> String {
     let is_changed = !fleet.changes.is_empty();
     let mut columns = vec![Column::figure("CLIENTS")];
@@ -103,7 +103,7 @@ fn memory_before(connections: Option<&ConnectionsRecord>) -> Option<u64> {
     Some(memory.before_bytes)
 }
 
-/// Which rule stopped the ramp, and with how many clients.
+/// Describes the rule that stopped the ramp, and the number of clients.
 fn finding_text(finding: HealthFinding) -> String {
     let HealthFinding {
         rule,
@@ -142,7 +142,7 @@ fn finding_text(finding: HealthFinding) -> String {
     )
 }
 
-/// What was changed while it ran.
+/// Formats the changes made during the run.
 fn changes(fleet: &FleetRecord, page: Page) -> String {
     if fleet.changes.is_empty() {
         return String::new();
@@ -177,7 +177,7 @@ fn changes(fleet: &FleetRecord, page: Page) -> String {
     format!("\n{}{}", table.render(page), page.prose(CHANGES_NOTE))
 }
 
-/// A row for each group.
+/// Formats a row for each group.
 fn groups(fleet: &FleetRecord, page: Page) -> String {
     let mut table = Table::new([
         Column::text("group").at_least(14),
@@ -255,7 +255,7 @@ fn all_facts(record: &RunRecord, fleet: &FleetRecord) -> Vec<Fact> {
     all
 }
 
-/// What the clients of a group were doing at the end, and how alike they were served.
+/// Describes the final states of a group's clients, and how evenly they were served.
 fn shares(group: &GroupRecord) -> String {
     let states: Vec<String> = group
         .states
@@ -271,7 +271,7 @@ fn shares(group: &GroupRecord) -> String {
     )
 }
 
-/// What failed, and who gave up.
+/// Formats failures, and clients that stopped.
 fn failures(fleet: &FleetRecord, page: Page) -> String {
     let mut text = String::new();
     if !fleet.mismatches.is_empty() {

@@ -1,20 +1,20 @@
-//! Plots: nct's four graphs, requests, latency (with percentiles), send and recv.
+//! Gnuplot scripts of nct's four graphs: requests, latency (with percentiles), send and recv.
 //!
-//! The scripts of `--output` read the files beside them; the report of
-//! `filestone report --as gnuplot` holds its data itself.
+//! The scripts of `--output` read the files in the same directory; the output of `filestone report
+//! --as gnuplot` contains its data.
 
 use crate::report::{caption, ticks};
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::rows::in_rows;
 use filestone_measure::measure::run_record::Phase;
 
-/// One graph.
+/// A graph.
 #[derive(Debug)]
 pub struct Graph {
-    /// Its name, and its file's.
+    /// Name of the graph and its file.
     pub name: &'static str,
     y_label: &'static str,
-    /// Percentiles lie orders of magnitude apart; rates start at 0.
+    /// Setting of the y axis: percentiles are orders of magnitude apart; rates start at 0.
     y_axis: &'static str,
     curves: &'static [Curve],
 }
@@ -27,7 +27,7 @@ struct Curve {
     title: &'static str,
 }
 
-/// Which table a curve is drawn from.
+/// Table that a curve is drawn from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Data {
     /// 100 ms rows.
@@ -56,9 +56,8 @@ const fn interval(using: &'static str, colour: &'static str, title: &'static str
 
 const FROM_ZERO: &str = "set yrange [0:*]";
 
-/// The graphs, by nct's names, in nct's colours. Rates are of single 100 ms
-/// samples: the trailing second of `raw` rises from 0 in every run's first.
-/// `MB` is a variable that each script sets.
+/// Graphs with nct's names and colours. Rates are of single 100 ms samples: the trailing second of
+/// `raw` rises from 0 in every run's first second. `MB` is a variable that each script sets.
 pub const GRAPHS: [Graph; 4] = [
     Graph {
         name: "requests",
@@ -91,13 +90,14 @@ pub const GRAPHS: [Graph; 4] = [
     },
 ];
 
-/// Name of the table of intervals beside the scripts.
+/// File name of the table of intervals.
 pub const INTERVALS_FILE: &str = "intervals.dat";
-/// Name of the table of 100 ms rows beside the scripts: nct's.
+/// File name of the table of 100 ms rows, as in nct.
 pub const RAW_FILE: &str = "raw";
 
 impl Graph {
-    /// The script that draws this graph of `record` as `NAME.TERMINAL` from the files beside it.
+    /// Returns the script that draws this graph of `record` as `NAME.TERMINAL` from the files in
+    /// its directory.
     pub fn script(&self, terminal: &str, record: &RunRecord) -> String {
         format!(
             "set output '{}.{terminal}'\nset term {terminal} size {}\n{}{}",
@@ -138,7 +138,7 @@ impl Graph {
     }
 }
 
-/// Says what a megabyte is: 10^6 bytes, but in nct's graphs 2^20, as it meant them.
+/// Defines a megabyte: 10^6 bytes, but in nct's graphs 2^20, as nct intended.
 fn megabyte(record: &RunRecord) -> &'static str {
     match record.plan.face.as_str() {
         "nct" => "MB = 1048576.0\n",
@@ -146,7 +146,7 @@ fn megabyte(record: &RunRecord) -> &'static str {
     }
 }
 
-/// nct's picture size in pixels; vector terminals count in inches.
+/// Returns nct's picture size in pixels; vector terminals use inches.
 pub fn size_of(terminal: &str) -> &'static str {
     match terminal {
         "pdf" | "pdfcairo" | "eps" | "epscairo" | "postscript" => "15in,5in",
@@ -155,7 +155,7 @@ pub fn size_of(terminal: &str) -> &'static str {
     }
 }
 
-/// Text between single quotes, where gnuplot knows no other special character.
+/// Quotes text in single quotes, where gnuplot has no other special character.
 pub fn quoted(text: &str) -> String {
     text.chars()
         .map(|letter| if letter.is_control() { ' ' } else { letter })
@@ -163,14 +163,14 @@ pub fn quoted(text: &str) -> String {
         .replace('\'', "''")
 }
 
-/// The table of intervals: time in seconds, then microseconds.
+/// Formats the table of intervals: time in seconds, then microseconds.
 pub fn intervals(record: &RunRecord) -> String {
     let record = &*in_rows(record);
     let mut text = format!(
         "# {:>8} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}\n",
         "SECONDS", "MIN", "MEAN", "P50", "P99", "P99.9", "MAX", "OPS"
     );
-    // Columns 4 to 6 are what the curves of the latency graph name.
+    // The curves of the latency graph use columns 4 to 6.
     for interval in &record.intervals {
         if interval.phase == Phase::Drain {
             continue;
@@ -194,7 +194,7 @@ pub fn intervals(record: &RunRecord) -> String {
     text
 }
 
-/// A script with its data, for `filestone report --as gnuplot | gnuplot -persist`.
+/// Renders a script with its data, for `filestone report --as gnuplot | gnuplot -persist`.
 pub fn render(record: &RunRecord) -> String {
     let mut text = format!(
         "$raw << EOD\n{}EOD\n$intervals << EOD\n{}EOD\n{}set multiplot layout 2,2 title '{}' noenhanced\n",

@@ -1,4 +1,5 @@
-//! What `filestone history` found: a figure over runs, its levels, and where they change.
+//! Text report of `filestone history`: a figure over runs, its levels, and the changes between
+//! them.
 
 pub mod document;
 pub mod picture;
@@ -20,37 +21,37 @@ use filestone_measure::history::{History, LevelChange, RUNS_MIN};
 use filestone_measure::measure::figures::RunFigure;
 use filestone_workload::statistics::change_points::FALSE_ALARMS;
 
-/// What is less than this percentage is not told apart.
+/// Finest resolution of percentages.
 const PERCENT_MIN: f64 = 0.1;
 
 /// A figure over runs.
 #[derive(Debug)]
 pub struct HistoryReport {
-    /// In the order of time.
+    /// Runs in the order of time.
     pub runs: Vec<RunInTime>,
     /// Levels and changes.
     pub history: History,
-    /// Runs that were left out, and why; where the host changed.
+    /// Notes on runs that were left out, with reasons, and on changes of the host.
     pub notes: Vec<String>,
 }
 
 /// A run.
 #[derive(Debug)]
 pub struct RunInTime {
-    /// When its window began.
+    /// Start of its window.
     pub started_at: String,
-    /// What its directory is called, or its file.
+    /// Name of its directory or file.
     pub label: String,
     /// The version of filestone that made it.
     pub version: String,
-    /// The figure.
+    /// Value of the figure.
     pub value: f64,
-    /// Half of its 95 % interval, if the run knows it.
+    /// Half-width of its 95 % interval, if the run has one.
     pub half_width: Option<f64>,
 }
 
 impl HistoryReport {
-    /// Of these runs: those that are like the newest, in the order in which they were made.
+    /// Creates the history of the runs that are comparable with the newest, in the order of time.
     pub fn of(
         mut runs: Vec<ReadRun>,
         unreadable: &[Error],
@@ -102,7 +103,7 @@ impl RunInTime {
             let name = path.and_then(std::path::Path::file_name);
             name.map(|name| name.to_string_lossy().into_owned())
         };
-        // A directory of a run is named by whoever made it, the record in it is always called so.
+        // The user names the directory of a run; the record in it always has the same name.
         let path = read.path.as_path();
         let label = match name(Some(path)) {
             Some(file) if file == "run.json" => name(path.parent()),
@@ -118,7 +119,7 @@ impl RunInTime {
     }
 }
 
-/// That records below a directory could not be read.
+/// Returns a note that records below a directory could not be read.
 fn unreadable_note(unreadable: &[Error]) -> Option<String> {
     let (first, others) = unreadable.split_first()?;
     Some(match others.len() as u64 {
@@ -131,7 +132,7 @@ fn unreadable_note(unreadable: &[Error]) -> Option<String> {
     })
 }
 
-/// Leaves out what is there again; of runs in the order of time.
+/// Removes duplicates from runs in the order of time.
 fn leave_out_twins(runs: &mut Vec<ReadRun>) -> Option<String> {
     let before = runs.len();
     runs.dedup_by(|one, other| one.run.identity() == other.run.identity());
@@ -139,8 +140,8 @@ fn leave_out_twins(runs: &mut Vec<ReadRun>) -> Option<String> {
     (twins > 0).then(|| format!("{} left out: there twice", counted(twins, "record")))
 }
 
-/// Leaves out what has no figure over time, and what was measured otherwise than the newest run of
-/// the others.
+/// Removes runs without a figure over time, and runs that are not comparable with the newest of the
+/// others.
 fn leave_out(runs: &mut Vec<ReadRun>, notes: &mut Vec<String>) {
     leave_out_if(runs, notes, |run| {
         if run.plan.steering.is_some() {
@@ -163,7 +164,7 @@ fn leave_out(runs: &mut Vec<ReadRun>, notes: &mut Vec<String>) {
     });
 }
 
-/// Leaves out those for which there is a reason, with a note of how many for which.
+/// Removes runs for which there is a reason, and adds a note with the number per reason.
 fn leave_out_if(
     runs: &mut Vec<ReadRun>,
     notes: &mut Vec<String>,
@@ -184,7 +185,7 @@ fn leave_out_if(
     notes.extend(whys.map(|(why, count)| format!("{} left out: {why}", counted(*count, "run"))));
 }
 
-/// Where the host changed: a kernel or a machine that changed is a change, too.
+/// Lists changes of the host: a new kernel or machine can be the cause of a change.
 fn hosts(runs: &[ReadRun]) -> Vec<String> {
     let pairs = runs.iter().zip(runs.iter().skip(1));
     let changes = pairs.flat_map(|(before, after)| {
@@ -201,7 +202,7 @@ fn hosts(runs: &[ReadRun]) -> Vec<String> {
     changes.collect()
 }
 
-/// The whole page.
+/// Formats the whole text report.
 pub fn text(told: &HistoryReport, page: Page) -> String {
     let notes = told.notes.iter().map(|note| ("note", note.clone()));
     let changes = told.history.changes.iter();
@@ -222,7 +223,7 @@ pub fn text(told: &HistoryReport, page: Page) -> String {
     printable(&parts.collect::<Vec<_>>().join("\n"))
 }
 
-/// The newest level against the one before it, in words.
+/// Compares the newest level with the one before it, in words.
 pub fn heading(told: &HistoryReport) -> String {
     let figure = told.history.figure;
     let runs = counted(told.runs.len() as u64, "run");
@@ -243,7 +244,7 @@ pub fn heading(told: &HistoryReport) -> String {
     }
 }
 
-/// `3.1 % more (2.0 to 4.2)`.
+/// Formats a change: `3.1 % more (2.0 to 4.2)`.
 fn by(change: &LevelChange) -> String {
     let word = if change.share > 0.0 { "more" } else { "less" };
     format!(
@@ -254,13 +255,13 @@ fn by(change: &LevelChange) -> String {
     )
 }
 
-/// A share of a change in percent, with the digits that its nearer end supports: the other may be many
-/// times as far away.
+/// Formats the share of a change in percent, with the digits that its nearer end supports: the
+/// other may be many times as far away.
 fn percent(share: f64, change: &LevelChange) -> String {
     let nearer = (change.share - change.low).min(change.high - change.share);
     let unit = resolution(100.0 * nearer).max(PERCENT_MIN);
     let decimals = usize::from(unit < 1.0);
-    // -0 is 0.
+    // Turns -0 into 0.
     let rounded = (100.0 * share / unit).round() * unit + 0.0;
     format!("{rounded:.decimals$}")
 }
@@ -280,7 +281,8 @@ fn change_text(told: &HistoryReport, change: &LevelChange) -> String {
     )
 }
 
-/// How sure its run is: `95 %: 13, 2026-01-13T03:00:00Z, to 15, 2026-01-15T03:00:00Z`.
+/// Formats the interval of the run at which the change happened: `95 %: 13, 2026-01-13T03:00:00Z,
+/// to 15, 2026-01-15T03:00:00Z`.
 fn place(told: &HistoryReport, change: &LevelChange) -> String {
     if change.earliest == change.latest {
         return "95 %: no other".into();
@@ -320,7 +322,7 @@ fn table(told: &HistoryReport, page: Page) -> String {
     table.render(page)
 }
 
-/// Half of a run's own interval.
+/// Formats the half-width of a run's own interval.
 fn own_percent(share: f64) -> String {
     let percent = 100.0 * share;
     format!("{} %", plain(rounded(percent, percent), 1))

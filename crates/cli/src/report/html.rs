@@ -1,15 +1,15 @@
-//! The report as one HTML page that opens offline and can be mailed.
+//! Report as one HTML page that opens offline and can be mailed.
 //!
-//! Nothing is said or worked out a second time: sentences and tables are those of the text report,
-//! on a marked page ([`super::parts::marked`]); pictures are the same [`Picture`]s that become SVG.
-//! What only this page has is data to zoom in: [`over_time`] and [`heat_map`].
+//! The page repeats no text and no computation: sentences and tables come from the text report, on
+//! a marked page ([`super::parts::marked`]); pictures are the same [`Picture`]s that become SVG.
+//! Only the data for zooming is specific to this page: [`over_time`] and [`heat_map`].
 //!
-//! The page loads nothing, and its Content-Security-Policy says so: one script and one style sheet,
-//! each allowed by its hash, which [`document`] works out. Whatever comes from records is text, which
-//! the templates escape, or data, which [`chart`] does; a record cannot add markup.
+//! The page loads no resources, and its Content-Security-Policy enforces this: one script and one
+//! style sheet, each allowed by its hash, which [`document`] computes. Everything from records is
+//! text, which the templates escape, or data, which [`chart`] escapes; a record cannot add markup.
 //!
-//! What is drawn and what is served live are to share the components in `assets`: a file each, without
-//! a build step.
+//! The report and the live page share the components in `assets`: a file each, without a build
+//! step.
 
 mod blocks;
 mod chart;
@@ -42,10 +42,10 @@ use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::Validity;
 use maud::html;
 
-/// The file in the directory of a run.
+/// File name in the directory of a run.
 pub const FILE: &str = "report.html";
 
-/// The page of a run, or of several runs of one load on several layers.
+/// Returns the page of a run, or of several runs of one load file on several layers.
 pub fn of_records(records: &[RunRecord]) -> Result<String, Error> {
     let mut sheet = HtmlPage::default();
     match records {
@@ -60,7 +60,7 @@ pub fn of_records(records: &[RunRecord]) -> Result<String, Error> {
     document::page(&sheet)
 }
 
-/// What the layers come to together.
+/// Adds the comparison of the layers.
 fn add_layers(sheet: &mut HtmlPage, records: &[RunRecord]) {
     let picture = layers::picture::picture(records);
     sheet.title = picture
@@ -90,7 +90,7 @@ fn add_layers(sheet: &mut HtmlPage, records: &[RunRecord]) {
     );
 }
 
-/// The page of a sweep.
+/// Returns the page of a sweep.
 pub fn of_sweep(swept: &SweepReport) -> Result<String, Error> {
     let mut sheet = HtmlPage::default();
     let picture = (swept.runs() > 0).then(|| sweep::drawing(swept));
@@ -112,7 +112,7 @@ pub fn of_sweep(swept: &SweepReport) -> Result<String, Error> {
     document::page(&sheet)
 }
 
-/// The page of a ladder.
+/// Returns the page of a ladder.
 pub fn of_ladder(ladder: &Ladder) -> Result<String, Error> {
     let mut sheet = HtmlPage::default();
     let picture = ladder::picture::picture(ladder);
@@ -123,7 +123,7 @@ pub fn of_ladder(ladder: &Ladder) -> Result<String, Error> {
     document::page(&sheet)
 }
 
-/// The page of two ladders side by side.
+/// Returns the page of two ladders side by side.
 pub fn of_ladders(compared: ComparedLadders<'_>) -> Result<String, Error> {
     let mut sheet = HtmlPage::titled("Two ladders");
     let said = ladder_comparison::text(compared, Page::marked());
@@ -131,7 +131,7 @@ pub fn of_ladders(compared: ComparedLadders<'_>) -> Result<String, Error> {
     document::page(&sheet)
 }
 
-/// What several runs of one plan come to; `report --as html` makes the page of one of them.
+/// Returns the page of several runs of one plan; `report --as html` makes the page of a single run.
 pub fn of_repeats(repeats: &Repeats) -> Result<String, Error> {
     let mut sheet = HtmlPage::titled("Several runs of one plan");
     let said = repeats::text(repeats, Page::marked());
@@ -139,7 +139,7 @@ pub fn of_repeats(repeats: &Repeats) -> Result<String, Error> {
     document::page(&sheet)
 }
 
-/// The page of a comparison of two sides.
+/// Returns the page of a comparison of two sides.
 pub fn of_comparison(compared: &Compared) -> Result<String, Error> {
     let picture = comparison::picture::picture(compared)?;
     of_sides(
@@ -150,7 +150,7 @@ pub fn of_comparison(compared: &Compared) -> Result<String, Error> {
     )
 }
 
-/// The page of two sides that were measured in turn.
+/// Returns the page of two sides whose runs were interleaved.
 pub fn of_ab(report: &AbReport) -> Result<String, Error> {
     let compared = &report.compared;
     let is_enough = report.is_enough();
@@ -179,7 +179,7 @@ fn of_sides(
     document::page(&sheet)
 }
 
-/// What was found, in sentences, then as a picture and in tables.
+/// Adds the result in sentences, then as a picture and in tables.
 fn add_finding(
     sheet: &mut HtmlPage,
     said: Vec<Block>,

@@ -1,4 +1,4 @@
-//! What a load contains, as a page for people and as JSON.
+//! Contents of a load file, as a text report and as JSON.
 
 use crate::quantity::{bytes_text, duration_text, grouped};
 use crate::report::parts::page::{Fact, Page};
@@ -10,28 +10,28 @@ use filestone_workload::load::statistics::contents::{KindContents, OutcomeCount,
 use filestone_workload::load::statistics::{LoadStatisticsData, TruncationReason};
 use serde::Serialize;
 
-/// A load that was read and counted.
+/// A load file that was parsed and counted.
 #[derive(Debug, Serialize)]
 pub struct CheckedLoad {
-    /// The file, or the name of a load of our own.
+    /// Path of the file, or name of a built-in load.
     pub load: String,
-    /// Which program's load files look like this.
+    /// Program whose load files have this format.
     #[serde(serialize_with = "generation_name")]
     pub generation: Generation,
-    /// Lines of the file, comments and blank ones included.
+    /// Number of lines of the file, including comments and blank ones.
     pub lines: u64,
-    /// What one pass contains.
+    /// Contents of one iteration.
     pub contents: LoadStatisticsData,
-    /// What each layer would not do as it stands.
+    /// Operations that each layer would not execute as they are.
     pub layers: Vec<LayerVerdict>,
 }
 
-/// What a layer says to a load.
+/// Verdict of a layer on a load file.
 #[derive(Debug, Serialize)]
 pub struct LayerVerdict {
-    /// As `--on` calls it.
+    /// Name of the layer, as in `--on`.
     pub layer: &'static str,
-    /// What it would refuse or answer without a call.
+    /// Operations that it would reject or complete without a call.
     pub refusals: Vec<Refusal>,
 }
 
@@ -42,7 +42,7 @@ fn generation_name<S: serde::Serializer>(
     serializer.serialize_str(generation.name())
 }
 
-/// The whole page.
+/// Formats the whole text report.
 pub fn page(load: &CheckedLoad, page: Page) -> String {
     let contents = &load.contents;
     let mut text = heading(load, page);
@@ -58,7 +58,7 @@ pub fn page(load: &CheckedLoad, page: Page) -> String {
     text
 }
 
-/// What each layer would not do as it stands, verb by verb.
+/// Formats the operations that each layer would not execute as they are, verb by verb.
 pub fn layers(load: &CheckedLoad, page: Page) -> String {
     let mut text = heading(load, page);
     let mut table = Table::new([
@@ -147,7 +147,7 @@ fn kinds(contents: &LoadStatisticsData, page: Page) -> String {
     table.render(page)
 }
 
-/// A kind's row, and one more for each further status.
+/// Adds a kind's row, and one more for each further status.
 fn kind_rows(table: &mut Table, kind: &KindContents, operations: u64) {
     let to_fail: u64 = kind.expected_failures.iter().map(|row| row.count).sum();
     let mut outcomes: Vec<String> = kind
@@ -175,7 +175,7 @@ fn kind_rows(table: &mut Table, kind: &KindContents, operations: u64) {
     }
 }
 
-/// The status alone where it is the only one.
+/// Formats the status, without a count if it is the only one.
 fn outcome(row: &OutcomeCount, to_fail: u64) -> String {
     if row.count == to_fail {
         row.status.clone()
@@ -188,10 +188,10 @@ fn share(part: u64, whole: u64) -> String {
     format!("{:.2} %", 100.0 * part as f64 / whole.max(1) as f64)
 }
 
-/// What a row tells of reads, and of writes.
+/// Formats a figure of reads or of writes.
 type Figure = fn(&Transfers) -> String;
 
-/// Bytes and sizes; nothing if none are read or written.
+/// Formats bytes and sizes; empty if there are no reads and writes.
 fn transfers(contents: &LoadStatisticsData, page: Page) -> String {
     let (writes, reads) = (&contents.writes, &contents.reads);
     if writes.operations == 0 && reads.operations == 0 {
@@ -222,7 +222,7 @@ fn transfers(contents: &LoadStatisticsData, page: Page) -> String {
     format!("\n{}", table.render(page))
 }
 
-/// `12,658 x 65,536`: how often, and the size.
+/// Formats a frequent size as `12,658 x 65,536`: its count, and the size.
 fn frequent(side: &Transfers, rank: usize) -> String {
     side.sizes_frequent
         .get(rank)
@@ -231,7 +231,7 @@ fn frequent(side: &Transfers, rank: usize) -> String {
         })
 }
 
-/// Tree, handles, arguments and pacing, one fact per line.
+/// Returns tree, handles, arguments and pacing, one fact per line.
 fn facts(contents: &LoadStatisticsData) -> Vec<Fact> {
     let tree = &contents.tree;
     let mut facts = vec![
@@ -295,7 +295,7 @@ const DISPOSITIONS: [&str; 6] = [
     "overwrite if",
 ];
 
-/// Dispositions and levels.
+/// Returns dispositions and levels.
 fn arguments(contents: &LoadStatisticsData) -> Vec<Fact> {
     let mut facts = Vec::new();
     if !contents.dispositions.is_empty() {
@@ -326,7 +326,7 @@ fn arguments(contents: &LoadStatisticsData) -> Vec<Fact> {
     facts
 }
 
-/// Time stamps and pauses.
+/// Returns time stamps and pauses.
 fn pacing(contents: &LoadStatisticsData) -> Vec<Fact> {
     let mut facts = Vec::new();
     let stamps = contents.stamps.map_or_else(
@@ -366,7 +366,7 @@ fn pacing(contents: &LoadStatisticsData) -> Vec<Fact> {
     facts
 }
 
-/// A layer's verdict in one line.
+/// Formats a layer's verdict in one line.
 fn in_short(verdict: &LayerVerdict) -> String {
     let count = |refused: bool| -> u64 {
         let matching = verdict.refusals.iter();

@@ -1,7 +1,7 @@
-//! The report of a mix: nhfsstone's line first, as scripts expect it, then whether the
-//! run counts, and what nhfsstone never told: percentiles, waits, the wire.
+//! Report of a mix: nhfsstone's line first, as scripts expect it, then the validity of the run and
+//! further figures: percentiles, waits, the wire.
 //!
-//! A curve and a search have reports of their own ([`curve`], [`objective`]).
+//! A curve and a search have separate reports ([`curve`], [`objective`]).
 
 mod asked;
 pub mod curve;
@@ -21,11 +21,11 @@ use filestone_measure::measure::mix_record::MixRecord;
 use filestone_measure::measure::{RunRecord, verdict};
 use filestone_plan::plan::MixPlan;
 
-/// Who says in nhfsstone's words that a mix came out wrong.
+/// Program name in nhfsstone's message about a mix that is off.
 const PROGRAM: &str = "filestone";
 
-/// The report of a mix, of the curve that it was steered along, or of what was searched for;
-/// nothing if the record is not a mix's. Caveats are told apart from it, on standard error.
+/// Renders the report of a mix, of the curve that it was steered along, or of a search; empty if
+/// the record is not a mix. Caveats are printed separately, on standard error.
 pub fn render(record: &RunRecord, detail: Detail, page: Page) -> String {
     if let Some(curve) = &record.curve {
         return curve::render(record, curve, page);
@@ -65,7 +65,8 @@ fn at_one_load(
     .concat()
 }
 
-/// Its line; its table, too, if it would call the run invalid, or if all is to be shown.
+/// Formats nhfsstone's line, and its table if nhfsstone would call the run invalid, or at the
+/// highest level of detail.
 fn nhfsstone_says(record: &RunRecord, mix: &MixRecord, detail: Detail) -> String {
     let mut text = nhfsstone::line(record, mix);
     let invalid = nhfsstone::invalid(PROGRAM, mix);
@@ -76,8 +77,8 @@ fn nhfsstone_says(record: &RunRecord, mix: &MixRecord, detail: Detail) -> String
     text
 }
 
-/// Load, bytes, cost and what was worked on, one fact per line. Through a kernel mount loads
-/// are in calls, and what an operation takes on the wire is not known.
+/// Returns load, bytes, cost and the file set, one fact per line. Through a kernel mount loads are
+/// in calls, and the wire cost of an operation is unknown.
 fn cost(record: &RunRecord, plan: &MixPlan, mix: &MixRecord) -> Vec<Fact> {
     let is_by_calls = mix.wire.is_none();
     let (load, achieved): (fn(f64) -> String, _) = if is_by_calls {

@@ -1,4 +1,5 @@
-//! Mixes on paper: those of filestone's own with their sources, and what is in any of them.
+//! Descriptions of mixes: filestone's built-in mixes with their sources, and the contents of any
+//! mix.
 
 use crate::quantity::grouped;
 use crate::report::parts::page::{Page, wrapped};
@@ -8,34 +9,34 @@ use filestone_plan::plan::SkippedOperation;
 use filestone_workload::operation::OpKind;
 use serde::Serialize;
 
-/// A mix in the words of `check --as json`.
+/// A mix in the output of `check --as json`.
 #[derive(Debug, Serialize)]
 pub struct CheckedMix {
-    /// The file, or the name of a mix of our own.
+    /// Path of the file, or name of a built-in mix.
     pub mix: String,
-    /// Calls that its source counted, or percentages.
+    /// Sum of the calls that its source counted, or of percentages.
     pub sum: u128,
-    /// The operations, the largest share first.
+    /// Operations, the largest share first.
     pub operations: Vec<Share>,
-    /// What its source counted and NFSv3 has nothing like.
+    /// Operations that its source counted and that have no equivalent in NFSv3.
     pub left_out: Vec<SkippedOperation>,
-    /// Where the counts come from, and what must be known about them.
+    /// Source of the counts, and remarks about them.
     pub notes: Vec<String>,
 }
 
-/// An operation's part of a mix.
+/// Share of an operation in a mix.
 #[derive(Debug, Serialize)]
 pub struct Share {
-    /// Which operation.
+    /// Kind of operation.
     pub operation: OpKind,
-    /// How often it was counted.
+    /// Count in the source.
     pub count: u64,
-    /// Its share of what is asked, in percent.
+    /// Share of the operations, in percent.
     pub percent: f64,
 }
 
 impl CheckedMix {
-    /// What there is to say about a mix.
+    /// Describes a mix.
     pub fn of(mix: &Mix) -> Self {
         let rows = mix.percent_rows().into_iter();
         Self {
@@ -54,7 +55,7 @@ impl CheckedMix {
     }
 }
 
-/// The mixes of our own: name, what it is, where its figures come from.
+/// Lists the built-in mixes: name, description, source.
 pub fn list(page: Page) -> String {
     let mut text = String::new();
     for mix in names().filter_map(built_in) {
@@ -71,7 +72,7 @@ pub fn list(page: Page) -> String {
     text
 }
 
-/// A table of shares, then what was left out and what must be known.
+/// Formats a table of shares, then operations that were left out and remarks.
 pub fn page(mix: &CheckedMix, page: Page) -> String {
     let mut text = format!("mix {}\n", mix.mix);
     for note in &mix.notes {

@@ -50,14 +50,14 @@ use filestone_measure::measure::RunRecord;
 use mix::found;
 use parts::page::{Detail, Page};
 
-/// One way to show a run record.
+/// A form of a run record.
 #[derive(Debug)]
 pub struct Report {
-    /// What `--as` calls it.
+    /// Name in `--as`.
     pub name: &'static str,
-    /// What it is, in a few words.
+    /// Short description.
     pub about: &'static str,
-    /// Makes it; only what people read depends on the page.
+    /// Renders the report; only text for people depends on the page.
     pub render: fn(&RunRecord, Page) -> Result<String, Error>,
 }
 
@@ -132,7 +132,7 @@ pub const REPORTS: &[Report] = &[
     },
 ];
 
-/// The report of that name.
+/// Returns the report of that name.
 pub fn named(name: &str) -> Option<&'static Report> {
     REPORTS.iter().find(|report| report.name == name)
 }

@@ -1,28 +1,28 @@
-//! nhfsstone's report: the line that `nhfsnums` reads, the table of `-v`, and the words for
-//! a mix that came out wrong. The form is nhfsstone 1.22's, byte by byte; the values are what
-//! the words promise, where nhfsstone's were not:
+//! Report of nhfsstone: the line that `nhfsnums` reads, the table of `-v`, and the message about a
+//! mix that is off. The format is nhfsstone 1.22's, byte by byte; the values match their labels
+//! where nhfsstone's did not:
 //!
-//! - **msec/call** is the mean response time of a call, from when it was due to when its reply
-//!   was there; of a mix through a kernel mount, the kernel's own mean time of the calls that are
-//!   counted in the same row. nhfsstone's was the time that all its processes spent in system
-//!   calls over the calls that the kernel had counted: a READ from the client's cache and a WRITE
-//!   that was only put aside cost time and made no call, and the calls that were made later for
-//!   them took no time; and since a process that waits does not ask, a slow server was asked less.
-//! - **calls/sec** is over the window as it was, not over its whole seconds, so a run of less
-//!   than a second has one, too.
-//! - **want** is rounded in print only. nhfsstone never asked for what rounds to 0 %.
-//! - Numbers are rounded, where integer division cut them off.
+//! - **msec/call** is the mean response time of a call, from its due time to the arrival of its
+//!   reply; for a mix through a kernel mount, the kernel's own mean time of the calls that are
+//!   counted in the same row. nhfsstone divided the time that all its processes spent in system
+//!   calls by the calls that the kernel had counted: a READ from the client's cache and a deferred
+//!   WRITE cost time without a call, and the calls made later for them cost no time; and since a
+//!   waiting process sends no calls, a slow server received fewer.
+//! - **calls/sec** is over the actual window, not over its whole seconds, so a run of less than a
+//!   second has one, too.
+//! - **want** is rounded in print only. nhfsstone never sent operations whose share rounds to 0 %.
+//! - Numbers are rounded; nhfsstone truncated them in integer divisions.
 //!
-//! Kinds of NFSv3 that NFSv2 does not have follow behind its eighteen, and behind them, of a
-//! kernel mount, calls that are like none: all calls that were counted have a row.
+//! Kinds of NFSv3 that NFSv2 does not have follow the eighteen procedures, and for a kernel mount
+//! they are followed by calls without an equivalent: all counted calls have a row.
 
 use crate::report::parts::kinds::measured_of;
 use filestone_measure::measure::mix_record::{MixRecord, WireRecord};
 use filestone_measure::measure::{DistributionRecord, RunRecord, validity, verdict};
 use filestone_workload::operation::OpKind;
 
-/// The procedures of NFSv2 (RFC 1094, section 2.2), in the order of their numbers, and what
-/// NFSv3 has of them.
+/// Procedures of NFSv2 (RFC 1094, section 2.2) in the order of their numbers, with their
+/// equivalents in NFSv3.
 pub const PROCEDURES_OF_NFSV2: [(&str, Option<OpKind>); 18] = [
     ("null", Some(OpKind::Null)),
     ("getattr", Some(OpKind::GetAttr)),
@@ -44,8 +44,8 @@ pub const PROCEDURES_OF_NFSV2: [(&str, Option<OpKind>); 18] = [
     ("fsstat", Some(OpKind::FsStat)),
 ];
 
-/// All that nhfsstone prints when it has finished: with a mix that is off by too much, the
-/// table comes unasked. Empty for a record that is not a mix's.
+/// Formats all output of nhfsstone at its end: if the mix is off by too much, the table is always
+/// included. Empty for a record without a mix.
 pub fn report(program: &str, record: &RunRecord, is_verbose: bool) -> String {
     let Some(mix) = &record.mix else {
         return String::new();
@@ -69,11 +69,12 @@ pub fn report(program: &str, record: &RunRecord, is_verbose: bool) -> String {
     )
 }
 
-/// The result: `N sec N calls N.NN calls/sec N.NN msec/call`; nothing of a run that does not count.
+/// Formats the result: `N sec N calls N.NN calls/sec N.NN msec/call`; empty for a run that does not
+/// count.
 ///
-/// Of a mix through a kernel mount, calls are those on the wire, as nhfsstone counted them, and
-/// the time is theirs; where the kernel counts no times, it is that of the operations. Else they
-/// are those of the table: what was due in the window, whenever it ended.
+/// For a mix through a kernel mount, calls are those on the wire, as nhfsstone counted them, with
+/// their time; if the kernel does not count times, the time is that of the operations. Otherwise
+/// calls are those of the table: due in the window, whenever they ended.
 pub fn line(record: &RunRecord, mix: &MixRecord) -> String {
     if !validity::counts(record) {
         return String::new();
@@ -88,14 +89,14 @@ pub fn line(record: &RunRecord, mix: &MixRecord) -> String {
     format!("{seconds:.0} sec {calls} calls {rate:.2} calls/sec {mean:.2} msec/call\n")
 }
 
-/// The words for a mix that is off by more than 10 %.
+/// Returns the message about a mix that is off by more than 10 %.
 pub fn invalid(program: &str, mix: &MixRecord) -> Option<String> {
     let off = mix.off_by();
     (off > verdict::INVALID_PERCENT)
         .then(|| format!("{program}: INVALID RUN, mix generated is off by {off:.2}%\n"))
 }
 
-/// The table of `-v`: every procedure of NFSv2, asked or not, then what else was asked.
+/// Formats the table of `-v`: every procedure of NFSv2, sent or not, then the other operations.
 pub fn table(record: &RunRecord, mix: &MixRecord) -> String {
     let rows = rows(record, mix);
     let sum: f64 = rows.iter().map(|row| row.time_ns).sum();
@@ -126,15 +127,15 @@ pub fn table(record: &RunRecord, mix: &MixRecord) -> String {
     text
 }
 
-/// The time of all calls on the wire together, if all of it was counted.
+/// Returns the time of all calls on the wire together, if it was counted for all of them.
 fn time_on_wire_ns(wire: &WireRecord) -> Option<u64> {
     let times = wire.operations.iter().map(|row| row.time_ns);
     let times = times.chain(wire.others.iter().map(|row| row.time_ns));
     times.sum()
 }
 
-/// Fourteen columns: ten for the name and four for the share. One name of NFSv3 is longer than
-/// those of NFSv2 are.
+/// Formats fourteen columns: ten for the name and four for the share. One name of NFSv3 is longer
+/// than those of NFSv2.
 fn name_and_want(name: &str, want_percent: f64) -> String {
     const WIDTH: usize = 13;
     let name = match name.len() {
@@ -150,15 +151,15 @@ struct Row {
     want_percent: f64,
     got_percent: f64,
     calls: u64,
-    /// Of all calls together.
+    /// Time of all calls together.
     time_ns: f64,
     mean_millis: f64,
-    /// Whether a time is known of these calls.
+    /// Whether the time of these calls is known.
     is_timed: bool,
 }
 
 impl Row {
-    /// Calls that the kernel counted, and their own time.
+    /// Creates a row from calls that the kernel counted, with their time.
     fn on_the_wire(name: &str, shares: [f64; 2], calls: u64, time_ns: Option<u64>) -> Self {
         let [want_percent, got_percent] = shares;
         let of_all = time_ns.unwrap_or(0) as f64;
@@ -191,7 +192,7 @@ fn rows(record: &RunRecord, mix: &MixRecord) -> Vec<Row> {
     of_nfsv2.chain(others).chain(unlike).collect()
 }
 
-/// The kinds that were asked, or seen on the wire.
+/// Returns the kinds that were sent, or counted on the wire.
 fn kinds(mix: &MixRecord) -> Vec<OpKind> {
     match &mix.wire {
         Some(wire) => wire.operations.iter().map(|row| row.operation).collect(),
@@ -267,8 +268,8 @@ mod tests {
         insta::assert_snapshot!(verbose);
     }
 
-    /// One operation was due in the warm-up and ended in the window; or three were in flight
-    /// when it closed.
+    /// An operation was due in the warm-up and ended in the window; or three were in flight when it
+    /// closed.
     #[test]
     fn the_line_counts_what_its_table_counts() {
         for (left_over, seconds) in [(1.0, 2.0), (-3.0, 2.0)] {
@@ -367,12 +368,12 @@ mod tests {
             lookup.starts_with("lookup     34%    67.00%      670      1.34       2.00 "),
             "{lookup}"
         );
-        // Calls that were not asked for have a row and a time of their own, too.
+        // Calls that the mix does not contain have a row and a time, too.
         let other = "\nsequence    0%    33.00%      330      0.66       2.00    33.00%\n";
         assert!(text.contains(other), "{text}");
         let line = "\n2 sec 1000 calls 500.00 calls/sec 2.00 msec/call\n";
         assert!(text.contains(line), "{text}");
-        // What took how long is not known, and not said.
+        // An unknown time is not printed.
         let wire = mix_of(&mut record).wire.as_mut().expect("it was seen");
         wire.operations[0].time_ns = None;
         let text = report("nhfsstone", &record, true);

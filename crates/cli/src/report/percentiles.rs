@@ -1,7 +1,7 @@
-//! Response-time percentiles as a picture: every percentile of a run, its tail drawn out.
+//! Picture of the response-time percentiles of a run, with an expanded tail.
 //!
-//! Across is 1/(1−p), logarithmic, as HdrHistogram's plots have it: each further nine takes
-//! the same room, and the line ends where the samples do.
+//! The x axis is 1/(1−p), logarithmic, as in HdrHistogram's plots: each further nine takes the same
+//! width, and the line ends where the samples do.
 
 use crate::report::caption;
 use crate::report::parts::units::seconds;
@@ -10,11 +10,11 @@ use filestone_measure::measure::verdict::percentile::{self, TimesOf};
 use filestone_measure::measure::{DistributionRecord, RunRecord};
 use filestone_workload::figure::TimeKind;
 
-/// Points of a line per nine.
+/// Number of points of a line per nine.
 const POINTS_PER_NINE: u32 = 40;
 
-/// The picture; `None` of a run whose load was steered: percentiles over several loads are
-/// those of none of them.
+/// Returns the picture; `None` for a run whose load was steered, because percentiles over several
+/// loads do not describe any of them.
 pub fn picture(record: &RunRecord) -> Option<Picture> {
     if record.plan.steering.is_some() {
         return None;
@@ -50,7 +50,7 @@ pub fn picture(record: &RunRecord) -> Option<Picture> {
     ))
 }
 
-/// A diagram of percentiles; lines without points are left out.
+/// Creates a diagram of percentiles; lines without points are left out.
 pub fn panel(mut lines: Vec<Line>, time: &str) -> Panel {
     lines.retain(|line| !line.points.is_empty());
     Panel::new(
@@ -67,7 +67,7 @@ fn line(name: &str, style: Style, points: Vec<Point>) -> Line {
     Line::new(name, style, Form::Joined, points)
 }
 
-/// The percentiles of times that a run has, with the intervals that its record keeps.
+/// Returns the percentiles of the selected times of a run, with the intervals in its record.
 fn of_run(of: TimesOf<'_>) -> Vec<Point> {
     let Some(times) = of.totals.times(of.operation, of.timed) else {
         return vec![];
@@ -83,13 +83,13 @@ fn of_run(of: TimesOf<'_>) -> Vec<Point> {
     points
 }
 
-/// The percentiles of a distribution; none if it is empty.
+/// Returns the percentiles of a distribution; empty if it is empty.
 pub fn points(times: &DistributionRecord) -> Vec<Point> {
     points_of(times, |quantile| percentile::is_known(times, quantile))
 }
 
-/// The same, where a rule says of which percentiles it is known what they are: what holds of one with a
-/// name holds up to the next.
+/// Returns the percentiles of a distribution; `is_known` decides whether a percentile is known, and
+/// its result for a named percentile applies up to the next.
 fn points_of(times: &DistributionRecord, is_known: impl Fn(f64) -> bool) -> Vec<Point> {
     let ranks = Ranks::of(times);
     let places = if ranks.is_whole {
@@ -117,10 +117,10 @@ fn quantile_of(place: f64) -> f64 {
     1.0 - 1.0 / place
 }
 
-/// One percentile: p = 1 − 1/place.
+/// Returns one percentile: p = 1 − 1/place.
 fn point(ranks: &Ranks, times: &DistributionRecord, place: f64) -> Point {
     let count = times.count as f64;
-    // Exact where count/place is: p × count would not be.
+    // Exact at count/place, unlike p × count.
     let beyond = (count / place + 1e-9).floor() as u64;
     let is_last = place >= count;
     let value = if is_last {
@@ -129,7 +129,7 @@ fn point(ranks: &Ranks, times: &DistributionRecord, place: f64) -> Point {
         ranks.value(times.count - beyond.min(times.count))
     };
     let mut point = Point::new(place, seconds(value));
-    // The left end is dense however few are the fastest: the tail is not there.
+    // The left end is dense even with few fast operations, because it is not the tail.
     let quantile = quantile_of(place).max(0.5);
     point.is_sparse = !percentile::is_rank_known(times.count, quantile);
     let is_named = is_last || is_nine(place);
@@ -144,18 +144,18 @@ fn place_of(rank: u64, count: u64) -> f64 {
     }
 }
 
-/// 50 %, 90 %, 99 %, …
+/// Whether a position is 50 %, 90 %, 99 %, …
 fn is_nine(place: f64) -> bool {
     let nines = place.log10();
     place == 2.0 || (nines - nines.round()).abs() < 1e-12
 }
 
-/// Where percentiles are drawn, up to the slowest operation.
+/// Returns the positions of the drawn percentiles, up to the slowest operation.
 fn places(count: u64) -> Vec<f64> {
     let last = count as f64;
     let steps = (last.max(1.0).log10() * f64::from(POINTS_PER_NINE)).ceil() as u32;
     let even = (0..steps).map(|step| match step % POINTS_PER_NINE {
-        // Nines are exact.
+        // Positions of nines are exact.
         0 => 10_f64.powi((step / POINTS_PER_NINE) as i32),
         _ => 10_f64.powf(f64::from(step) / f64::from(POINTS_PER_NINE)),
     });
@@ -168,12 +168,12 @@ fn places(count: u64) -> Vec<f64> {
 
 /// Values by their rank.
 struct Ranks {
-    /// How many values are not above a value, and that value, in order.
+    /// Number of values that do not exceed a value, and that value, in order.
     steps: Vec<(u64, u64)>,
     min: u64,
     max: u64,
-    /// Whether these are all values, or only the percentiles of a record whose histogram
-    /// cannot be read.
+    /// Whether these are all values, or only the percentiles of a record whose histogram cannot be
+    /// decoded.
     is_whole: bool,
 }
 
@@ -196,7 +196,7 @@ impl Ranks {
         }
     }
 
-    /// The percentiles that a record names, as far as there are samples.
+    /// Returns the named percentiles of a record, if there are enough samples.
     fn figures(times: &DistributionRecord) -> Vec<(u64, u64)> {
         let figures = [
             (2, times.p50),
@@ -215,7 +215,7 @@ impl Ranks {
             .collect()
     }
 
-    /// The smallest value that at least `rank` values do not exceed.
+    /// Returns the smallest value that at least `rank` values do not exceed.
     fn value(&self, rank: u64) -> u64 {
         let index = self.steps.partition_point(|step| step.0 < rank);
         let value = self.steps.get(index).map_or(self.max, |step| step.1);
@@ -251,10 +251,10 @@ mod tests {
             let point = at(&points, place);
             assert!((point.y * 1000.0 / millis - 1.0).abs() < 1e-3, "{point:?}");
         }
-        // The last is the maximum, exact; one operation is too few for a percentile.
+        // The last point is the exact maximum; one operation is too few for a percentile.
         let last = points.last().expect("points");
         assert_eq!((last.x, last.y, last.is_sparse), (1000.0, 1.0, true));
-        // Known where 1000 (1 − p) ≥ (1.96/0.5)² p, so up to 1/(1 − p) = 1 + 1000/15.37 = 66.1.
+        // Known if 1000 (1 − p) ≥ (1.96/0.5)² p, so up to 1/(1 − p) = 1 + 1000/15.37 = 66.1.
         assert!(
             points
                 .iter()

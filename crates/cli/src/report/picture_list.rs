@@ -1,4 +1,4 @@
-//! All pictures of a record, by the names of their files.
+//! All pictures of a record, with their file names.
 
 use crate::error::Error;
 use crate::report::fleet::picture as steps;
@@ -7,15 +7,15 @@ use crate::report::picture::{self, Picture};
 use crate::report::{hosts, over_time, percentiles};
 use filestone_measure::measure::RunRecord;
 
-/// One kind of picture.
+/// A kind of picture.
 struct Kind {
     name: &'static str,
     draw: fn(&RunRecord) -> Option<Picture>,
-    /// Which records have it.
+    /// Records that have the kind.
     whose: &'static str,
 }
 
-/// The kinds, the one that a record is about before the others.
+/// Kinds of picture, the main one of a record before the others.
 const KINDS: [Kind; 6] = [
     Kind {
         name: "curve.svg",
@@ -49,19 +49,19 @@ const KINDS: [Kind; 6] = [
     },
 ];
 
-/// Whether a file of that name is a picture of ours.
+/// Whether a file name belongs to a picture made by filestone.
 pub fn is_ours(name: &str) -> bool {
     KINDS.iter().any(|kind| kind.name == name)
 }
 
-/// The names of a record's pictures and their texts.
+/// Returns the file names of a record's pictures and their content.
 pub fn files(record: &RunRecord) -> impl Iterator<Item = (&'static str, String)> {
     KINDS
         .iter()
         .filter_map(|kind| Some((kind.name, picture::render(&(kind.draw)(record)?))))
 }
 
-/// The picture of the loads that a run was steered along, or of the steps of its ramp, if it was.
+/// Returns the picture of the loads of a steered run, or of the steps of its ramp, if there is one.
 pub fn of_loads(record: &RunRecord) -> Option<Picture> {
     let curve = record.curve.as_ref();
     let curve = curve.map(|found| curve::picture(record, found));
@@ -71,14 +71,14 @@ pub fn of_loads(record: &RunRecord) -> Option<Picture> {
         .or_else(|| steps::picture(record))
 }
 
-/// The picture that a record is about: its curve, its search, its steps, or its percentiles.
+/// Returns the main picture of a record: its curve, its search, its steps, or its percentiles.
 pub fn first(record: &RunRecord) -> Result<String, Error> {
     let mut files = files(record);
     let first = files.next().map(|(_, text)| text);
     first.ok_or_else(|| Error::internal("a record without a picture"))
 }
 
-/// One of the pictures.
+/// Returns a picture by its name.
 pub fn named(record: &RunRecord, name: &str) -> Result<String, Error> {
     let kind = KINDS.iter().find(|kind| kind.name == name);
     let kind = kind.ok_or_else(|| Error::internal(format!("no picture {name}")))?;
@@ -101,10 +101,10 @@ mod tests {
     use filestone_measure::measure::{DistributionRecord, Ledger};
     use filestone_plan::plan::{ArrivalsPlan, TargetPlan};
 
-    /// A picture must not be larger than this: it is mailed and kept.
+    /// Maximum size of a picture, because it is mailed and archived.
     const BYTES_MAX: usize = 60_000;
 
-    /// All pictures of these records.
+    /// Returns all pictures of these records.
     fn drawn(records: &[RunRecord]) -> Vec<(String, String)> {
         let files = records.iter().flat_map(files);
         files.map(|(name, text)| (name.into(), text)).collect()
@@ -115,7 +115,7 @@ mod tests {
         ("layers.svg".into(), picture::render(&picture))
     }
 
-    /// Well-formed, within its own bounds, and no number that is none.
+    /// Checks that a picture is well-formed, within its bounds, and without invalid numbers.
     fn check((name, svg): &(String, String)) {
         let document =
             roxmltree::Document::parse(svg).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -158,7 +158,7 @@ mod tests {
         check_texts(name, &document);
     }
 
-    /// No text leaves the picture, and none is written over another.
+    /// Checks that no text leaves the picture or overlaps another.
     fn check_texts(name: &str, document: &roxmltree::Document<'_>) {
         let mut places: Vec<(f64, f64, f64, String)> = Vec::new();
         for node in document

@@ -1,5 +1,5 @@
-//! The report of a probe: its answer in one line, how long operations took, what the load
-//! generator could have done, where operations went.
+//! Report of a probe: the result in one line, response times, capacity of the load generator,
+//! outcomes of operations.
 
 use super::parts::page::{Detail, Fact, Page};
 use super::parts::units::{counted, operations_per_second};
@@ -12,7 +12,7 @@ use filestone_measure::measure::verdict::percentile::TimesOf;
 use filestone_measure::measure::{Ledger, RunRecord, ShortReads};
 use filestone_plan::plan::Plan;
 
-/// The report. Caveats are told apart from it, on standard error.
+/// Renders the report. Caveats are printed separately, on standard error.
 pub fn render(record: &RunRecord, detail: Detail, page: Page) -> String {
     let summary = match detail {
         Detail::Clients => summary::render(record, summary::Extremes::Rows, page),
@@ -33,8 +33,8 @@ pub fn render(record: &RunRecord, detail: Detail, page: Page) -> String {
     .concat()
 }
 
-/// How many per second, how long each took, how they were asked, and whether the load generator
-/// was what set these figures: one line, or two where the page is narrow.
+/// Formats operations per second, response times, the kind of load, and whether the load generator
+/// limited these figures: one line, or two on a narrow page.
 pub fn answer(record: &RunRecord, page: Page) -> String {
     let mut parts = vec![rate(record)];
     parts.extend(errors(&record.totals.ledger));
@@ -69,7 +69,7 @@ fn rate(record: &RunRecord) -> String {
     }
 }
 
-/// How much a READ brought, where the ends of files cut some short.
+/// Formats the mean size of a READ if some were cut short by the end of a file.
 fn short_reads(record: &RunRecord) -> Option<String> {
     let short = ShortReads::of(record)?;
     let size = bytes_text(short.size_bytes.into());
@@ -79,7 +79,7 @@ fn short_reads(record: &RunRecord) -> Option<String> {
     ))
 }
 
-/// A run without errors needs no word about them.
+/// Formats errors; `None` for a run without any.
 fn errors(ledger: &Ledger) -> Option<String> {
     let bad = ledger.unsuccessful() + ledger.skipped;
     let (bad, scheduled) = (Some(bad).filter(|bad| *bad > 0)?, ledger.scheduled);
@@ -96,7 +96,7 @@ fn times(record: &RunRecord) -> Vec<String> {
         return vec![];
     }
     let of = TimesOf::all(&record.totals);
-    // Whatever the percentile, its interval decides on how it is shown, as in the table below.
+    // The interval of a percentile decides its format, as in the table below.
     let text = |name, quantile, nanos: u64| {
         let time = known::percentile(record, quantile).unwrap_or_else(|| {
             let mark = percentile::mark(of.is_known(quantile));
@@ -104,7 +104,7 @@ fn times(record: &RunRecord) -> Vec<String> {
         });
         format!("{name} {time}")
     };
-    // A 99th percentile of which nothing is known is left to the table, which marks it.
+    // An unknown 99th percentile is shown only in the table, which marks it.
     let has_tail = known::percentile(record, 0.99).is_some() || of.is_known(0.99);
     let tail = if has_tail {
         text("p99", 0.99, times.p99)
@@ -114,7 +114,8 @@ fn times(record: &RunRecord) -> Vec<String> {
     vec![text("p50", 0.5, times.p50), tail]
 }
 
-/// Three digits that count, as many as a rate of a few seconds has; the exact one is below.
+/// Rounds to three significant digits, the precision of a rate over a few seconds; the exact value
+/// is below.
 fn rounded(load: f64) -> String {
     let digits = load.abs().max(1.0).log10().floor() as i32;
     match digits {
@@ -135,21 +136,22 @@ fn load(plan: &Plan) -> String {
     }
 }
 
-/// How busy the busiest worker was, and what follows of it.
+/// Formats the load of the busiest worker, and the conclusion.
 fn generator(record: &RunRecord) -> String {
     let busy = busy_percent(record);
     let part = GeneratorPart::of(record).words();
     format!("generator {busy:.0} % busy: {part}")
 }
 
-/// What the load generator can do with as many in flight, and how much of that this was.
+/// Formats the capacity of the load generator with the same number in flight, and the share that
+/// this run used.
 pub fn headroom(record: &RunRecord, headroom: &Headroom) -> String {
     let can = headroom.engine_ops_per_s;
     let did = record.totals.achieved_load_ops_per_s;
     let times = if did <= 0.0 {
         String::new()
     } else if can < 0.9 * did {
-        // This load is the proof that it can do more: the measurement was disturbed.
+        // This load proves that the capacity is higher: the measurement was disturbed.
         ", less than this load: disturbed when it was measured".into()
     } else {
         format!(", {:.1} times this load", can / did)
@@ -162,7 +164,7 @@ pub fn headroom(record: &RunRecord, headroom: &Headroom) -> String {
     )
 }
 
-/// Load, bytes and cost, one fact per line.
+/// Returns load, bytes and cost, one fact per line.
 fn cost(record: &RunRecord, detail: Detail) -> Vec<Fact> {
     let offered = record.totals.offered_load_ops_per_s;
     let offered = offered.map(|load| ("offered load", operations_per_second(load)));
@@ -183,7 +185,7 @@ fn cost(record: &RunRecord, detail: Detail) -> Vec<Fact> {
     facts.into_iter().flatten().collect()
 }
 
-/// What did not succeed, by status; nothing if all did.
+/// Formats failures by status; empty if all operations succeeded.
 fn what_failed(record: &RunRecord, page: Page) -> String {
     let Some(kind) = record.measured() else {
         return String::new();
@@ -286,14 +288,14 @@ mod tests {
             line.map_or(0, |line| line.matches('~').count())
         };
         let mut record = fixtures::in_stretches();
-        // Those of p99.9 and p99.99, by ranks.
+        // The marks of p99.9 and p99.99, by ranks.
         assert_eq!(marks(&record), 2);
         let mut figures = record.totals.figures.iter_mut();
         let tail = figures.find(|figure| figure.name == "response_time.p99");
         tail.expect("it is kept").high = 1_600_000.0;
         let text = answer_of(&record);
         assert!(text.contains("p99 160 µs (150 µs to 1.6 ms)"), "{text}");
-        // With p99 what lies further out is not known either.
+        // If p99 is unknown, percentiles further out are unknown too.
         assert_eq!(marks(&record), 3);
     }
 
@@ -311,7 +313,7 @@ mod tests {
             level: 0.95,
         };
         totals.open_figures = vec![open.clone()];
-        // By ranks alone it would be known; its lower end says less than the median.
+        // By ranks alone it would be known; its lower end is below the median.
         let text = answer_of(&record);
         assert!(!text.contains("p99"), "{text}");
         assert!(text.contains("max "), "{text}");

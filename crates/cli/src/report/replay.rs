@@ -1,5 +1,5 @@
-//! The report of a replay: dbench's table and line first, as scripts expect them,
-//! then what dbench never told: percentiles, lag, cost on the wire, mismatches.
+//! Report of a replay: dbench's table and line first, as scripts expect them, then further figures:
+//! percentiles, lag, cost on the wire, mismatches.
 
 use crate::error::in_our_form;
 use crate::quantity::{bytes_text, duration_text, grouped};
@@ -15,11 +15,11 @@ use filestone_measure::measure::run_record::KindRecord;
 use filestone_measure::measure::verdict::caveats::WAITED_PERCENT;
 use filestone_plan::plan::{Interface, Pacing, Plan, ReplayPlan};
 
-/// Lost clients that are named.
+/// Maximum number of lost clients that are listed.
 const LOST_MAX: usize = 10;
 
-/// The report; nothing if the record is not a replay's. Caveats are told apart
-/// from it, on standard error.
+/// Renders the report; empty if the record is not a replay. Caveats are printed separately, on
+/// standard error.
 pub fn render(record: &RunRecord, detail: Detail, page: Page) -> String {
     let (Some(plan), Some(replay)) = (record.plan.replay(), &record.replay) else {
         return String::new();
@@ -49,7 +49,7 @@ pub fn render(record: &RunRecord, detail: Detail, page: Page) -> String {
     text
 }
 
-/// What is said before a replay's first row.
+/// Returns the announcement before a replay's first row.
 pub fn announcement(plan: &Plan) -> String {
     let replay = plan.replay();
     let loads = replay.map_or_else(String::new, loads_text);
@@ -76,7 +76,7 @@ pub fn announcement(plan: &Plan) -> String {
     )
 }
 
-/// The measured kinds in dbench's order.
+/// Returns the measured kinds in dbench's order.
 pub fn measured<'record>(
     record: &'record RunRecord,
     plan: &ReplayPlan,
@@ -87,10 +87,10 @@ pub fn measured<'record>(
     kinds
 }
 
-/// Stands for the times of operations that were answered without a call.
+/// Placeholder for the times of operations that were completed without a call.
 pub const NO_CALL: &str = "–";
 
-/// Service times by kind: the lag of a paced load is not among them.
+/// Formats service times by kind, without the lag of a paced load file.
 fn operations(record: &RunRecord, plan: &ReplayPlan, page: Page) -> String {
     let mut table = Table::new([
         Column::text("service time, usecs"),
@@ -121,7 +121,7 @@ fn operations(record: &RunRecord, plan: &ReplayPlan, page: Page) -> String {
     format!("\n{}", table.render(page))
 }
 
-/// Load, bytes, lag and cost, one fact per line.
+/// Returns load, bytes, lag and cost, one fact per line.
 fn facts(record: &RunRecord, plan: &ReplayPlan, replay: &ReplayRecord) -> Vec<Fact> {
     let mut facts = vec![("achieved load", facts::achieved_load(record))];
     facts.extend(facts::goodput(record));
@@ -162,7 +162,7 @@ fn facts(record: &RunRecord, plan: &ReplayPlan, replay: &ReplayRecord) -> Vec<Fa
     facts
 }
 
-/// What a run that only reads did not do.
+/// Returns the operations that a read-only run left out.
 fn left_out(plan: &ReplayPlan, replay: &ReplayRecord) -> Option<Fact> {
     if replay.left_out.is_empty() {
         return None;
@@ -181,7 +181,7 @@ fn left_out(plan: &ReplayPlan, replay: &ReplayRecord) -> Option<Fact> {
     ))
 }
 
-/// How long clients waited for processors, on a host with too few for all of them.
+/// Returns the time that clients waited for processors, on a host with too few for all of them.
 fn processors(record: &RunRecord) -> Option<Fact> {
     let found = record.processors.as_ref();
     let processors = found.filter(|found| found.waited_percent >= WAITED_PERCENT)?;
@@ -196,7 +196,7 @@ fn processors(record: &RunRecord) -> Option<Fact> {
     ))
 }
 
-/// How late lines were against their schedule, if they had one.
+/// Returns the lag of lines behind their schedule, if they had one.
 fn lag(record: &RunRecord, plan: &ReplayPlan) -> Option<Fact> {
     if plan.pacing == Pacing::Closed {
         return None;
@@ -213,8 +213,8 @@ fn lag(record: &RunRecord, plan: &ReplayPlan) -> Option<Fact> {
     ))
 }
 
-/// dbench 1's figures. Its NB and MBit were its MB/s times two constants, and its
-/// MB/s itself was 132 MB per client over the time; here the MB/s are measured.
+/// Returns dbench 1's figures. Its NB and MBit were its MB/s times two constants, and its MB/s
+/// itself was 132 MB per client divided by the time; here the MB/s are measured.
 fn netbench(record: &RunRecord, plan: &ReplayPlan) -> Vec<Fact> {
     if !dbench::is_of_dbench_1(plan) {
         return vec![];
@@ -225,7 +225,7 @@ fn netbench(record: &RunRecord, plan: &ReplayPlan) -> Vec<Fact> {
         "NetBench scale",
         format!("{}, from the bytes actually moved", scaled(rate)),
     )];
-    // Its formula is about one pass of every client.
+    // The formula applies to one iteration of every client.
     let clients = f64::from(record.plan.clients);
     let seconds = record.window_ns as f64 / 1e9;
     if plan.run_once && record.plan.warm_up_ns == 0 && seconds > 0.0 {
@@ -243,7 +243,7 @@ fn netbench(record: &RunRecord, plan: &ReplayPlan) -> Vec<Fact> {
     facts
 }
 
-/// Results other than the load file expects.
+/// Formats results that differ from the load file's expectation.
 fn mismatches(replay: &ReplayRecord, plan: &ReplayPlan, page: Page) -> String {
     if replay.mismatch_count == 0 {
         return String::new();
@@ -283,7 +283,7 @@ fn mismatch_text(mismatch: &MismatchRecord) -> String {
     )
 }
 
-/// Clients that ended early, and why.
+/// Formats the clients that ended early, with reasons.
 fn lost_clients(replay: &ReplayRecord, page: Page) -> String {
     let lost: Vec<(u32, &str)> = replay
         .clients
@@ -343,7 +343,7 @@ mod tests {
         let replay = record.replay.as_mut().expect("a replay");
         (replay.bytes_written, replay.bytes_read) = (60_000_000, 21_340_200);
         let facts = netbench(&record, record.plan.replay().expect("a replay"));
-        // 40.6701 MB/s is the README's own example.
+        // 40.6701 MB/s is the example of the README.
         assert_eq!(
             facts[0].1,
             "NB=50.8376 MB/sec  406.701 MBit/sec, from the bytes actually moved"

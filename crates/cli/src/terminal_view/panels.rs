@@ -1,4 +1,4 @@
-//! The parts of the screen.
+//! Panels of the screen.
 
 use super::state::{Progress, Sums, View};
 use super::theme::Theme;
@@ -14,7 +14,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Cell, LineGauge, Paragraph, Row, Sparkline, Table, TableState};
 use std::time::Duration;
 
-/// What is measured, and how far it is.
+/// Draws the subject of the measurement and its progress.
 pub fn title(frame: &mut Frame<'_>, area: Rect, view: &View, look: Theme, now: Duration) {
     let [first, second] = Layout::vertical([Constraint::Length(1); 2]).areas(area);
     let mut spans = vec![Span::styled(
@@ -63,7 +63,7 @@ fn progress(frame: &mut Frame<'_>, area: Rect, progress: &Progress, look: Theme)
     }
 }
 
-/// The last interval, in two lines.
+/// Draws the last interval, in two lines.
 pub fn figures(frame: &mut Frame<'_>, area: Rect, view: &View, look: Theme) {
     let known = view.last().and_then(|interval| {
         let figures = view.figures(interval)?;
@@ -94,7 +94,7 @@ fn load_line<'l>(
         ),
     ];
     let offered = view.plan().and_then(|plan| plan.arrivals.offered_load());
-    // It is that of all operations together.
+    // The offered load applies to all operations together.
     if let Some(offered) = offered.filter(|_| view.selected.is_none()) {
         spans.push(Span::raw(format!(" of {}", words::per_second(offered))));
     }
@@ -137,11 +137,11 @@ fn time_line<'l>(figures: &OperationFigures, width: u16, look: Theme) -> Line<'l
 pub struct Series {
     name: &'static str,
     values: Vec<u64>,
-    /// The largest of them, in words.
+    /// The largest value, as text.
     most: String,
 }
 
-/// The load of each interval.
+/// Returns the load of each interval.
 pub fn loads(view: &View) -> Series {
     let values: Vec<u64> = of_each(view, |figures, interval| {
         words::load(figures, interval).round() as u64
@@ -154,7 +154,7 @@ pub fn loads(view: &View) -> Series {
     }
 }
 
-/// The 99th percentile of the response time of each interval.
+/// Returns the 99th percentile of the response time of each interval.
 pub fn percentiles(view: &View) -> Series {
     let values: Vec<u64> = of_each(view, |figures, _| {
         figures.response_time_ns.map_or(0, |times| times.p99)
@@ -194,7 +194,8 @@ pub fn chart(frame: &mut Frame<'_>, area: Rect, series: &Series, style: Style) {
     frame.render_widget(Sparkline::default().data(shown).style(style), bars);
 }
 
-/// A column of the table: its head, its width, and the width of the terminal from which on it is shown.
+/// A column of the table: its head, its width, and the minimum width of the terminal for which it
+/// is shown.
 struct Column {
     head: &'static str,
     width: u16,
@@ -205,7 +206,7 @@ const fn column(head: &'static str, width: u16, from: u16) -> Column {
     Column { head, width, from }
 }
 
-/// What there is besides the operation's name, in the order of the cells.
+/// Columns besides the operation's name, in the order of the cells.
 const COLUMNS: [Column; 6] = [
     column("ops/s", 9, 0),
     column("p50", 9, 60),
@@ -215,7 +216,7 @@ const COLUMNS: [Column; 6] = [
     column("errors", 8, 0),
 ];
 
-/// All operations and each kind, in the last interval; errors of the whole run.
+/// Draws all operations and each kind, in the last interval; errors are of the whole run.
 pub fn operations(frame: &mut Frame<'_>, area: Rect, view: &View, look: Theme) {
     if area.height == 0 {
         return;
@@ -302,13 +303,13 @@ fn right<'c>(text: String) -> Cell<'c> {
     Cell::from(Line::raw(text).right_aligned())
 }
 
-/// A line of what there is to say.
+/// A line of text.
 pub struct Notice {
     text: String,
     is_doubt: bool,
 }
 
-/// What there is to say besides figures, what matters most first.
+/// Returns the notices, the most important first.
 pub fn remarks_of(view: &View) -> Vec<Notice> {
     let doubts = words::doubts(view).into_iter().map(|text| Notice {
         text: format!("! {text}"),
@@ -329,13 +330,13 @@ pub fn remarks_of(view: &View) -> Vec<Notice> {
         text,
         is_doubt: false,
     });
-    // The generator's own share always has a place.
+    // The generator's own share is always shown.
     let mut plain: Vec<Notice> = plain.collect();
     let rest = plain.split_off(plain.len().min(1));
     plain.into_iter().chain(doubts).chain(rest).collect()
 }
 
-/// Says it.
+/// Draws the notices.
 pub fn remarks(frame: &mut Frame<'_>, area: Rect, remarks: &[Notice], look: Theme) {
     let lines = remarks.iter().take(usize::from(area.height)).map(|remark| {
         let style = if remark.is_doubt {
@@ -348,7 +349,7 @@ pub fn remarks(frame: &mut Frame<'_>, area: Rect, remarks: &[Notice], look: Them
     frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), area);
 }
 
-/// What keys do.
+/// Draws the key bindings.
 pub fn footer(frame: &mut Frame<'_>, area: Rect, view: &View, look: Theme) {
     let line = if view.is_stopping {
         Line::styled("stopping in order; q again ends at once", look.doubt())
@@ -358,7 +359,7 @@ pub fn footer(frame: &mut Frame<'_>, area: Rect, view: &View, look: Theme) {
     frame.render_widget(line, area);
 }
 
-/// All of that in sentences.
+/// Draws the key bindings as sentences.
 pub fn help(frame: &mut Frame<'_>, area: Rect, look: Theme) {
     let keys = [
         ("q, ^C", "end the run in order; again: at once"),

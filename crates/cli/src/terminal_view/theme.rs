@@ -1,11 +1,11 @@
-//! The look of what is drawn: colours, and what stands for them where there are none.
+//! Theme of the terminal view: colours, and their replacements on terminals without any.
 
 use ratatui::style::{Color, Modifier, Style};
 
-/// The look of things.
+/// Styles of the terminal view.
 #[derive(Debug, Clone, Copy)]
 pub struct Theme {
-    /// Whether there are colours; without them, what stands out is bold or reversed.
+    /// Whether colours are used; otherwise emphasis is bold or reversed.
     pub has_colours: bool,
 }
 
@@ -18,37 +18,37 @@ impl Theme {
         }
     }
 
-    /// Of headings.
+    /// Style of headings.
     pub const fn heading(self) -> Style {
         self.of(Color::Cyan).add_modifier(Modifier::BOLD)
     }
 
-    /// Of the load.
+    /// Style of the load.
     pub const fn load(self) -> Style {
         self.of(Color::Blue)
     }
 
-    /// Of response times.
+    /// Style of response times.
     pub const fn time(self) -> Style {
         self.of(Color::Magenta)
     }
 
-    /// Of what did not go well.
+    /// Style of errors.
     pub const fn bad(self) -> Style {
         self.of(Color::Red).add_modifier(Modifier::BOLD)
     }
 
-    /// Of reasons to doubt.
+    /// Style of caveats.
     pub const fn doubt(self) -> Style {
         self.of(Color::Yellow).add_modifier(Modifier::BOLD)
     }
 
-    /// Of what explains.
+    /// Style of explanations.
     pub const fn aside(self) -> Style {
         self.of(Color::DarkGray)
     }
 
-    /// Of the row that is looked at.
+    /// Style of the selected row.
     pub const fn chosen(self) -> Style {
         Style::new().add_modifier(Modifier::REVERSED)
     }

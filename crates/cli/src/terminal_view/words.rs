@@ -1,44 +1,44 @@
-//! Figures of the view in words.
+//! Text of the view's figures.
 
 use super::state::{View, ended};
 use crate::quantity::{bytes_text, grouped, time_text};
 use filestone_live::event::{IntervalFigures, OperationFigures, PointFigure, RemainingTimeKind};
 use filestone_measure::measure::verdict::{BUSY_PERCENT, DISPATCH_SHARE};
 
-/// Operations per second of an interval.
+/// Returns the operations per second of an interval.
 pub fn load(figures: &OperationFigures, interval: &IntervalFigures) -> f64 {
     ended(figures) as f64 / seconds(interval)
 }
 
-/// Megabytes of data per second of an interval.
+/// Formats megabytes of data per second of an interval.
 pub fn megabytes(figures: &OperationFigures, interval: &IntervalFigures) -> String {
     let rate = figures.data_bytes as f64 / seconds(interval);
     format!("{:.1}", rate / 1e6)
 }
 
-/// Data per second of an interval, in words.
+/// Formats data per second of an interval, with unit.
 pub fn goodput(figures: &OperationFigures, interval: &IntervalFigures) -> String {
     format!("{} MB/s", megabytes(figures, interval))
 }
 
-/// How long an interval was, in seconds.
+/// Returns the length of an interval, in seconds.
 fn seconds(interval: &IntervalFigures) -> f64 {
     let nanos = interval.end_ns.saturating_sub(interval.start_ns);
     nanos.max(1) as f64 / 1e9
 }
 
-/// A load in words.
+/// Formats a load.
 pub fn per_second(load: f64) -> String {
     format!("{}/s", grouped(load.round() as u64))
 }
 
-/// A time in words, or a dash.
+/// Formats a time, or a dash.
 pub fn time(nanos: Option<u64>) -> String {
     nanos.map_or("-".into(), |nanos| time_text(nanos as f64))
 }
 
-/// How busy the workers were in an interval, of a hundred: each has a processor at most, and all of them
-/// no more than there are.
+/// Returns the load of the workers in an interval, in percent: each uses at most one processor, and
+/// together they use at most all that exist.
 pub fn busy_percent(view: &View, interval: &IntervalFigures) -> Option<f64> {
     let processors = view.processors.unwrap_or(u32::MAX);
     let workers = view.plan()?.workers.clamp(1, processors.max(1));
@@ -46,7 +46,7 @@ pub fn busy_percent(view: &View, interval: &IntervalFigures) -> Option<f64> {
     Some(100.0 * interval.client_cpu_ns as f64 / nanos as f64 / f64::from(workers))
 }
 
-/// The load generator's own share: how busy, how late, how large.
+/// Describes the load generator: its CPU use, delay and memory.
 pub fn own_share(view: &View) -> Vec<String> {
     let Some(interval) = view.last() else {
         return vec![];
@@ -59,7 +59,7 @@ pub fn own_share(view: &View) -> Vec<String> {
     [busy, late, memory].into_iter().flatten().collect()
 }
 
-/// Reasons to doubt what is shown, as far as they show before the end; the record has the whole list.
+/// Lists caveats that are visible before the end; the record has the complete list.
 pub fn doubts(view: &View) -> Vec<String> {
     let mut doubts = Vec::new();
     if let Some(interval) = view.last() {
@@ -88,7 +88,8 @@ pub fn doubts(view: &View) -> Vec<String> {
             grouped(sums.ended)
         ));
     }
-    // Where loads are offered in turn, what is left over of one is skipped on purpose before the next.
+    // If loads are offered in turn, operations left over from one are skipped on purpose before the
+    // next.
     let is_steered = view.plan().is_some_and(|plan| plan.steering.is_some());
     if sums.skipped > 0 && !is_steered {
         doubts.push(format!("{} operations were skipped", grouped(sums.skipped)));
@@ -99,10 +100,10 @@ pub fn doubts(view: &View) -> Vec<String> {
     doubts
 }
 
-/// As the caveats of a record have it.
+/// Same limit as for the caveats of a record.
 const LATE_FLOOR_NS: f64 = 5000.0;
 
-/// What a steered run is doing, and for how long.
+/// Describes the activity of a steered run and its remaining time.
 pub fn steering(view: &View) -> Option<String> {
     let doing = view.steering.as_ref()?;
     let left = doing.left_ns.map(|nanos| {
@@ -116,7 +117,7 @@ pub fn steering(view: &View) -> Option<String> {
     Some(doing.what.clone() + &left.unwrap_or_default())
 }
 
-/// How far a replay is.
+/// Describes the progress of a replay.
 pub fn replay(view: &View) -> Option<String> {
     let progress = view.progress.as_ref()?;
     Some(format!(
@@ -128,7 +129,7 @@ pub fn replay(view: &View) -> Option<String> {
     ))
 }
 
-/// The point that was measured last: `size=512: achieved 12,000/s, p99 1.2 ms`.
+/// Describes the last measured point: `size=512: achieved 12,000/s, p99 1.2 ms`.
 pub fn point(view: &View) -> Option<String> {
     let point = view.point.as_ref()?;
     let figures: Vec<String> = point.figures.iter().map(figure).collect();
@@ -145,7 +146,7 @@ fn figure(figure: &PointFigure) -> String {
     }
 }
 
-/// The last run that is over: `block 3, A: finished, valid`.
+/// Describes the last completed run: `block 3, A: finished, valid`.
 pub fn ended_run(view: &View) -> Option<String> {
     let run = view.ended.as_ref()?;
     let caveats = match run.caveats.len() {

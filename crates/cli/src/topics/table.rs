@@ -1,27 +1,27 @@
-//! The pages of docs/ that are in the program, and the words that lead to a part of one.
+//! Pages of docs/ that are built into the program, and the words that lead to a part of one.
 //!
-//! docs/design is not: it is written for developers, who have the repository.
+//! docs/design is left out: it is written for developers, who have the repository.
 
 /// A page of docs/.
 #[derive(Debug)]
 pub struct Page {
-    /// Its file below docs/, without `.md`.
+    /// Path below docs/, without `.md`.
     pub path: &'static str,
-    /// Its subject, in one line.
+    /// Subject, in one line.
     pub about: &'static str,
-    /// Its text, in Markdown.
+    /// Text in Markdown.
     pub markdown: &'static str,
 }
 
 impl Page {
-    /// Its name as a topic.
+    /// Returns the page's name as a topic.
     pub fn name(&self) -> &'static str {
         self.path
             .rsplit_once('/')
             .map_or(self.path, |(_, name)| name)
     }
 
-    /// The folder below docs/; empty for docs/ itself.
+    /// Returns the folder below docs/; empty for docs/ itself.
     pub fn folder(&self) -> &'static str {
         self.path.rsplit_once('/').map_or("", |(folder, _)| folder)
     }
@@ -45,7 +45,7 @@ pub const FOLDERS: [(&str, &str); 4] = [
     ("loads", "Loads"),
 ];
 
-/// Every page.
+/// All pages.
 pub const PAGES: &[Page] = pages![
     "reference/ab" "two servers, or two settings, in alternating runs"
     "reference/ancestors" "command lines of nct, dbench, nhfsstone, smbtorture"
@@ -99,7 +99,8 @@ pub const PAGES: &[Page] = pages![
     "loads/untar" "an archive of 1,600 files being unpacked"
 ];
 
-/// Words that are not the name of a page or a heading: the page, or `page#heading`, that they mean.
+/// Words that are not the name of a page or a heading, with the page or `page#heading` that they
+/// refer to.
 pub const ALIASES: &[(&str, &str)] = &[
     ("as", "ancestors"),
     ("baseline", "compare"),

@@ -1,5 +1,5 @@
-//! Command lines as they were meant: a word that another benchmark has, one that is missing, or
-//! one that is misspelt is replaced, until the command line can be read.
+//! Correction of command lines: words of another benchmark and misspelt words are replaced, and
+//! missing words added, until the command line can be parsed.
 
 use crate::compat;
 use crate::options::target;
@@ -11,28 +11,29 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use filestone_workload::load::diagnostic::suggestion;
 use filestone_workload::operation::OpKind;
 
-/// More words to replace are a command line of another program altogether.
+/// Maximum number of replacements; a command line that needs more belongs to another program
+/// altogether.
 const REPLACED_MAX: usize = 16;
-/// No call moves so many bytes: it is the length of a file.
+/// Smallest size, in bytes, that is a file length: no call transfers that much.
 const LONG: u64 = 16 << 20;
 
-/// What was meant.
+/// Corrected command lines, with reasons.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Correction {
-    /// Why, in a few words, a line for each word that is ours now.
+    /// Short reasons, one line per replaced word.
     pub reasons: Vec<String>,
-    /// Command lines that can be read, `filestone` first; the shell's words as they are typed.
+    /// Valid command lines, starting with `filestone` and quoted for the shell.
     pub lines: Vec<String>,
 }
 
-/// Words, why they are others now, and how often the whole is to be done.
+/// Words, the reasons for the replacements, and the number of repetitions.
 #[derive(Debug, Clone, Default)]
 struct Attempt {
     words: Vec<String>,
     reasons: Vec<String>,
 }
 
-/// What the words behind `filestone` were meant to be; `None` if nothing is near.
+/// Corrects the words behind `filestone`; `None` if there is no similar command line.
 pub fn correction(words: &[&str], error: &clap::Error) -> Option<Correction> {
     let words = words.iter().map(ToString::to_string).collect();
     let attempt = Attempt {
@@ -53,7 +54,7 @@ fn parse(words: &[String]) -> Result<(), clap::Error> {
     }
 }
 
-/// `filestone nfs://server/export`: one operation, or a mix of them?
+/// Handles `filestone nfs://server/export`, which lacks an operation or a mix.
 fn target_alone(attempt: &Attempt, error: &clap::Error) -> Option<Correction> {
     let first = attempt.words.first()?;
     if error.kind() != ErrorKind::InvalidSubcommand || !is_target(first) {
@@ -79,7 +80,7 @@ fn is_target(word: &str) -> bool {
     word.contains(":/") && target::parse(word).is_ok()
 }
 
-/// `nfs://host/path` of `host:/path`.
+/// Converts `host:/path` to `nfs://host/path`.
 fn as_url(target: &str) -> String {
     if target.starts_with("nfs://") {
         target.into()
@@ -89,7 +90,7 @@ fn as_url(target: &str) -> String {
 }
 
 impl Attempt {
-    /// The command line if it can be read, with other words replaced.
+    /// Replaces words until the command line can be parsed.
     fn read(mut self) -> Option<Correction> {
         for _ in 0..REPLACED_MAX {
             match parse(&self.words) {
@@ -108,7 +109,7 @@ impl Attempt {
         }
     }
 
-    /// One word further; `None` if nothing is known that would help.
+    /// Replaces one word; `None` if no replacement is known.
     fn step(self, error: &clap::Error) -> Option<Self> {
         let command = self.words.first().cloned().unwrap_or_default();
         let argument = context(error, ContextKind::InvalidArg).map(|text| name(&text));
@@ -132,7 +133,7 @@ impl Attempt {
         }
     }
 
-    /// fio's `--size` is how long a file is, elbencho's too.
+    /// Replaces `--size`, which is the length of a file in fio and elbencho.
     fn with_size(mut self) -> Option<Self> {
         let operation = self.words.get(1).map(String::as_str);
         if operation.is_some_and(|word| word.eq_ignore_ascii_case("copy")) {
@@ -173,7 +174,8 @@ impl Attempt {
         Some(self)
     }
 
-    /// The first word is no command of ours: an operation, or another program's command.
+    /// Replaces a first word that is not a filestone command: an operation, or another program's
+    /// command.
     fn with_command(mut self, word: &str, error: &clap::Error) -> Option<Self> {
         let operation = OpKind::probed().find(|kind| kind.name() == word);
         if let Some(operation) = operation {
@@ -264,7 +266,7 @@ impl Attempt {
         Some(self)
     }
 
-    /// A word that is misspelt.
+    /// Replaces a misspelt word.
     fn with_near(mut self, word: &str, error: &clap::Error) -> Option<Self> {
         let near = near(error, word)?;
         let place = self.place_of(word)?;
@@ -273,7 +275,7 @@ impl Attempt {
         Some(self)
     }
 
-    /// Where an option is given, by itself or with its value attached.
+    /// Returns the position of an option, alone or with its value attached.
     fn place_of(&self, option: &str) -> Option<usize> {
         let is_it = |given: &String| {
             let rest = given.strip_prefix(option);
@@ -288,7 +290,7 @@ impl Attempt {
     }
 }
 
-/// What clap takes for a misspelling of `word`, if it is near enough to be meant.
+/// Returns clap's suggestion for `word`, if it is similar enough.
 pub fn near(error: &clap::Error, word: &str) -> Option<String> {
     let kinds = [
         ContextKind::SuggestedArg,
@@ -305,7 +307,7 @@ pub fn near(error: &clap::Error, word: &str) -> Option<String> {
     let is_near = |candidate: &&String| {
         suggestion(bare(word).as_bytes(), [&*bare(candidate)].into_iter()).is_some()
     };
-    // Of several, as of clap's own list, the last is the most alike.
+    // The last of several candidates is the most similar, as in clap's own list.
     candidates.iter().rfind(is_near).cloned()
 }
 

@@ -1,5 +1,5 @@
-//! `filestone as dbench` and `as tbench`: their command lines, their rows, tables
-//! and exit codes, correct values.
+//! `filestone as dbench` and `as tbench`: the originals' command lines, rows, tables and exit
+//! codes, with correct values.
 
 pub mod command_line;
 
@@ -29,11 +29,11 @@ use filestone_plan::plan::{
 };
 
 const SECOND: u64 = 1_000_000_000;
-/// dbench's exit code when a client failed, or when it was called wrongly.
+/// dbench's exit code if a client failed, or for a wrong command line.
 const FAILURE: u8 = 1;
-/// dbench 5's exit code when it cannot start.
+/// dbench 5's exit code if it cannot start.
 const CANNOT_START: u8 = 10;
-/// Does what dbench, or tbench, was asked to do.
+/// Executes the request of a dbench or tbench command line.
 pub fn run(program: Program, arguments: &[String]) -> Result<ExitStatus, Error> {
     match command_line::parse(program, arguments) {
         Ok(Request::Help) => show(&program.known().help()),
@@ -75,7 +75,7 @@ fn execute(program: Program, run: &Run) -> Result<ExitStatus, Error> {
     )
 }
 
-/// Says what of the command line is passed over; the run without that.
+/// Prints the ignored parts of the command line, and returns the run without them.
 fn said(run: &Run) -> Run {
     let mut run = run.clone();
     if let Some(list) = &run.options.tcp_options {
@@ -107,7 +107,7 @@ fn prepare(run: &Run, load: &str, here: &Environment) -> Result<Job, Error> {
     Ok(jobs.remove(0))
 }
 
-/// By what the user of `--smb-user` logs on.
+/// Returns the credentials of the user of `--smb-user`.
 fn credentials(login: &Login) -> Result<Credentials, Error> {
     let credentials = Credentials::read(&PasswordOptions::default())?;
     Ok(match &login.password {
@@ -116,7 +116,7 @@ fn credentials(login: &Login) -> Result<Credentials, Error> {
     })
 }
 
-/// What stands above the rows. It is our program, and says so.
+/// Returns the banner above the rows, which names filestone.
 fn banner(program: Program, run: &Run, load: &str) -> String {
     let version = match run.version {
         Version::Four => "4.00",
@@ -135,7 +135,7 @@ fn banner(program: Program, run: &Run, load: &str) -> String {
     )
 }
 
-/// What stands before the first row, once everything is ready.
+/// Returns the text before the first row, once everything is ready.
 fn released(run: &Run) -> String {
     let processes = run.processes;
     match run.version {
@@ -203,12 +203,12 @@ fn replay_plan(run: &Run, loads: &[Named], more_targets: Vec<TargetPlan>) -> Rep
         pacing: replayed::pacing(options.rate, loads),
         run_once: flags.run_once,
         skip_cleanup: flags.skip_cleanup,
-        // dbench works in what an earlier run has left over. No one was asked here,
-        // so what may be a run of another host stays.
+        // dbench works in files that an earlier run left. Without an explicit request, the files of
+        // a run that may still be active on another host stay.
         left_over: LeftoverPolicy::RemoveIfOver,
         trunc_io_bytes: options.trunc_io,
         on_mismatch: match run.backend {
-            // A client of dbench ends at a status that it did not expect.
+            // A client of dbench ends at an unexpected status.
             Backend::Nfs(_) | Backend::Smb(..) => OnMismatch::Stop,
             Backend::Fileio | Backend::Sockio(_) => OnMismatch::Count,
         },
@@ -245,7 +245,7 @@ fn targets(run: &Run, here: &Environment) -> Result<Vec<TargetPlan>, Error> {
     }
 }
 
-/// The share of `--smb-share`, and what `-D` names below it.
+/// Returns the share of `--smb-share`, with the directory that `-D` names.
 fn share(run: &Run, place: &Share, login: &Login) -> SmbTarget {
     let mut target = SmbTarget {
         port: place.port,
@@ -263,13 +263,13 @@ fn share(run: &Run, place: &Share, login: &Login) -> SmbTarget {
     target
 }
 
-/// `-D` stands before every name, but for leading dots.
+/// Returns the directory of `-D`, which precedes every name, without leading dots.
 fn below(run: &Run) -> &str {
     let directory = run.options.directory.trim_start_matches('.');
     directory.trim_matches('/')
 }
 
-/// An export of `--nfs`, and what `-D` names below it.
+/// Returns an export of `--nfs`, with the directory that `-D` names.
 fn export(run: &Run, server: &Target, here: &Environment) -> Result<NfsTarget, Error> {
     let (options, tcp) = (NfsOptions::default(), TransportKind::Tcp);
     let mut target = nfs_target(Some(server), &options, tcp, BUILT_IN_PATH, here)?;

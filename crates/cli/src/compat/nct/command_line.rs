@@ -1,17 +1,17 @@
-//! nct's own command line, read as nct reads it.
+//! Command line of nct, parsed like the original.
 //!
-//! Options come first, getopt's way (`-d10`, `-d 10`, `-vd10`, `--dur=10`); the first
-//! word that is none is the command, which has its own options and arguments.
-//! Numbers are C's (`10`, `0xa`, `012`) and take suffixes: lower-case letters are powers
-//! of 1024, upper-case ones powers of 1000, `b` is 512 and `w` the size of an int.
+//! Options come first, as in getopt (`-d10`, `-d 10`, `-vd10`, `--dur=10`); the first word that is
+//! not an option is the command, which has its own options and arguments. Numbers are in C's
+//! notation (`10`, `0xa`, `012`) and take suffixes: lower-case letters are powers of 1024,
+//! upper-case ones powers of 1000, `b` is 512 and `w` the size of an int.
 
 use crate::compat::getopt::{Argument, Order, Program, leading_number};
 use crate::options::target::{self, Target};
 
-/// What nct was asked to do.
+/// Action that the command line requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Request {
-    /// `-h`: nct's usage, or a command's.
+    /// Usage of nct or of a command (`-h`).
     Help(Option<Command>),
     /// `-V`.
     Version,
@@ -28,9 +28,9 @@ pub enum Command {
     Null,
     /// NFSPROC3_GETATTR of one object.
     GetAttr,
-    /// NFSPROC3_READ through one file.
+    /// NFSPROC3_READ of one file.
     Read,
-    /// A prompt that knows `help`.
+    /// An interactive prompt with `help`.
     Shell,
 }
 
@@ -49,7 +49,7 @@ const OPTIONS: &str = "
 -v                     say more
 ";
 
-/// nct, as its help shows it.
+/// nct, with its help.
 pub const PROGRAM: Program = Program {
     name: "nct",
     usage: &[
@@ -78,24 +78,24 @@ pub const PROGRAM: Program = Program {
 /// A measuring command with its options.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Measure {
-    /// Which.
+    /// Command to run.
     pub command: Command,
-    /// Of what.
+    /// Target to measure.
     pub target: Target,
     /// Bytes per READ.
     pub length: u32,
-    /// Its options.
+    /// Options before the command.
     pub options: Options,
 }
 
-/// Options before the command; `-v` may stand behind it, too.
+/// Options before the command; `-v` may also follow it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// `-d`, in seconds; with 0, each job makes one request.
+    /// Duration (`-d`), in seconds; with 0, each job makes one request.
     pub duration: u64,
-    /// `-j`: requests in flight; with 0, nothing is asked.
+    /// Requests in flight (`-j`); with 0, no request is sent.
     pub jobs: u32,
-    /// `-m`: seconds per row; 0 prints none.
+    /// Seconds per row (`-m`); 0 prints none.
     pub mark: u64,
     /// `-o`.
     pub directory: Option<String>,
@@ -103,9 +103,9 @@ pub struct Options {
     pub port: u16,
     /// `-T`.
     pub terminal: String,
-    /// `-t`: reply threads.
+    /// Number of reply threads (`-t`).
     pub threads: u32,
-    /// `-v`, counted.
+    /// Number of `-v` options.
     pub verbosity: u32,
 }
 
@@ -124,12 +124,12 @@ impl Default for Options {
     }
 }
 
-/// nct caps its reply threads here without a word.
+/// Maximum number of reply threads; nct applies it without a message.
 const THREADS_MAX: u32 = 128;
-/// nct's request pool, beyond which it deadlocks.
+/// Size of nct's request pool, beyond which it deadlocks.
 const JOBS_MAX: u64 = 1024;
 
-/// Reads nct's command line; an error is one line in our form.
+/// Parses nct's command line; an error is one line in filestone's style.
 pub fn parse(arguments: &[String]) -> Result<Request, String> {
     let words = PROGRAM.read(arguments)?;
     let mut options = Options::default();
@@ -253,8 +253,7 @@ fn measure(options: Options, command: Command, positional: &[&str]) -> Result<Me
 }
 
 fn read_length(text: &str) -> Result<u32, String> {
-    // nct stops a message header short of 256 KiB, where it aborts; the whole
-    // 256 KiB work here.
+    // nct aborts one message header short of 256 KiB; the whole 256 KiB work here.
     const LENGTHS: std::ops::RangeInclusive<u64> = 512..=262_144;
     match number(text) {
         Some(length) if LENGTHS.contains(&length) => Ok(length as u32),
@@ -264,7 +263,7 @@ fn read_length(text: &str) -> Result<u32, String> {
     }
 }
 
-/// A number with nct's suffix.
+/// Parses a number with nct's suffix.
 fn number(text: &str) -> Option<u64> {
     let (number, suffix) = leading_number(text)?;
     let mut suffix = suffix.chars();
@@ -288,7 +287,7 @@ fn number(text: &str) -> Option<u64> {
     }
 }
 
-/// A number of seconds, minutes, hours, days, weeks, years or centuries.
+/// Parses a number of seconds, minutes, hours, days, weeks, years or centuries.
 fn seconds(text: &str) -> Option<u64> {
     const YEAR: u64 = 365 * 86_400;
     let (number, unit) = leading_number(text)?;
@@ -302,7 +301,7 @@ fn seconds(text: &str) -> Option<u64> {
         "c" => 100 * YEAR,
         _ => return None,
     };
-    // Nanoseconds of it must fit 64 bits: 584 years.
+    // The nanoseconds must fit 64 bits: 584 years.
     let seconds = number.checked_mul(factor)?;
     (seconds <= u64::MAX / 1_000_000_000).then_some(seconds)
 }

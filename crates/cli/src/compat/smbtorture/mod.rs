@@ -1,5 +1,5 @@
-//! `filestone as smbtorture`: the command line and the lines of its BENCH-NBENCH, over SMB2 and
-//! SMB3 instead of SMB1, and correct values.
+//! `filestone as smbtorture`: command line and output lines of its BENCH-NBENCH, over SMB2 and SMB3
+//! instead of SMB1, with correct values.
 
 pub mod command_line;
 
@@ -22,12 +22,12 @@ use filestone_plan::plan::{
 };
 
 const SECOND: u64 = 1_000_000_000;
-/// The version whose form this is.
+/// Version whose output format is used.
 const VERSION: &str = "4.17";
 /// Samba's name of the test within its suite.
 const TEST: &str = "nbench";
 
-/// Does what smbtorture was asked to do.
+/// Executes the request of an smbtorture command line.
 pub fn run(arguments: &[String]) -> Result<ExitStatus, Error> {
     match command_line::parse(arguments) {
         Ok(Request::Help) => show(&PROGRAM.help()),
@@ -73,8 +73,8 @@ fn prepare(run: &Run, load: &str, here: &Environment) -> Result<Job, Error> {
     Ok(Job::logging_on(jobs, &credentials)?.remove(0))
 }
 
-/// Those of the list, or else the one of the command line, each as the command line says more of
-/// it.
+/// Returns the shares of the list, or else the one of the command line, each with the options of
+/// the command line.
 fn shares(run: &Run) -> Result<Vec<Share>, Error> {
     let listed = match &run.list {
         None => vec![run.share.clone()],
@@ -91,7 +91,7 @@ fn shares(run: &Run) -> Result<Vec<Share>, Error> {
         }
     };
     let mut shares: Vec<Share> = Vec::new();
-    // Each once, and none that no client would use.
+    // Without duplicates, and without shares that no client would use.
     for share in listed.into_iter().take(run.clients as usize) {
         let share = Share {
             port: share.port.or(run.port),
@@ -114,17 +114,17 @@ fn plan(
     here: &Environment,
 ) -> Result<Plan, Error> {
     let mut options = run.smb.clone();
-    // As smbtorture's opens.
+    // Like the opens of smbtorture.
     options.oplock = Some(SmbOplock::Batch);
     let targets = shares.iter();
     let targets = targets.map(|share| planning::share::target(share, &options, credentials));
     let (target, more_targets) = first_and_rest(targets.map(TargetPlan::Smb).collect())?;
     let (left_over, on_mismatch) = if run.read_only {
-        // A tree that does not follow the load has much that the load does not expect.
+        // A tree that does not match the load file causes many unexpected results.
         (LeftoverPolicy::Refuse, OnMismatch::Count)
     } else {
-        // smbtorture works in what an earlier run has left over. No one was asked here, so what
-        // may be a run of another host stays.
+        // smbtorture works in files that an earlier run left. Without an explicit request, the
+        // files of a run that may still be active on another host stay.
         (LeftoverPolicy::RemoveIfOver, OnMismatch::Smbtorture)
     };
     let names = loads.iter().map(|named| named.name.clone()).collect();
@@ -152,12 +152,12 @@ fn plan(
     Ok(plan.with_read_data(None))
 }
 
-/// Whether a test ends with its load file, and not after a time.
+/// Whether a test ends with its load file instead of after a time.
 const fn is_one_pass(test: Test) -> bool {
     matches!(test, Test::NetBench(_))
 }
 
-/// In whole seconds, as smbtorture reckons; one pass has no time to give away.
+/// Returns the warm-up in whole seconds, like smbtorture; none for a single iteration.
 const fn warm_up(run: &Run) -> u64 {
     match run.test {
         Test::Nbench => run.time_limit / 20,
@@ -179,7 +179,7 @@ fn version() -> String {
     )
 }
 
-/// What stands above the rows. It is our program, and says so.
+/// Returns the banner above the rows, which names filestone.
 fn banner(run: &Run, load: &str, seed: u64) -> String {
     let length = match run.test {
         Test::Nbench => format!("for {} seconds", run.time_limit),
@@ -195,7 +195,7 @@ fn banner(run: &Run, load: &str, seed: u64) -> String {
     )
 }
 
-/// What stands before the first row, once everything is ready.
+/// Returns the text before the first row, once everything is ready.
 fn released(run: &Run) -> String {
     let rate = run.rate.map(|rate| rate / 1e6);
     let rate = rate.map(|rate| format!("Targeting {rate:.4} MByte/sec\n"));

@@ -1,5 +1,5 @@
-//! Pictures as data: columns of numbers, as short as their precision allows, which the page's script
-//! draws. Times are in microseconds there, so that they are short.
+//! Pictures as data: columns of numbers, as short as their precision allows, which the page's
+//! script draws. Times are in microseconds, which makes them short.
 
 use super::values::{Number, SpanData};
 use crate::error::Error;
@@ -10,23 +10,23 @@ use crate::report::picture::{
 };
 use serde::Serialize;
 
-/// Seconds are drawn in microseconds.
+/// Factor from seconds to microseconds.
 const MICROS: f64 = 1e6;
 
 /// A chart of the page.
 #[derive(Debug, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum ChartData {
-    /// One of the pictures.
+    /// A picture.
     Picture(PictureData),
     /// Load and response times over time, by operation.
     OverTime(OverTimeData),
-    /// How many operations took how long, over time.
+    /// Counts of operations by response time, over time.
     HeatMap(HeatMapData),
 }
 
-/// The charts as JSON that can stand in an element of a page, whatever its text is: it has no `<`,
-/// and none of the characters that end a line of a script.
+/// Returns the charts as JSON for an element of a page, whatever text they contain: the JSON has no
+/// `<`, and none of the characters that end a line of a script.
 pub fn as_data(charts: &[ChartData]) -> Result<String, Error> {
     let text = serde_json::to_string(charts).map_err(|error| {
         Error::internal(format!("the data of the page cannot be made: {error}"))
@@ -72,12 +72,12 @@ struct LineData {
     form: &'static str,
     x: Vec<Number>,
     y: Vec<Number>,
-    /// Ends of intervals; nothing of a point without one.
+    /// Ends of intervals; `None` for a point without one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     low: Vec<Option<Number>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     high: Vec<Option<Number>>,
-    /// Places of points that have a symbol, a hollow one, a dotted way to them, or none.
+    /// Indices of points with a symbol, a hollow one, a dotted segment, or a gap before them.
     symbol: Vec<usize>,
     hollow: Vec<usize>,
     sparse: Vec<usize>,
@@ -91,7 +91,7 @@ struct MarkData {
 }
 
 impl PictureData {
-    /// Of a picture; a panel without anything to draw is left out.
+    /// Converts a picture; a panel without data is left out.
     pub fn of(picture: &Picture) -> Self {
         Self {
             panels: picture.panels.iter().filter_map(panel).collect(),
@@ -128,7 +128,7 @@ fn panel(panel: &Panel) -> Option<PanelData> {
     })
 }
 
-/// What values of an axis are multiplied with.
+/// Returns the factor for values of an axis.
 const fn unit(quantity: Quantity) -> f64 {
     match quantity {
         Quantity::Time => MICROS,
@@ -157,7 +157,7 @@ fn axis(axis: &Axis, log: bool, ends: [f64; 2]) -> AxisData {
 
 fn line(line: &Line, panel: &Panel) -> LineData {
     let (across, up) = (unit(panel.x.quantity), unit(panel.y.quantity));
-    // The intervals of bars lie along the axis that the bars do.
+    // The intervals of bars are along the same axis as the bars.
     let along = if panel.y.quantity == Quantity::Name {
         across
     } else {

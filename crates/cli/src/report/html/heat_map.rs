@@ -1,33 +1,33 @@
-//! How many operations took how long, over time: a count for each stretch of time and each stretch of
-//! the logarithmic axis of response times.
+//! Heat map of response times over time: the number of operations for each bucket of time and each
+//! bucket of the logarithmic axis of response times.
 
 use super::values::Number;
 use crate::report::parts::units::seconds;
 use filestone_measure::measure::{DistributionRecord, RunRecord};
 use serde::Serialize;
 
-/// Stretches of time at most.
+/// Maximum number of time buckets.
 const COLUMNS_MAX: usize = 400;
-/// Stretches of the axis of times, about, and per decade at most.
+/// Approximate number of response-time buckets, and the maximum per decade.
 const ROWS: f64 = 64.0;
 const ROWS_PER_DECADE_MAX: f64 = 40.0;
 /// A time that is shorter than any exchange, so that 0 has a logarithm.
 const NANOS_MIN: u64 = 1;
 
-/// The counts.
+/// Counts of operations.
 #[derive(Debug, Serialize)]
 pub struct HeatMapData {
-    /// Where each stretch of time begins, in seconds, and where the last ends.
+    /// Starts of the time buckets and the end of the last, in seconds.
     x: Vec<Number>,
-    /// Where each stretch of times begins, in microseconds, and where the last ends.
+    /// Starts of the response-time buckets and the end of the last, in microseconds.
     y: Vec<Number>,
-    /// Of each stretch of time the first row that holds any, and the counts from there on.
+    /// For each time bucket the first non-empty row, and the counts from there on.
     columns: Vec<Vec<u64>>,
-    /// How many intervals a stretch of time is.
+    /// Number of intervals per time bucket.
     group: usize,
 }
 
-/// The axis of times in equal ratios.
+/// Axis of response times in equal ratios.
 #[derive(Debug, Clone, Copy)]
 struct Rows {
     low: f64,
@@ -49,7 +49,7 @@ impl Rows {
 
     fn place(self, nanos: u64) -> usize {
         let decades = (nanos.max(NANOS_MIN) as f64 / self.low).log10();
-        // Exact where a value is the end of a row.
+        // Exact if a value is the end of a row.
         let place = (decades * self.per_decade + 1e-9).floor().max(0.0);
         (place as usize).min(self.count - 1)
     }
@@ -62,7 +62,8 @@ impl Rows {
     }
 }
 
-/// The counts of all measured operations; nothing if none was timed, or no histogram can be read.
+/// Returns the counts of all measured operations; `None` if none was timed, or no histogram can be
+/// decoded.
 pub fn data(record: &RunRecord, times: &[Option<DistributionRecord>]) -> Option<HeatMapData> {
     let timed = || times.iter().flatten().filter(|times| times.count > 0);
     let min = timed().map(|times| times.min).min()?;
@@ -90,7 +91,8 @@ pub fn data(record: &RunRecord, times: &[Option<DistributionRecord>]) -> Option<
     })
 }
 
-/// The first row with operations, then the counts up to the last such row; nothing of none.
+/// Returns the first row with operations, then the counts up to the last such row; empty if there
+/// are none.
 fn column(group: &[Option<DistributionRecord>], rows: Rows) -> Vec<u64> {
     let mut counts = vec![0_u64; rows.count];
     for times in group.iter().flatten() {
@@ -128,7 +130,7 @@ mod tests {
 
     #[test]
     fn operations_are_counted_in_rows_of_equal_ratio() {
-        // From 1 µs to 1 s are six decades, of which each has 64/6 rows.
+        // 1 µs to 1 s are six decades; each has 64/6 rows.
         let rows = Rows::of(1_000, 1_000_000_000);
         assert_eq!((rows.count, rows.place(1_000)), (65, 0));
         assert_eq!(rows.place(1_000_000_000), 64);

@@ -1,11 +1,11 @@
-//! The live page: the same look and the same components as the report's, and what fills them while a run
-//! lasts. Nothing of a run is in it: it asks for all of that.
+//! The live page: the styles and components of the report, and the scripts that fill them during a
+//! run. The page contains no data of a run; it requests all data.
 
 use super::document::{STYLE, UPLOT, UPLOT_LICENCE, UPLOT_STYLE, hash};
 use filestone_live::site::Document;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-/// Components, in an order in which none needs a later one before it runs.
+/// Components, ordered so that none needs a later one before it runs.
 const SCRIPTS: [&str; 12] = [
     include_str!("assets/text.js"),
     include_str!("assets/look.js"),
@@ -22,7 +22,7 @@ const SCRIPTS: [&str; 12] = [
 ];
 const LIVE_STYLE: &str = include_str!("assets/live/live.css");
 
-/// The page, with what it may load: nothing but what it asks its own server for.
+/// Returns the page with its policy: it may only load data from its own server.
 pub fn document() -> Document {
     let script = format!(
         "{UPLOT}\n(() => {{\n\"use strict\";\n{}\n}})();\n",
@@ -117,7 +117,7 @@ fn verdict() -> Markup {
     )
 }
 
-/// Figures of the last interval, of all so far, and of the load generator itself.
+/// Returns figures of the last interval, of the whole run so far, and of the load generator.
 fn now() -> Markup {
     let tile = |id: &str, name: &str| {
         html! { div { dt { (name) } dd id=(id) { "–" } } }
@@ -222,7 +222,7 @@ mod tests {
         }
     }
 
-    /// What a script declares for all that are joined with it.
+    /// Returns the global declarations of a script, which all joined scripts share.
     fn declared(script: &str) -> impl Iterator<Item = &str> {
         let words = ["const ", "let ", "class ", "function ", "async function "];
         script.lines().filter_map(move |line| {

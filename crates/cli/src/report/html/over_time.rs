@@ -1,8 +1,7 @@
 //! Load, errors and response times of every kind of operation over time, as columns for a chart.
 //!
-//! Of a long run points are thinned: one then stands for several intervals, and is the highest of
-//! them, of loads the lowest, too, so that no slow interval and no pause is lost however far one is
-//! zoomed out.
+//! A long run is thinned: a point then covers several intervals with their highest value, for loads
+//! also the lowest, so that every slow interval and every pause is visible at any zoom.
 
 use super::values::{Number, SpanData, micros};
 use crate::quantity::duration_text;
@@ -18,22 +17,22 @@ use filestone_measure::measure::{DistributionRecord, Ledger, Role, RunRecord};
 use filestone_workload::operation::OpKind;
 use serde::Serialize;
 
-/// Points of a line at most. With 13 lines of every sort this is about 2 MB.
+/// Maximum number of points of a line. With 13 lines of every sort this is about 2 MB.
 const POINTS_MAX: usize = 4_000;
 
-/// The columns.
+/// Columns of the chart.
 #[derive(Debug, Serialize)]
 pub struct OverTimeData {
-    /// The middles of the intervals, in seconds since the window opened.
+    /// Middles of the intervals, in seconds since the window opened.
     x: Vec<Number>,
-    /// The ends of the axis.
+    /// Ends of the axis.
     ends: [Number; 2],
-    /// How long an interval is, in words.
+    /// Length of an interval, as text.
     each: String,
-    /// How many of them a point stands for.
+    /// Number of intervals per point.
     group: usize,
     spans: Vec<SpanData>,
-    /// From, to, operations per second.
+    /// Offered loads: start, end, operations per second.
     offered: Vec<[Number; 3]>,
     /// All operations together, then each kind.
     operations: Vec<SeriesData>,
@@ -43,7 +42,7 @@ pub struct OverTimeData {
 struct SeriesData {
     name: String,
     succeeded: Rates,
-    /// Operations per second that did not, where there are any.
+    /// Operations per second that did not succeed; empty if there are none.
     errors: Vec<Option<Number>>,
     p50: Times,
     p99: Times,
@@ -53,7 +52,7 @@ struct SeriesData {
 #[derive(Debug, Default, Serialize)]
 struct Rates {
     high: Vec<Option<Number>>,
-    /// Only of a thinned run.
+    /// Lowest values, only for a thinned run.
     low: Vec<Option<Number>>,
 }
 
@@ -61,23 +60,23 @@ struct Rates {
 #[derive(Debug, Default, Serialize)]
 struct Times {
     values: Vec<Option<Number>>,
-    /// From which point to before which other too few operations lie beyond to know them.
+    /// Ranges of points, end excluded, with too few operations to estimate the quantile.
     unknown: Vec<[usize; 2]>,
 }
 
-/// One interval of one kind of operation, or of all.
+/// An interval of one kind of operation, or of all.
 #[derive(Debug, Clone, Default)]
 struct Sample {
-    /// Operations per second that ended well, and those that did not.
+    /// Operations per second that succeeded, and that did not.
     rates: Option<[f64; 2]>,
-    /// How many were timed.
+    /// Number of timed operations.
     count: u64,
-    /// p50 and p99, then the slowest.
+    /// p50 and p99 of the response time.
     percentiles: Option<[u64; 2]>,
     slowest: Option<u64>,
 }
 
-/// The columns of a run; nothing if it has no interval.
+/// Returns the columns of a run; `None` if it has no interval.
 pub fn data(record: &RunRecord, all_times: &[Option<DistributionRecord>]) -> Option<OverTimeData> {
     let intervals = &record.intervals;
     let last = intervals.iter().map(|interval| interval.end_ns).max()?;
@@ -104,7 +103,7 @@ pub fn data(record: &RunRecord, all_times: &[Option<DistributionRecord>]) -> Opt
         series(name, &samples.collect::<Vec<_>>(), group)
     });
     let kinds: Vec<SeriesData> = kinds.collect();
-    // One kind alone is all of them.
+    // A single kind is the same as all operations.
     let kinds = if kinds.len() > 1 { kinds } else { vec![] };
     let spans = spans(record);
     let first = spans.iter().map(|span| span.from).fold(0.0, f64::min);
@@ -134,7 +133,7 @@ pub fn data(record: &RunRecord, all_times: &[Option<DistributionRecord>]) -> Opt
     })
 }
 
-/// What is to be said below the chart.
+/// Returns the notes below the chart.
 pub fn notes(record: &RunRecord) -> Vec<String> {
     let each = duration_text(record.plan.interval_ns);
     let points = match group_of(record.intervals.len()) {
@@ -151,7 +150,7 @@ pub fn notes(record: &RunRecord) -> Vec<String> {
     [vec![points], notes_on_phases(record)].concat()
 }
 
-/// How many intervals a point stands for.
+/// Returns the number of intervals per point.
 pub fn group_of(intervals: usize) -> usize {
     intervals.div_ceil(POINTS_MAX).max(1)
 }
@@ -177,7 +176,7 @@ fn sample(
     let length = seconds(length_ns(interval));
     let rates =
         is_rated.then(|| [ledger.ok, unsuccessful(ledger)].map(|count| count as f64 / length));
-    // What ends in the drain is only what took long, so it has no median.
+    // Only slow operations end in the drain, so it has no median.
     let whole = times.filter(|_| interval.phase == Phase::Measure);
     Sample {
         rates,
@@ -187,7 +186,7 @@ fn sample(
     }
 }
 
-/// Between the first interval of a group and the last.
+/// Returns the middle between the first interval of a group and the last.
 fn middle_of(group: &[IntervalRecord]) -> Number {
     let ends = [group.first(), group.last()].map(|interval| interval.map_or(0.0, middle));
     Number((ends[0] + ends[1]) / 2.0)
@@ -225,7 +224,8 @@ fn series(name: &str, samples: &[Sample], group: usize) -> SeriesData {
     }
 }
 
-/// The highest of each group; the quantile decides whether it is known, and the slowest always is.
+/// Returns the highest value of each group; the number of operations decides whether the quantile
+/// is known. The maximum always is.
 fn times<'samples>(
     groups: impl Iterator<Item = &'samples [Sample]>,
     quantile: f64,
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn a_thinned_line_keeps_its_extremes() {
-        // A pause in the second of two groups of three: nothing ends, then all that was due.
+        // A pause in the second of two groups of three: no operation ends, then all due ones do.
         let samples = [
             at(100.0, 10_000, 5000),
             at(110.0, 9_000, 5000),

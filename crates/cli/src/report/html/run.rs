@@ -1,5 +1,5 @@
-//! One run on the page: verdict, answer and caveats first, then pictures, then every table, then
-//! where and how it was made.
+//! A run on an HTML page: verdict, result and caveats first, then pictures, then every table, then
+//! environment and plan.
 
 use super::chart::ChartData;
 use super::document::{HtmlPage, clean};
@@ -16,10 +16,11 @@ use filestone_measure::measure::validity as rules;
 use filestone_measure::measure::{DistributionRecord, RunRecord};
 use maud::{Markup, html};
 
-/// How well the headline figures are known: part of the answer where its first line is an ancestor's.
+/// Name of the fact with the precision of the headline figures, which is part of the result if its
+/// first line has an ancestor's format.
 const KNOWN: &str = "95 % intervals";
 
-/// The page of this run alone.
+/// Adds this run as the only one of the page.
 pub fn add(sheet: &mut HtmlPage, record: &RunRecord) -> Result<(), Error> {
     sheet.title = what_was_measured(record);
     sheet.origin = vec![caption::origin(record)];
@@ -48,7 +49,7 @@ pub fn add(sheet: &mut HtmlPage, record: &RunRecord) -> Result<(), Error> {
     Ok(())
 }
 
-/// One of several, in a section of its own.
+/// Adds one of several runs, as a separate section.
 pub fn add_to_others(sheet: &mut HtmlPage, record: &RunRecord, number: u32) -> Result<(), Error> {
     let parts = Parts::of(record);
     let charts = pictures(sheet, record);
@@ -69,7 +70,7 @@ pub fn add_to_others(sheet: &mut HtmlPage, record: &RunRecord, number: u32) -> R
     Ok(())
 }
 
-/// The report in two: what says what came of it, and everything else.
+/// The report in two parts: the result, and everything else.
 struct Parts {
     lead: Vec<Block>,
     rest: Vec<Block>,
@@ -79,14 +80,14 @@ impl Parts {
     fn of(record: &RunRecord) -> Self {
         let page = Page::marked();
         let mut said = markup::blocks(&text::body(record, Detail::Whole, page));
-        // The title of the page says it already.
+        // The title of the page contains the heading already.
         let heading = what_was_measured(record);
         said.retain(|block| !matches!(block, Block::Prose(text) if *text == heading));
         let is_steered = record.plan.steering.is_some();
         let mut before_tables = true;
         let (lead, rest): (Vec<Block>, Vec<Block>) = said.into_iter().partition(|block| {
             before_tables &= !matches!(block, Block::Table(_));
-            // Of a curve the facts are what came of it.
+            // For a curve the facts are the result.
             before_tables || (is_steered && matches!(block, Block::Facts(_)))
         });
         let mut parts = Self { lead, rest };
@@ -99,13 +100,13 @@ impl Parts {
         let known = parts.take_fact(KNOWN);
         parts.lead.extend(known);
         if parts.lead.is_empty() && !parts.rest.is_empty() {
-            // Of a fleet its steps are the answer.
+            // For a fleet its steps are the result.
             parts.lead.push(parts.rest.remove(0));
         }
         parts
     }
 
-    /// Takes a fact from among the rest.
+    /// Removes a fact from the rest and returns it.
     fn take_fact(&mut self, wanted: &str) -> Option<Block> {
         let mut lists = self.rest.iter_mut().filter_map(|block| match block {
             Block::Facts(facts) => Some(facts),
@@ -119,7 +120,7 @@ impl Parts {
     }
 }
 
-/// The verdict, the answer, the caveats, what limited it, and what came of its gates.
+/// Renders the verdict, the result, the caveats, the bottleneck and the gates.
 fn result(record: &RunRecord, parts: &Parts) -> Markup {
     let page = Page::marked();
     let class = rules::of(record).name();
@@ -151,7 +152,7 @@ fn caveats(record: &RunRecord) -> Markup {
     }
 }
 
-/// What there is to see of it over time and by percentile.
+/// Returns the pictures over time and by percentile.
 fn pictures(sheet: &mut HtmlPage, record: &RunRecord) -> Vec<Markup> {
     let times: Vec<Option<DistributionRecord>> = record
         .intervals

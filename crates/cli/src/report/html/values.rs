@@ -1,13 +1,14 @@
-//! Numbers and parts of an axis as the page's data have them.
+//! Numbers and axis ranges in the page's data.
 
 use serde::{Serialize, Serializer};
 
-/// Digits of a number: more than can be seen in a chart, and as many as a percentile has.
+/// Significant digits of a number: more than can be seen in a chart, and as many as a percentile
+/// has.
 const DIGITS: usize = 5;
-/// Up to here every whole number is a number of JSON and of a browser.
+/// Up to this value every whole number is exact in JSON and in a browser.
 const WHOLE_MAX: f64 = 9e15;
 
-/// A number in as few letters as it needs.
+/// A number in the shortest notation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Number(pub f64);
 
@@ -25,20 +26,20 @@ impl Serialize for Number {
     }
 }
 
-/// Nanoseconds in the microseconds of a chart.
+/// Converts nanoseconds to the microseconds of a chart.
 pub fn micros(nanos: u64) -> Number {
     Number(nanos as f64 / 1e3)
 }
 
-/// A part of an axis.
+/// A range of an axis.
 #[derive(Debug, Clone, Serialize)]
 pub struct SpanData {
-    /// Where it begins.
+    /// Start of the range.
     pub from: Number,
-    /// Where it ends.
+    /// End of the range.
     pub to: Number,
-    /// Its name.
+    /// Name of the range.
     pub text: String,
-    /// Whether it is no part of what was measured.
+    /// Whether the range was not measured.
     pub shaded: bool,
 }

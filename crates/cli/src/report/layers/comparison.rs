@@ -1,4 +1,4 @@
-//! The runs of a load on several layers, kind by kind.
+//! Comparison of the runs of a load file on several layers, by kind of operation.
 
 use super::differences::Batches;
 use super::rows::{Layer, Row, Sums, layers, rows, sums};
@@ -6,22 +6,22 @@ use crate::report::dbench::{self, Form};
 use filestone_measure::measure::RunRecord;
 use filestone_plan::plan::ReplayPlan;
 
-/// Several replays of the same loads.
+/// Several replays of the same load files.
 pub struct Comparison<'record> {
-    /// What was replayed.
+    /// Plan of the replay.
     pub plan: &'record ReplayPlan,
-    /// The columns.
+    /// Columns.
     pub layers: Vec<Layer<'record>>,
-    /// The rows.
+    /// Rows.
     pub rows: Vec<Row>,
-    /// Of the rows.
+    /// Sums of the rows.
     pub sums: Sums,
-    /// The runs in batches, for the intervals of their means.
+    /// Runs in batches, for the intervals of their means.
     pub batches: Batches<'record>,
 }
 
 impl<'record> Comparison<'record> {
-    /// Of these records; `None` if they are not several replays.
+    /// Creates the comparison of these records; `None` if they are not several replays.
     pub fn of(records: &'record [RunRecord]) -> Option<Self> {
         let plans = records.iter().filter_map(|record| record.plan.replay());
         let is_comparison = records.len() > 1 && plans.clone().count() == records.len();
@@ -38,7 +38,7 @@ impl<'record> Comparison<'record> {
         })
     }
 
-    /// What a row is called.
+    /// Returns the name of a row.
     pub fn name_of(&self, row: &Row) -> &'static str {
         dbench::spelling(Form::Five, self.plan, row.kind)
     }

@@ -1,11 +1,12 @@
-//! What subtraction can tell of where the time goes, in a sentence.
+//! Conclusion of a comparison of layers in one sentence: where the time is spent, computed by
+//! subtraction.
 
 use super::differences::Estimate;
 
-/// Half of the 95 % interval of a weighted sum of the layers' times; `None` if it is not known.
+/// Returns half the 95 % interval of a weighted sum of the layers' times; `None` if unknown.
 type Chance<'a> = &'a dyn Fn(&[f64]) -> Option<f64>;
 
-/// Where the time goes, as far as subtraction can tell: layers and microseconds per
+/// Describes where the time is spent, if subtraction shows it: layers and microseconds per
 /// operation, in the order of the runs.
 pub fn sentence(layers: &[(&str, f64)], chance: Chance<'_>) -> String {
     let place = |wanted: &str| layers.iter().position(|(layer, _)| *layer == wanted);
@@ -39,8 +40,8 @@ pub fn sentence(layers: &[(&str, f64)], chance: Chance<'_>) -> String {
     }
 }
 
-/// What is left of the whole when the parts that were measured by themselves are taken away:
-/// whole and parts as places among the layers.
+/// Returns the remainder of the whole after subtraction of the separately measured parts; whole and
+/// parts are positions among the layers.
 fn split(
     layers: &[(&str, f64)],
     whole: usize,
@@ -92,8 +93,8 @@ fn split(
         "of {whole:.1} usecs per operation over {protocol}, {listed}, and {:.1} remain for {remainder}",
         rest.value
     );
-    // Which is the largest part by more than chance: what each has beyond the remainder, or the
-    // remainder beyond it, as sums of layers.
+    // Finds the part that is significantly the largest: the differences between each part and the
+    // remainder, as sums of layers.
     let mut all: Vec<(&str, f64, Vec<f64>)> = vec![(remainder, rest.value, weights)];
     all.extend(parts.iter().map(|(name, place)| {
         let mut weights = vec![0.0; layers.len()];
@@ -112,19 +113,19 @@ fn split(
     format!("{remains}; the largest part, {share:.0} %, is {largest}")
 }
 
-/// One sum of layers less another.
+/// Subtracts one sum of layers from another.
 fn beyond(one: &[f64], other: &[f64]) -> Vec<f64> {
     let pairs = one.iter().zip(other);
     pairs.map(|(one, other)| one - other).collect()
 }
 
-/// Layers of which none is a part of another.
+/// Compares layers that do not contain each other.
 fn side_by_side(layers: &[(&str, f64)], chance: Chance<'_>) -> String {
     let Some(((layer, first), others)) = layers.split_first() else {
         return String::new();
     };
     let is_alike = others.iter().all(|(other, _)| other == layer);
-    // The same layer at several places is numbered, as in the table.
+    // Several layers of the same kind are numbered, as in the table.
     let called = |layer: &str, number: usize| {
         if is_alike {
             format!("{layer} {number}")

@@ -1,4 +1,4 @@
-//! The layers and the kinds of operation on them: columns and rows of the tables.
+//! Layers and kinds of operation: columns and rows of the tables.
 
 use crate::report::parts::kinds::measured;
 use crate::report::replay;
@@ -7,52 +7,52 @@ use filestone_measure::measure::{DistributionRecord, MountRecord, RunRecord};
 use filestone_plan::plan::ReplayPlan;
 use filestone_workload::operation::OpKind;
 
-/// One column: a layer.
+/// A column: a layer.
 pub struct Layer<'record> {
-    /// As its column is called.
+    /// Heading of the column.
     pub name: String,
-    /// `local`, `tcp` or `nfs`; `mount` of a directory that the kernel's client of a server is behind.
+    /// `local`, `tcp` or `nfs`; `mount` for a directory on a server that the kernel has mounted.
     pub layer: &'record str,
-    /// As sentences call it.
+    /// Name in sentences.
     pub text: String,
-    /// Its runs: one per round.
+    /// Runs of the layer, one per round.
     pub runs: Vec<&'record RunRecord>,
 }
 
-/// One row: a kind of operation.
+/// A row: a kind of operation.
 pub struct Row {
-    /// Which.
+    /// Kind of operation.
     pub kind: OpKind,
-    /// How many of them a pass has.
+    /// Number of operations of this kind per pass.
     pub per_pass: f64,
-    /// Service times by column; `None` where there were none, or where the operation sent nothing.
+    /// Service times by column; `None` if there were none, or if the operation sent no call.
     pub times: Vec<Option<DistributionRecord>>,
-    /// Whether it sent nothing on one of the layers.
+    /// Whether it sent no call on one of the layers.
     pub is_without_call: bool,
 }
 
-/// Sums over the kinds that all layers came to.
+/// Sums over the kinds that all layers measured.
 pub struct Sums {
-    /// Operations of a pass.
+    /// Operations per pass.
     pub per_pass: f64,
-    /// Time of a pass by column, in nanoseconds.
+    /// Time per pass by column, in nanoseconds.
     pub pass_ns: Vec<f64>,
 }
 
 impl Row {
-    /// Mean service times by column, in nanoseconds.
+    /// Returns the mean service times by column, in nanoseconds.
     pub fn means(&self) -> Vec<Option<f64>> {
         let times = self.times.iter();
         times.map(|times| Some(times.as_ref()?.mean)).collect()
     }
 
-    /// Whether all layers have times of it.
+    /// Whether all layers have times of the kind.
     pub fn is_everywhere(&self) -> bool {
         self.times.iter().all(Option::is_some)
     }
 }
 
-/// The layers of these runs, in order; those on the same target are its rounds.
+/// Returns the layers of these runs, in order; runs on the same target are rounds of one layer.
 pub fn layers(records: &[RunRecord]) -> Vec<Layer<'_>> {
     let mut layers: Vec<Layer<'_>> = Vec::new();
     for record in records {
@@ -95,7 +95,7 @@ fn layer_of(record: &RunRecord) -> Layer<'_> {
     }
 }
 
-/// The kinds of a pass.
+/// Returns the kinds of a pass.
 pub fn rows(layers: &[Layer<'_>], plan: &ReplayPlan) -> Vec<Row> {
     let Some(most) = runs_of(layers).max_by_key(|run| run.totals.ledger.ended()) else {
         return vec![];
@@ -125,20 +125,20 @@ fn runs_of<'layers>(layers: &'layers [Layer<'_>]) -> impl Iterator<Item = &'laye
     layers.iter().flat_map(|layer| layer.runs.iter().copied())
 }
 
-/// Whether a run answered all operations of a kind without a call.
+/// Whether a run completed all operations of a kind without a call.
 fn sends_nothing(run: &RunRecord, kind: OpKind) -> bool {
     let mut kinds = measured(run).filter(|row| row.operation == kind);
     kinds.any(|row| run.is_without_call(row))
 }
 
-/// The row of a kind in a run, unless all its operations were answered without a call.
+/// Returns the row of a kind in a run, unless all its operations were completed without a call.
 fn row_of<'run>(run: &'run RunRecord, kind: OpKind, plan: &ReplayPlan) -> Option<&'run KindRecord> {
     let mut kinds = replay::measured(run, plan).into_iter();
     let row = kinds.find(|row| row.operation == kind)?;
     (!run.is_without_call(row)).then_some(row)
 }
 
-/// Service times of a kind on a layer, those of all rounds together.
+/// Returns the service times of a kind on a layer, all rounds together.
 fn times(layer: &Layer<'_>, kind: OpKind, plan: &ReplayPlan) -> Option<DistributionRecord> {
     let runs = layer.runs.iter();
     let times: Vec<&DistributionRecord> = runs
@@ -152,7 +152,7 @@ fn times(layer: &Layer<'_>, kind: OpKind, plan: &ReplayPlan) -> Option<Distribut
     }
 }
 
-/// Sums of the rows that all columns have.
+/// Returns sums of the rows that all columns have.
 pub fn sums(rows: &[Row], columns: usize) -> Sums {
     let mut sums = Sums {
         per_pass: 0.0,

@@ -1,6 +1,6 @@
-//! The report of a load-response curve: its points, its picture, and what follows of them.
+//! Report of a load-response curve: points, picture and derived figures.
 //!
-//! What `nhfsrun`, `nhfsnums` and `nhfsgraph` were for nhfsstone.
+//! The report replaces `nhfsrun`, `nhfsnums` and `nhfsgraph` of nhfsstone.
 
 mod picture;
 mod values;
@@ -23,7 +23,7 @@ use filestone_measure::measure::knee::upward_curve;
 use filestone_measure::measure::overall_response_time::{mean_over_loads, overall_response_time};
 use filestone_measure::measure::verdict::STANDARD_ERRORS;
 
-/// The report.
+/// Renders the report.
 pub fn render(record: &RunRecord, curve: &CurveRecord, page: Page) -> String {
     let mut text = heading::heading(record, page);
     text.push_str(&table(curve, page));
@@ -35,7 +35,7 @@ pub fn render(record: &RunRecord, curve: &CurveRecord, page: Page) -> String {
     text
 }
 
-/// One row per load point, in the order in which they were visited.
+/// Returns a table with a row per load point, in the order of visits.
 fn table(curve: &CurveRecord, page: Page) -> String {
     let mut table = Table::new([
         Column::text("leg"),
@@ -78,7 +78,7 @@ fn table(curve: &CurveRecord, page: Page) -> String {
     percentile::with_legend(format!("\n{}", table.render(page)), page)
 }
 
-/// What a part of the curve is called.
+/// Returns the name of a leg of the curve.
 pub const fn leg_name(leg: SweepDirection) -> &'static str {
     match leg {
         SweepDirection::Search => "search",
@@ -87,13 +87,13 @@ pub const fn leg_name(leg: SweepDirection) -> &'static str {
     }
 }
 
-/// What is to be said of a point.
+/// Returns the remarks on a point.
 fn marks(curve: &CurveRecord, point: &CurvePointRecord) -> Vec<&'static str> {
     let mut marks = Vec::new();
     if !point.kept_up {
         marks.push("did not keep up");
     }
-    // The search has no warm-up that could end well, and its points are none of the curve.
+    // The search has no warm-up that could end well, and its points are not part of the curve.
     if point.leg == SweepDirection::Search {
         return marks;
     }
@@ -131,13 +131,13 @@ fn of_leg(curve: &CurveRecord, leg: SweepDirection) -> impl Iterator<Item = &Cur
     curve.points.iter().filter(move |point| point.leg == leg)
 }
 
-/// What the points come to.
+/// Returns the results of the curve.
 fn facts(record: &RunRecord, curve: &CurveRecord) -> Vec<Fact> {
     let peak = if curve.peak_ops_per_s > 0.0 {
         let peak = load_text(curve.peak_ops_per_s, chance_of_peak(curve));
         format!("{peak} operations/s")
     } else {
-        // Nothing was kept up with, or the search did not come so far.
+        // No point kept up, or the search did not reach one.
         "not known".into()
     };
     let mut facts = vec![("peak", format!("{peak}: {}", curve.peak_method))];
@@ -152,7 +152,7 @@ fn facts(record: &RunRecord, curve: &CurveRecord) -> Vec<Fact> {
     facts
 }
 
-/// How far chance puts the highest achieved load off: by two standard deviations of its count.
+/// Returns the uncertainty of the highest achieved load: two standard deviations of its count.
 fn chance_of_peak(curve: &CurveRecord) -> f64 {
     let at_peak = |point: &&CurvePointRecord| {
         point.kept_up && point.achieved_load_ops_per_s >= curve.peak_ops_per_s
@@ -164,7 +164,7 @@ fn chance_of_peak(curve: &CurveRecord) -> f64 {
         .fold(0.0, f64::max)
 }
 
-/// Half of the 95 % interval of a point's load, a Poisson count over its time.
+/// Returns half the 95 % interval of a point's load, a Poisson count over its time.
 fn chance_of_load(point: &CurvePointRecord) -> f64 {
     let seconds = point.end_ns.saturating_sub(point.start_ns) as f64 / 1e9;
     if seconds > 0.0 {
@@ -174,7 +174,7 @@ fn chance_of_load(point: &CurvePointRecord) -> f64 {
     }
 }
 
-/// The knee, known to half of the way from one point to the next.
+/// Formats the knee, whose uncertainty is half the distance to the neighbouring points.
 fn knee_text(curve: &CurveRecord) -> String {
     if let Some([from, to]) = curve.knee_between_ops_per_s {
         let [from, to] = [from, to].map(|load| load_text(load, 0.005 * to));
@@ -210,9 +210,9 @@ fn knee_text(curve: &CurveRecord) -> String {
     )
 }
 
-/// The curve in one number, by both of SPEC's rules: the older one is what file servers were
-/// compared by, the newer one lies among what was measured. Worked out of the points, so that
-/// a record of the first method, whose figure was neither, comes out right.
+/// Returns the curve as one number, by both of SPEC's rules: file servers were compared by the
+/// older one; the newer one is within the measured values. Computed from the points, so that a
+/// record of the first method, whose figure matched neither, is shown correctly.
 fn overall(curve: &CurveRecord) -> Option<Fact> {
     let half_width = chance_of_overall(curve);
     let curve = upward_curve(&curve.points);
@@ -230,8 +230,8 @@ fn overall(curve: &CurveRecord) -> Option<Fact> {
     ))
 }
 
-/// Half of the 95 % interval of the area under the curve over the peak: points are measured
-/// independently, and each counts for half of the way to its neighbours.
+/// Returns half the 95 % interval of the area under the curve over the peak: points are measured
+/// independently, and each is weighted with half the distance to its neighbours.
 fn chance_of_overall(curve: &CurveRecord) -> f64 {
     let mut points: Vec<(f64, f64)> = upward(curve)
         .filter(|point| point.kept_up)
@@ -255,7 +255,7 @@ fn chance_of_overall(curve: &CurveRecord) -> f64 {
     points.last().map_or(0.0, |last| all / last.0.max(1.0))
 }
 
-/// One sentence about the two ways along the curve.
+/// Describes the difference between the two legs of the curve in one sentence.
 fn hysteresis_text(curve: &CurveRecord, hysteresis: &HysteresisRecord) -> String {
     let half_width = |leg| {
         let mut at = of_leg(curve, leg);

@@ -1,4 +1,4 @@
-//! What a mix leaves behind: its file set, where it is, and how it is removed.
+//! File set that a mix leaves in the target: its location and its removal.
 
 use crate::protocols;
 use crate::shell::{quoted, shell_line};
@@ -7,8 +7,8 @@ use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::mix_record::MixRecord;
 use filestone_plan::plan::{FileSetPlan, MixPlan, TargetPlan};
 
-/// One line, to be said when the run is over; nothing if nothing stays, or if what cannot be
-/// removed has a caveat of its own.
+/// Returns one line that is printed after the run; `None` if no file set remains, or if a caveat
+/// already reports one that cannot be removed.
 pub fn what_stays(record: &RunRecord) -> Option<String> {
     let (plan, mix) = (record.plan.mix()?, record.mix.as_ref()?);
     if mix.file_set.removed || plan.remove_set || record.plan.target.is_built_in() {
@@ -17,7 +17,7 @@ pub fn what_stays(record: &RunRecord) -> Option<String> {
     let targets: Vec<TargetPlan> = record
         .plan
         .targets()
-        // A set is made by TCP, whatever the mix itself travels by.
+        // A file set is created over TCP, whatever transport the mix uses.
         .map(|target| target.clone().over_tcp())
         .collect();
     let names = set_names(record, plan, mix);
@@ -39,7 +39,8 @@ pub fn what_stays(record: &RunRecord) -> Option<String> {
     ))
 }
 
-/// The names of the file sets: a job of several hosts has one on each, also of a host that was lost.
+/// Returns the names of the file sets: a job of several hosts has one on each, also on a host that
+/// was lost.
 fn set_names(record: &RunRecord, plan: &MixPlan, mix: &MixRecord) -> Vec<String> {
     let Some(job) = &record.job else {
         return vec![plan.file_set.name.clone()];
@@ -55,8 +56,8 @@ fn set_names(record: &RunRecord, plan: &MixPlan, mix: &MixRecord) -> Vec<String>
     names
 }
 
-/// Of a mount, rm does it. Of a server, a run of one operation for each set, which takes over a set of
-/// other sizes, too.
+/// Returns the command that removes the sets: rm on a mount; on a server, a run of one operation
+/// for each set, which also accepts a set of other sizes.
 fn removal(names: &[String], targets: &[TargetPlan], sets: &[String]) -> String {
     if targets.iter().any(TargetPlan::is_directory) {
         let paths = sets.iter().map(|set| set.trim_start_matches("local:"));
@@ -118,7 +119,7 @@ mod tests {
         );
     }
 
-    /// The sets of a job whose second host was lost, on a server that is there.
+    /// Creates the sets of a job whose second host was lost, on an existing server.
     fn of_a_job(address: std::net::SocketAddr) -> RunRecord {
         let mut record = fixtures::mix();
         let target = record.plan.target.nfs3_mut().expect("NFS");
@@ -142,7 +143,7 @@ mod tests {
         record
     }
 
-    /// What a shell makes of a command line: the words that it gives to `filestone`, run by run.
+    /// Returns the words that a shell passes to `filestone`, run by run.
     fn as_a_shell_reads_it(line: &str) -> Vec<Vec<String>> {
         let script = format!("filestone() {{ printf '%s\\n' \"$@\" END; }}\n{line}\n");
         let output = std::process::Command::new("sh")
@@ -157,7 +158,7 @@ mod tests {
             .collect()
     }
 
-    /// Runs a mix of one operation on a set, and tells how much of the set was there.
+    /// Runs a mix of one operation on a set, and returns how many files of the set existed.
     fn found(target: &str, set: &str, more: &[&str]) -> u64 {
         let directory = std::env::temp_dir().join(format!("filestone-sets-{}", std::process::id()));
         let output = directory.display().to_string();
@@ -174,7 +175,7 @@ mod tests {
         let words = ["filestone".to_owned()]
             .into_iter()
             .chain(words.iter().cloned());
-        // One operation is no mix: such a run does not count.
+        // A single operation is not a mix: such a run does not count.
         assert!(matches!(crate::run(words.map(Into::into)), 0 | 3));
     }
 

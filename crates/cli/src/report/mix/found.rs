@@ -1,4 +1,4 @@
-//! What a steered run found, a curve or a load, in every form but text.
+//! Result of a steered run, a curve or a load, in every form except text.
 
 use crate::report::caption;
 use crate::report::gnuplot::{quoted, size_of};
@@ -6,10 +6,10 @@ use crate::report::mix::{curve, objective};
 use crate::report::picture::Picture;
 use filestone_measure::measure::RunRecord;
 
-/// A steered run's files beside the record.
+/// Files of a steered run in the directory of the record.
 #[derive(Debug)]
 pub struct Files {
-    /// What they are called: `curve` or `search`.
+    /// File name without extension: `curve` or `search`.
     pub stem: &'static str,
     /// Comma-separated values, a row per load.
     pub csv: String,
@@ -17,7 +17,7 @@ pub struct Files {
     pub script: String,
 }
 
-/// The files of a record; `None` if its load was not steered.
+/// Returns the files of a record; `None` if its load was not steered.
 pub fn files(record: &RunRecord, terminal: &str) -> Option<Files> {
     Some(Files {
         stem: stem(record)?,
@@ -26,10 +26,10 @@ pub fn files(record: &RunRecord, terminal: &str) -> Option<Files> {
     })
 }
 
-/// Names that the files of steered runs have.
+/// File names, without extension, of steered runs.
 pub const STEMS: [&str; 2] = ["curve", "search"];
 
-/// What the files of a record are called.
+/// Returns the file name of a record, without extension.
 pub fn stem(record: &RunRecord) -> Option<&'static str> {
     let [curve, search] = STEMS;
     match (&record.curve, &record.objective) {
@@ -47,7 +47,7 @@ fn picture_of(record: &RunRecord) -> Option<Picture> {
     }
 }
 
-/// A row per load; `None` if the load was not steered.
+/// Formats a row per load; `None` if the load was not steered.
 pub fn values(record: &RunRecord) -> Option<String> {
     match (&record.curve, &record.objective) {
         (Some(found), _) => Some(curve::csv(found)),
@@ -56,7 +56,7 @@ pub fn values(record: &RunRecord) -> Option<String> {
     }
 }
 
-/// A gnuplot script that holds its data, for `filestone report --as gnuplot`.
+/// Returns a gnuplot script with its data, for `filestone report --as gnuplot`.
 pub fn script_with_data(record: &RunRecord) -> Option<String> {
     let values = values(record)?;
     Some(format!(
@@ -65,7 +65,7 @@ pub fn script_with_data(record: &RunRecord) -> Option<String> {
     ))
 }
 
-/// The script that draws `STEM.TERMINAL` from the values beside it.
+/// Returns the script that draws `STEM.TERMINAL` from the values in its directory.
 fn script(record: &RunRecord, terminal: &str) -> Option<String> {
     let stem = stem(record)?;
     let data = format!("'{stem}.csv'");
@@ -76,7 +76,7 @@ fn script(record: &RunRecord, terminal: &str) -> Option<String> {
     ))
 }
 
-/// Columns are found by their names, so that a new one does no harm.
+/// Returns the body of the script. Columns are selected by name, so that a new one does no harm.
 fn body(record: &RunRecord, data: &str) -> Option<String> {
     let picture = picture_of(record)?;
     let panel = picture.panels.first()?;

@@ -1,5 +1,5 @@
-//! The report of a search: the highest load that keeps an objective, as an interval, and
-//! the loads that were tried.
+//! Report of a search: the highest load that meets an objective, as an interval, and the loads that
+//! were tried.
 
 use super::{asked, errors};
 use crate::quantity::{grouped, load_text, resolution};
@@ -15,7 +15,7 @@ use filestone_measure::measure::curve_record::{
 };
 use filestone_measure::measure::verdict::{LoadVerdict, Verdict};
 
-/// The report.
+/// Renders the report.
 pub fn render(record: &RunRecord, objective: &ObjectiveRecord, page: Page) -> String {
     let mut text = heading::heading(record, page);
     text.push_str(&format!("\n{}", page.prose(&answer(objective))));
@@ -31,7 +31,7 @@ pub fn render(record: &RunRecord, objective: &ObjectiveRecord, page: Page) -> St
     text
 }
 
-/// What was found, in one sentence.
+/// Describes the result in one sentence.
 fn answer(record: &ObjectiveRecord) -> String {
     let objective = record.objective;
     let per_second = |load: Option<f64>, text: &dyn Fn(f64) -> String| {
@@ -82,13 +82,13 @@ fn answer(record: &ObjectiveRecord) -> String {
     }
 }
 
-/// Half of the interval; 0 where one of its ends is missing.
+/// Returns the half-width of the interval; 0 if one of its ends is missing.
 fn half_width(record: &ObjectiveRecord) -> f64 {
     let ends = record.lower_ops_per_s.zip(record.upper_ops_per_s);
     ends.map_or(0.0, |(lower, upper)| (upper - lower) / 2.0)
 }
 
-/// The ends of an interval are rounded outwards.
+/// Formats the lower end of an interval; ends are rounded outwards.
 fn below(load: f64, half_width: f64) -> String {
     outwards(load, half_width, f64::floor)
 }
@@ -104,7 +104,7 @@ fn outwards(load: f64, half_width: f64, round: fn(f64) -> f64) -> String {
     }
 }
 
-/// What can be said of a search that found neither a load nor a bound.
+/// Describes a search that found neither a load nor a bound.
 fn without_bounds(record: &ObjectiveRecord) -> String {
     let objective = record.objective;
     if let Some(held) = record.held_ops_per_s {
@@ -131,7 +131,7 @@ fn without_bounds(record: &ObjectiveRecord) -> String {
     }
 }
 
-/// Why it is not known better.
+/// Returns the reason why the result is not more precise.
 const fn because(end: SearchStopReason) -> &'static str {
     match end {
         SearchStopReason::TimedOut => {
@@ -142,7 +142,7 @@ const fn because(end: SearchStopReason) -> &'static str {
     }
 }
 
-/// One row per load that was tried, in order.
+/// Returns a table with a row per load that was tried, in order.
 fn table(record: &ObjectiveRecord, page: Page) -> String {
     let figure = record.objective.figure.to_string().to_uppercase();
     let mut table = Table::new([
@@ -185,7 +185,7 @@ const fn holds(record: &ObjectiveRecord, tried: &SearchStepRecord) -> bool {
     tried.figure_ns < record.objective.below_ns
 }
 
-/// The loads that were tried as a picture, in order of load, with what was found.
+/// Returns the picture of the loads that were tried, in order of load, with the result.
 pub fn picture(record: &RunRecord, objective: &ObjectiveRecord) -> Picture {
     let timed = objective.tried.iter().filter(|tried| tried.ended > 0);
     let mut points: Vec<(f64, f64)> = timed
@@ -199,7 +199,7 @@ pub fn picture(record: &RunRecord, objective: &ObjectiveRecord) -> Picture {
     });
     let name = objective.objective.figure.to_string();
     let mut lines = vec![
-        // Each load was tried by itself: between two of them nothing is known.
+        // Each load was tried separately: no values are known between two of them.
         Line {
             form: Form::Scattered,
             ..Line::joined(&format!("{name} of the loads tried"), Style::First, points)
@@ -233,7 +233,7 @@ pub fn picture(record: &RunRecord, objective: &ObjectiveRecord) -> Picture {
     caption::picture(record, &title, vec![panel], notes)
 }
 
-/// The loads that were tried as comma-separated values.
+/// Formats the loads that were tried as comma-separated values.
 pub fn csv(record: &ObjectiveRecord) -> String {
     let mut text = String::from(
         "offered_load_ops_per_s,achieved_load_ops_per_s,ended,figure_ns,above,start_ns,end_ns,\

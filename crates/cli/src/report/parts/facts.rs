@@ -1,4 +1,4 @@
-//! Facts that reports of several kinds tell: load, bytes and cost.
+//! Facts that several kinds of report contain: load, bytes and cost.
 
 use super::kinds::measured;
 use super::page::Fact;
@@ -9,11 +9,11 @@ use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::run_record::KindRecord;
 use filestone_plan::plan::{Plan, ReadData, WorkloadPlan};
 
-/// So many clients are worth a word about their connections.
+/// Number of clients from which on a report describes their connections.
 const MANY_CLIENTS: u64 = 100;
 
-/// What ended well in the window per second of it, and what makes that another number than
-/// the operations that were due in it.
+/// Formats the number of operations per second that succeeded in the window, and the reason for a
+/// difference to the operations that were due in it.
 pub fn achieved_load(record: &RunRecord) -> String {
     let totals = &record.totals;
     let load = operations_per_second(totals.achieved_load_ops_per_s);
@@ -26,13 +26,13 @@ pub fn achieved_load(record: &RunRecord) -> String {
     }
 }
 
-/// File data per second, if there were any.
+/// Returns file data per second, if there is any.
 pub fn goodput(record: &RunRecord) -> Option<Fact> {
     let rate = Some(record.totals.goodput_bytes_per_s).filter(|rate| *rate > 0.0)?;
     Some(("goodput", bytes_per_second(rate)))
 }
 
-/// What the directories of a run on this host are on, with the options of their mounts.
+/// Returns the file systems of a run's directories on this host, with their mount options.
 pub fn file_system(record: &RunRecord) -> Option<Fact> {
     let mounts = record
         .target
@@ -43,8 +43,8 @@ pub fn file_system(record: &RunRecord) -> Option<Fact> {
     (!mounts.is_empty()).then(|| ("file system", mounts.join("; ")))
 }
 
-/// What became of the data that were read, if any were: it decides what a READ costs
-/// the load generator.
+/// Returns the handling of data that was read, if any was: it decides the cost of a READ for the
+/// load generator.
 pub fn read_data(plan: &Plan) -> Option<Fact> {
     let data = plan.read_data?;
     let what = match (data, &plan.workload) {
@@ -63,7 +63,7 @@ pub fn read_data(plan: &Plan) -> Option<Fact> {
     Some(("read data", format!("{what}{option}")))
 }
 
-/// What the load generator cost; clients of a replay make system calls of their own.
+/// Returns the cost of the load generator; for a replay it includes the clients' system calls.
 pub fn client_cpu(record: &RunRecord) -> Fact {
     let totals = &record.totals;
     let window = record.window_ns.max(1) as f64;
@@ -80,7 +80,7 @@ pub fn client_cpu(record: &RunRecord) -> Fact {
     ("client CPU", cost)
 }
 
-/// What went over the wire for the measured operations, on average.
+/// Returns the mean bytes on the wire per measured operation.
 pub fn wire_bytes(record: &RunRecord) -> Fact {
     let sum = |of: fn(&KindRecord) -> u64| measured(record).map(of).sum::<u64>() as f64;
     let ended = sum(|kind| kind.ledger.ended()).max(1.0);
@@ -94,8 +94,7 @@ pub fn wire_bytes(record: &RunRecord) -> Fact {
     ("wire bytes", bytes)
 }
 
-/// What of datagrams went missing or came twice, where messages are datagrams: that nothing did is worth
-/// knowing, too.
+/// Returns lost and duplicate datagrams, also if there are none, if messages are datagrams.
 fn datagrams(record: &RunRecord) -> String {
     if !record.plan.target.is_udp() {
         return String::new();
@@ -112,7 +111,7 @@ fn datagrams(record: &RunRecord) -> String {
     )
 }
 
-/// How the clients were connected, where they were so many that it may have taken a while.
+/// Returns the connection setup of the clients, if there are enough that it may have taken a while.
 pub fn connections(record: &RunRecord) -> Option<Fact> {
     let made = record.connections.as_ref();
     let made = made.filter(|connections| connections.made >= MANY_CLIENTS)?;
@@ -132,7 +131,7 @@ pub fn connections(record: &RunRecord) -> Option<Fact> {
     Some(("connecting", text))
 }
 
-/// What so many clients take of memory.
+/// Returns the memory of the clients, if there are many.
 pub fn memory(record: &RunRecord) -> Option<Fact> {
     let made = record.connections.as_ref();
     let made = made.filter(|connections| connections.made >= MANY_CLIENTS)?;

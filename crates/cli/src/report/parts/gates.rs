@@ -1,4 +1,4 @@
-//! What came of a run's gates, a line for each, at the end of its report.
+//! Results of a run's gates, one line each, at the end of its report.
 
 use super::known::for_two_digits;
 use super::page::{Fact, Page};
@@ -8,16 +8,16 @@ use filestone_measure::measure::gate_record::{GateOutcome, GateRecord, GateValue
 use filestone_plan::gate::Expression;
 use filestone_workload::text::time_unit;
 
-/// What stands before a gate that fails.
+/// Label of a failed gate.
 pub const FAILS: &str = "gate fails";
-/// Where the gate stands, behind what came of it.
+/// Column of the gate, behind its result.
 const INDENT: usize = 18;
-/// Digits of a figure of a run that has no interval.
+/// Digits of a run's figure without an interval.
 const DIGITS: i32 = 4;
-/// Digits of what is known exactly.
+/// Digits of an exact number.
 const DIGITS_EXACT: i32 = 6;
 
-/// The gates with their figures, below the rest of a report; nothing if there are none.
+/// Formats the gates with their figures, below the rest of a report; empty if there are none.
 pub fn section(record: &RunRecord, page: Page) -> String {
     if record.gates.is_empty() {
         return String::new();
@@ -25,7 +25,7 @@ pub fn section(record: &RunRecord, page: Page) -> String {
     format!("\n{}", page.facts_from(INDENT, facts(record)))
 }
 
-/// What came of each gate, its figure with its interval, and its limit.
+/// Returns the result of each gate, its figure with its interval, and its limit.
 pub fn facts(record: &RunRecord) -> Vec<Fact> {
     let strict = record.plan.gates.strict;
     let fact = |gate: &GateRecord| {
@@ -61,7 +61,7 @@ fn found(gate: &GateRecord, strict: bool) -> String {
     text
 }
 
-/// A figure with its interval, all in the unit that the figure suggests.
+/// Formats a figure with its interval, all in the unit that suits the figure.
 fn with_ends(side: &GateValue, expression: &Expression, unit: Option<&str>) -> String {
     let (scale, unit) = match unit {
         Some("ns") => time_unit(side.value.abs()),
@@ -85,7 +85,7 @@ fn with_ends(side: &GateValue, expression: &Expression, unit: Option<&str>) -> S
     }
 }
 
-/// A number with no more digits than its uncertainty supports, but two in any case.
+/// Formats a number with its significant digits, but at least two.
 fn within(number: f64, half_width: f64) -> String {
     let unit = resolution(half_width.min(for_two_digits(number.abs())));
     let decimals = (-unit.log10() + 1e-9).floor().clamp(0.0, 9.0) as usize;
@@ -105,7 +105,7 @@ fn signed(whole: f64) -> String {
     format!("{sign}{}", grouped(whole.abs().round() as u64))
 }
 
-/// A number with so many digits, and all of a whole one.
+/// Formats a number with this many digits, and all of a whole number.
 fn digits(value: f64, shown: i32) -> String {
     let before = value.abs().max(1e-9).log10().floor() as i32 + 1;
     if before >= shown || value.fract() == 0.0 {

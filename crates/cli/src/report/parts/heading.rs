@@ -1,4 +1,4 @@
-//! The line at the top of a report: what was measured, where, at which load, for how long.
+//! First line of a report: subject of the measurement, target, load and duration.
 
 use super::page::Page;
 use super::shortfall;
@@ -9,18 +9,17 @@ use filestone_measure::measure::run_record::RunOutcome;
 use filestone_plan::plan::{ArrivalsPlan, Pacing, Plan, ProbePlan, ReplayPlan, WorkloadPlan};
 use filestone_workload::operation::OpKind;
 
-/// Names of targets and loads that are listed before the rest is counted.
+/// Maximum number of targets or load files that are listed by name; the rest is counted.
 const LISTED_MAX: usize = 4;
 
-/// One line that says what was measured, and a sentence if the load was another one than the one
-/// offered.
+/// Formats one line about the measurement, and a sentence if the load differs from the offered one.
 pub fn heading(record: &RunRecord, page: Page) -> String {
     let sentence = shortfall::sentence(record);
     let sentence = sentence.map_or_else(String::new, |sentence| page.prose(&sentence));
     page.prose(&what_was_measured(record)) + &sentence
 }
 
-/// Target, load and length of a run, and how it ended.
+/// Formats target, load and length of a run, and its end.
 pub fn what_was_measured(record: &RunRecord) -> String {
     let plan = &record.plan;
     if plan.has_lines() {
@@ -39,13 +38,13 @@ pub fn what_was_measured(record: &RunRecord) -> String {
     )
 }
 
-/// What was agreed upon with the server.
+/// Formats the negotiated session.
 fn session(record: &RunRecord) -> String {
     let session = record.target.session.as_ref();
     session.map_or_else(String::new, |session| format!(", {}", session.text()))
 }
 
-/// How a run ended, if it was not as planned; `lost` is what was lost where it ended by a loss.
+/// Describes the end of a run, if it was not as planned; `lost` names the lost object.
 fn ended(end: &RunOutcome, lost: &str) -> String {
     match end {
         RunOutcome::Finished => String::new(),
@@ -75,13 +74,13 @@ fn subject_of_probe(probe: &ProbePlan) -> String {
     }
 }
 
-/// The names of the loads.
+/// Lists the names of the load files.
 pub fn loads_text(replay: &ReplayPlan) -> String {
     let names = replay.loads.iter().map(|load| load.name.clone());
     listed(&names.collect::<Vec<_>>())
 }
 
-/// Where a replay's operations go.
+/// Lists the targets of a replay.
 pub fn places(plan: &Plan) -> String {
     let names: Vec<String> = plan.targets().map(ToString::to_string).collect();
     listed(&names)
@@ -100,7 +99,7 @@ fn listed(names: &[String]) -> String {
 
 fn load(plan: &Plan) -> String {
     let clients = counted(plan.clients.into(), "client");
-    // A number that was asked for, and no rounded one.
+    // A requested number is printed without rounding.
     let offered = |load: f64| {
         if load < 10_000.0 {
             format!("{load} operations/s offered")
@@ -125,7 +124,7 @@ fn load(plan: &Plan) -> String {
     }
 }
 
-/// How many worked, how fast, for how long, and how it ended.
+/// Formats the number of clients, the pacing, the duration and the end of a run.
 pub fn clients_and_time(record: &RunRecord) -> String {
     let plan = &record.plan;
     let replay = plan.replay();

@@ -1,4 +1,4 @@
-//! How well the headline figures of a run are known: `24,900 operations/s ± 4 %`.
+//! Precision of the headline figures of a run: `24,900 operations/s ± 4 %`.
 
 use super::page::{Detail, Fact};
 use crate::quantity::{duration_text, grouped, load_text, resolution, time_within, without_zeros};
@@ -10,17 +10,17 @@ use filestone_measure::measure::verdict::percentile::TimesOf;
 use filestone_measure::measure::{FigureRecord, RunRecord};
 use filestone_workload::figure::Statistic;
 
-/// What is less than this percentage is not told apart.
+/// Finest resolution of percentages.
 const PERCENT_MIN: f64 = 0.1;
 
-/// A headline figure of a run; `None` if it has no interval.
+/// Returns a headline figure of a run; `None` if it has no interval.
 pub fn figure<'record>(record: &'record RunRecord, name: &str) -> Option<&'record FigureRecord> {
     let mut figures = record.totals.figures.iter();
     figures.find(|figure| figure.name == name && figure.value > 0.0)
 }
 
-/// A percentile of the response times with the interval that the record keeps; where its upper end is not
-/// known the lower end, `over 8.1 ms`, unless the median says more.
+/// Formats a percentile of the response times with the interval in the record; if its upper end is
+/// unknown, the lower end, `over 8.1 ms`, unless the median is larger.
 pub fn percentile(record: &RunRecord, quantile: f64) -> Option<String> {
     let known = TimesOf::all(&record.totals).interval(quantile);
     let known = known.filter(|known| known.is_kept)?;
@@ -33,13 +33,13 @@ pub fn percentile(record: &RunRecord, quantile: f64) -> Option<String> {
     Some(time_of(figure, known.is_known()))
 }
 
-/// A lower bound, which is not rounded up.
+/// Formats a lower bound, which is not rounded up.
 fn bound(low: f64) -> String {
     let unit = resolution(low / 2.0);
     time_within((low / unit).floor() * unit, low / 2.0)
 }
 
-/// A load with three digits that count, or fewer where it is not known so well.
+/// Formats a load with three significant digits, or fewer if its interval is wide.
 pub fn load(figure: &FigureRecord) -> String {
     if is_hardly_known(figure) {
         let [value, low, high] = [figure.value, figure.low, figure.high]
@@ -59,7 +59,8 @@ pub fn load(figure: &FigureRecord) -> String {
     format!("{text} operations/s{}", chance(figure))
 }
 
-/// A time with no more digits than it is known with; both ends of its interval where it is not known.
+/// Formats a time with its significant digits, or with both ends of its interval if it is not
+/// known.
 fn time_of(figure: &FigureRecord, is_known: bool) -> String {
     if !is_known {
         let [value, low, high] = [figure.value, figure.low, figure.high]
@@ -74,7 +75,7 @@ fn time_of(figure: &FigureRecord, is_known: bool) -> String {
     )
 }
 
-/// Any figure, with its unit and no more digits than it is known with.
+/// Formats any figure with its unit and its significant digits.
 pub fn value_within(figure: RunFigure, value: f64, half_width: f64) -> String {
     match figure.quantity.unit() {
         FigureUnit::Nanoseconds => time_within(value, half_width),
@@ -86,12 +87,12 @@ pub fn value_within(figure: RunFigure, value: f64, half_width: f64) -> String {
     }
 }
 
-/// Whether an end of the interval is as far off as the figure is large: then it has no digit.
+/// Whether the half-width of the interval is at least the figure: then it has no significant digit.
 fn is_hardly_known(figure: &FigureRecord) -> bool {
     figure.half_width() >= figure.value
 }
 
-/// An uncertainty that leaves a number two digits, and 0 one.
+/// Returns an uncertainty that leaves a number two digits, and 0 one.
 pub fn for_two_digits(number: f64) -> f64 {
     if number > 0.0 {
         10_f64.powf(number.log10().floor())
@@ -100,7 +101,7 @@ pub fn for_two_digits(number: f64) -> f64 {
     }
 }
 
-/// Half of the interval in percent of its figure: ` ± 4 %`.
+/// Formats the half-width in percent of the figure: ` ± 4 %`.
 fn chance(figure: &FigureRecord) -> String {
     let percent = (100.0 * figure.half_width() / figure.value).max(PERCENT_MIN);
     let unit = resolution(percent).max(PERCENT_MIN);
@@ -109,8 +110,8 @@ fn chance(figure: &FigureRecord) -> String {
     format!(" ± {} %", without_zeros(&percent))
 }
 
-/// The headline figures with their intervals, where the first line of a report is an ancestor's.
-/// Where there are none, why, if everything is to be told.
+/// Returns the headline figures with their intervals, for reports whose first line has an
+/// ancestor's format. Without intervals it returns the reason, at the highest level of detail.
 pub fn fact(record: &RunRecord, detail: Detail) -> Option<Fact> {
     let times = [("p50", 0.5), ("p99", 0.99)];
     let times = times
@@ -124,7 +125,7 @@ pub fn fact(record: &RunRecord, detail: Detail) -> Option<Fact> {
     Some(("95 % intervals", known.join(", ")))
 }
 
-/// Why the headline figures have no intervals, if everything is to be told.
+/// Returns the reason why the headline figures have no intervals, at the highest level of detail.
 pub fn why_none(record: &RunRecord, detail: Detail) -> Option<Fact> {
     let achieved = RunFigure::of_all(Quantity::Achieved);
     let known = BatchMeans::of(record).accuracy(&achieved);

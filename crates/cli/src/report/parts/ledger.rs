@@ -1,4 +1,4 @@
-//! Where operations went, if not all of them succeeded, and what was done beside them.
+//! Outcomes of operations, if not all of them succeeded, and additional unmeasured operations.
 
 use super::page::Page;
 use super::percentile;
@@ -8,7 +8,7 @@ use crate::quantity::grouped;
 use filestone_measure::measure::run_record::KindRecord;
 use filestone_measure::measure::{Ledger, Role, RunRecord};
 
-/// What was due, and where it went: what the first is the sum of.
+/// Returns the number of scheduled operations, followed by the outcomes that sum to it.
 pub const fn counts(ledger: &Ledger) -> [u64; 7] {
     [
         ledger.scheduled,
@@ -21,7 +21,7 @@ pub const fn counts(ledger: &Ledger) -> [u64; 7] {
     ]
 }
 
-/// What did not succeed, how often, and of how many; nothing if all did.
+/// Formats the failures with their number and the total; empty if all operations succeeded.
 pub fn errors_table(rows: Vec<(String, u64, u64)>, page: Page) -> String {
     if rows.is_empty() {
         return String::new();
@@ -38,8 +38,8 @@ pub fn errors_table(rows: Vec<(String, u64, u64)>, page: Page) -> String {
     format!("\n{}", table.render(page))
 }
 
-/// How long operations took that were sent and did not end well; nothing if all did. These times are
-/// apart from those of the others.
+/// Formats the response times of operations that were sent and did not succeed; empty if all did.
+/// These times are separate from those of the others.
 pub fn failed_times(record: &RunRecord, page: Page) -> String {
     let kinds = record.totals.kinds.iter();
     let failed: Vec<&KindRecord> = kinds
@@ -68,7 +68,7 @@ pub fn failed_times(record: &RunRecord, page: Page) -> String {
     format!("\n{}", table.render(page))
 }
 
-/// What had to be done so that the measured operation could be repeated.
+/// Formats operations that were needed to repeat the measured operation.
 pub fn unmeasured(record: &RunRecord, page: Page) -> String {
     let mut table = Table::new([
         Column::text("companions").at_least(14),
@@ -99,7 +99,7 @@ pub fn unmeasured(record: &RunRecord, page: Page) -> String {
     format!("\n{}", table.render(page))
 }
 
-/// Where every operation went, if one of them went anywhere but well.
+/// Formats the outcomes of all operations, unless all succeeded.
 pub fn ledger(ledger: &Ledger, page: Page) -> String {
     if ledger.ok == ledger.scheduled {
         return String::new();

@@ -1,31 +1,31 @@
-//! A report whose parts say what they are: facts, sentences and tables, for whoever lays them out
-//! themselves, such as an HTML page.
+//! Reports whose parts are labelled with their kind: facts, sentences and tables, for renderers
+//! with their own layout, such as an HTML page.
 //!
-//! Reports stay functions that give text ([`Page::marked`](super::page::Page::marked) asks them for
-//! this one). A part is a line: a mark, what it is, and its values between further marks. Values are
-//! made free of control characters, so that none of them can end its part. A record whose text stands
-//! in a line without a mark can at worst look like a part of the report itself: what is made of a
-//! part is escaped all the same.
+//! Reports stay functions that return text ([`Page::marked`](super::page::Page::marked) requests
+//! this form). A part is a line: a mark, its kind, and its values between further marks. Control
+//! characters are removed from values, so that none of them can end its part. A line of a record's
+//! text without a mark can at worst look like a part of the report itself: the content of parts is
+//! always escaped.
 
 use crate::sanitize::printable_line;
 
-/// Begins a part.
+/// Start of a part.
 const PART: char = '\u{1e}';
-/// Stands between its values.
+/// Separator of its values.
 const NEXT: char = '\u{1f}';
 
-/// The head of a column.
+/// Heading of a column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MarkedColumn {
-    /// Its own.
+    /// Heading of this column.
     pub head: String,
-    /// The one that it shares with its neighbours; may be empty.
+    /// Heading shared with its neighbours; may be empty.
     pub group: String,
-    /// Whether it holds words.
+    /// Whether the column contains words.
     pub is_text: bool,
 }
 
-/// One part of a report.
+/// A part of a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Block {
     /// A sentence, or a few.
@@ -34,16 +34,16 @@ pub enum Block {
     Facts(Vec<(String, String)>),
     /// A table.
     Table(MarkedTable),
-    /// Lines whose blanks matter: the ancestors' own.
+    /// Lines whose blanks matter: output in an ancestor's format.
     Lines(Vec<String>),
 }
 
 /// Columns and rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MarkedTable {
-    /// The heads.
+    /// Headings of the columns.
     pub columns: Vec<MarkedColumn>,
-    /// The rows below them.
+    /// Rows.
     pub rows: Vec<MarkedRow>,
 }
 
@@ -52,21 +52,21 @@ pub struct MarkedTable {
 pub enum MarkedRow {
     /// A cell for each column.
     Cells(Vec<String>),
-    /// What is to be said of the row above.
+    /// Remark on the row above.
     Note(String),
 }
 
-/// A sentence.
+/// Marks a sentence.
 pub fn prose(text: &str) -> String {
     part('P', [text])
 }
 
-/// A name and its value.
+/// Marks a name and its value.
 pub fn fact(name: &str, value: &str) -> String {
     part('F', [name, value])
 }
 
-/// The heads of a table.
+/// Marks the headings of a table.
 pub fn head(columns: impl Iterator<Item = MarkedColumn>) -> String {
     let values = columns.flat_map(|column| {
         let sort = if column.is_text { "words" } else { "figures" };
@@ -75,7 +75,7 @@ pub fn head(columns: impl Iterator<Item = MarkedColumn>) -> String {
     part('H', values)
 }
 
-/// A row of the table above.
+/// Marks a row of the table above.
 pub fn row(cells: &[String]) -> String {
     part('R', cells)
 }
@@ -90,7 +90,7 @@ fn part<V: AsRef<str>>(what: char, values: impl IntoIterator<Item = V>) -> Strin
     line
 }
 
-/// The parts of a marked report.
+/// Parses the parts of a marked report.
 pub fn blocks(report: &str) -> Vec<Block> {
     let mut blocks = Vec::new();
     let mut is_new = true;
@@ -105,7 +105,7 @@ pub fn blocks(report: &str) -> Vec<Block> {
     blocks
 }
 
-/// Takes a line into the block before it, or begins another.
+/// Adds a line to the block before it, or starts another.
 fn take(blocks: &mut Vec<Block>, line: &str, is_new: bool) {
     let Some(part) = line.strip_prefix(PART) else {
         let line = crate::sanitize::printable(line.trim_end());
@@ -202,7 +202,7 @@ mod tests {
             panic!("{blocks:?}");
         };
         assert!(facts[0].0.chars().all(|c| !c.is_control()));
-        // Nor can a line of a record's own do more than look like a part.
+        // A line of a record's text can at most look like a part.
         let forged = super::blocks("\u{1e}R\u{1f}1\n\u{1e}\n\u{1e}H\u{1f}x\n\u{1e}R\n");
         assert_eq!(forged.len(), 3);
     }

@@ -1,7 +1,7 @@
 //! Width of a report's page, and line breaking of prose.
 //!
-//! Reports stay functions of the record and a page. Where the width of the reader's page is
-//! unknown, it has 80 columns; data that does not fit is in the record and its other forms.
+//! Reports stay functions of the record and a page. A page has 80 columns if the width of the
+//! reader's page is unknown; data that does not fit is in the record and its other forms.
 //!
 //! A page can also be marked ([`super::marked`]): then each part of a report is labelled with its
 //! kind, and another renderer lays it out.

@@ -1,4 +1,4 @@
-//! The table of percentiles, and percentiles in any table, with a mark behind those that are not known.
+//! Table of percentiles, and percentiles in any table, with a mark behind those that are not known.
 
 use super::page::Page;
 use super::table::{Column, Table};
@@ -7,15 +7,15 @@ use filestone_measure::measure::verdict::percentile::{TimesOf, is_known};
 use filestone_measure::measure::{DistributionRecord, RunRecord};
 use filestone_workload::figure::TimeKind;
 
-/// Stands behind a percentile that is not known.
+/// Mark behind a percentile that is not known.
 const MARK: &str = "~";
 
-/// A percentile in microseconds. Columns of them are marked or blank at their end.
+/// Formats a percentile in microseconds. Columns of percentiles end with the mark or a blank.
 pub fn cell(times: &DistributionRecord, quantile: f64, nanos: u64) -> String {
     marked(nanos, is_known(times, quantile))
 }
 
-/// One of which the record may keep an interval.
+/// Formats a percentile that may have an interval in the record.
 pub fn cell_of(of: TimesOf<'_>, quantile: f64, nanos: u64) -> String {
     marked(nanos, of.is_known(quantile))
 }
@@ -25,23 +25,23 @@ fn marked(nanos: u64, is_known: bool) -> String {
     format!("{}{mark}", micros(nanos as f64))
 }
 
-/// What stands behind a percentile outside of tables.
+/// Returns the mark of a percentile outside of tables.
 pub const fn mark(is_known: bool) -> &'static str {
     if is_known { "" } else { MARK }
 }
 
-/// A figure that stands below or above marked ones.
+/// Formats a figure that is above or below marked ones.
 pub fn beside(text: &str) -> String {
     format!("{text} ")
 }
 
-/// Tables with what the mark means behind them, if it stands in one.
+/// Appends the meaning of the mark to tables that contain it.
 pub fn with_legend(tables: String, page: Page) -> String {
     let legend = legend(&tables, page);
     tables + &legend
 }
 
-/// What the mark means, if it stands in one of the tables.
+/// Returns the meaning of the mark, if one of the tables contains it.
 fn legend(tables: &str, page: Page) -> String {
     if !tables.contains(MARK) {
         return String::new();
@@ -52,7 +52,7 @@ fn legend(tables: &str, page: Page) -> String {
     page.prose(&what)
 }
 
-/// The parts of the response time, in microseconds.
+/// Formats the parts of the response time, in microseconds.
 pub fn table(record: &RunRecord, page: Page) -> String {
     let totals = &record.totals;
     let mut table = Table::new([

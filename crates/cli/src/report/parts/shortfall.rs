@@ -1,4 +1,4 @@
-//! One sentence at the top of a report whose load was another one than the one offered.
+//! Sentence at the top of a report whose load differs from the offered one.
 
 use super::units::{calls_per_second, operations_per_second};
 use crate::quantity::grouped;
@@ -7,13 +7,13 @@ use filestone_measure::measure::Shortfall;
 use filestone_measure::measure::flow::LittlesLaw;
 use filestone_measure::measure::verdict::{self, CheckSubject};
 
-/// Rates that differ by more than this share are told apart.
+/// Relative difference above which two rates are printed separately.
 const SAME_RATE: f64 = 0.02;
 
-/// What is between a system call and the server takes its time, too.
+/// The layers between a system call and the server take time, too.
 const OF_MOUNT: &str = "The mount, or the server behind it, did not keep up with the offered load";
 
-/// The sentence; `None` if the load was achieved, or if that cannot be told.
+/// Returns the sentence; `None` if the load was achieved, or if the check is inconclusive.
 pub fn sentence(record: &RunRecord) -> Option<String> {
     let checks = verdict::checks(record);
     let mut failed = checks.iter().filter(|check| check.fails());
@@ -43,7 +43,7 @@ pub fn sentence(record: &RunRecord) -> Option<String> {
     })
 }
 
-/// Through a kernel mount loads are in calls.
+/// Whether loads are in calls, as through a kernel mount.
 fn is_in_calls(record: &RunRecord) -> bool {
     let mix = record.mix.as_ref();
     mix.is_some_and(|mix| mix.wire.is_some() || mix.asked_calls.is_some())
@@ -66,7 +66,8 @@ fn below(record: &RunRecord, cause: Shortfall) -> String {
     who.into()
 }
 
-/// Whether more in flight would have been answered, one run does not tell.
+/// Explains that all slots were in use; one run does not show whether more in flight would have
+/// been answered.
 fn all_taken(record: &RunRecord) -> String {
     format!(
         "As many operations were in flight as may be ({}), and the offered load was not achieved",
@@ -88,7 +89,8 @@ fn above(record: &RunRecord, left_over: i64) -> String {
     )
 }
 
-/// What was due in the window and what ended in it are two rates in an overload.
+/// Explains the rate of operations due in the window and the rate of those that ended in it, which
+/// differ in an overload.
 fn two_rates(record: &RunRecord, achieved_ops_per_s: f64) -> String {
     let seconds = record.window_ns.max(1) as f64 / 1e9;
     let of_window = record.totals.ledger.ended() as f64 / seconds;

@@ -1,15 +1,15 @@
-//! Tables that keep to the width of the page: where not all columns have room, those that matter
-//! least give way, and a last column of words takes further lines.
+//! Tables that fit the width of the page: if columns are too wide, the least important ones are
+//! dropped, and a last column of words is wrapped.
 //!
-//! The libraries that draw tables (comfy-table, tabled) squeeze or wrap every cell instead, which
-//! makes figures unreadable.
+//! Table libraries (comfy-table, tabled) squeeze or wrap every cell instead, which makes figures
+//! unreadable.
 
 use crate::report::parts::markup::{self, MarkedColumn};
 use crate::report::parts::page::{Page, wrapped};
 
-/// Blanks between two columns, where nothing else is said.
+/// Default number of blanks between two columns.
 const GAP: usize = 2;
-/// Narrower words at the end of a row are not worth wrapping.
+/// Minimum width for wrapping words at the end of a row.
 const WORDS_MIN: usize = 16;
 
 /// A column of a table.
@@ -19,12 +19,12 @@ pub struct Column {
     group: &'static str,
     is_text: bool,
     width_min: usize,
-    /// When it gives way: 1 before 2; `None` if never.
+    /// Order in which columns are dropped: 1 before 2; `None` if never.
     gives_way: Option<u8>,
 }
 
 impl Column {
-    /// Words, on the left. As the last column, they may take several lines.
+    /// Creates a left-aligned column of words, which is wrapped if it is the last one.
     pub fn text(head: impl Into<String>) -> Self {
         Self {
             head: head.into(),
@@ -35,7 +35,7 @@ impl Column {
         }
     }
 
-    /// Figures, on the right.
+    /// Creates a right-aligned column of figures.
     pub fn figure(head: impl Into<String>) -> Self {
         Self {
             is_text: false,
@@ -43,19 +43,19 @@ impl Column {
         }
     }
 
-    /// It gives way where there is no room for it: those of order 1 first, then those of 2.
+    /// Drops the column if there is too little room: those of order 1 first, then those of 2.
     pub fn gives_way(mut self, order: u8) -> Self {
         self.gives_way = Some(order);
         self
     }
 
-    /// It is never narrower, so that rows which are printed one by one stand below each other.
+    /// Sets a minimum width, so that rows which are printed one by one are aligned.
     pub fn at_least(mut self, width: usize) -> Self {
         self.width_min = width;
         self
     }
 
-    /// It stands, with its neighbours of the same group, below a heading of their own.
+    /// Puts the column, with its neighbours of the same group, below a common heading.
     pub fn below(mut self, group: &'static str) -> Self {
         self.group = group;
         self
@@ -71,7 +71,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// No row yet.
+    /// Creates a table without rows.
     pub fn new(columns: impl Into<Vec<Column>>) -> Self {
         Self {
             columns: columns.into(),
@@ -80,18 +80,18 @@ impl Table {
         }
     }
 
-    /// So many blanks between two columns.
+    /// Sets the number of blanks between two columns.
     pub fn gap(mut self, gap: usize) -> Self {
         self.gap = gap;
         self
     }
 
-    /// One more row, with a cell for each column; those that are missing at its end are blank.
+    /// Adds a row, with a cell for each column; cells missing at its end are blank.
     pub fn row<C: Into<String>>(&mut self, cells: impl IntoIterator<Item = C>) {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
-    /// The head and all rows, as wide as their cells need.
+    /// Renders the head and all rows, as wide as the cells need.
     pub fn render(&self, page: Page) -> String {
         if page.is_marked() {
             return self.marked();
@@ -101,7 +101,7 @@ impl Table {
         layout.head() + &rows.collect::<String>()
     }
 
-    /// Every column, since whoever shows them has room for them.
+    /// Renders every column, because the renderer of marked pages has room for them.
     fn marked(&self) -> String {
         let columns = self.columns.iter().map(|column| MarkedColumn {
             head: column.head.clone(),
@@ -112,13 +112,14 @@ impl Table {
         markup::head(columns) + &rows.collect::<String>()
     }
 
-    /// The greatest width of the cells of a column.
+    /// Returns the largest width of the cells of a column.
     fn widest(&self, index: usize, width: impl Fn(&str) -> usize) -> usize {
         let cells = self.rows.iter().filter_map(|row| row.get(index));
         cells.map(|cell| width(cell)).max().unwrap_or(0)
     }
 
-    /// Which columns there is room for. Without rows, for rows that come one by one.
+    /// Selects the columns that fit the page. Without rows, the layout is for rows that are printed
+    /// one by one.
     pub fn layout(&self, page: Page) -> Layout {
         let columns = self.columns.iter().enumerate();
         let mut kept: Vec<Kept> = columns
@@ -149,7 +150,7 @@ impl Table {
             if layout.width_min() <= columns {
                 return layout;
             }
-            // Of columns that matter as little, the rightmost goes first.
+            // Among columns of the same order, the rightmost is dropped first.
             let is_first = |kept: &Kept| kept.column.gives_way == Some(first);
             if let Some(place) = kept.iter().rposition(is_first) {
                 kept.remove(place);
@@ -162,12 +163,12 @@ impl Table {
 struct Kept {
     index: usize,
     width: usize,
-    /// Its longest word, which cannot be wrapped.
+    /// Width of the longest word, which cannot be wrapped.
     word: usize,
     column: Column,
 }
 
-/// The columns of a table that the page has room for.
+/// Columns of a table that fit the page.
 #[derive(Debug)]
 pub struct Layout {
     kept: Vec<Kept>,
@@ -176,13 +177,13 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The line of headings, below that of the groups if there are any.
+    /// Returns the line of headings, preceded by that of the groups if there are any.
     pub fn head(&self) -> String {
         let heads = self.kept.iter().map(|kept| kept.column.head.clone());
         self.groups() + &self.line(heads.collect())
     }
 
-    /// A row, given a cell for each column of the table.
+    /// Formats a row, given a cell for each column of the table.
     pub fn row<C: AsRef<str>>(&self, cells: &[C]) -> String {
         let cell = |kept: &Kept| cells.get(kept.index).map_or("", AsRef::as_ref).to_string();
         self.line(self.kept.iter().map(cell).collect())
@@ -212,7 +213,7 @@ impl Layout {
         }
     }
 
-    /// Headings in the middle of the columns that they are of; nothing if there are none.
+    /// Returns headings centred above their columns; empty if there are none.
     fn groups(&self) -> String {
         let mut line = String::new();
         for columns in self.kept.chunk_by(is_same_group) {
@@ -226,7 +227,7 @@ impl Layout {
         }
     }
 
-    /// Characters of a line at the least: words at its end can be wrapped.
+    /// Returns the minimum number of characters of a line: words at its end can be wrapped.
     fn width_min(&self) -> usize {
         let spare = match self.kept.last() {
             Some(last) if last.column.is_text => {
@@ -237,7 +238,7 @@ impl Layout {
         span(&self.kept, self.gap) - spare
     }
 
-    /// A heading that is wider than the columns below it widens the first of them.
+    /// Widens the first column of a group whose heading is wider than its columns.
     fn make_room_for_groups(&mut self) {
         for columns in self.kept.chunk_by_mut(is_same_group) {
             let width = span(columns, self.gap);

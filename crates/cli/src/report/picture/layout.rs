@@ -1,29 +1,28 @@
-//! Where things are in a picture: the frame of a diagram, and labels that keep out of each
-//! other's way.
+//! Layout of a picture: the frame of a diagram, and labels without overlaps.
 
 use super::label_text::width;
 use super::{Point, Scale};
 
-/// Width of every picture, in pixels: at this one its text is as large as that of a page.
+/// Width of every picture, in pixels, chosen so that its text has the size of a page's text.
 pub const WIDTH: f64 = 800.0;
-/// Room on the left of the first letter and on the right of the last.
+/// Space to the left of the first letter and to the right of the last.
 pub const MARGIN: f64 = 12.0;
-/// Room between two labels of one row.
+/// Space between two labels of one row.
 const GAP: f64 = 10.0;
-/// Labels of marks are in this many rows at most; further ones overlap in the last.
+/// Maximum number of rows for labels of marks; further ones overlap in the last.
 const ROWS_MAX: usize = 4;
 
-/// A place in a picture, in pixels from its upper left corner.
+/// A position in a picture, in pixels from its upper left corner.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pixel {
-    /// To the right.
+    /// Distance to the right.
     pub x: f64,
-    /// Down.
+    /// Distance down.
     pub y: f64,
 }
 
 impl Pixel {
-    /// The place with these coordinates.
+    /// Returns the position with these coordinates.
     pub const fn at(x: f64, y: f64) -> Self {
         Self { x, y }
     }
@@ -32,60 +31,60 @@ impl Pixel {
 /// A diagram on the page, with the scales of its axes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Frame {
-    /// Of its left edge.
+    /// Left edge.
     pub left: f64,
-    /// Of its right edge.
+    /// Right edge.
     pub right: f64,
-    /// Of its upper edge.
+    /// Upper edge.
     pub top: f64,
-    /// Of its lower edge.
+    /// Lower edge.
     pub bottom: f64,
-    /// From left to right.
+    /// Horizontal scale.
     pub x: Scale,
-    /// From bottom to top.
+    /// Vertical scale.
     pub y: Scale,
 }
 
 impl Frame {
-    /// Where a value is from left to right.
+    /// Returns the horizontal position of a value.
     pub fn across(&self, value: f64) -> f64 {
         self.left + self.x.place(value) * self.width()
     }
 
-    /// Where a value is from bottom to top.
+    /// Returns the vertical position of a value.
     pub fn up(&self, value: f64) -> f64 {
         self.bottom - self.y.place(value) * self.height()
     }
 
-    /// Where a point is.
+    /// Returns the position of a point.
     pub fn pixel(&self, point: &Point) -> Pixel {
         Pixel::at(self.across(point.x), self.up(point.y))
     }
 
-    /// From its left edge to its right one.
+    /// Returns the distance from the left edge to the right one.
     pub const fn width(&self) -> f64 {
         self.right - self.left
     }
 
-    /// From its upper edge to its lower one.
+    /// Returns the distance from the upper edge to the lower one.
     pub const fn height(&self) -> f64 {
         self.bottom - self.top
     }
 }
 
-/// A label that has its place: its middle, and its row from the bottom.
+/// A label with its position: its middle, and its row from the bottom.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Placed {
-    /// The middle of the text.
+    /// Middle of the text.
     pub x: f64,
-    /// 0 is next to the diagram.
+    /// Row; 0 is next to the diagram.
     pub row: usize,
     /// The text.
     pub text: String,
 }
 
-/// Gives each text a place as near to its x as the edges allow, in the lowest row where it
-/// touches no other.
+/// Places each text as near to its x as the edges allow, in the lowest row where it does not
+/// overlap another.
 pub fn rows_of_labels(labels: Vec<(f64, String)>, edges: [f64; 2], size: f64) -> Vec<Placed> {
     let [left, right] = edges;
     let mut rows: Vec<Vec<(f64, f64)>> = vec![vec![]; ROWS_MAX];
@@ -104,8 +103,8 @@ pub fn rows_of_labels(labels: Vec<(f64, String)>, edges: [f64; 2], size: f64) ->
     placed
 }
 
-/// Which numbers of an axis can be written, from places and widths in pixels: each that
-/// touches none before it.
+/// Returns which labels of an axis can be drawn, from positions and widths in pixels: each that
+/// does not overlap an earlier one.
 pub fn without_overlaps(numbers: &[(f64, f64)]) -> Vec<bool> {
     let mut end = f64::NEG_INFINITY;
     let numbers = numbers.iter().map(|(middle, width)| {
@@ -136,7 +135,7 @@ mod tests {
         let load = Scale::of(Quantity::Load, [1000.0].into_iter()).expect("a load");
         assert_eq!(frame(load).across(250.0), 250.0);
         assert_eq!(frame(load).up(250.0), 350.0);
-        // 1 % and 0.1 % of the operations are two and three decades from the left of four.
+        // 1 % and 0.1 % of the operations are at two and three of the four decades from the left.
         let tail = Scale::of(Quantity::Percentile, [1e4].into_iter()).expect("a tail");
         let tail = frame(tail);
         let places = [1.0, 100.0, 1000.0, 1e4].map(|value| tail.across(value));

@@ -2,7 +2,7 @@
 //! separates the network from the server. It reproduces the "NFS Read Performance" study of the
 //! 1990s as one command.
 //!
-//! Its points are those of a sweep over `call` and `transport`: a call is `null`, `getattr` or the
+//! The points are those of a sweep over `call` and `transport`: a call is `null`, `getattr` or the
 //! size of a read. This module has the parts that only the study has: its graphs and the sentences
 //! below them.
 

@@ -1,4 +1,4 @@
-//! What the figures of a sweep are drawn in.
+//! Units of the drawn figures of a sweep.
 
 use crate::report::picture::Axis;
 use filestone_measure::sweep::RunLevelFigure;
@@ -7,11 +7,11 @@ use filestone_workload::figure::FigureUnit;
 
 const NANOS: f64 = 1e9;
 
-/// What a figure is drawn in.
+/// Unit of a drawn figure.
 pub(super) enum DrawnUnit {
     /// Times, in seconds on axes and in milliseconds in scripts.
     Time,
-    /// So many of what records count it in, by name; without one a number.
+    /// A multiple of the record's unit, with its name; without a name a plain number.
     Number(f64, &'static str),
 }
 
@@ -34,7 +34,7 @@ impl DrawnUnit {
         }
     }
 
-    /// How many of what records count it in are one on an axis.
+    /// Returns the number of record units per unit of the axis.
     pub(super) const fn on_axis(&self) -> f64 {
         match self {
             Self::Time => NANOS,
@@ -42,7 +42,7 @@ impl DrawnUnit {
         }
     }
 
-    /// An axis with this name.
+    /// Creates an axis with this name.
     pub(super) fn axis(&self, name: &str) -> Axis {
         match self {
             Self::Time => Axis::time(name),
@@ -51,7 +51,7 @@ impl DrawnUnit {
         }
     }
 
-    /// How many are one in a script, and its name there.
+    /// Returns the number of record units per unit in a script, and the name of that unit.
     pub(super) const fn in_script(&self) -> (f64, &'static str) {
         match self {
             Self::Time => (1e6, "ms"),

@@ -1,4 +1,4 @@
-//! The study's graphs: all of them as one picture, and each as one of its own.
+//! Graphs of the study: all of them as one picture, and each as a separate one.
 
 use super::{
     BASELINES, FINE_MAX, GRAPHS, GraphSource, StudyGraph, baseline, carrier, missing, size,
@@ -14,7 +14,7 @@ use filestone_plan::gate::GateFigure;
 /// Height of a graph among the others.
 const HEIGHT: f64 = 260.0;
 
-/// Looks of what is drawn of one transport.
+/// Line styles of one transport.
 struct Styles {
     read: Style,
     baselines: [Style; 2],
@@ -34,22 +34,23 @@ const STYLES: [Styles; 2] = [
     },
 ];
 
-/// Which sizes a graph goes over.
+/// Sizes on the x axis of a graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sizes {
-    /// Those in fine steps.
+    /// Sizes in fine steps.
     Fine,
-    /// All of them.
+    /// All sizes.
     All,
 }
 
-/// All graphs below each other, over the sizes in fine steps.
+/// Returns all graphs below each other, over the sizes in fine steps.
 pub fn page(swept: &SweepReport) -> Picture {
     let panels = GRAPHS.iter().map(|graph| panel(swept, graph, Sizes::Fine));
     of_panels(swept, "Read study", panels.collect(), missing(swept))
 }
 
-/// Each graph as a picture, over the sizes in fine steps and over all: names of files and pictures.
+/// Returns each graph as a picture, over the sizes in fine steps and over all, with the names of
+/// files and pictures.
 pub fn pictures(swept: &SweepReport) -> Vec<(String, Picture)> {
     let has_more = swept
         .points
@@ -103,7 +104,7 @@ fn marks(lines: &[SweptLine<'_>]) -> Vec<Mark> {
         .collect()
 }
 
-/// What is drawn of one transport: the reads, and beside them the model, or else the baselines.
+/// Returns the lines of one transport: the reads with the model, or else with the baselines.
 fn lines_of(
     swept: &SweepReport,
     line: &SweptLine<'_>,

@@ -1,4 +1,4 @@
-//! What is said below the study's table.
+//! Sentences below the study's table.
 
 use super::{
     BASELINES, GRAPHS, GraphSource, MEAN, StudyGraph, baseline, carrier, is_read, of_run, response,
@@ -11,14 +11,15 @@ use crate::report::sweep::{SweepReport, SweptLine, SweptPoint};
 use filestone_measure::sweep::SweepKnee;
 use filestone_plan::gate::{GateFigure, RunTotal};
 
-/// Packets that were counted may be so many more or fewer than by the model, as a share.
+/// Largest relative difference between counted packets and the model's that is ignored.
 const PACKETS_OFF: f64 = 0.01;
-/// Sizes that are named of those where they are.
+/// Maximum number of sizes that are listed by name.
 const NAMED_MAX: usize = 4;
-/// What the study is remembered for: GETATTR takes so much more of the server's processor than NULL.
+/// The best-known result of the study: additional processor time of the server for GETATTR compared
+/// with NULL.
 const OF_THE_STUDY: &str = "2.75 µs";
 
-/// All of them.
+/// Returns all sentences.
 pub fn sentences(swept: &SweepReport) -> Vec<String> {
     let mut all = vec![];
     for line in swept.lines() {
@@ -31,7 +32,7 @@ pub fn sentences(swept: &SweepReport) -> Vec<String> {
     all
 }
 
-/// How busy both ends were that have the processors of one host between them.
+/// Describes the CPU use of both ends if they share the processors of one host.
 fn shared_host(swept: &SweepReport) -> Option<String> {
     let plan = swept.points.first()?.plan.cost.as_ref()?;
     let is_shared = plan.process.is_some() || plan.this_host;
@@ -52,10 +53,10 @@ fn shared_host(swept: &SweepReport) -> Option<String> {
     ))
 }
 
-/// Between two neighbouring sizes.
+/// Two neighbouring sizes.
 type Bracket = [f64; 2];
 
-/// The sizes between which replies come to take so many packets.
+/// Returns the sizes between which the number of packets of a reply reaches `packets`.
 fn begins(line: &SweptLine<'_>, figure: GateFigure, packets: f64) -> Option<Bracket> {
     let known = line.points.iter();
     let known: Vec<(f64, f64)> = known
@@ -75,7 +76,7 @@ fn between([low, high]: Bracket) -> String {
     format!("between {} and {} bytes", bytes(low), bytes(high))
 }
 
-/// The knee, and what is there.
+/// Describes the knee, and its cause.
 fn knee(line: &SweptLine<'_>) -> String {
     let over = carrier(line);
     let counted = begins(line, of_run(RunTotal::ReplyPackets), 2.0);
@@ -115,7 +116,7 @@ fn knee(line: &SweptLine<'_>) -> String {
     format!("Knee over {over} at {place}{name}; found as {method}.")
 }
 
-/// Packets of a point's replies: as they were counted, and by the model.
+/// Packets of a point's replies: the counted number, and the model's.
 struct ReplyPackets {
     call: String,
     counted: f64,
@@ -136,7 +137,7 @@ impl ReplyPackets {
         })
     }
 
-    /// A difference that the interval of what was counted explains says nothing.
+    /// Whether the counted number differs from the model by more than its interval explains.
     fn is_off(&self) -> bool {
         let difference = (self.counted - self.by_model).abs();
         difference - self.half_width > PACKETS_OFF * self.by_model
@@ -151,7 +152,7 @@ impl ReplyPackets {
     }
 }
 
-/// Packets that came back, beside those of the model.
+/// Compares the received packets with the model's.
 fn packets(line: &SweptLine<'_>) -> Option<String> {
     let all: Vec<ReplyPackets> = line.points.iter().filter_map(ReplyPackets::of).collect();
     if all.is_empty() {
@@ -180,7 +181,7 @@ fn packets(line: &SweptLine<'_>) -> Option<String> {
     ))
 }
 
-/// From which sizes on replies take further packets, of those that were measured.
+/// Lists the measured sizes from which on replies take another packet.
 fn steps(line: &SweptLine<'_>) -> String {
     let figure = of_run(RunTotal::ReplyPackets);
     let found = (2..=6).filter_map(|packets| {
@@ -194,7 +195,8 @@ fn steps(line: &SweptLine<'_>) -> String {
     format!(": {} bytes on", found.join(", "))
 }
 
-/// What GETATTR takes more than NULL, with the interval of the difference.
+/// Describes the additional cost of GETATTR compared with NULL, with the interval of the
+/// difference.
 fn difference(swept: &SweepReport, line: &SweptLine<'_>) -> Option<String> {
     let [null, getattr] = BASELINES.map(|name| baseline(line, name));
     let (null, getattr) = (null?, getattr?);
@@ -223,7 +225,7 @@ fn difference(swept: &SweepReport, line: &SweptLine<'_>) -> Option<String> {
     Some(format!("GETATTR − NULL over {}: {known}.", carrier(line)))
 }
 
-/// Which graphs there are none of, and what would read them.
+/// Lists the missing graphs, and the options that would measure them.
 pub fn missing(swept: &SweepReport) -> Vec<String> {
     if !swept.is_study {
         return vec![];
