@@ -1,11 +1,11 @@
-//! Advice that names only options which the command has.
+//! Advice that names only options of the command.
 
 use filestone_measure::measure::{Caveat, RunRecord};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-/// The long options of each command, `--` included. The whole command line is built once: a report may have
-/// dozens of texts.
+/// Long options of each command, including `--`. The whole command line is built once, because a
+/// report may have dozens of texts.
 static OPTIONS: LazyLock<BTreeMap<String, BTreeSet<String>>> = LazyLock::new(|| {
     let command = crate::command();
     let commands = command.get_subcommands().map(|own| {
@@ -16,23 +16,23 @@ static OPTIONS: LazyLock<BTreeMap<String, BTreeSet<String>>> = LazyLock::new(|| 
     commands.collect()
 });
 
-/// What a caveat advises a reader of this record to do.
+/// Returns the advice of a caveat for a reader of this record.
 pub fn of(caveat: &Caveat, record: &RunRecord) -> Option<String> {
     let (_, general) = caveat.sentence();
     general.and_then(|general| fitting(general, record))
 }
 
-/// Advice to a reader of this record; `None` if nothing is left of it.
+/// Reduces advice to the options of the record's command; `None` if no text is left.
 fn fitting(advice: &str, record: &RunRecord) -> Option<String> {
     match OPTIONS.get(&record.plan.face) {
         Some(options) => without_others(advice, &|option| options.contains(option)),
-        // A command of an ancestor has the options of that one, which its manual lists.
+        // An ancestor's command has the options of the ancestor, which its manual lists.
         None => Some(advice.to_owned()),
     }
 }
 
-/// Advice without what names options that are not there: an option in parentheses goes with them, any other
-/// with its part of the sentence.
+/// Removes the parts of advice that name missing options: an option in parentheses is removed with
+/// them, any other with its part of the sentence.
 fn without_others(advice: &str, has: &impl Fn(&str) -> bool) -> Option<String> {
     let mut text = String::new();
     let mut rest = advice;
@@ -58,7 +58,7 @@ fn names_only(text: &str, has: &impl Fn(&str) -> bool) -> bool {
     options_in(text).all(has)
 }
 
-/// The long options that a text names, without that of cargo.
+/// Returns the long options that a text names, without that of cargo.
 fn options_in(text: &str) -> impl Iterator<Item = &str> {
     let words = text.split(|byte: char| !byte.is_ascii_lowercase() && byte != '-');
     words.filter(|word| word.starts_with("--") && word.len() > 2 && *word != "--release")
@@ -68,7 +68,7 @@ fn options_in(text: &str) -> impl Iterator<Item = &str> {
 mod tests {
     use super::*;
 
-    /// Where caveats and limits say what to do.
+    /// Source files with the advice of caveats and bottlenecks.
     const TEXTS: &[&str] = &[
         include_str!("../../measure/src/measure/caveat/sentence/clients.rs"),
         include_str!("../../measure/src/measure/caveat/sentence/cost.rs"),
@@ -111,7 +111,7 @@ mod tests {
         }
     }
 
-    /// Each text, to a reader of what each command made.
+    /// Checks each text against the options of each command.
     #[test]
     fn no_advice_names_an_option_that_the_command_does_not_have() {
         let mut named = 0;

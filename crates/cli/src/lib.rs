@@ -1,8 +1,8 @@
-//! The command line of filestone: commands, options, reports, messages, exit codes.
+//! Command line of filestone: commands, options, reports, messages, exit codes.
 //!
-//! A command turns options into a [`Plan`](filestone_plan::Plan) and picks a
-//! report. Nothing here measures, schedules or encodes, and nothing knows a
-//! protocol: this crate does not depend on `filestone-wire`.
+//! A command turns options into a [`Plan`](filestone_plan::Plan) and selects a report. This crate
+//! does not measure, schedule or encode, and contains no protocol: it does not depend on
+//! `filestone-wire`.
 
 #![forbid(unsafe_code)]
 
@@ -46,23 +46,23 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// How a command ended when nothing stopped it, from well to worst.
+/// Exit status of a command that ended without an error, from best to worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ExitStatus {
-    /// Everything was done; numbers were measured.
+    /// The command completed; numbers were measured.
     Done,
-    /// Measured, but a gate fails, or with a caveat that the user asked to treat as failure; or a
-    /// warning, or that it is worse, was what was looked for, and found.
+    /// Measured, but a gate fails, or with a caveat that the user asked to treat as failure; or the
+    /// command looked for a warning or a regression and found one.
     CaveatFailure,
-    /// It was ended with ^C; what had been measured was reported.
+    /// Ended with ^C; the measurements so far were reported.
     Interrupted,
-    /// The run came to its end, and its numbers do not count.
+    /// The run completed, but its numbers do not count.
     DoesNotCount,
-    /// The target was lost in the middle; what had been measured was reported.
+    /// The target was lost during the run; the measurements so far were reported.
     TargetLost,
     /// The record contradicts itself.
     LedgerError,
-    /// Another program's exit code, for its own command line.
+    /// Exit code of another program, for its own command line.
     Code(u8),
 }
 
@@ -71,8 +71,8 @@ impl ExitStatus {
         match self {
             ExitStatus::Done => 0,
             ExitStatus::CaveatFailure => 1,
-            // What shells report of a program that ^C ended, so that a script
-            // does not take half a run for a whole one.
+            // The code that shells report for a program ended by ^C, so that a script does not take
+            // a partial run for a complete one.
             ExitStatus::Interrupted => interruption::EXIT_CODE,
             ExitStatus::DoesNotCount | ExitStatus::TargetLost => {
                 exit_code_of(ErrorCategory::Target)
@@ -83,7 +83,7 @@ impl ExitStatus {
     }
 }
 
-/// The whole command line, for man pages and completions.
+/// Returns the whole command line, for man pages and completions.
 pub fn command() -> clap::Command {
     let command = CommandLine::command();
     #[cfg(feature = "mpi")]
@@ -91,7 +91,8 @@ pub fn command() -> clap::Command {
     command
 }
 
-/// Runs the command line of this process; one of many waits for what the first one gives it.
+/// Runs the command line of this process; one of several ranks executes the parts that rank 0
+/// assigns.
 pub fn main() -> ExitCode {
     #[cfg(feature = "mpi")]
     if let Some(exit_code) = execution::hosts::serve_if_not_first() {
@@ -103,7 +104,7 @@ pub fn main() -> ExitCode {
     ExitCode::from(exit_code)
 }
 
-/// Runs a command line of a program that brings protocols of its own, and gives the exit code.
+/// Runs the command line of a program with additional protocols, and returns the exit code.
 pub fn run_with(protocols: Protocols, arguments: impl IntoIterator<Item = OsString>) -> u8 {
     protocols::know(protocols);
     run(arguments)
@@ -114,7 +115,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments = commands::help::moved_first(arguments);
     let shown = arguments.iter().filter_map(|word| word.to_str());
     if let Some(why) = shown.into_iter().find_map(password_in) {
-        // Before anything else looks at it, and says what it has seen.
+        // Before other code reads it and reports an error.
         let error = Error::usage(why);
         console::error(&error);
         return error.exit_code();
@@ -144,7 +145,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         }
     };
     match console::failure() {
-        // What went wrong before it says more.
+        // An earlier error has precedence.
         Some(error) if exit_code == 0 => {
             console::error(&error);
             error.exit_code()
@@ -153,7 +154,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     }
 }
 
-/// The command that a command line names: its first word, if that is one.
+/// Returns the command that a command line names: its first word, if that is one.
 fn command_of<'word>(mut words: impl Iterator<Item = &'word str>) -> Option<&'word str> {
     let first = words.next()?;
     command().find_subcommand(first).map(|_| first)
@@ -200,8 +201,8 @@ fn run_as(ancestor: &CompatTool) -> Result<ExitStatus, Error> {
     }
 }
 
-/// The arguments of a program that was called by an ancestor's name, as a link to
-/// it may be: those of `filestone as` that ancestor.
+/// Converts the arguments of a program called by an ancestor's name, for example through a link, to
+/// those of `filestone as` that ancestor.
 fn as_called(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let called = arguments.first().map(Path::new).and_then(Path::file_name);
     let ancestor = compat::NAMES

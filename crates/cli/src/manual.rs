@@ -1,14 +1,14 @@
-//! The command line as manual pages show it.
+//! Command line in the form of manual pages.
 //!
-//! The ancestors read their command lines themselves, from tables of their own; here these
-//! tables become options that a page can list.
+//! The ancestors parse their command lines with separate tables; this module converts these tables
+//! to options that a page can list.
 
 use crate::command;
 use crate::compat::getopt::{Argument, OptionSpec, Program};
 use crate::compat::{dbench, nct, nhfsstone, smbtorture, tbench_srv};
 use clap::{Arg, ArgAction, Command};
 
-/// What the ancestors have for options and arguments.
+/// Options and arguments of the ancestors.
 const ANCESTORS: [&Program; 6] = [
     &nct::command_line::PROGRAM,
     &dbench::command_line::DBENCH,
@@ -18,7 +18,7 @@ const ANCESTORS: [&Program; 6] = [
     &smbtorture::command_line::PROGRAM,
 ];
 
-/// The whole command line, with the options of the ancestors.
+/// Returns the whole command line, with the options of the ancestors.
 pub fn manual() -> Command {
     let with_options = |ancestors: Command| {
         let all = ANCESTORS.iter();
@@ -29,12 +29,12 @@ pub fn manual() -> Command {
     command().mut_subcommand("as", with_options)
 }
 
-/// The ancestor of this name.
+/// Returns the ancestor of this name.
 pub(crate) fn ancestor(name: &str) -> Option<&'static Program> {
     ANCESTORS.into_iter().find(|program| program.name == name)
 }
 
-/// An ancestor's command with the options that it has.
+/// Adds the options of an ancestor to its command.
 fn page(own: &Command, program: &Program) -> Command {
     let usage = program.usage.iter();
     let usage: Vec<String> = usage
@@ -104,7 +104,7 @@ mod tests {
         manual.debug_assert();
     }
 
-    /// What a help text calls options: `--words`, and single letters behind `-`.
+    /// Returns the options in a help text: `--words`, and single letters behind `-`.
     fn options_named(help: &str) -> Vec<String> {
         let is_part = |letter: char| letter.is_ascii_alphanumeric() || "-_?".contains(letter);
         let words = help.split(|letter: char| !is_part(letter));
@@ -158,9 +158,9 @@ mod tests {
         }
     }
 
-    /// A help text without command lines of other programs and of other commands.
+    /// Removes command lines of other programs and of other commands from a help text.
     fn without_other_programs(help: &str) -> String {
-        // What stands behind -- is another command's.
+        // The text behind -- belongs to another command.
         let own = help.lines().filter_map(|line| line.split(" -- ").next());
         let help = own.collect::<Vec<_>>().join("\n");
         let parts = help.split('`').step_by(2).collect::<Vec<_>>().concat();

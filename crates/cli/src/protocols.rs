@@ -1,5 +1,5 @@
-//! The protocols that this program knows: those of the engine, and what a program brings that
-//! has this command line for its own.
+//! Protocols of this program: those of the engine, and those added by a program that uses this
+//! command line.
 
 use filestone_engine::Protocols;
 use filestone_plan::plan::TargetPlan;
@@ -7,17 +7,17 @@ use std::sync::OnceLock;
 
 static KNOWN: OnceLock<Protocols> = OnceLock::new();
 
-/// Knows these from now on. The first call counts, and must come before anything is parsed.
+/// Registers the protocols. The first call counts, and must precede any parsing.
 pub fn know(protocols: Protocols) {
     let _ = KNOWN.set(protocols);
 }
 
-/// All of them.
+/// Returns all protocols.
 pub fn known() -> &'static Protocols {
     KNOWN.get_or_init(Protocols::default)
 }
 
-/// The options that reach a target again, besides its name.
+/// Returns the options that are needed to reach a target again, apart from its name.
 pub fn options_besides(target: &TargetPlan) -> Vec<String> {
     let mut words = Vec::new();
     let Some(target) = target.nfs3() else {

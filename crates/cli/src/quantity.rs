@@ -1,14 +1,13 @@
-//! Sizes, times, rates and lists of processors as people write and read them.
+//! Parsing and formatting of sizes, times, rates and lists of processors.
 //!
-//! Parsers say what would have been right; where and which value it was, the
-//! caller knows.
+//! Parsers report the expected form; the caller adds position and value.
 
 use filestone_plan::plan::limits::PROCESSORS_MAX;
 pub use filestone_workload::quantity::{bytes, duration, positive_duration, rate};
 use filestone_workload::text::time_unit;
 pub use filestone_workload::text::{bytes_text, thousands as grouped, time_text};
 
-/// Processors: `0`, `0,2`, `0-3,8`.
+/// Parses processors: `0`, `0,2`, `0-3,8`.
 pub fn processors(text: &str) -> Result<Vec<u32>, String> {
     let expected = || "expected processors such as 0, 0,2 or 0-3 (numbers below 1024)".to_string();
     let number = |text: &str| -> Result<u32, String> {
@@ -35,7 +34,7 @@ pub fn processors(text: &str) -> Result<Vec<u32>, String> {
     Ok(list)
 }
 
-/// `10 s`, `1.25 s`, `500 ms`.
+/// Formats a duration: `10 s`, `1.25 s`, `500 ms`.
 pub fn duration_text(nanos: u64) -> String {
     let seconds = nanos as f64 / 1e9;
     if nanos.is_multiple_of(1_000_000_000) {
@@ -49,8 +48,7 @@ pub fn duration_text(nanos: u64) -> String {
     }
 }
 
-/// A time left to wait, no finer than that is worth: `9 s`, `35 s`, `1 min 20 s`,
-/// `1 h 5 min`.
+/// Formats a remaining time with a suitable resolution: `9 s`, `35 s`, `1 min 20 s`, `1 h 5 min`.
 pub fn waiting_text(nanos: u64) -> String {
     let seconds = nanos.div_ceil(1_000_000_000);
     let (step, unit, part) = match seconds {
@@ -67,21 +65,22 @@ pub fn waiting_text(nanos: u64) -> String {
     }
 }
 
-/// The unit to which a figure with this uncertainty is rounded: the uncertainty keeps two digits if
-/// its first three are 100 to 354, and one if they are more (Particle Data Group, *Review of
-/// Particle Physics*, introduction, section 5.3). 25 % of 20,385 are 5,096, so it is 20,000.
+/// Returns the unit to which a figure with this uncertainty is rounded: the uncertainty keeps two
+/// digits if its first three are 100 to 354, and one if they are more (Particle Data Group, *Review
+/// of Particle Physics*, introduction, section 5.3). 25 % of 20,385 is 5,096, so it is rounded to
+/// 20,000.
 pub fn resolution(half_width: f64) -> f64 {
     let scale = 10f64.powf(half_width.log10().floor());
     let first = half_width / scale;
     match first {
         _ if !first.is_finite() => 0.0,
         _ if first < 3.545 => scale / 10.0,
-        // Of 950 to 999, too, which are 1000, with two digits.
+        // Also for 950 to 999, which become 1000 with two digits.
         _ => scale,
     }
 }
 
-/// A figure with no more digits than its uncertainty supports; as it is, if that is 0.
+/// Rounds a figure to its significant digits; unchanged if the uncertainty is 0.
 pub fn rounded(value: f64, half_width: f64) -> f64 {
     match resolution(half_width) {
         unit if unit > 0.0 => (value / unit).round() * unit,
@@ -89,12 +88,12 @@ pub fn rounded(value: f64, half_width: f64) -> f64 {
     }
 }
 
-/// A number with so many decimals at most, without zeros at its end.
+/// Formats a number with at most this many decimals, without trailing zeros.
 pub fn plain(value: f64, decimals: usize) -> String {
     without_zeros(&format!("{value:.decimals$}")).into()
 }
 
-/// A number in text without the zeros at the end of its decimals.
+/// Removes trailing zeros of a number's decimals.
 pub fn without_zeros(text: &str) -> &str {
     if text.contains('.') {
         text.trim_end_matches('0').trim_end_matches('.')
@@ -103,13 +102,14 @@ pub fn without_zeros(text: &str) -> &str {
     }
 }
 
-/// A figure and half of its 95 % interval, both with the digits that this supports, and no more
-/// decimals than that: `99.83 ± 0.05`, `-50 ± 220`. What cannot be seen is left out.
+/// Formats a figure and its half-width of the 95 % interval, both with the digits that the
+/// half-width supports, and at most this many decimals: `99.83 ± 0.05`, `-50 ± 220`. A half-width
+/// that rounds to 0 is left out.
 pub fn with_chance(value: f64, half_width: f64, decimals: usize) -> String {
     let unit = resolution(half_width).max(10f64.powi(-(decimals as i32)));
     let decimals = (-unit.log10() + 1e-9).floor().clamp(0.0, decimals as f64) as usize;
     let [value, half_width] = [value, half_width].map(|value| (value / unit).round() * unit);
-    // -0 is 0.
+    // Turns -0 into 0.
     let value = value + 0.0;
     if half_width > 0.0 {
         format!("{value:.decimals$} ± {half_width:.decimals$}")
@@ -118,20 +118,20 @@ pub fn with_chance(value: f64, half_width: f64, decimals: usize) -> String {
     }
 }
 
-/// The same of a time, in the unit that its value suggests: `8.4 ± 3.3 µs`.
+/// Formats a time and its half-width, in the unit that suits its value: `8.4 ± 3.3 µs`.
 pub fn time_with_chance(nanos: f64, half_width: f64) -> String {
     if half_width <= 0.0 {
         return time_text(nanos);
     }
     let larger = nanos.abs().max(half_width);
     let (scale, unit) = time_unit(larger);
-    // Three digits are enough, also of what is known better.
+    // Three digits are enough, also if the figure is more precise.
     let decimals = (2.0 - (larger / scale).log10().floor()).clamp(0.0, 2.0) as usize;
     let text = with_chance(nanos / scale, half_width / scale, decimals);
     format!("{text} {unit}")
 }
 
-/// A time with no more digits than its uncertainty supports, and no more than three.
+/// Formats a time with its significant digits, at most three.
 pub fn time_within(nanos: f64, half_width: f64) -> String {
     let (scale, unit) = time_unit(nanos);
     let value = nanos / scale;
@@ -142,7 +142,7 @@ pub fn time_within(nanos: f64, half_width: f64) -> String {
     format!("{value:.decimals$} {unit}")
 }
 
-/// A load with no more digits than its uncertainty supports: `20,000`.
+/// Formats a load with its significant digits: `20,000`.
 pub fn load_text(load: f64, half_width: f64) -> String {
     let load = rounded(load, half_width);
     if load < 1000.0 && resolution(half_width) < 1.0 {
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(load_text(20_385.4, 0.0), "20,385");
         assert_eq!(load_text(29.96, 0.2), "30.0");
         assert_eq!(load_text(829.96, 40.0), "830");
-        // The rule's own limits: 354 has two digits, 355 one.
+        // Limits of the rule itself: 354 has two digits, 355 one.
         assert_eq!(resolution(354.0), 10.0);
         assert_eq!(resolution(355.0), 100.0);
         assert_eq!(resolution(0.096), 0.01);

@@ -1,7 +1,7 @@
-//! Text that others wrote, such as names and what records hold, shown without its control
-//! characters: a terminal would obey them.
+//! Foreign text, such as names and content of records, printed without control characters, which a
+//! terminal would execute.
 
-/// The text with anything in the place of a control character but the end of a line.
+/// Replaces control characters except the end of a line.
 pub fn printable(text: &str) -> String {
     let shown = text.chars();
     shown
@@ -15,12 +15,12 @@ pub fn printable(text: &str) -> String {
         .collect()
 }
 
-/// The same in one line.
+/// Replaces control characters and ends of lines.
 pub fn printable_line(text: &str) -> String {
     printable(text).replace('\n', "\u{fffd}")
 }
 
-/// What of a long text is shown where it is in the way: both its ends.
+/// Returns both ends of a long text that would otherwise hide other output.
 pub fn excerpt(text: &str) -> String {
     const START: usize = 120;
     const END: usize = 60;

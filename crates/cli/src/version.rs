@@ -1,7 +1,7 @@
-//! What `--version` says about this build.
+//! Output of `--version` about this build.
 
-/// What `--version` prints behind the program's name: the version, and a line each for the commit, the profile,
-/// the target, the features and MPI. `-V` has the version alone.
+/// Returns the text that `--version` prints behind the program's name: the version, and a line each
+/// for the commit, the profile, the target, the features and MPI. `-V` prints the version alone.
 pub fn build_details() -> String {
     let commit = option_env!("FILESTONE_BUILD_COMMIT").unwrap_or("not recorded");
     let features = if cfg!(feature = "mpi") { "mpi" } else { "none" };

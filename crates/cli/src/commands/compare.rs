@@ -18,10 +18,10 @@ use filestone_measure::comparison::{
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// What `git bisect run` skips.
+/// Exit code that makes `git bisect run` skip a commit.
 const CANNOT_TELL: u8 = 125;
 
-/// Reads both sides and says what came of it.
+/// Reads both sides and prints the result of the comparison.
 pub fn run(options: &CompareOptions) -> Result<ExitStatus, Error> {
     let paths = paths(options)?;
     if let Some(ladders) = ladders(&paths)? {
@@ -62,7 +62,7 @@ pub fn run(options: &CompareOptions) -> Result<ExitStatus, Error> {
     })
 }
 
-/// Two ladders; `None` if none is named.
+/// Returns two ladders; `None` if no path is a ladder.
 fn ladders(paths: &Paths<'_>) -> Result<Option<[Ladder; 2]>, Error> {
     let at = |path: &PathBuf| ladder_directory::document_at(path);
     let all = || paths.base.iter().chain(paths.new);
@@ -87,7 +87,7 @@ fn ladders(paths: &Paths<'_>) -> Result<Option<[Ladder; 2]>, Error> {
     Ok(Some([read(base)?, read(new)?]))
 }
 
-/// Shows two ladders side by side. There is no verdict on the whole of them.
+/// Prints two ladders side by side, without an overall verdict.
 fn of_ladders([base, new]: &[Ladder; 2], format: CompareFormat) -> Result<ExitStatus, Error> {
     let compared = ComparedLadders { base, new };
     console::result(&match format {
@@ -103,7 +103,7 @@ fn of_ladders([base, new]: &[Ladder; 2], format: CompareFormat) -> Result<ExitSt
     Ok(ExitStatus::Done)
 }
 
-/// Where the sides are.
+/// Paths of the sides.
 struct Paths<'options> {
     base: &'options [PathBuf],
     new: &'options [PathBuf],
@@ -124,7 +124,7 @@ fn paths(options: &CompareOptions) -> Result<Paths<'_>, Error> {
     Ok(Paths { base, new })
 }
 
-/// What no comparison could use.
+/// Rejects a run that cannot be compared.
 fn check(read: &ReadRun) -> Result<(), Error> {
     let path = read.path.display();
     if read.run.plan.steering.is_some() {
@@ -142,7 +142,7 @@ fn check(read: &ReadRun) -> Result<(), Error> {
     Ok(())
 }
 
-/// A run that is there twice would be taken for two that know nothing of each other.
+/// Rejects duplicates, because a run that occurs twice would be taken for two independent ones.
 fn refuse_twice(runs: &[&ReadRun]) -> Result<(), Error> {
     let mut known: HashMap<_, &ReadRun> = HashMap::new();
     for read in runs {
@@ -158,8 +158,8 @@ fn refuse_twice(runs: &[&ReadRun]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Which runs do not count, and what they differ in although they should not; an error unless that
-/// is allowed.
+/// Returns the runs that do not count, and the properties in which the runs differ although they
+/// should agree; an error unless that is allowed.
 fn unlike(
     options: &CompareOptions,
     base: &[ReadRun],

@@ -1,5 +1,5 @@
-//! `filestone fleet addresses`: addresses of this host that clients connect from, made, removed and
-//! shown.
+//! `filestone fleet addresses`: adds, removes and lists addresses of this host that clients connect
+//! from.
 
 use crate::error::Error;
 use crate::execution::interruption;
@@ -20,12 +20,12 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Fewer changes are made before anybody wonders.
+/// Minimum number of changes for a progress display; fewer are fast.
 const PROGRESS_FROM: u64 = 500;
-/// Where no bar is seen, how far it is is a line so often.
+/// Interval of progress lines where no bar is visible.
 const LINE_EVERY: Duration = Duration::from_secs(2);
 
-/// Makes, removes or shows.
+/// Adds, removes or lists addresses.
 pub fn run(options: &AddressesOptions) -> Result<ExitStatus, Error> {
     match &options.command {
         AddressesCommand::Up(options) => up(options),
@@ -103,7 +103,7 @@ fn show(options: &ShowOptions) -> Result<ExitStatus, Error> {
     Ok(ExitStatus::Done)
 }
 
-/// What is asked for.
+/// Returns the requested addresses.
 fn group_of(options: &UpOptions) -> Result<AddressGroup, Error> {
     let method = match (&options.aliases, &options.mac_vlans) {
         (Some(link), _) => AddressMethod::Aliases { link: link.clone() },
@@ -125,7 +125,7 @@ fn said(error: impl AreaError) -> Error {
     RunError::from(error).into()
 }
 
-/// Makes the changes; how it ended if it was interrupted.
+/// Makes the changes; returns the exit status if it was interrupted.
 fn change(changes: &[AddressChange], verb: &str) -> Result<Option<ExitStatus>, Error> {
     let stop = interruption::stop_flag()?;
     let all = changes.len() as u64;
@@ -153,7 +153,7 @@ fn change(changes: &[AddressChange], verb: &str) -> Result<Option<ExitStatus>, E
     }
 }
 
-/// A bar where there is much to do and standard error is a terminal.
+/// Creates a bar if there are many changes and standard error is a terminal.
 fn bar_of(changes: u64) -> ProgressBar {
     if changes < PROGRESS_FROM {
         return ProgressBar::hidden();

@@ -1,5 +1,5 @@
-//! `filestone mix`: operations drawn from a mix, at an offered load, on a file set of
-//! our own; the successor of nhfsstone.
+//! `filestone mix`: operations sampled from a mix, at an offered load, on a file set that filestone
+//! creates; the successor of nhfsstone.
 
 use crate::error::Error;
 use crate::execution::{Calibration, Job, Measurement, Presentation};
@@ -23,7 +23,7 @@ pub fn run(options: &MixOptions) -> Result<ExitStatus, Error> {
     measurement(options)?.execute()
 }
 
-/// What is measured, and how it is shown.
+/// Returns the measurement and its output options.
 pub fn measurement(options: &MixOptions) -> Result<Measurement<'_>, Error> {
     let word = options.mix.mix.as_deref().unwrap_or(mix::DEFAULT);
     let mix = mix_source::read(word, options.mix.mount.as_deref())?;
@@ -38,7 +38,7 @@ pub fn measurement(options: &MixOptions) -> Result<Measurement<'_>, Error> {
     let plan = with_gates(plan, &options.report.gates)?;
     let plan = expecting(plan, &options.expect)?;
     let calibration = match options.target.on {
-        // What the event loop can do says nothing about system calls.
+        // The capacity of the event loop does not apply to system calls.
         Some(_) => Calibration::Omit,
         None => Calibration::unless(options.calibration.no_calibrate),
     };

@@ -13,7 +13,7 @@ use filestone_measure::measure::gates::{evaluate, has_failed};
 use filestone_plan::gate::GatesPlan;
 use std::path::Path;
 
-/// Reads the record and prints the report; caveats go to standard error as ever.
+/// Reads the record and prints the report; caveats go to standard error.
 pub fn run(options: &ReportOptions) -> Result<ExitStatus, Error> {
     let report = report::named(&options.format)
         .ok_or_else(|| Error::usage(format!("--as {}: there is no such report", options.format)))?;
@@ -74,7 +74,7 @@ pub fn run(options: &ReportOptions) -> Result<ExitStatus, Error> {
     Ok(ExitStatus::Done)
 }
 
-/// A sweep, in one of its forms.
+/// Prints a sweep in the requested form.
 fn of_sweep(options: &ReportOptions, document: &Path) -> Result<ExitStatus, Error> {
     let forms = "text, json, csv, gnuplot, svg and html";
     let format = form_of(options, "sweep", forms)?;
@@ -83,7 +83,7 @@ fn of_sweep(options: &ReportOptions, document: &Path) -> Result<ExitStatus, Erro
     Ok(ExitStatus::Done)
 }
 
-/// A ladder, in one of its forms.
+/// Prints a ladder in the requested form.
 fn of_ladder(options: &ReportOptions, document: &Path) -> Result<ExitStatus, Error> {
     let format = form_of(options, "ladder", "text, json, csv, svg and html")?;
     let ladder = ladder_directory::read_with_runs(document)?;
@@ -91,7 +91,7 @@ fn of_ladder(options: &ReportOptions, document: &Path) -> Result<ExitStatus, Err
     Ok(ExitStatus::Done)
 }
 
-/// The form that is asked for, if a `noun`, which is many runs, has it.
+/// Returns the requested form, if a `noun`, which consists of many runs, has it.
 fn form_of<F: ValueEnum>(options: &ReportOptions, noun: &str, forms: &str) -> Result<F, Error> {
     let shown = options.record.display();
     let format = F::from_str(&options.format, false).map_err(|_| {
@@ -116,7 +116,7 @@ fn form_of<F: ValueEnum>(options: &ReportOptions, noun: &str, forms: &str) -> Re
     .with_help(help))
 }
 
-/// The records, held to the gates of the command line where there are any, instead of their own.
+/// Reads the records; gates of the command line replace their own.
 fn read(options: &ReportOptions) -> Result<Vec<RunRecord>, Error> {
     let mut records = record_file::read_records(&options.record)?;
     if options.gates.fail_if.is_empty() {

@@ -1,17 +1,17 @@
-//! Caveats of many runs: each is told once, and how many runs have it.
+//! Caveats of many runs: each is printed once, with the number of runs that have it.
 
 use crate::{advice, console};
 use filestone_measure::measure::{Caveat, RunRecord};
 use std::collections::BTreeMap;
 
-/// The caveats of many runs.
+/// Caveats of many runs.
 #[derive(Debug, Default)]
 pub struct CaveatSummary {
     runs: usize,
     found: BTreeMap<&'static str, Found>,
 }
 
-/// One of them, of the first run that has it.
+/// A caveat, from the first run that has it.
 #[derive(Debug)]
 struct Found {
     caveat: Caveat,
@@ -20,7 +20,7 @@ struct Found {
 }
 
 impl CaveatSummary {
-    /// Counts those of a run.
+    /// Adds the caveats of a run.
     pub fn add(&mut self, record: &RunRecord) {
         self.runs += 1;
         for caveat in &record.caveats {
@@ -33,7 +33,7 @@ impl CaveatSummary {
         }
     }
 
-    /// Tells them.
+    /// Prints the caveats.
     pub fn tell(&self) {
         for (name, found) in &self.found {
             console::caveat_with(&found.caveat, found.advice.as_deref());

@@ -1,4 +1,4 @@
-//! ^C: the first one ends a run early and in order, the second one at once.
+//! Handling of ^C: the first one ends a run early and in order, the second one at once.
 
 use crate::error::{Error, reason};
 use crate::terminal_view::screen;
@@ -8,21 +8,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// 128 + SIGINT, as shells have it.
+/// 128 + SIGINT, the convention of shells.
 pub const EXIT_CODE: u8 = 130;
 
-/// Signals that follow the first one faster than this are the same one.
+/// Time after the first signal in which further ones are ignored as duplicates.
 ///
-/// `timeout` sends its signal to the process and then to the group, so each of
-/// its children gets it twice; that must not cost the record.
+/// `timeout` sends its signal to the process and then to the group, so each of its children gets it
+/// twice; that must not cost the record.
 const SAME_SIGNAL: Duration = Duration::from_millis(500);
 
-/// How often it is looked whether a view still has the terminal.
+/// Interval at which the use of the terminal by a view is polled.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 const SIGNALS: [i32; 2] = [SIGINT, SIGTERM];
 
-/// A flag that the first SIGINT or SIGTERM sets; a later one ends the process.
+/// Returns a flag that the first SIGINT or SIGTERM sets; a later one ends the process.
 pub fn stop_flag() -> Result<Arc<AtomicBool>, Error> {
     let stop = Arc::new(AtomicBool::new(false));
     let armed = Arc::new(AtomicBool::new(false));
@@ -35,7 +35,7 @@ pub fn stop_flag() -> Result<Arc<AtomicBool>, Error> {
             .map_err(|error| unhandled(&error))?;
     }
     let mut signals = listen()?;
-    // It sleeps until the first signal, or until the process ends.
+    // The thread sleeps until the first signal, or until the process ends.
     std::thread::spawn(move || {
         if signals.forever().next().is_none() {
             return;
@@ -49,8 +49,8 @@ pub fn stop_flag() -> Result<Arc<AtomicBool>, Error> {
     Ok(stop)
 }
 
-/// As long as a view has the terminal, a later signal does not end the process where it stands: the
-/// terminal is given back before. Returns when the view is over without one.
+/// While a view uses the terminal, a later signal does not end the process directly: the terminal
+/// is restored first. Returns when the view ends without one.
 fn give_terminal_back(signals: &mut Signals, armed: &AtomicBool) {
     signals.pending().for_each(drop);
     while screen::is_shown() {
@@ -60,12 +60,12 @@ fn give_terminal_back(signals: &mut Signals, armed: &AtomicBool) {
         };
         screen::restore();
         armed.store(true, Ordering::Relaxed);
-        // Where it cannot be raised, the next ^C does it.
+        // If the signal cannot be raised, the next ^C ends the process.
         let _ = signal_hook::low_level::raise(signal);
     }
 }
 
-/// SIGINT and SIGTERM from its creation on; a second one ends the process.
+/// Receives SIGINT and SIGTERM from its creation on; a second one ends the process.
 ///
 /// Create it before the process announces that it is ready: a signal that arrives while handlers
 /// are registered for the first time is lost.

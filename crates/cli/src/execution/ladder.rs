@@ -1,5 +1,5 @@
-//! `filestone ladder`: runs of every rung, as those of the points of a sweep: in rounds, in random order,
-//! and kept in the same way.
+//! `filestone ladder`: runs of every rung, like those of the points of a sweep: in rounds, in
+//! random order, and stored in the same way.
 
 use super::caveat_summary::CaveatSummary;
 use super::live::RowStream;
@@ -18,16 +18,16 @@ use crate::report::parts::page::Page;
 use crate::report::{html, json, picture as drawing};
 use filestone_measure::comparison::repeats::RepeatPlan;
 
-/// A rung, planned.
+/// A planned rung.
 #[derive(Debug)]
 pub struct PlannedRung {
-    /// What it is called.
+    /// Name of the rung.
     pub name: &'static str,
-    /// Its probe.
+    /// Probe of the rung.
     pub job: Job,
 }
 
-/// Measures all rungs, or shows their plans.
+/// Measures all rungs, or prints their plans.
 pub fn execute(planned: Vec<PlannedRung>, options: &LadderOptions) -> Result<ExitStatus, Error> {
     let output = options.output.as_deref();
     let place = Place {
@@ -83,7 +83,7 @@ pub fn execute(planned: Vec<PlannedRung>, options: &LadderOptions) -> Result<Exi
     exit
 }
 
-/// The ladder without runs, and the job of each rung.
+/// Returns the ladder without runs, and the job of each rung.
 fn begun(planned: Vec<PlannedRung>, wanted: &RepeatPlan, seed: u64) -> (Ladder, Vec<Job>) {
     let (mut plans, mut jobs) = (vec![], vec![]);
     for PlannedRung { name, mut job } in planned {
@@ -94,7 +94,7 @@ fn begun(planned: Vec<PlannedRung>, wanted: &RepeatPlan, seed: u64) -> (Ladder, 
     (Ladder::begun(rungs(plans), *wanted, seed), jobs)
 }
 
-/// A ladder in one of its forms.
+/// Formats a ladder in the requested format.
 pub fn render(ladder: &Ladder, format: LadderFormat, page: Page) -> Result<String, Error> {
     Ok(match format {
         LadderFormat::Text => report::text(ladder, page),
@@ -105,7 +105,7 @@ pub fn render(ladder: &Ladder, format: LadderFormat, page: Page) -> Result<Strin
     })
 }
 
-/// Keeps and shows what was found.
+/// Stores and prints the result.
 fn finish(
     ladder: &mut Ladder,
     mut ended: RoundsEnd,

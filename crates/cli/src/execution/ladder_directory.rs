@@ -1,4 +1,4 @@
-//! The directory of a ladder: that of a sweep over its rungs, with a document of its own.
+//! Directory of a ladder: like that of a sweep over its rungs, with a different document.
 
 use super::sweep_directory::{named_document, read_document, runs_of, write_whole};
 use crate::error::Error;
@@ -11,7 +11,7 @@ use filestone_measure::comparison::ComparedRun;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The ladder that was begun in a directory; `None` if there was none.
+/// Returns the ladder that was started in a directory; `None` if there was none.
 pub fn earlier(directory: &Path) -> Result<Option<Ladder>, Error> {
     let path = directory.join(LADDER_FILE);
     if matches!(path.try_exists(), Ok(false)) {
@@ -20,12 +20,12 @@ pub fn earlier(directory: &Path) -> Result<Option<Ladder>, Error> {
     read(&path).map(Some)
 }
 
-/// The document of a ladder, if this is one, or the directory of one.
+/// Returns the document of a ladder, if `path` is one or its directory.
 pub fn document_at(path: &Path) -> Option<PathBuf> {
     named_document(path, LADDER_FILE)
 }
 
-/// A ladder with the runs beside its document.
+/// Reads a ladder with the runs in its directory.
 pub fn read_with_runs(path: &Path) -> Result<Ladder, Error> {
     let mut ladder = read(path)?;
     let root = path.parent().unwrap_or(Path::new("."));
@@ -47,13 +47,13 @@ fn read(path: &Path) -> Result<Ladder, Error> {
     Ok(document.into_ladder())
 }
 
-/// Says whose directory it is, before the first run.
+/// Writes the document before the first run, which identifies the directory.
 pub fn write_plan(directory: &Path, ladder: &Ladder) -> Result<(), Error> {
     fs::create_dir_all(directory).map_err(|error| Error::file(directory, &error))?;
     write_whole(&directory.join(LADDER_FILE), &document::of(ladder))
 }
 
-/// Writes what came of it, in every form.
+/// Writes the results in every form.
 pub fn write_found(directory: &Path, ladder: &Ladder) -> Result<(), Error> {
     write_whole(&directory.join(LADDER_FILE), &document::of(ladder))?;
     for (name, text) in [

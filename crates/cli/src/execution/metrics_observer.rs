@@ -1,4 +1,4 @@
-//! What an observer of a run is told, as metrics.
+//! Observer of a run that updates the metrics.
 
 use filestone_engine::control::Observer;
 use filestone_measure::measure::fleet_record::GroupRecord;
@@ -8,13 +8,13 @@ use filestone_metrics::Metrics;
 use filestone_plan::plan::Plan;
 use std::sync::Arc;
 
-/// Enters what it is told of one run.
+/// Updates the metrics of one run.
 pub struct MetricsObserver {
     metrics: Arc<Metrics>,
 }
 
 impl MetricsObserver {
-    /// A run of this plan begins.
+    /// Starts a run of this plan.
     pub fn start(metrics: &Arc<Metrics>, plan: &Plan) -> Self {
         metrics.start(plan);
         Self {

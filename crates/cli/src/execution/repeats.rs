@@ -1,4 +1,4 @@
-//! `--repeat`: several runs of the same, and what they differ by.
+//! `--repeat`: several runs of the same jobs, and their differences.
 
 use super::caveat_summary::CaveatSummary;
 use super::live::RowStream;
@@ -18,7 +18,7 @@ use filestone_measure::comparison::repeats::RepeatPlan;
 use filestone_measure::measure::RunRecord;
 use std::path::{Path, PathBuf};
 
-/// Runs `jobs` again and again, and shows what the runs differ by.
+/// Runs `jobs` repeatedly, and prints the differences between the runs.
 pub fn execute(
     jobs: &[Job],
     show: &Presentation<'_>,
@@ -75,7 +75,7 @@ pub fn execute(
         views.offer(|| html::of_repeats(&repeated.repeats));
     }
     views.close(show.report.output.as_deref(), &stop);
-    // What went wrong first is told first.
+    // The first error is reported first.
     if let Some(error) = error {
         return Err(error);
     }
@@ -85,16 +85,16 @@ pub fn execute(
     }
 }
 
-/// Where records go.
+/// Directories of the records.
 struct Places {
     root: Option<PathBuf>,
     of_jobs: Vec<Option<PathBuf>>,
-    /// Keeps other processes out of it.
+    /// Excludes other processes from the directory.
     _held: Option<OutputDirectory>,
 }
 
 impl Places {
-    /// `path` itself, or a directory in it for each of several jobs.
+    /// Claims `path` itself, or a directory in it for each of several jobs.
     fn claim(jobs: &[Job], path: Option<&Path>) -> Result<Self, Error> {
         let Some(path) = path else {
             return Ok(Self {
@@ -103,7 +103,7 @@ impl Places {
                 _held: None,
             });
         };
-        // Whether it can be written to is found out before the first run.
+        // Checks before the first run that the directory can be written.
         let held = OutputDirectory::claim(path, OnExistingDirectory::Refuse)?;
         let of_job = |(number, job): (usize, &Job)| match jobs.len() {
             1 => Some(path.to_owned()),
@@ -117,22 +117,22 @@ impl Places {
     }
 }
 
-/// What has been measured so far.
+/// Results so far.
 struct Repeated<'run> {
     show: &'run Presentation<'run>,
     wanted: &'run RepeatPlan,
     root: Option<PathBuf>,
-    /// Where each of what is measured goes.
+    /// Layer of each job.
     layers: Vec<String>,
-    /// Whole runs, of each job.
+    /// Complete runs of each job.
     records: Vec<Vec<RunRecord>>,
     repeats: Repeats,
-    /// The run that did not come to its end.
+    /// The incomplete run.
     partial: Option<RunRecord>,
 }
 
 impl StopRule for Repeated<'_> {
-    /// All go on until all are known: they are there to be compared.
+    /// All jobs continue until all are precise enough, because they will be compared.
     fn wants_more(&self, _: usize) -> bool {
         !self.repeats.are_enough()
     }
@@ -141,13 +141,13 @@ impl StopRule for Repeated<'_> {
         self.repeats.expected_runs()
     }
 
-    /// The number of what is measured, and its layer.
+    /// Returns the number and the layer of a job.
     fn thing(&self, thing: usize) -> String {
         let layer = self.layers.get(thing).map_or("", String::as_str);
         format!("{}: {layer}", thing + 1)
     }
 
-    /// `repeat 3 of 10`.
+    /// Returns the name, such as `repeat 3 of 10`.
     fn name(&self, _: usize, round: usize) -> String {
         let most = self.wanted.most;
         let of = match self.wanted.until {
@@ -168,12 +168,12 @@ impl StopRule for Repeated<'_> {
 }
 
 impl Repeated<'_> {
-    /// Whole runs.
+    /// Returns the number of complete runs.
     fn runs(&self) -> usize {
         self.records.iter().map(Vec::len).sum()
     }
 
-    /// Keeps and shows what all runs together tell.
+    /// Stores and prints the summary of all runs.
     fn finish(&self) -> Result<Reader, Error> {
         let runs = self.runs();
         if let (0, Some(partial)) = (runs, &self.partial) {

@@ -1,4 +1,4 @@
-//! From the options of `filestone fleet` to a plan.
+//! Converts the options of `filestone fleet` to a plan.
 
 use super::replay::{BUILT_IN_PATH, LayerConnectOptions};
 use super::{
@@ -19,12 +19,12 @@ use filestone_plan::plan::{
 };
 use std::path::Path;
 
-/// As long as a fleet runs if nobody says.
+/// Default duration of a fleet.
 const DURATION: u64 = 10 * SECOND;
-/// The same of a step.
+/// Default duration of a step.
 const EVERY: u64 = 5 * SECOND;
 
-/// The plan of `filestone fleet`.
+/// Creates the plan of `filestone fleet`.
 pub fn plan(
     options: &FleetOptions,
     credentials: &Credentials,
@@ -78,7 +78,7 @@ pub fn plan(
     let mut plan = options.generator.applied_to(plan);
     let made = &mut plan.connections;
     made.connections_per_s = made.connections_per_s.or(file.connect_rate);
-    // Whoever is away is tried for, whatever the others do.
+    // A lost client retries, independent of the others.
     made.on_lost = made.on_lost.or(Some(OnLost::Retry));
     if plan.target.is_directory() {
         plan.connections = filestone_plan::plan::ConnectionPlan::default();
@@ -88,7 +88,7 @@ pub fn plan(
     Ok(plan)
 }
 
-/// What the clients do, and the file that says so.
+/// Returns the groups of clients, and the file that defines them.
 fn fleet(options: &FleetOptions) -> Result<(FleetFile, Option<String>), Error> {
     let common = &options.common;
     if common.are_groups() {
@@ -136,7 +136,7 @@ fn fleet(options: &FleetOptions) -> Result<(FleetFile, Option<String>), Error> {
     Ok((file, Some(path.clone())))
 }
 
-/// Readers and writers as the options say.
+/// Creates groups of readers and writers from the options.
 fn without_plan(options: &CommonOptions, target: Option<&str>) -> FleetFile {
     let group = |name: &str, count, direction| {
         let usual = GroupPlan::new(name, count, direction);
@@ -212,13 +212,13 @@ fn targets(
     texts.iter().map(target).collect()
 }
 
-/// An option that says how another protocol works was not meant.
+/// Rejects options that apply to another protocol only.
 fn refuse_options_of_others(options: &FleetOptions, target: &TargetPlan) -> Result<(), Error> {
     let generator = &options.generator;
     let udp = options.transport == Transport::Udp;
     let of_nfs = first_given(&[("--transport udp", udp)]);
-    // What the plan of a fleet says of connections has no use at a directory either, but is for any
-    // target.
+    // Connection settings in a fleet's plan have no effect on a directory either, but the plan may
+    // be for any target.
     let connections = first_given(&[
         ("--workers", options.workers.is_some()),
         ("--timeout", generator.timeout.is_some()),
@@ -243,7 +243,7 @@ fn refuse_options_of_others(options: &FleetOptions, target: &TargetPlan) -> Resu
     )
 }
 
-/// All targets of a fleet are of one protocol.
+/// Checks that all targets of a fleet use one protocol.
 fn check_layers(target: &TargetPlan, more: &[TargetPlan]) -> Result<(), Error> {
     let Some(other) = more.iter().find(|other| other.layer() != target.layer()) else {
         return Ok(());
@@ -267,7 +267,7 @@ fn check_count(fleet: &FleetPlan) -> Result<(), Error> {
     )))
 }
 
-/// The length of a row, of which steps are whole numbers.
+/// Returns the length of a row, of which a step is a multiple.
 fn interval(row: u64, ramp: Option<RampPlan>) -> Result<u64, Error> {
     let ticks = (row / TICK_NANOS).max(1);
     let Some(ramp) = ramp else {
@@ -309,7 +309,7 @@ mod tests {
         assert_eq!(fleet.groups[1].reads, Some(0));
         assert_eq!(fleet.groups[0].write_size, ValueRange::always(65_536));
         assert_eq!(plan.targets().count(), 1);
-        // A plan is the same when it was stored.
+        // A plan is unchanged after it was stored.
         let stored = serde_json::to_string(&plan).expect("text");
         assert_eq!(serde_json::from_str::<Plan>(&stored).expect("a plan"), plan);
     }

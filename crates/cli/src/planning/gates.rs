@@ -1,10 +1,10 @@
-//! The gates of a command line, and the failures that it expects.
+//! Gates of a command line, and expected failures.
 
 use crate::error::Error;
 use crate::options::run_report::{ExpectOptions, GateOptions};
 use filestone_plan::plan::{Plan, PlanError};
 
-/// The plan, held to these gates besides its own.
+/// Adds these gates to those of the plan.
 pub fn with_gates(mut plan: Plan, options: &GateOptions) -> Result<Plan, Error> {
     for text in &options.fail_if {
         let gate = text.parse().map_err(PlanError::Gate)?;
@@ -15,7 +15,7 @@ pub fn with_gates(mut plan: Plan, options: &GateOptions) -> Result<Plan, Error> 
     Ok(plan)
 }
 
-/// The plan, of which operations may fail with these statuses besides its own.
+/// Adds these statuses to the expected failures of the plan.
 pub fn expecting(mut plan: Plan, options: &ExpectOptions) -> Result<Plan, Error> {
     plan.expect.extend(&options.expect);
     plan.check()?;

@@ -1,4 +1,4 @@
-//! From a ladder's options to those of the probe that each of its rungs is.
+//! Converts a ladder's options to those of the probe of each rung.
 
 use crate::error::Error;
 use crate::options::cost::CostOptions;
@@ -13,21 +13,22 @@ use filestone_plan::plan::{Plan, ProbePlan, TransportKind};
 use filestone_workload::operation::Stability;
 
 const MILLISECOND: u64 = 1_000_000;
-/// A run is one of many, and short.
+/// Defaults for short runs, because a ladder has many.
 const DURATION_DEFAULT: u64 = 2000 * MILLISECOND;
 const WARM_UP_DEFAULT: u64 = 200 * MILLISECOND;
-/// So that a run has as many readings as a line takes.
+/// Defaults that give a run enough readings for a regression line.
 const COST_IDLE_DEFAULT: u64 = 1000 * MILLISECOND;
 const COST_INTERVAL_DEFAULT: u64 = 200 * MILLISECOND;
 /// Length of the files that are read and written: whole READs of all sizes.
 const FILE_SIZE: u64 = 1 << 20;
-/// Bytes of a call of NULL (RFC 5531 section 9: six words, and twice AUTH_NONE), and of its record mark.
+/// Bytes of a call of NULL (RFC 5531 section 9: six words, and twice AUTH_NONE), and of its record
+/// mark.
 const NULL_BYTES: u32 = 40;
 const RECORD_MARK_BYTES: u32 = 4;
-/// Bytes of a request of ECHO (MS-SMB2 2.2.28), with its header and that of its frame.
+/// Bytes of an ECHO request (MS-SMB2 2.2.28), with its header and that of its frame.
 const SMB_ECHO_BYTES: u32 = 72;
 
-/// What the probe of a rung is asked.
+/// Returns the options of the probe of a rung.
 pub fn probe_of(options: &LadderOptions, rung: &Rung) -> ProbeOptions {
     let load = &options.load;
     let duration = match (load.duration, load.count) {
@@ -48,9 +49,9 @@ pub fn probe_of(options: &LadderOptions, rung: &Rung) -> ProbeOptions {
         load: LoadOptions {
             duration,
             warm_up: Some(load.warm_up.unwrap_or(WARM_UP_DEFAULT)),
-            // What several calls in flight wait for is each other.
+            // Several calls in flight mainly wait for each other.
             stamps: load.stamps || load.in_flight.is_none_or(|count| count == 1),
-            // One call at a time, of which each finds an idle server, as without --offered.
+            // One call at a time, so that each finds an idle server, as without --offered.
             in_flight: load.in_flight.or(load.levels.map(|_| 1)),
             ..load.clone()
         },
@@ -65,8 +66,8 @@ pub fn probe_of(options: &LadderOptions, rung: &Rung) -> ProbeOptions {
     }
 }
 
-/// The lowest rung's plan, from that of an empty call: the same exchange, of as many bytes, with a server
-/// that sends back what it receives.
+/// Creates the lowest rung's plan from that of an empty call: the same exchange with the same
+/// number of bytes, with a server that returns the received data.
 pub fn echo_of(null: Plan, address: &EchoAddress) -> Result<Plan, Error> {
     let transport = if null.target.is_udp() {
         TransportKind::Udp
@@ -86,9 +87,10 @@ pub fn echo_of(null: Plan, address: &EchoAddress) -> Result<Plan, Error> {
     Ok(plan)
 }
 
-/// Bytes and packets are always counted: that needs no right and no word of the server.
+/// Returns the cost options; bytes and packets are always counted, because that needs neither
+/// privileges nor the server's cooperation.
 fn cost(asked: &CostOptions, load: &LoadOptions) -> CostOptions {
-    // Loads in turn have a length of their own.
+    // Loads in turn have their own length.
     let interval = load.levels.is_none().then_some(COST_INTERVAL_DEFAULT);
     CostOptions {
         cost: true,

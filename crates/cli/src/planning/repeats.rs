@@ -1,15 +1,15 @@
-//! From the options of repeats to how many runs are wanted.
+//! Converts the options of repeats to the number of runs.
 
 use crate::error::Error;
 use crate::options::repeat::RepeatOptions;
 use filestone_measure::comparison::repeats::RepeatPlan;
 
-/// Most runs where only their interval ends them.
+/// Default maximum number of runs if only their interval ends them.
 const RUNS_DEFAULT: u32 = 50;
-/// Long enough for connections to be gone, and for a disk to have written what it must.
+/// Default pause, long enough for connections to close and for a disk to write pending data.
 const PAUSE_DEFAULT_NS: u64 = 500_000_000;
 
-/// What the command line says; `None` of one run.
+/// Returns the plan of repeats; `None` for a single run.
 pub fn plan(options: &RepeatOptions) -> Result<Option<RepeatPlan>, Error> {
     let most = match (options.repeat, options.repeat_until) {
         (Some(most), _) => most,

@@ -1,4 +1,4 @@
-//! From options to a share, and what of them has nothing to do with one.
+//! Converts options to a share, and rejects options that do not apply to one.
 
 use super::{first_given, server_options};
 use crate::error::Error;
@@ -7,7 +7,7 @@ use crate::options::nfs::NfsOptions;
 use crate::options::smb::{Share, SmbOptions};
 use filestone_plan::plan::{SmbDialect, SmbOplock, SmbTarget};
 
-/// The share that a URL and the options beside it mean.
+/// Returns the share that a URL and the options name.
 pub fn target(share: &Share, options: &SmbOptions, credentials: &Credentials) -> SmbTarget {
     let user = share.user.clone().or_else(|| credentials.user.clone());
     let domain = share.domain.clone().or_else(|| credentials.domain.clone());
@@ -28,8 +28,7 @@ pub fn target(share: &Share, options: &SmbOptions, credentials: &Credentials) ->
     }
 }
 
-/// What files are opened with if nobody says: handles that are to outlive their connections need
-/// something.
+/// Returns the default oplock: durable handles need an oplock or a lease.
 fn usual_oplock(options: &SmbOptions) -> SmbOplock {
     match (options.durable, options.dialect) {
         (false, _) => SmbOplock::None,
@@ -38,8 +37,8 @@ fn usual_oplock(options: &SmbOptions) -> SmbOplock {
     }
 }
 
-/// The first option of an NFS server that a share has nothing to do with: it is connected to from
-/// given addresses, too.
+/// Returns the first option of an NFS server that does not apply to a share; source addresses do
+/// apply.
 pub fn first_without_meaning(options: &NfsOptions) -> Option<&'static str> {
     let options = NfsOptions {
         source: None,
@@ -48,7 +47,7 @@ pub fn first_without_meaning(options: &NfsOptions) -> Option<&'static str> {
     first_given(&server_options(&options))
 }
 
-/// The first option of a share that is given.
+/// Returns the first option of a share that is given.
 pub fn first_option(options: &SmbOptions) -> Option<&'static str> {
     first_given(&[
         ("--dialect", options.dialect.is_some()),
@@ -69,7 +68,7 @@ pub fn first_option(options: &SmbOptions) -> Option<&'static str> {
     ])
 }
 
-/// An option of a share that is not there was not meant.
+/// Rejects options of a share if there is no share.
 pub fn refuse_options(options: &SmbOptions, why: &str) -> Result<(), Error> {
     first_option(options).map_or(Ok(()), |option| {
         Err(Error::usage(format!("{option}: {why}"))

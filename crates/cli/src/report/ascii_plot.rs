@@ -1,18 +1,19 @@
-//! A picture in plain characters, for the terminal: enough to see where a curve bends.
+//! Picture in plain characters for the terminal, detailed enough to see where a curve bends.
 
 use crate::report::parts::page::{Page, wrapped};
 use crate::report::picture::{Line, Panel, Picture, Scale, Style};
 
 /// Columns of the diagram itself.
 const WIDTH: usize = 64;
-/// Its rows.
+/// Rows of the diagram.
 const HEIGHT: usize = 14;
-/// Where they begin.
+/// Column where the diagram begins.
 const INDENT: usize = 12;
-/// Fewer points show nothing that the table does not.
+/// Minimum number of points; fewer add nothing to the table.
 const POINTS_MIN: usize = 3;
 
-/// The picture; nothing if it would not help, as where the picture itself can be shown.
+/// Renders the picture; empty if it would not help, for example on a page that shows the picture
+/// itself.
 pub fn render(picture: &Picture, page: Page) -> String {
     if page.is_marked() {
         return String::new();
@@ -52,7 +53,7 @@ const fn symbol(style: Style) -> char {
     }
 }
 
-/// A bound is drawn all the way; of the others, what was measured.
+/// Draws a bound over the full width, other lines where they have points.
 fn draw(grid: &mut [[char; WIDTH]; HEIGHT], line: &Line, x: &Scale, y: &Scale) {
     let columns: Vec<(usize, f64)> = match (line.style, line.points.as_slice()) {
         (Style::Bound, [first, .., last]) => {
@@ -73,7 +74,7 @@ fn draw(grid: &mut [[char; WIDTH]; HEIGHT], line: &Line, x: &Scale, y: &Scale) {
 }
 
 fn nearest(place: f64, cells: usize) -> usize {
-    // A place lies between 0 and 1.
+    // A position is between 0 and 1.
     ((place * (cells - 1) as f64).round() as usize).min(cells - 1)
 }
 
@@ -125,7 +126,7 @@ fn assemble(
     text
 }
 
-/// The numbers below the diagram, each in the middle of its place, unless one is in its way.
+/// Formats the labels below the diagram, each centred at its position, unless they would overlap.
 fn numbers(x: &Scale) -> String {
     let mut line = String::new();
     for tick in x.ticks() {

@@ -1,12 +1,12 @@
-//! What makes a picture quotable: target, load, date, version and caveats, in the same words
-//! below each title and in gnuplot's titles.
+//! Caption with which a picture can be quoted: target, load, date, version and caveats, in the same
+//! words below each title and in gnuplot's titles.
 
 use super::parts::heading::what_was_measured;
 use super::parts::validity::ids;
 use super::picture::{Panel, Picture};
 use filestone_measure::measure::RunRecord;
 
-/// A picture of a record.
+/// Creates a picture of a record.
 pub fn picture(record: &RunRecord, title: &str, panels: Vec<Panel>, notes: Vec<String>) -> Picture {
     let mut notes = notes;
     notes.extend(caveat_names(&[record]));
@@ -18,17 +18,17 @@ pub fn picture(record: &RunRecord, title: &str, panels: Vec<Panel>, notes: Vec<S
     }
 }
 
-/// When, and with what.
+/// Formats date, seed and version of a record.
 pub fn origin(record: &RunRecord) -> String {
     origin_of(&record.started_at, record.plan.seed, &record.tool.version)
 }
 
-/// The same of what is no single record.
+/// Formats date, seed and version, for pictures of several records.
 pub fn origin_of(started_at: &str, seed: u64, version: &str) -> String {
     format!("{}, seed {seed}, filestone {version}", date(started_at))
 }
 
-/// `2026-01-02T03:04:05.678Z` as people write it.
+/// Formats `2026-01-02T03:04:05.678Z` for readers.
 fn date(started_at: &str) -> String {
     match started_at
         .strip_suffix('Z')
@@ -42,13 +42,13 @@ fn date(started_at: &str) -> String {
     }
 }
 
-/// The kinds of caveats, which a picture must not be shown without.
+/// Lists the kinds of caveats, which every picture must show.
 pub fn caveat_names(records: &[&RunRecord]) -> Option<String> {
     let names = ids(records.iter().flat_map(|record| &record.caveats));
     (!names.is_empty()).then(|| format!("caveats: {}", names.join(", ")))
 }
 
-/// Everything in one line, for gnuplot's titles.
+/// Formats the caption in one line, for gnuplot's titles.
 pub fn line(title: &str, record: &RunRecord) -> String {
     format!("{title}, {}, {}", what_was_measured(record), origin(record))
 }

@@ -1,10 +1,10 @@
-//! Comma-separated values: a row per interval and kind of operation, then one
-//! per kind for the whole run, whose phase is `total`.
+//! Comma-separated values: a row per interval and kind of operation, then one per kind for the
+//! whole run, whose phase is `total`.
 //!
-//! Of fleets a last column has after which changes a row was measured.
+//! For fleets a last column contains the settings changes that precede a row.
 //!
-//! Units are in the names of the columns. Nothing needs quoting: all values are
-//! numbers and words of ours.
+//! Units are in the names of the columns. No value needs quotes: all values are numbers and fixed
+//! words.
 
 use crate::report::parts::ledger::counts;
 use filestone_measure::measure::fleet_record::SettingsGeneration;
@@ -17,7 +17,7 @@ const TIMES: [&str; 10] = [
     "mean", "min", "p50", "p90", "p95", "p99", "p99_9", "p99_99", "max", "sum",
 ];
 
-/// The table.
+/// Formats the table.
 pub fn render(record: &RunRecord) -> String {
     let record = &*in_rows(record);
     let is_fleet = record.fleet.is_some();
@@ -26,7 +26,7 @@ pub fn render(record: &RunRecord) -> String {
         let is_measured = |kind: &&IntervalKindRecord| kind.role == Role::Measured;
         let measured_kinds = interval.kinds.iter().filter(is_measured).count();
         for kind in &interval.kinds {
-            // The bytes are the interval's: of several kinds none has them alone.
+            // The bytes belong to the interval: with several kinds, no kind has them alone.
             let bytes = (kind.role == Role::Measured && measured_kinds == 1)
                 .then_some([interval.bytes_sent, interval.bytes_received]);
             text.push_str(&row(&Row {
@@ -70,11 +70,11 @@ struct Row<'record> {
     operation: OpKind,
     role: Role,
     ledger: &'record Ledger,
-    /// Sent and received.
+    /// Bytes sent and received.
     bytes: Option<[u64; 2]>,
     response_time: &'record DistributionRecord,
     service_time: &'record DistributionRecord,
-    /// Of a fleet: after which changes it was measured, if the record says.
+    /// For a fleet: the settings changes that precede it, if the record has them.
     settings: Option<Option<SettingsGeneration>>,
 }
 
@@ -137,7 +137,7 @@ fn row(row: &Row) -> String {
     columns.join(",") + "\n"
 }
 
-/// The figures in the order of [`TIMES`]; empty where nothing was timed.
+/// Returns the figures in the order of [`TIMES`]; empty strings if no operation was timed.
 fn times(row: &DistributionRecord) -> Vec<String> {
     if row.count == 0 {
         return vec![String::new(); TIMES.len()];

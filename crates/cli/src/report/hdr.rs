@@ -1,8 +1,8 @@
-//! HdrHistogram's interval log, format 1.3, as its log readers and plotters take it.
+//! HdrHistogram's interval log, format 1.3, for its log readers and plotters.
 //!
-//! One line per interval, kind of operation and time: the tag is
-//! `OPERATION.response_time` or `OPERATION.service_time`, values are nanoseconds,
-//! Interval_Max is in milliseconds. Unmeasured operations are tagged `companion.OPERATION.…`.
+//! One line per interval, kind of operation and time: the tag is `OPERATION.response_time` or
+//! `OPERATION.service_time`, values are nanoseconds, Interval_Max is in milliseconds. Unmeasured
+//! operations are tagged `companion.OPERATION.…`.
 
 use crate::error::Error;
 use filestone_measure::measure::rows::in_rows;
@@ -13,7 +13,7 @@ use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use std::fmt::Display;
 use std::time::{Duration, SystemTime};
 
-/// The log.
+/// Formats the log.
 pub fn render(record: &RunRecord) -> Result<String, Error> {
     let record = &*in_rows(record);
     let mut log = Vec::new();
@@ -61,7 +61,7 @@ fn tag(kind: &IntervalKindRecord, what: &str) -> String {
     }
 }
 
-/// When the run began; the epoch if the record does not say.
+/// Returns the start of the run; the epoch if the record does not contain it.
 fn started_at(record: &RunRecord) -> SystemTime {
     humantime::parse_rfc3339_weak(&record.started_at).unwrap_or(SystemTime::UNIX_EPOCH)
 }
@@ -101,7 +101,7 @@ mod tests {
                 .to_string();
             *counts.entry(tag).or_default() += histogram.len();
         }
-        // Those that ended well.
+        // Operations that succeeded.
         let timed = record.totals.ledger.timed();
         assert_eq!(counts["create.response_time"], timed);
         assert_eq!(counts["create.service_time"], timed);

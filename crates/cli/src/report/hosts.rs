@@ -1,13 +1,13 @@
-//! The hosts of a job as a picture: a row for each host, those first that differ most from the others.
+//! Picture of the hosts of a job: a row for each host, the largest outliers first.
 
 use super::caption;
 use super::picture::{Axis, Form, Line, Panel, Picture, Point, Quantity, Style};
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::job_record::{HostRecord, JobRecord};
 
-/// Hosts that are drawn, those that differ most.
+/// Maximum number of drawn hosts, the largest outliers.
 const HOSTS_MAX: usize = 40;
-/// Height of a row, and of a diagram at least.
+/// Height of a row, and minimum height of a diagram.
 const ROW: f64 = 16.0;
 const HEIGHT_MIN: f64 = 48.0;
 const NANOS: f64 = 1e9;
@@ -15,15 +15,15 @@ const NANOS: f64 = 1e9;
 /// A figure of a host.
 type Figure = fn(&HostRecord) -> f64;
 
-/// By how much hosts differ in these, they are sorted. What each client achieved is compared: hosts
-/// need not have as many.
+/// Figures by whose deviation hosts are sorted. The load per client is compared, because hosts may
+/// have different numbers of clients.
 const COMPARED: [Figure; 3] = [
     |host| host.achieved_load_ops_per_s / f64::from(host.clients.max(1)),
     |host| host.response_time_p50_ns as f64,
     |host| host.response_time_p99_ns as f64,
 ];
 
-/// The picture; `None` of what was not measured by several hosts.
+/// Returns the picture; `None` if the run was not measured by several hosts.
 pub fn picture(record: &RunRecord) -> Option<Picture> {
     let job = record.job.as_ref()?;
     if job.hosts.len() < 2 {
@@ -70,13 +70,14 @@ pub fn picture(record: &RunRecord) -> Option<Picture> {
     ))
 }
 
-/// The hosts, those first that lie furthest from the median in one of the figures that are compared.
+/// Returns the hosts, sorted by the largest distance from the median in one of the compared
+/// figures.
 fn sorted(job: &JobRecord) -> Vec<&HostRecord> {
     let medians = COMPARED.map(|figure| median(job.hosts.iter().map(figure)));
     let deviation = |host: &HostRecord| {
         let ratios = COMPARED.iter().zip(medians);
         let ratios = ratios.map(|(figure, median)| (figure(host) / median).ln().abs());
-        // A host that did nothing is as far from the others as can be.
+        // A host without operations has the largest possible distance from the others.
         ratios.fold(0.0, |most: f64, ratio| {
             most.max(if ratio.is_nan() { 0.0 } else { ratio })
         })
@@ -89,7 +90,7 @@ fn sorted(job: &JobRecord) -> Vec<&HostRecord> {
     hosts
 }
 
-/// The middle one of these values, of two the lower one; 0 of none.
+/// Returns the median of these values, the lower one of two; 0 if there are none.
 fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
@@ -97,7 +98,7 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
     values.get(middle).copied().unwrap_or_default()
 }
 
-/// A symbol in the row of each host.
+/// Draws a symbol in the row of each host.
 fn dots(name: &str, style: Style, hosts: &[&HostRecord], figure: Figure) -> Line {
     let rows = (0..).zip(hosts);
     let points = rows.map(|(row, host): (u32, _)| Point::new(figure(host), f64::from(row) + 0.5));
@@ -140,7 +141,8 @@ mod tests {
     use crate::report::picture::render;
     use filestone_measure::measure::job_record::LostHostRecord;
 
-    /// A plain run as that of so many hosts, of which the third is slower and the fourth did nothing.
+    /// Creates a plain run of several hosts; the third is slower and the fourth completed no
+    /// operation.
     fn job(count: u32) -> RunRecord {
         let mut record = fixtures::job(count);
         let job = record.job.as_mut().expect("a job");

@@ -1,18 +1,18 @@
-//! The run record itself, as a JSON document.
+//! The run record as a JSON document.
 
 use crate::error::Error;
 use filestone_measure::measure::RunRecord;
 use serde::Serialize;
 
-/// The record in the directory of a run.
+/// File name of the record in the directory of a run.
 pub const RECORD_FILE: &str = "run.json";
 
-/// The record, indented.
+/// Formats the record, indented.
 pub fn render(record: &RunRecord) -> Result<String, Error> {
     document(record)
 }
 
-/// Anything of ours as an indented document.
+/// Formats any serializable value as an indented document.
 pub fn document<T: Serialize>(value: &T) -> Result<String, Error> {
     let mut text = serde_json::to_string_pretty(value)
         .map_err(|error| Error::internal(format!("the JSON document cannot be made: {error}")))?;
@@ -27,7 +27,7 @@ mod tests {
     use serde_json::Value;
     use std::collections::BTreeSet;
 
-    /// Every key with the way to it; elements of a list count as one.
+    /// Collects every key with its path; elements of a list count as one.
     fn keys(value: &Value, path: &str, found: &mut BTreeSet<String>) {
         match value {
             Value::Object(members) => {

@@ -1,14 +1,14 @@
-//! The layers table: the same load on several layers, side by side, so that
-//! subtraction shows which one costs the time.
+//! Table of layers: the same load file on several layers, side by side, so that subtraction shows
+//! which one costs the time.
 //!
-//! All figures are service times. Every layer is weighed with the same number of
-//! operations of each kind, those of one pass, so that a layer that came further
-//! into the load in its time is not compared with another mixture. The mixture is
-//! that of the record with the most operations. A kind that a layer never came to, or answered without a
-//! call, is kept out of the sums of all.
+//! All figures are service times. Every layer is weighted with the same number of operations of
+//! each kind, those of one pass, so that layers that progressed to different positions of the load
+//! file are compared with the same mixture. The mixture is that of the record with the most
+//! operations. A kind that a layer never reached, or completed without a call, is excluded from all
+//! sums.
 //!
 //! Every difference has its 95 % interval (`differences`), and conclusions are drawn only from
-//! what chance cannot explain.
+//! significant differences.
 
 mod comparison;
 mod conclusion;
@@ -28,7 +28,7 @@ use crate::report::replay::NO_CALL;
 use crate::sanitize::printable;
 use filestone_measure::measure::RunRecord;
 
-/// The tables and the sentence; nothing if these are not replays of several layers.
+/// Renders the tables and the sentence; empty if the records are not replays of several layers.
 pub fn render(records: &[RunRecord], page: Page) -> String {
     let compared = Comparison::of(records).filter(|compared| compared.layers.len() > 1);
     let Some(compared) = compared else {
@@ -57,7 +57,7 @@ pub fn render(records: &[RunRecord], page: Page) -> String {
     text
 }
 
-/// The kinds that are in no sum, and why.
+/// Describes the kinds that are in no sum, with reasons.
 fn left_out(compared: &Comparison<'_>) -> Option<String> {
     let of = |is_without_call: bool, what: &str| {
         let rows = compared.rows.iter();
@@ -125,13 +125,13 @@ fn means(compared: &Comparison<'_>, page: Page) -> String {
                 .collect()
         };
         add("all", sums.per_pass, of_all(sums.per_pass), Some(100.0));
-        // Rows are in thousandths of what is given to them: milliseconds here.
+        // Rows are in thousandths of their input: milliseconds here.
         add("one pass, msecs", sums.per_pass, of_all(1000.0), None);
     }
     format!("\n{}", table.render(page))
 }
 
-/// What each layer adds to the one before it, and what chance can explain of that.
+/// Formats the difference of each layer to the one before it, with its interval.
 fn differences(compared: &Comparison<'_>, page: Page) -> String {
     let (layers, batches) = (&compared.layers, &compared.batches);
     let mut columns = vec![Column::text("difference, usecs")];

@@ -1,8 +1,8 @@
-//! Status rows: nct's columns in nct's order and widths; those of `probe` have percentiles, too,
-//! and keep to the page.
+//! Status rows: nct's columns in nct's order and widths; those of `probe` also have percentiles,
+//! and fit the page.
 //!
-//! Everything in a row is of the whole interval: counts and bytes are not per
-//! second, latencies are response times in microseconds, exact at both ends.
+//! All figures of a row cover the whole interval: counts and bytes are not per second, latencies
+//! are response times in microseconds; minimum and maximum are exact.
 
 use crate::report::parts::page::Page;
 use crate::report::parts::table::{Column, Layout, Table};
@@ -11,23 +11,23 @@ use filestone_engine::replay::{Progress, ProgressPhase};
 use filestone_measure::measure::run_record::IntervalRecord;
 use filestone_plan::plan::TICK_NANOS;
 
-/// The row of a second of a replay, if it has one.
+/// Returns the row of a second of a replay, if it has one.
 pub type ProgressRow = Box<dyn Fn(&Progress) -> Option<String>>;
 
-/// Whether a program of dbench's line prints a row: not during the first second of a phase.
+/// Whether a program with dbench's output prints a row: not during the first second of a phase.
 pub fn is_printed(progress: &Progress) -> bool {
     progress.seconds >= 1.0 || progress.phase == ProgressPhase::CleanUp
 }
 
-/// nct repeats its header after so many rows.
+/// Number of rows after which nct repeats its header.
 const ROWS_PER_HEADER: u64 = 22;
 
-/// Which columns there are.
+/// Set of columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Columns {
-    /// nct's own.
+    /// nct's columns.
     Nct,
-    /// nct's own, then P50, P99 and P99.9.
+    /// nct's columns, then P50, P99 and P99.9.
     WithPercentiles,
 }
 
@@ -49,7 +49,7 @@ impl Columns {
         Table::new(columns).gap(1)
     }
 
-    /// A megabyte is 10^6 bytes, but nct's were 2^20, and its rows keep them.
+    /// Returns megabytes of 10^6 bytes; rows in nct's format keep nct's 2^20.
     fn megabytes(self, bytes: u64) -> f64 {
         bytes as f64
             / match self {
@@ -59,7 +59,7 @@ impl Columns {
     }
 }
 
-/// Makes rows, and the header when it is due.
+/// Formats rows, and the header when it is due.
 #[derive(Debug)]
 pub struct Rows {
     columns: Columns,
@@ -68,7 +68,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// No row yet.
+    /// Creates a formatter before its first row.
     pub fn new(columns: Columns, page: Page) -> Self {
         let page = match columns {
             Columns::Nct => Page::of(usize::MAX),
@@ -81,7 +81,7 @@ impl Rows {
         }
     }
 
-    /// The row of an interval, behind the header if that is due.
+    /// Formats the row of an interval, preceded by the header if that is due.
     pub fn row(&mut self, interval: &IntervalRecord) -> String {
         let mut text = String::new();
         if self.count.is_multiple_of(ROWS_PER_HEADER) {

@@ -1,9 +1,9 @@
 //! nct's summary: MIN, AVG, MAX and TOTAL of bytes, latency and requests.
 //!
-//! What the extremes of rates are of is a choice: `probe` takes the rows that it prints, or
-//! would print, so that its summary is what the rows say; nct took the sums over every full
-//! second of consecutive 100 ms samples, wherever it begins, and `as nct` does. The extremes of
-//! latency are those of single requests, where nct showed those of 100 ms means.
+//! The source of the rates' extremes is selectable: `probe` uses the rows that it prints, or would
+//! print, so that its summary agrees with the rows; nct used the sums over every full second of
+//! consecutive 100 ms samples, at any offset, and so does `as nct`. The extremes of latency are
+//! those of single requests, where nct printed those of 100 ms means.
 
 use crate::report::parts::page::Page;
 use crate::report::parts::table::{Column, Table};
@@ -13,17 +13,17 @@ use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::rows::in_rows;
 use filestone_measure::measure::run_record::{IntervalRecord, Phase};
 
-/// What the extremes of rates are taken from.
+/// Source of the extremes of rates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extremes {
     /// The rows of `-m`, or of one second without it; a shorter last one is left out.
     Rows,
-    /// Every ten ticks of 100 ms in succession: nct's.
+    /// Every ten consecutive ticks of 100 ms, as in nct.
     TrailingSeconds,
 }
 
-/// nct's four lines; nothing else of its output is wider than a page, so that only those of
-/// `as nct` have its widths.
+/// Formats nct's four lines; the rest of its output fits a page, so only those of `as nct` have its
+/// widths.
 pub fn render(record: &RunRecord, extremes: Extremes, page: Page) -> String {
     let (total, rates) = match extremes {
         Extremes::Rows => of_rows(record),
@@ -32,7 +32,7 @@ pub fn render(record: &RunRecord, extremes: Extremes, page: Page) -> String {
     let rate = |what: fn(&Sums) -> u64, name: &'static str| {
         let per_second = |sums: u64, nanos: u64| sums as f64 * 1e9 / nanos.max(1) as f64;
         let average = per_second(what(&total), record.window_ns).round() as u64;
-        // The whole window is among them, so that an average never lies outside its extremes.
+        // The whole window is included, so that an average is never outside its extremes.
         let (min, max) = rates
             .iter()
             .map(|(sums, nanos)| per_second(what(sums), *nanos).round() as u64)
@@ -60,7 +60,7 @@ pub fn render(record: &RunRecord, extremes: Extremes, page: Page) -> String {
     }
 }
 
-/// Minimum, average and maximum; total; of what.
+/// Minimum, average and maximum; total; unit.
 type Row = ([String; 3], u64, &'static str);
 
 fn table(rows: [Row; 4], page: Page) -> String {
@@ -77,10 +77,10 @@ fn table(rows: [Row; 4], page: Page) -> String {
     format!("\n{}", table.render(page))
 }
 
-/// Sums, and how many nanoseconds they are of.
+/// Sums, and the length of their interval in nanoseconds.
 type Stretch = (Sums, u64);
 
-/// What all rows hold, and what each of them holds that is as long as the first.
+/// Returns the sums of all rows, and those of each row that is as long as the first.
 fn of_rows(record: &RunRecord) -> (Sums, Vec<Stretch>) {
     let record = &*in_rows(record);
     let sums = |row: &IntervalRecord| Sums {
@@ -108,8 +108,8 @@ fn of_trailing_seconds(record: &RunRecord) -> (Sums, Vec<Stretch>) {
     (Sums::of(&ticks), seconds.collect())
 }
 
-/// nct's further lines. We record every operation by itself, so there are as
-/// many updates as requests; a record mark is never read by itself, so none is saved.
+/// Formats nct's further lines. filestone records every operation separately, so the number of
+/// updates is that of requests; a record mark is never read separately, so none is saved.
 pub fn nct_counters(record: &RunRecord, threads: u32, jobs: u32) -> String {
     [
         (record.totals.ledger.ended(), "updates"),
@@ -149,7 +149,7 @@ mod tests {
             row.ledger.disconnected = 0;
             row.end_ns = row.end_ns.min(record.window_ns);
         }
-        // Ten ticks in succession, none of which begins where a row does, hold but 20.
+        // Ten consecutive ticks, not aligned with a row, have only 20.
         let ticks = record.ticks.iter_mut().enumerate();
         ticks.for_each(|(place, tick)| tick.ended = if (5..15).contains(&place) { 2 } else { 50 });
         record
@@ -168,7 +168,7 @@ mod tests {
         let record = uneven();
         let of = |extremes| requests(&render(&record, extremes, Page::default()));
         assert_eq!(of(Extremes::Rows), [100.0, 360.0, 500.0, 900.0]);
-        // nct looked at every second.
+        // nct used every second at any offset.
         assert_eq!(of(Extremes::TrailingSeconds)[0], 20.0);
     }
 

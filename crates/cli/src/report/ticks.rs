@@ -1,20 +1,20 @@
-//! The 100 ms rows of a record: nct's `raw` file and the sums over its trailing second.
+//! 100 ms rows of a record: nct's `raw` file and the sums over its trailing second.
 //!
-//! Ticks are kept only up to the last operation, so a stretch at the end in
-//! which nothing happened is filled up with empty ones here.
+//! Ticks are stored only up to the last operation, so this module appends empty ones up to the end
+//! of the window.
 
 use crate::sanitize::printable_line;
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::run_record::TickRecord;
 use filestone_plan::plan::TICK_NANOS;
 
-/// Ticks in nct's running average.
+/// Number of ticks in nct's running average.
 const TICKS_PER_SECOND: usize = 10;
 
 /// Sums over some ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Sums {
-    /// Operations that ended.
+    /// Completed operations.
     pub operations: u64,
     /// Bytes sent.
     pub bytes_sent: u64,
@@ -23,7 +23,7 @@ pub struct Sums {
 }
 
 impl Sums {
-    /// The sums over these ticks.
+    /// Returns the sums over these ticks.
     pub fn of(ticks: &[TickRecord]) -> Self {
         let of_tick = |tick: &TickRecord| Self {
             operations: tick.ended,
@@ -34,7 +34,7 @@ impl Sums {
         sums.fold(Self::default(), |total, sums| total.and(&sums))
     }
 
-    /// These and others.
+    /// Adds two sums.
     pub fn and(self, others: &Self) -> Self {
         Self {
             operations: self.operations + others.operations,
@@ -44,10 +44,10 @@ impl Sums {
     }
 }
 
-/// The ticks that begin inside the measured window, without gaps at its end.
+/// Returns the ticks that begin inside the measured window, without gaps at its end.
 pub fn in_window(record: &RunRecord) -> Vec<TickRecord> {
-    // A broken record must not size an allocation: a week of ticks is the most
-    // that the engine keeps.
+    // A broken record must not size an allocation: a week of ticks is the most that the engine
+    // stores.
     const TICKS_MAX: u64 = 7 * 24 * 36_000;
     let wanted = record.window_ns.div_ceil(TICK_NANOS).min(TICKS_MAX);
     let mut ticks: Vec<TickRecord> = record.ticks.iter().take(wanted as usize).copied().collect();
@@ -74,7 +74,7 @@ pub fn in_window(record: &RunRecord) -> Vec<TickRecord> {
     ticks
 }
 
-/// The sums over each full second of consecutive ticks.
+/// Returns the sums over each full second of consecutive ticks.
 pub fn trailing_seconds(ticks: &[TickRecord]) -> impl Iterator<Item = Sums> + '_ {
     ticks
         .windows(TICKS_PER_SECOND)
@@ -82,7 +82,7 @@ pub fn trailing_seconds(ticks: &[TickRecord]) -> impl Iterator<Item = Sums> + '_
         .map(Sums::of)
 }
 
-/// nct's `raw` file: ten columns, one row per 100 ms.
+/// Formats nct's `raw` file: ten columns, one row per 100 ms.
 pub fn raw(record: &RunRecord) -> String {
     let ticks = in_window(record);
     let mut text = format!(

@@ -1,4 +1,5 @@
-//! What is drawn, from what is known: from the top what matters most, so that a small terminal shows that.
+//! Drawing of the view: the most important parts are at the top, so that a small terminal shows
+//! them.
 
 use super::panels::{chart, figures, footer, help, operations, remarks, title};
 use super::state::View;
@@ -11,9 +12,9 @@ use std::time::Duration;
 const TITLE: u16 = 2;
 const FIGURES: u16 = 2;
 const FOOTER: u16 = 1;
-/// The most that a chart with its heading takes.
+/// Maximum height of a chart with its heading.
 const CHART: u16 = 12;
-/// The least that a chart is worth drawing in.
+/// Minimum height of a chart.
 const CHART_MIN: u16 = 3;
 
 /// Draws the view.
@@ -62,7 +63,7 @@ fn draw_charts(frame: &mut Frame<'_>, [load, times]: [Rect; 2], view: &View, loo
     chart(frame, times, &super::panels::percentiles(view), look.time());
 }
 
-/// Rows of the table: all operations, and each kind.
+/// Returns the number of table rows: all operations, and each kind.
 fn table_rows(view: &View) -> u16 {
     1 + u16::try_from(view.sums.len()).unwrap_or(u16::MAX - 2)
 }

@@ -1,4 +1,4 @@
-//! Screens as people see them, of several sizes.
+//! Screens of several sizes.
 
 use super::drawing::draw;
 use super::state::{KeyAction, View};
@@ -49,7 +49,7 @@ fn figures(ok: u64, unsuccessful: u64, p99: u64) -> OperationFigures {
     }
 }
 
-/// The interval of a second that ends so many seconds after the window opened.
+/// An interval of one second that ends `number` seconds after the window opened.
 fn interval(number: u64) -> Event {
     let ok = 11_000 + 100 * (number % 10);
     let failed = if number.is_multiple_of(7) { 3 } else { 0 };
@@ -99,7 +99,7 @@ fn prepared() -> Event {
     }))
 }
 
-/// A run that has been measured for so many seconds.
+/// A run that has been measured for this number of seconds.
 fn running(seconds: u64) -> View {
     let mut view = View::of(Snapshot::default(), Duration::ZERO);
     for event in [begun(), prepared()] {
@@ -170,7 +170,7 @@ fn time_goes_on_between_two_intervals() {
     let at = |millis| view.progress(Duration::from_millis(millis));
     assert_eq!(at(14_000).share, Some(12.0 / 60.0));
     assert_eq!(at(14_500).share, Some(12.5 / 60.0));
-    // One that is late has not come yet, whatever the time.
+    // A late interval has not arrived yet, whatever the time.
     assert_eq!(at(99_000).share, Some(13.0 / 60.0));
     assert_eq!(running(60).progress(Duration::from_secs(62)).text, "ending");
 }

@@ -1,4 +1,4 @@
-//! The end of `filestone --help`, and of the page filestone(1). Each part is a topic, too.
+//! End of `filestone --help`, and of the page filestone(1). Each part is a topic, too.
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -43,7 +43,7 @@ pub const PARTS: [(&str, &str, &str); 4] = [
     ("files", "files that filestone makes", FILES),
 ];
 
-/// All parts.
+/// Returns all parts.
 pub fn text() -> String {
     PARTS.map(|(_, _, text)| text).join("\n\n")
 }

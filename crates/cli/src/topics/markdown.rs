@@ -1,7 +1,9 @@
-//! The Markdown of docs/ as text of a given width: paragraphs wrapped, tables aligned, links reduced
-//! to their text. Headings and `**words**` are bold; the console removes that where it has no colours.
+//! Renders the Markdown of docs/ as text of a given width: paragraphs are wrapped, tables aligned,
+//! links reduced to their text. Headings and `**words**` are bold; the console removes that if
+//! colours are disabled.
 //!
-//! It reads what these pages use and no more: headings, paragraphs, lists, tables, blocks of code.
+//! Only the syntax of these pages is supported: headings, paragraphs, lists, tables, blocks of
+//! code.
 
 use crate::report::parts::page::wrapped;
 use anstyle::Style;
@@ -9,11 +11,11 @@ use std::iter::Peekable;
 use std::str::Lines;
 
 const BOLD: Style = Style::new().bold();
-/// Lines of prose are not longer, however wide the terminal is.
+/// Maximum width of prose, however wide the terminal is.
 const PROSE_MAX: usize = 100;
-/// Narrower columns of a table are not worth wrapping.
+/// Minimum width for wrapping a table column.
 const COLUMN_MIN: usize = 8;
-/// A longer word does not make its column wider: it reaches into the next.
+/// Maximum width of a column because of a long word; a longer word extends into the next column.
 const COLUMN_LEAST_MAX: usize = 40;
 /// Blanks between the columns of a table.
 const GAP: usize = 2;
@@ -21,15 +23,15 @@ const GAP: usize = 2;
 /// A heading of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heading {
-    /// 1 for the title.
+    /// Level; 1 for the title.
     pub level: usize,
-    /// Its name in links.
+    /// Name in links.
     pub slug: String,
-    /// The number of its line, from 0.
+    /// Line number, from 0.
     pub line: usize,
 }
 
-/// The headings of a page.
+/// Returns the headings of a page.
 pub fn headings(markdown: &str) -> Vec<Heading> {
     let mut is_fenced = false;
     let mut found = Vec::new();
@@ -43,8 +45,8 @@ pub fn headings(markdown: &str) -> Vec<Heading> {
     found
 }
 
-/// The name of a heading in links: letters, digits, `-` and `_`; `-` for a blank, and none before the
-/// first letter, as options begin with.
+/// Returns the name of a heading in links: letters, digits, `-` and `_`; `-` for a blank, and none
+/// before the first letter, as options begin with.
 pub fn slug(text: &str) -> String {
     let text = text.trim_start_matches(['`', '-']);
     let letters = text.chars().flat_map(char::to_lowercase);
@@ -58,7 +60,7 @@ fn is_fence(line: &str) -> bool {
     line.trim_start().starts_with("```")
 }
 
-/// The level and the text of a heading.
+/// Returns the level and the text of a heading.
 fn heading(line: &str) -> Option<(usize, &str)> {
     let text = line.trim_start_matches('#');
     let level = line.len() - text.len();
@@ -66,7 +68,7 @@ fn heading(line: &str) -> Option<(usize, &str)> {
     (level > 0).then_some((level, text))
 }
 
-/// The columns that the mark of a list's item takes.
+/// Returns the width of the mark of a list item.
 fn item(line: &str) -> Option<usize> {
     let text = line.trim_start();
     let number = text.trim_start_matches(|letter: char| letter.is_ascii_digit());
@@ -80,7 +82,7 @@ fn item(line: &str) -> Option<usize> {
     (indent < 4).then_some(indent + mark)
 }
 
-/// The page as text.
+/// Renders the page as text.
 pub fn rendered(markdown: &str, columns: usize) -> String {
     let mut text = String::new();
     let mut lines = markdown.lines().peekable();
@@ -108,7 +110,7 @@ pub fn rendered(markdown: &str, columns: usize) -> String {
     text
 }
 
-/// A line with those that go on with it, up to a blank line or another block.
+/// Joins a line with its continuation, up to a blank line or another block.
 fn joined(first: &str, lines: &mut Peekable<Lines<'_>>) -> String {
     let mut whole = first.to_string();
     let goes_on = |next: &&str| {
@@ -122,7 +124,7 @@ fn joined(first: &str, lines: &mut Peekable<Lines<'_>>) -> String {
     whole
 }
 
-/// A heading, underlined by its level as text without colours shows it.
+/// Formats a heading, underlined by its level for text without colours.
 fn title(level: usize, text: &str) -> String {
     let text = inline(text);
     let line = match level {
@@ -134,15 +136,15 @@ fn title(level: usize, text: &str) -> String {
     format!("{BOLD}{text}\n{line}{BOLD:#}\n")
 }
 
-/// The parts of a text outside and inside of `code`, in turn.
+/// Splits a text into the parts outside and inside of `code`, in turn.
 fn parts(text: &str) -> impl Iterator<Item = (bool, &str)> {
     let parts = text.split('`').enumerate();
     parts.map(|(place, part)| (place % 2 == 1, part))
 }
 
-/// A text whose links and pictures are their texts.
+/// Replaces links and pictures by their texts.
 fn inline(text: &str) -> String {
-    // A link may have code in it: its end is looked for in the whole text.
+    // A link may contain code: its end is searched in the whole text.
     let mut out = String::new();
     let mut rest = text;
     while let Some(at) = rest.find(['`', '[']) {
@@ -168,7 +170,7 @@ fn inline(text: &str) -> String {
     out + rest
 }
 
-/// The text of the link that a text begins with, and what follows it.
+/// Returns the text of the link that a text begins with, and the rest.
 fn link(text: &str) -> Option<(&str, &str)> {
     let (shown, rest) = text.strip_prefix('[')?.split_once("](")?;
     let (_, after) = rest.split_once(')')?;
@@ -176,7 +178,7 @@ fn link(text: &str) -> Option<(&str, &str)> {
     (!is_nested).then_some((shown, after))
 }
 
-/// `**words**` in bold, unless they are in `code`.
+/// Converts `**words**` to bold, unless they are in `code`.
 fn emboldened(text: &str) -> String {
     let mut is_bold = false;
     let mut shown = Vec::new();
@@ -202,7 +204,7 @@ fn emboldened(text: &str) -> String {
     shown.join("`")
 }
 
-/// The cells of a row of a table.
+/// Returns the cells of a row of a table.
 fn cells(row: &str) -> Vec<String> {
     const BAR: &str = "\u{1}";
     let row = row.replace("\\|", BAR);
@@ -223,7 +225,7 @@ fn cells(row: &str) -> Vec<String> {
     row.split('|').map(cell).collect()
 }
 
-/// A table whose columns are aligned, and whose cells are wrapped where it is too wide.
+/// Formats a table with aligned columns; cells are wrapped if it is too wide.
 fn table(rows: &[&str], columns: usize) -> String {
     let is_line = |row: &&&str| row.chars().all(|letter| "|-: ".contains(letter));
     let rows: Vec<Vec<String>> = rows
@@ -264,7 +266,7 @@ fn table(rows: &[&str], columns: usize) -> String {
     text
 }
 
-/// Widths of columns: the widest ones give way until all have room, but no word is broken.
+/// Returns widths of columns: the widest ones are reduced until all fit, but no word is broken.
 fn widths(rows: &[Vec<String>], count: usize, room: usize) -> Vec<usize> {
     let longest = |column: usize, words: bool| {
         let cells = rows.iter().filter_map(move |row| row.get(column));

@@ -1,5 +1,6 @@
 //! Topics of `filestone help`: pages of docs/, sections of them, terms of the glossary, and the
-//! parts that `filestone --help` ends with. All are in the program, which may be installed alone.
+//! parts at the end of `filestone --help`. All are built into the program, which may be installed
+//! alone.
 
 pub mod ending;
 mod markdown;
@@ -17,26 +18,26 @@ const NAME_WIDTH: usize = 21;
 /// A text about a topic.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Topic {
-    /// In Markdown.
+    /// Text in Markdown.
     pub markdown: String,
-    /// The page that it is a part of, unless it is a whole.
+    /// Page that contains it, unless it is a whole page.
     pub part_of: Option<&'static str>,
 }
 
-/// The result of looking a word up.
+/// Result of looking up a word.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Lookup {
     /// The word is a topic.
     Found(Topic),
     /// Several pages have a section with this heading: each as a topic.
     Several(Vec<String>),
-    /// It is not a topic.
+    /// The word is not a topic.
     Unknown,
 }
 
-/// The topic that a word names: a page, `page#heading`, an alias, a heading or a term.
+/// Returns the topic that a word names: a page, `page#heading`, an alias, a heading or a term.
 pub fn lookup(word: &str) -> Lookup {
-    // As a file of docs/ is named, with a section or without.
+    // Accepts the name of a file of docs/, with a section or without.
     let file = word.rsplit_once('/').map_or(word, |(_, file)| file);
     let word = file.replace(".md", "");
     if let Some((page, heading)) = word.split_once('#') {
@@ -83,7 +84,7 @@ impl From<Option<Topic>> for Lookup {
     }
 }
 
-/// The topic that is about a command of this name.
+/// Returns the topic about a command of this name.
 pub fn of_command(name: &str) -> Option<&'static str> {
     let page = PAGES.iter().map(Page::name).find(|page| *page == name);
     page.or_else(|| {
@@ -92,13 +93,13 @@ pub fn of_command(name: &str) -> Option<&'static str> {
     })
 }
 
-/// The names that a list of topics has.
+/// Returns the names in the list of topics.
 pub fn names() -> impl Iterator<Item = &'static str> {
     let parts = ending::PARTS.iter().map(|(name, _, _)| *name);
     parts.chain(PAGES.iter().map(Page::name))
 }
 
-/// The topic whose name is most like a word, of those and of `others`.
+/// Returns the topic whose name is most similar to a word, also among `others`.
 pub fn near(word: &str, others: &[String]) -> Option<String> {
     let headings = PAGES.iter().flat_map(|page| headings(page.markdown));
     let headings = headings.map(|heading| heading.slug);
@@ -114,7 +115,7 @@ pub fn near(word: &str, others: &[String]) -> Option<String> {
     nearest(&candidates).or_else(|| nearest(&far))
 }
 
-/// The topics, a line each.
+/// Lists the topics, one per line.
 pub fn list() -> String {
     let mut text = String::new();
     let mut line = |name: &str, about: &str| {
@@ -136,7 +137,7 @@ fn page_named(name: &str) -> Option<&'static Page> {
     PAGES.iter().find(|page| page.name() == name)
 }
 
-/// A section of a page, up to the next one of its level.
+/// Returns a section of a page, up to the next one of its level.
 fn section(page: &'static Page, slug: &str) -> Option<Topic> {
     let headings = headings(page.markdown);
     let first = headings.iter().position(|heading| heading.slug == slug)?;
@@ -153,7 +154,7 @@ fn section(page: &'static Page, slug: &str) -> Option<Topic> {
     })
 }
 
-/// The terms of the glossary's tables with their rows.
+/// Returns the terms of the glossary's tables with their rows.
 fn terms() -> impl Iterator<Item = (String, &'static str)> {
     let glossary = page_named("glossary").map_or("", |page| page.markdown);
     let rows = glossary.lines().filter(|line| line.starts_with("| **"));
@@ -165,7 +166,7 @@ fn terms() -> impl Iterator<Item = (String, &'static str)> {
     })
 }
 
-/// The row of the glossary about a term.
+/// Returns the row of the glossary about a term.
 fn term(word: &str) -> Option<Topic> {
     let (_, row) = terms().find(|(term, _)| term == word)?;
     let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
@@ -179,12 +180,12 @@ fn term(word: &str) -> Option<Topic> {
     })
 }
 
-/// Lines that are kept as they are.
+/// Indents lines as a code block.
 fn as_code(text: &str) -> String {
     text.lines().map(|line| format!("    {line}\n")).collect()
 }
 
-/// A word as it stands in links to headings.
+/// Converts a word to its form in links to headings.
 fn slug(text: &str) -> String {
     markdown::slug(text.trim())
 }

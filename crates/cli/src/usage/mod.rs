@@ -1,5 +1,4 @@
-//! clap's errors, said as all our errors are said: where, which value, what was
-//! expected; then what to do.
+//! clap's errors in filestone's style: where, the value, the expected value; then the remedy.
 
 mod correction;
 mod other_tools;
@@ -12,10 +11,9 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::error::Error as _;
 use std::ffi::OsString;
 
-/// Prints help and version; makes an [`Error`] of everything else.
+/// Prints help and version; converts everything else to an [`Error`].
 ///
-/// `command` is the one that was asked for, as far as it is one; `words` are those behind
-/// `filestone`.
+/// `command` is the requested command, if it exists; `words` are those behind `filestone`.
 pub fn explain(
     error: &clap::Error,
     command: Option<&str>,
@@ -30,7 +28,7 @@ pub fn explain(
     }
 }
 
-/// The error about the first argument that is not text, where text is needed.
+/// Returns the error about the first argument that is not UTF-8, where text is required.
 pub fn not_utf8(arguments: &[OsString]) -> Error {
     let wrong = arguments.iter().find(|word| word.to_str().is_none());
     let shown = wrong.map_or_else(String::new, |word| {
@@ -66,7 +64,7 @@ fn translate(error: &clap::Error, command: Option<&str>, words: &[&str]) -> Erro
             context(error, ContextKind::InvalidSubcommand).unwrap_or_default()
         ),
         (ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, _, _) => {
-            // clap renders the whole help instead, whose first line says something else.
+            // clap renders the whole help instead, whose first line is different.
             format!("filestone {}: what to do is missing", words.join(" "))
         }
         (ErrorKind::MissingRequiredArgument, Some(argument), _) => {
@@ -81,7 +79,7 @@ fn translate(error: &clap::Error, command: Option<&str>, words: &[&str]) -> Erro
     }
 }
 
-/// An option that is given twice is in conflict with itself.
+/// Formats a conflict; an option that is given twice conflicts with itself.
 fn conflict(error: &clap::Error, argument: &str) -> String {
     let prior = context(error, ContextKind::PriorArg).map(|text| name(&text));
     match prior.filter(|prior| !prior.is_empty()) {
@@ -91,7 +89,8 @@ fn conflict(error: &clap::Error, argument: &str) -> String {
     }
 }
 
-/// `--in-flight` for `--in-flight <N>`; `TARGET` for `[TARGET]`.
+/// Returns the bare name of an argument: `--in-flight` for `--in-flight <N>`, `TARGET` for
+/// `[TARGET]`.
 pub fn name(argument: &str) -> String {
     let name = argument.split([' ', '=']).next().unwrap_or(argument);
     let name = name
@@ -103,7 +102,7 @@ pub fn name(argument: &str) -> String {
         .to_string()
 }
 
-/// A part of what an error is about.
+/// Returns an item of an error's context.
 pub fn context(error: &clap::Error, kind: ContextKind) -> Option<String> {
     match error.get(kind)? {
         ContextValue::String(text) => Some(text.clone()),
@@ -129,7 +128,7 @@ fn valid_values(error: &clap::Error) -> String {
     }
 }
 
-/// What was meant, as a command line that can be pasted, or where to look.
+/// Returns a corrected command line to paste, or the help page to consult.
 fn advice(error: &clap::Error, command: Option<&str>, words: &[&str]) -> String {
     if let Some(correction) = correction(words, error) {
         let why = match correction.reasons.as_slice() {
@@ -151,7 +150,7 @@ fn advice(error: &clap::Error, command: Option<&str>, words: &[&str]) -> String 
     }
 }
 
-/// clap's own words, for the kinds that it says well enough.
+/// Returns clap's own message, for the kinds of error that it describes well enough.
 fn first_paragraph(error: &clap::Error) -> String {
     let text = error.render().to_string();
     let text = text.split("\n\n").next().unwrap_or_default();

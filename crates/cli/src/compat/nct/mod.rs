@@ -1,4 +1,4 @@
-//! `filestone as nct`: nct's command line, nct's tables, correct values.
+//! `filestone as nct`: command line and tables of nct, with correct values.
 
 pub mod command_line;
 
@@ -22,16 +22,16 @@ use filestone_workload::operation::{OpKind, Stability};
 use std::path::Path;
 
 const SECOND: u64 = 1_000_000_000;
-/// EX_USAGE of sysexits.h, which nct ends with.
+/// EX_USAGE of sysexits.h, one of nct's exit codes.
 const EX_USAGE: u8 = 64;
 const EX_DATAERR: u8 = 65;
-/// The directory cannot be used.
+/// Exit code for a directory that cannot be used.
 const EX_OSERR: u8 = 71;
 const EX_IOERR: u8 = 74;
 const EX_PROTOCOL: u8 = 76;
 const EX_NOPERM: u8 = 77;
 
-/// Does what nct was asked to do.
+/// Executes the request of an nct command line.
 pub fn run(arguments: &[String]) -> Result<ExitStatus, Error> {
     match command_line::parse(arguments) {
         Ok(Request::Help(None)) => show(&command_line::PROGRAM.help()),
@@ -106,7 +106,7 @@ fn execute(measured: &Measure) -> Result<ExitStatus, Error> {
         }
     }
     if options.jobs > 0 {
-        // nct counted failures as fast successes and said nothing.
+        // nct counted failures as fast successes without a message.
         console::caveats(&record);
     }
     Ok(match record.end {
@@ -119,11 +119,11 @@ fn execute(measured: &Measure) -> Result<ExitStatus, Error> {
     })
 }
 
-/// Connections, requests in flight on each, and workers.
+/// Returns connections, requests in flight on each, and workers.
 ///
-/// nct's reply threads share one connection. Ours each have connections of their own, as
-/// few as there can be for all to have as many requests in flight, and together as many
-/// as there are jobs. Threads without a job would have nothing to do.
+/// nct's reply threads share one connection. In filestone each has its own connections: the
+/// smallest number with which all have the same number of requests in flight, and together as many
+/// as there are jobs. Threads without a job would be idle.
 fn shared_out(jobs: u32, threads: u32) -> (u32, u32, u32) {
     let jobs = jobs.max(1);
     let workers = threads.min(jobs);
@@ -137,8 +137,7 @@ fn shared_out(jobs: u32, threads: u32) -> (u32, u32, u32) {
 fn plan(measured: &Measure, here: &Environment) -> Plan {
     let options = &measured.options;
     let (clients, in_flight, workers) = shared_out(options.jobs, options.threads);
-    // A job of nct's ends with the first reply after its time, so without any it makes one
-    // request.
+    // A job of nct ends with the first reply after its time, so without any it makes one request.
     let is_once = options.duration == 0 || options.jobs == 0;
     let target = TargetPlan::Nfs3(NfsTarget {
         host: Some(measured.target.host.clone()),
@@ -157,7 +156,7 @@ fn plan(measured: &Measure, here: &Environment) -> Plan {
         random: false,
         stability: Stability::Unstable,
         file_size_bytes: 0,
-        // nct asks for one object, and never for what is in it.
+        // nct requests one object, and never the entries of a directory.
         files_max: 0,
         own_files: false,
         left_over: LeftoverPolicy::Refuse,
@@ -174,11 +173,10 @@ fn plan(measured: &Measure, here: &Environment) -> Plan {
     with_intervals(plan.with_read_data(None), Some(mark))
 }
 
-/// nct's exit codes for a refused path; our own for everything else.
+/// Returns nct's exit codes for a rejected path; filestone's for all other errors.
 fn exit_code_of(error: &Error) -> u8 {
-    // Statuses are shown by their names in RFC 1813, sections 2.6 and 5.1.5; that
-    // is part of what a message promises. What MOUNT refuses, LOOKUP may refuse
-    // below an export that it grants, so both families count.
+    // Error messages always contain the name of a status as in RFC 1813, sections 2.6 and 5.1.5.
+    // LOOKUP may reject below a permitted export what MOUNT would reject, so both families count.
     let says = |names: &[&str]| names.iter().any(|name| error.message.contains(name));
     match error.category {
         ErrorCategory::Usage => EX_USAGE,

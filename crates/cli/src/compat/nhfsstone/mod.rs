@@ -1,4 +1,4 @@
-//! `filestone as nhfsstone`: nhfsstone's command line, nhfsstone's report, correct values.
+//! `filestone as nhfsstone`: command line and report of nhfsstone, with correct values.
 
 pub mod command_line;
 
@@ -25,14 +25,14 @@ use filestone_workload::operation::{OpKind, Stability};
 use std::fs::File;
 use std::path::Path;
 
-/// nhfsstone's exit code for everything that is wrong.
+/// nhfsstone's exit code for all errors.
 const FAILURE: u8 = 1;
 /// nhfsstone's own mix.
 const MIX_DEFAULT: &str = "nhfsstone";
-/// nhfsstone's reads and writes: NFSv2 had no longer ones (RFC 1094, section 2.3.1).
+/// Size of nhfsstone's reads and writes, the maximum of NFSv2 (RFC 1094, section 2.3.1).
 const TRANSFER_BYTES: u32 = 8192;
 
-/// Does what nhfsstone was asked to do.
+/// Executes the request of an nhfsstone command line.
 pub fn run(arguments: &[String]) -> Result<ExitStatus, Error> {
     match command_line::parse(arguments) {
         Ok(Request::Help) => show(&PROGRAM.help()),
@@ -56,11 +56,12 @@ fn execute(run: &Run) -> Result<ExitStatus, Error> {
     };
     console::result(&nhfsstone::report(PROGRAM.name, &record, run.is_verbose))?;
     console::caveats(&record);
-    // nhfsstone ended with 0 after a run that it called invalid; no script is to take that for a result.
+    // nhfsstone exited with 0 after a run that it called invalid; a script must not take that for a
+    // result.
     Ok(exit_of(&record, FAILURE))
 }
 
-/// The mix of `-m`, that of `-T`, or nhfsstone's own.
+/// Returns the mix of `-m`, that of `-T`, or nhfsstone's own.
 fn mix(run: &Run) -> Result<Mix, Error> {
     match (run.only, &run.mix_file) {
         (Some(operation), _) => Ok(only(operation)),
@@ -69,7 +70,7 @@ fn mix(run: &Run) -> Result<Mix, Error> {
     }
 }
 
-/// What `-m` names. nhfsstone has a message of its own for a file that it cannot open.
+/// Reads the mix of `-m`. nhfsstone has a separate message for a file that it cannot open.
 fn mix_of_file(path: &Path) -> Result<Mix, Error> {
     if let Err(error) = File::open(path) {
         let path = path.display();
@@ -79,8 +80,7 @@ fn mix_of_file(path: &Path) -> Result<Mix, Error> {
     mix_source::read_file(path, None).map(in_whole_percents)
 }
 
-/// The mix without the operations whose share of the calls nhfsstone rounds to 0 %: it never
-/// calls them.
+/// Removes the operations whose share of the calls nhfsstone rounds to 0 %: it never calls them.
 fn in_whole_percents(mix: Mix) -> Mix {
     let left_out = mix.left_out.iter().map(|left| u128::from(left.count));
     let counted = mix.sum() + left_out.sum::<u128>();
@@ -121,7 +121,7 @@ fn plan(run: &Run, mix: Mix, here: &Environment) -> Result<Plan, Error> {
         more_targets,
         transfer_bytes: TRANSFER_BYTES,
         access: Access::Whole,
-        // A server of NFSv2 had to store before it answered (RFC 1094, section 2.2.9).
+        // An NFSv2 server had to store data before it replied (RFC 1094, section 2.2.9).
         stability: Stability::FileSync,
         listing_bytes: TRANSFER_BYTES,
         local: if is_local {
@@ -149,7 +149,7 @@ fn plan(run: &Run, mix: Mix, here: &Environment) -> Result<Plan, Error> {
     with_read_data(planning::mix::with_spare_names(plan), None, false)
 }
 
-/// Each directory once, and none that no process would use.
+/// Returns the directories without duplicates, and without those that no process would use.
 fn targets(run: &Run, here: &Environment) -> Result<Vec<TargetPlan>, Error> {
     let mut targets = Vec::new();
     for directory in run.directories.iter().take(run.processes as usize) {
@@ -231,7 +231,7 @@ mod tests {
         });
         assert_eq!(mix.count(OpKind::Read), 5);
         assert_eq!(mix.count(OpKind::MkDir), 0);
-        // The shares are of all calls, as there.
+        // Shares are relative to all calls, as in nhfsstone.
         assert_eq!(mix.calls_beside_sum(), Some(1000));
     }
 

@@ -1,11 +1,11 @@
-//! What of a mix a target can be asked: the kinds of operation that its protocol has.
+//! Reduction of a mix to the kinds of operation that the target's protocol supports.
 
 use filestone_engine::Protocols;
 use filestone_plan::mix::Mix;
 use filestone_plan::plan::{Plan, SkippedOperation, TargetPlan};
 
-/// The mix without what the target's protocol has not, which is left out; all of it, if nothing
-/// would stay, so that the run says why it cannot be.
+/// Removes operations that the target's protocol does not support from the mix; returns the whole
+/// mix if none would remain, so that the run reports why it is impossible.
 pub fn asked_of(target: &TargetPlan, protocols: &Protocols, mut mix: Mix) -> Mix {
     let is_known = |kind| protocols.supports(target, kind).is_ok();
     let asked = mix.counts.iter().filter(|count| count.count > 0);
@@ -24,7 +24,8 @@ pub fn asked_of(target: &TargetPlan, protocols: &Protocols, mut mix: Mix) -> Mix
     mix
 }
 
-/// What is said before the run of operations that the plan's mix had, and its target has not.
+/// Returns the note printed before the run about operations of the mix that the target does not
+/// support.
 pub fn missing_note(plan: &Plan) -> Option<String> {
     let mix = plan.mix()?;
     let missing = mix.left_out.iter().filter(|left| left.kind().is_some());

@@ -1,4 +1,4 @@
-//! What does not go together on the command line of `filestone mix`, and why.
+//! Rejects options of `filestone mix` that cannot be combined, with reasons.
 
 use crate::error::Error;
 use crate::options::mix::{
@@ -6,7 +6,7 @@ use crate::options::mix::{
 };
 use crate::planning::{OptionsOf, first_given, refuse_unused, server_options, share};
 
-/// Refuses what contradicts itself, whatever the target says.
+/// Rejects contradictions that do not depend on the target.
 pub fn refuse(options: &MixOptions) -> Result<(), Error> {
     refuse_in_load(&options.load)?;
     refuse_in_steering(&options.load, &options.steering)?;
@@ -71,7 +71,7 @@ fn refuse_in_steering(load: &MixLoadOptions, steering: &SteeringOptions) -> Resu
     })
 }
 
-/// What only the kernel's own NFS client has.
+/// Rejects options that only the kernel's NFS client has.
 fn refuse_without_mount(target: &MixTargetOptions) -> Result<(), Error> {
     let given = first_given(&[
         ("--proc", target.proc.is_some()),
@@ -81,7 +81,7 @@ fn refuse_without_mount(target: &MixTargetOptions) -> Result<(), Error> {
     refuse_unused(&[], &[OptionsOf { layers, given }])
 }
 
-/// What a mount has nothing to do with.
+/// Rejects options that do not apply to a mount.
 fn refuse_through_mount(options: &MixOptions) -> Result<(), Error> {
     let load = &options.load;
     let in_load = [

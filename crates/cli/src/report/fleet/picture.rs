@@ -1,14 +1,14 @@
-//! The steps of a fleet's ramp as a picture: load and response times over the number of clients.
+//! Picture of the steps of a fleet's ramp: load and response times over the number of clients.
 
 use crate::report::caption;
 use crate::report::picture::{Axis, Form, Line, Panel, Picture, Point, Style, Symbol};
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::fleet_record::StepRecord;
 
-/// What is taken of a step; `None` where it has nothing to tell.
+/// Figure of a step; `None` if it has no value.
 type Figure = fn(&StepRecord) -> Option<f64>;
 
-/// The picture; `None` of what has no two steps of different numbers of clients.
+/// Returns the picture; `None` if there are no two steps with different numbers of clients.
 pub fn picture(record: &RunRecord) -> Option<Picture> {
     let steps = record.fleet.as_ref()?.steps.as_slice();
     let first = steps.first()?.clients;
@@ -71,7 +71,7 @@ fn line(name: &str, style: Style, steps: &[StepRecord], figure: Figure) -> Line 
     Line::new(name, style, Form::Joined, points)
 }
 
-/// Seconds; nothing of a step in which nothing was timed.
+/// Returns seconds; `None` for a step without timed operations.
 fn timed(step: &StepRecord, nanos: u64) -> Option<f64> {
     (step.response_time_ns.count > 0).then_some(nanos as f64 / 1e9)
 }

@@ -1,13 +1,13 @@
-//! The parts of a text report as markup: sentences, lists of facts, and tables that can be sorted.
+//! Parts of a text report as markup: sentences, lists of facts, and sortable tables.
 
 use super::document::clean;
 use crate::report::parts::markup::{Block, MarkedColumn, MarkedRow, MarkedTable};
 use maud::{Markup, html};
 
-/// The first cell of a row that sums up all others, which sorting leaves at the end.
+/// First cell of a totals row, which sorting leaves at the end.
 const SUM: &str = "all";
 
-/// All of them, in order.
+/// Renders all parts, in order.
 pub fn all(blocks: &[Block]) -> Markup {
     html! { @for block in blocks { (one(block)) } }
 }
@@ -55,7 +55,7 @@ fn is_sum(row: &MarkedRow) -> bool {
     matches!(row, MarkedRow::Cells(cells) if cells.first().is_some_and(|cell| cell == SUM))
 }
 
-/// The heads that several columns share.
+/// Renders the headings that several columns share.
 fn groups(columns: &[MarkedColumn]) -> Markup {
     if columns.iter().all(|column| column.group.is_empty()) {
         return html! {};

@@ -1,4 +1,5 @@
-//! Where the load came from and what it went to, the plan, and how the run is repeated.
+//! Environment section of the page: source and target of the load, the plan, and the command to
+//! repeat the run.
 
 use super::blocks;
 use crate::error::Error;
@@ -11,7 +12,7 @@ use filestone_measure::measure::run_record::{Host, Target};
 use filestone_measure::measure::{MountRecord, RunRecord};
 use maud::{Markup, html};
 
-/// A longer plan is in the record only.
+/// Maximum size of a plan on the page; a longer one is only in the record.
 const PLAN_BYTES_MAX: usize = 256 << 10;
 
 type Fact = (String, String);
@@ -21,7 +22,7 @@ fn fact(name: &str, value: impl Into<String>) -> Option<Fact> {
     (!value.is_empty()).then(|| (name.into(), value))
 }
 
-/// The host, the program and the target.
+/// Returns the host, the program and the target.
 pub fn section(record: &RunRecord) -> Markup {
     let tool = &record.tool;
     let session = record.target.session.as_ref();
@@ -127,7 +128,7 @@ fn of_target(target: &Target) -> impl Iterator<Item = Fact> {
     .flatten()
 }
 
-/// The plan as JSON.
+/// Returns the plan as JSON.
 pub fn plan(record: &RunRecord) -> Result<Markup, Error> {
     let text = json::document(&record.plan)?;
     Ok(html! {
@@ -143,7 +144,7 @@ pub fn plan(record: &RunRecord) -> Result<Markup, Error> {
     })
 }
 
-/// The command that makes the run again.
+/// Returns the command that repeats the run.
 pub fn command() -> Markup {
     html! {
         p { "In the directory of this file, or with the plan above saved as plan.json:" }

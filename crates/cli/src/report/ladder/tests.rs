@@ -23,7 +23,8 @@ fn of_server(counter: Counter, value: f64) -> CostFigure {
     }
 }
 
-/// A call that takes 30 µs more than the server's processor time, of which 1 µs is spent in filestone.
+/// A call that takes 30 µs more than the server's processor time, of which 1 µs is spent in
+/// filestone.
 fn run(operation: OpKind, server_ns: f64, drift_ns: f64) -> RunRecord {
     let mut record = fixtures::in_stretches();
     let plan = &mut record.plan;
@@ -72,8 +73,8 @@ fn run(operation: OpKind, server_ns: f64, drift_ns: f64) -> RunRecord {
     record
 }
 
-/// Rungs whose server's processor time is this many microseconds. From round to round all become 2 µs
-/// slower; what a rung has more than another differs by 0.1 µs from its mean.
+/// Creates rungs whose server's processor time has this many microseconds. All become 2 µs slower
+/// from round to round; the difference between two rungs varies by 0.1 µs.
 fn ladder(rungs: &[(&str, OpKind, f64)]) -> Ladder {
     let plans = rungs.iter().map(|(name, operation, server)| {
         let plan = run(*operation, *server, 0.0).plan;
@@ -105,8 +106,9 @@ const RUNGS: [(&str, OpKind, f64); 4] = [
     ("readdirplus", OpKind::ReadDirPlus, 20.0),
 ];
 
-/// On paper: null takes 40 + 0, 2 and 4 µs, so 42 µs on average, and getattr 5 µs more in each round,
-/// give or take 0.1 µs: 5.00 ± 0.25 µs with t of two degrees, although each is known within 5 µs only.
+/// Computed: null takes 40 + 0, 2 and 4 µs, so 42 µs on average, and getattr 5 µs more in each
+/// round, give or take 0.1 µs: 5.00 ± 0.25 µs with t of two degrees, although each is known within
+/// 5 µs only.
 #[test]
 fn a_row_for_each_rung_and_what_it_adds() {
     let mut ladder = ladder(&RUNGS);
@@ -188,7 +190,7 @@ fn the_picture_has_a_row_for_each_rung() {
     insta::assert_snapshot!(drawing::render(&drawn));
 }
 
-/// Of a ladder, of one without a run, and of two.
+/// Pages of a ladder, of one without a run, and of two.
 #[test]
 fn there_is_a_page_of_it() {
     use crate::report::html::{of_ladder, of_ladders, tests::check};

@@ -1,4 +1,4 @@
-//! What did not succeed in a mix, by kind and status.
+//! Failures of a mix, by kind and status.
 
 use crate::quantity::grouped;
 use crate::report::parts::kinds::measured;
@@ -6,8 +6,8 @@ use crate::report::parts::ledger::errors_table;
 use crate::report::parts::page::Page;
 use filestone_measure::measure::RunRecord;
 
-/// What did not succeed, by kind and status, and what never began, of all kinds; nothing if
-/// all was done.
+/// Formats failures by kind and status, and operations of all kinds that never started; empty if
+/// all operations completed.
 pub fn render(record: &RunRecord, page: Page) -> String {
     let mut rows: Vec<(String, u64, u64)> = Vec::new();
     let (mut skipped, mut scheduled) = (0, 0);
@@ -39,7 +39,8 @@ pub fn render(record: &RunRecord, page: Page) -> String {
     text
 }
 
-/// What a run that chose its loads itself did not begin is no error: it says where it went.
+/// Describes operations that never started. They are not an error of a run that chose its loads
+/// itself.
 fn never_started(record: &RunRecord, skipped: u64) -> String {
     let curve = record.curve.as_ref();
     let is_beyond = curve.is_none_or(|curve| curve.points.iter().any(|point| !point.kept_up));

@@ -1,4 +1,4 @@
-//! What a mix through a kernel mount became on the wire.
+//! Calls on the wire of a mix through a kernel mount.
 
 use crate::quantity::grouped;
 use crate::report::parts::page::Page;
@@ -6,8 +6,8 @@ use crate::report::parts::table::{Column, Table};
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::mix_record::WireRecord;
 
-/// All calls that the mount's client made, by procedure, with their own times; and how often
-/// system calls were made that ought to have caused them.
+/// Renders all calls that the mount's client made, by procedure, with their times; and the number
+/// of system calls that should have caused them.
 pub fn render(record: &RunRecord, wire: &WireRecord, page: Page) -> String {
     let mut table = Table::new([
         Column::text("on the wire"),
@@ -66,7 +66,7 @@ pub fn render(record: &RunRecord, wire: &WireRecord, page: Page) -> String {
     format!("\n{}{}", table.render(page), about_the_wire(wire, page))
 }
 
-/// Where the counts come from, and what they cannot show.
+/// Describes the source of the counts, and their limits.
 fn about_the_wire(wire: &WireRecord, page: Page) -> String {
     let mut text = String::new();
     for same in &wire.counted_as {

@@ -1,4 +1,4 @@
-//! The table of a mix's operations and their times.
+//! Table of a mix's operations and their times.
 
 use crate::quantity::grouped;
 use crate::report::parts::kinds::{measured, measured_of};
@@ -12,8 +12,8 @@ use filestone_measure::measure::verdict::percentile::TimesOf;
 use filestone_workload::figure::TimeKind;
 use filestone_workload::operation::OpKind;
 
-/// Operations and their times. Shares and calls are those of the mix where one operation is one
-/// call; what system calls became on the wire is another table.
+/// Renders operations and their times. Shares and calls are those of the mix if one operation is
+/// one call; a separate table has the calls on the wire that system calls caused.
 pub fn render(record: &RunRecord, mix: &MixRecord, page: Page) -> String {
     let is_by_calls = mix.wire.is_none();
     let mut columns = vec![Column::text("operation")];
@@ -46,7 +46,7 @@ pub fn render(record: &RunRecord, mix: &MixRecord, page: Page) -> String {
     format!("\n{}", table.render(page))
 }
 
-/// How often, how long and with how many errors; what matters least gives way first.
+/// Returns columns of counts, times and errors; the least important are dropped first.
 fn columns_of_times([count, rate]: [&'static str; 2]) -> [Column; 9] {
     let response = |head, order: Option<u8>| {
         let column = Column::figure(head).below("response time (usecs)");
@@ -71,7 +71,7 @@ fn columns_of_times([count, rate]: [&'static str; 2]) -> [Column; 9] {
 
 /// A row of the operations' table.
 struct Row {
-    /// Wanted and got, where one operation is one call.
+    /// Requested and actual share, if one operation is one call.
     shares: Option<[f64; 2]>,
     count: u64,
     times: [String; 6],
@@ -95,7 +95,8 @@ impl Row {
     }
 }
 
-/// The kinds of a mix: through a kernel mount, also those that its version counts as others.
+/// Returns the kinds of a mix: through a kernel mount, also those that its version counts as
+/// others.
 fn kinds(record: &RunRecord, mix: &MixRecord) -> Vec<OpKind> {
     match mix.wire {
         None => mix.operations.iter().map(|row| row.operation).collect(),
@@ -107,8 +108,8 @@ fn no_times() -> [String; 6] {
     ["-"; 6].map(percentile::beside)
 }
 
-/// Response and service time of all operations or of a kind of them, percentiles that are not known
-/// with their mark.
+/// Formats response and service times of all operations or of a kind of them; unknown percentiles
+/// have their mark.
 fn times(record: &RunRecord, operation: Option<OpKind>) -> [String; 6] {
     let totals = &record.totals;
     let of = |timed| totals.times(operation, timed);
@@ -136,7 +137,7 @@ fn times(record: &RunRecord, operation: Option<OpKind>) -> [String; 6] {
     ]
 }
 
-/// All kinds together, in the same columns.
+/// Returns the row of all kinds together, in the same columns.
 fn totals_row(record: &RunRecord, mix: &MixRecord) -> Row {
     let totals = &record.totals;
     let sum =

@@ -1,4 +1,4 @@
-//! What each operation costs, on the way and at the server.
+//! Cost of each operation, on the network and at the server.
 
 use super::page::{Page, wrapped};
 use super::table::{Column, Table};
@@ -7,7 +7,7 @@ use filestone_measure::cost::{
 };
 use filestone_measure::measure::RunRecord;
 
-/// The section; nothing where nothing was read.
+/// Formats the section; empty if no counters were read.
 pub fn section(record: &RunRecord, page: Page) -> String {
     let Some(cost) = &record.cost else {
         return String::new();
@@ -39,7 +39,7 @@ fn table(cost: &CostRecord, page: Page) -> String {
     table.render(page)
 }
 
-/// What never moved is not worth a line.
+/// Whether a figure is printed: counters that never changed are left out.
 fn is_shown(figure: &CostFigure) -> bool {
     let known = figure.per_operation.map(|known| known.value);
     let mut moved = [known, figure.idle_per_s].into_iter().flatten();
@@ -58,7 +58,7 @@ fn row(figure: &CostFigure) -> Vec<String> {
     ]
 }
 
-/// Times in microseconds.
+/// Formats an amount; times in microseconds.
 fn amount(value: f64, unit: CounterUnit) -> String {
     match unit {
         CounterUnit::Nanoseconds => format!("{:.2} us", value / 1000.0),
@@ -95,7 +95,7 @@ fn name(figure: &CostFigure) -> String {
     format!("{end} {what}{}", line.unwrap_or_default())
 }
 
-/// Why one of them cannot be told.
+/// Formats the reason why a cost is unknown.
 fn unknown(figure: &CostFigure) -> Option<String> {
     let reason = figure.reason.as_ref()?;
     Some(format!("{}: {reason}", name(figure).trim_start()))

@@ -1,10 +1,10 @@
-//! Figures with their units, as reports print them.
+//! Figures with their units, as printed in reports.
 
 use crate::quantity::grouped;
 pub use filestone_workload::text::counted;
 
-/// Nanoseconds in microseconds: with one decimal, as nct's, but from 0.1 s on without, where it
-/// says nothing and the columns would run together.
+/// Formats nanoseconds in microseconds: with one decimal, like nct, but without it from 0.1 s on,
+/// where it is meaningless and the columns would run together.
 pub fn micros(nanos: f64) -> String {
     match nanos / 1000.0 {
         micros if micros < 99_999.95 => format!("{micros:.1}"),
@@ -12,17 +12,17 @@ pub fn micros(nanos: f64) -> String {
     }
 }
 
-/// Whole microseconds, of what is known no better: a bound below which a time was.
+/// Formats an upper bound of a time in whole microseconds, its precision.
 pub fn at_most(nanos: Option<u64>) -> String {
     nanos.map_or("-".into(), |nanos| grouped(nanos / 1000))
 }
 
-/// Nanoseconds in seconds.
+/// Converts nanoseconds to seconds.
 pub fn seconds(nanos: u64) -> f64 {
     nanos as f64 / 1e9
 }
 
-/// Operations or calls per second: whole ones, where a tenth says nothing.
+/// Formats operations or calls per second: whole numbers if a tenth is meaningless.
 pub fn load(per_s: f64) -> String {
     if per_s < 1000.0 {
         format!("{per_s:.1}")
@@ -31,17 +31,17 @@ pub fn load(per_s: f64) -> String {
     }
 }
 
-/// A load.
+/// Formats a load.
 pub fn operations_per_second(per_s: f64) -> String {
     format!("{} operations/s", load(per_s))
 }
 
-/// A rate of calls on the wire.
+/// Formats a rate of calls on the wire.
 pub fn calls_per_second(per_s: f64) -> String {
     format!("{} calls/s", load(per_s))
 }
 
-/// A rate of bytes.
+/// Formats a rate of bytes.
 pub fn bytes_per_second(rate: f64) -> String {
     format!("{:.1} MB/s ({:.1} MiB/s)", rate / 1e6, rate / 1_048_576.0)
 }

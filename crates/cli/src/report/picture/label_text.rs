@@ -1,14 +1,14 @@
-//! Text of a picture: made safe for XML, and cut to the room that it has.
+//! Text of a picture: escaped for XML, and cut to the available width.
 //!
-//! How wide a letter is depends on the reader's font, so widths are estimated on the safe
-//! side: those of DejaVu Sans, the widest of the usual ones.
+//! The width of a letter depends on the reader's font, so widths are estimated conservatively, from
+//! DejaVu Sans, the widest of the usual fonts.
 
 /// Base size of all text.
 pub const SIZE: f64 = 13.0;
-/// Names come from records, so they may be of any length.
+/// Maximum number of letters; names come from records and may have any length.
 const LETTERS_MAX: usize = 400;
 
-/// Text that cannot leave its element, whatever it is.
+/// Escapes text so that it cannot leave its element.
 pub fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars().map(visible) {
@@ -24,13 +24,15 @@ pub fn escaped(text: &str) -> String {
     escaped
 }
 
-/// The same letters without those that would reach beyond their element, for whoever escapes them.
+/// Replaces letters that would affect text outside the element, for callers that escape the text
+/// themselves.
 pub fn legible(text: &str) -> String {
     text.chars().map(visible).collect()
 }
 
-/// XML 1.0 has no way to write control characters and two others (section 2.2); characters
-/// that turn the direction of writing would turn that of the text around them, too.
+/// Replaces a character if necessary. XML 1.0 cannot represent control characters and two others
+/// (section 2.2); characters that change the direction of writing would affect the text around
+/// them, too.
 fn visible(letter: char) -> char {
     match letter {
         '\u{fffe}' | '\u{ffff}' => '\u{fffd}',
@@ -40,7 +42,7 @@ fn visible(letter: char) -> char {
     }
 }
 
-/// How wide text is at most, in pixels.
+/// Returns the maximum width of text, in pixels.
 pub fn width(text: &str, size: f64) -> f64 {
     text.chars().map(share_of_size).sum::<f64>() * size
 }
@@ -57,7 +59,7 @@ const fn share_of_size(letter: char) -> f64 {
     }
 }
 
-/// As much of `text` as fits.
+/// Cuts `text` to the available width.
 pub fn fitted(text: &str, room: f64, size: f64) -> String {
     let text: String = text.chars().take(LETTERS_MAX).collect();
     if width(&text, size) <= room {
@@ -72,7 +74,7 @@ pub fn fitted(text: &str, room: f64, size: f64) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// `text` in lines that fit, `lines_max` at most.
+/// Wraps `text` into lines that fit, `lines_max` at most.
 pub fn wrapped(text: &str, room: f64, size: f64, lines_max: usize) -> Vec<String> {
     let text: String = text.chars().take(LETTERS_MAX * lines_max).collect();
     let mut lines: Vec<String> = Vec::new();

@@ -1,5 +1,5 @@
-//! A picture as SVG 1.1: plain shapes and text, no script, no style sheet, no font of its
-//! own, on a white ground of its own.
+//! Picture as SVG 1.1: plain shapes and text, without scripts, style sheets or embedded fonts, on a
+//! white background.
 
 mod shapes;
 
@@ -10,23 +10,23 @@ use core::fmt::Write;
 
 const TITLE_SIZE: f64 = 18.0;
 const SMALL: f64 = 12.0;
-/// From one line of text to the next.
+/// Distance between two lines of text.
 const LEADING: f64 = 18.0;
-/// Room for the numbers of a y axis.
+/// Width for the labels of a y axis.
 const NUMBERS: f64 = 72.0;
-/// Room for the names of a y axis at most.
+/// Maximum width for the names of a y axis.
 const NAMES_MAX: f64 = 270.0;
 const RIGHT: f64 = WIDTH - 24.0;
-/// Lines that the circumstances and the notes may take each.
+/// Maximum number of lines for the circumstances and for the notes.
 const LINES_MAX: usize = 3;
 /// Length of a line in the legend.
 const SAMPLE: f64 = 30.0;
-/// Colours of text that is not the first to be read, and of the grid.
+/// Colours of secondary text, and of the grid.
 const QUIET: &str = "fill=\"#555\"";
 const GRID: &str = "stroke=\"#ccc\"";
 const FINE_GRID: &str = "stroke=\"#eee\"";
 
-/// The picture; one that says so if there is nothing to draw.
+/// Renders the picture; a picture without data contains a note.
 pub fn render(picture: &Picture) -> String {
     let mut sheet = Sheet::default();
     sheet.heading(picture);
@@ -37,11 +37,11 @@ pub fn render(picture: &Picture) -> String {
     sheet.finished(picture)
 }
 
-/// What is drawn so far, from the top.
+/// Drawing in progress, from the top.
 #[derive(Default)]
 struct Sheet {
     svg: String,
-    /// The baseline of the last text.
+    /// Baseline of the last text.
     y: f64,
 }
 
@@ -147,7 +147,7 @@ impl Sheet {
         text(&mut self.svg, Pixel::at(MARGIN, self.y), "start", "", words);
     }
 
-    /// The names of the lines, as many in a row as fit.
+    /// Draws the names of the lines, as many in a row as fit.
     fn legend(&mut self, panel: &Panel, left: f64) {
         let mut x = f64::INFINITY;
         for line in &panel.lines {
@@ -230,13 +230,13 @@ impl Sheet {
         }
     }
 
-    /// A line from the top of the diagram to its bottom.
+    /// Draws a vertical line over the height of the diagram.
     fn upright(&mut self, frame: &Frame, x: f64, look: &str) {
         let (from, to) = (Pixel::at(x, frame.top), Pixel::at(x, frame.bottom));
         stroke(&mut self.svg, from, to, look);
     }
 
-    /// A line from the left of the diagram to its right.
+    /// Draws a horizontal line over the width of the diagram.
     fn level(&mut self, frame: &Frame, y: f64, look: &str) {
         let (from, to) = (Pixel::at(frame.left, y), Pixel::at(frame.right, y));
         stroke(&mut self.svg, from, to, look);
@@ -250,7 +250,7 @@ impl Sheet {
         }
     }
 
-    /// Above the diagram, where they hide nothing.
+    /// Draws labels above the diagram, where they hide no data.
     fn labels(&mut self, labels: &[Placed], frame: &Frame) {
         for label in labels {
             let y = frame.top - 6.0 - LEADING * label.row as f64;
@@ -269,7 +269,8 @@ const fn grid_look(is_written: bool) -> &'static str {
     if is_written { GRID } else { FINE_GRID }
 }
 
-/// For who cannot see the picture: what it shows, of what, and what its lines are.
+/// Returns an alternative text for readers who cannot see the picture: its subject, circumstances
+/// and lines.
 fn description(picture: &Picture) -> String {
     let mut parts = picture.circumstances.clone();
     for panel in &picture.panels {
@@ -280,7 +281,7 @@ fn description(picture: &Picture) -> String {
 }
 
 fn label_of(axis: &Axis, scale: &Scale) -> String {
-    // That a percentile's axis is not even is seen, and no one would expect it.
+    // A percentile axis is visibly non-linear, as expected, so the text does not mention it.
     let is_told = scale.is_logarithmic() && axis.quantity != Quantity::Percentile;
     let suffix = if is_told { ", logarithmic" } else { "" };
     format!("{}{suffix}", axis.label)
@@ -304,7 +305,7 @@ fn labels_of(panel: &Panel, x: &Scale, left: f64) -> Vec<Placed> {
 
 fn text(svg: &mut String, at: Pixel, anchor: &str, look: &str, words: &str) {
     let Pixel { x, y } = at;
-    // A String takes everything that is written into it.
+    // Writing to a String cannot fail.
     let _ = writeln!(
         svg,
         "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" {look}>{}</text>",
@@ -339,7 +340,7 @@ mod tests {
         let found = record.objective.as_ref().expect("a search");
         let svg = render(&objective::picture(&record, found));
         assert_eq!(svg.matches("<polyline").count(), 1);
-        // One per load, and one in the legend.
+        // A circle per load, and one in the legend.
         assert_eq!(svg.matches("<circle").count(), found.tried.len() + 1);
         assert!(svg.contains("most likely"), "{svg}");
     }

@@ -1,5 +1,5 @@
-//! A sweep as a picture: the figure, and what is achieved, over the values of a number; of names, a row
-//! of each.
+//! Picture of a sweep: the figure and the achieved load over the values of a numeric parameter; a
+//! row for each value of other parameters.
 
 use super::columns::is_hardly_known;
 use super::unit::DrawnUnit;
@@ -11,16 +11,16 @@ use crate::report::picture::{
 use filestone_measure::sweep::{SweepParameter, ValueKind};
 use filestone_plan::gate::GateFigure;
 
-/// Looks of lines in turn. Of more lines each has a diagram of its own.
+/// Styles of lines in turn. With more lines, each has its own diagram.
 const STYLES: [Style; 4] = [Style::First, Style::Second, Style::Third, Style::Fine];
-/// Diagrams below each other at most.
+/// Maximum number of diagrams below each other.
 const PANELS_MAX: usize = 12;
 /// Height of a diagram among many, and of a row of one whose points have names.
 const SMALL: f64 = 220.0;
 const ROW: f64 = 22.0;
 const NANOS: f64 = 1e9;
 
-/// The picture.
+/// Returns the picture.
 pub fn picture(swept: &SweepReport) -> Picture {
     let mut notes = vec![];
     let panels = match numbers(swept) {
@@ -31,7 +31,7 @@ pub fn picture(swept: &SweepReport) -> Picture {
     of_panels(swept, &title, panels, notes)
 }
 
-/// A picture of these panels, with what makes it quotable.
+/// Creates a picture of these panels, with its circumstances.
 pub(super) fn of_panels(
     swept: &SweepReport,
     title: &str,
@@ -86,13 +86,14 @@ fn caveats(swept: &SweepReport) -> Option<String> {
     (!names.is_empty()).then(|| format!("caveats: {}", names.join(", ")))
 }
 
-/// The lines of a sweep whose first parameter is a number.
+/// Returns the lines of a sweep whose first parameter is a number.
 pub(super) fn numbers(swept: &SweepReport) -> Option<Vec<SweptLine<'_>>> {
     let first = swept.parameters.first()?;
     first.is_numeric().then(|| swept.lines())
 }
 
-/// One diagram of all lines for the figure, and one for what is achieved; of many lines one each.
+/// Returns one diagram of all lines for the figure, and one for the achieved load; with many lines
+/// one each.
 fn over_numbers(
     swept: &SweepReport,
     lines: &[SweptLine<'_>],
@@ -149,7 +150,7 @@ fn panel(swept: &SweepReport, lines: &[SweptLine<'_>], figure: GateFigure) -> Pa
     panel
 }
 
-/// A point without that figure is a gap.
+/// Returns the drawn point; `None`, which is a gap, for a point without that figure.
 pub(super) fn drawn(
     point: &SweptPoint,
     parameter: &SweepParameter,
@@ -176,7 +177,7 @@ pub(super) fn drawn(
     })
 }
 
-/// A value of the parameter as its axis has it.
+/// Converts a value of the parameter to its axis.
 fn place(number: f64, parameter: &SweepParameter) -> f64 {
     match parameter.kind {
         ValueKind::Time => number / NANOS,
@@ -204,7 +205,7 @@ fn up(figure: GateFigure) -> Axis {
     DrawnUnit::of(&figure).axis(&figure.to_string())
 }
 
-/// A row for each point, the figure across.
+/// Returns a panel with a row for each point and a horizontal axis for the figure.
 fn over_names(swept: &SweepReport) -> Panel {
     let unit = DrawnUnit::of(&swept.figure).on_axis();
     let rows = (0..).zip(&swept.points);

@@ -1,4 +1,4 @@
-//! A sweep as a gnuplot script that holds its data.
+//! A sweep as a gnuplot script with its data.
 
 use super::document::{column, column_of, csv};
 use super::study::GRAPHS;
@@ -7,7 +7,7 @@ use super::{SweepReport, SweptLine, columns, heading};
 use crate::report::gnuplot::quoted;
 use filestone_plan::gate::GateFigure;
 
-/// The script. Columns are found by their names, so that a new one does no harm.
+/// Formats the script. Columns are selected by name, so that a new one does no harm.
 pub fn script(swept: &SweepReport) -> String {
     let first = swept.parameters.first();
     let is_logarithmic = first.is_some_and(|first| first.is_logarithmic) && is_numeric(swept);
@@ -34,13 +34,13 @@ pub fn script(swept: &SweepReport) -> String {
     )
 }
 
-/// Whether the first parameter has an axis. Of the study the baselines have no place on it.
+/// Whether the first parameter has an axis. The study's baselines have no position on it.
 fn is_numeric(swept: &SweepReport) -> bool {
     let first = swept.parameters.first();
     swept.is_study || first.is_some_and(filestone_measure::sweep::SweepParameter::is_numeric)
 }
 
-/// The graphs of the study that there is anything for.
+/// Formats the graphs of the study that have data.
 fn graphs(swept: &SweepReport) -> String {
     let known = GRAPHS
         .iter()

@@ -1,10 +1,10 @@
-//! Settings of smb.conf(5) that `--option` and `-m` make.
+//! Settings of smb.conf(5), from `--option` and `-m`.
 
 use super::{refusal, shown, wrong};
 use crate::compat::ending::CommandLineError;
 use filestone_plan::plan::SmbDialect;
 
-/// What settings say of a run.
+/// Settings that affect a run.
 #[derive(Debug, Default)]
 pub struct Settings {
     /// `torture:targetrate`, in bytes per second and client.
@@ -13,18 +13,18 @@ pub struct Settings {
     pub retries: Option<u32>,
     /// `torture:readonly`.
     pub read_only: bool,
-    /// What was passed over.
+    /// Notes on ignored settings.
     pub remarks: Vec<String>,
     highest: Option<Protocol>,
     lowest: Option<Protocol>,
 }
 
-/// A protocol by Samba's name.
+/// A protocol with Samba's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Protocol {
-    /// NT1 and what was before it.
+    /// NT1 and older protocols.
     Smb1,
-    /// Since then.
+    /// SMB2 and newer protocols.
     Smb2(SmbDialect),
 }
 
@@ -32,7 +32,7 @@ const OLDEST: SmbDialect = SmbDialect::Smb202;
 const NEWEST: SmbDialect = SmbDialect::Smb311;
 
 impl Protocol {
-    /// The names of smb.conf(5): drafts are the dialects that they became.
+    /// Returns the protocol with a name of smb.conf(5); drafts map to their final dialects.
     fn of(name: &str) -> Option<Self> {
         Some(match name.to_ascii_uppercase().as_str() {
             "CORE" | "COREPLUS" | "LANMAN1" | "LANMAN2" | "NT1" => Self::Smb1,
@@ -47,7 +47,7 @@ impl Protocol {
 }
 
 impl Settings {
-    /// Takes a setting; false if it is none of this test's.
+    /// Applies a setting; returns false if this test does not use it.
     pub fn set(&mut self, name: &str, value: &str) -> Result<bool, CommandLineError> {
         let mut plain = name.to_ascii_lowercase();
         plain.retain(|letter| !letter.is_whitespace());
@@ -88,8 +88,8 @@ impl Settings {
         protocol
     }
 
-    /// The dialect that is spoken; `None` for the best that the server has. A range comes out as
-    /// its newest alone.
+    /// Returns the dialect to use; `None` for the server's best. A range is reduced to its newest
+    /// dialect.
     pub fn dialect(
         &self,
         remarks: &mut Vec<String>,
@@ -107,7 +107,7 @@ impl Settings {
         };
         let oldest = match self.lowest {
             Some(Protocol::Smb2(oldest)) => oldest,
-            // SMB1 may be spoken, and need not be.
+            // SMB1 is permitted but not required.
             Some(Protocol::Smb1) | None => OLDEST,
         };
         if oldest > newest {

@@ -1,7 +1,7 @@
 //! Lines, symbols, bars and intervals of a diagram.
 //!
-//! Colours are those of Okabe and Ito, which people tell apart whatever their colour vision;
-//! dashes and symbols tell the lines apart on paper without colour.
+//! Colours are those of Okabe and Ito, which readers with any colour vision can distinguish; dashes
+//! and symbols distinguish the lines on paper without colour.
 
 use super::{SMALL, stroke, text};
 use crate::report::picture::label_text::width;
@@ -9,14 +9,14 @@ use crate::report::picture::layout::{Frame, Pixel};
 use crate::report::picture::{Form, Line, Panel, Point, Quantity, Style, Symbol};
 use core::fmt::Write;
 
-/// Half of the end of an interval's bar.
+/// Half the length of the cap of an interval's bar.
 const CAP: f64 = 4.0;
-/// What a row of bars leaves free between its names.
+/// Share of the height of a name that its bars use.
 const BARS_SHARE: f64 = 0.8;
-/// The way to a figure of too few samples.
+/// Dash pattern of the segment to a figure with too few samples.
 const DOTS: &str = "1.5 4";
 
-/// Colour, dashes, width and the symbol of a style.
+/// Colour, dashes, width and symbol of a style.
 struct Look {
     colour: &'static str,
     dash: &'static str,
@@ -52,7 +52,7 @@ const fn look(style: Style) -> Look {
     }
 }
 
-/// The lines of a panel, the later ones in front, but what is only background behind.
+/// Draws the lines of a panel, later ones in front, background lines behind.
 pub fn draw(svg: &mut String, panel: &Panel, frame: &Frame) {
     let is_behind = |line: &&Line| matches!(line.style, Style::Fine | Style::Bound);
     for line in panel.lines.iter().filter(is_behind) {
@@ -72,7 +72,7 @@ pub fn draw(svg: &mut String, panel: &Panel, frame: &Frame) {
     }
 }
 
-/// A line and its symbol, as in the legend.
+/// Draws a line and its symbol, as in the legend.
 pub fn sample(svg: &mut String, line: &Line, from: Pixel, length: f64) {
     let look = look(line.style);
     if line.form == Form::Joined && look.symbol != Outline::Cross {
@@ -90,7 +90,7 @@ fn stroke_look(look: &Look, dash: &str) -> String {
     )
 }
 
-/// The way from point to point: dotted where its samples are too few.
+/// Draws the segments from point to point: dotted if there are too few samples.
 fn way(svg: &mut String, line: &Line, frame: &Frame) {
     let look = look(line.style);
     let mut pieces: Vec<(bool, Vec<&Point>)> = Vec::new();
@@ -124,7 +124,7 @@ fn way(svg: &mut String, line: &Line, frame: &Frame) {
     }
 }
 
-/// The symbols that were asked for, and one of each point that would not be seen without.
+/// Draws the requested symbols, and one for each point that would not be visible otherwise.
 fn symbols(svg: &mut String, line: &Line, frame: &Frame) {
     let look = look(line.style);
     for (index, point) in line.points.iter().enumerate() {
@@ -173,7 +173,7 @@ fn symbol(svg: &mut String, look: &Look, at: Pixel, kind: Symbol) {
     svg.push_str(&shape);
 }
 
-/// The intervals as bars with ends, along the axis that the figure is measured on.
+/// Draws the intervals as bars with caps, along the axis of the figure.
 fn intervals(svg: &mut String, panel: &Panel, line: &Line, frame: &Frame) {
     let look = stroke_look(&look(line.style), "none");
     for point in &line.points {
@@ -198,7 +198,7 @@ fn intervals(svg: &mut String, panel: &Panel, line: &Line, frame: &Frame) {
     }
 }
 
-/// Bars of the names, those of all lines below each other, with their values.
+/// Draws the bars of the names, those of all lines below each other, with their values.
 fn bars(svg: &mut String, panel: &Panel, index: usize, frame: &Frame) {
     let Some(line) = panel.lines.get(index) else {
         return;
@@ -222,7 +222,7 @@ fn bars(svg: &mut String, panel: &Panel, index: usize, frame: &Frame) {
     }
 }
 
-/// The figure in words, on the right of what is drawn of it, or on the left at the edge.
+/// Draws the figure as text, on the right of its symbol, or on the left near the edge.
 fn value_beside(svg: &mut String, point: &Point, frame: &Frame) {
     let words = crate::quantity::time_text(point.x * 1e9);
     let end = point.interval.map_or(point.x, |interval| interval.1);

@@ -40,7 +40,7 @@ fn response_ns(values: &[SweepValue]) -> f64 {
     fixed + values[0].number.unwrap_or(0.0) + 4000.0 * (packets(values) - 1.0)
 }
 
-/// The server takes half of that.
+/// The server uses half of that.
 fn cost(values: &[SweepValue], spread: f64, has_server: bool) -> CostRecord {
     let known = |value: f64| {
         Some(CostEstimate {
@@ -133,7 +133,7 @@ fn the_report_has_the_baselines_the_knee_and_the_packets() {
     insta::assert_snapshot!(text(&study(true), Page::of(132)));
 }
 
-/// Where a second packet begins: 1,316 bytes are the last in one over TCP, and 1,344 over UDP.
+/// The second packet: 1,316 bytes are the most in one over TCP, and 1,344 over UDP.
 #[test]
 fn the_knee_is_where_the_second_packet_begins() {
     let swept = study(false);
@@ -149,8 +149,8 @@ fn the_knee_is_where_the_second_packet_begins() {
     assert!(told.contains("2 from 1,376, 3 from 3,072"), "{told}");
 }
 
-/// Three runs of 40 and 42 us that differ by 1 ‰: 2 us, and t of four degrees times √(40² + 42²)/1000/√3 us,
-/// which is 2.776 · 0.0335.
+/// Three runs of 40 and 42 us that differ by 1 ‰: 2 us, and t of four degrees times √(40² +
+/// 42²)/1000/√3 us, which is 2.776 · 0.0335.
 #[test]
 fn getattr_takes_more_than_null_with_an_interval() {
     let told = sentences(&study(true)).join("\n");
@@ -227,7 +227,7 @@ fn there_are_eight_graphs_on_one_page_and_each_alone() {
     assert_eq!(script.matches("\nplot ").count(), 7, "{script}");
 }
 
-/// On a host that others use the median says more than the mean: it is what is drawn, if it is asked for.
+/// On a host with other load the median is more robust than the mean: it is drawn if requested.
 #[test]
 fn another_response_time_is_drawn_if_it_is_asked_for() {
     let mut swept = study(false);
