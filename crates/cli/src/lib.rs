@@ -54,11 +54,11 @@ pub(crate) enum ExitStatus {
     /// Measured, but a gate fails, or with a caveat that the user asked to treat as failure; or the
     /// command looked for a warning or a regression and found one.
     CaveatFailure,
-    /// Ended with ^C; the measurements so far were reported.
+    /// Ended with ^C; the measurements up to then were reported.
     Interrupted,
     /// The run completed, but its numbers do not count.
     DoesNotCount,
-    /// The target was lost during the run; the measurements so far were reported.
+    /// The target was lost during the run; the measurements up to then were reported.
     TargetLost,
     /// The record contradicts itself.
     LedgerError,

@@ -1,4 +1,4 @@
-//! The `filestone` command: the only place that ends the process.
+//! The `filestone` command: the only code that ends the process.
 
 #![forbid(unsafe_code)]
 

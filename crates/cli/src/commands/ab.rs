@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::execution::ab;
 use crate::options::ab::AbOptions;
 
-/// Reads what is measured, and measures it of both in turn.
+/// Reads the inner command, and measures it on both in turn.
 pub fn run(options: &AbOptions) -> Result<ExitStatus, Error> {
     let mut words = inner::words(&options.words);
     words.extend(options.target.clone());

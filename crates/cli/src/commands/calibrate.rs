@@ -1,4 +1,4 @@
-//! `filestone calibrate`: what filestone itself can do on this host.
+//! `filestone calibrate`: the capacity of filestone itself on this host.
 
 use crate::error::Error;
 use crate::execution::interruption;

@@ -1,4 +1,4 @@
-//! `filestone completions`: a script for a shell.
+//! `filestone completions`: a completion script for a shell.
 
 use crate::error::Error;
 use crate::options::CompletionsOptions;
@@ -12,7 +12,7 @@ pub fn run(options: &CompletionsOptions) -> Result<ExitStatus, Error> {
     Ok(ExitStatus::Done)
 }
 
-/// The script for a shell; behind `help` it has the commands and the topics.
+/// Returns the script for a shell; it completes commands and topics behind `help`.
 pub fn script(shell: Shell) -> Vec<u8> {
     let command = crate::command();
     let commands = command

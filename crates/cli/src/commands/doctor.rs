@@ -1,4 +1,5 @@
-//! `filestone doctor`: what on this host, or at a target, will spoil a measurement.
+//! `filestone doctor`: checks this host, and optionally a target, for conditions that spoil a
+//! measurement.
 
 use crate::error::{Error, exit_code_of};
 use crate::execution::interruption;
@@ -13,7 +14,7 @@ use filestone_engine::doctor::examine;
 use filestone_measure::doctor::{Diagnosis, FindingLevel};
 use std::sync::atomic::Ordering;
 
-/// Looks, and shows what was found.
+/// Runs the checks and prints the findings.
 pub fn run(options: &DoctorOptions) -> Result<ExitStatus, Error> {
     let credentials = Credentials::read(&options.share.access)?;
     let contact = planning::doctor::contact(options, &credentials, &Environment::here())?;

@@ -1,4 +1,4 @@
-//! `filestone explain`: what limited the runs of records.
+//! `filestone explain`: the bottlenecks of the runs of records.
 
 use crate::error::Error;
 use crate::inputs::record_file;
@@ -8,7 +8,7 @@ use crate::report::explanation::{self, ExplainedRecord};
 use crate::report::json;
 use crate::{ExitStatus, console};
 
-/// Reads the records and says of each what limited it.
+/// Reads the records and prints the bottleneck of each.
 pub fn run(options: &ExplainOptions) -> Result<ExitStatus, Error> {
     let mut explained = Vec::new();
     for path in &options.records {

@@ -1,4 +1,4 @@
-//! `filestone fleet`: many clients that write files and read them, by a plan; the successor of
+//! `filestone fleet`: many clients that write and read files according to a plan; the successor of
 //! LANforge's File-IO endpoints.
 
 use crate::error::Error;
@@ -13,7 +13,7 @@ use crate::{ExitStatus, console, planning};
 use filestone_engine::control_socket::SocketChoice;
 use filestone_plan::fleet::EXAMPLE;
 
-/// Reads the plan, and runs.
+/// Reads the plan and runs it.
 pub fn run(options: &FleetOptions) -> Result<ExitStatus, Error> {
     match &options.command {
         Some(FleetCommand::Cookbook(cookbook)) => return super::cookbook::run(cookbook),
@@ -28,7 +28,7 @@ pub fn run(options: &FleetOptions) -> Result<ExitStatus, Error> {
     measurement(options)?.execute()
 }
 
-/// What is measured, and how it is shown.
+/// Returns the measurement and its output options.
 pub fn measurement(options: &FleetOptions) -> Result<Measurement<'_>, Error> {
     if options.command.is_some() || options.example {
         return Err(Error::usage("fleet: this is no run of a plan"));

@@ -1,4 +1,4 @@
-//! `filestone fleet ctl`: asks a fleet that runs, and shows what it answers.
+//! `filestone fleet ctl`: sends a request to a running fleet, and prints its reply.
 
 use crate::error::Error;
 use crate::options::fleet_ctl::{CtlCommand, CtlOptions, ListOptions, SetOptions, TellOptions};
@@ -12,7 +12,7 @@ use filestone_protocol::fleet_control::{
 };
 use std::path::PathBuf;
 
-/// Asks, and shows the answer.
+/// Sends the request and prints the reply.
 pub fn run(options: &CtlOptions) -> Result<ExitStatus, Error> {
     let path = socket_of(options)?;
     let request = ControlRequest::new(request_of(&options.command)?);
@@ -31,7 +31,7 @@ fn shown(answer: &ControlAnswer, format: DocumentFormat) -> Result<String, Error
     }
 }
 
-/// The socket that is named, or that of the only fleet that runs.
+/// Returns the named socket, or that of the only running fleet.
 fn socket_of(options: &CtlOptions) -> Result<PathBuf, Error> {
     if let Some(path) = &options.socket {
         return Ok(path.clone());

@@ -22,7 +22,7 @@ pub fn run(options: &HelpOptions) -> Result<ExitStatus, Error> {
     Ok(ExitStatus::Done)
 }
 
-/// `filestone help fleet ctl` for `filestone fleet help ctl`.
+/// Converts `filestone fleet help ctl` to `filestone help fleet ctl`.
 pub fn moved_first(mut arguments: Vec<OsString>) -> Vec<OsString> {
     if !arguments.iter().skip(2).any(|word| word == "help") {
         return arguments;
@@ -51,7 +51,7 @@ fn list() -> String {
     )
 }
 
-/// What `--help` prints of the command that the words name.
+/// Returns the `--help` text of the command that the words name.
 fn command_help(words: &[&str]) -> Option<String> {
     let command = crate::command();
     words

@@ -7,7 +7,7 @@ use crate::report::history::{self, HistoryReport, document, picture as drawing};
 use crate::report::{json, picture};
 use crate::{ExitStatus, console};
 
-/// Reads the runs and says what became of the figure.
+/// Reads the runs and prints the changes of the figure.
 pub fn run(options: &HistoryOptions) -> Result<ExitStatus, Error> {
     let judged: Vec<_> = options.figure.into_iter().collect();
     let read = compared_runs::read_readable(&options.runs, &judged)?;

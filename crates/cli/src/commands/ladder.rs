@@ -1,4 +1,4 @@
-//! `filestone ladder`: operations from the emptiest on, and what each adds to the one before.
+//! `filestone ladder`: operations in order of cost, with the difference of each to the one before.
 
 use super::probe;
 use crate::ExitStatus;
@@ -10,10 +10,10 @@ use crate::options::ladder::LadderOptions;
 use crate::planning::ladder::{echo_of, probe_of};
 use filestone_measure::ladder::Rung;
 
-/// What the rung is called that no operation is.
+/// Name of the rung that is not an operation.
 const ECHO: &str = "echo";
 
-/// Plans every rung, then measures them all.
+/// Plans every rung, then measures all of them.
 pub fn run(options: &LadderOptions) -> Result<ExitStatus, Error> {
     let rungs = options.rungs();
     let read: Vec<_> = rungs.iter().map(|rung| probe_of(options, rung)).collect();
@@ -30,7 +30,7 @@ pub fn run(options: &LadderOptions) -> Result<ExitStatus, Error> {
             Err(error) => left_out.push((rung.name, error)),
         }
     }
-    // What is wrong with one rung is not wrong with all; but one that was named is wanted.
+    // An error of one rung does not concern the others; but a rung that was named is required.
     let is_wrong = planned.is_empty() || !options.rungs.is_empty();
     for (name, error) in left_out {
         if is_wrong {
@@ -45,7 +45,7 @@ pub fn run(options: &LadderOptions) -> Result<ExitStatus, Error> {
     ladder::execute(planned, options)
 }
 
-/// The rung below all others, if there is a server for it.
+/// Returns the lowest rung, if there is a server for it.
 fn echo(options: &LadderOptions) -> Result<Vec<PlannedRung>, Error> {
     let (Some(address), Some(null)) = (&options.echo, Rung::named("null")) else {
         return Ok(vec![]);

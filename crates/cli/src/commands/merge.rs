@@ -1,4 +1,4 @@
-//! `filestone merge`: records of runs that several hosts made at the same time, as one.
+//! `filestone merge`: merges records of simultaneous runs on several hosts into one.
 
 use crate::error::Error;
 use crate::execution::output_directory::{OnExistingDirectory, OutputDirectory};
@@ -14,7 +14,7 @@ use filestone_control::job::{HostRun, IncompatibleRuns, merge_by_hand};
 use filestone_measure::measure::{RunRecord, gates, validity};
 use std::path::Path;
 
-/// Reads the records, merges them and shows what they come to.
+/// Reads the records, merges them and prints the result.
 pub fn run(options: &MergeOptions) -> Result<ExitStatus, Error> {
     let mut runs = Vec::new();
     for (part, path) in (0..).zip(&options.records) {
@@ -39,7 +39,7 @@ pub fn run(options: &MergeOptions) -> Result<ExitStatus, Error> {
     Ok(exit_of(&merged, &FailingCaveats::None))
 }
 
-/// The one record of a host.
+/// Reads the only record of a host.
 fn read(path: &Path) -> Result<RunRecord, Error> {
     let mut records = record_file::read_records(path)?;
     match (records.pop(), records.is_empty()) {

@@ -1,5 +1,5 @@
-//! The commands: each turns options into a plan and picks a report. None of them
-//! measures, schedules or encodes.
+//! Commands: each turns options into a plan and selects a report. No command measures, schedules or
+//! encodes.
 
 pub mod ab;
 pub mod calibrate;
@@ -30,7 +30,7 @@ pub mod sweep;
 use crate::error::Error;
 use crate::{ExitStatus, console};
 
-/// `filestone` alone: the two commands to try, and where to read on.
+/// Prints the output of `filestone` alone: the two commands to try, and further documentation.
 pub fn short_help() -> Result<ExitStatus, Error> {
     console::result(&crate::command().render_help().ansi().to_string())?;
     Ok(ExitStatus::Done)

@@ -15,7 +15,7 @@ pub fn run(options: &ProbeOptions) -> Result<ExitStatus, Error> {
     measurement(options)?.execute()
 }
 
-/// What is measured, and how it is shown.
+/// Returns the measurement and its output options.
 pub fn measurement(options: &ProbeOptions) -> Result<Measurement<'_>, Error> {
     let credentials = Credentials::read(&options.share.access)?;
     let plan = planning::probe(options, &credentials, &Environment::here())?;

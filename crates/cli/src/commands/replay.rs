@@ -1,5 +1,5 @@
-//! `filestone replay`: the lines of load files, on one layer or on several in turn;
-//! the successor of dbench and tbench.
+//! `filestone replay`: executes the lines of load files, on one layer or on several in turn; the
+//! successor of dbench and tbench.
 
 use crate::ExitStatus;
 use crate::error::Error;
@@ -14,17 +14,17 @@ use crate::planning::gates::with_gates;
 use crate::planning::replay::LOAD_DEFAULT;
 use crate::report::parts::page::Detail;
 
-/// Reads the loads, plans and runs.
+/// Reads the load files, plans and runs.
 pub fn run(options: &ReplayOptions) -> Result<ExitStatus, Error> {
     measurement(options)?.execute()
 }
 
-/// What is measured, and how it is shown.
+/// Returns the measurement and its output options.
 pub fn measurement(options: &ReplayOptions) -> Result<Measurement<'_>, Error> {
     let loads = loads::list(options.loads.as_deref().unwrap_or(LOAD_DEFAULT))?;
     let credentials = Credentials::read(&options.share.access)?;
     let plans = planning::replay::plans(options, &loads, &credentials, &Environment::here())?;
-    // Among several layers, those that cost something are counted.
+    // With several layers, costs are counted only on those that have any.
     let is_one_of_several = plans.len() > 1;
     let plans = plans.into_iter().map(|plan| {
         let cost = &options.report.cost;

@@ -16,7 +16,7 @@ pub fn run(options: &RunOptions) -> Result<ExitStatus, Error> {
     measurement(options)?.execute()
 }
 
-/// What is measured, and how it is shown.
+/// Returns the measurement and its output options.
 pub fn measurement(options: &RunOptions) -> Result<Measurement<'_>, Error> {
     let credentials = Credentials::read(&options.password)?;
     let mut jobs = Vec::new();

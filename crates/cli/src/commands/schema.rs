@@ -1,7 +1,7 @@
-//! `filestone schema`: the JSON schemas of what is printed for programs.
+//! `filestone schema`: JSON schemas of the documents for programs.
 //!
-//! They are files of docs/schema, which `cargo xtask man` makes of the types that are printed: the program
-//! itself is built without what derives them.
+//! The schemas are files of docs/schema, which `cargo xtask man` generates from the types of the
+//! documents: the program itself is built without the code that derives them.
 
 use crate::error::Error;
 use crate::options::{Document, SchemaOptions};
@@ -30,14 +30,14 @@ const fn text(document: Document) -> &'static str {
     }
 }
 
-/// The schemas of the types, by the names of their documents.
+/// Returns the schemas of the types, with the names of their documents.
 #[cfg(feature = "schema")]
 pub fn derived() -> Vec<(String, String)> {
     use clap::ValueEnum as _;
 
     let of = |document: &Document| {
         let name = document.to_possible_value().unwrap_or_default();
-        // A value alone would lose the order of its keys.
+        // A `Value` would lose the order of its keys.
         let schema = serde_json::to_string_pretty(&derived_of(*document)).unwrap_or_default();
         (name.get_name().to_owned(), schema + "\n")
     };

@@ -1,5 +1,4 @@
-//! The programs that filestone descends from: their command lines, what they print, and
-//! their exit codes.
+//! Ancestor programs of filestone: their command lines, output and exit codes.
 
 pub mod dbench;
 mod ending;
@@ -11,7 +10,7 @@ mod replayed;
 pub mod smbtorture;
 pub mod tbench_srv;
 
-/// Their names, as links to this program and words behind `filestone as` have them.
+/// Names of the ancestors, for links to this program and behind `filestone as`.
 pub const NAMES: [&str; 6] = [
     "nct",
     "dbench",

@@ -117,7 +117,7 @@ impl Places {
     }
 }
 
-/// Results so far.
+/// Completed runs and their summary.
 struct Repeated<'run> {
     show: &'run Presentation<'run>,
     wanted: &'run RepeatPlan,

@@ -33,7 +33,7 @@ pub fn exit_of(record: &RunRecord, failing: &FailingCaveats) -> ExitStatus {
 pub enum FailingCaveats {
     /// No caveats.
     None,
-    /// All caveats.
+    /// Every caveat.
     Any,
     /// Caveats of these kinds, by their names in the record.
     Kinds(Vec<String>),

@@ -1,4 +1,5 @@
-//! What a command line names and is read from files: loads, mixes, plans and records.
+//! Inputs that a command line names and that are read from files: load files, mixes, plans and
+//! records.
 
 pub mod compared_runs;
 pub mod credentials;

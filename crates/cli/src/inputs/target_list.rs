@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::options::layer_targets::{self, Layer};
 use std::path::Path;
 
-/// Reads the targets in a file, one a line.
+/// Reads the targets in a file, one per line.
 pub fn read(path: &Path) -> Result<Layer, Error> {
     let text = std::fs::read_to_string(path).map_err(|error| Error::file(path, &error))?;
     layer_targets::listed(&text)

@@ -1,10 +1,10 @@
-//! What a plan reads so that the cost of an operation can be told.
+//! Counters that a plan reads to determine the cost of an operation.
 
 use crate::error::Error;
 use crate::options::cost::CostOptions;
 use filestone_plan::plan::{ArrivalsPlan, Plan};
 
-/// The plan, with what these options read instead of what it reads itself.
+/// Returns the plan with the counters of these options instead of its own.
 pub fn with_cost(mut plan: Plan, options: &CostOptions) -> Result<Plan, Error> {
     if let Some(option) = options.without_readings() {
         return Err(Error {
@@ -14,7 +14,8 @@ pub fn with_cost(mut plan: Plan, options: &CostOptions) -> Result<Plan, Error> {
     }
     if let Some(mut cost) = options.plan() {
         if let ArrivalsPlan::Levels(levels) = plan.arrivals {
-            // A reading at each end of a load: what is between belongs to that load alone.
+            // A reading at each end of a load, so that the interval between them belongs to that
+            // load alone.
             cost.interval_ns = levels.level_ns;
         }
         plan.cost = Some(cost);

@@ -1,4 +1,4 @@
-//! From the options of `filestone doctor` to what is looked at.
+//! Converts the options of `filestone doctor` to the checks.
 
 use super::{
     ConnectOptions, Environment, connections, first_given, nfs_target, server_options, share,
@@ -12,7 +12,7 @@ use crate::options::nfs::Transport;
 use filestone_engine::protocols::ConnectTarget;
 use filestone_plan::plan::TargetPlan;
 
-/// The target, and how a run would connect to it; `None` if there is none.
+/// Returns the target with the connection parameters of a run; `None` if there is none.
 pub fn contact(
     options: &DoctorOptions,
     credentials: &Credentials,
@@ -51,7 +51,7 @@ pub fn contact(
     }))
 }
 
-/// An option of a server that is not there was not meant.
+/// Rejects server options if there is no server.
 fn refuse_server_options(options: &DoctorOptions, why: &str) -> Result<(), Error> {
     share::refuse_options(&options.share, why)?;
     let udp = options.transport == Transport::Udp;

@@ -1,9 +1,10 @@
-//! The options that set the fields of a plan.
+//! Options that set the fields of a plan.
 
 use crate::error::Error;
 use filestone_plan::plan::{Field, PlanError};
 
-/// The option that sets a field. What no option sets alone is named as in the file.
+/// Returns the option that sets a field. A field without an option of its own has its name in the
+/// file.
 fn option_of(field: Field) -> String {
     let option = match field {
         Field::Arrivals => "--arrivals",
@@ -66,7 +67,7 @@ fn option_of(field: Field) -> String {
     option.into()
 }
 
-/// A plan of options that contradict each other, in the options' words.
+/// Converts the error of a contradictory plan, with the names of the options.
 impl From<PlanError> for Error {
     fn from(error: PlanError) -> Self {
         Error {

@@ -78,7 +78,7 @@ pub fn plan(
     let mut plan = options.generator.applied_to(plan);
     let made = &mut plan.connections;
     made.connections_per_s = made.connections_per_s.or(file.connect_rate);
-    // A lost client retries, independent of the others.
+    // By default a lost client retries, whatever the others do.
     made.on_lost = made.on_lost.or(Some(OnLost::Retry));
     if plan.target.is_directory() {
         plan.connections = filestone_plan::plan::ConnectionPlan::default();

@@ -1,4 +1,4 @@
-//! Caption with which a picture can be quoted: target, load, date, version and caveats, in the same
+//! Caption that makes a picture quotable: target, load, date, version and caveats, in the same
 //! words below each title and in gnuplot's titles.
 
 use super::parts::heading::what_was_measured;

@@ -1,5 +1,5 @@
 //! Output of dbench: the row of every second, the table of operations, the line that scripts parse.
-//! The format is dbench's, byte by byte; the values match their labels where dbench's did not:
+//! The format equals dbench's, byte by byte; the values match their labels where dbench's did not:
 //!
 //! - the throughput is file data of the measured window over its length; dbench repeated the last
 //!   row, and its machine-readable form always printed 0;

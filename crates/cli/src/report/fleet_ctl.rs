@@ -1,4 +1,4 @@
-//! What a fleet that runs answers, as tables.
+//! Replies of a running fleet, as tables.
 
 use crate::quantity::{bytes_text, duration_text, grouped};
 use crate::report::parts::page::Page;
@@ -10,7 +10,7 @@ use filestone_protocol::fleet_control::{
 };
 use std::collections::BTreeMap;
 
-/// The answer.
+/// Renders the reply.
 pub fn render(answer: &Answer, page: Page) -> String {
     match answer {
         Answer::Fleet(fleet) => fleet_text(fleet, page),

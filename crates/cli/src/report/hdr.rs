@@ -1,8 +1,8 @@
 //! HdrHistogram's interval log, format 1.3, for its log readers and plotters.
 //!
-//! One line per interval, kind of operation and time: the tag is `OPERATION.response_time` or
-//! `OPERATION.service_time`, values are nanoseconds, Interval_Max is in milliseconds. Unmeasured
-//! operations are tagged `companion.OPERATION.…`.
+//! The log has a line per interval, kind of operation and time: the tag is
+//! `OPERATION.response_time` or `OPERATION.service_time`, values are nanoseconds, Interval_Max is
+//! in milliseconds. Unmeasured operations are tagged `companion.OPERATION.…`.
 
 use crate::error::Error;
 use filestone_measure::measure::rows::in_rows;

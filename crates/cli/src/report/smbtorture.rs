@@ -1,23 +1,23 @@
-//! smbtorture's output of BENCH-NBENCH: the row of every second and the line that scripts look
-//! for. The form is that of Samba 4.17, byte by byte; the values are what the words promise, where
-//! smbtorture's were not:
+//! smbtorture's output of BENCH-NBENCH: the row of every second and the line that scripts parse.
+//! The format equals that of Samba 4.17, byte by byte; the values match their labels where
+//! smbtorture's did not:
 //!
-//! - *latency* is the longest response time since the last row. smbtorture's was how late a line
-//!   was against its schedule, and so 0 of a load without one;
-//! - the throughput is file data of the measured window over its length. smbtorture's was what
-//!   reads and writes asked for, and `-0` of a run that failed at once.
+//! - *latency* is the longest response time since the last row. smbtorture printed the delay of a
+//!   line behind its schedule, and so 0 for a load file without one;
+//! - the throughput is file data of the measured window over its length. smbtorture used the
+//!   requested bytes of reads and writes, and printed `-0` for a run that failed at once.
 
 use crate::report::dbench::{general, megabytes_per_second, netbench_scale};
 use crate::report::rows::{ProgressRow, is_printed};
 use filestone_engine::replay::{Progress, ProgressPhase};
 use filestone_measure::measure::RunRecord;
 
-/// The rows of a replay.
+/// Returns the formatter of a replay's rows.
 pub fn rows() -> ProgressRow {
     Box::new(row)
 }
 
-/// The row of a second; nothing during the first second of a phase.
+/// Formats the row of a second; `None` during the first second of a phase.
 fn row(progress: &Progress) -> Option<String> {
     if !is_printed(progress) {
         return None;
@@ -43,14 +43,14 @@ fn row(progress: &Progress) -> Option<String> {
     ))
 }
 
-/// The line that scripts look for.
+/// Formats the line that scripts parse.
 pub fn throughput(record: &RunRecord) -> String {
     let rate = general(megabytes_per_second(record));
     format!("Throughput {rate} MB/sec\n")
 }
 
-/// That of NBW95 and NBWNT, with NetBench's figures. Samba's were constants over the time of the
-/// run; these are of the bytes that were moved.
+/// Formats the line of NBW95 and NBWNT, with NetBench's figures. Samba's were constants over the
+/// time of the run; these use the transferred bytes.
 pub fn netbench(record: &RunRecord) -> String {
     let rate = megabytes_per_second(record);
     format!(
@@ -76,7 +76,7 @@ mod tests {
                 latency_max_ns: 3_094_000,
             })
         };
-        // Rows that Samba 4.17.12 has printed, but for their numbers.
+        // Rows printed by Samba 4.17.12, except for their numbers.
         for (phase, seconds, expected) in [
             (
                 ProgressPhase::WarmUp,

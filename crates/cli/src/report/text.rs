@@ -1,11 +1,11 @@
-//! The report for people, by what was run.
+//! Text report, selected by the kind of workload.
 
 use super::parts::page::{Detail, Page};
 use super::parts::{costs, gates, hosts, stamps, validity};
 use super::{explanation, fleet, mix, probe, replay};
 use filestone_measure::measure::RunRecord;
 
-/// The whole report; caveats are told apart from it, on standard error.
+/// Renders the whole report; caveats are printed separately, on standard error.
 pub fn render(record: &RunRecord, detail: Detail, page: Page) -> String {
     let limits = match detail {
         Detail::Brief => String::new(),
@@ -22,7 +22,7 @@ pub fn render(record: &RunRecord, detail: Detail, page: Page) -> String {
     )
 }
 
-/// The report of what was run, without what all runs have.
+/// Renders the part of the report that is specific to the workload.
 pub fn body(record: &RunRecord, detail: Detail, page: Page) -> String {
     if record.replay.is_some() {
         replay::render(record, detail, page)

@@ -1,7 +1,7 @@
-//! The live view on a terminal (`--live=tui`): one screen of what the feed tells.
+//! Live view on a terminal (`--live=tui`): one screen with the events of the feed.
 //!
-//! [`state`] is what is known, [`drawing`] what is drawn of it, neither with a terminal or a clock, so
-//! that tests see what people do. [`screen`] has the terminal, and gives it back on every way out.
+//! [`state`] is the state, [`drawing`] draws it; both use neither a terminal nor a clock, so that
+//! tests see the same output as users. [`screen`] owns the terminal and restores it in every case.
 
 pub mod drawing;
 mod panels;

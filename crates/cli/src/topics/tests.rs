@@ -54,7 +54,7 @@ fn only_code_and_tables_are_wider_than_the_page() {
         let text = rendered(page.markdown, 80);
         let text = anstream::adapter::strip_str(&text).to_string();
         for line in text.lines().filter(|line| line.chars().count() > 80) {
-            // A path, a link or a table may have a word that is longer.
+            // A path, a link or a table may contain a longer word.
             let is_row = line.contains("  ") || !line.trim_start_matches("- ").contains(' ');
             assert!(is_row, "{}: {line}", page.path);
         }

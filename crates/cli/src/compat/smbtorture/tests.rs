@@ -86,7 +86,7 @@ fn what_is_printed_has_smbtortures_form() {
     let whole = fixtures::replayed();
     let mut interrupted = whole.clone();
     interrupted.end = RunOutcome::Interrupted;
-    // Most of it succeeded, and it does not count.
+    // Most of it succeeded, but it does not count.
     let mut late = whole.clone();
     late.caveats = vec![Caveat::MixInvalid {
         off_by_percent: 12.0,

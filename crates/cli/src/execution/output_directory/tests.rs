@@ -93,7 +93,7 @@ fn nct_writes_beside_what_is_there_and_touches_nothing_else() {
     let read = |name| fs::read_to_string(path.join(name)).expect("it is there");
     assert_eq!(read("thesis.tex"), "x");
     assert!(read("raw").starts_with("# Created on"));
-    // A file that only has a name of ours is foreign.
+    // A file that only has the name of a filestone file is foreign.
     fs::write(path.join("run.json"), "{}").expect("a file");
     let error = OutputDirectory::claim(&path, OnExistingDirectory::Merge).expect_err("not ours");
     let expected = format!("-o {}: intervals.dat in it would be", path.display());

@@ -194,9 +194,9 @@ fn the_spare_names_of_a_file_set_are_in_proportion_to_the_operations_of_the_run(
         let plan = plan.expect(line);
         plan.mix().map(|mix| mix.file_set.spare_names_per_client)
     };
-    // One operation takes one name; as many again are never missed.
+    // One operation takes one name; twice the number is always enough.
     assert_eq!(of("--count 1 --warm-up 0s"), Some(2));
-    // Where the server decides how much there is, it is what the slots need, as it always was.
+    // If the server determines the load, the slots determine the number, as before.
     let unlimited = of("--arrivals closed --clients 4 --duration 1h");
     assert_eq!(of("--offered 100k --clients 4 --duration 1h"), unlimited);
     assert!(of("--offered 4 --clients 4 --duration 1s --warm-up 0s") < unlimited);

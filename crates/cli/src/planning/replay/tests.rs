@@ -1,4 +1,4 @@
-//! Command lines of `filestone replay` and the plans that they become.
+//! Command lines of `filestone replay` and the resulting plans.
 
 use super::*;
 use crate::options::{Command, CommandLine};

@@ -1,4 +1,5 @@
-//! The response-time percentiles of both sides: where in the tail one is slower.
+//! Picture of the response-time percentiles of both sides, which shows where in the tail one is
+//! slower.
 
 use super::ReadRun;
 use super::{Compared, heading, name_of};
@@ -7,7 +8,7 @@ use crate::report::percentiles;
 use crate::report::picture::{Form, Line, Picture, Style};
 use filestone_measure::measure::DistributionRecord;
 
-/// The picture: a line a side, of all operations of its runs.
+/// Returns the picture: a line per side, of all operations of its runs.
 pub fn picture(compared: &Compared) -> Result<Picture, Error> {
     let lines = vec![
         line("base", Style::First, &compared.base)?,

@@ -12,7 +12,7 @@ fn question() -> ComparisonOptions {
     }
 }
 
-/// A run whose times are so many times those of the canned one, and whose rates are so much less.
+/// A run whose times are the canned ones multiplied by `slower`, and whose rates are divided by it.
 fn run(name: &str, slower: f64, change: impl Fn(&mut RunRecord)) -> ReadRun {
     let mut record = fixtures::in_stretches();
     record.totals.achieved_load_ops_per_s /= slower;

@@ -1,4 +1,4 @@
-//! What the command prints, of answers that are made by hand.
+//! Output of the command for hand-made replies.
 
 use super::*;
 use filestone_measure::measure::fleet_record::{

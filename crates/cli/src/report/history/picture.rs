@@ -1,11 +1,11 @@
-//! A figure over runs as a picture, with its levels.
+//! Picture of a figure over runs, with its levels.
 
 use super::{HistoryReport, heading};
 use crate::report::picture::{
     Axis, Form, Line, Mark, Panel, Picture, Point, Quantity, Style, Symbol,
 };
 
-/// The picture: all of it against the first level.
+/// Returns the picture, in percent of the first level.
 pub fn picture(told: &HistoryReport) -> Picture {
     let history = &told.history;
     let first = history.levels.first().map_or(1.0, |level| level.value);
@@ -17,7 +17,7 @@ pub fn picture(told: &HistoryReport) -> Picture {
         ..Point::new(number.into(), percent(run.value))
     });
     let levels = history.levels.iter().flat_map(|level| {
-        // From the first run to the last of a level: places are numbers of runs, from 1.
+        // From the first run to the last of a level: positions are numbers of runs, from 1.
         let ends = [level.runs.start as f64 + 1.0, level.runs.end as f64];
         let point = |(place, x): (usize, f64)| Point {
             symbol: Symbol::None,

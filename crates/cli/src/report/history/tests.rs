@@ -4,12 +4,12 @@ use crate::report::picture as pictures;
 use filestone_measure::comparison::ComparedRun;
 use filestone_measure::measure::Caveat;
 
-/// A run of that day; `value` times as many operations per second as others.
+/// A run of that day with `value` times the usual operations per second.
 fn run(day: u32, value: f64) -> ReadRun {
     let mut record = fixtures::plain();
     record.started_at = format!("2026-01-{day:02}T03:00:00Z");
     record.totals.achieved_load_ops_per_s *= value;
-    // What is not asked for does not repeat.
+    // A figure that was not requested does not repeat.
     let times = &mut record.totals.response_time_ns;
     (times.p50, times.mean) = (
         times.p50 + u64::from(day % 7) * 20_000,
@@ -74,7 +74,7 @@ fn runs_of_another_plan_are_left_out_with_a_note() {
     runs[4].run.plan.clients = 7;
     runs[5].run.totals.ledger.ok = 0;
     runs[9].run.host.kernel = "Linux 7".into();
-    // One that does not count says nothing, not even which plan it is about.
+    // A run that does not count is ignored, also as the reference for the plan.
     let newest = &mut runs[19].run;
     newest.plan.clients = 5;
     newest.caveats.push(Caveat::TargetLost {

@@ -117,7 +117,7 @@ fn verdict() -> Markup {
     )
 }
 
-/// Returns figures of the last interval, of the whole run so far, and of the load generator.
+/// Returns figures of the last interval, of the whole run up to now, and of the load generator.
 fn now() -> Markup {
     let tile = |id: &str, name: &str| {
         html! { div { dt { (name) } dd id=(id) { "–" } } }

@@ -1,5 +1,5 @@
-//! Pages of every sort of record, without a browser: well-formed, nothing from elsewhere, the policy's
-//! hashes those of what is there, and hostile names only text.
+//! Pages of every kind of record, without a browser: well-formed, no external resources, the
+//! policy's hashes match the content, and hostile names are only text.
 
 use super::document::hash;
 use super::*;
@@ -9,7 +9,7 @@ use filestone_plan::plan::TargetPlan;
 use roxmltree::{Document, Node};
 use serde_json::Value;
 
-/// The text between two marks, and where it ends.
+/// Returns the text between two marks.
 fn between<'page>(page: &'page str, from: &str, to: &str) -> &'page str {
     let start = page.find(from).unwrap_or_else(|| panic!("no {from}")) + from.len();
     let end = page[start..].find(to).unwrap_or_else(|| panic!("no {to}"));
@@ -32,7 +32,7 @@ fn script(page: &str) -> &str {
     between(page, "<script>", "</script>")
 }
 
-/// The page as XML: without what is no XML there, its script and style.
+/// Returns the page as XML, without its script and style, which are not XML.
 fn as_xml(page: &str) -> String {
     let mut text = page.to_string();
     for part in [script(page), style(page), data(page)] {
@@ -61,7 +61,7 @@ const ELSEWHERE: [&str; 8] = [
     "formaction",
 ];
 
-/// Everything that holds of every page.
+/// Checks the properties of every page.
 pub fn check(name: &str, page: &str) {
     let xml = as_xml(page);
     let document = Document::parse(&xml).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -131,14 +131,14 @@ fn every_sort_of_record_has_a_page() {
 
 #[test]
 fn the_hash_is_that_of_the_standard() {
-    // RFC 6234's own example, in the base64 of the policy.
+    // The example of RFC 6234, in the base64 of the policy.
     assert_eq!(
         hash("abc"),
         "sha256-ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0="
     );
 }
 
-/// The words of a page, without its markup.
+/// Returns the words of a page, without its markup.
 fn words(page: &str) -> String {
     let xml = as_xml(page);
     let document = Document::parse(&xml).expect("well-formed");
@@ -176,7 +176,7 @@ fn sentences_and_figures_are_those_of_the_text_report() {
     }
 }
 
-/// A record whose every name is this.
+/// A record in which every name is `name`.
 fn named(name: &str) -> Vec<RunRecord> {
     let mut records = fixtures::all();
     for record in &mut records {

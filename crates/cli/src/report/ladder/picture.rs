@@ -1,5 +1,5 @@
-//! A ladder as a picture: a row for each rung, its response time across, and below it what the server
-//! spent.
+//! Picture of a ladder: a row for each rung with its response time, and below it the server's
+//! processor time.
 
 use super::{Ladder, heading};
 use crate::report::caption;
@@ -10,7 +10,7 @@ use filestone_measure::ladder::LadderFigure;
 const ROW: f64 = 22.0;
 const NANOS: f64 = 1e9;
 
-/// The picture.
+/// Returns the picture.
 pub fn picture(ladder: &Ladder) -> Picture {
     let drawn = [
         (LadderFigure::Response, "response time"),
@@ -47,7 +47,7 @@ pub fn picture(ladder: &Ladder) -> Picture {
     }
 }
 
-/// A row for each rung, from the top.
+/// Returns a panel with a row for each rung, from the top.
 fn panel(ladder: &Ladder, figure: LadderFigure, name: &str) -> Panel {
     let rows = (0..).zip(&ladder.tallies);
     let points = rows.filter_map(|(row, tally): (u32, _)| {

@@ -1,4 +1,4 @@
-//! The layers as a picture: a bar per layer and kind of operation.
+//! Picture of the layers: a bar per layer and kind of operation.
 
 use super::comparison::Comparison;
 use super::differences::Series;
@@ -11,17 +11,17 @@ use crate::report::picture::{Axis, Form, Line, Panel, Picture, Point, Quantity, 
 use filestone_measure::measure::{DistributionRecord, RunRecord};
 use filestone_plan::plan::ReplayPlan;
 
-/// Kinds that are drawn, those that a pass spends most time in.
+/// Maximum number of kinds that are drawn: those with the most time per pass.
 const KINDS_MAX: usize = 16;
-/// Height of a bar, and what is between the bars of two kinds.
+/// Height of a bar, and the distance between the bars of two kinds.
 const BAR: f64 = 15.0;
 const BETWEEN: f64 = 8.0;
-/// Share of a kind's row that its bars take.
+/// Share of a kind's row that its bars use.
 const BARS_SHARE: f64 = 0.8;
-/// Looks of the layers in turn; there are three kinds of them.
+/// Styles of the layers in turn; there are three kinds of layer.
 const STYLES: [Style; 3] = [Style::First, Style::Second, Style::Third];
 
-/// The picture; `None` if these are not several replays.
+/// Returns the picture; `None` if the records are not several replays.
 pub fn picture(records: &[RunRecord]) -> Option<Picture> {
     let Comparison {
         plan,
@@ -30,7 +30,7 @@ pub fn picture(records: &[RunRecord]) -> Option<Picture> {
         sums,
         batches,
     } = Comparison::of(records)?;
-    // Those first that a pass over the last layer spends most time in.
+    // Kinds with the most time per pass over the last layer come first.
     rows.sort_by(|one, other| time_of(other).total_cmp(&time_of(one)));
     let series_of_all = batches.of_all(&rows);
     let left_out = rows.len().saturating_sub(KINDS_MAX);
@@ -69,7 +69,8 @@ pub fn picture(records: &[RunRecord]) -> Option<Picture> {
     Some(captioned(records, plan, panel, left_out))
 }
 
-/// The service times of a layer; where operations of a kind were answered without a call, of the others.
+/// Returns the service times of a layer, without kinds whose operations were completed without a
+/// call.
 fn times_of_calls<'all>(
     compared: &'all Comparison<'_>,
     layer: &'all Layer<'_>,
@@ -89,8 +90,8 @@ fn times_of_calls<'all>(
         .collect()
 }
 
-/// The percentiles of the service times of all operations, a line a layer; `None` if these are not
-/// several replays, or a histogram cannot be read.
+/// Returns the percentiles of the service times of all operations, a line per layer; `None` if the
+/// records are not several replays, or a histogram cannot be decoded.
 pub fn percentiles(records: &[RunRecord]) -> Option<Picture> {
     let compared = Comparison::of(records)?;
     let lines = compared.layers.iter().zip(STYLES.iter().cycle());
@@ -114,13 +115,13 @@ pub fn percentiles(records: &[RunRecord]) -> Option<Picture> {
     })
 }
 
-/// What a pass spends on a kind, on the last layer that met it.
+/// Returns the time per pass of a kind, on the last layer that has the kind.
 fn time_of(row: &Row) -> f64 {
     let last = row.times.iter().rev().flatten().next();
     row.per_pass * last.map_or(0.0, |times| times.mean)
 }
 
-/// The bars of one layer, at place `index` among those of `count`.
+/// Returns the bars of one layer, at position `index` among those of `count`.
 fn bars(
     layer: &Layer<'_>,
     index: usize,

@@ -21,7 +21,7 @@ fn what_is_answered_without_a_call_is_in_no_sum_difference_or_conclusion() {
     let mut records = fixtures::three_layers();
     let of_nfs = records.last_mut().expect("three");
     let kind = of_nfs.totals.kinds.first_mut().expect("a kind");
-    // As LockX over NFS without --enable-nlm: answered at once, by nobody.
+    // As LockX over NFS without --enable-nlm: completed at once, without a call.
     (kind.calls, kind.service_time_ns.mean) = (0, 10.0);
     let text = render(&records, Page::default());
     insta::assert_snapshot!(text);
@@ -66,7 +66,7 @@ fn a_mount_of_a_server_is_not_the_local_file_system() {
 
 #[test]
 fn a_pass_is_the_sum_of_its_operations_at_their_means() {
-    // 100 operations a pass: 75 of one kind, 25 of another, on paper.
+    // 100 operations a pass: 75 of one kind, 25 of another, computed.
     let times = |mean| DistributionRecord {
         count: 1,
         mean,
@@ -138,7 +138,7 @@ fn runs_of_one_target_are_rounds_of_one_layer() {
     let text = render(&records, Page::default());
     assert!(text.contains("of 3 rounds in turn"), "{text}");
     assert!(!text.contains("LOCAL 1"), "{text}");
-    // The same three times over: nothing is left to chance.
+    // The same three times over: no difference is due to chance.
     assert!(text.contains("+10.00 ±0.00"), "{text}");
 }
 

@@ -1,4 +1,4 @@
-//! What it takes to ask the same again: the mix, its file set and its seed.
+//! Facts that are needed to repeat a mix: the mix, its file set and its seed.
 
 use crate::quantity::{bytes_text, duration_text, grouped};
 use crate::report::parts::facts::read_data;
@@ -7,10 +7,10 @@ use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::mix_record::FileSetRecord;
 use filestone_plan::plan::{Access, MixPlan, Popularity, SkippedOperation};
 
-/// Operations of the mix's source that are left out and named.
+/// Maximum number of omitted operations of the mix's source that are listed by name.
 const LEFT_OUT_MAX: usize = 8;
 
-/// The file set, how it is worked on, and the seed.
+/// Returns the file set, its use, and the seed.
 pub fn facts(record: &RunRecord, plan: &MixPlan, set: &FileSetRecord) -> Vec<Fact> {
     let mut facts = vec![
         ("file set", file_set(plan, set)),

@@ -9,7 +9,7 @@ fn line<'picture>(picture: &'picture Picture, name: &str) -> &'picture Line {
         .unwrap_or_else(|| panic!("no line {name}"))
 }
 
-/// A record of so many intervals, all like its first.
+/// A record with `count` intervals, all like its first.
 fn stretched(count: u64) -> RunRecord {
     let mut record = fixtures::with_errors();
     let first = record.intervals[0].clone();
@@ -39,7 +39,7 @@ fn errors_and_loads_are_rates_in_the_middle_of_their_interval() {
 #[test]
 fn a_stopped_load_generator_takes_no_point_from_the_lines_of_load() {
     let mut record = stretched(20);
-    // It stood still from 5 to 8 s: a worker handed over one interval of 3 s.
+    // Stalled from 5 to 8 s: a worker delivered one interval of 3 s.
     record.intervals[5].end_ns = 8_000_000_000;
     record.intervals.drain(6..8);
     let picture = picture(&record);

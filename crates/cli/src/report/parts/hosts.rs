@@ -1,4 +1,4 @@
-//! The hosts of a job, each with its part of it.
+//! Hosts of a job, each with its part of the load.
 
 use super::page::Page;
 use super::table::{Column, Table};
@@ -7,7 +7,7 @@ use crate::report::parts::units::micros;
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::job_record::{HostRecord, JobRecord};
 
-/// The section; nothing of a run that one host made.
+/// Renders the section; empty for a run on a single host.
 pub fn section(record: &RunRecord, page: Page) -> String {
     let Some(job) = &record.job else {
         return String::new();
@@ -54,7 +54,7 @@ fn row(host: &HostRecord) -> Vec<String> {
     ]
 }
 
-/// How well the start was agreed upon, where clocks were compared.
+/// Formats the precision of the common start, if clocks were compared.
 fn clocks(job: &JobRecord) -> String {
     let clocks: Vec<_> = job.hosts.iter().filter_map(|host| host.clock).collect();
     let uncertain = clocks

@@ -1,16 +1,16 @@
-//! The kinds of operation in a record.
+//! Kinds of operation in a record.
 
 use filestone_measure::measure::run_record::KindRecord;
 use filestone_measure::measure::{Role, RunRecord};
 use filestone_workload::operation::OpKind;
 
-/// Those that were measured.
+/// Returns the measured kinds.
 pub fn measured(record: &RunRecord) -> impl Iterator<Item = &KindRecord> {
     let kinds = record.totals.kinds.iter();
     kinds.filter(|kind| kind.role == Role::Measured)
 }
 
-/// A measured one.
+/// Returns a measured kind.
 pub fn measured_of(record: &RunRecord, operation: OpKind) -> Option<&KindRecord> {
     measured(record).find(|kind| kind.operation == operation)
 }

@@ -1,5 +1,5 @@
-//! What reports have in common: the page and its tables, headings, facts, ledgers, figures with
-//! their units.
+//! Common parts of reports: the page and its tables, headings, facts, ledgers, figures with their
+//! units.
 
 pub mod costs;
 pub mod facts;

@@ -1,4 +1,4 @@
-//! Where calls were while they were under way, by the kernel's time stamps.
+//! Times of calls in the client, on the network and in the kernel, from kernel timestamps.
 
 use super::page::{Page, wrapped};
 use super::units::counted;
@@ -6,7 +6,7 @@ use crate::quantity::time_with_chance;
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::stamps::StampedTime;
 
-/// The section; nothing where nothing was stamped.
+/// Renders the section; empty if there are no timestamps.
 pub fn section(record: &RunRecord, page: Page) -> String {
     let Some(stamps) = &record.stamps else {
         return String::new();

@@ -1,9 +1,9 @@
-//! The verdict on a run, which heads its report.
+//! Verdict on a run, at the top of its report.
 
 use super::page::Page;
 use filestone_measure::measure::{Caveat, RunRecord, Validity, validity};
 
-/// Whether the numbers count: by which figures not, and by which rules they are in doubt.
+/// Formats the validity: the figures that make the run invalid, and the caveats.
 pub fn heading(record: &RunRecord, page: Page) -> String {
     let is_doubt = |caveat: &&Caveat| caveat.leaves() != Validity::DoesNotCount;
     let doubts = ids(record.caveats.iter().filter(is_doubt)).join(", ");
@@ -22,7 +22,7 @@ pub fn heading(record: &RunRecord, page: Page) -> String {
     page.facts([("verdict", text)])
 }
 
-/// The names of the rules that caveats are of, each once.
+/// Returns the names of the caveats' rules, without duplicates.
 pub fn ids<'record>(caveats: impl Iterator<Item = &'record Caveat>) -> Vec<&'static str> {
     let mut ids = Vec::new();
     for id in caveats.map(Caveat::id) {

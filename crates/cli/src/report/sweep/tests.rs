@@ -2,7 +2,7 @@ use super::*;
 use crate::report::{fixtures, json};
 use filestone_measure::measure::RunRecord;
 
-/// A run of so many bytes, whose operations take so long, with a caveat from 8 KiB on.
+/// A run with operations of `bytes` bytes and this mean response time, with a caveat from 8 KiB on.
 pub fn run(bytes: f64, mean_ns: f64) -> RunRecord {
     let mut record = fixtures::in_stretches();
     let totals = &mut record.totals;

@@ -8,7 +8,7 @@ fn corrected(line: &str) -> Option<Correction> {
     correction(&words, &error)
 }
 
-/// The command line of ours in a suggestion, as words.
+/// Returns the filestone command line in a suggestion, as words.
 fn words_of(line: &str) -> Vec<String> {
     let words = line.split_whitespace().skip(1);
     words.map(|word| word.trim_matches('\'').into()).collect()
@@ -65,7 +65,7 @@ fn nothing_far_fetched_is_suggested() {
     }
 }
 
-/// Every word of the table, by itself, gives a command line that can be read.
+/// Every word of the table, by itself, gives a valid command line.
 #[test]
 fn every_foreign_word_is_corrected_to_what_can_be_read() {
     let value = |option: &ForeignOption| match option.ours {

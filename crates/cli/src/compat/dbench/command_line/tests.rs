@@ -1,4 +1,4 @@
-//! Command lines as test suites call dbench with them.
+//! dbench command lines from test suites.
 
 use super::*;
 
@@ -101,7 +101,7 @@ fn tbench_names_its_server_behind_the_number() {
             other => panic!("{line}: {other:?}"),
         }
     }
-    // Version 1 called the socket options -t.
+    // Version 1 used -t for the socket options.
     match parse_line(Program::Tbench, "-t SO_SNDBUF=8192,TCP_NODELAY 1") {
         Ok(Request::Run(run)) => {
             assert_eq!(

@@ -1,4 +1,4 @@
-//! Command lines as Samba's own documents and scripts call smbtorture with them.
+//! smbtorture command lines from Samba's documents and scripts.
 
 use super::*;
 use filestone_plan::plan::SmbDialect;

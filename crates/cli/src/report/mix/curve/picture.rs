@@ -1,4 +1,4 @@
-//! The picture of a curve.
+//! Picture of a curve.
 
 use super::of_leg;
 use crate::report::caption;
@@ -6,7 +6,7 @@ use crate::report::picture::{Axis, Form, Line, Mark, Panel, Picture, Point, Styl
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::curve_record::{CurvePointRecord, CurveRecord, SweepDirection};
 
-/// The curve as a picture: mean and p99 upwards, the mean downwards, knee and peak.
+/// Returns the picture of the curve: mean and p99 upwards, the mean downwards, knee and peak.
 pub fn picture(record: &RunRecord, curve: &CurveRecord) -> Picture {
     let (up, down) = (SweepDirection::Up, SweepDirection::Down);
     let mut lines = vec![
@@ -40,7 +40,7 @@ pub fn picture(record: &RunRecord, curve: &CurveRecord) -> Picture {
     caption::picture(record, "Load-response curve", vec![panel], notes)
 }
 
-/// A figure of the points of a leg.
+/// Returns the line of a figure of the points of a leg.
 fn line(
     name: &str,
     style: Style,

@@ -4,7 +4,7 @@ use super::leg_name;
 use crate::report::parts::ledger::counts;
 use filestone_measure::measure::curve_record::{CurvePointRecord, CurveRecord};
 
-/// The points as comma-separated values, units in the names of the columns.
+/// Formats the points as comma-separated values, with units in the names of the columns.
 pub fn csv(curve: &CurveRecord) -> String {
     let mut text = String::from(
         "leg,offered_load_ops_per_s,achieved_load_ops_per_s,scheduled,ok,failed,timed_out,\

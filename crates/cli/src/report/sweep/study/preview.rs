@@ -1,4 +1,4 @@
-//! What the study will do, before it does it.
+//! Preview of the read study: points, runs and duration.
 
 use super::{carrier, missing, size};
 use crate::quantity::waiting_text;
@@ -8,7 +8,7 @@ use crate::report::sweep::{SweepReport, SweptLine};
 use crate::shell::shell_line;
 use filestone_workload::text::{bytes_text, thousands};
 
-/// Points, runs and how long they take, in nanoseconds.
+/// Describes points, runs and their expected duration, which is given in nanoseconds.
 pub fn text(swept: &SweepReport, expected_ns: u64, page: Page) -> String {
     let runs = u64::from(swept.wanted.most) * swept.points.len() as u64;
     let mut sentences = vec![format!(
@@ -30,7 +30,8 @@ pub fn text(swept: &SweepReport, expected_ns: u64, page: Page) -> String {
         .collect()
 }
 
-/// `over udp: null, getattr, and 38 sizes of read from 1 byte to 32 KiB`.
+/// Describes the points of a transport: `over udp: null, getattr, and 38 sizes of read from 1 byte
+/// to 32 KiB`.
 fn of_line(line: &SweptLine<'_>) -> String {
     let sizes: Vec<f64> = line.points.iter().filter_map(size).collect();
     let ends = [sizes.first(), sizes.last()].map(|end| end.copied().unwrap_or_default() as u64);
