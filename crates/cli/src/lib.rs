@@ -60,7 +60,7 @@ pub(crate) enum ExitStatus {
     DoesNotCount,
     /// The target was lost during the run; the measurements up to then were reported.
     TargetLost,
-    /// The record contradicts itself.
+    /// The record is inconsistent.
     LedgerError,
     /// Exit code of another program, for its own command line.
     Code(u8),

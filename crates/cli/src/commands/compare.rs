@@ -1,4 +1,5 @@
-//! `filestone compare`: whether runs are better or worse than others.
+//! `filestone compare`: compares runs with a baseline, and decides whether they are better or
+//! worse.
 
 use crate::error::Error;
 use crate::execution::ladder_directory;

@@ -14,7 +14,7 @@ use crate::report::parts::page::Detail;
 use crate::{ExitStatus, console, planning};
 use filestone_plan::mix;
 
-/// Reads the mix, plans and runs.
+/// Reads the mix, plans the run and executes it.
 pub fn run(options: &MixOptions) -> Result<ExitStatus, Error> {
     if options.mix.list {
         console::result(&mixes::list(console::page()))?;

@@ -1,4 +1,4 @@
-//! `filestone probe`: one operation, repeated; the successor of nct.
+//! `filestone probe`: one repeated operation; the successor of nct.
 
 use crate::ExitStatus;
 use crate::error::Error;
@@ -10,7 +10,7 @@ use crate::planning::gates::{expecting, with_gates};
 use crate::planning::{self, Environment};
 use crate::report::parts::page::Detail;
 
-/// Plans and runs.
+/// Plans the probe and runs it.
 pub fn run(options: &ProbeOptions) -> Result<ExitStatus, Error> {
     measurement(options)?.execute()
 }

@@ -14,7 +14,7 @@ use crate::planning::gates::with_gates;
 use crate::planning::replay::LOAD_DEFAULT;
 use crate::report::parts::page::Detail;
 
-/// Reads the load files, plans and runs.
+/// Reads the load files, plans the replays and runs them.
 pub fn run(options: &ReplayOptions) -> Result<ExitStatus, Error> {
     measurement(options)?.execute()
 }

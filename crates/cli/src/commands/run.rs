@@ -1,4 +1,4 @@
-//! `filestone run`: a plan from a file, or several in turn.
+//! `filestone run`: runs a plan from a file, or several in turn.
 
 use crate::ExitStatus;
 use crate::error::Error;

@@ -80,7 +80,8 @@ fn of_options(options: &SweepOptions) -> Result<PointLines, Error> {
     })
 }
 
-/// Rejects cost options before `--`; the inner command takes them behind `--`.
+/// Rejects cost options before `--`, which apply to the read study only; with `--over` the inner
+/// command takes them.
 fn refuse_cost(options: &SweepOptions) -> Result<(), Error> {
     let is_given = options.cost.plan().is_some() || options.cost.without_readings().is_some();
     if !is_given {

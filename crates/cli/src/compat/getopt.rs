@@ -5,7 +5,7 @@
 //! may be abbreviated to an unambiguous prefix; `--` ends the options. The program that owns an
 //! option checks its value.
 
-/// One option of a program.
+/// Specification of an option of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OptionSpec {
     /// Letter of the short form.
@@ -114,7 +114,7 @@ pub struct ParsedOption<'line> {
 /// Options and arguments of a command line, each in their order.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct ParsedArguments<'line> {
-    /// Options.
+    /// Options, which begin with `-`.
     pub given: Vec<ParsedOption<'line>>,
     /// Words that are not options, and all words behind `--`.
     pub arguments: Vec<&'line str>,

@@ -238,7 +238,7 @@ impl Driver<'_, '_> {
         })
     }
 
-    /// Makes one run; it is recorded only if it is complete and valid.
+    /// Makes one run; it counts only if it is complete and valid.
     fn make(&mut self, thing: usize, round: usize) -> Result<Attempt, Error> {
         let job = self.rounds.job(thing, round);
         let place = self.rounds.place(thing, round);
@@ -296,8 +296,8 @@ impl Driver<'_, '_> {
         self.tally.count(thing, record);
     }
 
-    /// Leaves out a job whose own options are rejected. Any other error, of this host or of the
-    /// target, would affect all jobs and ends the rounds.
+    /// Leaves out a job whose own settings are rejected, if the stop rule allows that. Any other
+    /// error, of this host or of the target, would affect all jobs and ends the rounds.
     fn without(&mut self, thing: usize, round: usize, error: Error) -> Result<Attempt, Error> {
         let is_refused = error.category == ErrorCategory::Usage;
         if is_refused && self.tally.goes_on_without(thing, &error.message) {

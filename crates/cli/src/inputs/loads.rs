@@ -1,5 +1,5 @@
-//! Load files that a command line or a plan names, parsed and compiled, and the operations that a
-//! layer would reject.
+//! Load files that a command line or a plan names, parsed and compiled, and the check for
+//! operations that a layer would reject.
 
 use crate::console;
 use crate::error::Error;

@@ -23,12 +23,12 @@ use std::path::{Path, PathBuf};
 /// each protocol of [`PROTOCOLS`], of which a command has the first ones:
 ///
 /// | letter | |
+/// |---|---|
 /// | w | it works |
 /// | d | it works and is the default |
 /// | r | it is rejected, with a message that names it and a protocol |
 /// | c | it is rejected, because the command does not use it on any protocol |
 /// | - | it selects the column |
-/// | - | it is what makes the column |
 struct Row(&'static str, &'static str, &'static str);
 
 /// A command and its first words for each protocol.

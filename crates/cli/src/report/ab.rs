@@ -36,7 +36,7 @@ pub struct AbResult {
 /// Report of the trial: a comparison with interleaved sides.
 #[derive(Debug)]
 pub struct AbReport {
-    /// Both sides, and the comparison.
+    /// The compared sides and their comparison.
     pub compared: Compared,
     /// Reason why no more blocks were made.
     end: AbEnd,
@@ -54,9 +54,9 @@ pub struct AbReport {
 pub enum AbEnd {
     /// The result was clear.
     Clear,
-    /// All planned blocks were made.
+    /// The planned number of blocks was made.
     All,
-    /// ^C.
+    /// Interrupted by ^C.
     Interrupted,
     /// A server did not start, ended or was disconnected.
     Failed,

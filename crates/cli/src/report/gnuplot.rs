@@ -1,7 +1,7 @@
 //! Gnuplot scripts of nct's four graphs: requests, latency (with percentiles), send and recv.
 //!
-//! The scripts of `--output` read the files in the same directory; the output of `filestone report
-//! --as gnuplot` contains its data.
+//! The scripts of `--output` read the files in the same directory; `filestone report --as gnuplot`
+//! embeds the data in the script.
 
 use crate::report::{caption, ticks};
 use filestone_measure::measure::RunRecord;

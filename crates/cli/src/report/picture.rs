@@ -65,7 +65,7 @@ pub struct Axis {
 /// Kind of quantity on an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quantity {
-    /// Operations per second, from 0.
+    /// Operations per second, with an axis that starts at 0.
     Load,
     /// Seconds; logarithmic when the smallest and the largest value are far apart.
     Time,
@@ -218,7 +218,7 @@ impl Line {
 pub enum Style {
     /// Main line of the picture.
     First,
-    /// Second run of the main line.
+    /// The main line, measured a second time.
     FirstAgain,
     /// First line of context.
     Second,

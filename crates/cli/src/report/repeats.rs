@@ -53,7 +53,7 @@ pub enum RepeatsEnd {
     All,
     /// The headline figure reached the requested precision.
     Enough,
-    /// ^C.
+    /// Interrupted by ^C.
     Interrupted,
     /// A run failed or lost its target.
     Failed,

@@ -11,7 +11,7 @@ use filestone_engine::replay::{Progress, ProgressPhase};
 use filestone_measure::measure::run_record::IntervalRecord;
 use filestone_plan::plan::TICK_NANOS;
 
-/// Returns the row of a second of a replay, if it has one.
+/// Formatter of the row of a second of a replay; `None` if that second has no row.
 pub type ProgressRow = Box<dyn Fn(&Progress) -> Option<String>>;
 
 /// Whether a program with dbench's output prints a row: not during the first second of a phase.

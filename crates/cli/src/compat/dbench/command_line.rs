@@ -24,9 +24,9 @@ pub enum Program {
 /// Action that the command line requests.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Request {
-    /// `--help`, `-?` or `--usage`.
+    /// Print help (`--help`, `-?` or `--usage`).
     Help,
-    /// Run a load.
+    /// Run a load file.
     Run(Box<Run>),
 }
 
@@ -108,7 +108,7 @@ impl Default for Options {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[allow(missing_docs)] // named as the options are
 pub struct Flags {
-    /// Those that say how files of this host are used.
+    /// Options for the use of files on this host.
     pub local: LocalReplay,
     pub no_resolve: bool,
     pub skip_cleanup: bool,

@@ -13,7 +13,7 @@ use crate::options::target::{self, Target};
 pub enum Request {
     /// Usage of nct or of a command (`-h`).
     Help(Option<Command>),
-    /// `-V`.
+    /// Print the version (`-V`).
     Version,
     /// Run one of the measuring commands.
     Measure(Measure),

@@ -52,7 +52,7 @@ const NUMBER_MAX: u64 = i32::MAX as u64;
 /// Action that the command line requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Request {
-    /// `-h` or `--help`, which nhfsstone does not have.
+    /// Print help (`-h` or `--help`, which nhfsstone does not have).
     Help,
     /// Generate a load.
     Run(Run),

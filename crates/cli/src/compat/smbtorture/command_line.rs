@@ -125,11 +125,11 @@ const TIME_LIMIT_MAX: u64 = 100 * 365 * 86_400;
 /// Action that the command line requests.
 #[derive(Debug)]
 pub enum Request {
-    /// `--help`, `-?` or `--usage`.
+    /// Print help (`--help`, `-?` or `--usage`).
     Help,
-    /// `--list` or `--list-suites`.
+    /// List the tests (`--list` or `--list-suites`).
     List,
-    /// `-V`.
+    /// Print the version (`-V`).
     Version,
     /// Run BENCH-NBENCH.
     Run(Box<Run>),

@@ -1,4 +1,4 @@
-//! Times of calls in the client, on the network and in the kernel, from kernel timestamps.
+//! Times that calls spent in this host's kernel and beyond it, from kernel timestamps.
 
 use super::page::{Page, wrapped};
 use super::units::counted;
