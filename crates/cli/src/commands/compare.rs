@@ -159,8 +159,8 @@ fn refuse_twice(runs: &[&ReadRun]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the runs that do not count, and the properties in which the runs differ although they
-/// should agree; an error unless that is allowed.
+/// Returns the runs that do not count, and differences in properties that should agree; an error
+/// unless these are allowed.
 fn unlike(
     options: &CompareOptions,
     base: &[ReadRun],

@@ -35,9 +35,9 @@ const EVERY_NANOS: u64 = 1_000_000_000;
 const RATE: &str = "100Mbit/s";
 /// Default duration of one transfer size.
 const PHASE_NANOS: u64 = 5_000_000_000;
-/// Time before the end of a phase at which its memory is read.
+/// Time between the memory reading of a phase and the end of the phase.
 const BEFORE_END_NANOS: u64 = 300_000_000;
-/// Interval at which a fleet's progress is polled.
+/// Interval between polls of a fleet's progress.
 const ASK_EVERY: Duration = Duration::from_millis(50);
 /// Time without an answer after which a fleet counts as unreachable.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
@@ -303,7 +303,7 @@ struct RowFleet {
     said: [Option<JoinHandle<Vec<u8>>>; 2],
     /// Memory at the end of each size that was used.
     memory_bytes: [u64; SIZES.len()],
-    /// Time at which all clients have started, and the duration of each size from then on.
+    /// Time when all clients have started, and the duration of each size from then on.
     began: u64,
     phase: u64,
 }

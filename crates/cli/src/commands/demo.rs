@@ -240,7 +240,7 @@ fn name_of(step: &Step) -> String {
     }
 }
 
-/// Returns a table with a row per step, from records in the order in which they were made.
+/// Returns a table with a row per step, from records in the order of the runs.
 fn table(records: &[RunRecord], page: Page) -> String {
     let mut table = Table::new([
         Column::text(""),

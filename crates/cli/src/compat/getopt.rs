@@ -1,5 +1,5 @@
-//! Parses command lines like getopt_long and popt, for the ancestor programs, each of which has its
-//! own table of options.
+//! Parses command lines like getopt_long and popt, for the ancestor programs with their tables of
+//! options.
 //!
 //! Short options may be grouped (`-sS`, `-t10`); long options take `=value` or the next word and
 //! may be abbreviated to an unambiguous prefix; `--` ends the options. The program that owns an

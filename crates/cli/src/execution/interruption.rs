@@ -11,13 +11,13 @@ use std::time::Duration;
 /// 128 + SIGINT, the convention of shells.
 pub const EXIT_CODE: u8 = 130;
 
-/// Time after the first signal in which further ones are ignored as duplicates.
+/// Time after the first signal during which further ones are ignored as duplicates.
 ///
 /// `timeout` sends its signal to the process and then to the group, so each of its children gets it
 /// twice; that must not cost the record.
 const SAME_SIGNAL: Duration = Duration::from_millis(500);
 
-/// Interval at which the use of the terminal by a view is polled.
+/// Interval between checks whether a view still uses the terminal.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 const SIGNALS: [i32; 2] = [SIGINT, SIGTERM];

@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 
 /// Number of consecutive invalid runs of one job after which no more are made.
 pub const INVALID_MAX: usize = 3;
-/// Interval at which a pause checks whether it should end early.
+/// Interval between checks whether a pause should end early.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Counts runs and decides when there are enough.

@@ -19,11 +19,11 @@ use std::time::{Duration, Instant};
 
 /// Time for a server to end before it is killed.
 const STOP_MAX: Duration = Duration::from_secs(10);
-/// Interval at which a process is polled.
+/// Interval between polls of a process.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// Number of last bytes of a command's output that are shown.
 const SHOWN_BYTES: u64 = 2000;
-/// Interval at which older output is discarded.
+/// Interval between removals of old output.
 const FORGET_EVERY: Duration = Duration::from_millis(100);
 
 /// A running command, with all processes that it has started.
@@ -155,8 +155,8 @@ impl Drop for ServerCommand {
 
 /// Ends a group if filestone ends first: by a second ^C, another signal, or a crash.
 ///
-/// A separate process, because filestone does not notice all ways in which it can end. It has its
-/// own group, so that a terminal's signals do not end it, too.
+/// A separate process, because filestone does not notice every way it can end. It has its own
+/// group, so that a terminal's signals do not end it, too.
 struct Guard(Child);
 
 impl Guard {

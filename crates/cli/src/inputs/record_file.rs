@@ -352,7 +352,7 @@ fn documents_of(path: &Path, text: &str) -> Result<Vec<Value>, Error> {
     }
 }
 
-/// A JSON document without duplicate keys: programs do not agree on which of two values counts.
+/// A JSON document without duplicate keys: programs disagree about the value that counts.
 struct Unambiguous(Value);
 
 impl<'de> Deserialize<'de> for Unambiguous {

@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::options::cost::CostOptions;
 use filestone_plan::plan::{ArrivalsPlan, Plan};
 
-/// Returns the plan with the counters of these options instead of its own.
+/// Replaces the plan's counters by those of these options.
 pub fn with_cost(mut plan: Plan, options: &CostOptions) -> Result<Plan, Error> {
     if let Some(option) = options.without_readings() {
         return Err(Error {

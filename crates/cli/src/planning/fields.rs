@@ -3,8 +3,7 @@
 use crate::error::Error;
 use filestone_plan::plan::{Field, PlanError};
 
-/// Returns the option that sets a field. A field without an option of its own has its name in the
-/// file.
+/// Returns the option that sets a field. A field without an option has its name in the file.
 fn option_of(field: Field) -> String {
     let option = match field {
         Field::Arrivals => "--arrivals",

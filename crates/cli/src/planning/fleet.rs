@@ -267,7 +267,7 @@ fn check_count(fleet: &FleetPlan) -> Result<(), Error> {
     )))
 }
 
-/// Returns the length of a row, of which a step is a multiple.
+/// Returns the length of a row; a step is a multiple of it.
 fn interval(row: u64, ramp: Option<RampPlan>) -> Result<u64, Error> {
     let ticks = (row / TICK_NANOS).max(1);
     let Some(ramp) = ramp else {

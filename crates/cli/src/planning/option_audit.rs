@@ -20,7 +20,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 /// An option with its value, other words that the command line needs for it, and one letter for
-/// each protocol of [`PROTOCOLS`], of which a command has the first ones:
+/// each protocol of [`PROTOCOLS`]; a command may have only the first ones:
 ///
 /// | letter | |
 /// |---|---|

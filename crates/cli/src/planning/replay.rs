@@ -24,7 +24,7 @@ use filestone_workload::operation::OpKind;
 
 /// Load file if none is named on the command line.
 pub const LOAD_DEFAULT: &str = "office";
-/// Directory of the built-in server in which a load file is replayed.
+/// Directory of the built-in server for replays of a load file.
 pub const BUILT_IN_PATH: &str = "/export";
 /// dbench's default of `-T`.
 pub const TCP_OPTIONS_DEFAULT: &str = "TCP_NODELAY SO_REUSEADDR";

@@ -46,7 +46,7 @@ pub struct Compared {
     pub comparison: Comparison,
     /// Deciding figures that cannot be compared, with reasons.
     pub missing: Vec<String>,
-    /// Properties in which the runs differ although they should agree.
+    /// Differences between the runs in properties that should agree.
     pub despite: Vec<Incompatibility>,
     /// Method of the comparison.
     pub method: Method,

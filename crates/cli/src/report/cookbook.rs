@@ -96,7 +96,7 @@ fn taken(memory: u64) -> String {
     }
 }
 
-/// Returns the intervals in which all clients used the size at this position.
+/// Returns the intervals during which all clients used the size at this position.
 fn of_size(record: &RunRecord, place: u32) -> Vec<&IntervalRecord> {
     let is_of_size = |interval: &&IntervalRecord| {
         interval.phase == Phase::Measure

@@ -281,8 +281,8 @@ fn change_text(told: &HistoryReport, change: &LevelChange) -> String {
     )
 }
 
-/// Formats the interval of the run at which the change happened: `95 %: 13, 2026-01-13T03:00:00Z,
-/// to 15, 2026-01-15T03:00:00Z`.
+/// Formats the interval of the change's position: `95 %: 13, 2026-01-13T03:00:00Z, to 15,
+/// 2026-01-15T03:00:00Z`.
 fn place(told: &HistoryReport, change: &LevelChange) -> String {
     if change.earliest == change.latest {
         return "95 %: no other".into();

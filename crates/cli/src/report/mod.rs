@@ -61,7 +61,7 @@ pub struct Report {
     pub render: fn(&RunRecord, Page) -> Result<String, Error>,
 }
 
-/// All reports.
+/// List of all reports.
 pub const REPORTS: &[Report] = &[
     Report {
         name: "text",

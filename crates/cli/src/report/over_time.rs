@@ -17,9 +17,9 @@ use filestone_plan::plan::TICK_NANOS;
 const POINTS_MAX: usize = 200;
 /// Maximum number of points with a symbol each; longer lines have some only.
 const SYMBOLS_MAX: usize = 25;
-/// Mean number of operations in a tick from which on the rate in 100 ms is more than noise.
+/// Minimum mean number of operations in a tick that makes the rate in 100 ms more than noise.
 const PER_TICK_MIN: f64 = 10.0;
-/// Maximum share of the picture's width for a warm-up, of which only the length is recorded.
+/// Maximum share of the picture's width for a warm-up, whose length is all that is recorded.
 const WARM_UP_SHARE: f64 = 0.1;
 /// A drain that is shorter than this share of the window is noted instead of drawn.
 const DRAIN_SHARE: f64 = 0.02;

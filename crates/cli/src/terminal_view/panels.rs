@@ -194,8 +194,7 @@ pub fn chart(frame: &mut Frame<'_>, area: Rect, series: &Series, style: Style) {
     frame.render_widget(Sparkline::default().data(shown).style(style), bars);
 }
 
-/// A column of the table: its head, its width, and the minimum width of the terminal for which it
-/// is shown.
+/// A column of the table: its head, its width, and the minimum width of a terminal that shows it.
 struct Column {
     head: &'static str,
     width: u16,
@@ -206,7 +205,7 @@ const fn column(head: &'static str, width: u16, from: u16) -> Column {
     Column { head, width, from }
 }
 
-/// Columns besides the operation's name, in the order of the cells.
+/// Columns after the operation's name, in the order of the cells.
 const COLUMNS: [Column; 6] = [
     column("ops/s", 9, 0),
     column("p50", 9, 60),

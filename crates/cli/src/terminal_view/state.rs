@@ -66,7 +66,7 @@ pub struct View {
     pub selected: Option<String>,
     /// Whether the help is shown.
     pub shows_help: bool,
-    /// Whether the run was asked to end.
+    /// Whether an end of the run has been requested.
     pub is_stopping: bool,
     /// Whether the feed is closed.
     pub is_closed: bool,
@@ -74,8 +74,8 @@ pub struct View {
     pub is_debug_build: bool,
     /// Number of processors that this program may use, if known.
     pub processors: Option<u32>,
-    /// Times at which the load began and the last interval arrived, on the clock of the drawing
-    /// code.
+    /// Times of the start of the load and of the last interval's arrival, on the clock of the
+    /// drawing code.
     began: Option<Duration>,
     interval_came: Duration,
 }

@@ -45,7 +45,7 @@ pub const FOLDERS: [(&str, &str); 4] = [
     ("loads", "Loads"),
 ];
 
-/// All pages.
+/// List of all pages.
 pub const PAGES: &[Page] = pages![
     "reference/ab" "two servers, or two settings, in alternating runs"
     "reference/ancestors" "command lines of nct, dbench, nhfsstone, smbtorture"

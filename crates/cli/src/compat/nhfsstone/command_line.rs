@@ -81,7 +81,7 @@ pub struct Run {
 /// Directory for the files of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Directory {
-    /// A directory of this host, on which a server is mounted.
+    /// A directory of this host where a server is mounted.
     Mounted(PathBuf),
     /// A directory of a server without a mount, which nhfsstone did not support.
     Server(Target),

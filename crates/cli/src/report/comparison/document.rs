@@ -33,7 +33,7 @@ pub struct ComparisonDocument {
     pub base: Vec<String>,
     /// Files of the other side.
     pub new: Vec<String>,
-    /// Properties in which the runs differ, as permitted.
+    /// Permitted differences between the runs.
     pub despite: Vec<String>,
     /// Deciding figures that cannot be compared, with reasons.
     pub missing: Vec<String>,

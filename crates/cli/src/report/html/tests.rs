@@ -176,7 +176,7 @@ fn sentences_and_figures_are_those_of_the_text_report() {
     }
 }
 
-/// A record in which every name is `name`.
+/// A record with `name` in place of every name.
 fn named(name: &str) -> Vec<RunRecord> {
     let mut records = fixtures::all();
     for record in &mut records {

@@ -23,8 +23,7 @@ fn of_server(counter: Counter, value: f64) -> CostFigure {
     }
 }
 
-/// A call that takes 30 µs more than the server's processor time, of which 1 µs is spent in
-/// filestone.
+/// A call that takes 30 µs more than the server's processor time, including 1 µs in filestone.
 fn run(operation: OpKind, server_ns: f64, drift_ns: f64) -> RunRecord {
     let mut record = fixtures::in_stretches();
     let plan = &mut record.plan;

@@ -101,8 +101,8 @@ impl<'record> Batches<'record> {
         }
     }
 
-    /// Applies `mean` to the batches of each layer; a round in which one layer lacks the value is
-    /// dropped.
+    /// Applies `mean` to the batches of each layer; a round is dropped if one layer lacks the
+    /// value.
     fn series(&self, mean: impl Fn(&[(OpKind, f64)]) -> Option<f64>) -> Series {
         let of_layer = |runs: &Vec<&RunRecord>| {
             let batches = self.batches(runs);

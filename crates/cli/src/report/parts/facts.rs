@@ -9,7 +9,7 @@ use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::run_record::KindRecord;
 use filestone_plan::plan::{Plan, ReadData, WorkloadPlan};
 
-/// Number of clients from which on a report describes their connections.
+/// Minimum number of clients for a description of their connections.
 const MANY_CLIENTS: u64 = 100;
 
 /// Formats the number of operations per second that succeeded in the window, and the reason for a

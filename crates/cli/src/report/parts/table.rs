@@ -19,7 +19,7 @@ pub struct Column {
     group: &'static str,
     is_text: bool,
     width_min: usize,
-    /// Order in which columns are dropped: 1 before 2; `None` if never.
+    /// Rank in the order of dropped columns: 1 before 2; `None` if the column is never dropped.
     gives_way: Option<u8>,
 }
 

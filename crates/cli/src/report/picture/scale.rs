@@ -208,7 +208,7 @@ impl Scale {
         format!("{value:.decimals$}").replace('-', "−")
     }
 
-    /// Returns the values at which the axis starts and ends.
+    /// Returns the first and the last value of the axis.
     pub const fn ends(&self) -> [f64; 2] {
         [self.low, self.high]
     }

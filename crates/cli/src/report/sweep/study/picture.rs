@@ -39,7 +39,7 @@ const STYLES: [Styles; 2] = [
 enum Sizes {
     /// Sizes in fine steps.
     Fine,
-    /// All sizes.
+    /// Sizes in fine steps and the larger ones.
     All,
 }
 

@@ -181,7 +181,7 @@ fn packets(line: &SweptLine<'_>) -> Option<String> {
     ))
 }
 
-/// Lists the measured sizes from which on replies take another packet.
+/// Lists the smallest measured size for each number of packets of a reply.
 fn steps(line: &SweptLine<'_>) -> String {
     let figure = of_run(RunTotal::ReplyPackets);
     let found = (2..=6).filter_map(|packets| {
