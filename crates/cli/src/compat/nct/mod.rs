@@ -122,8 +122,8 @@ fn execute(measured: &Measure) -> Result<ExitStatus, Error> {
 /// Returns connections, requests in flight on each, and workers.
 ///
 /// nct's reply threads share one connection. In filestone each has its own connections: the
-/// smallest number that gives all the same number of requests in flight, and together as many as
-/// there are jobs. Threads without a job would be idle.
+/// smallest number that gives every connection an equal number of requests in flight, and together
+/// as many as there are jobs. Threads without a job would be idle.
 fn shared_out(jobs: u32, threads: u32) -> (u32, u32, u32) {
     let jobs = jobs.max(1);
     let workers = threads.min(jobs);
