@@ -1,15 +1,15 @@
-//! How far another clock is ahead, by the quickest of many exchanges.
+//! Offset of another clock, estimated by the quickest of several exchanges.
 //!
-//! A ping that is sent at `a` and whose answer comes at `c`, both by our clock, was answered at some
-//! moment between: taken for the middle, that is off by no more than half of `c - a`. The quickest
-//! exchange says it best (Cristian, 1989).
+//! A ping sent at `a` whose reply arrives at `c`, both on the local clock, was answered at some
+//! time in between. Assuming the middle is wrong by at most half of `c - a`, so the quickest
+//! exchange gives the best estimate (Cristian, 1989).
 
-/// What exchanges have told of another clock.
+/// Estimated offset of another clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offset {
-    /// How far it is ahead, in nanoseconds.
+    /// Offset relative to the local clock, in nanoseconds.
     pub ahead_ns: i64,
-    /// How far that may be off.
+    /// Largest error of the offset, in nanoseconds.
     pub uncertainty_ns: u64,
 }
 
@@ -20,7 +20,7 @@ pub struct Exchanges {
 }
 
 impl Exchanges {
-    /// An exchange: when it began and ended by our clock, and what the other one showed.
+    /// Adds an exchange: its start and end on the local clock, and the reading of the other clock.
     pub fn add(&mut self, sent_ns: u64, other_ns: u64, received_ns: u64) {
         let took = received_ns.saturating_sub(sent_ns);
         let middle = sent_ns.saturating_add(took / 2);
@@ -36,14 +36,14 @@ impl Exchanges {
         }
     }
 
-    /// What the quickest of them says.
+    /// Returns the estimate of the quickest exchange.
     pub const fn offset(&self) -> Option<Offset> {
         self.best
     }
 }
 
 impl Offset {
-    /// What the other clock shows when ours shows `at_ns`.
+    /// Returns the reading of the other clock when the local clock reads `at_ns`.
     pub const fn there(&self, at_ns: u64) -> u64 {
         at_ns.saturating_add_signed(self.ahead_ns)
     }

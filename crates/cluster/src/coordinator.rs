@@ -1,4 +1,4 @@
-//! Rank 0: it gives the ranks jobs, and lets them go.
+//! Rank 0: assigns jobs to the ranks and releases them at the end.
 
 use crate::job_error::JobError;
 use crate::job_run::JobRun;
@@ -15,14 +15,15 @@ use filestone_plan::plan::Plan;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// The ranks of a job, and how it is made.
+/// The ranks of a job and the job's options.
 pub struct Cluster {
     members: Members,
     runner: Arc<dyn Runner>,
 }
 
 impl Cluster {
-    /// Of these ranks, each of which makes runs as `runner` does here.
+    /// Creates a cluster from the ranks of `transport`. Each rank executes its runs as `runner`
+    /// does here.
     pub fn new(
         transport: Box<dyn Transport>,
         runner: Arc<dyn Runner>,
@@ -34,13 +35,13 @@ impl Cluster {
         }
     }
 
-    /// Makes jobs in this way from now on.
+    /// Sets the options of all later jobs.
     pub fn set_options(&mut self, options: JobOptions) {
         self.members.options = options;
     }
 
-    /// Makes a job of this plan: one record, whoever measured what is in it. Each host first measures
-    /// what filestone itself can do there if it `calibrates`.
+    /// Runs `plan` as one job and returns one record for all hosts. If `calibrates` is set, each
+    /// host first measures what filestone itself can do there.
     pub fn run(
         &mut self,
         plan: &Plan,
@@ -74,11 +75,11 @@ impl Cluster {
         )
     }
 
-    /// The plan of what all hosts do together, for whoever watches: with the threads of all of them.
+    /// Returns the plan of all hosts together, with the threads of all of them, for observers.
     pub fn plan_of_all(&self, plan: &Plan) -> Plan {
         let parts = u32::try_from(self.members.makers().len()).unwrap_or(u32::MAX);
         let mut all = self.whole(plan, parts);
-        // What cannot be dealt is refused when it is run.
+        // // A plan that cannot be partitioned is refused when it is run.
         if let Ok(parts) = deal(&all, parts) {
             all.workers = parts.iter().map(|part| part.workers).sum();
         }
@@ -93,7 +94,7 @@ impl Cluster {
         }
     }
 
-    /// Lets the ranks go.
+    /// Releases the ranks.
     pub fn leave(mut self) {
         let is_one_lost = !self.members.lost.is_empty();
         self.members.tell_all(&ToRank::Shutdown { is_one_lost });
@@ -101,7 +102,7 @@ impl Cluster {
     }
 }
 
-/// Whether each part is a plan that can be followed.
+/// Checks that each part is a valid plan.
 fn check_parts(job: &Plan, parts: u32) -> Result<(), JobError> {
     for (index, part) in deal(job, parts)?.iter().enumerate() {
         part.check().map_err(|source| JobError::Part {

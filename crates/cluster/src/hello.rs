@@ -1,4 +1,4 @@
-//! What ranks tell of themselves when they have been started, and whether they can make a job
+//! Description that each rank sends after its start, and the check whether ranks can run a job
 //! together.
 
 use filestone_engine::workspace::ProcessIdentity;
@@ -6,43 +6,44 @@ use filestone_measure::measure::run_record::METHOD;
 use serde::{Deserialize, Serialize};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Times of day may differ by so much: then hosts' records can be laid beside the server's.
+/// Largest difference between times of day with which hosts' records can be aligned with the
+/// server's.
 const WALL_CLOCKS_APART_NS: u64 = 1_000_000_000;
 
-/// What a rank tells of itself.
+/// Description of a rank.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
-    /// The name of its host.
+    /// Name of its host.
     pub host: String,
-    /// Its process there.
+    /// Process ID on the host.
     pub process: u32,
-    /// When that began, in clock ticks since its host did.
+    /// Start of the process, in clock ticks since the boot of its host.
     pub began: Option<u64>,
-    /// The version of filestone, and how it was built.
+    /// Version and build of filestone.
     pub version: String,
-    /// The method of measurement.
+    /// Version of the measurement method.
     pub method: u32,
-    /// What it may have open.
+    /// Resource limits of the rank.
     pub limits: Limits,
 }
 
-/// The time of day of this host, in nanoseconds since 1970.
+/// Returns the time of day of this host, in nanoseconds since 1970.
 pub fn wall_ns() -> u64 {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
     since_1970.map_or(0, |time| time.as_nanos() as u64)
 }
 
-/// What the operating system allows a rank.
+/// Resource limits of a rank, set by the operating system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Open files, sockets among them.
+    /// Open files, including sockets.
     pub open_files: Option<u64>,
     /// Processes and threads of its user.
     pub processes: Option<u64>,
 }
 
 impl Limits {
-    /// Those of this process, as far as it may raise them.
+    /// Returns the limits of this process, up to which it may raise its soft limits.
     pub fn here() -> Self {
         use rustix::process::{Resource, getrlimit};
         Self {
@@ -53,7 +54,7 @@ impl Limits {
 }
 
 impl Hello {
-    /// That of this process, which says that it is of this version.
+    /// Returns the description of this process, with `version` as its version.
     pub fn here(version: &str) -> Self {
         let ProcessIdentity {
             host,
@@ -70,7 +71,7 @@ impl Hello {
         }
     }
 
-    /// What its process is called in markers of file sets.
+    /// Returns the name of its process in marker files of file sets.
     pub fn process_name(&self) -> ProcessIdentity {
         ProcessIdentity {
             host: self.host.clone(),
@@ -79,8 +80,8 @@ impl Hello {
         }
     }
 
-    /// In what this rank is too unlike the coordinator to make a job with it; nothing where it is
-    /// not. `ahead_ns` is how far its time of day is ahead.
+    /// Returns the difference from the coordinator that prevents a common job, or `None`.
+    /// `ahead_ns` is the offset of this rank's time of day.
     pub fn unlike(&self, coordinator: &Self, ahead_ns: i64) -> Option<String> {
         if self.version != coordinator.version || self.method != coordinator.method {
             return Some(format!(

@@ -1,5 +1,4 @@
-//! Ranks that are threads of one process, for tests: with clocks that are wrong, and with messages
-//! that come late or not at all.
+//! Ranks as threads of one process, for tests, with wrong clocks and late or lost messages.
 
 use crate::transport::{Transport, TransportError};
 use std::sync::Arc;
@@ -7,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// What goes wrong with a rank, from outside of it.
+/// Fault injection for one rank.
 #[derive(Debug, Clone, Default)]
 pub struct Fault {
     is_silent: Arc<AtomicBool>,
@@ -15,17 +14,17 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// From now on nothing comes from the rank or reaches it: it is dead, or stopped.
+    /// Drops all messages from and to the rank from now on: it is dead or stopped.
     pub fn silence(&self) {
         self.is_silent.store(true, Ordering::Relaxed);
     }
 
-    /// The rank goes on where it was silent.
+    /// Delivers messages of a silenced rank again.
     pub fn wake(&self) {
         self.is_silent.store(false, Ordering::Relaxed);
     }
 
-    /// From now on each message of the rank comes so much later.
+    /// Delays each message of the rank by `by` from now on.
     pub fn delay(&self, by: Duration) {
         self.delay_ns.store(by.as_nanos() as u64, Ordering::Relaxed);
     }
@@ -41,20 +40,20 @@ struct Letter {
     bytes: Arc<[u8]>,
 }
 
-/// One rank's end.
+/// Transport of one rank.
 pub struct InProcess {
     rank: u32,
     to: Vec<Sender<Letter>>,
     from: Receiver<Letter>,
-    /// Taken from the channel, and not due yet.
+    /// Received from the channel but not due yet.
     next: Option<Letter>,
     fault: Fault,
     epoch: Instant,
     ahead_ns: u64,
 }
 
-/// So many ranks, whose clocks are ahead of the first one's by these many nanoseconds, with what
-/// can go wrong with each.
+/// Creates one rank per element of `ahead_ns`, with its clock ahead of the first rank's clock by
+/// that number of nanoseconds, and the fault injection of each.
 pub fn connect(ahead_ns: &[i64]) -> Vec<(InProcess, Fault)> {
     // A clock that is behind is one of an earlier epoch.
     const EPOCH_NS: i64 = 3_600_000_000_000;

@@ -1,79 +1,79 @@
-//! Why a job has no record, sorted by whose fault it is.
+//! Errors of jobs, by exit-code category.
 
 use crate::message::Failure;
 use filestone_control::job::{MergeError, PartitionError};
 use filestone_engine::ErrorCategory;
 use filestone_plan::plan::{Field, PlanError};
 
-/// Why a job has no record.
+/// Error of a job that has no record.
 #[derive(Debug, thiserror::Error)]
 pub enum JobError {
-    /// The plan cannot be dealt.
+    /// The plan cannot be partitioned.
     #[error(transparent)]
     Deal(#[from] PartitionError),
-    /// A part of it breaks a rule.
+    /// A part of the plan violates a rule.
     #[error("part {part} of {parts}: {source}")]
     Part {
-        /// Which one, from 1 on.
+        /// Number of the part, from 1.
         part: usize,
-        /// Of how many.
+        /// Number of parts.
         parts: usize,
-        /// Which rule.
+        /// The violated rule.
         source: Box<PlanError>,
     },
-    /// No rank is left to make load.
+    /// No rank is left to generate load.
     #[error("there is no rank that makes load")]
     NoMakers,
-    /// A rank has not said that it is there.
+    /// A rank has not reported at the start.
     #[error("rank {rank} has not been heard of for {seconds} s after the start")]
     NotThere {
-        /// Which one.
+        /// Number of the rank.
         rank: u32,
-        /// How long it was waited for.
+        /// Time waited, in seconds.
         seconds: u64,
     },
-    /// A host is too unlike the coordinator's.
+    /// A host differs too much from the coordinator's host.
     #[error("host {host} (rank {rank}): {what}")]
     Unlike {
-        /// Its name.
+        /// Name of the host.
         host: String,
-        /// Its rank.
+        /// Rank on the host.
         rank: u32,
-        /// In what.
+        /// The difference.
         what: String,
     },
-    /// A host could not make its part.
+    /// A host failed to run its part.
     #[error("host {host} (rank {rank}): {}", failure.what)]
     Failed {
-        /// Its name.
+        /// Name of the host.
         host: String,
-        /// Its rank.
+        /// Rank on the host.
         rank: u32,
-        /// What happened.
+        /// The failure.
         failure: Failure,
     },
-    /// A host was lost before anything was measured.
+    /// A host was lost before the measurement began.
     #[error("host {host} (rank {rank}) was lost ({phase}): {reason}")]
     Lost {
-        /// Its name.
+        /// Name of the host.
         host: String,
-        /// Its rank.
+        /// Rank on the host.
         rank: u32,
-        /// What the job was doing.
+        /// Phase of the job.
         phase: String,
-        /// What is known of it.
+        /// Reason, if detected.
         reason: String,
     },
     /// The records of the hosts cannot be merged.
     #[error(transparent)]
     Merge(#[from] MergeError),
-    /// It was stopped before anything was measured.
+    /// The job was stopped before the measurement began.
     #[error("interrupted before anything was measured")]
     Interrupted,
 }
 
 impl JobError {
-    /// Whose fault it is.
+    /// Returns the category of the error.
     pub fn category(&self) -> ErrorCategory {
         match self {
             Self::Deal(_) | Self::Part { .. } | Self::NoMakers => ErrorCategory::Usage,
@@ -86,7 +86,7 @@ impl JobError {
         }
     }
 
-    /// What to do about it, if there is something.
+    /// Returns the suggested remedy, if any.
     pub fn help(&self) -> Option<String> {
         match self {
             Self::Deal(error) => Some(error.help().into()),

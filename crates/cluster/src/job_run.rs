@@ -1,4 +1,4 @@
-//! One job, as the coordinator sees it: prepare, start at an agreed moment, measure, merge.
+//! One job from the coordinator's side: prepare, start at an agreed time, measure, merge.
 
 use crate::job_error::JobError;
 use crate::members::{LOOK_EVERY, LOOK_WHILE_MEASURING, Members};
@@ -19,17 +19,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Between the agreement on the start and the start: what a message takes, and a thread to wake up.
+/// Time between the agreement on the start and the start, for message delivery and thread wake-up.
 const LEAD: Duration = Duration::from_millis(100);
-/// More of it for each rank.
+/// Additional time per rank.
 const LEAD_OF_RANK: Duration = Duration::from_micros(500);
-/// A job that is stopped waits no longer than this for a rank that is silent: launchers that end a
-/// job kill what does not end soon.
+/// Longest wait for a silent rank after a job was stopped: launchers that end a job soon kill ranks
+/// that do not exit.
 const SILENCE_AFTER_STOP: Duration = Duration::from_secs(2);
-/// How long the last ranks may clean up after the first has ended, besides a call's time-out.
+/// How long the last ranks may clean up after the first has ended, in addition to the timeout of a
+/// call.
 const CLEAN_UP: Duration = Duration::from_secs(120);
 
-/// What the job is doing.
+/// Phase of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Preparing,
@@ -58,16 +59,16 @@ pub struct JobRun<'job, 'look> {
     steered: Option<Steered>,
     phase: Phase,
     is_found: bool,
-    /// Whether it ends early, and whether somebody has stopped it.
+    /// Whether the job ends early, and whether the user has stopped it.
     is_ended: bool,
     is_stopped: bool,
-    /// When the first rank had ended.
+    /// When the first rank ended.
     first_end: Option<Instant>,
     said: Instant,
 }
 
 impl<'job, 'look> JobRun<'job, 'look> {
-    /// The job of `plan`, of which `order` is given to the ranks.
+    /// Creates the job of `plan`; `order` is its specification for the ranks.
     pub fn new(
         members: &'job mut Members,
         plan: &'job Plan,
@@ -104,7 +105,7 @@ impl<'job, 'look> JobRun<'job, 'look> {
         }
     }
 
-    /// Makes it.
+    /// Runs the job.
     pub fn make(
         mut self,
         order: JobSpec,
@@ -127,7 +128,7 @@ impl<'job, 'look> JobRun<'job, 'look> {
         self.finish(&**runner, stop)
     }
 
-    /// One look at everything.
+    /// Runs one iteration of the coordinator's polling loop.
     fn turn(&mut self, stop: &AtomicBool) {
         self.members.receive();
         while let Some((from, message)) = self.members.inbox.pop_front() {
@@ -203,9 +204,9 @@ impl<'job, 'look> JobRun<'job, 'look> {
         self.merger.take(place, told.interval);
     }
 
-    /// Tells the intervals that all ranks have gone beyond, and follows whoever decides on the load.
+    /// Reports the intervals that all ranks have completed, and applies decisions on the load.
     fn tell_intervals(&mut self) {
-        // A histogram that cannot be merged is told at the end, of the record.
+        // // A histogram that cannot be merged is reported at the end, with the record.
         while let Ok(Some(interval)) = self.merger.complete() {
             self.observer.counted_by_hosts(&interval);
             self.observer.interval(&interval);
@@ -231,7 +232,7 @@ impl<'job, 'look> JobRun<'job, 'look> {
         }
     }
 
-    /// Ends the job early, once; what has been made is cleaned up as ever.
+    /// Ends the job early, once; clean-up runs as usual.
     fn end(&mut self) {
         if !self.is_ended {
             self.is_ended = true;
@@ -240,7 +241,7 @@ impl<'job, 'look> JobRun<'job, 'look> {
         }
     }
 
-    /// Ends the job as somebody who stops it wants it, once.
+    /// Stops the job on request of the user, once.
     fn stop(&mut self) {
         if !self.is_stopped {
             self.is_ended = true;
@@ -250,7 +251,7 @@ impl<'job, 'look> JobRun<'job, 'look> {
         }
     }
 
-    /// A job of which a part cannot be made is not begun.
+    /// Ends the job before its start if a part failed.
     fn end_if_one_failed(&mut self) {
         let has_failed = |maker: &LoadRank| matches!(maker.progress, Progress::Ended(_));
         if self.makers.iter().any(has_failed) {
@@ -258,7 +259,7 @@ impl<'job, 'look> JobRun<'job, 'look> {
         }
     }
 
-    /// Gives up ranks that are silent, or that do not come to an end.
+    /// Evicts ranks that are silent or do not end.
     fn watch(&mut self) {
         let mut watchdog = self.members.options.watchdog;
         if self.is_ended {
@@ -286,7 +287,7 @@ impl<'job, 'look> JobRun<'job, 'look> {
         self.go_on_without(lost);
     }
 
-    /// Follows what is to be done when ranks are lost.
+    /// Applies the configured policy to lost ranks.
     fn go_on_without(&mut self, lost: Vec<u32>) {
         if lost.is_empty() {
             return;
@@ -297,7 +298,7 @@ impl<'job, 'look> JobRun<'job, 'look> {
         }
     }
 
-    /// Agrees with all ranks on the moment of the start.
+    /// Agrees on the start time with all ranks.
     fn start(&mut self) {
         self.phase = Phase::Measuring;
         let ready: Vec<usize> = (0..self.makers.len())
@@ -364,8 +365,8 @@ impl<'job, 'look> JobRun<'job, 'look> {
         }
     }
 
-    /// The record of what was measured; an error if nothing was. What lost ranks have left is cleaned
-    /// up when all that was measured is safe.
+    /// Returns the record of the measurements, or an error if there are none. Cleans up after lost
+    /// ranks once all measurements are safe.
     fn finish(mut self, runner: &dyn Runner, stop: &AtomicBool) -> Result<RunRecord, JobError> {
         let abandoned = self.abandoned();
         let made = self.record();
@@ -390,7 +391,7 @@ impl<'job, 'look> JobRun<'job, 'look> {
         }
     }
 
-    /// What ranks that were lost have on the target, if it outlasts a run.
+    /// Returns the parts that lost ranks have left on the target, if the target outlasts a run.
     fn abandoned(&self) -> Vec<OrphanedPart> {
         let Some(parts) = self.plan.mix().and_then(|_| self.parts()) else {
             return Vec::new();
@@ -432,7 +433,7 @@ impl<'job, 'look> JobRun<'job, 'look> {
         Ok(record)
     }
 
-    /// Why there is no record: a part could not be made, or nothing was measured.
+    /// Returns the reason for a missing record: a part failed, or no measurement was made.
     fn error(&self) -> Option<JobError> {
         let measured = |maker: &&LoadRank| match &maker.progress {
             Progress::Ended(ending) => matches!(**ending, Ending::Measured(_)),
@@ -447,7 +448,7 @@ impl<'job, 'look> JobRun<'job, 'look> {
         Some(reason.unwrap_or(JobError::Interrupted))
     }
 
-    /// Why a rank has nothing, if it is not that it was stopped.
+    /// Returns the reason why a rank has no record, unless it was stopped.
     fn own_reason(maker: &LoadRank) -> Option<JobError> {
         match &maker.progress {
             Progress::Lost(lost) => Some(JobError::Lost {

@@ -1,7 +1,8 @@
-//! Whether this process was started as one of many, by what launchers put into the environment.
+//! Detection of a start as one of many processes, from the launcher's environment variables.
 
-/// Variables that a launcher of MPI programs sets, and who it is. A batch job has Slurm's, too,
-/// without being a step that `srun` starts, whose ranks are many: the number of tasks decides.
+/// Variables that a launcher of MPI programs sets, and the launcher's name. A batch job has Slurm's
+/// variables even if it is not a step that `srun` starts with several ranks: the number of tasks
+/// decides.
 const LAUNCHED: [(&str, &str); 6] = [
     ("OMPI_COMM_WORLD_SIZE", "Open MPI's mpirun"),
     ("PMIX_RANK", "PMIx"),
@@ -11,9 +12,9 @@ const LAUNCHED: [(&str, &str); 6] = [
     ("MPI_LOCALNRANKS", "Hydra's mpirun"),
 ];
 
-/// The launcher that started this process as one of many; `None` if it is alone.
+/// Returns the launcher that started this process as one of many; `None` if it runs alone.
 ///
-/// `variable` is what the environment holds under a name.
+/// `variable` looks up an environment variable.
 pub fn launcher(variable: impl Fn(&str) -> Option<String>) -> Option<&'static str> {
     let set = |name: &str| variable(name).is_some_and(|value| !value.is_empty());
     let by_mpi = LAUNCHED.iter().find(|(name, _)| set(name));

@@ -1,9 +1,9 @@
-//! One run made by many hosts.
+//! One run on many hosts.
 //!
 //! A job is the run of one plan by several processes, its *ranks*, which a launcher (`mpirun`,
-//! `srun`) starts on as many hosts. Rank 0 reads the command line, deals the plan, says when to
-//! begin, merges what is measured and reports; the others wait for parts and make them. To all
-//! that measures, a rank is what a worker is to a run.
+//! `srun`) starts on any number of hosts. Rank 0 reads the command line, partitions the plan, sets
+//! the start time, merges the measurements and reports; the other ranks wait for parts and run
+//! them. For all code that measures, a rank is to a job what a worker is to a run.
 //!
 //! ```text
 //!   coordinator (rank 0)                 each rank, rank 0 included
@@ -17,8 +17,8 @@
 //!       ◀──────────────────────────────── Ended: its record
 //! ```
 //!
-//! Messages go over a [`Transport`], which never waits: in a process over channels, between hosts
-//! by MPI. A rank that is silent for longer than the watchdog allows is lost, and named.
+//! Messages use a [`Transport`], which never blocks: channels within a process, MPI between hosts.
+//! A rank that is silent for longer than the watchdog allows is lost, and the record names it.
 
 #![forbid(unsafe_code)]
 

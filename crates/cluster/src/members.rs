@@ -1,5 +1,4 @@
-//! The ranks of a job, as rank 0 sees them: who they are, what they say, how far their clocks are
-//! ahead.
+//! The ranks of a job as seen by rank 0: descriptions, messages, clock offsets.
 
 use crate::clocks::Exchanges;
 use crate::hello::{Hello, wall_ns};
@@ -10,36 +9,36 @@ use crate::transport::Transport;
 use std::collections::{BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 
-/// Exchanges by which the offset of a clock is found.
+/// Number of exchanges for a clock offset.
 const EXCHANGES: u32 = 32;
-/// How long one may take; the next one twice as long, up to the watchdog.
+/// Initial timeout of one exchange; doubled after each timeout, up to the watchdog.
 const EXCHANGE_TIMEOUT: Duration = Duration::from_millis(200);
-/// How long the coordinator sleeps between two looks at its messages.
+/// Poll interval of the coordinator's messages.
 pub const LOOK_EVERY: Duration = Duration::from_millis(2);
-/// The same, of ranks too, while a run is measured: the processors are the load's, and what is said then is
-/// intervals.
+/// Poll interval of the coordinator and of ranks during a measurement: the load needs the CPUs, and
+/// messages are then mostly intervals.
 pub const LOOK_WHILE_MEASURING: Duration = Duration::from_millis(20);
 
-/// What a rank is known by.
+/// Description and time of day of a rank.
 #[derive(Debug, Clone)]
 pub struct RankInfo {
     pub hello: Option<Hello>,
     pub wall_ahead_ns: i64,
 }
 
-/// The ranks, as rank 0 sees them.
+/// The ranks as seen by rank 0.
 pub struct Members {
     pub transport: Box<dyn Transport>,
     pub options: JobOptions,
     pub known: Vec<RankInfo>,
     pub lost: BTreeSet<u32>,
-    /// Came while something else was waited for.
+    /// Messages that arrived while another one was awaited.
     pub inbox: VecDeque<(u32, FromRank)>,
     pings: Vec<u64>,
 }
 
 impl Members {
-    /// Those of this transport.
+    /// Creates the list of ranks of this transport.
     pub fn new(transport: Box<dyn Transport>, options: JobOptions) -> Self {
         let size = transport.size() as usize;
         let mut known = vec![
@@ -62,14 +61,14 @@ impl Members {
         }
     }
 
-    /// The ranks that make load, and are there.
+    /// Returns the ranks that generate load and are not lost.
     pub fn makers(&self) -> Vec<u32> {
         let first = u32::from(self.options.coordinator_only);
         let all = first..self.transport.size();
         all.filter(|rank| !self.lost.contains(rank)).collect()
     }
 
-    /// Waits until all ranks are there, and refuses those that are too unlike.
+    /// Waits until all ranks have reported, and refuses those that differ too much.
     pub fn greet(&mut self) -> Result<(), JobError> {
         let begun = Instant::now();
         let unknown = |known: &RankInfo| known.hello.is_none();
@@ -110,19 +109,19 @@ impl Members {
         }
     }
 
-    /// The name of a rank's host.
+    /// Returns the name of a rank's host.
     pub fn host_of(&self, rank: u32) -> String {
         let hello = self.hello_of(rank);
         hello.map_or_else(|| format!("of rank {rank}"), |hello| hello.host.clone())
     }
 
-    /// What a rank has told of itself.
+    /// Returns the description that a rank has sent, if any.
     pub fn hello_of(&self, rank: u32) -> Option<&Hello> {
         let known = self.known.get(rank as usize)?;
         known.hello.as_ref()
     }
 
-    /// Goes on without these ranks. Should they wake up, they hear of it.
+    /// Continues without these ranks. Sends each an eviction message in case it wakes up.
     pub fn evict(&mut self, lost: Vec<u32>) {
         for rank in &lost {
             self.tell(*rank, &ToRank::Evicted);
@@ -130,7 +129,7 @@ impl Members {
         self.lost.extend(lost);
     }
 
-    /// Takes what has come into the inbox; pongs and greetings are entered at once.
+    /// Moves received messages into the inbox; greetings are stored at once.
     pub fn receive(&mut self) {
         while let Some((from, bytes)) = self.transport.receive() {
             let Some(message) = decode::<FromRank>(&bytes) else {
@@ -144,7 +143,7 @@ impl Members {
         }
     }
 
-    /// Says something to one rank.
+    /// Sends a message to one rank.
     pub fn tell(&mut self, rank: u32, message: &ToRank) {
         if let Some(bytes) = encode(message) {
             // A rank that is gone is silent, too.
@@ -152,7 +151,7 @@ impl Members {
         }
     }
 
-    /// Says something to all ranks but this one and those that are lost.
+    /// Sends a message to all ranks other than this one and the lost ones.
     pub fn tell_all(&mut self, message: &ToRank) {
         let Some(bytes) = encode(message) else {
             return;
@@ -164,7 +163,7 @@ impl Members {
         }
     }
 
-    /// Finds out how far a rank's clocks are ahead.
+    /// Measures the clock offsets of a rank.
     pub fn exchange(&mut self, rank: u32) -> Exchanges {
         let mut exchanges = Exchanges::default();
         let Some(ping) = encode(&ToRank::Ping) else {
@@ -200,7 +199,8 @@ impl Members {
         exchanges
     }
 
-    /// The answer to the last ping. Looks without pause: what it slept would be in the uncertainty.
+    /// Waits for the reply to the last ping. Polls without sleeping, because any sleep would add to
+    /// the uncertainty.
     fn pong(&mut self, rank: u32, timeout: Duration) -> Option<(u64, u64)> {
         let wanted = self.pings.get(rank as usize).copied()?;
         let sent = Instant::now();

@@ -1,5 +1,5 @@
-//! What the coordinator and the ranks of a job say to each other, as MessagePack with the names of all
-//! fields.
+//! Messages between the coordinator and the ranks of a job, encoded as MessagePack with field
+//! names.
 
 use crate::hello::Hello;
 use filestone_control::job::EncodedInterval;
@@ -10,116 +10,116 @@ use filestone_plan::plan::Plan;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// What the coordinator says.
+/// A message from the coordinator to a rank.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ToRank {
-    /// Make your part of this job.
+    /// Run your part of this job.
     Run(Box<JobSpec>),
-    /// The coordinator is there.
+    /// The coordinator is alive.
     #[serde(rename = "Alive")]
     KeepAlive,
-    /// Say what your clock shows.
+    /// Report your clock.
     Ping,
-    /// No more pings for now.
+    /// The ping series is over.
     #[serde(rename = "Pinged")]
     PingAck,
-    /// Begin when your clock shows this.
+    /// Start when your clock shows `at_ns`.
     Start { at_ns: u64 },
-    /// Offer so many operations per second, all clients of the job together.
+    /// Offer this number of operations per second, summed over all clients of the job.
     Offer { load_ops_per_s: f64 },
-    /// End as if time were over.
+    /// Finish as if the planned duration were over.
     Finish,
     /// The job ends early: stop, unless you are cleaning up.
     End,
-    /// Somebody stops the job.
+    /// The user stops the job.
     Stop,
-    /// There are no more jobs. If a rank was lost, it must not be waited for.
+    /// No more jobs follow. If a rank was lost, do not wait for it.
     #[serde(rename = "Leave")]
     Shutdown { is_one_lost: bool },
-    /// You have been silent for too long: the job goes on without you, and your file set is no longer
-    /// yours.
+    /// You have been silent for too long: the job continues without you, and your file set no
+    /// longer belongs to you.
     #[serde(rename = "GivenUp")]
     Evicted,
 }
 
-/// A job for the ranks.
+/// Specification of a job for the ranks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobSpec {
-    /// The plan of the whole job.
+    /// Plan of the whole job.
     pub job: Plan,
-    /// Which rank makes which part: the first one the first.
+    /// Rank that runs each part, in order of parts.
     pub makers: Vec<u32>,
-    /// Whether each first measures what filestone itself can do on its host.
+    /// Whether each host first measures what filestone itself can do there.
     pub calibrates: bool,
-    /// A rank that has not heard of the coordinator for so long gives up.
+    /// A rank that has received no message from the coordinator for this long aborts.
     pub silence_ms: u64,
 }
 
-/// What a rank says.
+/// A message from a rank to the coordinator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum FromRank {
-    /// What it is, when it has been started.
+    /// Description of the rank, sent after its start.
     Hello(Box<Hello>),
-    /// It is there.
+    /// The rank is alive.
     #[serde(rename = "Alive")]
     KeepAlive,
-    /// What it is doing before or after the run.
+    /// Activity of the rank before or after the run.
     Preparing { what: String },
-    /// It has found the target.
+    /// The rank has reached the target.
     Found { target: Box<Target> },
-    /// How its clients were connected.
+    /// Connection statistics of the rank's clients.
     Connected { connections: Box<ConnectionsRecord> },
-    /// All its clients are connected.
+    /// All clients of the rank are connected.
     Ready,
-    /// What its clock and its time of day showed when the `count`-th ping came.
+    /// Clock and time of day of the rank on arrival of the `count`-th ping.
     Pong {
         count: u64,
         clock_ns: u64,
         wall_ns: u64,
     },
-    /// It has begun, so long after the moment that was agreed upon.
+    /// The run has started, `late_ns` after the agreed time.
     #[serde(rename = "Began")]
     Started { late_ns: u64 },
-    /// Another part of its run begins.
+    /// The run enters another phase.
     Phase { phase: RunPhase },
     /// An interval is complete.
     Interval(Box<IntervalReport>),
-    /// Its part is over.
+    /// The rank's part has ended.
     Ended(Box<Ending>),
 }
 
-/// An interval of a rank.
+/// An interval of one rank.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct IntervalReport {
-    /// What was measured in it.
+    /// Measurements of the interval.
     pub interval: EncodedInterval,
-    /// The rank's part of the offered load at its end.
+    /// The rank's share of the offered load at the end of the interval.
     pub offered_load_ops_per_s: f64,
-    /// Whether that was offered during all of it.
+    /// Whether that load was offered during the whole interval.
     pub is_whole: bool,
 }
 
-/// How a rank's part ended.
+/// Result of a rank's part.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Ending {
-    /// With a record.
+    /// The part has a record.
     Measured(Box<RunRecord>),
-    /// Without one.
+    /// The part has no record.
     Failed(Failure),
 }
 
-/// Why a rank has no record.
+/// Reason why a rank has no record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// What happened.
+    /// Description of the failure.
     pub what: String,
-    /// What to do about it.
+    /// Suggested remedy.
     pub help: Option<String>,
-    /// Whose fault it is.
+    /// Category of the failure, for the exit code.
     pub category: FailureCategory,
 }
 
-/// [`ErrorCategory`], as it is said.
+/// Serialized form of [`ErrorCategory`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum FailureCategory {
@@ -154,12 +154,12 @@ impl From<FailureCategory> for ErrorCategory {
     }
 }
 
-/// A message as bytes; `None` of one that cannot be written, which there is none of.
+/// Encodes a message; `None` if it cannot be serialized, which does not occur.
 pub fn encode(message: &impl Serialize) -> Option<Arc<[u8]>> {
     rmp_serde::to_vec_named(message).ok().map(Arc::from)
 }
 
-/// A message of these bytes; `None` of anything else.
+/// Decodes a message; `None` if the bytes are not a valid message.
 pub fn decode<'bytes, M: Deserialize<'bytes>>(bytes: &'bytes [u8]) -> Option<M> {
     rmp_serde::from_slice(bytes).ok()
 }

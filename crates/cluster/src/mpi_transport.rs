@@ -1,9 +1,10 @@
-//! Messages between ranks by MPI.
+//! MPI transport: messages between ranks.
 //!
-//! Only point-to-point messages, polled: a rank that waits in a collective burns a processor, and
-//! one that is dead keeps all others in it. For the same reason a message goes in short pieces: of a
-//! long one libraries send the head alone until it is matched (the rendezvous protocol), and who has
-//! matched it waits for the rest, for ever if the sender has died meanwhile.
+//! Only point-to-point messages, polled: a rank that waits in a collective uses a full CPU, and a
+//! dead rank blocks all others in the collective. For the same reason messages are sent in short
+//! pieces: libraries send only the head of a long message until it is matched (the rendezvous
+//! protocol), and a receiver that has matched it waits for the rest forever if the sender dies
+//! before sending it.
 
 use crate::serving::COORDINATOR;
 use crate::transport::{Transport, TransportError};
@@ -17,22 +18,23 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Longest that the coordinator may take no message of a rank, unless that is told otherwise.
+/// Default for the longest time that the coordinator may take no message of a rank.
 const TAKEN_WITHIN: Duration = Duration::from_secs(300);
-/// How long a rank that leaves waits for what it has said to be taken.
+/// How long a rank that leaves waits for the coordinator to take its messages.
 const LEAVE_WITHIN: Duration = Duration::from_secs(5);
-/// Between two looks whether a message has been taken.
+/// Interval between polls for a taken message.
 const LOOK_EVERY: Duration = Duration::from_micros(500);
-/// Messages so short are kept, because they come again and again.
+/// Messages up to this length are cached because they recur.
 const KEPT_BYTES: usize = 24;
-/// Longest piece of a message. What is no longer arrives whole or not at all: libraries send at least
-/// 4 KiB at once, their headers included (Open MPI between processes of a host; others more).
+/// Longest piece of a message. A message of up to this length arrives whole or not at all:
+/// libraries send at least 4 KiB eagerly, their headers included (Open MPI between processes of a
+/// host; other libraries more).
 const PIECE_BYTES: usize = 2048;
-/// Tags of the last piece of a message, and of those before it.
+/// Tags of the last piece of a message and of the pieces before it.
 const LAST: Tag = 0;
 const MORE: Tag = 1;
 
-/// A rank of MPI's world.
+/// A rank of MPI_COMM_WORLD.
 pub struct MpiTransport {
     // Before the universe: what is dropped first.
     pending: Vec<Request<'static, [u8], StaticScope>>,
@@ -41,13 +43,14 @@ pub struct MpiTransport {
     epoch: Instant,
     patience: Duration,
     kept: HashMap<Vec<u8>, &'static [u8]>,
-    /// The last message that was said to several.
+    /// Last message that was sent to several ranks.
     last: Option<(Arc<[u8]>, &'static [u8])>,
-    /// What has come of messages that are not whole, by whom they are from.
+    /// Pieces of incomplete messages, by sending rank.
     begun: BTreeMap<u32, Vec<u8>>,
 }
 
-/// The MPI library's name and version: `Open MPI v4.1.4`, `MPICH 4.0.2`. Needs no launcher.
+/// Returns name and version of the MPI library: `Open MPI v4.1.4`, `MPICH 4.0.2`. Works without a
+/// launcher.
 pub fn library_version() -> String {
     let whole = mpi::environment::library_version().unwrap_or_default();
     let first = whole.lines().next().unwrap_or_default();
@@ -57,7 +60,8 @@ pub fn library_version() -> String {
 }
 
 impl MpiTransport {
-    /// Begins with MPI; `None` if that was done before. Only this thread may use it.
+    /// Initializes MPI; `None` if it was initialized before. Only this thread may use the
+    /// transport.
     pub fn start() -> Option<Self> {
         let (universe, _) = mpi::initialize_with_threading(Threading::Funneled)?;
         let world = universe.world();
@@ -73,9 +77,9 @@ impl MpiTransport {
         })
     }
 
-    /// The coordinator waits for no rank, so what it says must stay where it is until it has been
-    /// taken, which may be never: it is leaked. That is a plan for each job, some bytes for each
-    /// start and change of the load, and what comes again and again only once.
+    /// Leaks a copy of `message`. The coordinator waits for no rank, so its messages must stay in
+    /// memory until they have been taken, possibly forever. The leak is one plan per job and some
+    /// bytes per start and load change; recurring messages are leaked only once.
     fn leaked(&mut self, message: &Arc<[u8]>) -> &'static [u8] {
         if let Some(kept) = self.kept.get(&**message) {
             return kept;
@@ -101,8 +105,8 @@ impl MpiTransport {
         }
     }
 
-    /// Waits at rest until a message has been taken. What MPI still reads cannot be given up, so a
-    /// coordinator that takes nothing for too long ends this process.
+    /// Sleeps until a message has been taken. A buffer that MPI still reads cannot be freed, so
+    /// this ends the process if the coordinator takes no message for too long.
     fn send_and_wait(&self, to: i32, message: &[u8]) {
         let process = self.world.process_at_rank(to);
         mpi::request::scope(|scope| {
@@ -127,7 +131,7 @@ impl MpiTransport {
     }
 }
 
-/// The pieces in which a message goes, each with its tag.
+/// Splits a message into pieces, each with its tag.
 fn pieces(message: &[u8]) -> impl Iterator<Item = (&[u8], Tag)> {
     let last = message.len().div_ceil(PIECE_BYTES).saturating_sub(1);
     let numbered = message.chunks(PIECE_BYTES).enumerate();
@@ -196,9 +200,9 @@ impl Transport for MpiTransport {
             std::thread::sleep(LOOK_EVERY);
         }
         if is_one_lost || !self.pending.is_empty() {
-            // Whoever is lost would be waited for for ever. A launcher ends the others when a rank
-            // ends without having said so; told to abort while it does that already, Open MPI's
-            // ends itself.
+            // // Finalizing MPI would wait for a lost rank forever. A launcher ends the other ranks
+            // when a rank ends without finalizing; Open MPI's launcher ends itself if it receives
+            // an abort at that time.
             std::mem::forget(std::mem::take(&mut self.pending));
             std::mem::forget(self.universe);
             return;

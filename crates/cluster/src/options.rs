@@ -1,36 +1,36 @@
-//! How jobs are made.
+//! Options of jobs.
 
 use std::time::Duration;
 
-/// What becomes of a job whose rank is lost.
+/// Policy of a job that loses a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnRankLost {
-    /// It ends, with the record of the others.
+    /// End the job with the record of the other ranks.
     #[default]
     End,
-    /// It goes on without it.
+    /// Continue without the lost rank.
     Continue,
 }
 
-/// How jobs are made.
+/// Options of jobs.
 #[derive(Debug, Clone)]
 pub struct JobOptions {
-    /// What ranks must have, too: the version of filestone, and how it was built.
+    /// Version and build of filestone, which all ranks must share.
     pub version: String,
-    /// Whether clients, load and count are those of each host.
+    /// Whether clients, load and count are per host.
     pub per_host: bool,
-    /// Whether rank 0 makes no load.
+    /// Whether rank 0 generates no load.
     pub coordinator_only: bool,
-    /// What the loss of a rank does.
+    /// Policy for lost ranks.
     pub on_rank_lost: OnRankLost,
-    /// A rank that is silent for so long is lost.
+    /// A rank that is silent for this long is lost.
     pub watchdog: Duration,
-    /// How long ranks may take to be there at the start.
+    /// How long ranks may take to report at the start.
     pub greeting: Duration,
 }
 
 impl JobOptions {
-    /// Totals of the job, rank 0 included, and 10 s of silence.
+    /// Returns the defaults: totals for the whole job, rank 0 generates load, watchdog 10 s.
     pub fn new(version: &str) -> Self {
         Self {
             version: version.into(),

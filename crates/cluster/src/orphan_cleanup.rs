@@ -1,8 +1,8 @@
-//! What ranks that were lost have left on the target: the coordinator removes it, or gives it up, as they
-//! would have done at their end.
+//! Clean-up after lost ranks: the coordinator removes or releases what they have left on the
+//! target, as they would have done at their end.
 //!
-//! A rank that is lost is over, or will be as soon as it hears that the job has gone on without it. Until
-//! then it finds that its file set is another's, and leaves it alone.
+//! A lost rank has ended, or ends as soon as it is notified that the job has continued without it.
+//! Until then it finds that its file set belongs to another process, and does not touch it.
 
 use crate::rank_run::Runner;
 use filestone_engine::control::{Context, Observer};
@@ -13,30 +13,30 @@ use filestone_plan::plan::Plan;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long that may take in all.
+/// Time limit of the whole clean-up.
 const LIMIT: Duration = Duration::from_secs(120);
-/// The same after a job that was stopped, if a call's time-out is not less.
+/// Time limit after a job that was stopped, unless the timeout of a call is shorter.
 const LIMIT_AFTER_STOP: Duration = Duration::from_secs(10);
 
-/// What a rank that was lost has left.
+/// Part of a lost rank.
 pub struct OrphanedPart {
-    /// Its part of the job.
+    /// Index of the part in the job.
     pub part: u32,
-    /// Its host and its rank, in words.
+    /// Host and rank, as text.
     pub whose: String,
-    /// The plan of its part.
+    /// Plan of the part.
     pub plan: Plan,
-    /// Its process.
+    /// Process that ran the part.
     pub owner: ProcessIdentity,
 }
 
-/// What could not be removed or given up.
+/// Parts that could not be removed or released.
 pub struct CleanUpFailure {
     abandoned: OrphanedPart,
     reason: String,
 }
 
-/// Removes all that was abandoned, or gives it up; what is left then. Ends when somebody stops it.
+/// Removes or releases all orphaned parts, and returns what is left. Ends if `stop` is set.
 pub fn reclaim(
     all: Vec<OrphanedPart>,
     runner: &dyn Runner,
@@ -66,7 +66,7 @@ pub fn reclaim(
 }
 
 impl CleanUpFailure {
-    /// What it is, and why it is there.
+    /// Describes the remaining parts and the reason.
     pub fn describe(&self) -> String {
         let OrphanedPart { whose, .. } = &self.abandoned;
         format!(
@@ -81,7 +81,7 @@ impl CleanUpFailure {
         mix.map_or("", |mix| &mix.file_set.name)
     }
 
-    /// Enters it into the record.
+    /// Adds the failure to the record.
     pub fn record(self, record: &mut RunRecord) {
         let path = self.name().to_owned();
         let Self { abandoned, reason } = self;

@@ -1,4 +1,4 @@
-//! A rank's part of a job, on a thread of its own, while the rank's own thread carries messages.
+//! A rank's part of a job, on a separate thread while the rank's main thread exchanges messages.
 
 use crate::message::{Ending, Failure, FromRank, IntervalReport, JobSpec};
 use filestone_control::job::deal;
@@ -14,14 +14,14 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How long a rank sleeps at most before it looks whether it is stopped.
+/// Longest sleep of a rank between checks for a stop.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// The last of the wait for the start is spent looking at the clock: a sleep ends late.
+/// Final part of the wait for the start that polls the clock: a sleep ends late.
 const LOOK_FOR: Duration = Duration::from_micros(300);
 
-/// Makes runs: what a process would do with a plan if it were alone.
+/// Executes runs, as a process would do with a plan on its own.
 pub trait Runner: Send + Sync {
-    /// Makes the run of `plan`; first measures what filestone itself can do here if it `calibrates`.
+    /// Executes `plan`; with `calibrates`, first measures what filestone itself can do here.
     fn run(
         &self,
         plan: &Plan,
@@ -29,8 +29,8 @@ pub trait Runner: Send + Sync {
         context: &mut Context<'_>,
     ) -> Result<RunRecord, Failure>;
 
-    /// Does with what the run of `plan` has left, in a process that is known to be over, what that
-    /// would have done at its end; for no longer than `limit`.
+    /// Cleans up what the run of `plan` has left, for a process that has ended, as that process
+    /// would have done at its end; for at most `limit`.
     fn reclaim(
         &self,
         plan: &Plan,
@@ -40,25 +40,25 @@ pub trait Runner: Send + Sync {
     ) -> Result<(), Failure>;
 }
 
-/// What a run that goes on is told.
+/// A message to a run in progress.
 enum ToRun {
     Start(Instant),
     Order(control::JobCommand),
 }
 
-/// A part of a job that is being made.
+/// A part of a job in progress.
 pub struct RankRun {
     to_run: Sender<ToRun>,
     told: Receiver<FromRank>,
     stop: Arc<AtomicBool>,
     is_cleaning_up: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
-    /// This part's clients over all.
+    /// Clients of this part divided by all clients.
     share: f64,
 }
 
 impl RankRun {
-    /// Starts to make the part that `order` gives to `rank`; `None` if it gives it none.
+    /// Starts the part that `order` assigns to `rank`; `None` if it assigns none.
     pub fn start(order: &JobSpec, rank: u32, runner: &Arc<dyn Runner>) -> Option<Self> {
         let index = order.makers.iter().position(|maker| *maker == rank)?;
         let stop = Arc::new(AtomicBool::new(false));
@@ -109,35 +109,35 @@ impl RankRun {
         })
     }
 
-    /// The run begins at this moment.
+    /// Sets the start time of the run.
     pub fn start_at(&self, at: Instant) {
         let _ = self.to_run.send(ToRun::Start(at));
     }
 
-    /// The job offers so many operations per second from now on.
+    /// Sets the offered load of the job, in operations per second.
     pub fn offer(&self, load_ops_per_s: f64) {
         let own = control::JobCommand::Offer(load_ops_per_s * self.share);
         let _ = self.to_run.send(ToRun::Order(own));
     }
 
-    /// The job is over, as if its time were.
+    /// Finishes the job as if the planned duration were over.
     pub fn finish(&self) {
         let _ = self.to_run.send(ToRun::Order(control::JobCommand::Finish));
     }
 
-    /// The job ends early. A clean-up goes on: a stop would end it.
+    /// Ends the job early. A clean-up continues; a stop would end it.
     pub fn end(&self) {
         if !self.is_cleaning_up.load(Ordering::Acquire) {
             self.stop();
         }
     }
 
-    /// Somebody stops the job.
+    /// Stops the job on request of the user.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Release);
     }
 
-    /// What it tells next; the end is the last of it.
+    /// Returns the next message of the run, if any; the last one is the end.
     pub fn told(&self) -> Option<FromRank> {
         self.told.try_recv().ok()
     }
@@ -153,7 +153,7 @@ impl Drop for RankRun {
 }
 
 impl Failure {
-    /// A failure of this category.
+    /// Creates a failure of this category.
     pub fn new(category: ErrorCategory, what: impl Into<String>, help: Option<String>) -> Self {
         Self {
             what: what.into(),
@@ -162,7 +162,7 @@ impl Failure {
         }
     }
 
-    /// Whether somebody stopped it.
+    /// Returns whether the user stopped the run.
     pub fn is_interruption(&self) -> bool {
         self.category == ErrorCategory::Interruption.into()
     }
@@ -188,7 +188,7 @@ fn make(
     let _ = tell.send(FromRank::Ended(Box::new(ending)));
 }
 
-/// Tells what is being prepared, and how far the run is.
+/// Reports preparation steps and the progress of the run.
 struct Telling {
     tell: Sender<FromRank>,
     is_cleaning_up: Arc<AtomicBool>,
@@ -216,7 +216,7 @@ impl Observer for Telling {
     }
 }
 
-/// The run's end of the way to the coordinator.
+/// The run's end of the channel to the coordinator.
 struct Link {
     tell: Sender<FromRank>,
     from_coordinator: Receiver<ToRun>,
@@ -232,7 +232,7 @@ impl JobController for Link {
                     let _ = self.tell.send(FromRank::Started { late_ns });
                     return;
                 }
-                // What is ordered before the start is in the plan already.
+                // // Orders before the start are already in the plan.
                 Ok(ToRun::Order(_)) | Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
@@ -260,7 +260,7 @@ impl JobController for Link {
     }
 }
 
-/// Waits until this moment, and says by how much it was missed.
+/// Waits until `at` and returns the delay past it.
 fn wait_until(at: Instant, stop: &AtomicBool) -> Duration {
     loop {
         let left = at.saturating_duration_since(Instant::now());

@@ -1,4 +1,4 @@
-//! What the coordinator knows of the ranks that make parts of a job.
+//! The coordinator's state of the ranks that run parts of a job.
 
 use crate::clocks::Offset;
 use crate::message::Ending;
@@ -7,60 +7,60 @@ use filestone_measure::measure::job_record::{HostClockRecord, LostHostRecord};
 use filestone_measure::measure::run_record::RunRecord;
 use std::time::{Duration, Instant};
 
-/// How far a rank is with its part.
+/// Progress of a rank's part.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Progress {
-    /// It has been given its part.
+    /// The rank has received its part.
     Preparing,
-    /// It waits for the start.
+    /// The rank waits for the start.
     Ready,
-    /// It has begun.
+    /// The run has started.
     Running,
-    /// It has told how its part ended.
+    /// The rank has reported the result of its part.
     Ended(Box<Ending>),
-    /// It will not.
+    /// The rank is lost and will not finish its part.
     Lost(LostHostRecord),
 }
 
-/// A rank that makes a part.
+/// A rank that runs a part.
 #[derive(Debug)]
 pub struct LoadRank {
-    /// Its number.
+    /// Number of the rank.
     pub rank: u32,
-    /// Which part it makes.
+    /// Index of its part.
     pub part: u32,
-    /// The name of its host.
+    /// Name of its host.
     pub host: String,
-    /// How far it is.
+    /// Progress of its part.
     pub progress: Progress,
-    /// When something came from it.
+    /// Time of its last message.
     pub heard: Instant,
-    /// How far its clock is ahead, before the run and after it.
+    /// Offset of its clock, before the run and after it.
     pub offset: Option<Offset>,
     pub offset_at_end: Option<Offset>,
-    /// How far its time of day is ahead.
+    /// Offset of its time of day, in nanoseconds.
     pub wall_ahead_ns: i64,
-    /// How late it began.
+    /// Delay of its start, in nanoseconds.
     pub late_ns: u64,
 }
 
 impl LoadRank {
-    /// Whether something is to come from it.
+    /// Returns whether more messages are expected from the rank.
     pub const fn is_awaited(&self) -> bool {
         !matches!(self.progress, Progress::Ended(_) | Progress::Lost(_))
     }
 
-    /// Whether it waits for the start, or will never come to it.
+    /// Returns whether the rank waits for the start, or has ended or been lost before it.
     pub const fn is_finished(&self) -> bool {
         !matches!(self.progress, Progress::Preparing)
     }
 
-    /// Whether it has been silent for so long.
+    /// Returns whether the rank has been silent for at least `watchdog`.
     pub fn is_silent(&self, now: Instant, watchdog: Duration) -> bool {
         self.is_awaited() && now.saturating_duration_since(self.heard) > watchdog
     }
 
-    /// It is lost.
+    /// Marks the rank as lost.
     pub fn mark_lost(&mut self, phase: &str, reason: String) {
         self.progress = Progress::Lost(LostHostRecord {
             name: self.host.clone(),
@@ -71,7 +71,7 @@ impl LoadRank {
         });
     }
 
-    /// What is known of its clock.
+    /// Returns the clock record of the rank.
     fn clock(&self) -> HostClockRecord {
         let drift = |after: Offset| {
             let before = self.offset.map_or(after.ahead_ns, |offset| offset.ahead_ns);
@@ -85,7 +85,7 @@ impl LoadRank {
         }
     }
 
-    /// What it measured, if it told it.
+    /// Returns the measured run, if the rank reported one.
     pub fn into_run(self) -> Result<HostRun, Option<LostHostRecord>> {
         let clock = Some(self.clock());
         match self.progress {

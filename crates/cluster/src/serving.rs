@@ -1,4 +1,4 @@
-//! A rank that waits for parts of jobs and makes them.
+//! A rank that waits for parts of jobs and runs them.
 
 use crate::hello::{Hello, wall_ns};
 use crate::members::{LOOK_EVERY, LOOK_WHILE_MEASURING};
@@ -9,20 +9,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// The rank that coordinates.
+/// Rank of the coordinator.
 pub const COORDINATOR: u32 = 0;
-/// How often a rank says that it is there while it makes a part.
+/// Interval of keep-alive messages while a rank runs a part.
 pub const ALIVE_EVERY: Duration = Duration::from_millis(250);
-/// After a ping a rank looks without pause for so long: what it sleeps is in the uncertainty.
+/// Time after a ping during which a rank polls without sleeping: any sleep adds to the uncertainty
+/// of the clock offset.
 const PINGED_FOR: Duration = Duration::from_millis(50);
-/// A rank that is stopped between jobs waits so long to be let go: the coordinator, stopped with it as
-/// a rule, may have to clean up after others. Who leaves earlier waits within MPI, and for the lost, too.
+/// How long a rank that is stopped between jobs waits for its release. The coordinator, usually
+/// stopped at the same time, may still be cleaning up for other ranks. A rank that leaves earlier
+/// waits within MPI, also for lost ranks.
 const LET_GO_WITHIN: Duration = Duration::from_secs(20);
 
-/// Makes the parts of jobs that the coordinator gives this rank, until it says that there are no
-/// more, has given this rank up, or has not been heard of for long in the middle of one. `stop` ends a
-/// part in order, and then the rank if the coordinator does not. Whether another rank was lost, which
-/// must not be waited for.
+/// Runs the parts of jobs that the coordinator assigns to this rank, until the coordinator shuts
+/// down, evicts this rank, or is silent for too long during a job. `stop` ends a part in order, and
+/// then the rank if the coordinator does not. Returns whether another rank was lost and must not be
+/// waited for.
 pub fn serve(
     transport: &mut dyn Transport,
     version: &str,
@@ -75,15 +77,15 @@ struct Serving<'rank> {
     transport: &'rank mut dyn Transport,
     runner: &'rank Arc<dyn Runner>,
     run: Option<RankRun>,
-    /// Whether the run has been told when to begin.
+    /// Whether the run has received its start time.
     has_begun: bool,
     pings: u64,
-    /// When the last ping came, unless it was the last of its series.
+    /// Time of the last ping, unless it was the last of its series.
     pinged: Option<Instant>,
-    /// When something came from the coordinator, and when something was said to it.
+    /// Time of the last message from the coordinator, and of the last one to it.
     heard: Instant,
     said: Instant,
-    /// When it was first seen that this rank is stopped and makes nothing.
+    /// When this rank was first seen stopped and idle.
     stopped: Option<Instant>,
     silence: Duration,
 }
@@ -135,7 +137,7 @@ impl Serving<'_> {
         self.say(&pong)
     }
 
-    /// Passes on what the run tells.
+    /// Forwards messages of the run to the coordinator.
     fn pass_on(&mut self, stop: &AtomicBool) -> Result<(), TransportError> {
         let Some(run) = &self.run else {
             return Ok(());
@@ -161,7 +163,7 @@ impl Serving<'_> {
         self.transport.send(COORDINATOR, alive)
     }
 
-    /// Whether this rank was stopped between jobs, and nobody has let it go since.
+    /// Returns whether this rank was stopped between jobs and has not been released since.
     fn is_left_alone(&mut self, stop: &AtomicBool) -> bool {
         if self.run.is_some() || !stop.load(Ordering::Acquire) {
             return false;
@@ -170,7 +172,7 @@ impl Serving<'_> {
         stopped.elapsed() > LET_GO_WITHIN
     }
 
-    /// Whether the coordinator is silent in the middle of a job.
+    /// Returns whether the coordinator is silent during a job.
     fn is_forsaken(&self) -> bool {
         self.run.is_some() && self.heard.elapsed() > self.silence
     }

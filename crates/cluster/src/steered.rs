@@ -1,5 +1,5 @@
-//! A job whose offered load is decided on while it lasts: the same state machines as on one host,
-//! asked after each interval of all ranks together.
+//! Load control of a job: the same state machines as on one host, called after each interval of all
+//! ranks together.
 
 use crate::message::IntervalReport;
 use filestone_control::load_control::curve::CurveSteering;
@@ -12,7 +12,8 @@ use filestone_measure::measure::run_record::{IntervalRecord, Phase};
 use filestone_plan::plan::{Plan, SteeringPlan};
 use std::collections::BTreeMap;
 
-/// Loads are the same if they differ by less than this share: they are dealt to ranks and added up.
+/// Loads are equal if they differ by less than this fraction: they are split over ranks and added
+/// up.
 const SAME_LOAD: f64 = 1e-6;
 
 enum Decider {
@@ -20,18 +21,19 @@ enum Decider {
     Objective(ObjectiveSearch),
 }
 
-/// Decides on the load of a job.
+/// Load controller of a job.
 pub struct Steered {
     decider: Decider,
     offered_load_ops_per_s: f64,
-    /// Of each interval: what ranks offered in it together, and whether during all of it.
+    /// By start of the interval: load that the ranks offered together, and whether during the whole
+    /// interval.
     told: BTreeMap<u64, (f64, bool)>,
     is_finished: bool,
     points_told: usize,
 }
 
 impl Steered {
-    /// Of the plan, if its load is decided on.
+    /// Creates the controller of the plan, if its load is controlled.
     pub fn of(plan: &Plan) -> Option<Self> {
         let decider = match plan.steering.as_ref()? {
             SteeringPlan::Curve(curve) => Decider::Curve(CurveSteering::new(curve, None)),
@@ -57,12 +59,12 @@ impl Steered {
         }
     }
 
-    /// What is offered at present.
+    /// Returns the current offered load.
     pub const fn offered_load_ops_per_s(&self) -> f64 {
         self.offered_load_ops_per_s
     }
 
-    /// A rank has told an interval.
+    /// Adds an interval that a rank has reported.
     pub fn note(&mut self, told: &IntervalReport) {
         let start = told.interval.whole.start_ns;
         let (load, is_whole) = self.told.entry(start).or_insert((0.0, true));
@@ -70,7 +72,7 @@ impl Steered {
         *is_whole &= told.is_whole;
     }
 
-    /// What comes after this interval of all ranks.
+    /// Decides on the load after this interval of all ranks.
     pub fn decide(&mut self, interval: &IntervalRecord) -> NextLoad {
         if self.is_finished || interval.phase == Phase::Drain {
             return NextLoad::Hold;
@@ -95,7 +97,7 @@ impl Steered {
         direction
     }
 
-    /// Tells the loads that have been measured since this was asked last.
+    /// Reports the loads that were measured since the last call.
     pub fn points(&mut self, mut tell: impl FnMut(&SteeredPoint)) {
         let told = self.points_told;
         for point in self.steering().points_since(told) {
@@ -104,13 +106,13 @@ impl Steered {
         }
     }
 
-    /// What is being done, and for how long.
+    /// Returns the current activity and its remaining time.
     pub fn progress(&mut self) -> (String, Option<RemainingTime>) {
         let steering = self.steering();
         (steering.progress(), steering.left())
     }
 
-    /// Enters what came of it.
+    /// Adds the result to the record.
     pub fn finish(self, record: &mut RunRecord) {
         match self.decider {
             Decider::Curve(steering) => {

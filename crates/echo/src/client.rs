@@ -1,7 +1,7 @@
 //! One simulated client of echo, without I/O.
 //!
-//! Requests wait until the server has given a token. A reply finds its request by the sequence
-//! number, which holds the slot in its low half and the slot's generation above it.
+//! Requests wait until the server has assigned a token. A reply is matched by its sequence number,
+//! which contains the slot in its low half and the slot's generation in its high half.
 
 use crate::wire::{self, Kind, Request, Verb, Welcome};
 use filestone_protocol::client::handles::Handles;
@@ -14,18 +14,18 @@ use filestone_workload::operation::{
 use filestone_workload::{CompletionBatch, Timestamp};
 use std::sync::Arc;
 
-/// What all clients of a run share.
+/// State shared by all clients of a run.
 #[derive(Debug, Clone)]
 pub struct Shared {
-    /// What the server numbers the files of the run's table.
+    /// The server's numbers of the files in the run's table.
     pub files: Arc<Handles<u32>>,
-    /// What file data consist of.
+    /// Pattern of the file data.
     pub pattern: Arc<[u8]>,
-    /// How long a request may stay unanswered.
+    /// Timeout of a request, in nanoseconds.
     pub timeout_nanos: u64,
 }
 
-/// Whether echo has operations of this kind.
+/// Checks that echo has operations of this kind.
 pub fn supports(kind: OpKind) -> Result<(), Unsupported> {
     match kind {
         OpKind::Null | OpKind::Read | OpKind::Write => Ok(()),
@@ -36,7 +36,7 @@ pub fn supports(kind: OpKind) -> Result<(), Unsupported> {
     }
 }
 
-/// What echo makes of an operation.
+/// Echo request for an operation.
 enum Asked {
     Null,
     Read { file: FileId, offset: u64, len: u32 },
@@ -84,7 +84,7 @@ fn asked(operation: &Operation) -> Asked {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Idle,
-    /// Has an operation that has not been put into the output.
+    /// Has an operation that is not in the output yet.
     Waiting,
     Sent,
 }
@@ -98,7 +98,7 @@ struct Slot {
     bytes_sent: u32,
 }
 
-/// What came in and has not been dealt with.
+/// Received data that has not been processed.
 #[derive(Debug, Default)]
 struct Input {
     bytes: Vec<u8>,
@@ -110,12 +110,12 @@ pub struct EchoClient {
     shared: Shared,
     index: u32,
     slots: Box<[Slot]>,
-    /// Slots whose requests are in the output and not stamped yet.
+    /// Slots whose requests are in the output but have no send time yet.
     queued: Vec<u32>,
     input: Input,
-    /// The token that requests carry; `None` while there is no session.
+    /// Token that requests contain; `None` while there is no session.
     token: Option<u64>,
-    /// Whether the server waits to hear that its new token is known.
+    /// Whether a TokenKnown for the new token is still due.
     owes_answer: bool,
     next_deadline: Timestamp,
     in_flight: u32,
@@ -124,7 +124,7 @@ pub struct EchoClient {
 }
 
 impl EchoClient {
-    /// A client with `slots` slots, not connected yet.
+    /// Creates an unconnected client with `slots` slots.
     pub fn new(shared: Shared, slots: u32) -> Self {
         let idle = |slot| Slot {
             state: State::Idle,
@@ -152,12 +152,13 @@ impl EchoClient {
         self.shared.files.get(file).copied().unwrap_or(u32::MAX)
     }
 
-    /// Puts the request of a slot into the output.
+    /// Appends the request of a slot to the output.
     fn enqueue(&mut self, index: usize, token: u64, out: &mut Output) {
         let Some(slot) = self.slots.get(index) else {
             return;
         };
-        // What echo has not is refused before the run; it would be asked as NULL.
+        // // Operations that echo lacks are refused before the run; otherwise they would be sent as
+        // NULL.
         let (verb, file, offset, len) = match asked(&slot.operation) {
             Asked::Read { file, offset, len } => (Verb::Read, self.file(file), offset, len),
             Asked::Write { file, offset, len } => (Verb::Write, self.file(file), offset, len),
@@ -251,7 +252,7 @@ impl EchoClient {
         Some(())
     }
 
-    /// A reply against its request.
+    /// Checks a reply against its request.
     fn check(&self, operation: &Operation, status: u32, data: &[u8]) -> (Outcome, u32) {
         if status != 0 {
             return (Outcome::Failed(StatusSpace::Unnamed.failure(status)), 0);
@@ -302,7 +303,7 @@ impl EchoClient {
     }
 }
 
-/// How an operation ended.
+/// Outcome of an operation.
 #[derive(Debug, Clone, Copy)]
 struct End {
     outcome: Outcome,
@@ -320,7 +321,7 @@ impl End {
     }
 }
 
-/// The data of a file from `offset` on.
+/// Returns the data of a file from `offset` on.
 pub fn data_at(pattern: &[u8], offset: u64, len: u32) -> &[u8] {
     let start = (offset % filestone_wire::pattern::PERIOD as u64) as usize;
     pattern.get(start..start + len as usize).unwrap_or_default()
@@ -487,7 +488,7 @@ mod tests {
         message(Kind::Welcome, &[&welcome.to_bytes()])
     }
 
-    /// The messages in an output.
+    /// Returns the messages in an output.
     fn sent(out: &mut Output) -> Vec<(Kind, Option<Request>)> {
         let (mut messages, mut bytes) = (Vec::new(), &out.bytes[..]);
         while let Some((kind, body, len)) = wire::take(bytes).expect("messages") {
@@ -536,7 +537,7 @@ mod tests {
         let ended: Vec<_> = completed.iter().collect();
         assert_eq!((ended.len(), ended[0].outcome), (1, Outcome::Ok));
         assert_eq!(ended[0].data_bytes, 4);
-        // The same reply again is nobody's.
+        // // A duplicate of the reply matches no request.
         client
             .handle_input(&reply, Timestamp::from_nanos(10), &mut completed)
             .expect("a reply");

@@ -1,17 +1,16 @@
-//! A protocol that filestone does not know, added from outside.
+//! A protocol added to filestone from outside of its crates.
 //!
-//! Echo is made up, and as unlike RPC as a file protocol of a few lines can be: frames of its
-//! own, a session that a client has to open before it may ask anything, a token that every
-//! request carries and that the server changes whenever it likes, by a message that comes
-//! unasked and wants an answer. Nothing in the other crates names it; what is here is what a
-//! protocol is made of:
+//! Echo is an invented protocol that differs from RPC as much as a file protocol of a few lines
+//! can: its frame format, a session that a client must open before its first request, and a token
+//! in every request that the server changes at any time with an unsolicited message that requires
+//! an acknowledgement. No other crate refers to it; its modules are the parts of a protocol:
 //!
-//! | file | what is in it |
+//! | file | content |
 //! |---|---|
 //! | `wire` | bytes ↔ messages |
 //! | `client` | one simulated client without I/O |
-//! | `target` | finding the server, connecting clients, what the record says of it |
-//! | `server` | a server, to have something to measure |
+//! | `target` | finding the server, connecting clients, its description in the record |
+//! | `server` | a server to measure |
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! A server of echo: a thread per connection, files that are arithmetic.
+//! A server of echo: one thread per connection, computed file contents.
 
 use crate::client::data_at;
 use crate::wire::{self, Kind, Request, Verb, Welcome};
@@ -10,24 +10,24 @@ use std::thread::JoinHandle;
 
 /// Statuses of replies.
 pub const OK: u32 = 0;
-/// The request carries a token that does not hold.
+/// The token of the request is not valid.
 pub const WRONG_TOKEN: u32 = 1;
-/// There is no such file, or not so much of it.
+/// The file does not exist, or the range exceeds its length.
 pub const NO_DATA: u32 = 2;
 
-/// Replies after which a connection's token changes, if the last change has been answered.
+/// Replies after which a connection's token changes, if the last change has been acknowledged.
 const REPLIES_PER_TOKEN: u32 = 50;
-/// Received at a time.
+/// Size of a receive buffer, in bytes.
 const BUFFER_LEN: usize = 64 << 10;
 
-/// What a server has counted.
+/// Counters of a server.
 #[derive(Debug, Default)]
 pub struct Counts {
     /// Requests of all connections.
     pub requests: AtomicU64,
-    /// Tokens that were changed unasked.
+    /// Unsolicited token changes.
     pub tokens_changed: AtomicU64,
-    /// Clients' words that they know the new one.
+    /// TokenKnown messages received.
     pub tokens_known: AtomicU64,
 }
 
@@ -41,7 +41,8 @@ pub struct EchoServer {
 }
 
 impl EchoServer {
-    /// Listens on any free port of the loopback address, with so many files of such a length.
+    /// Listens on any free port of the loopback address, with `files` files of `file_len` bytes
+    /// each.
     pub fn start(files: u32, file_len: u64) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
@@ -60,12 +61,12 @@ impl EchoServer {
         })
     }
 
-    /// Where it listens.
+    /// Returns the address of the listener.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What it has counted.
+    /// Returns the counters.
     pub fn counts(&self) -> &Counts {
         &self.counts
     }
@@ -82,7 +83,7 @@ impl Drop for EchoServer {
     }
 }
 
-/// What all connections serve.
+/// State shared by all connections.
 #[derive(Debug, Clone)]
 struct Serving {
     files: u32,
@@ -113,18 +114,19 @@ fn listen(listener: &TcpListener, serving: &Serving, is_over: &AtomicBool) {
         // A host without another thread loses a connection, as it would a packet.
         let _ = thread.spawn(move || {
             let mut connection = Connection::new(serving);
-            // The client has gone, or has sent what is no message: there is nothing left to say.
+            // // The client has disconnected or has sent an invalid message: the connection is
+            // closed without a reply.
             let _ = connection.serve(&socket);
             let _ = socket.shutdown(Shutdown::Both);
         });
     }
 }
 
-/// One client's session.
+/// Session of one client.
 struct Connection {
     serving: Serving,
     token: u64,
-    /// The token before, which holds until the client says that it knows the new one.
+    /// Previous token, valid until the client acknowledges the new one.
     last_token: Option<u64>,
     replies: u32,
     output: Vec<u8>,
@@ -175,7 +177,7 @@ impl Connection {
                 Ok(())
             }
             Kind::TokenKnown => {
-                // What it sent before came before.
+                // // Earlier requests of the client have arrived before this message.
                 self.last_token = None;
                 let known = &self.serving.counts.tokens_known;
                 known.fetch_add(1, Ordering::SeqCst);
@@ -205,7 +207,7 @@ impl Connection {
         }
     }
 
-    /// The status of a request, and how many bytes are read.
+    /// Returns the status of a request and the number of bytes read.
     fn answer(&self, request: &Request, data: &[u8]) -> (u32, u32) {
         if request.token != self.token && Some(request.token) != self.last_token {
             return (WRONG_TOKEN, 0);
@@ -220,7 +222,7 @@ impl Connection {
         }
     }
 
-    /// Says, unasked, that another token holds from now on.
+    /// Announces a new token, unsolicited.
     fn change_token(&mut self) {
         // Requests with the token before may be on their way.
         self.last_token = Some(self.token);

@@ -23,10 +23,10 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What plans call it, and what stands before `://`.
+/// Name in plans, and the scheme before `://`.
 pub const NAME: &str = "echo";
 
-/// How long the server may take to give a session.
+/// How long the server may take to open a session.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The protocol.
@@ -68,7 +68,7 @@ fn resolve(target: &OtherTarget) -> Result<SocketAddr, RunError> {
         .ok_or_else(|| TargetError::NoAddress(host.into()).into())
 }
 
-/// What the server has, as it says to a client that asks for a session.
+/// Requests a session and returns the server's Welcome.
 fn greet(address: SocketAddr) -> io::Result<Welcome> {
     let mut socket = TcpStream::connect_timeout(&address, PATIENCE)?;
     socket.set_read_timeout(Some(PATIENCE))?;
@@ -84,7 +84,7 @@ fn greet(address: SocketAddr) -> io::Result<Welcome> {
     }
 }
 
-/// A server that has been greeted.
+/// A server that has answered with a Welcome.
 struct OpenEcho<'plan> {
     plan: &'plan Plan,
     options: SocketOptions,
@@ -146,7 +146,7 @@ impl<'plan> OpenEcho<'plan> {
     }
 }
 
-/// The server's files, which are virtual: there for whoever names their number.
+/// Returns the server's files, which are virtual: each number up to the count is valid.
 fn files_of(plan: &Plan, welcome: Welcome) -> (FileTable, Handles<u32>) {
     let wanted = match &plan.workload {
         WorkloadPlan::Probe(probe) => probe.files_max.max(plan.clients),
@@ -167,7 +167,7 @@ fn files_of(plan: &Plan, welcome: Welcome) -> (FileTable, Handles<u32>) {
     (table, files)
 }
 
-/// Each client's part of the files; with more clients than files, some share one.
+/// Returns each client's part of the files; with more clients than files, some share one.
 fn sets_of(plan: &Plan, table: &FileTable) -> Vec<ClientSet> {
     let of_client = (table.len() / plan.clients.max(1)).max(1);
     let set = |client: u32| {

@@ -1,25 +1,25 @@
-//! Messages of echo: a length in four bytes, little-endian, a type in one, then fields.
+//! Messages of echo: length (four bytes, little-endian), type (one byte), fields.
 
-/// The longest message: a WRITE of 1 MiB and its head.
+/// Longest message: a WRITE of 1 MiB and its header.
 pub const MESSAGE_MAX: usize = (1 << 20) + 64;
 /// Bytes before the fields of a message.
 pub const HEAD_LEN: usize = 5;
 
-/// The type of a message.
+/// Type of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
-    /// Client: a session, please.
+    /// Client: requests a session.
     Hello = 1,
     /// Client: one operation.
     Request = 2,
-    /// Client: the new token is known.
+    /// Client: acknowledges the new token.
     TokenKnown = 3,
     /// Server: a session; token, number of files, length of each.
     Welcome = 129,
     /// Server: sequence number, status, data.
     Reply = 130,
-    /// Server, unasked: another token holds from now on.
+    /// Server, unsolicited: a new token is valid from now on.
     NewToken = 131,
 }
 
@@ -34,40 +34,40 @@ impl Kind {
     ];
 }
 
-/// What a request asks.
+/// Operation of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Verb {
-    /// Nothing.
+    /// No operation.
     Null = 0,
-    /// Data of a file.
+    /// Reads data of a file.
     Read = 1,
-    /// Data into a file.
+    /// Writes data to a file.
     Write = 2,
 }
 
-/// The head of a request; data of a WRITE follow it.
+/// Header of a request; the data of a WRITE follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// The token of the session.
+    /// Token of the session.
     pub token: u64,
-    /// What the reply echoes.
+    /// Sequence number, echoed in the reply.
     pub sequence: u32,
-    /// What is asked.
+    /// Operation.
     pub verb: Verb,
-    /// Of which file.
+    /// File number.
     pub file: u32,
-    /// From where.
+    /// Offset in bytes.
     pub offset: u64,
-    /// How much.
+    /// Length in bytes.
     pub len: u32,
 }
 
 impl Request {
-    /// Bytes of the fields before data.
+    /// Bytes of the fields before the data.
     pub const LEN: usize = 29;
 
-    /// The fields.
+    /// Encodes the fields.
     pub fn to_bytes(self) -> [u8; Self::LEN] {
         let mut bytes = [0; Self::LEN];
         bytes[..8].copy_from_slice(&self.token.to_le_bytes());
@@ -79,7 +79,7 @@ impl Request {
         bytes
     }
 
-    /// The fields, and what follows them.
+    /// Decodes the fields and returns them with the bytes that follow.
     pub fn read(body: &[u8]) -> Option<(Self, &[u8])> {
         let (token, body) = read_u64(body)?;
         let (sequence, body) = read_u32(body)?;
@@ -105,19 +105,19 @@ impl Request {
     }
 }
 
-/// What a server has.
+/// Fields of a Welcome message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Welcome {
-    /// The token that requests must carry.
+    /// Token that requests must contain.
     pub token: u64,
-    /// How many files there are, numbered from 0.
+    /// Number of files, numbered from 0.
     pub files: u32,
-    /// How long each is.
+    /// Length of each file, in bytes.
     pub file_len: u64,
 }
 
 impl Welcome {
-    /// The fields.
+    /// Encodes the fields.
     pub fn to_bytes(self) -> [u8; 20] {
         let mut bytes = [0; 20];
         bytes[..8].copy_from_slice(&self.token.to_le_bytes());
@@ -126,7 +126,7 @@ impl Welcome {
         bytes
     }
 
-    /// The fields.
+    /// Decodes the fields.
     pub fn read(body: &[u8]) -> Option<Self> {
         let (token, body) = read_u64(body)?;
         let (files, body) = read_u32(body)?;
@@ -139,19 +139,19 @@ impl Welcome {
     }
 }
 
-/// A number of four bytes, and what follows it.
+/// Reads four bytes as a number and returns the rest.
 pub fn read_u32(bytes: &[u8]) -> Option<(u32, &[u8])> {
     let (number, rest) = bytes.split_first_chunk()?;
     Some((u32::from_le_bytes(*number), rest))
 }
 
-/// A number of eight bytes, and what follows it.
+/// Reads eight bytes as a number and returns the rest.
 pub fn read_u64(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let (number, rest) = bytes.split_first_chunk()?;
     Some((u64::from_le_bytes(*number), rest))
 }
 
-/// Appends a message whose fields are these parts, and says how long it is.
+/// Appends a message with the fields in `parts`, and returns its length.
 pub fn put(out: &mut Vec<u8>, kind: Kind, parts: &[&[u8]]) -> usize {
     let body: usize = parts.iter().map(|part| part.len()).sum();
     out.extend_from_slice(&(body as u32 + 1).to_le_bytes());
@@ -160,10 +160,10 @@ pub fn put(out: &mut Vec<u8>, kind: Kind, parts: &[&[u8]]) -> usize {
     HEAD_LEN + body
 }
 
-/// A message: its type, its fields, and how long it is.
+/// A message: type, fields, total length.
 pub type Message<'a> = (Kind, &'a [u8], usize);
 
-/// The message at the front of `bytes`; `None` if it is not whole yet.
+/// Returns the message at the front of `bytes`; `None` if it is incomplete.
 pub fn take(bytes: &[u8]) -> Result<Option<Message<'_>>, &'static str> {
     let Some((len, rest)) = read_u32(bytes) else {
         return Ok(None);
