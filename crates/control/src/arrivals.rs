@@ -1,6 +1,6 @@
-//! When operations are due, and nothing about what they are.
+//! Arrival processes: when operations are due, independently of the operations themselves.
 //!
-//! A closed loop is due whenever its slot comes free and needs no process. An
+//! In a closed loop an operation is due when its slot becomes free, without an arrival process. An
 //! open loop has a schedule that the server cannot slow down: this file.
 
 mod levels;
@@ -15,14 +15,14 @@ use filestone_workload::time::Timestamp;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Arrivals that are looked through beforehand at most: some tenths of a second.
+/// Largest number of arrivals that are generated in advance: some tenths of a second.
 const MERGED_MAX: f64 = 1e7;
 
-/// How many measured operations each client of a plan has, if a count ends the run.
+/// Returns the number of measured operations of each client, if a count ends the run.
 ///
-/// Of random arrivals: as many as are its own among the first `count` of all clients'. Were each
-/// given the same number, the fast would be done before the slow, and the load would fall off
-/// towards the end: of 5,000 operations of 7 clients by 5 %.
+/// With random arrivals it is the number of the client's own arrivals among the first `count` of
+/// all clients. If each client had the same number, fast clients would be done before slow ones,
+/// and the load would fall towards the end: with 5,000 operations of 7 clients by 5 %.
 pub fn counts_of_clients(plan: &Plan) -> Option<Vec<u64>> {
     let Some(part) = plan.part else {
         return counts_of_all(plan);
@@ -48,7 +48,7 @@ fn counts_of_all(plan: &Plan) -> Option<Vec<u64>> {
         return Some(equal().collect());
     };
     let before = offered_load_ops_per_s * plan.warm_up_ns as f64 / 1e9;
-    // Of very many, chance gives each client nearly the same number.
+    // // With a very large count, chance gives each client nearly the same number.
     if before + count as f64 > MERGED_MAX {
         return Some(equal().collect());
     }
@@ -79,37 +79,37 @@ fn counts_of_all(plan: &Plan) -> Option<Vec<u64>> {
     Some(counts)
 }
 
-/// Says when a client's next operation is due.
+/// Arrival process of one client.
 ///
-/// Open loops only: a closed loop's operation is due when its slot comes free.
+/// Applies to open loops only: in a closed loop an operation is due when its slot becomes free.
 #[derive(Debug, Clone)]
 pub enum Arrivals {
     /// Due when a slot is free.
     Closed,
     /// Operation `k` is due at `first + k × period`.
     Constant {
-        /// When the first one is due.
+        /// When the first operation is due.
         first: Timestamp,
-        /// Distance in nanoseconds, not rounded: rounding would add up.
+        /// Distance in nanoseconds, not rounded: rounding errors would add up.
         period: f64,
-        /// Number of the next one.
+        /// Number of the next operation.
         next: u64,
     },
-    /// Distances are drawn from the exponential distribution.
+    /// Exponentially distributed distances.
     Poisson {
-        /// When the last one was due, in nanoseconds.
+        /// When the last operation was due, in nanoseconds.
         last: f64,
         /// Mean distance in nanoseconds.
         mean: f64,
-        /// Where the distances come from.
+        /// Random generator of the distances.
         generator: Box<Generator>,
     },
-    /// At several loads and none in turn.
+    /// Alternating between several loads and no load.
     Levels(Box<LevelArrivals>),
 }
 
 impl Arrivals {
-    /// The arrivals of client `client` of a plan.
+    /// Returns the arrivals of client `client` of a plan.
     pub fn of(plan: &Plan, client: u32) -> Self {
         let whole = plan.whole();
         Self::of_client(
@@ -120,10 +120,10 @@ impl Arrivals {
         )
     }
 
-    /// The arrivals of one client of `clients`.
+    /// Returns the arrivals of one client of `clients`.
     ///
-    /// Constant arrivals of several clients interleave: client `i` of `n` starts
-    /// `i/n` of its period later, so all together they are constant, too.
+    /// Constant arrivals of several clients interleave: client `i` of `n` starts `i/n` of its
+    /// period later, so the arrivals of all clients together are constant, too.
     pub fn of_client(plan: &ArrivalsPlan, client: u32, clients: u32, seed: u64) -> Self {
         let period = |load: f64| 1e9 * f64::from(clients.max(1)) / load;
         match *plan {
@@ -152,12 +152,12 @@ impl Arrivals {
         }
     }
 
-    /// Goes on from `now` with another offered load of all clients together; this is
-    /// client `client` of `clients`. A closed loop has none.
+    /// Continues from `now` with another offered load of all clients together; this is client
+    /// `client` of `clients`. No effect on a closed loop.
     pub fn change_load(&mut self, load_ops_per_s: f64, client: u32, clients: u32, now: Timestamp) {
         let new_period = 1e9 * f64::from(clients.max(1)) / load_ops_per_s;
         match self {
-            // Levels are a plan of their own, which nothing steers.
+            // // Levels are a separate plan that no controller changes.
             Arrivals::Closed | Arrivals::Levels(_) => {}
             Arrivals::Constant {
                 first,
@@ -178,13 +178,13 @@ impl Arrivals {
         }
     }
 
-    /// Whether operations are due whatever the server does.
+    /// Returns whether operations become due independently of the server.
     pub fn is_open(&self) -> bool {
         !matches!(self, Arrivals::Closed)
     }
 
-    /// How many of the operations still to come are due from `opened` on and
-    /// before `end`. Uses them up.
+    /// Returns the number of remaining operations that are due from `opened` on and before `end`.
+    /// Consumes them.
     pub fn count_due(&mut self, opened: Timestamp, end: Timestamp) -> u64 {
         match self {
             Arrivals::Closed => 0,
@@ -212,7 +212,7 @@ impl Arrivals {
         }
     }
 
-    /// When the next operation is due; `None` for a closed loop.
+    /// Returns when the next operation is due; `None` for a closed loop.
     #[inline]
     pub fn next_due(&mut self) -> Option<Timestamp> {
         match self {

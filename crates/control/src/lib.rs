@@ -1,7 +1,7 @@
-//! Arrival processes, the search for a load, jobs of several hosts, and queues with known answers.
+//! Arrival processes, load controllers, jobs of several hosts, and queues with known results.
 //!
-//! Nothing here opens a socket, reads a clock, spawns a thread, touches a file
-//! or draws an unseeded random number; `clippy.toml` enforces it.
+//! Nothing here opens a socket, reads a clock, spawns a thread, touches a file or uses an unseeded
+//! random number; `clippy.toml` enforces it.
 
 #![forbid(unsafe_code)]
 

@@ -7,58 +7,58 @@ use filestone_wire::smb2::negotiate::{Cipher, SigningAlgorithm};
 use super::{OpeningKey, Preauth, SealingKey, SigningKey};
 use std::sync::Arc;
 
-/// What the keys of a session are derived from.
+/// Input of the key derivation of a session.
 #[derive(Clone, Copy)]
 pub struct KeyMaterial<'a> {
-    /// What the authentication left both sides with.
+    /// Session key that the authentication has produced.
     pub session_key: &'a [u8],
     /// The dialect.
     pub dialect: Dialect,
-    /// What both sides sign with.
+    /// Negotiated signing algorithm.
     pub signing: SigningAlgorithm,
-    /// What both sides encrypt with, if the session may be encrypted.
+    /// Negotiated cipher, if the session may be encrypted.
     pub cipher: Option<Cipher>,
     /// The messages of NEGOTIATE and SESSION_SETUP, in dialect 3.1.1.
     pub preauth: Option<&'a Preauth>,
 }
 
-/// No keys can be derived for what was negotiated.
+/// No keys can be derived for the negotiated parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
-    /// The dialect has no keys that are known here.
+    /// The dialect has no supported key derivation.
     #[error("dialect {0} has no known keys")]
     Dialect(Dialect),
-    /// The signing algorithm is none that is known here.
+    /// The signing algorithm is not supported.
     #[error("signing algorithm {0} is not known")]
     Signing(SigningAlgorithm),
-    /// The cipher is none that is known here.
+    /// The cipher is not supported.
     #[error("cipher {0} is not known")]
     Cipher(Cipher),
-    /// In 3.1.1, keys are derived from the messages so far, and there are none.
+    /// 3.1.1 derives keys from the preauthentication hash, which is missing.
     #[error("dialect 3.1.1 needs the pre-authentication integrity hash")]
     NoPreauth,
 }
 
-/// The keys of a session, as one of its channels has them, ready to use.
+/// Keys of a session for one of its channels, ready to use.
 #[derive(Debug)]
 pub struct SessionKeys {
     /// Signs and verifies, on this channel.
     pub signer: SigningKey,
-    /// Encrypts what is sent, where a cipher was negotiated, on all channels.
+    /// Encrypts sent messages, if a cipher was negotiated, on all channels.
     pub sealer: Option<Arc<SealingKey>>,
-    /// Decrypts what is received, where a cipher was negotiated, on all channels.
+    /// Decrypts received messages, if a cipher was negotiated, on all channels.
     pub opener: Option<Arc<OpeningKey>>,
 }
 
 impl SessionKeys {
-    /// The keys of a client.
+    /// Derives the keys of a client.
     pub fn derive(material: &KeyMaterial<'_>) -> Result<Self, KeyError> {
         Self::new(material, [Purpose::ToServer, Purpose::ToClient])
     }
 
-    /// The keys of a client on one more channel of a session that has these, by what was agreed
-    /// upon and hashed for that channel: its own to sign with, and the session's to encrypt with
-    /// (section 3.2.5.3.3).
+    /// Derives the client keys of an additional channel of this session: a signing key from the
+    /// parameters and the hash of that channel, and the encryption keys of the session (section
+    /// 3.2.5.3.3).
     pub fn derive_for_channel(&self, material: &KeyMaterial<'_>) -> Result<Self, KeyError> {
         Ok(Self {
             signer: material.signer()?,
@@ -67,7 +67,7 @@ impl SessionKeys {
         })
     }
 
-    /// The keys of the server on the other side.
+    /// Derives the keys of the server.
     pub fn derive_of_server(material: &KeyMaterial<'_>) -> Result<Self, KeyError> {
         Self::new(material, [Purpose::ToClient, Purpose::ToServer])
     }
@@ -91,7 +91,7 @@ impl SessionKeys {
     }
 }
 
-/// What a key is for.
+/// Purpose of a key.
 #[derive(Debug, Clone, Copy)]
 enum Purpose {
     Signing,
@@ -99,8 +99,8 @@ enum Purpose {
     ToClient,
 }
 
-/// What distinguishes one derived key from another. The standard counts the zero that ends a
-/// text as a byte of it.
+/// Label and context of a derived key. The standard counts the terminating zero of a text as one of
+/// its bytes.
 struct Distinction<'a> {
     label: &'static [u8],
     context: &'a [u8],
@@ -134,7 +134,7 @@ impl<'a> KeyMaterial<'a> {
         Ok(CipherKey::Short(key))
     }
 
-    /// Session.SessionKey: what is shorter is filled up with zeros, what is longer is cut.
+    /// Session.SessionKey: a shorter key is padded with zeros, a longer one truncated.
     fn short_session_key(&self) -> [u8; 16] {
         let len = self.session_key.len().min(16);
         let mut key = [0; 16];
@@ -155,7 +155,7 @@ impl<'a> KeyMaterial<'a> {
 }
 
 impl<'a> Distinction<'a> {
-    /// Of 3.0 and 3.0.2.
+    /// Returns label and context of 3.0 and 3.0.2.
     const fn by_text(purpose: Purpose) -> Self {
         let (label, context): (&[u8], &[u8]) = match purpose {
             Purpose::Signing => (b"SMB2AESCMAC\0", b"SmbSign\0"),
@@ -165,7 +165,7 @@ impl<'a> Distinction<'a> {
         Self { label, context }
     }
 
-    /// Of 3.1.1.
+    /// Returns label and context of 3.1.1.
     const fn by_messages(purpose: Purpose, preauth: &'a Preauth) -> Self {
         Self {
             label: match purpose {

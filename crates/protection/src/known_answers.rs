@@ -1,4 +1,4 @@
-//! Keys, signatures and encryption against what others have published and sent.
+//! Keys, signatures and encryption against published examples and recorded messages.
 
 use super::{DecryptBuffer, KeyMaterial, OpeningKey, Preauth, SealingKey, SessionKeys, SigningKey};
 use filestone_wire::smb2::codec::{Decode, Encode};
@@ -19,7 +19,7 @@ mod recorded {
     use super::*;
 
     const SESSIONS: &str = include_str!("../tests/vectors/smb2-sessions.hex");
-    /// Frames before the last response of SESSION_SETUP, which is the first that is signed.
+    /// Frames before the last response of SESSION_SETUP, the first signed message.
     const BEFORE_KEYS: usize = 5;
 
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +58,7 @@ mod recorded {
         }
     }
 
-    /// Those whose name has this word.
+    /// Conversations whose name contains this word.
     fn conversations(word: &str) -> Vec<Conversation> {
         conversations_in(SESSIONS, word)
     }
@@ -83,7 +83,7 @@ mod recorded {
             &self.frames[BEFORE_KEYS..]
         }
 
-        /// The keys for what the server has chosen.
+        /// Keys for the parameters that the server has selected.
         fn keys(&self) -> BothSides {
             self.with_material(|material| BothSides {
                 client: SessionKeys::derive(material).unwrap(),
@@ -91,7 +91,7 @@ mod recorded {
             })
         }
 
-        /// What `derive` makes of what its keys are derived from.
+        /// Applies `derive` to the input of the key derivation.
         fn with_material<T>(&self, derive: impl FnOnce(&KeyMaterial<'_>) -> T) -> T {
             let mut preauth = Preauth::default();
             let unsigned = &self.frames[..BEFORE_KEYS];
@@ -149,8 +149,8 @@ mod recorded {
         }
     }
 
-    /// Requests that bind a connection, and the response that goes on, are signed with the key of
-    /// the session; the response that ends it with that of the channel.
+    /// Requests that bind a connection, and the response that continues the exchange, are signed
+    /// with the key of the session; the final response with the key of the channel.
     #[test]
     fn microsofts_second_channel_is_signed_with_a_key_of_its_own() {
         let channels = include_str!("../tests/vectors/smb2-channels.hex");
@@ -200,7 +200,7 @@ fn open(opener: &OpeningKey, frame: &[u8]) -> Vec<u8> {
     opened.messages().to_vec()
 }
 
-/// A WRITE that Microsoft has published, encrypted, and the response to it.
+/// An encrypted WRITE published by Microsoft, and the response to it.
 struct Example {
     session_key: &'static str,
     dialect: Dialect,
@@ -336,7 +336,7 @@ fn microsofts_example_of_two_channels_of_smb_3_0() {
 }
 
 /// "SMB 3.1.1 Pre-authentication integrity in Windows 10", Microsoft's open specifications blog,
-/// 2015: the first message of it.
+/// 2015: its first message.
 #[test]
 fn microsofts_example_of_preauthentication_integrity() {
     let mut preauth = Preauth::default();

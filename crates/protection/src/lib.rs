@@ -1,13 +1,12 @@
-//! Authentication by NTLM (MS-NLMP), and the protection of SMB's messages: keys, signatures and
-//! encryption (MS-SMB2, section 3.1.4), for clients and for servers, without I/O and without random
-//! numbers.
+//! NTLM authentication (MS-NLMP), and protection of SMB messages: keys, signatures and encryption
+//! (MS-SMB2, section 3.1.4), for clients and servers, without I/O and without random numbers.
 //!
-//! | file | what is in it |
+//! | file | content |
 //! |---|---|
-//! | `keys` | what the keys of a session are derived from, and those keys |
-//! | `names` | names of users in capitals, of which keys are derived |
+//! | `keys` | derivation of the keys of a session |
+//! | `names` | user names in upper case, as input of the key derivation |
 //! | `ntlm` | NTLMv2, both sides |
-//! | `preauth` | pre-authentication integrity of 3.1.1, on which its keys depend |
+//! | `preauth` | pre-authentication integrity of 3.1.1, an input of its keys |
 //! | `signing` | signatures |
 //! | `sealing` | encryption |
 

@@ -1,11 +1,12 @@
-//! Names of users, as keys are derived from them.
+//! User names as input of the key derivation.
 
-/// The final sigma, the one letter that Windows upcases to what is not upcased from it alone.
+/// The final sigma, the only letter that Windows maps to an upper-case letter which another letter
+/// also maps to.
 const FINAL_SIGMA: char = 'ς';
 
-/// A name in capitals as Windows has it: UpperCase of NTOWFv2 (MS-NLMP, section 3.3.2) is
-/// RtlUpcaseUnicodeString, which maps one unit of UTF-16 to one other. Letters whose capital is
-/// several letters (ß), or the capital of another letter as well (ı, ſ, µ), stay as they are.
+/// Returns a name in upper case as in Windows: UpperCase of NTOWFv2 (MS-NLMP, section 3.3.2) is
+/// RtlUpcaseUnicodeString, which maps one UTF-16 code unit to another. Letters whose upper case is
+/// several letters (ß), or also the upper case of another letter (ı, ſ, µ), stay as they are.
 pub fn upcased(name: &str) -> String {
     name.chars().map(capital).collect()
 }

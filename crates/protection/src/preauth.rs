@@ -1,12 +1,12 @@
-//! Pre-authentication integrity of 3.1.1: what both sides have sent before there was a key.
+//! Pre-authentication integrity of 3.1.1: hash of the messages exchanged before there was a key.
 
 use aws_lc_rs::digest::{Context, SHA512};
 
 /// Connection.PreauthIntegrityHashValue or Session.PreauthIntegrityHashValue (MS-SMB2, sections
 /// 3.2.5.2 and 3.2.5.3): a chain of SHA-512 over whole messages, header and all.
 ///
-/// A connection adds its NEGOTIATE request and response; each session goes on with a copy, and
-/// adds its SESSION_SETUP requests and all responses but the one that says success.
+/// A connection adds its NEGOTIATE request and response; each session continues with a copy, and
+/// adds its SESSION_SETUP requests and all responses except the one with success.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Preauth(pub(super) [u8; 64]);
 
@@ -25,7 +25,7 @@ impl Preauth {
         self.0.copy_from_slice(context.finish().as_ref());
     }
 
-    /// The hash of the messages so far.
+    /// Returns the hash of the messages added.
     pub const fn bytes(&self) -> &[u8; 64] {
         &self.0
     }

@@ -12,30 +12,29 @@ use filestone_wire::smb2::transform::{Encrypted, TRANSFORM_HEADER_LEN, Transform
 
 const TAG_LEN: usize = 16;
 
-/// An encrypted frame is not what the other side has encrypted with this session's key.
+/// An encrypted frame fails authentication with this session's key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an encrypted frame does not verify: another key, or changed on its way")]
 pub struct DecryptError;
 
-/// The key by which this side of a session encrypts, ready to use.
+/// Key with which this side of a session encrypts, ready to use.
 #[derive(Debug)]
 pub struct SealingKey(Key);
 
 impl SealingKey {
-    /// None if the cipher is not known or takes a key of another length.
+    /// Returns `None` if the cipher is unknown or takes a key of another length.
     pub(super) fn new(cipher: Cipher, key: &[u8]) -> Option<Self> {
         Key::new(cipher, key).map(Self)
     }
 
-    /// Encrypts the messages that stand in `frame` behind room for a TRANSFORM_HEADER, which it
-    /// fills in.
+    /// Encrypts the messages in `frame` that follow the space for a TRANSFORM_HEADER, and fills in
+    /// the header.
     ///
-    /// No two frames of a session may have the same `nonce_counter`, on whichever of its
-    /// connections they are sent.
+    /// Each frame of a session needs a different `nonce_counter`, across all of its connections.
     ///
     /// # Panics
     ///
-    /// If there is no room for the header.
+    /// Panics if there is no space for the header.
     pub fn seal(&self, nonce_counter: u64, session_id: u64, frame: &mut [u8]) {
         let mut nonce = [0; 16];
         nonce[..8].copy_from_slice(&nonce_counter.to_le_bytes());
@@ -57,17 +56,17 @@ impl SealingKey {
     }
 }
 
-/// The key by which this side of a session decrypts, ready to use.
+/// Key with which this side of a session decrypts, ready to use.
 #[derive(Debug)]
 pub struct OpeningKey(Key);
 
 impl OpeningKey {
-    /// None if the cipher is not known or takes a key of another length.
+    /// Returns `None` if the cipher is unknown or takes a key of another length.
     pub(super) fn new(cipher: Cipher, key: &[u8]) -> Option<Self> {
         Key::new(cipher, key).map(Self)
     }
 
-    /// Decrypts a frame. There is nothing in `out` if it is forged.
+    /// Decrypts a frame. `out` is empty if authentication fails.
     pub fn open(
         &self,
         encrypted: &Encrypted<'_>,
@@ -81,7 +80,7 @@ impl OpeningKey {
     }
 }
 
-/// What was decrypted last, in memory that is reused from frame to frame and never cleared.
+/// The last decrypted messages, in memory that is reused from frame to frame and never cleared.
 #[derive(Debug, Default)]
 pub struct DecryptBuffer {
     memory: Vec<u8>,
@@ -89,7 +88,7 @@ pub struct DecryptBuffer {
 }
 
 impl DecryptBuffer {
-    /// The messages: one or a compound.
+    /// Returns the messages: one or a compound.
     pub fn messages(&self) -> &[u8] {
         &self.memory[..self.len]
     }
@@ -126,7 +125,7 @@ impl Key {
         Some(Self::Gcm(LessSafeKey::new(key)))
     }
 
-    /// Encrypts in place and gives the tag.
+    /// Encrypts in place and returns the tag.
     fn seal(&self, nonce: &[u8; 16], authenticated: &[u8], messages: &mut [u8]) -> [u8; TAG_LEN] {
         match self {
             Self::Gcm(key) => {
@@ -140,7 +139,7 @@ impl Key {
         }
     }
 
-    /// Decrypts into `out`, which has as many bytes as there are data.
+    /// Decrypts into `out`, whose length is that of the data.
     fn open(&self, encrypted: &Encrypted<'_>, out: &mut [u8]) -> Result<(), DecryptError> {
         match self {
             Self::Gcm(key) => {
@@ -156,7 +155,7 @@ impl Key {
     }
 }
 
-/// Without the key.
+/// Omits the key.
 impl fmt::Debug for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

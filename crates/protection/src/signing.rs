@@ -10,7 +10,7 @@ use filestone_wire::smb2::{Command, HEADER_LEN, Header};
 const SIGNATURE_LEN: usize = 16;
 const SIGNATURE_END: usize = Header::SIGNATURE_AT + SIGNATURE_LEN;
 
-/// The key by which both sides of a session sign, ready to use.
+/// Key with which both sides of a session sign, ready to use.
 #[derive(Debug)]
 pub struct SigningKey(Key);
 
@@ -21,7 +21,7 @@ enum Key {
 }
 
 impl SigningKey {
-    /// None if the algorithm is not known.
+    /// Returns `None` if the algorithm is unknown.
     pub(super) fn new(algorithm: SigningAlgorithm, key: &[u8; 16]) -> Option<Self> {
         Some(Self(match algorithm {
             SigningAlgorithm::HMAC_SHA256 => Key::InPieces(Mac::hmac_sha256(key)),
@@ -31,12 +31,12 @@ impl SigningKey {
         }))
     }
 
-    /// Writes the signature of a message into its header. The header is complete otherwise and
-    /// says SIGNED; in a compound, a message reaches to the next header.
+    /// Writes the signature of a message into its header. The header must otherwise be complete and
+    /// have SIGNED set; in a compound, a message extends to the next header.
     ///
     /// # Panics
     ///
-    /// If there is no header.
+    /// Panics if there is no header.
     pub fn sign(&self, message: &mut [u8]) {
         let signature = match &self.0 {
             Key::InPieces(mac) => mac.signature(message),
@@ -49,11 +49,10 @@ impl SigningKey {
         message[Header::SIGNATURE_AT..SIGNATURE_END].copy_from_slice(&signature);
     }
 
-    /// Whether a message, up to the next header of a compound, has the signature that its header
-    /// says.
+    /// Verifies the signature in the header of a message, up to the next header of a compound.
     ///
-    /// `room` is memory that is reused from message to message: the library takes a GMAC only of
-    /// bytes in one piece, so the message is copied there, with zeros for its signature.
+    /// `room` is a buffer that is reused from message to message: the library computes a GMAC only
+    /// over contiguous bytes, so the message is copied there, with zeros as its signature.
     pub fn verify(&self, message: &[u8], room: &mut Vec<u8>) -> bool {
         if message.len() < HEADER_LEN {
             return false;
@@ -72,7 +71,7 @@ impl SigningKey {
     }
 }
 
-/// An algorithm that takes a message in pieces.
+/// An algorithm that processes a message in pieces.
 #[derive(Debug)]
 enum Mac {
     HmacSha256(Box<hmac::Key>),
@@ -89,7 +88,7 @@ impl Mac {
         Self::AesCmac(key.expect("AES-128 takes keys of 16 bytes"))
     }
 
-    /// The signature of a message, whatever stands in it as such.
+    /// Returns the signature of a message, ignoring the contents of its signature field.
     fn signature(&self, message: &[u8]) -> [u8; SIGNATURE_LEN] {
         let pieces = [
             &message[..Header::SIGNATURE_AT],
@@ -112,7 +111,7 @@ impl Mac {
     }
 }
 
-/// The first half of HMAC-SHA256's sum, and all of the others'.
+/// Returns the first half of an HMAC-SHA256 tag, or the whole tag of another algorithm.
 fn first_bytes(tag: &[u8]) -> [u8; SIGNATURE_LEN] {
     *tag.first_chunk()
         .expect("no sum is shorter than a signature")
@@ -130,7 +129,8 @@ impl Gmac {
         ))
     }
 
-    /// The signature of a message that has zeros in its place; None if its header is none.
+    /// Returns the signature of a message that has zeros in the signature field; `None` if its
+    /// header is invalid.
     fn signature(&self, message: &[u8]) -> Option<[u8; SIGNATURE_LEN]> {
         let header = Header::from_bytes(message).ok()?;
         let nonce = Nonce::assume_unique_for_key(gmac_nonce(&header));
@@ -141,7 +141,8 @@ impl Gmac {
     }
 }
 
-/// MessageId, a bit for who sends and one for CANCEL, which has the MessageId of what it cancels.
+/// MessageId, a bit for the sender's role and one for CANCEL, which has the MessageId of the
+/// cancelled request.
 fn gmac_nonce(header: &Header) -> [u8; NONCE_LEN] {
     let is_cancel = header.command == Command::Cancel;
     let mut nonce = [0; NONCE_LEN];

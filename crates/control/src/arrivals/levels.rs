@@ -1,11 +1,11 @@
-//! Arrivals at several loads and none, one after the other, so that what a load costs can be told from
-//! what is there without it, and one level from another.
+//! Arrivals that alternate between several loads and no load, so that the cost of a load can be
+//! separated from the idle cost, and the levels from each other.
 //!
-//! Time is cut into cycles. In each there are steps of equal length: one with no arrivals, and one at each
-//! multiple of the lowest load up to the highest, in random order, and then all of them once more in the
-//! opposite order. What grows or falls evenly meanwhile, such as the speed of a processor, so has as much
-//! of it in each load. Within a step operations are due at equal distances, the first half of one after its
-//! beginning.
+//! Time is divided into cycles. Each cycle has steps of equal length: one without arrivals, and one
+//! at each multiple of the lowest load up to the highest, in random order, and then all of them
+//! once more in reverse order. A linear drift, such as of the CPU frequency, so affects each load
+//! equally. Within a step operations are due at equal distances, the first half a distance after
+//! its start.
 
 use filestone_plan::plan::LevelsPlan;
 use filestone_workload::random::{Generator, RandomStream, RngExt, stream};
@@ -18,16 +18,17 @@ pub struct LevelArrivals {
     client: f64,
     clients: f64,
     seed: u64,
-    /// The levels of the first half of the present cycle.
+    /// Levels of the first half of the current cycle.
     order: Box<[u32]>,
-    /// The present step, from the beginning of the run.
+    /// Current step, counted from the start of the run.
     step: u64,
-    /// How many of its operations were due.
+    /// Number of its operations that were due.
     next: u64,
 }
 
 impl LevelArrivals {
-    /// Those of client `client` of `clients`. The order of levels is the same for all.
+    /// Creates the arrivals of client `client` of `clients`. The order of levels is the same for
+    /// all.
     pub fn of_client(loads: LevelsPlan, client: u32, clients: u32, seed: u64) -> Self {
         let mut arrivals = Self {
             loads,
@@ -42,7 +43,7 @@ impl LevelArrivals {
         arrivals
     }
 
-    /// When the next operation is due; [`Timestamp::MAX`] where no step has one.
+    /// Returns when the next operation is due; [`Timestamp::MAX`] if no step has one.
     pub fn next_due(&mut self) -> Timestamp {
         // After a cycle without one there is none.
         for _ in 0..=2 * self.order.len() {
@@ -59,7 +60,7 @@ impl LevelArrivals {
         self.step.saturating_mul(self.loads.level_ns)
     }
 
-    /// That of the present step.
+    /// Returns the level of the current step.
     fn level(&self) -> Option<u32> {
         let half = self.order.len();
         let place = (self.step % self.steps()) as usize;
@@ -68,12 +69,13 @@ impl LevelArrivals {
         self.order.get(place).copied()
     }
 
-    /// Steps of a cycle.
+    /// Returns the number of steps of a cycle.
     fn steps(&self) -> u64 {
         2 * self.order.len().max(1) as u64
     }
 
-    /// From the beginning of the present step to when its next operation is due, if it has another.
+    /// Returns the time from the start of the current step to its next operation, if it has
+    /// another.
     fn offset_in_step(&self) -> Option<u64> {
         let level = self.level()?;
         let load = self.loads.load_ops_per_s(level);
@@ -90,7 +92,7 @@ impl LevelArrivals {
         }
     }
 
-    /// Another order: that of the cycle which the present step begins.
+    /// Shuffles the levels for the cycle that starts with the current step.
     fn shuffle(&mut self) {
         let cycle = self.step / self.steps();
         let mut random: Generator = stream(self.seed, RandomStream::Levels, cycle);
@@ -115,7 +117,7 @@ mod tests {
         level_ns: 100 * MS,
     };
 
-    /// How many are due in each step before `end_ns`.
+    /// Counts the operations due in each step before `end_ns`.
     fn per_step(clients: u32, seed: u64, end_ns: u64) -> Vec<u64> {
         let mut counts = vec![0; (end_ns / LOADS.level_ns) as usize];
         for client in 0..clients {
@@ -128,8 +130,8 @@ mod tests {
         counts
     }
 
-    /// A tenth of a second of 0, 1,000, 2,000 and 3,000 a second, there and back, in every cycle, whoever
-    /// shares them.
+    /// A tenth of a second each of 0, 1,000, 2,000 and 3,000 operations per second, in both orders,
+    /// in every cycle, for any number of clients.
     #[test]
     fn every_cycle_has_each_load_there_and_back() {
         for clients in [1, 7] {
@@ -154,7 +156,8 @@ mod tests {
         assert_eq!(firsts.len(), 4, "{counts:?}");
     }
 
-    /// Within a step those of all clients are at equal distances, the first after half of one.
+    /// Within a step the operations of all clients are at equal distances, the first after half of
+    /// one.
     #[test]
     fn clients_interleave() {
         let mut due: Vec<u64> = (0..2)

@@ -1,4 +1,4 @@
-//! When a line of a load is due.
+//! When a line of a load file is due.
 //!
 //! ```text
 //!   closed   when the client is free
@@ -6,9 +6,8 @@
 //!   rate     base + bytes moved since base / rate
 //! ```
 //!
-//! The base is the beginning of the pass, or the end of the last pause. Nothing
-//! is skipped: a line that is late is carried out at once, and its lateness
-//! against `due` is the lag.
+//! The base is the start of the iteration, or the end of the last pause. Nothing is skipped: a late
+//! line is executed at once, and its lateness against `due` is the lag.
 
 use filestone_plan::plan::Pacing;
 use filestone_workload::time::Timestamp;
@@ -24,7 +23,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Lines paced so, whose base is `start`.
+    /// Creates the pace of a client, with `start` as its base.
     pub fn new(pacing: Pacing, start: Timestamp) -> Self {
         Self {
             pacing,
@@ -33,7 +32,7 @@ impl Pace {
         }
     }
 
-    /// When a line with this stamp is due; `None`: when its client is free.
+    /// Returns when a line with this time stamp is due; `None`: when its client is free.
     pub fn due(&self, stamp: Option<Duration>) -> Option<Timestamp> {
         match (self.pacing, stamp) {
             (Pacing::Closed, _) | (Pacing::Stamps { .. }, None) => None,
@@ -49,8 +48,8 @@ impl Pace {
         }
     }
 
-    /// When a line with this stamp is due, whatever the client is doing; `None` if
-    /// that is not for the stamp to say.
+    /// Returns when a line with this time stamp is due, whatever the client's state; `None` if the
+    /// time stamp does not determine it.
     pub fn due_by_stamp(&self, stamp: Option<Duration>) -> Option<Timestamp> {
         match self.pacing {
             Pacing::Stamps { .. } => self.due(stamp),
@@ -58,20 +57,20 @@ impl Pace {
         }
     }
 
-    /// Counts file data that a line has moved.
+    /// Counts file data that a line has transferred.
     pub fn moved(&mut self, bytes: u64) {
         self.bytes = self.bytes.saturating_add(bytes);
     }
 
-    /// Begins anew at `base`: a pass, or the end of a pause.
+    /// Restarts at `base`: the start of an iteration, or the end of a pause.
     pub fn restart(&mut self, base: Timestamp) {
         self.base = base;
         self.bytes = 0;
     }
 }
 
-/// Seconds as nanoseconds; what is no time at all, or beyond all time, is cut to
-/// the nearest that is.
+/// Converts seconds to nanoseconds; negative, infinite and other invalid values become the nearest
+/// valid one.
 fn nanos(seconds: f64) -> u64 {
     (seconds * 1e9).round() as u64
 }

@@ -1,5 +1,6 @@
-//! An interval as a host of a job tells it: what follows from the rest is left out, and histograms are
-//! bytes, because whoever merges many hosts reads a megabyte of them a second.
+//! Encoding of an interval for the transfer from a host to the coordinator: derived values are
+//! omitted, and histograms are bytes, because merging many hosts means decoding a megabyte per
+//! second.
 
 use filestone_measure::measure::EncodedDistribution;
 use filestone_measure::measure::run_record::{IntervalKindRecord, IntervalRecord};
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// An interval of a host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EncodedInterval {
-    /// What is of all kinds of operation; it has none of its own.
+    /// Values over all kinds of operation; its own list of kinds is empty.
     pub whole: IntervalRecord,
     /// One row per kind of operation and role.
     pub kinds: Vec<EncodedKind>,
@@ -20,11 +21,11 @@ pub struct EncodedInterval {
 /// One kind of operation in an interval.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EncodedKind {
-    /// Which kind.
+    /// Kind of operation.
     pub operation: OpKind,
-    /// In which role.
+    /// Role of the operations.
     pub role: Role,
-    /// Where they went.
+    /// Operations by outcome.
     pub ledger: Ledger,
     /// File data moved.
     pub data_bytes: u64,

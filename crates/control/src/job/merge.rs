@@ -1,4 +1,4 @@
-//! The records of several hosts, merged into that of their job.
+//! Merging of the records of several hosts into the record of their job.
 
 use super::merge_intervals::{merge_all, merge_ticks};
 use super::merge_totals::merge_totals;
@@ -19,21 +19,21 @@ use filestone_plan::plan::Plan;
 use filestone_workload::recording::distribution::HistogramError;
 use std::collections::BTreeSet;
 
-/// What one host of a job measured.
+/// Measurements of one host of a job.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostRun {
-    /// Its name.
+    /// Name of the host.
     pub name: String,
-    /// Which part of the job it had, from 0 on.
+    /// Index of its part, from 0.
     pub part: u32,
-    /// The record of its part.
+    /// Record of its part.
     pub record: RunRecord,
-    /// What is known of its clock, where hosts compared theirs.
+    /// Clock offset of the host, if the hosts compared clocks.
     pub clock: Option<HostClockRecord>,
 }
 
 impl HostRun {
-    /// Of a run that nobody compared clocks for.
+    /// Creates the run of a host without clock comparison.
     pub fn by_hand(name: impl Into<String>, part: u32, record: RunRecord) -> Self {
         Self {
             name: name.into(),
@@ -44,37 +44,37 @@ impl HostRun {
     }
 }
 
-/// Why records cannot be merged.
+/// Error when records cannot be merged.
 #[derive(Debug, thiserror::Error)]
 pub enum MergeError {
-    /// There are none.
+    /// There are no records.
     #[error("there are no records to merge")]
     Nothing,
-    /// A histogram cannot be read.
+    /// A histogram cannot be decoded.
     #[error("{host}: {source}")]
     Histogram {
-        /// Whose record.
+        /// Host of the record.
         host: String,
-        /// Why not.
+        /// Cause.
         source: HistogramError,
     },
-    /// A record contradicts itself.
+    /// A record violates an invariant.
     #[error("{host}: the record contradicts itself: {source}")]
     Contradiction {
-        /// Whose record.
+        /// Host of the record.
         host: String,
-        /// In what.
+        /// The violated invariant.
         source: InvariantViolation,
     },
-    /// Some histogram of these cannot be merged with the others.
+    /// Some of the histograms cannot be merged with the others.
     #[error(transparent)]
     Steps(#[from] HistogramError),
 }
 
-/// The record of `job`, of which these hosts made parts and those were lost, without what follows
-/// of its numbers, which [`evaluate`] finds.
+/// Returns the record of `job`, given the hosts that ran parts and the lost ones, without the
+/// values that [`evaluate`] derives.
 ///
-/// Distributions are merged step by step: percentiles are those of all samples together.
+/// Distributions are merged bucket by bucket: percentiles are those of all samples together.
 pub fn merge(
     job: &Plan,
     runs: &[HostRun],
@@ -119,9 +119,10 @@ pub fn merge(
     Ok(merged)
 }
 
-/// What these hosts offered together: all of the job's load only where no host was lost.
+/// Returns the load that these hosts offered together: the job's whole load only if no host was
+/// lost.
 ///
-/// Of a steered run, no one load is the offered one.
+/// A run with a load controller has no single offered load.
 fn offered(job: &Plan, records: &[&RunRecord], lost: &[LostHostRecord]) -> Option<f64> {
     if job.steering.is_some() {
         return None;
@@ -135,8 +136,8 @@ fn offered(job: &Plan, records: &[&RunRecord], lost: &[LostHostRecord]) -> Optio
     loads.sum()
 }
 
-/// Finds what follows of a record's numbers: intervals of its figures, caveats, validity, gates.
-/// Caveats that the record has already, such as those of a steered run, stay.
+/// Derives values from a record's numbers: confidence intervals of its figures, caveats, validity,
+/// gates. Caveats that the record already has, such as those of a load controller, are kept.
 pub fn evaluate(record: &mut RunRecord) {
     record.totals = with_headline(&BatchMeans::of(record));
     let own = std::mem::take(&mut record.caveats);
@@ -145,7 +146,7 @@ pub fn evaluate(record: &mut RunRecord) {
     decide(record);
 }
 
-/// Finds what follows of a record's caveats, once more if there are more of them: validity and gates.
+/// Derives validity and gates from a record's caveats; called again after caveats were added.
 pub fn decide(record: &mut RunRecord) {
     record.validity = Some(validity::of(record));
     record.gates = gates::evaluate(record);
@@ -163,7 +164,7 @@ fn check(runs: &[HostRun]) -> Result<(), MergeError> {
     Ok(())
 }
 
-/// The first one's, with the links of all hosts together.
+/// Returns the target of the first record, with the network links of all hosts.
 fn target(records: &[&RunRecord]) -> Target {
     let first = records.first().map(|record| record.target.clone());
     let links = records.iter().map(|record| record.target.link_mbit_per_s);
@@ -174,7 +175,7 @@ fn target(records: &[&RunRecord]) -> Target {
     }
 }
 
-/// What all hosts can do together, and the worst lateness of one.
+/// Returns the summed headroom of all hosts, with the worst lateness of any host.
 fn headroom(records: &[&RunRecord]) -> Option<Headroom> {
     let all = records.iter().map(|record| record.headroom.clone());
     let all: Option<Vec<Headroom>> = all.collect();
@@ -189,7 +190,7 @@ fn headroom(records: &[&RunRecord]) -> Option<Headroom> {
     })
 }
 
-/// Those of the host whose threads were kept waiting longest.
+/// Returns the CPU record of the host whose threads waited longest.
 fn processors(records: &[&RunRecord]) -> Option<ProcessorsRecord> {
     let all = records
         .iter()
@@ -200,7 +201,7 @@ fn processors(records: &[&RunRecord]) -> Option<ProcessorsRecord> {
     })
 }
 
-/// Sums, and the longest of the hosts' times.
+/// Returns sums over the hosts, and the longest of their times.
 fn connections(records: &[&RunRecord]) -> Option<ConnectionsRecord> {
     let all = records
         .iter()
@@ -216,7 +217,7 @@ fn connections(records: &[&RunRecord]) -> Option<ConnectionsRecord> {
     })
 }
 
-/// How the worst of them ended.
+/// Returns the worst outcome of the hosts.
 fn end(records: &[&RunRecord]) -> RunOutcome {
     let ends = || records.iter().map(|record| &record.end);
     let lost = ends().find(|end| matches!(end, RunOutcome::TargetLost { .. }));
@@ -225,7 +226,7 @@ fn end(records: &[&RunRecord]) -> RunOutcome {
     worst.cloned().unwrap_or(RunOutcome::Finished)
 }
 
-/// The file sets of all hosts together.
+/// Returns the file sets of all hosts together.
 fn file_set(records: &[&RunRecord]) -> Option<FileSetRecord> {
     let sets = records.iter().filter_map(|record| record.mix.as_ref());
     let sets = sets.map(|mix| mix.file_set.clone());
@@ -246,7 +247,7 @@ fn file_set(records: &[&RunRecord]) -> Option<FileSetRecord> {
     })
 }
 
-/// What the record of the job says of one host.
+/// Returns the entry of one host in the record of the job.
 fn host(run: &HostRun, all: &[HostRun]) -> HostRecord {
     let record = &run.record;
     let totals = &record.totals;

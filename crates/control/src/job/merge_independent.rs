@@ -1,4 +1,5 @@
-//! Records of runs that were started by hand on several hosts, merged as those of one job.
+//! Merging of records of runs that were started by hand on several hosts into the record of one
+//! job.
 
 use super::merge::{HostRun, MergeError, evaluate, merge};
 use filestone_measure::measure::RunRecord;
@@ -6,12 +7,12 @@ use filestone_plan::plan::{ArrivalsPlan, Plan};
 use filestone_workload::text::seconds_of_rfc3339;
 use serde_json::Value;
 
-/// Runs that began further apart than this share of their window were not one job.
+/// Runs whose starts differ by more than this fraction of their window are not one job.
 const APART_SHARE: f64 = 0.1;
-/// Differences of plans that are told.
+/// Largest number of plan differences in an error.
 const TOLD: usize = 5;
-/// What the plans of hosts of one job may differ in: how much of it each does, from where, and how
-/// the server is called.
+/// Fields in which the plans of hosts of one job may differ: amount of work, source, and name of
+/// the server.
 const FREE: [&str; 16] = [
     "arrivals.offered_load_ops_per_s",
     "clients",
@@ -31,98 +32,98 @@ const FREE: [&str; 16] = [
     "workload.remove_set",
 ];
 
-/// Why records are not of one job.
+/// Error when records do not belong to one job.
 #[derive(Debug, thiserror::Error)]
 pub enum IncompatibleRuns {
-    /// One is none.
+    /// A single record.
     #[error("one record is nothing to merge")]
     One,
     /// Only probes and mixes have records that can be merged.
     #[error("{host}: records of {face} are not merged, only those of probe and mix")]
     Workload {
-        /// Whose record.
+        /// Host of the record.
         host: String,
-        /// The command.
+        /// Command of the record.
         face: String,
     },
-    /// What it did is no part of what several hosts did together in one window.
+    /// The run is of a kind that several hosts cannot execute together in one window.
     #[error("{host}: a {face} {what} is not merged")]
     Alone {
-        /// Whose record.
+        /// Host of the record.
         host: String,
-        /// The command.
+        /// Command of the record.
         face: String,
-        /// Which of its kind.
+        /// Kind of run.
         what: &'static str,
     },
-    /// Made by another version, or measured by another method.
+    /// Different versions of filestone, or different measurement methods.
     #[error("{one} was made by {one_tool}, {other} by {other_tool}")]
     Tool {
-        /// One record.
+        /// First record.
         one: String,
-        /// What made it.
+        /// Tool of the first record.
         one_tool: String,
-        /// The other.
+        /// Second record.
         other: String,
-        /// What made that.
+        /// Tool of the second record.
         other_tool: String,
     },
-    /// Other things were asked.
+    /// Different plans.
     #[error("{one} and {other} did not ask the same: {differences}")]
     Plan {
-        /// One record.
+        /// First record.
         one: String,
-        /// The other.
+        /// Second record.
         other: String,
-        /// Where they differ, with the values.
+        /// Differing fields, with their values.
         differences: String,
     },
     /// The same run twice, or a copy of its record.
     #[error("{one} and {other} are records of the same run")]
     SameRun {
-        /// One record.
+        /// First record.
         one: String,
-        /// The other.
+        /// Second record.
         other: String,
     },
-    /// The same random arrivals on two hosts come in step.
+    /// Equal random arrivals on two hosts are synchronous.
     #[error(
         "{one} and {other} have the same seed, so their operations were due at the same moments"
     )]
     Seed {
-        /// One record.
+        /// First record.
         one: String,
-        /// The other.
+        /// Second record.
         other: String,
     },
     /// Two records of the same part.
     #[error("{one} and {other} are the same part of a job")]
     SamePart {
-        /// One record.
+        /// First record.
         one: String,
-        /// The other.
+        /// Second record.
         other: String,
     },
-    /// Not at the same time.
+    /// The runs were not simultaneous.
     #[error(
         "{other} began {apart_s:.1} s from {one}, in windows of {window_s:.1} s: these did not run at the same time"
     )]
     Time {
-        /// One record.
+        /// First record.
         one: String,
-        /// The other.
+        /// Second record.
         other: String,
-        /// How far apart, in seconds.
+        /// Difference of the starts, in seconds.
         apart_s: f64,
-        /// How long the window of the first is.
+        /// Window of the first run, in seconds.
         window_s: f64,
     },
-    /// They belong together, and cannot be merged.
+    /// The records belong to one job but cannot be merged.
     #[error(transparent)]
     Merge(#[from] MergeError),
 }
 
-/// The record of the job that these runs were, each with the name that it is told by.
+/// Merges these runs, each with its display name, into the record of their job.
 pub fn merge_by_hand(runs: &[HostRun]) -> Result<RunRecord, IncompatibleRuns> {
     let [first, others @ ..] = runs else {
         return Err(IncompatibleRuns::One);
@@ -154,7 +155,7 @@ fn check_workload(run: &HostRun) -> Result<(), IncompatibleRuns> {
     }
 }
 
-/// Why a run of this plan was by itself, as what follows its name.
+/// Returns why a run of this plan cannot be part of a job, as text that follows its name.
 fn why_alone(plan: &Plan) -> Option<&'static str> {
     let reasons = [
         (
@@ -175,7 +176,7 @@ fn why_alone(plan: &Plan) -> Option<&'static str> {
     found.map(|(_, what)| *what)
 }
 
-/// Whether two runs asked the same at the same time.
+/// Checks that two runs executed the same plan at the same time.
 fn check_alike(one: &HostRun, other: &HostRun) -> Result<(), IncompatibleRuns> {
     let names = || (one.name.clone(), other.name.clone());
     let tool = |record: &RunRecord| {
@@ -225,7 +226,8 @@ fn check_time(one: &HostRun, other: &HostRun) -> Result<(), IncompatibleRuns> {
     })
 }
 
-/// Whether two runs are not the same, nor the same part of a job, nor in step.
+/// Checks that two records are not of the same run or part, and that their arrivals are not
+/// synchronous.
 fn check_apart(one: &HostRun, other: &HostRun) -> Result<(), IncompatibleRuns> {
     let names = || (one.name.clone(), other.name.clone());
     if is_same_run(&one.record, &other.record) {
@@ -250,8 +252,8 @@ fn check_apart(one: &HostRun, other: &HostRun) -> Result<(), IncompatibleRuns> {
     }
 }
 
-/// Whether two records are of one run, whatever they are called: times in nanoseconds and the processor
-/// time of a run are not those of another one.
+/// Returns whether two records are of one run, whatever their names: start times in nanoseconds and
+/// the CPU time of a run are unique.
 fn is_same_run(one: &RunRecord, other: &RunRecord) -> bool {
     let figures = |record: &RunRecord| {
         let totals = &record.totals;
@@ -269,7 +271,7 @@ fn is_same_run(one: &RunRecord, other: &RunRecord) -> bool {
         && one.ticks == other.ticks
 }
 
-/// The plan of the job that these runs were together.
+/// Returns the plan of the job that consists of these runs.
 fn plan_of(first: &Plan, runs: &[HostRun]) -> Plan {
     let plans = || runs.iter().map(|run| &run.record.plan);
     let loads = plans().map(|plan| plan.arrivals.offered_load());
@@ -289,7 +291,7 @@ fn plan_of(first: &Plan, runs: &[HostRun]) -> Plan {
     }
 }
 
-/// Where two plans differ that may not, with the values: the first few.
+/// Returns the fields in which two plans differ but must not, with the values: the first few.
 fn differences(one: &Plan, other: &Plan) -> Vec<String> {
     let values = (serde_json::to_value(one), serde_json::to_value(other));
     let (Ok(one), Ok(other)) = values else {

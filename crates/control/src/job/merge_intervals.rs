@@ -1,4 +1,4 @@
-//! Intervals and ticks of several hosts, merged into those of their job.
+//! Merging of intervals and ticks of several hosts into those of their job.
 
 use super::encoded_interval::{EncodedInterval, EncodedKind};
 use super::sum;
@@ -10,9 +10,10 @@ use filestone_workload::recording::distribution::HistogramError;
 use filestone_workload::recording::ledger::Ledger;
 use std::collections::BTreeMap;
 
-/// The same interval of several hosts as one. `None` of none.
+/// Merges the same interval of several hosts into one. `None` for an empty list.
 ///
-/// Hosts' intervals begin at the same multiples of the interval after their windows opened.
+/// Intervals of hosts start at the same multiples of the interval length after their windows
+/// opened.
 fn merge_interval(
     merger: &mut RecordMerger,
     intervals: &[EncodedInterval],
@@ -49,7 +50,7 @@ fn merge_interval(
     Ok(Some(merged))
 }
 
-/// The first row of each kind in each role, in the order in which they come.
+/// Returns the first row of each kind and role, in order of appearance.
 fn kinds_of(intervals: &[EncodedInterval]) -> Vec<&EncodedKind> {
     let mut kinds: Vec<&EncodedKind> = Vec::new();
     for row in intervals.iter().flat_map(|interval| &interval.kinds) {
@@ -82,12 +83,12 @@ fn merge_kind(
     })
 }
 
-/// Where an interval is among those of its run: the drain comes last.
+/// Sort key of an interval within its run: the drain is last.
 fn place(interval: &IntervalRecord) -> (bool, u64) {
     (interval.phase == Phase::Drain, interval.start_ns)
 }
 
-/// All intervals of several hosts, merged by when they began.
+/// Merges all intervals of several hosts by start time.
 pub(super) fn merge_all(
     merger: &mut RecordMerger,
     hosts: &[&[IntervalRecord]],
@@ -105,7 +106,7 @@ pub(super) fn merge_all(
     Ok(merged)
 }
 
-/// The ticks of several hosts, added up.
+/// Sums the ticks of several hosts.
 pub(super) fn merge_ticks(hosts: &[&[TickRecord]]) -> Vec<TickRecord> {
     let mut merged: BTreeMap<u64, TickRecord> = BTreeMap::new();
     for tick in hosts.iter().copied().flatten() {
@@ -125,13 +126,13 @@ fn add_tick(sum: &mut TickRecord, tick: &TickRecord) {
     *sum = TickRecord::new(sum.start_ns, sum.len_ns, &counts);
 }
 
-/// Merges intervals while a job runs: one is complete when each host has told it or a later one,
-/// or tells no more.
+/// Merges intervals while a job runs: an interval is complete when each host has reported it or a
+/// later one, or has finished.
 #[derive(Debug)]
 pub struct IntervalMerger {
     merger: RecordMerger,
     pending: BTreeMap<(bool, u64), Vec<EncodedInterval>>,
-    /// The interval that each host has told last; `None` before the first.
+    /// Latest interval that each host has reported; `None` before the first.
     told: Vec<Told>,
 }
 
@@ -143,7 +144,7 @@ enum Told {
 }
 
 impl IntervalMerger {
-    /// For so many hosts.
+    /// Creates a merger for this number of hosts.
     pub fn new(hosts: usize) -> Self {
         Self {
             merger: RecordMerger::new(),
@@ -152,7 +153,7 @@ impl IntervalMerger {
         }
     }
 
-    /// Takes an interval of a host.
+    /// Adds an interval of a host.
     pub fn take(&mut self, host: usize, interval: EncodedInterval) {
         let key = place(&interval.whole);
         if let Some(told) = self.told.get_mut(host) {
@@ -161,14 +162,14 @@ impl IntervalMerger {
         }
     }
 
-    /// The host tells no more.
+    /// Marks a host as finished.
     pub fn finish(&mut self, host: usize) {
         if let Some(told) = self.told.get_mut(host) {
             *told = Told::All;
         }
     }
 
-    /// The next interval that is complete, if there is one.
+    /// Returns the next complete interval, if any.
     pub fn complete(&mut self) -> Result<Option<IntervalRecord>, HistogramError> {
         let Some(key) = self.pending.keys().next().copied() else {
             return Ok(None);

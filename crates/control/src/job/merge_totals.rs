@@ -1,4 +1,4 @@
-//! The totals of several hosts, merged into those of their job.
+//! Merging of the totals of several hosts into those of their job.
 
 use super::sum;
 use filestone_measure::measure::losses::LossReasons;
@@ -10,8 +10,8 @@ use filestone_workload::recording::distribution::HistogramError;
 use filestone_workload::recording::ledger::Ledger;
 use std::collections::BTreeMap;
 
-/// Sums and merged distributions of these records, whose job's window is `window_ns` long, without the
-/// offered load.
+/// Returns sums and merged distributions of these records, whose job's window is `window_ns` long,
+/// without the offered load.
 pub(super) fn merge_totals(
     merger: &mut RecordMerger,
     records: &[&RunRecord],
@@ -36,7 +36,7 @@ pub(super) fn merge_totals(
     Ok(merged)
 }
 
-/// Adds what is counted, and what is so much per second of a window, which need not be as long.
+/// Adds counts, and rates per second of a window, which may differ in length.
 fn add_counts(merged: &mut Totals, record: &RunRecord, window_ns: u64) {
     let totals = &record.totals;
     let part = record.window_ns as f64 / window_ns.max(1) as f64;
@@ -60,12 +60,12 @@ fn add_counts(merged: &mut Totals, record: &RunRecord, window_ns: u64) {
     add(&mut merged.client_cpu_ns, totals.client_cpu_ns);
 }
 
-/// Adds to a count; those of somebody's record may be any number.
+/// Adds to a count; counts of a foreign record may have any value.
 fn add(count: &mut u64, more: u64) {
     *count = count.saturating_add(more);
 }
 
-/// All threads of all hosts, numbered anew.
+/// Returns all threads of all hosts, renumbered.
 fn workers(records: &[&RunRecord]) -> Vec<WorkerRecord> {
     let all = records.iter().flat_map(|record| &record.totals.workers);
     (0..)
@@ -128,7 +128,7 @@ fn merge_kind(
     }))
 }
 
-/// Failures of the same name added up, the most frequent first.
+/// Returns the failures summed by name, the most frequent first.
 fn failures(rows: &[&KindRecord]) -> Vec<FailureCount> {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for failure in rows.iter().flat_map(|row| &row.failures) {

@@ -1,39 +1,39 @@
-//! How a job is dealt to several hosts, so that together they ask what one host would ask.
+//! Partitioning of a job over several hosts, so that together they send the requests of one host.
 
 use crate::arrivals::counts_of_clients;
 use filestone_plan::gate::GatesPlan;
 use filestone_plan::plan::{JobPartition, Plan, WorkloadPlan};
 
-/// Why a job cannot be dealt to several hosts.
+/// Error when a job cannot be partitioned over several hosts.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PartitionError {
-    /// Some hosts would have nothing to do.
+    /// Some hosts would have no clients.
     #[error("{clients} clients cannot be dealt to {parts} hosts")]
     FewClients {
-        /// How many there are.
+        /// Number of clients.
         clients: u32,
-        /// For how many hosts.
+        /// Number of hosts.
         parts: u32,
     },
-    /// Its clients know more of each other than hosts tell each other.
+    /// The clients share state that hosts do not exchange.
     #[error("{0} cannot be dealt to several hosts")]
     NotByCalls(String),
-    /// A local directory is another one on each host.
+    /// A local directory is a different one on each host.
     #[error("a mix on a local directory cannot be dealt to several hosts")]
     LocalDirectory,
-    /// What is read around a run is read by one host, which is not all of the load.
+    /// Counters around a run are read by one host, which does not generate the whole load.
     #[error("what operations cost cannot be read in a job of several hosts")]
     Cost,
-    /// A part of a job is dealt already.
+    /// The plan already is a part of a job.
     #[error("this plan is part {part} of a job already")]
     IsAPart {
-        /// From 1 on.
+        /// Number of the part, from 1.
         part: u32,
     },
 }
 
 impl PartitionError {
-    /// What to do about it.
+    /// Returns the suggested remedy.
     pub const fn help(&self) -> &'static str {
         match self {
             Self::FewClients { .. } => {
@@ -51,14 +51,14 @@ impl PartitionError {
     }
 }
 
-/// The parts of this job for so many hosts: clients, load and count are those of all parts
-/// together. Threads and processors are those of each host.
+/// Splits a job into parts for this number of hosts: clients, load and count are totals of all
+/// parts. Threads and CPUs are per host.
 pub fn deal(job: &Plan, parts: u32) -> Result<Vec<Plan>, PartitionError> {
     check(job, parts)?;
     Ok((0..parts).map(|index| part_of(job, index, parts)).collect())
 }
 
-/// The same job with as much on each of so many hosts as this plan has on one.
+/// Returns a job in which each of `hosts` hosts has the clients and load of this plan.
 pub fn on_each_of(plan: &Plan, hosts: u32) -> Plan {
     let mut job = plan.clone();
     job.clients = plan.clients.saturating_mul(hosts);
@@ -98,7 +98,8 @@ fn check(job: &Plan, parts: u32) -> Result<(), PartitionError> {
     Ok(())
 }
 
-/// The name of the file set of the part with this index, from 0 on, of a job whose set has this name.
+/// Returns the name of a part's file set: part `index`, from 0, of a job whose set is called
+/// `name`.
 pub fn dealt_set(name: &str, index: u32, parts: u32) -> String {
     format!("{name}-{}of{parts}", index.saturating_add(1))
 }

@@ -1,9 +1,9 @@
-//! The load–response curve: finds the peak, then visits evenly spaced load points up to it,
-//! and down again. What the figures mean is in `docs/reference/curve.md`.
+//! The load–response curve: finds the peak, then visits evenly spaced load points up to it, and
+//! down again. `docs/reference/curve.md` explains the figures.
 //!
-//! Every point has a warm-up that a test of its response times ends, see
-//! [`filestone_measure::measure::warm_up`]. What the test has seen is not measured: it would prefer quiet
-//! stretches.
+//! Every point has a warm-up that ends by a test of its response times, see
+//! [`filestone_measure::measure::warm_up`]. The samples of the test are not measured: the test
+//! would prefer quiet intervals.
 
 mod peak;
 mod point;
@@ -23,17 +23,17 @@ use filestone_plan::plan::CurvePlan;
 use filestone_plan::plan::limits::POINTS_MAX;
 use filestone_workload::text::thousands;
 
-/// Loads that differ by less than this share are the same.
+/// Loads that differ by less than this fraction are equal.
 const SAME_LOAD: f64 = 1e-6;
 
-/// A point is measured for so many relaxation times of its queue,
+/// Measurement time of a point, in relaxation times of its queue,
 const RELAXATIONS_WANTED: f64 = 100.0;
-/// but for no more than so many times as long as was planned.
+/// limited to this multiple of the planned time.
 const LONGER_TIMES_MAX: u64 = 4;
-/// A warm-up may last so many times as long as was planned while a backlog is worked off.
+/// Longest warm-up while a backlog is worked off, as a multiple of the planned time.
 const BACKLOG_TIMES_MAX: u64 = 10;
 
-/// What is being done.
+/// Stage of the run.
 #[derive(Debug)]
 enum Stage {
     Search(PeakSearch),
@@ -42,23 +42,23 @@ enum Stage {
     Done,
 }
 
-/// Steers a run along a load–response curve.
+/// Load controller that measures a load–response curve.
 #[derive(Debug)]
 pub struct CurveSteering {
     plan: CurvePlan,
     stage: Stage,
     peak: Option<Peak>,
-    /// The number of the point that is being visited, from 0.
+    /// Index of the current point, from 0.
     place: u32,
     current: PointInProgress,
     points: Vec<CurvePointRecord>,
-    /// How long an interval is.
+    /// Length of an interval.
     interval_ns: u64,
 }
 
 impl CurveSteering {
-    /// A curve as planned. The search for the peak goes no higher than what the load
-    /// generator can offer, if that is known.
+    /// Creates a controller for the planned curve. The search for the peak is limited by the load
+    /// generator's capacity, if known.
     pub fn new(plan: &CurvePlan, generator_limit_ops_per_s: Option<f64>) -> Self {
         let given = plan
             .peak_ops_per_s
@@ -83,13 +83,13 @@ impl CurveSteering {
         self.plan.points.clamp(1, POINTS_MAX)
     }
 
-    /// How many points are visited; the top point is visited once.
+    /// Returns the number of points; the top point is visited once.
     fn points_all(&self) -> u32 {
         let up = self.points_up();
         if self.plan.down { 2 * up - 1 } else { up }
     }
 
-    /// The load and the leg of the point with this number.
+    /// Returns direction and load of the point with this number.
     fn itinerary(&self, place: u32) -> Option<(SweepDirection, f64)> {
         let peak = self.peak?.load_ops_per_s;
         let up = self.points_up();
@@ -101,7 +101,7 @@ impl CurveSteering {
         (step > 0).then(|| (leg, peak * f64::from(step) / f64::from(up)))
     }
 
-    /// Begins with the points of the curve.
+    /// Starts with the points of the curve.
     fn climb(&mut self, peak: Peak) -> NextLoad {
         self.peak = Some(peak);
         self.place = 0;
@@ -112,14 +112,14 @@ impl CurveSteering {
         }
     }
 
-    /// The curve is complete.
+    /// Completes the curve.
     fn finish(&mut self) -> NextLoad {
         self.stage = Stage::Done;
         self.start(self.current.leg(), self.current.offered_load());
         NextLoad::Finish
     }
 
-    /// Goes to the point at `place`, or ends.
+    /// Starts the point at `place`, or ends the curve.
     fn visit(&mut self) -> NextLoad {
         let Some((leg, load)) = self.itinerary(self.place) else {
             return self.finish();
@@ -129,13 +129,13 @@ impl CurveSteering {
         NextLoad::Set(load)
     }
 
-    /// Closes the current point and begins another.
+    /// Closes the current point and starts another.
     fn start(&mut self, leg: SweepDirection, load: f64) {
         let ended = std::mem::replace(&mut self.current, PointInProgress::new(leg, load));
         self.points.extend(ended.into_record(self.unqueued_ns()));
     }
 
-    /// The mean response time at the lowest load of the curve so far.
+    /// Returns the mean response time at the lowest load of the curve so far.
     fn unqueued_ns(&self) -> Option<f64> {
         let on_curve = self.points.iter();
         let on_curve = on_curve.filter(|point| point.leg != SweepDirection::Search);
@@ -146,7 +146,8 @@ impl CurveSteering {
         Some(lowest.response_time_ns.mean)
     }
 
-    /// How long the current point is measured: longer than planned where its queue has a long memory.
+    /// Returns the measurement time of the current point: longer than planned if its queue has a
+    /// long relaxation time.
     fn measured_ns(&self) -> u64 {
         let relaxation_ns = self.current.relaxation_time_ns(self.unqueued_ns());
         let wanted_ns = RELAXATIONS_WANTED * relaxation_ns;
@@ -212,8 +213,8 @@ impl CurveSteering {
         self.visit()
     }
 
-    /// How long a point takes: as long as those before it did on average; until there is one,
-    /// as long as the shortest warm-up that the test ends, and the time for which it is measured.
+    /// Returns the estimated duration of a point: the mean of the earlier points, or, before the
+    /// first, the shortest warm-up plus the measurement time.
     fn point_ns(&self) -> u64 {
         let before = self.points.iter();
         let before = before.filter(|point| point.leg != SweepDirection::Search);
@@ -229,7 +230,7 @@ impl CurveSteering {
             .unwrap_or_else(|| self.plan.point_ns.saturating_add(warm_up_ns))
     }
 
-    /// The curve, as far as it was measured.
+    /// Returns the curve, up to the last measured point.
     pub fn into_record(self) -> CurveRecord {
         let peak = match (&self.stage, self.peak) {
             (Stage::Search(search), None) => search.unfinished(),
@@ -299,7 +300,7 @@ impl LoadController for CurveSteering {
     fn next(&mut self, observed: &IntervalResult<'_>) -> NextLoad {
         let wanted = self.current.offered_load();
         self.interval_ns = self.interval_ns.max(nanos_of(observed.interval));
-        // An interval may end that began before the last decision was carried out.
+        // // The interval may have started before the last decision took effect.
         let is_wanted =
             (observed.offered_load_ops_per_s - wanted).abs() <= SAME_LOAD * wanted.abs();
         let is_whole = observed.is_whole && is_wanted && observed.interval.phase == Phase::Measure;

@@ -1,6 +1,6 @@
-//! What decides on the offered load while a run lasts: one interval's result in, the next
-//! target out. No clock and no thread: the engine asks after every interval, a test asks in
-//! virtual time.
+//! Load controllers: decide on the offered load during a run, from the result of one interval to
+//! the next target. They use no clock and no thread: the engine calls them after every interval, a
+//! test in virtual time.
 
 pub mod curve;
 pub mod objective;
@@ -9,72 +9,73 @@ pub use objective::{LoadRange, ObjectiveSearch};
 
 use filestone_measure::measure::run_record::IntervalRecord;
 
-/// One interval of a steered run.
+/// One interval of a run with a load controller.
 #[derive(Debug, Clone, Copy)]
 pub struct IntervalResult<'run> {
-    /// What was offered, in operations per second.
+    /// Offered load, in operations per second.
     pub offered_load_ops_per_s: f64,
-    /// Whether that was offered during the whole interval: the interval in which the load
+    /// Whether that load was offered during the whole interval: the interval in which the load
     /// changed belongs to neither load.
     pub is_whole: bool,
-    /// What came of it.
+    /// Result of the interval.
     pub interval: &'run IntervalRecord,
 }
 
-/// What is offered next.
+/// Decision on the next offered load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum NextLoad {
-    /// The same again.
+    /// Keep the current load.
     Hold,
-    /// So many operations per second from now on. What was due before and could not start is
-    /// counted as skipped, so that an overload does not follow the run to its next load.
+    /// Offer this number of operations per second from now on. Operations that were due before and
+    /// could not start are counted as skipped, so that an overload does not follow the run to its
+    /// next load.
     Set(f64),
-    /// Nothing: the answer is there.
+    /// End the run: the result is available.
     Finish,
 }
 
 /// Decides on the offered load.
 pub trait LoadController {
-    /// What the run begins with, in operations per second.
+    /// Returns the initial load, in operations per second.
     fn first(&mut self) -> f64;
 
-    /// What comes after this interval.
+    /// Decides what to offer after this interval.
     fn next(&mut self, observed: &IntervalResult<'_>) -> NextLoad;
 
-    /// What is being done, for people who wait: `load point 3 of 10, 12,000/s`.
+    /// Describes the current activity for the progress display: `load point 3 of 10, 12,000/s`.
     fn progress(&self) -> String;
 
-    /// For how long this will go on; `None` if nothing is known of that.
+    /// Returns the remaining time; `None` if unknown.
     fn left(&self) -> Option<RemainingTime> {
         None
     }
 
-    /// What came of the loads that were measured, after the first `count` of them.
+    /// Returns the results of the measured loads, after the first `count` of them.
     fn points_since(&self, _count: usize) -> Vec<SteeredPoint> {
         vec![]
     }
 }
 
-/// What came of a load that was measured.
+/// Result of a measured load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SteeredPoint {
-    /// What it was measured for: a part of a curve, a search.
+    /// Part of the run that measured it: a part of a curve, a search.
     pub part: &'static str,
     /// Offered load.
     pub offered_load_ops_per_s: f64,
     /// Achieved load.
     pub achieved_load_ops_per_s: f64,
-    /// Response times by their names, in nanoseconds; of a mean, with half of its 95 % interval.
+    /// Response times by name, in nanoseconds; a mean has half of its 95 % interval.
     pub response_times_ns: Vec<(String, f64, Option<f64>)>,
 }
 
-/// How long a run will go on, as far as that can be told; in nanoseconds.
+/// Estimated remaining time of a run, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RemainingTime {
-    /// If what comes takes as long as what was.
+    /// Estimate: the rest takes as long as the run so far.
     About(u64),
-    /// Then time is over; the answer may be there before.
+    /// Upper limit, at which the run ends; the result may be available earlier.
     AtMost(u64),
-    /// For what is known to come; more comes before.
+    /// Lower limit: time of the known remaining work; more precedes it.
     AtLeast(u64),
 }

@@ -1,5 +1,5 @@
-//! How often the intervals of a run's figures hold what they should: runs against servers whose
-//! response times are known on paper, each judged as a record is.
+//! Coverage of confidence intervals: the fraction of intervals that contain the true value, in runs
+//! against servers whose response times are known analytically, each evaluated as a record is.
 
 use super::interrupted::InterruptedServer;
 use super::markov::MarkovServers;
@@ -13,55 +13,55 @@ use filestone_measure::measure::run_record::{IntervalRecord, Totals};
 use filestone_workload::recording::distribution::DistributionRecord;
 use filestone_workload::recording::ledger::Ledger;
 
-/// The statistics whose intervals are looked at.
+/// The statistics whose intervals are checked.
 pub const COVERED: [Statistic; 3] = [Statistic::Mean, Statistic::P50, Statistic::P99];
-/// What is not measured at the beginning.
+/// Time at the start that is not measured.
 const WARM_UP_NS: u64 = 1_000_000_000;
 
-/// A server at a load, and how long it is measured.
+/// A server at a load, and the length of its measurement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CoverageCase {
-    /// What is measured.
+    /// The measured server.
     pub server: KnownServer,
-    /// Operations due per second, at random.
+    /// Operations due per second, with random arrivals.
     pub offered_load_ops_per_s: f64,
-    /// Length of a stretch.
+    /// Length of an interval.
     pub stretch_ns: u64,
-    /// How many stretches there are.
+    /// Number of intervals.
     pub stretches: usize,
 }
 
-/// A server whose response times are known on paper.
+/// A server whose response times are known analytically.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum KnownServer {
     /// M/M/k.
     Markov(MarkovServers),
-    /// One that stands still now and then.
+    /// A server with interruptions.
     Interrupted(InterruptedServer),
 }
 
-/// How often intervals held the true value.
+/// Counts of intervals that contain the true value and of those that do not.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Coverage {
-    /// Intervals: of every run one, and a run without one held nothing.
+    /// Number of intervals: one per run; a run without one counts as an interval that misses.
     pub intervals: u64,
-    /// Of these, how many are open above.
+    /// Number of intervals that are open above.
     pub open: u64,
-    /// Of these, how many held the true value.
+    /// Number of intervals that contain the true value.
     pub held: u64,
-    /// Of the others, how many lay below it.
+    /// Number of intervals below the true value.
     pub below: u64,
-    /// Half of the intervals' width over the true value, summed.
+    /// Sum of the intervals' half-widths, relative to the true value.
     pub widths: f64,
 }
 
 impl Coverage {
-    /// The share of runs whose interval has the true value in it.
+    /// Returns the fraction of runs whose interval contains the true value.
     pub fn share(&self) -> f64 {
         self.held as f64 / self.intervals.max(1) as f64
     }
 
-    /// Takes the interval of one more run of a figure whose true value is known; `None` for an end
+    /// Counts the interval of one more run of a figure whose true value is known; `None` for an end
     /// that is open above.
     pub fn count(&mut self, truth: f64, low: f64, high: Option<f64>) {
         self.intervals += 1;
@@ -72,14 +72,14 @@ impl Coverage {
         self.widths += high.map_or(0.0, |high| (high - low) / 2.0 / truth);
     }
 
-    /// Half of the closed intervals' width on average, over the true value.
+    /// Returns the mean half-width of the closed intervals, relative to the true value.
     pub fn half_width(&self) -> f64 {
         self.widths / (self.intervals - self.open).max(1) as f64
     }
 }
 
 impl KnownServer {
-    /// What is known of its response times at this load, in nanoseconds.
+    /// Returns the true value of a response-time statistic at this load, in nanoseconds.
     pub fn truth_ns(&self, load: f64, statistic: Statistic) -> f64 {
         let seconds = match (self, statistic.quantile()) {
             (Self::Markov(server), None) => server.response_mean(load),
@@ -102,8 +102,7 @@ impl KnownServer {
 }
 
 impl CoverageCase {
-    /// Makes runs with these seeds and counts what their intervals hold, in the order of
-    /// [`COVERED`].
+    /// Runs once per seed and counts the coverage of the intervals, in the order of [`COVERED`].
     pub fn coverage(&self, seeds: std::ops::Range<u64>) -> [Coverage; COVERED.len()] {
         let mut found = [Coverage::default(); COVERED.len()];
         for seed in seeds {
@@ -129,7 +128,7 @@ impl CoverageCase {
         }
     }
 
-    /// The intervals of a run, without those of its warm-up.
+    /// Returns the intervals of a run without those of its warm-up.
     fn intervals(&self, seed: u64) -> Vec<IntervalRecord> {
         let warm_up = WARM_UP_NS.div_ceil(self.stretch_ns) as usize;
         let length_ns = (self.stretches + warm_up) as u64 * self.stretch_ns;
@@ -149,7 +148,7 @@ impl CoverageCase {
     }
 }
 
-/// Stays at one load, and keeps what it sees.
+/// Load controller that stays at one load and stores the intervals.
 struct Watched {
     load: f64,
     warm_up: usize,
@@ -179,7 +178,7 @@ impl LoadController for Watched {
     }
 }
 
-/// The sums of intervals of one kind.
+/// Returns the totals of intervals of one kind.
 fn totals(intervals: &[IntervalRecord]) -> Totals {
     let kinds = || intervals.iter().flat_map(|interval| &interval.kinds);
     let mut ledger = Ledger::default();
@@ -196,7 +195,8 @@ fn totals(intervals: &[IntervalRecord]) -> Totals {
 mod tests {
     use super::*;
 
-    /// In `cargo xtask coverage` 1,000 runs have to hold 93 to 97 %; so few may miss that by chance.
+    /// `cargo xtask coverage` requires 93 to 97 % in 1,000 runs; the few runs here may miss that
+    /// range by chance.
     const WITHIN: std::ops::RangeInclusive<f64> = 0.90..=0.99;
     const MS: u64 = 1_000_000;
 

@@ -11,28 +11,29 @@ use core::f64::consts::TAU;
 /// k servers with a fixed service time and one queue.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DeterministicServers {
-    /// How many operations are served at once.
+    /// Number of operations that are served at once.
     pub servers: u32,
     /// Service time in seconds.
     pub service_s: f64,
 }
 
-/// Terms of the series at most; at 99 % utilisation of one server it takes some 400,000.
+/// Largest number of terms of the series; at 99 % utilisation of one server it takes about 400,000.
 const TERMS_MAX: u32 = 2_000_000;
-/// Above this utilisation the series is too long, and Cosmetatos's formula, which is exact
-/// in the limit, is taken: it is less than 0.1 % off there.
+/// Utilisation above which the series is too long and Cosmetatos's formula is used: it is exact in
+/// the limit, and less than 0.1 % off there.
 const SERIES_UTILISATION_MAX: f64 = 0.99;
 
-/// Erlang's sum has terms of both signs: after so many service times too few digits are left.
+/// Longest time, in service times, for which a quantile is computed: Erlang's sum has terms of both
+/// signs, and beyond this too few digits are left.
 const QUANTILE_SERVICES_MAX: f64 = 20.0;
 
 impl DeterministicServers {
-    /// The load at which the queue grows without bound.
+    /// Returns the load at which the queue grows without bound.
     pub fn capacity(&self) -> f64 {
         f64::from(self.servers) / self.service_s
     }
 
-    /// Mean time in the queue; infinite at and above the capacity.
+    /// Returns the mean time in the queue; infinite at and above the capacity.
     pub fn wait_mean(&self, load: f64) -> f64 {
         let utilisation = load / self.capacity();
         if utilisation >= 1.0 {
@@ -49,20 +50,21 @@ impl DeterministicServers {
         }
     }
 
-    /// Mean response time: in the queue and in service.
+    /// Returns the mean response time: in the queue and in service.
     pub fn response_mean(&self, load: f64) -> f64 {
         self.wait_mean(load) + self.service_s
     }
 
-    /// The highest load at which the mean response time is at most `bound`; 0 if there is none.
+    /// Returns the highest load at which the mean response time is at most `bound`; 0 if there is
+    /// none.
     pub fn highest_load_for_mean(&self, bound: f64) -> f64 {
         bisect(0.0, self.capacity(), |load| {
             self.response_mean(load) > bound
         })
     }
 
-    /// The time that a share `quantile` of all responses of one server does not exceed; `None` of
-    /// several servers, and where it is so long that the sum it is found from has lost its digits.
+    /// Returns the time that a fraction `quantile` of all responses of one server does not exceed;
+    /// `None` for several servers, and for times so long that the sum has lost its digits.
     pub fn response_quantile(&self, load: f64, quantile: f64) -> Option<f64> {
         if self.servers != 1 || load >= self.capacity() {
             return None;
@@ -73,7 +75,7 @@ impl DeterministicServers {
         Some(wait + self.service_s)
     }
 
-    /// The share of operations that wait no longer than `time` for the one server: Erlang's sum
+    /// Returns the fraction of operations that wait at most `time` for the one server: Erlang's sum
     /// over the service times S that fit into it, (1 − λS) Σ (−x)^k e^x / k! with x = λ(time − kS)
     /// (*The theory of probabilities and telephone conversations*, Nyt Tidsskrift for Matematik B
     /// 20, 1909).
@@ -205,10 +207,10 @@ mod tests {
             (median - (1.0 + 1.25_f64.ln() / 0.6)).abs() < 1e-9,
             "{median}"
         );
-        // 20,000,000 operations by Lindley's recursion in numpy: 5.5266, of which ±0.003 is chance.
+        // // 20,000,000 operations by Lindley's recursion in numpy: 5.5266 ± 0.003.
         let late = servers(1).response_quantile(0.6, 0.99).expect("one server");
         assert!((late - 5.5266).abs() < 0.005, "{late}");
-        // Whoever need not wait is served at once: half of all at 50 %.
+        // // An operation that does not wait is served at once: half of all at 50 %.
         assert!((servers(1).response_quantile(0.5, 0.4).expect("one server") - 1.0).abs() < 1e-9);
         assert_eq!(servers(2).response_quantile(0.6, 0.5), None);
         assert_eq!(servers(1).response_quantile(1.0, 0.5), None);

@@ -1,27 +1,28 @@
-//! A server that stands still now and then, and never makes operations wait for each other.
+//! A server with interruptions, in which operations never wait for each other.
 //!
-//! Any number of operations are served at once, each for an exponentially distributed time.
-//! Exponentially distributed times after it went on, the server stops for exponentially
-//! distributed times, and all that is in service waits. What the response time is made of, being
-//! served and waiting, is a phase-type distribution of two phases (Neuts 1981, *Matrix-Geometric
-//! Solutions in Stochastic Models*, chapter 2). Times are in seconds.
+//! Any number of operations are served at once, each for an exponentially distributed time. After
+//! an exponentially distributed working time the server stops for an exponentially distributed
+//! time, and all operations in service wait. The response time, the sum of service and waiting, has
+//! a phase-type distribution of two phases (Neuts 1981, *Matrix-Geometric Solutions in Stochastic
+//! Models*, chapter 2). Times are in seconds.
 
 use super::server::{Service, SimulatedServer, Stall};
 use filestone_workload::random::{RandomStream, exponential, stream};
 
-/// A server that is interrupted.
+/// A server with interruptions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct InterruptedServer {
     /// Mean service time.
     pub service_s: f64,
-    /// How long it works at a time, on average.
+    /// Mean time between interruptions.
     pub working_s: f64,
-    /// How long it stands still at a time, on average.
+    /// Mean length of an interruption.
     pub still_s: f64,
 }
 
 impl InterruptedServer {
-    /// The response time takes longer than t with probability A·e^(−at) + (1 − A)·e^(−bt): A, a, b.
+    /// Returns A, a, b of the response time, which is longer than t with probability A·e^(−at) + (1
+    /// − A)·e^(−bt).
     fn phases(&self) -> [f64; 3] {
         let (served, stops, goes_on) = (
             self.service_s.recip(),
@@ -38,19 +39,19 @@ impl InterruptedServer {
         [share, slow, fast]
     }
 
-    /// Mean response time.
+    /// Returns the mean response time.
     pub fn response_mean(&self) -> f64 {
         let [share, slow, fast] = self.phases();
         share / slow + (1.0 - share) / fast
     }
 
-    /// The probability that a response takes longer than `time`.
+    /// Returns the probability that a response takes longer than `time`.
     pub fn response_above(&self, time: f64) -> f64 {
         let [share, slow, fast] = self.phases();
         share * (-slow * time).exp() + (1.0 - share) * (-fast * time).exp()
     }
 
-    /// The time that a share `quantile` of all responses does not exceed.
+    /// Returns the time that a fraction `quantile` of all responses does not exceed.
     pub fn response_quantile(&self, quantile: f64) -> f64 {
         let [_, slow, _] = self.phases();
         let (mut low, mut high) = (0.0, 1.0 / slow);
@@ -68,7 +69,7 @@ impl InterruptedServer {
         low
     }
 
-    /// One that behaves so for this long.
+    /// Returns a simulated server with sampled interruptions for a run of `length_ns`.
     pub fn simulated(&self, length_ns: u64, seed: u64) -> SimulatedServer {
         let mut generator = stream(seed, RandomStream::Workload, 1);
         let mut stalls = Vec::new();

@@ -9,27 +9,27 @@ use super::bisect;
 /// k servers with exponential service times and one queue.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MarkovServers {
-    /// How many operations are served at once.
+    /// Number of operations that are served at once.
     pub servers: u32,
     /// Mean service time in seconds.
     pub service_s: f64,
 }
 
 impl MarkovServers {
-    /// The load at which the queue grows without bound.
+    /// Returns the load at which the queue grows without bound.
     pub fn capacity(&self) -> f64 {
         f64::from(self.servers) / self.service_s
     }
 
-    /// The share of time that a server is busy.
+    /// Returns the fraction of time that a server is busy.
     pub fn utilisation(&self, load: f64) -> f64 {
         load / self.capacity()
     }
 
-    /// The probability that an arriving operation has to wait: Erlang's C formula.
+    /// Returns the probability that an arriving operation has to wait: Erlang's C formula.
     ///
-    /// It is computed from Erlang's B, whose recursion B(n) = aB(n−1) / (n + aB(n−1)) neither
-    /// overflows nor cancels for any number of servers. 1 at and above the capacity.
+    /// Computed from Erlang's B, whose recursion B(n) = aB(n−1) / (n + aB(n−1)) neither overflows
+    /// nor cancels for any number of servers. 1 at and above the capacity.
     pub fn erlang_c(&self, load: f64) -> f64 {
         let utilisation = self.utilisation(load);
         if utilisation >= 1.0 {
@@ -42,7 +42,7 @@ impl MarkovServers {
         blocked / (1.0 - utilisation * (1.0 - blocked))
     }
 
-    /// Mean time in the queue; infinite at and above the capacity.
+    /// Returns the mean time in the queue; infinite at and above the capacity.
     pub fn wait_mean(&self, load: f64) -> f64 {
         if load >= self.capacity() {
             return f64::INFINITY;
@@ -50,15 +50,16 @@ impl MarkovServers {
         self.erlang_c(load) / (self.capacity() - load)
     }
 
-    /// Mean response time: in the queue and in service.
+    /// Returns the mean response time: in the queue and in service.
     pub fn response_mean(&self, load: f64) -> f64 {
         self.wait_mean(load) + self.service_s
     }
 
-    /// The probability that a response takes longer than `time`.
+    /// Returns the probability that a response takes longer than `time`.
     ///
-    /// One in C waits, exponentially with rate θ = kμ − λ, and then everybody is served,
-    /// exponentially with rate μ: P(R > t) = e^(−μt) (1 + C μ (1 − e^(−(θ−μ)t)) / (θ−μ)).
+    /// With probability C an operation waits, exponentially with rate θ = kμ − λ; each operation is
+    /// then served, exponentially with rate μ: P(R > t) = e^(−μt) (1 + C μ (1 − e^(−(θ−μ)t)) /
+    /// (θ−μ)).
     pub fn response_above(&self, load: f64, time: f64) -> f64 {
         if load >= self.capacity() {
             return 1.0;
@@ -73,14 +74,15 @@ impl MarkovServers {
             let convolution = one_minus_exp(difference, time);
             (-service_rate * time).exp() * (1.0 + waited * convolution)
         } else {
-            // The same with e^(−θt) taken out: the difference's own exponential may overflow.
+            // // The formula above with e^(−θt) factored out: the exponential of the difference may
+            // overflow.
             let queue_rate = self.capacity() - load;
             let convolution = one_minus_exp(-difference, time);
             (-service_rate * time).exp() + waited * (-queue_rate * time).exp() * convolution
         }
     }
 
-    /// The time that a share `quantile` of all responses does not exceed.
+    /// Returns the time that a fraction `quantile` of all responses does not exceed.
     pub fn response_quantile(&self, load: f64, quantile: f64) -> f64 {
         if load >= self.capacity() {
             return f64::INFINITY;
@@ -95,7 +97,8 @@ impl MarkovServers {
         })
     }
 
-    /// The highest load at which the mean response time is at most `bound`; 0 if there is none.
+    /// Returns the highest load at which the mean response time is at most `bound`; 0 if there is
+    /// none.
     pub fn highest_load_for_mean(&self, bound: f64) -> f64 {
         bisect(0.0, self.capacity(), |load| {
             self.response_mean(load) > bound
@@ -103,7 +106,7 @@ impl MarkovServers {
     }
 }
 
-/// (1 − e^(−rate·time)) / rate, which is `time` where the rate vanishes.
+/// Returns (1 − e^(−rate·time)) / rate, which tends to `time` as the rate tends to 0.
 fn one_minus_exp(rate: f64, time: f64) -> f64 {
     if (rate * time).abs() < 1e-12 {
         time

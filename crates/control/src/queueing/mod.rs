@@ -1,10 +1,10 @@
-//! Queues whose response times are known on paper, and a server in virtual time that
+//! Queues whose response times are known analytically, and a simulated server in virtual time that
 //! behaves like them.
 //!
-//! What steers a run, such as the search for the highest load that keeps an objective, is
-//! held against both: the formulas say what must come out, [`SimulatedRun`] plays the run
-//! without a server, a clock or a thread. It is public so that anybody can ask the same.
-//! Nothing here measures a real server.
+//! Load controllers, such as the search for the highest load that meets an objective, are tested
+//! against both: the formulas give the expected results, and [`SimulatedRun`] simulates the run
+//! without a server, a clock or a thread. The module is public so that other crates can run the
+//! same tests. Nothing here measures a real server.
 
 pub mod coverage;
 mod deterministic;
@@ -19,7 +19,8 @@ pub use markov::MarkovServers;
 pub use server::{OverloadPenalty, Service, SimulatedServer, SimulatedServerState, Stall};
 pub use simulated::{SimulatedArrivals, SimulatedEnd, SimulatedRun};
 
-/// Where `is_beyond` turns true between `low` and `high`, to the last bit or nearly so.
+/// Returns the point between `low` and `high` where `is_beyond` becomes true, to the last bit or
+/// nearly so.
 fn bisect(mut low: f64, mut high: f64, is_beyond: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..200 {
         let middle = 0.5 * (low + high);

@@ -1,10 +1,10 @@
-//! A server that exists only as arithmetic, in virtual time.
+//! A simulated server in virtual time.
 
 use filestone_workload::random::{Generator, exponential};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// How long an operation is served.
+/// Distribution of the service time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Service {
     /// Exponentially distributed.
@@ -12,50 +12,51 @@ pub enum Service {
         /// Mean, in nanoseconds.
         mean_ns: f64,
     },
-    /// Always the same.
+    /// Constant.
     Fixed {
-        /// In nanoseconds.
+        /// Service time in nanoseconds.
         ns: u64,
     },
 }
 
-/// A server that an overload slows down for a while.
+/// Temporary slowdown of a simulated server after an overload.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OverloadPenalty {
-    /// Operations in flight that are an overload.
+    /// Operations in flight from which on the server is overloaded.
     pub in_flight: usize,
-    /// By what the service time is multiplied then.
+    /// Factor by which the service time is multiplied during the slowdown.
     pub factor: f64,
-    /// For how long, after the overload.
+    /// Length of the slowdown after the overload, in nanoseconds.
     pub lasts_ns: u64,
 }
 
-/// A time in which nothing is served; what is being served goes on afterwards.
+/// A time without service; operations in service continue afterwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stall {
-    /// When it begins.
+    /// Start of the stall.
     pub start_ns: u64,
-    /// How long it lasts.
+    /// Length of the stall, in nanoseconds.
     pub lasts_ns: u64,
 }
 
 /// A server with one queue, served in the order of arrival.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SimulatedServer {
-    /// How many operations are served at once; `None` for any number.
+    /// Number of operations that are served at once; `None` for any number.
     pub servers: Option<u32>,
-    /// How long each of them is.
+    /// Service time of an operation.
     pub service: Service,
-    /// Added to every service time, as a long line adds it: it occupies a slot, no server.
+    /// Delay added to every service time, as a long line adds it: it occupies a slot, but no
+    /// server.
     pub delay_ns: u64,
-    /// Whether an overload leaves a trace.
+    /// Slowdown after an overload, if the server has one.
     pub memory: Option<OverloadPenalty>,
-    /// When it stands still, in order.
+    /// Stalls, in order of time.
     pub stalls: Vec<Stall>,
 }
 
 impl SimulatedServer {
-    /// A server without delay, memory and stalls.
+    /// Creates a server without delay, slowdown and stalls.
     pub fn new(servers: u32, service: Service) -> Self {
         Self {
             servers: Some(servers.max(1)),
@@ -67,21 +68,21 @@ impl SimulatedServer {
     }
 }
 
-/// A [`SimulatedServer`] at work.
+/// State of a [`SimulatedServer`] in a run.
 #[derive(Debug)]
 pub struct SimulatedServerState {
     server: SimulatedServer,
-    /// When each of its servers is free.
+    /// Times at which its servers become free.
     free_at: BinaryHeap<Reverse<u64>>,
-    /// Until when it remembers an overload.
+    /// End of the current slowdown.
     slow_until: u64,
-    /// Stalls that were over when the last operation was sent.
+    /// Number of stalls that were over when the last operation was sent.
     over: usize,
     generator: Generator,
 }
 
 impl SimulatedServerState {
-    /// An idle one, whose random service times are drawn from `generator`.
+    /// Creates an idle server that samples service times from `generator`.
     pub fn new(server: SimulatedServer, generator: Generator) -> Self {
         let servers = server.servers.unwrap_or(0);
         Self {
@@ -93,7 +94,7 @@ impl SimulatedServerState {
         }
     }
 
-    /// When an operation ends that is sent now, while others are in flight.
+    /// Returns the end of an operation that is sent now, with `in_flight` others in flight.
     pub fn end_of(&mut self, now: u64, in_flight: usize) -> u64 {
         let free_at = self.free_at.pop().map_or(0, |free_at| free_at.0);
         let nanos = self.service(now, in_flight);
@@ -106,14 +107,14 @@ impl SimulatedServerState {
         left + self.server.delay_ns
     }
 
-    /// The stalls that are not over yet; operations are sent in the order of time.
+    /// Returns the stalls that are not over yet; operations are sent in order of time.
     fn stalls_from(&mut self, now: u64) -> &[Stall] {
         let stalls = self.server.stalls.iter().skip(self.over);
         self.over += stalls.take_while(|stall| stall.over() <= now).count();
         self.server.stalls.get(self.over..).unwrap_or_default()
     }
 
-    /// How long the next operation is served.
+    /// Returns the service time of the next operation.
     fn service(&mut self, now: u64, in_flight: usize) -> u64 {
         let nanos = match self.server.service {
             Service::Exponential { mean_ns } => exponential(&mut self.generator, mean_ns),
@@ -140,14 +141,14 @@ impl Stall {
     }
 }
 
-/// The first moment from `begins` on at which something is served.
+/// Returns the first time from `begins` on that is outside of the stalls.
 fn after_stalls(stalls: &[Stall], begins: u64) -> u64 {
     let begun = stalls.iter().take_while(|stall| stall.start_ns <= begins);
     let last = begun.last().map_or(0, Stall::over);
     begins.max(last)
 }
 
-/// When a service that begins at `begins` ends.
+/// Returns the end of a service that starts at `begins`.
 fn past_stalls(stalls: &[Stall], begins: u64, nanos: u64) -> u64 {
     let mut ends = begins + nanos;
     for stall in stalls.iter().skip_while(|stall| stall.start_ns <= begins) {

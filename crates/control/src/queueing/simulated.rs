@@ -1,9 +1,9 @@
-//! A steered run against a server in virtual time.
+//! A run with a load controller against a simulated server in virtual time.
 //!
-//! The run behaves as an open loop of the engine does. Operations are due whatever the
-//! server does; what finds no free slot waits, and its response time counts from when it
-//! was due; what is due and has not started when the load changes is skipped. Each interval
-//! becomes an [`IntervalRecord`] with one measured kind.
+//! The run behaves like an open loop of the engine. Operations become due independently of the
+//! server; an operation that finds no free slot waits, and its response time counts from when it
+//! was due; operations that are due and have not started when the load changes are skipped. Each
+//! interval becomes an [`IntervalRecord`] with one measured kind.
 
 use super::server::{SimulatedServer, SimulatedServerState};
 use crate::load_control::{IntervalResult, LoadController, NextLoad};
@@ -16,50 +16,50 @@ use filestone_workload::recording::sample::Role;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// When operations are due.
+/// Arrival process of the operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SimulatedArrivals {
-    /// With exponential distances.
+    /// Exponentially distributed distances.
     #[default]
     Poisson,
-    /// With equal distances.
+    /// Equal distances.
     Constant,
 }
 
-/// A steered run against a simulated server.
+/// A run with a load controller against a simulated server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SimulatedRun {
-    /// What it goes to.
+    /// The target.
     pub server: SimulatedServer,
-    /// When operations are due.
+    /// Arrival process of the operations.
     pub arrivals: SimulatedArrivals,
-    /// Operations in flight at most.
+    /// Largest number of operations in flight.
     pub slots: usize,
     /// Length of an interval.
     pub interval_ns: u64,
-    /// How long after the end of an interval the steering's answer takes effect; the
-    /// interval in which it does belongs to no load.
+    /// Time from the end of an interval until the controller's decision takes effect; the interval
+    /// in which it does belongs to no load.
     pub reaction_ns: u64,
-    /// When the run ends at the latest.
+    /// Latest end of the run.
     pub limit_ns: u64,
     /// Seed of arrivals and service times.
     pub seed: u64,
 }
 
-/// How a simulated run ended.
+/// Result of a simulated run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SimulatedEnd {
-    /// How long it took, in virtual time.
+    /// Length of the run, in virtual time.
     pub time_ns: u64,
-    /// Whether the steering ended it, and not the limit.
+    /// Whether the controller ended the run, rather than the limit.
     pub is_finished: bool,
-    /// Where the operations went; balanced.
+    /// Operations by outcome; balanced.
     pub ledger: Ledger,
 }
 
 impl SimulatedRun {
-    /// A run with Poisson arrivals, 1024 slots, intervals of 250 ms, a reaction of 5 ms and
-    /// ten minutes at most.
+    /// Creates a run with Poisson arrivals, 1024 slots, intervals of 250 ms, a reaction of 5 ms and
+    /// at most ten minutes.
     pub fn new(server: SimulatedServer, seed: u64) -> Self {
         Self {
             server,
@@ -72,7 +72,7 @@ impl SimulatedRun {
         }
     }
 
-    /// Plays the run: the steering sees every interval and decides what is offered next.
+    /// Simulates the run: the controller receives every interval and decides on the next load.
     pub fn steer(&self, steering: &mut impl LoadController) -> SimulatedEnd {
         let mut play = Play::new(self, steering.first());
         let mut end = SimulatedEnd {
@@ -122,7 +122,7 @@ struct InFlight {
     due: u64,
 }
 
-/// A run under way.
+/// A run in progress.
 struct Play<'run> {
     run: &'run SimulatedRun,
     load: f64,
@@ -156,7 +156,7 @@ impl<'run> Play<'run> {
         play
     }
 
-    /// Draws when the next operation after `last` is due.
+    /// Samples when the next operation after `last` is due.
     fn draw_due(&mut self, last: f64) {
         let mean = 1e9 / self.load.max(1e-6);
         let distance = match self.run.arrivals {
@@ -166,7 +166,7 @@ impl<'run> Play<'run> {
         self.next_due = last + distance;
     }
 
-    /// Offers another load from now on, and skips what is due and has not started.
+    /// Offers another load from now on, and skips operations that are due and have not started.
     fn change_load(&mut self, now: u64, load: f64) {
         while self.next_due < now as f64 {
             self.ledger.scheduled += 1;
@@ -177,7 +177,7 @@ impl<'run> Play<'run> {
         self.draw_due(now as f64);
     }
 
-    /// Lets everything happen that happens before `end`.
+    /// Processes all events before `end`.
     fn until(&mut self, end: u64) {
         loop {
             let ends = self.in_flight.peek().map_or(u64::MAX, |next| next.0.done);
@@ -196,7 +196,7 @@ impl<'run> Play<'run> {
         }
     }
 
-    /// The earliest operation in flight ends.
+    /// Ends the earliest operation in flight.
     fn end_operation(&mut self) {
         if let Some(Reverse(ended)) = self.in_flight.pop() {
             self.ledger.ok += 1;
@@ -205,7 +205,7 @@ impl<'run> Play<'run> {
         }
     }
 
-    /// The operation that is due next is sent, and its end is known.
+    /// Sends the operation that is due next, and computes its end.
     fn start_operation(&mut self, sent: u64) {
         let due = self.next_due as u64;
         self.ledger.scheduled += 1;
@@ -214,7 +214,7 @@ impl<'run> Play<'run> {
         self.draw_due(self.next_due);
     }
 
-    /// The record of the interval that ends now; the next one begins.
+    /// Returns the record of the interval that ends now, and starts the next one.
     fn interval(&mut self, start_ns: u64, end_ns: u64) -> IntervalRecord {
         let ledger = std::mem::take(&mut self.ledger);
         let kind = IntervalKindRecord {

@@ -1,6 +1,6 @@
-//! The server's side (MS-NLMP, section 3.2.5): whether a client knows the password of a user.
+//! The server's side (MS-NLMP, section 3.2.5): verifies that a client knows the password of a user.
 //!
-//! Anonymous users and those that are let in as guests prove nothing and have no key.
+//! Anonymous users and guests prove nothing and have no key.
 
 use super::keys::{Established, KEY_LEN, exchanged, hmac_md5, mic_of, ntowf_v2};
 use super::messages::{
@@ -9,10 +9,10 @@ use super::messages::{
 };
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 
-/// Bytes of an NTLMv1 response, which no NTLMv2_CLIENT_CHALLENGE fits into.
+/// Length of an NTLMv1 response, too short for an NTLMv2_CLIENT_CHALLENGE.
 const V1_LEN: usize = 24;
 
-/// What a client may ask for and get.
+/// Flags that a client may request and receive.
 const OFFERED: u32 = flag::SIGN
     | flag::SEAL
     | flag::ALWAYS_SIGN
@@ -24,13 +24,13 @@ const OFFERED: u32 = flag::SIGN
 /// The user that a client names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AuthIdentity {
-    /// Nobody.
+    /// Anonymous.
     Anonymous,
-    /// This user.
+    /// A named user.
     User(String),
 }
 
-/// One authentication.
+/// State of one authentication.
 #[derive(Debug, Default)]
 pub struct Acceptor {
     negotiate: Vec<u8>,
@@ -38,7 +38,7 @@ pub struct Acceptor {
     challenge: [u8; 8],
 }
 
-/// A last message that has been taken apart.
+/// A decoded AUTHENTICATE_MESSAGE.
 #[derive(Debug)]
 pub struct Authentication<'a> {
     message: &'a [u8],
@@ -47,13 +47,13 @@ pub struct Authentication<'a> {
     domain: Vec<u16>,
     encrypted_key: &'a [u8],
     flags: u32,
-    /// The user that the client names.
+    /// User that the client names.
     pub claim: AuthIdentity,
 }
 
 impl Acceptor {
-    /// CHALLENGE_MESSAGE, section 2.2.1.2, to a NEGOTIATE_MESSAGE: `challenge` is random, `now` a
-    /// FILETIME.
+    /// Returns the CHALLENGE_MESSAGE (section 2.2.1.2) in reply to a NEGOTIATE_MESSAGE: `challenge`
+    /// is random, `now` a FILETIME.
     pub fn challenge(
         &mut self,
         negotiate: &[u8],
@@ -87,7 +87,7 @@ impl Acceptor {
         Ok(message)
     }
 
-    /// Takes an AUTHENTICATE_MESSAGE apart, section 2.2.1.3.
+    /// Decodes an AUTHENTICATE_MESSAGE (section 2.2.1.3).
     pub fn read<'a>(&self, message: &'a [u8]) -> Result<Authentication<'a>, BadToken> {
         let body = body_of(message, 3)?;
         let flags = word(body, 48)?;
@@ -116,7 +116,7 @@ impl Acceptor {
         })
     }
 
-    /// The key that both sides have, if the message proves that its sender knows this password.
+    /// Returns the shared key if the message proves that its sender knows this password.
     pub fn verify(&self, answer: &Authentication<'_>, password: &str) -> Option<Established> {
         let (proof, blob) = answer.response.split_first_chunk::<KEY_LEN>()?;
         let pairs = answer.response.get(PAIRS_AT..)?;
@@ -150,7 +150,7 @@ impl Acceptor {
     }
 }
 
-/// AV_PAIRs, section 2.2.2.1.
+/// Returns AV_PAIRs (section 2.2.2.1).
 fn target_info(name: &[u8], now: u64) -> Vec<u8> {
     let mut info = Vec::new();
     let lower = utf16("filestone");
@@ -167,7 +167,7 @@ fn target_info(name: &[u8], now: u64) -> Vec<u8> {
     info
 }
 
-/// Whether the AV_PAIRs of a client say that there is a MIC.
+/// Returns whether the AV_PAIRs of a client announce a MIC.
 fn has_mic(pairs: &[u8]) -> bool {
     let flags = find_pair(pairs, av::FLAGS);
     flags.is_some_and(|flags| word(flags, 0).is_ok_and(|flags| flags & HAS_MIC != 0))

@@ -6,8 +6,8 @@ use super::messages::{
     push_field, push_pair, utf16, word,
 };
 
-/// The flags that are asked for. Only with SEAL is a key of its own exchanged instead of one that
-/// depends on the password.
+/// Requested flags. Only with SEAL is a separate key exchanged, instead of one that depends on the
+/// password.
 const ASKED: u32 = flag::UNICODE
     | flag::REQUEST_TARGET
     | flag::SIGN
@@ -20,7 +20,7 @@ const ASKED: u32 = flag::UNICODE
     | flag::BITS_128
     | flag::KEY_EXCHANGE
     | flag::BITS_56;
-/// Those that an anonymous user asks for, who has no key.
+/// Flags that an anonymous user requests, who has no key.
 const ASKED_BY_ANONYMOUS: u32 = flag::UNICODE
     | flag::REQUEST_TARGET
     | flag::NTLM
@@ -29,30 +29,30 @@ const ASKED_BY_ANONYMOUS: u32 = flag::UNICODE
     | flag::BITS_128
     | flag::BITS_56;
 
-/// The random numbers and the time of one authentication.
+/// Random numbers and time of one authentication.
 #[derive(Debug, Clone, Copy)]
 pub struct RandomInput {
     /// ClientChallenge.
     pub challenge: [u8; 8],
-    /// ExportedSessionKey, where keys are exchanged.
+    /// ExportedSessionKey, if keys are exchanged.
     pub key: [u8; KEY_LEN],
-    /// The time, a FILETIME, for servers that do not send theirs.
+    /// Current time, a FILETIME, for servers that do not send theirs.
     pub now: u64,
 }
 
 /// A CHALLENGE_MESSAGE cannot be answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ChallengeError {
-    /// It is another message.
+    /// The message is not a CHALLENGE_MESSAGE.
     #[error("the server's answer to NEGOTIATE_MESSAGE is no CHALLENGE_MESSAGE")]
     OtherMessage,
-    /// It is cut.
+    /// The message is truncated.
     #[error("the server's message ends too early, or its fields lie outside of it")]
     Cut,
     /// Names would have to be in the server's code page, or signatures without a key.
     #[error("the server does not grant Unicode and extended session security")]
     TooOld,
-    /// What follows from it does not fit into a message.
+    /// The response does not fit into a message.
     #[error("the server's TargetInfo and the user's names are longer than a message can hold")]
     TooLong,
 }
@@ -63,7 +63,7 @@ impl From<BadToken> for ChallengeError {
     }
 }
 
-/// A user who authenticates.
+/// A user to authenticate.
 #[derive(Clone)]
 pub struct Initiator {
     user: String,
@@ -73,7 +73,7 @@ pub struct Initiator {
 }
 
 impl Initiator {
-    /// A user with a password; `domain` may be empty.
+    /// Creates a user with a password; `domain` may be empty.
     pub fn user(name: &str, domain: &str, password: &str) -> Self {
         Self {
             user: name.into(),
@@ -83,7 +83,7 @@ impl Initiator {
         }
     }
 
-    /// No user, for whom no keys are derived.
+    /// Creates an anonymous user, for whom no keys are derived.
     pub const fn anonymous() -> Self {
         Self {
             user: String::new(),
@@ -93,17 +93,17 @@ impl Initiator {
         }
     }
 
-    /// Whether there is no user.
+    /// Returns whether the user is anonymous.
     pub const fn is_anonymous(&self) -> bool {
         self.is_anonymous
     }
 
-    /// The user's name and domain.
+    /// Returns the user's name and domain.
     pub fn names(&self) -> (&str, &str) {
         (&self.user, &self.domain)
     }
 
-    /// NEGOTIATE_MESSAGE (section 2.2.1.1): no domain and no workstation.
+    /// Returns the NEGOTIATE_MESSAGE (section 2.2.1.1): no domain and no workstation.
     pub fn negotiate(&self) -> Vec<u8> {
         let mut message = head(1);
         let (asked, version) = if self.is_anonymous {
@@ -117,8 +117,8 @@ impl Initiator {
         message
     }
 
-    /// AUTHENTICATE_MESSAGE (sections 2.2.1.3 and 3.1.5.1.2) to a CHALLENGE_MESSAGE, and the key of
-    /// the session; an anonymous user has none.
+    /// Returns the AUTHENTICATE_MESSAGE (sections 2.2.1.3 and 3.1.5.1.2) in reply to a
+    /// CHALLENGE_MESSAGE, and the key of the session; an anonymous user has none.
     pub fn authenticate(
         &self,
         negotiate: &[u8],
@@ -195,7 +195,7 @@ fn client_challenge(
     Ok(blob)
 }
 
-/// An AUTHENTICATE_MESSAGE of these responses, names and key, with zeros for its MIC.
+/// Returns an AUTHENTICATE_MESSAGE of these responses, names and key, with zeros as its MIC.
 fn message(flags: u32, fields: [&Vec<u8>; 6]) -> Result<Vec<u8>, ChallengeError> {
     const PAYLOAD_AT: usize = MIC_AT + KEY_LEN;
     let mut message = head(3);

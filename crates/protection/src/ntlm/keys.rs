@@ -7,7 +7,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use md4::Md4;
 use md5::{Digest, Md5};
 
-/// Bytes of a session key, of a proof and of a signature.
+/// Length of a session key, of a proof and of a signature, in bytes.
 pub const KEY_LEN: usize = 16;
 
 /// NTOWFv2: the key of a user. `domain` is in UTF-16, as it is in the message.
@@ -24,19 +24,19 @@ pub(super) fn hmac_md5(key: &[u8], pieces: &[&[u8]]) -> [u8; KEY_LEN] {
     mac.finalize().into_bytes().into()
 }
 
-/// MIC (section 3.1.5.1.2): over all three messages, the last of which has zeros in its place.
+/// MIC (section 3.1.5.1.2): over all three messages, the last with zeros as its MIC.
 pub(super) fn mic_of(key: &[u8; KEY_LEN], messages: [&[u8]; 3]) -> [u8; KEY_LEN] {
     hmac_md5(key, &messages)
 }
 
-/// Encrypts or decrypts an exported session key by the session base key.
+/// Encrypts or decrypts an exported session key with the session base key.
 pub(super) fn exchanged(base: &[u8; KEY_LEN], key: &[u8; KEY_LEN]) -> [u8; KEY_LEN] {
     let mut key = *key;
     Rc4::new(base).apply(&mut key);
     key
 }
 
-/// An authentication that has succeeded.
+/// Result of a successful authentication.
 #[derive(Debug, Clone)]
 pub struct Established {
     /// ExportedSessionKey.
@@ -44,12 +44,12 @@ pub struct Established {
     pub(super) flags: u32,
 }
 
-/// The side that signs.
+/// The signing side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SigningSide {
-    /// The side that began.
+    /// The initiator.
     Client,
-    /// The side that answered.
+    /// The acceptor.
     Server,
 }
 
@@ -88,14 +88,14 @@ impl Established {
         mic
     }
 
-    /// Whether a client's mechListMIC is right.
+    /// Verifies a client's mechListMIC.
     pub fn is_mic(&self, mech_types: &[u8], mic: &[u8]) -> bool {
         let expected = self.mic(SigningSide::Client, mech_types);
         verify_slices_are_equal(&expected, mic).is_ok()
     }
 }
 
-/// RC4, by which NTLM hides a key and its checksums; nothing else here is encrypted by it.
+/// RC4, with which NTLM encrypts keys and checksums; not used for anything else here.
 struct Rc4 {
     state: [u8; 256],
 }

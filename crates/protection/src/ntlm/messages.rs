@@ -2,9 +2,9 @@
 
 pub(super) const SIGNATURE: &[u8; 8] = b"NTLMSSP\0";
 
-/// Where the AV_PAIRs begin in an NTLMv2_RESPONSE (sections 2.2.2.7 and 2.2.2.8).
+/// Offset of the AV_PAIRs in an NTLMv2_RESPONSE (sections 2.2.2.7 and 2.2.2.8).
 pub(super) const PAIRS_AT: usize = 44;
-/// Where the MIC of an AUTHENTICATE_MESSAGE is (section 2.2.1.3).
+/// Offset of the MIC in an AUTHENTICATE_MESSAGE (section 2.2.1.3).
 pub(super) const MIC_AT: usize = 72;
 /// Version 6.1, NTLMSSP_REVISION_W2K3 (section 2.2.2.10).
 pub(super) const VERSION: [u8; 8] = [6, 1, 0, 0, 0, 0, 0, 15];
@@ -41,14 +41,14 @@ pub(super) mod av {
 /// MsvAvFlags: the AUTHENTICATE_MESSAGE has a MIC.
 pub(super) const HAS_MIC: u32 = 0x2;
 
-/// The longest token that is looked at, in bytes.
+/// Length of the longest accepted token, in bytes.
 const TOKEN_MAX: usize = 16 << 10;
 
-/// The token is none that is due, or not of NTLMv2.
+/// The token is not the expected message, or not NTLMv2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BadToken;
 
-/// Whether these bytes are a message of NTLM without anything around it.
+/// Returns whether these bytes are a bare NTLM message, without an envelope.
 pub fn is_message(token: &[u8]) -> bool {
     token.starts_with(SIGNATURE)
 }
@@ -58,7 +58,7 @@ pub(super) fn head(message_type: u32) -> Vec<u8> {
     [&SIGNATURE[..], &message_type.to_le_bytes()].concat()
 }
 
-/// The bytes after signature and type.
+/// Returns the bytes after signature and type.
 pub(super) fn body_of(message: &[u8], message_type: u32) -> Result<&[u8], BadToken> {
     let body = message
         .strip_prefix(SIGNATURE)
@@ -71,7 +71,7 @@ pub(super) fn word(bytes: &[u8], at: usize) -> Result<u32, BadToken> {
     word.map(|word| u32::from_le_bytes(*word)).ok_or(BadToken)
 }
 
-/// The bytes that the Fields at `at` of a message point at.
+/// Returns the payload bytes that the Fields at offset `at` of a message refer to.
 pub(super) fn field(message: &[u8], at: usize) -> Result<&[u8], BadToken> {
     let len = (word(message, at)? & 0xffff) as usize;
     let start = word(message, at + 4)? as usize;
@@ -83,7 +83,7 @@ pub(super) fn field(message: &[u8], at: usize) -> Result<&[u8], BadToken> {
         .ok_or(BadToken)
 }
 
-/// Fields of so many bytes of the payload from `at` on.
+/// Appends Fields for `len` bytes of the payload at offset `at`.
 pub(super) fn push_field(message: &mut Vec<u8>, len: usize, at: usize) {
     let len = (len as u16).to_le_bytes();
     message.extend_from_slice(&len);
@@ -95,7 +95,7 @@ pub(super) fn utf16(text: &str) -> Vec<u8> {
     text.encode_utf16().flat_map(u16::to_le_bytes).collect()
 }
 
-/// An AV_PAIR and what follows it; an error where it is cut.
+/// An AV_PAIR and the bytes after it; an error if it is truncated.
 type Pair<'a> = (u16, &'a [u8], &'a [u8]);
 
 fn next_pair(pairs: &[u8]) -> Result<Option<Pair<'_>>, BadToken> {
@@ -111,7 +111,7 @@ fn next_pair(pairs: &[u8]) -> Result<Option<Pair<'_>>, BadToken> {
     Ok(Some((id, value, rest)))
 }
 
-/// Checks that AV_PAIRs are all there (section 2.2.2.1).
+/// Checks that the AV_PAIRs are complete (section 2.2.2.1).
 pub(super) fn check_pairs(mut pairs: &[u8]) -> Result<(), BadToken> {
     while let Some((_, _, rest)) = next_pair(pairs)? {
         pairs = rest;
@@ -119,7 +119,7 @@ pub(super) fn check_pairs(mut pairs: &[u8]) -> Result<(), BadToken> {
     Ok(())
 }
 
-/// The value of the first AV_PAIR with this AvId.
+/// Returns the value of the first AV_PAIR with this AvId.
 pub(super) fn find_pair(mut pairs: &[u8], wanted: u16) -> Option<&[u8]> {
     while let Ok(Some((id, value, rest))) = next_pair(pairs) {
         if id == wanted {
@@ -130,7 +130,7 @@ pub(super) fn find_pair(mut pairs: &[u8], wanted: u16) -> Option<&[u8]> {
     None
 }
 
-/// AV_PAIRs without MsvAvEOL and without those with this AvId.
+/// Returns the AV_PAIRs without MsvAvEOL and without those with this AvId.
 pub(super) fn pairs_without(mut pairs: &[u8], unwanted: u16) -> Result<Vec<u8>, BadToken> {
     let mut kept = Vec::with_capacity(pairs.len());
     while let Some((id, value, rest)) = next_pair(pairs)? {

@@ -1,10 +1,10 @@
-//! NTLMv2 (MS-NLMP) without I/O and without random numbers: both sides of an authentication, and the
-//! key that they share after it. LM and NTLMv1 are refused.
+//! NTLMv2 (MS-NLMP) without I/O and without random numbers: both sides of an authentication, and
+//! the resulting shared key. LM and NTLMv1 are refused.
 //!
 //! | file | content |
 //! |---|---|
 //! | `initiator` | the client: NEGOTIATE_MESSAGE and AUTHENTICATE_MESSAGE |
-//! | `acceptor` | the server: CHALLENGE_MESSAGE, and whether a client knows the password |
+//! | `acceptor` | the server: CHALLENGE_MESSAGE, and verification of a client's password |
 //! | `messages` | fields and AV_PAIRs of the messages |
 //! | `keys` | NTOWFv2, HMAC-MD5, RC4 and the signatures of a session |
 

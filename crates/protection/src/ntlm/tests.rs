@@ -47,7 +47,7 @@ fn a_client_answers_the_standards_challenge_as_the_standard_does() {
     assert_eq!(message[MIC_AT..MIC_AT + KEY_LEN], [0; KEY_LEN]);
 }
 
-/// An acceptor that has answered this client, its challenge and the client's answer to it.
+/// An acceptor after the exchange with this client, the challenge and the client's response to it.
 fn conversation(user: &Initiator) -> (Acceptor, Vec<u8>, Vec<u8>, Option<Established>) {
     let mut acceptor = Acceptor::default();
     let negotiate = user.negotiate();

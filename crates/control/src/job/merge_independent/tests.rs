@@ -5,7 +5,7 @@ use filestone_plan::plan::TICK_NANOS;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// A probe of 10 s by a host, whose operations took these times.
+/// A probe of 10 s by a host, with these response times.
 fn run(seed: u64, times_ns: &[u64]) -> RunRecord {
     let mut plan = filestone_plan::examples::example();
     (plan.seed, plan.clients, plan.duration_ns) = (seed, 2, Some(10 * SECOND));
@@ -55,8 +55,8 @@ fn refused(change: fn(&mut RunRecord)) -> String {
 
 #[test]
 fn percentiles_are_those_of_all_samples_together() {
-    // Of 1 … 1000 µs the 99th percentile is 990, whoever measured which; the mean of the hosts'
-    // own percentiles would be 742.5.
+    // // The 99th percentile of 1 … 1000 µs is 990, however the samples are split; the mean of the
+    // hosts' percentiles would be 742.5.
     let micros =
         |range: std::ops::RangeInclusive<u64>| range.map(|it| it * 1000).collect::<Vec<_>>();
     let record = merged([run(1, &micros(1..=500)), run(2, &micros(501..=1000))]);

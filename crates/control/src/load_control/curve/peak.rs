@@ -1,74 +1,74 @@
 //! The search for the peak: the highest load that the server keeps up with.
 //!
-//! Loads are doubled until one is not kept up with. What is achieved at that load is the
-//! server's capacity, for a server that overload does not slow down, and the peak is then
-//! tried a little below it: at the capacity itself a queue grows without bound. What the
-//! server does there, and a little above, decides; if it contradicts, as a server that thrashes
-//! in overload does, the interval between the highest load that was kept up with and the
-//! lowest that was not is halved until it is narrow.
+//! Loads are doubled until the server does not keep up. The achieved load at that point is the
+//! server's capacity, if overload does not slow it down, and the peak is then tried a little below
+//! it: at the capacity itself a queue grows without bound. The results there, and a little above,
+//! decide; if they contradict the estimate, as with a server that thrashes in overload, the
+//! interval between the highest load that the server kept up with and the lowest that it did not is
+//! halved until it is narrow.
 //!
-//! A load that seems too high is measured again before it is believed, so that one hiccup
-//! does not end the search. After an overload the server rests at a low load until the backlog
-//! is worked off: what is left of it would make the next load look better, or, of a server that
-//! a long queue slows down, worse.
+//! A load that seems too high is measured a second time, so that one hiccup does not end the
+//! search. After an overload the server rests at a low load until the backlog is worked off: a
+//! remaining backlog would make the next load look better, or, with a server that a long queue
+//! slows down, worse.
 
 use super::tally::{Tally, is_working_off};
 use filestone_measure::measure::curve_record::PeakLimit;
 use filestone_measure::measure::run_record::IntervalRecord;
 
-/// What is tried first, in operations per second.
+/// First load that is tried, in operations per second.
 pub const FIRST_OPS_PER_S: f64 = 100.0;
-/// The peak lies so far below the capacity that a queue is still short on average.
+/// Peak as a fraction of the capacity, low enough for a queue that is short on average.
 const BELOW_CAPACITY: f64 = 0.98;
-/// The search ends when a load this much higher is too high.
+/// The search ends when a load higher by this factor is too high.
 const RATIO_END: f64 = 1.08;
-/// What is offered while the server rests, as a share of what was too much.
+/// Offered load while the server rests, as a fraction of the load that was too high.
 const REST_SHARE: f64 = 0.1;
-/// Intervals of rest at most.
+/// Largest number of rest intervals.
 const REST_INTERVALS_MAX: u32 = 20;
-/// Operations that an interval should have while loads are doubled: the verdict is coarse.
+/// Operations per interval while loads are doubled: the decision is coarse.
 const OPERATIONS_COARSE: f64 = 50.0;
-/// Operations that decide near the peak.
+/// Operations for a decision near the peak.
 const OPERATIONS_FINE: f64 = 20_000.0;
-/// One load takes no longer than this, when it is slow and one interval is not longer.
+/// Time limit of one load, if it is slow and one interval is not longer.
 const LOAD_NANOS_MAX: u64 = 10_000_000_000;
-/// The whole search takes no longer than this, unless the intervals are long.
+/// Time limit of the whole search, unless the intervals are long.
 const SEARCH_NANOS_MAX: u64 = 180_000_000_000;
-/// So many intervals it may always have, those in which the load changed included,
+/// Intervals that the search may always use, including those in which the load changed,
 const INTERVALS_ALWAYS: u32 = 60;
-/// and never more than these.
+/// and the limit of intervals.
 const INTERVALS_MAX: u32 = 10_000;
-/// Loads above this are beyond any server, and beyond us.
+/// Limit of the load, above the capacity of any server and of filestone.
 const HIGHEST_OPS_PER_S: f64 = 1e8;
 
-/// What the search wants next.
+/// Next step of the search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Step {
     /// Another interval at this load.
     Hold,
-    /// The first measurement of this load did not count: the same again.
+    /// Measure this load again: its first measurement did not count.
     Repeat,
-    /// Another load.
+    /// Try another load.
     Try(f64),
-    /// The search is over.
+    /// The search is complete.
     Done(Peak),
 }
 
-/// The highest load to offer, and why it is.
+/// Highest load to offer, and the reason for it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Peak {
-    /// In operations per second; 0 if the server answers nothing.
+    /// In operations per second; 0 if the server replies to nothing.
     pub load_ops_per_s: f64,
-    /// What ended the search.
+    /// Reason for the end of the search.
     pub end: PeakLimit,
-    /// What was surely achieved in overload, if that was seen.
+    /// Lower bound of the load achieved in overload, if an overload was measured.
     pub capacity_ops_per_s: Option<f64>,
-    /// Loads that were tried.
+    /// Number of loads tried.
     pub tried: u32,
 }
 
 impl Peak {
-    /// A peak that somebody gave.
+    /// Creates a peak that the user has specified.
     pub fn given(load_ops_per_s: f64) -> Self {
         Self {
             load_ops_per_s,
@@ -78,7 +78,7 @@ impl Peak {
         }
     }
 
-    /// How it was found, as a sentence.
+    /// Describes in a sentence how the peak was found.
     pub fn method(&self) -> String {
         let tried = self.tried;
         match (self.end, self.capacity_ops_per_s) {
@@ -97,27 +97,27 @@ impl Peak {
     }
 }
 
-/// Where the search is.
+/// State of the search.
 #[derive(Debug, Clone)]
 pub(crate) struct PeakSearch {
     load: f64,
     limit: Option<f64>,
-    /// The highest load that was kept up with; 0 if none was.
+    /// Highest load that the server kept up with; 0 if none.
     kept: f64,
-    /// What was surely achieved there, if enough was counted there to tell.
+    /// Lower bound of the achieved load there, if enough operations were counted.
     kept_achieved: Option<f64>,
-    /// The lowest that was not.
+    /// Lowest load that the server did not keep up with.
     lost: Option<f64>,
-    /// The most that was surely achieved at a load that was not kept up with.
+    /// Largest lower bound of the load achieved at a load that the server did not keep up with.
     capacity: f64,
-    /// Whether the load below the capacity was tried, and the one above it.
+    /// Whether the load below the capacity was tried, and the load above it.
     tried_below: bool,
     tried_above: bool,
     /// Whether this load failed once.
     failed_once: bool,
-    /// Whether it failed again: more intervals only tell the capacity better.
+    /// Whether this load failed twice: more intervals only refine the capacity.
     failed: bool,
-    /// Whether the server rests before the next load, and that load while it does.
+    /// Whether the server rests before the next load, and that load.
     is_rest_due: bool,
     after_rest: Option<f64>,
     rested: u32,
@@ -127,7 +127,7 @@ pub(crate) struct PeakSearch {
 }
 
 impl PeakSearch {
-    /// A search that goes no higher than `limit`.
+    /// Creates a search with `limit` as its highest load.
     pub fn new(limit_ops_per_s: Option<f64>) -> Self {
         let limit = limit_ops_per_s.filter(|limit| limit.is_finite() && *limit > 0.0);
         Self {
@@ -150,12 +150,12 @@ impl PeakSearch {
         }
     }
 
-    /// What is offered.
+    /// Returns the offered load.
     pub fn load(&self) -> f64 {
         self.load
     }
 
-    /// The best that is known when the search is broken off.
+    /// Returns the best estimate when the search is interrupted.
     pub fn unfinished(&self) -> Peak {
         self.found(self.kept, PeakLimit::NotReached)
     }
@@ -168,7 +168,7 @@ impl PeakSearch {
         !is_long && self.intervals < INTERVALS_MAX
     }
 
-    /// Takes an interval of this length that belongs to no load.
+    /// Adds an interval of this length that belongs to no load.
     pub fn pass(&mut self, nanos: u64) -> Step {
         if self.count(nanos) {
             Step::Hold
@@ -177,12 +177,12 @@ impl PeakSearch {
         }
     }
 
-    /// Whether the server rests: what is counted then belongs to no load.
+    /// Returns whether the server rests: intervals then belong to no load.
     pub fn is_resting(&self) -> bool {
         self.after_rest.is_some()
     }
 
-    /// Takes a whole interval of rest, of this length.
+    /// Adds a whole interval of rest, of this length.
     pub fn rest(&mut self, interval: &IntervalRecord, nanos: u64) -> Step {
         self.rested += 1;
         let has_rested = !is_working_off(interval) || self.rested >= REST_INTERVALS_MAX;
@@ -195,8 +195,8 @@ impl PeakSearch {
         }
     }
 
-    /// Takes what was counted at this load since it was offered, or since [`Step::Repeat`], with
-    /// a last interval of this length.
+    /// Adds the counts at this load since it was offered, or since [`Step::Repeat`], with a last
+    /// interval of this length.
     pub fn observe(&mut self, at_load: &Tally, nanos: u64) -> Step {
         if !self.count(nanos) {
             return Step::Done(self.unfinished());
@@ -255,7 +255,7 @@ impl PeakSearch {
         self.refine()
     }
 
-    /// The next load between what was kept up with and what was not.
+    /// Returns the next load between the highest that passed and the lowest that failed.
     fn refine(&mut self) -> Step {
         let Some(lost) = self.lost else {
             return Step::Hold;
@@ -301,9 +301,9 @@ impl PeakSearch {
         Step::Try(self.load)
     }
 
-    /// A load just above the capacity may have seemed to be kept up with: the peak stays below
-    /// the most that was ever achieved, be it in overload or, of a server that overload slows
-    /// down, before.
+    /// The server may seem to keep up with a load just above the capacity: the peak stays below the
+    /// highest load ever achieved, either in overload or, if overload slows the server down, before
+    /// it.
     fn found(&self, load: f64, end: PeakLimit) -> Peak {
         let most = self.capacity.max(self.kept_achieved.unwrap_or(0.0));
         let below = BELOW_CAPACITY * most;

@@ -1,4 +1,4 @@
-//! One load point while it is measured.
+//! One load point during its measurement.
 
 use super::tally::{Tally, is_working_off};
 use filestone_measure::measure::curve_record::{CurvePointRecord, SweepDirection};
@@ -11,21 +11,21 @@ use filestone_workload::statistics::series::half_width;
 /// The two-sided 95 % quantile of the normal distribution.
 const NORMAL_95: f64 = 1.959_964;
 
-/// What is known of a point so far.
+/// Measurements of a point so far.
 #[derive(Debug)]
 pub(crate) struct PointInProgress {
     leg: SweepDirection,
     offered_load_ops_per_s: f64,
     /// Mean response times of the intervals of its warm-up.
     pub warm_up_means: Vec<f64>,
-    /// Time since the load was offered until it is measured.
+    /// Time from the offer of the load to the start of the measurement.
     pub warm_up_ns: u64,
     /// Whether the test ended the warm-up.
     pub is_steady: bool,
     /// Counts of the measured intervals.
     pub tally: Tally,
     means: Vec<f64>,
-    /// How many response times were measured, and their sum.
+    /// Number of measured response times, and their sum.
     ended: (u64, u64),
     response_time: Distribution<u64>,
     service_time: Distribution<u64>,
@@ -34,7 +34,7 @@ pub(crate) struct PointInProgress {
 }
 
 impl PointInProgress {
-    /// Nothing is known yet.
+    /// Creates an empty point.
     pub fn new(leg: SweepDirection, offered_load_ops_per_s: f64) -> Self {
         Self {
             leg,
@@ -52,19 +52,19 @@ impl PointInProgress {
         }
     }
 
-    /// Its part of the curve.
+    /// Returns the point's part of the curve.
     pub fn leg(&self) -> SweepDirection {
         self.leg
     }
 
-    /// What is offered.
+    /// Returns the offered load.
     pub fn offered_load(&self) -> f64 {
         self.offered_load_ops_per_s
     }
 
-    /// Counts an interval of the warm-up.
+    /// Adds an interval of the warm-up.
     ///
-    /// Until what a higher load left behind is worked off, there is no series to judge.
+    /// The series for the test starts only when the backlog of a higher load is worked off.
     pub fn warm_up(&mut self, interval: &IntervalRecord, is_whole: bool) {
         self.warm_up_ns += interval.end_ns.saturating_sub(interval.start_ns);
         if is_working_off(interval) {
@@ -74,7 +74,7 @@ impl PointInProgress {
         }
     }
 
-    /// Counts an interval of the measured part.
+    /// Adds an interval of the measured part.
     pub fn measure(&mut self, interval: &IntervalRecord) {
         if self.tally.intervals == 0 {
             self.start_ns = interval.start_ns;
@@ -86,21 +86,21 @@ impl PointInProgress {
         self.ended = (self.ended.0 + count, self.ended.1.saturating_add(sum));
         for kind in &interval.kinds {
             if kind.role == Role::Measured {
-                // A histogram of our own that cannot be read back has nothing to add.
+                // // A histogram of filestone that cannot be decoded adds nothing.
                 let _ = self.response_time.add_record(&kind.response_time_ns);
                 let _ = self.service_time.add_record(&kind.service_time_ns);
             }
         }
     }
 
-    /// The mean response time measured so far; `None` if nothing has ended.
+    /// Returns the mean response time measured so far; `None` if no operation has ended.
     fn mean_ns(&self) -> Option<f64> {
         let (count, sum) = self.ended;
         mean_of(count, sum)
     }
 
-    /// How long the queue takes to forget how it began, from how much longer its operations took than
-    /// those of a server without a queue (`unqueued_ns`); see [`relaxation_time_ns`].
+    /// Returns the relaxation time of the queue, from the excess of its response times over those
+    /// of a server without a queue (`unqueued_ns`); see [`relaxation_time_ns`].
     pub fn relaxation_time_ns(&self, unqueued_ns: Option<f64>) -> f64 {
         let (Some(mean_ns), Some(unqueued_ns)) = (self.mean_ns(), unqueued_ns) else {
             return 0.0;
@@ -108,9 +108,9 @@ impl PointInProgress {
         relaxation_time_ns(self.offered_load_ops_per_s, mean_ns - unqueued_ns)
     }
 
-    /// Half of the 95 % interval of the mean that a queue with this relaxation time has at least: a stretch in
-    /// which it happened to be short does not show how long it gets. Twice the variance is allowed for, as
-    /// constant service times have.
+    /// Returns the smallest half-width of the mean's 95 % interval for a queue with this relaxation
+    /// time: an interval in which the queue happened to be short does not show how long it gets.
+    /// Allows for twice the variance, as with constant service times.
     fn half_width_of_queue(&self, unqueued_ns: Option<f64>) -> f64 {
         let relaxation_ns = self.relaxation_time_ns(unqueued_ns);
         let wait_ns = self.mean_ns().zip(unqueued_ns);
@@ -119,7 +119,7 @@ impl PointInProgress {
         NORMAL_95 * wait_ns.max(0.0) * (2.0 / relaxations).sqrt()
     }
 
-    /// Its record; `None` if nothing was measured.
+    /// Returns the record of the point; `None` if nothing was measured.
     pub fn into_record(mut self, unqueued_ns: Option<f64>) -> Option<CurvePointRecord> {
         if self.tally.intervals == 0 {
             return None;
@@ -148,7 +148,8 @@ impl PointInProgress {
     }
 }
 
-/// The mean response time of all measured kinds in an interval; `None` if nothing ended in it.
+/// Returns the mean response time of all measured kinds in an interval; `None` if no operation
+/// ended in it.
 fn mean_response_time(interval: &IntervalRecord) -> Option<f64> {
     let (count, sum) = response_times(interval);
     mean_of(count, sum)
@@ -158,7 +159,7 @@ fn mean_of(count: u64, sum: u64) -> Option<f64> {
     (count > 0).then(|| sum as f64 / count as f64)
 }
 
-/// How many response times of measured kinds an interval has, and their sum.
+/// Returns the number of response times of measured kinds in an interval, and their sum.
 fn response_times(interval: &IntervalRecord) -> (u64, u64) {
     let measured = interval
         .kinds

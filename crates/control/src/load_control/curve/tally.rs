@@ -1,4 +1,4 @@
-//! What was counted at one load, and whether the server kept up with it.
+//! Counts at one load, and the decision whether the server kept up with it.
 
 use filestone_measure::measure::run_record::IntervalRecord;
 use filestone_measure::measure::verdict::KEPT_UP;
@@ -7,11 +7,11 @@ use filestone_workload::recording::ledger::Ledger;
 /// Counts of whole intervals at one load.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Tally {
-    /// Where the operations went.
+    /// Operations by outcome.
     pub ledger: Ledger,
-    /// How long it took.
+    /// Total length of the intervals, in nanoseconds.
     pub nanos: u64,
-    /// In how many intervals.
+    /// Number of intervals.
     pub intervals: u32,
 }
 
@@ -23,31 +23,31 @@ impl Tally {
         self.intervals += 1;
     }
 
-    /// Operations that succeeded, per second.
+    /// Returns the operations per second that succeeded.
     pub fn achieved(&self) -> f64 {
         self.ledger.ok as f64 * 1e9 / self.nanos.max(1) as f64
     }
 
-    /// Operations per second that the server can surely do: one standard deviation less than what
-    /// was counted, which matters where little was.
+    /// Returns a lower bound of the server's capacity, in operations per second: one standard
+    /// deviation below the count, which matters if the count is small.
     pub fn achieved_at_least(&self) -> f64 {
         let ok = self.ledger.ok as f64;
         (ok - ok.sqrt()) * 1e9 / self.nanos.max(1) as f64
     }
 
-    /// Operations that should have been due in this time.
+    /// Returns the number of operations that should have been due in this time.
     pub fn expected(&self, offered_load_ops_per_s: f64) -> f64 {
         offered_load_ops_per_s * self.nanos as f64 / 1e9
     }
 
-    /// Whether what was achieved is at least 98 % of what was due.
+    /// Returns whether the achieved load is at least 98 % of the operations that were due.
     ///
-    /// What was due is not counted as such: `scheduled` lacks what waits for a slot, and in
-    /// an overload that is what matters; the nominal load lacks that chance decides how many
-    /// are due (Poisson arrivals). So what was due is the larger of what began and of
-    /// what the nominal load has due even with two standard deviations of bad luck. One
-    /// standard deviation of what began is left to operations that began before the first interval
-    /// or end after the last. Both allowances vanish as operations become many.
+    /// The number due is not counted directly: `scheduled` excludes operations that wait for a
+    /// slot, which matter in an overload; the nominal load ignores the random number of arrivals
+    /// (Poisson). The number due is therefore the larger of the operations that began and of the
+    /// nominal number minus two standard deviations. One standard deviation of the operations that
+    /// began is allowed for those that began before the first interval or end after the last. Both
+    /// allowances vanish as the number of operations grows.
     pub fn keeps_up(&self, offered_load_ops_per_s: f64) -> bool {
         let expected = self.expected(offered_load_ops_per_s);
         let began = self.ledger.scheduled as f64;
@@ -56,11 +56,11 @@ impl Tally {
     }
 }
 
-/// So many standard deviations more that end than begin are a backlog.
+/// Standard deviations by which ends must exceed starts to count as a backlog.
 const BACKLOG_DEVIATIONS: f64 = 4.0;
 
-/// Whether more operations ended than began, by more than chance: the server is working off what
-/// a higher load left behind.
+/// Returns whether significantly more operations ended than began: the server is working off the
+/// backlog of a higher load.
 pub fn is_working_off(interval: &IntervalRecord) -> bool {
     let began = interval.ledger.scheduled as f64;
     let ended = interval.ledger.ended() as f64;

@@ -1,4 +1,4 @@
-//! Whole curves in virtual time, against servers whose curves are known.
+//! Whole curves in virtual time, against servers whose curves are known analytically.
 
 use super::*;
 use crate::queueing::{
@@ -36,9 +36,9 @@ fn run(server: SimulatedServer, plan: &CurvePlan, seed: u64) -> (CurveRecord, Si
     (steering.into_record(), end)
 }
 
-/// Checks a curve against theory: every point within 5 % or within its own 95 % interval. One in
-/// ten may be outside near the peak, where 20 s are a few relaxation times only and intervals
-/// from so little hold the truth less often than 19 times in 20.
+/// Checks a curve against theory: every point within 5 % or within its 95 % interval. One in ten
+/// may be outside near the peak, where 20 s are only a few relaxation times, and intervals from so
+/// little data contain the true value in less than 95 % of cases.
 fn assert_follows(curve: &CurveRecord, response_s: impl Fn(f64) -> f64) {
     let points: Vec<&CurvePointRecord> = curve
         .points
@@ -140,7 +140,7 @@ fn the_peak_is_close_below_the_capacity_whatever_that_is() {
         let (curve, end) = run(server, &short, 10 + index as u64);
         assert!(end.is_finished);
         let top = curve.points.last().expect("a point").offered_load_ops_per_s;
-        // Of a slow server few operations are counted in the ten seconds that a load is given.
+        // // With a slow server few operations are counted in the ten seconds per load.
         let counted = 10.0 * capacity;
         let chance = if counted < 20_000.0 {
             2.0 / counted.sqrt()
@@ -215,7 +215,7 @@ fn a_plain_server_goes_down_the_way_it_came_up() {
         let found = curve.hysteresis.expect("two ways");
         significant += u32::from(found.is_significant);
     }
-    // One in twenty is what 95 % means.
+    // // One in twenty is the meaning of 95 %.
     assert!(significant <= 1, "{significant} of 8");
 }
 
@@ -317,7 +317,7 @@ fn progress_says_where_the_curve_is() {
 
 #[test]
 fn the_time_left_is_that_of_the_points_to_come() {
-    // 19 points of 10 s on paper, before anything is known of their warm-ups.
+    // // 19 points of 10 s by calculation, before any warm-up time is measured.
     let given = CurvePlan {
         peak_ops_per_s: Some(1_000.0),
         point_ns: 10 * SECOND,
@@ -357,9 +357,10 @@ fn a_server_that_answers_nothing_ends_the_run() {
     assert_eq!(curve.knee, None);
 }
 
-/// Four servers of 10 ms, whose queue forgets in 0.4 s at 85 % of their capacity and in 4 s at 95 %, with points
-/// of 5 s as they are by default: over 20 curves, nine in ten intervals of points without a caveat hold
-/// the truth or end within a tenth of it, and what is too short for that has a caveat.
+/// Four servers of 10 ms, whose queue has a relaxation time of 0.4 s at 85 % of their capacity and
+/// of 4 s at 95 %, with points of 5 s, the default: over 20 curves, nine in ten intervals of points
+/// without a caveat contain the true value or end within a tenth of it, and points that are too
+/// short for that have a caveat.
 #[test]
 fn points_of_a_slow_server_are_measured_for_longer_or_have_a_caveat() {
     let capacity = 400.0;
@@ -399,8 +400,8 @@ fn points_of_a_slow_server_are_measured_for_longer_or_have_a_caveat() {
     assert!(right * 10 >= all * 9, "{right} of {all}");
 }
 
-/// After the search for the peak thousands of operations wait in the server: they are no part of the first
-/// point, whose response time is that of a server without a queue.
+/// After the search for the peak thousands of operations wait in the server: they do not count for
+/// the first point, whose response time is that of a server without a queue.
 #[test]
 fn what_the_search_left_is_worked_off_before_the_first_point() {
     let capacity = 400.0;

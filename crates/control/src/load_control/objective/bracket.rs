@@ -1,14 +1,14 @@
-//! The first part of the search: two loads, not far apart, between which the answer is.
+//! First part of the search: brackets the result between two loads that are close together.
 
 use super::{ObjectiveSearch, Stage};
 use crate::load_control::NextLoad;
 use filestone_measure::measure::curve_record::SearchStopReason;
 
-/// Loads that differ by less than this share are not worth bisecting any more.
+/// Factor between two loads below which bisecting stops.
 const BRACKET: f64 = 1.15;
 
 impl ObjectiveSearch {
-    /// After another interval while bracketing.
+    /// Decides after another interval while bracketing.
     pub(super) fn bracket(&mut self) -> NextLoad {
         let excess = self.dwell.excess(self.law, &self.plan.objective);
         let taken = self.dwell.readings.len();
@@ -20,7 +20,7 @@ impl ObjectiveSearch {
         let holds = !clearly_fails && (!descends || excess <= 1.0);
         let load = self.dwell.load;
         let at_end = load <= self.range.lowest || (load >= self.range.highest && holds);
-        // One bad interval may be an accident, and the ends of the range are an answer.
+        // // One bad interval may be an outlier, and the ends of the range are results.
         let wanted = match (holds, at_end) {
             (_, true) => 6,
             (true, false) if descends => 3,
@@ -31,8 +31,8 @@ impl ObjectiveSearch {
         if taken < wanted {
             return NextLoad::Hold;
         }
-        // Of a load above the capacity a queue only just begins to grow. Instead of the lowest there is no
-        // other to try.
+        // // At a load above the capacity the queue only starts to grow. Below the lowest load
+        // there is none to try.
         let is_too_short = holds && self.is_too_short();
         let may_last =
             self.dwell_ns() < self.longest_dwell_ns() as f64 || load <= self.range.lowest;
@@ -69,8 +69,8 @@ impl ObjectiveSearch {
         }
     }
 
-    /// After a load at which the objective held or not. Where it held for too short a time, no higher load
-    /// is tried, but it was not seen to be broken.
+    /// Updates the bracket after a load that met the objective or did not. If it met the objective
+    /// for too short a time, no higher load is tried, but the load does not count as failed.
     fn bound(&mut self, load: f64, holds: bool, is_too_short: bool) {
         let lower = |bound: Option<f64>| Some(bound.map_or(load, |bound| bound.min(load)));
         if holds && !is_too_short {

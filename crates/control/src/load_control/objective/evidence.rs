@@ -1,4 +1,4 @@
-//! What intervals say about an objective, and which of them may speak.
+//! Evidence of intervals about an objective, and the selection of usable intervals.
 
 use super::law::ResponseModel;
 use super::line::Point;
@@ -10,18 +10,18 @@ use filestone_workload::recording::distribution::HIGHEST_NANOS;
 use filestone_workload::recording::sample::Role;
 use hdrhistogram::Histogram;
 
-/// One interval in numbers.
+/// Numbers of one interval.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Reading {
     pub start_ns: u64,
     pub end_ns: u64,
     /// Operations with a response time.
     pub ended: u64,
-    /// Of these, how many took longer than the bound.
+    /// Operations that took longer than the bound.
     pub above: u64,
     /// Sum of their response times.
     pub sum_ns: u64,
-    /// The longest of them.
+    /// Longest response time.
     pub max_ns: u64,
     /// Operations that succeeded.
     pub ok: u64,
@@ -38,8 +38,8 @@ impl Reading {
         self.sum_ns as f64 / self.ended.max(1) as f64
     }
 
-    /// The figure over the bound: 1 where the objective just holds. Of a quantile it is the
-    /// odds of a response above the bound over the odds that may be.
+    /// Returns the figure relative to the bound: 1 where the objective is just met. For a quantile
+    /// it is the odds of a response above the bound over the permitted odds.
     pub(super) fn excess(&self, law: ResponseModel, objective: &Objective) -> f64 {
         let ended = self.ended.max(1) as f64;
         match law {
@@ -51,7 +51,7 @@ impl Reading {
         }
     }
 
-    /// Whether this interval still worked off what an earlier load left.
+    /// Returns whether this interval still worked off the backlog of an earlier load.
     pub(super) fn is_draining(&self) -> bool {
         self.begun_more < 0 && self.begun_more.unsigned_abs() > self.ended / 10 + 20
     }
@@ -65,9 +65,9 @@ impl Reading {
     }
 }
 
-/// The response times of an interval's measured operations, and their numbers.
+/// Returns the response times of an interval's measured operations, and their counts.
 ///
-/// A histogram that cannot be read counts as none.
+/// A histogram that cannot be decoded counts as empty.
 pub(super) fn read(interval: &IntervalRecord, objective: &Objective) -> (Reading, Vec<(u64, u64)>) {
     let mut reading = Reading {
         start_ns: interval.start_ns,
@@ -99,7 +99,7 @@ pub(super) fn read(interval: &IntervalRecord, objective: &Objective) -> (Reading
     (reading, steps)
 }
 
-/// Intervals at one load that follow each other.
+/// Consecutive intervals at one load.
 #[derive(Debug, Clone)]
 pub(super) struct Dwell {
     pub load: f64,
@@ -143,19 +143,19 @@ impl Dwell {
         }
     }
 
-    /// Whether the achieved load was at least 98 % of the offered, as far as the number of
-    /// arrivals tells: Poisson arrivals scatter by the root of their number.
+    /// Returns whether the achieved load was at least 98 % of the offered load, within the scatter
+    /// of Poisson arrivals: the root of their number.
     pub(super) fn kept_up(&self) -> bool {
         let offered = self.load * self.seconds();
         has_kept_up(self.total.ok as f64, offered)
     }
 
-    /// How far the objective is from just holding, as [`Reading::excess`].
+    /// Returns the distance of the objective from being just met, as in [`Reading::excess`].
     pub(super) fn excess(&self, law: ResponseModel, objective: &Objective) -> f64 {
         self.total.excess(law, objective)
     }
 
-    /// Whether chance does not explain that the objective failed here.
+    /// Returns whether the objective failed here by more than chance.
     pub(super) fn clearly_fails(&self, law: ResponseModel, objective: &Objective) -> bool {
         let ended = self.total.ended as f64;
         let by_chance = match law {
@@ -165,8 +165,8 @@ impl Dwell {
         !self.kept_up() || self.excess(law, objective) > 1.0 + by_chance
     }
 
-    /// Whether this dwell left more in the server than an interval will work off: it was
-    /// not kept up with, or its end was far from what is asked.
+    /// Returns whether this dwell left more in the server than one interval works off: the server
+    /// did not keep up, or the end of the dwell was far from the objective.
     pub(super) fn overloads(&self, law: ResponseModel, objective: &Objective) -> bool {
         let last = self.readings.last();
         !self.kept_up() || last.is_some_and(|last| last.excess(law, objective) > 30.0)
@@ -191,7 +191,7 @@ impl Dwell {
         }
     }
 
-    /// The points of this dwell; half of a dwell is a batch.
+    /// Returns the points of this dwell; half of a dwell is a batch.
     pub(super) fn points(&self, law: ResponseModel, bound_ns: u64, number: u32) -> Vec<Point> {
         let half = self.readings.len().div_ceil(2);
         let readings = self.readings.iter().enumerate();

@@ -1,5 +1,5 @@
-//! Where a server loses operations instead of slowing down: the highest load that it keeps
-//! up with.
+//! Servers that lose operations instead of slowing down: the highest load that the server keeps up
+//! with.
 
 use super::evidence::Dwell;
 use super::{ObjectiveSearch, Stage};
@@ -7,11 +7,11 @@ use crate::load_control::NextLoad;
 use filestone_measure::measure::curve_record::SearchStopReason;
 
 impl ObjectiveSearch {
-    /// The highest load that was kept up with below the lowest that was not, with figures
-    /// that were good.
+    /// Returns the highest load that the server kept up with below the lowest that it did not, with
+    /// good figures.
     pub(super) fn kept_up_between(&self) -> (Option<f64>, Option<f64>) {
         let dwells = self.dwells.iter();
-        // A single interval may have been cut short by a server that stood still once.
+        // // A server stall may have cut a single interval short.
         let is_lost = |dwell: &Dwell| {
             !dwell.kept_up()
                 && dwell.readings.len() > 1
@@ -31,8 +31,9 @@ impl ObjectiveSearch {
         (kept, lost)
     }
 
-    /// Where operations are lost or late although those that end are fast, the figure says
-    /// nothing: the answer is then between a load that was kept up with and one that was not.
+    /// Checks whether operations are lost or late although those that end are fast. The figure is
+    /// then useless, and the result is between a load that the server kept up with and one that it
+    /// did not.
     pub(super) fn check_keep_up(&mut self) -> Option<NextLoad> {
         let (kept, lost) = self.kept_up_between();
         let lost = lost?;

@@ -1,20 +1,20 @@
-//! In what the line is straight: the figure that an objective bounds, the linear predictor it
-//! is fitted in, and how it scatters.
+//! Response model: the figure that an objective bounds, the linear predictor that is fitted to it,
+//! and its scatter.
 
-/// What is fitted.
+/// The fitted figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum ResponseModel {
-    /// The share of responses above the bound; it must come to this.
+    /// Fraction of responses above the bound; the goal is `target`.
     Share {
         /// 0.01 for p99.
         target: f64,
     },
-    /// The mean response time as a multiple of the bound; it must come to 1.
+    /// Mean response time as a multiple of the bound; the goal is 1.
     Mean,
 }
 
 impl ResponseModel {
-    /// The linear predictor at which the objective just holds.
+    /// Returns the linear predictor at which the objective is just met.
     pub(super) fn target(self) -> f64 {
         match self {
             ResponseModel::Share { target } => (target / (1.0 - target)).ln(),
@@ -22,8 +22,8 @@ impl ResponseModel {
         }
     }
 
-    /// How far from the target, in the linear predictor, it is worth measuring: shares of
-    /// 0.6 and 1.6 times the target, means of 0.89 and 1.14 times the bound.
+    /// Returns the useful distance from the target in the linear predictor: fractions of 0.6 and
+    /// 1.6 times the target, means of 0.89 and 1.14 times the bound.
     pub(super) fn reach(self) -> f64 {
         match self {
             ResponseModel::Share { .. } => 0.5,
@@ -31,14 +31,14 @@ impl ResponseModel {
         }
     }
 
-    /// The scatter, in units of the variance of [`ResponseModel::at`], that response times of one
-    /// queue have where the line has this slope.
+    /// Returns the scatter of response times of one queue where the line has this slope, in units
+    /// of the variance of [`ResponseModel::at`].
     ///
-    /// For M/M/1 near its capacity. Whitt's variance of the mean is 4/(1−ρ)² of its square over
-    /// the number of responses. That of a share p is 4(1−(1−ln p)p)/(p(1−ρ)²), from Poisson's
-    /// equation for the reflected Brownian motion that the work in the queue is like. And the
-    /// slope tells how near the capacity is: ρ/(1−ρ) for the mean and −ln p times as much for
-    /// the share.
+    /// For M/M/1 near its capacity. Whitt's variance of the mean is 4/(1−ρ)² of its square over the
+    /// number of responses. The variance of a fraction p is 4(1−(1−ln p)p)/(p(1−ρ)²), from
+    /// Poisson's equation for the reflected Brownian motion that approximates the work in the
+    /// queue. The slope gives the distance from the capacity: ρ/(1−ρ) for the mean and −ln p times
+    /// that for the fraction.
     pub(super) fn dispersion_of_queue(self, slope: f64) -> f64 {
         match self {
             ResponseModel::Share { target } => {
@@ -50,12 +50,12 @@ impl ResponseModel {
         }
     }
 
-    /// How much the line may bend: the standard deviation of what its second derivative is
-    /// expected to be, in units of the square of its slope.
+    /// Returns the expected bend of the line: the standard deviation of its second derivative, in
+    /// units of the square of its slope.
     ///
-    /// It is 0 for M/M/1. Where part of what is slow is slow without a queue, the line is the
-    /// less steep and bends the more, the smaller the part of the queue is: for p99 of M/M/16
-    /// it is 0.3, 2.0 and 4.6 at slopes of 68, 13 and 3.6.
+    /// 0 for M/M/1. If some operations are slow without a queue, the line is less steep and bends
+    /// more, the smaller the contribution of the queue: for p99 of M/M/16 it is 0.3, 2.0 and 4.6 at
+    /// slopes of 68, 13 and 3.6.
     pub(super) fn bend(self, slope: f64) -> f64 {
         match self {
             ResponseModel::Share { .. } => 1.0 + 14.0 / slope.max(1.0),
@@ -63,7 +63,8 @@ impl ResponseModel {
         }
     }
 
-    /// Where the linear predictor stops: shares and means beyond are as good as 0 or infinite.
+    /// Limits the linear predictor: fractions and means beyond the limits are practically 0 or
+    /// infinite.
     pub(super) fn clamp(self, predictor: f64) -> f64 {
         match self {
             ResponseModel::Share { .. } => predictor.clamp(-16.0, 16.0),
@@ -71,14 +72,15 @@ impl ResponseModel {
         }
     }
 
-    /// Expected value, its slope against the linear predictor, and the variance of a single
-    /// response up to a common factor.
+    /// Returns the expected value, its slope against the linear predictor, and the variance of a
+    /// single response up to a common factor.
     ///
-    /// The variance of the mean of a queue's response times grows with the fourth power of
-    /// the mean as the load comes near the capacity (Whitt, *Planning queueing simulations*,
-    /// Management Science 35, 1989). Responses above a bound come in bursts that grow with the
-    /// load, so that the scatter of a share relative to itself hardly falls as it grows: not
-    /// the binomial variance, but its square. With both, all responses weigh the same.
+    /// The variance of the mean of a queue's response times grows with the fourth power of the mean
+    /// as the load approaches the capacity (Whitt, *Planning queueing simulations*, Management
+    /// Science 35, 1989). Responses above a bound come in bursts that grow with the load, so that
+    /// the relative scatter of a fraction hardly falls as it grows: its variance is not the
+    /// binomial variance, but the square of the fraction. With both, all responses have equal
+    /// weight.
     pub(super) fn at(self, predictor: f64) -> (f64, f64, f64) {
         match self {
             ResponseModel::Share { .. } => {
@@ -93,8 +95,8 @@ impl ResponseModel {
         }
     }
 
-    /// The longest response time to be expected, in units of the bound: of exponential
-    /// response times that just keep the objective, one in 10¹⁸ is longer.
+    /// Returns the longest expected response time, in units of the bound: of exponential response
+    /// times that just meet the objective, one in 10¹⁸ is longer.
     pub(super) fn longest(self) -> f64 {
         let tail = 1e18_f64.ln();
         match self {

@@ -1,31 +1,31 @@
-//! A straight line through what was seen at loads near the one that is looked for.
+//! A straight line fitted to the results at loads near the one that is searched.
 //!
-//! The line is not in the figure itself but in what is nearly straight against the load for
-//! a queue near its capacity: the logit of the share of responses above the bound, and the
-//! reciprocal of the mean. For M/M/1 both are exact, R being exponential with rate μ − λ.
-//! The line is fitted by iterated weighted least squares to counts and sums as they are
-//! (McCullagh and Nelder, *Generalized Linear Models*, 2nd edition, 1989, sections 2.5 and
-//! 9.2: quasi-likelihood), so that an interval without a single slow response needs no
-//! special case and no average of reciprocals biases the mean. With several servers it bends:
-//! the fit has a quadratic term that a normal prior around 0 holds small, so that the interval
-//! grows by what the loads that were tried do not say about it. Where the line meets the
-//! objective comes with Fieller's interval (*Some problems in interval estimation*, Journal
-//! of the Royal Statistical Society B 16, 1954).
+//! The line is not fitted to the figure itself but to a function that is nearly straight against
+//! the load for a queue near its capacity: the logit of the fraction of responses above the bound,
+//! and the reciprocal of the mean. For M/M/1 both are exact, R being exponential with rate μ − λ.
+//! The line is fitted by iterated weighted least squares to unmodified counts and sums (McCullagh
+//! and Nelder, *Generalized Linear Models*, 2nd edition, 1989, sections 2.5 and 9.2:
+//! quasi-likelihood), so that an interval without a single slow response needs no special case and
+//! no average of reciprocals biases the mean. With several servers the line bends: the fit has a
+//! quadratic term that a normal prior around 0 keeps small, so that the interval grows by the
+//! uncertainty that the tried loads leave about it. The load where the line meets the objective has
+//! Fieller's interval (*Some problems in interval estimation*, Journal of the Royal Statistical
+//! Society B 16, 1954).
 
 use super::law::ResponseModel;
 
-/// One interval's worth.
+/// Data of one interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Point {
     /// Offered load.
     pub load: f64,
-    /// Responses.
+    /// Number of responses.
     pub count: f64,
-    /// Of these above the bound; or the sum of response times in units of the bound.
+    /// Number of responses above the bound; or the sum of response times in units of the bound.
     pub total: f64,
-    /// The longest response time in units of the bound.
+    /// Longest response time in units of the bound.
     pub longest: f64,
-    /// Points of one batch, which follow each other, count as one observation.
+    /// Consecutive points of one batch count as one observation.
     pub batch: u32,
 }
 
@@ -36,16 +36,16 @@ pub(super) struct Line {
     centre: f64,
     /// Height, slope and bend.
     terms: Vector,
-    /// Their covariances.
+    /// Covariances of the terms.
     covariance: Matrix,
-    /// Variance of a batch of one response, in units of the law's.
+    /// Variance of a batch of one response, in units of the model's variance.
     dispersion: f64,
-    /// Independent observations beyond the two that a line takes.
+    /// Independent observations beyond the two that a line requires.
     freedom: f64,
 }
 
 impl Line {
-    /// Fits a line; `None` where the points do not give one that rises with the load.
+    /// Fits a line; `None` if the points do not give one that rises with the load.
     pub(super) fn fit(law: ResponseModel, centre: f64, points: &[Point]) -> Option<Self> {
         let batches: Vec<Point> = points
             .chunk_by(|left, right| left.batch == right.batch)
@@ -67,7 +67,7 @@ impl Line {
         Some(line.bent(points).unwrap_or(line))
     }
 
-    /// The same with a bend; `None` where that misses the objective.
+    /// Fits the line with a bend; `None` if the bent curve misses the objective.
     fn bent(mut self, points: &[Point]) -> Option<Self> {
         // The bend depends on the scatter, and the scatter hardly on the bend.
         for _ in 0..2 {
@@ -106,7 +106,7 @@ impl Line {
         (height.is_finite() && slope > 0.0).then_some(())
     }
 
-    /// How much the line may bend: as much as curves of queues do.
+    /// Returns the expected bend of the line, from the curves of queues.
     fn bend_expected(&self) -> f64 {
         let slope = self.terms[1].max(1e-3);
         0.5 * self.law.bend(slope) * slope * slope
@@ -125,7 +125,8 @@ impl Line {
         self.law.clamp(self.predictor_at(self.x(load)))
     }
 
-    /// The sums of a weighted regression: squares of the abscissas, products with the ordinate.
+    /// Returns the sums of a weighted regression: squares of the abscissas, products with the
+    /// ordinate.
     fn sums(&self, points: &[Point]) -> (Matrix, Vector) {
         let mut squares = Matrix::default();
         let mut products = Vector::default();
@@ -145,18 +146,17 @@ impl Line {
         (squares, products)
     }
 
-    /// How far a point is from the line, in units of the standard deviation.
+    /// Returns the distance of a point from the line, in standard deviations.
     pub(super) fn residual(&self, point: &Point) -> f64 {
         let (value, _, variance) = self.law.at(self.predictor(point.load));
         (point.total - point.count * value) / (point.count * variance).sqrt()
     }
 
-    /// Sets the covariance from how far batches are from the line.
+    /// Sets the covariance from the distances of batches from the line.
     ///
-    /// Response times that follow each other are alike, so batches scatter more than
-    /// independent responses would; and batches that follow each other may still be alike,
-    /// which their correlation tells: a sum of values with correlation r between neighbours
-    /// has (1+r)/(1−r) times the variance.
+    /// Consecutive response times are correlated, so batches scatter more than independent
+    /// responses would; and consecutive batches may still be correlated: a sum of values with
+    /// correlation r between neighbours has (1+r)/(1−r) times the variance.
     fn spread(&mut self, batches: &[Point]) -> Option<()> {
         let residuals: Vec<f64> = batches.iter().map(|batch| self.residual(batch)).collect();
         let batches = batches.len() as f64;
@@ -174,18 +174,18 @@ impl Line {
         Some(())
     }
 
-    /// How uncertain the line's height is, in the linear predictor.
+    /// Returns the standard error of the line's height, in the linear predictor.
     pub(super) fn uncertainty(&self) -> f64 {
         let height = powers(0.0);
         self.covariance_of(&height, &height).sqrt()
     }
 
-    /// The covariance of two sums of the terms.
+    /// Returns the covariance of two linear combinations of the terms.
     fn covariance_of(&self, left: &Vector, right: &Vector) -> f64 {
         self.dispersion * dot(left, &times(&self.covariance, right))
     }
 
-    /// Where the curve meets the objective, next to the centre and rising.
+    /// Returns where the curve meets the objective, next to the centre and rising.
     fn root_off(&self) -> Option<f64> {
         let [height, slope, bend] = self.terms;
         let off = self.law.target() - height;
@@ -196,21 +196,21 @@ impl Line {
         Some(2.0 * off / (slope + discriminant.sqrt()))
     }
 
-    /// The load at which the line meets the objective.
+    /// Returns the load at which the line meets the objective.
     pub(super) fn root(&self) -> f64 {
         self.centre * (1.0 + self.root_off().unwrap_or(0.0))
     }
 
-    /// How far from the root it is worth measuring, as a share of the load.
+    /// Returns the useful distance of measured loads from the root, as a fraction of the load.
     pub(super) fn reach(&self) -> f64 {
         self.law.reach() / self.terms[1]
     }
 
-    /// The loads between which the root lies with 95 % confidence, by the tangent at the root.
+    /// Returns the 95 % confidence interval of the root, by the tangent at the root.
     ///
-    /// A slope that may as well be 0 has no such interval by Fieller's method. That figures do
-    /// rise with the load is known beforehand, however: a slope beyond its own standard
-    /// deviation is believed with half of what it was found to be. `None` of a lesser one.
+    /// A slope that may as well be 0 has no such interval by Fieller's method. That figures rise
+    /// with the load is known a priori, however: a slope larger than its standard error is used
+    /// with at least half of its estimate. `None` for a smaller slope.
     pub(super) fn interval(&self) -> Option<(f64, f64)> {
         let x = self.root_off()?;
         let t = student_975(self.freedom);
@@ -229,7 +229,7 @@ impl Line {
     }
 }
 
-/// The points of a batch as one.
+/// Combines the points of a batch into one.
 fn joined(batch: &[Point]) -> Option<Point> {
     let joined = batch.iter().copied().reduce(|left, right| Point {
         count: left.count + right.count,
@@ -255,7 +255,7 @@ fn times(matrix: &Matrix, vector: &Vector) -> Vector {
     matrix.map(|row| dot(&row, vector))
 }
 
-/// The inverse of a symmetric matrix; `None` if it has none to speak of.
+/// Returns the inverse of a symmetric matrix; `None` if it is nearly singular.
 fn inverse(matrix: &Matrix) -> Option<Matrix> {
     let [[a, b, c], [_, d, e], [_, _, f]] = *matrix;
     let first = d * f - e * e;
@@ -274,7 +274,7 @@ fn inverse(matrix: &Matrix) -> Option<Matrix> {
     ])
 }
 
-/// The 97.5 % quantile of Student's t, by Cornish and Fisher's expansion (Abramowitz and
+/// Returns the 97.5 % quantile of Student's t, by Cornish and Fisher's expansion (Abramowitz and
 /// Stegun, 26.7.5); 0.3 % off at three degrees of freedom, better beyond.
 pub(super) fn student_975(freedom: f64) -> f64 {
     const Z: f64 = 1.959_963_984_540_054;

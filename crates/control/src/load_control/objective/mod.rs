@@ -1,10 +1,10 @@
-//! The search for the highest load that keeps an objective.
+//! The search for the highest load that meets an objective.
 //!
-//! The load is doubled until the objective fails and the gap is halved until it is small;
-//! a load far from the answer is left after a single interval. Then the time goes where it
-//! tells most: to a little below and a little above the load at which a line through all
-//! that was seen near it meets the objective ([`line`]). The search ends when the interval
-//! around that load is as narrow as was asked.
+//! The load is doubled until the objective is not met, and the gap is halved until it is small; a
+//! load far from the result is left after a single interval. The remaining time is spent where it
+//! is most informative: a little below and a little above the load at which a line fitted to all
+//! points near it meets the objective ([`line`]). The search ends when the interval around that
+//! load is as narrow as requested.
 
 mod bracket;
 mod evidence;
@@ -26,14 +26,14 @@ use filestone_workload::text::thousands;
 use law::ResponseModel;
 use line::Line;
 
-/// Where a search may look, in operations per second.
+/// Range of loads of a search, in operations per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LoadRange {
-    /// If the objective does not hold here, it never does.
+    /// Lowest load; if the objective is not met here, it is never met.
     pub lowest: f64,
-    /// Where the search begins.
+    /// First load of the search.
     pub first: f64,
-    /// What the load generator can offer at most.
+    /// Highest load that the load generator can offer.
     pub highest: f64,
 }
 
@@ -47,62 +47,62 @@ impl Default for LoadRange {
     }
 }
 
-/// Intervals that one load may be discarded for at most before it is measured as it is.
+/// Largest number of intervals that are discarded at one load before it is measured regardless.
 const SETTLE_MAX: u32 = 12;
-/// Loads that differ by no more than this share have much the same queue.
+/// Loads that differ by at most this fraction have nearly the same queue.
 const NEAR: f64 = 0.05;
-/// How long one load is measured at a stretch once the answer is near,
+/// Length of a dwell at one load near the result,
 const DWELL_NS: u64 = 2_000_000_000;
-/// or for so many relaxation times of the queue there,
+/// or in relaxation times of the queue there,
 const RELAXATIONS_WANTED: f64 = 20.0;
-/// but no longer than this share of the whole search.
+/// limited to this fraction of the whole search.
 const DWELL_SHARE_MAX: f64 = 0.15;
 
-/// Where the search is.
+/// Stage of the search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// Doubling, or going down by quarters, until the answer is between two loads.
+    /// Doubling, or quartering, until the result is between two loads.
     Bracket,
-    /// Near the answer.
+    /// Refining near the result.
     Refine,
-    /// Between a load that was kept up with and one that was not, the figures being good.
+    /// Between a load that the server kept up with and one that it did not, with good figures.
     KeepUp,
 }
 
-/// Looks for the highest load that keeps an objective.
+/// Searches for the highest load that meets an objective.
 #[derive(Debug, Clone)]
 pub struct ObjectiveSearch {
     plan: ObjectivePlan,
     range: LoadRange,
     law: ResponseModel,
     stage: Stage,
-    /// What is measured now.
+    /// The current dwell.
     dwell: Dwell,
-    /// What was measured.
+    /// Completed dwells.
     dwells: Vec<Dwell>,
-    /// Intervals at this load that were discarded.
+    /// Number of discarded intervals at this load.
     discarded: u32,
-    /// Half of the load that comes next is offered first, until what an overload left in the
-    /// server is gone.
+    /// Half of the next load is offered first, until the backlog of an overload is gone.
     draining: bool,
-    /// Highest load that held, and lowest of which that cannot be said, while bracketing.
+    /// While bracketing: the highest load that met the objective, and the lowest without that
+    /// result.
     holds: Option<f64>,
     fails: Option<f64>,
-    /// The lowest at which the objective was seen not to hold, likewise.
+    /// While bracketing: the lowest load that did not meet the objective.
     broken: Option<f64>,
-    /// Where the line is fitted, and how far from there it is measured, as a share.
+    /// Centre of the line fit, and the distance of the measured loads from it, as a fraction.
     centre: f64,
     reach: f64,
-    /// The line of last time.
+    /// The previous line.
     line: Option<Line>,
     started_ns: Option<u64>,
-    /// How long the search has been going on.
+    /// Duration of the search so far.
     elapsed_ns: u64,
     end: Option<SearchStopReason>,
 }
 
 impl ObjectiveSearch {
-    /// A search for this objective in this range of loads.
+    /// Creates a search for this objective in this range of loads.
     pub fn new(plan: &ObjectivePlan, range: LoadRange) -> Self {
         let highest = range.highest.max(1e-3);
         let lowest = range.lowest.clamp(1e-3, highest);
@@ -137,7 +137,7 @@ impl ObjectiveSearch {
         }
     }
 
-    /// What the search found. A search that was not over was interrupted.
+    /// Returns the result of the search. An incomplete search was interrupted.
     pub fn into_record(mut self) -> ObjectiveRecord {
         let end = self.end.unwrap_or(SearchStopReason::Interrupted);
         if !self.dwell.readings.is_empty() {
@@ -175,7 +175,7 @@ impl ObjectiveSearch {
         }
     }
 
-    /// The load, and the ends of its interval.
+    /// Returns the load, and the ends of its interval.
     fn answer(&self) -> (Option<f64>, Option<f64>, Option<f64>) {
         if self.stage == Stage::KeepUp {
             let (kept, lost) = self.kept_up_between();
@@ -197,7 +197,7 @@ impl ObjectiveSearch {
         &self.plan.objective
     }
 
-    /// Intervals of one stretch.
+    /// Returns the number of intervals of one dwell.
     fn dwell_intervals(&self, interval_ns: u64) -> usize {
         let planned = (DWELL_NS / interval_ns.max(1)).clamp(4, 40);
         let longest = self.longest_dwell_ns() / interval_ns.max(1);
@@ -209,9 +209,9 @@ impl ObjectiveSearch {
         (DWELL_SHARE_MAX * self.plan.search_max_ns as f64) as u64
     }
 
-    /// How long the queue takes to forget how it began, at the load that is measured; see
-    /// [`relaxation_time_ns`]. All stretches near that load are taken together: the single one whose queue
-    /// happened to be short says too little.
+    /// Returns the relaxation time of the queue at the current load; see [`relaxation_time_ns`].
+    /// Uses all dwells near that load together: a single one whose queue happened to be short is
+    /// not enough.
     fn relaxation_time_ns(&self) -> f64 {
         self.relaxation_time_ns_at(self.dwell.load)
     }
@@ -221,7 +221,7 @@ impl ObjectiveSearch {
         all.filter(|dwell| dwell.total.ended > 0)
     }
 
-    /// How long the longest stretch near a load was.
+    /// Returns the length of the longest dwell near a load.
     fn longest_stretch_ns_at(&self, load: f64) -> u64 {
         let near = self.stretches().filter(|dwell| is_near(dwell, load));
         let longest = near.map(Dwell::seconds).fold(0.0, f64::max);
@@ -242,12 +242,12 @@ impl ObjectiveSearch {
         relaxation_time_ns(load, sum_ns as f64 / count as f64 - unqueued_ns)
     }
 
-    /// How long the stretch that is measured now lasts so far.
+    /// Returns the length of the current dwell so far.
     fn dwell_ns(&self) -> f64 {
         1e9 * self.dwell.seconds()
     }
 
-    /// Whether a longer stretch may still tell that the objective does not hold at this load.
+    /// Returns whether a longer dwell may still show that the objective is not met at this load.
     fn is_too_short(&self) -> bool {
         self.dwell_ns() < RELAXATIONS_WANTED * self.relaxation_time_ns()
     }
@@ -277,8 +277,8 @@ impl ObjectiveSearch {
         NextLoad::Finish
     }
 
-    /// Takes the interval if the effect of the last load is gone from it; otherwise says
-    /// what to do until it is.
+    /// Adds the interval if the effect of the previous load is gone from it; otherwise returns the
+    /// next step.
     fn take(&mut self, observed: &IntervalResult<'_>) -> Option<NextLoad> {
         let (reading, steps) = read(observed.interval, &self.plan.objective);
         let is_first = self.dwells.is_empty() && self.discarded == 0;
@@ -304,7 +304,7 @@ impl ObjectiveSearch {
     }
 }
 
-/// Whether a stretch was at nearly this load.
+/// Returns whether a dwell was at nearly this load.
 fn is_near(dwell: &Dwell, load: f64) -> bool {
     (dwell.load / load - 1.0).abs() <= NEAR
 }

@@ -1,4 +1,4 @@
-//! The second part of the search: loads a little below and above the answer.
+//! Second part of the search: loads a little below and above the result.
 
 use super::ObjectiveSearch;
 use super::evidence::Dwell;
@@ -6,19 +6,19 @@ use super::line::Line;
 use crate::load_control::NextLoad;
 use filestone_measure::measure::curve_record::SearchStopReason;
 
-/// Stretches near the answer before it is trusted.
+/// Number of dwells near the result before it is accepted.
 const DWELLS_MIN: usize = 12;
-/// How uncertain the figure may be, as a share of itself, before its logarithm or reciprocal
-/// is distributed too unevenly for an interval.
+/// Largest relative uncertainty of the figure at which its logarithm or reciprocal is distributed
+/// evenly enough for an interval.
 const UNCERTAINTY_MAX: f64 = 0.25;
-/// How far from the answer loads are measured, as a share of it: less cannot be told apart,
-/// more is not a straight line any more.
+/// Distance of the measured loads from the result, as a fraction: closer loads cannot be
+/// distinguished, and further away the line is not straight.
 const REACH_MIN: f64 = 0.004;
 const REACH_MAX: f64 = 0.05;
 
 impl ObjectiveSearch {
-    /// The lowest load that was not kept up with, and how often it was not, unless one as
-    /// high was later: an accident may look like an overload.
+    /// Returns the lowest load that the server did not keep up with, and how often, unless it kept
+    /// up with one as high later: an outlier may look like an overload.
     pub(super) fn ceiling(&self) -> Option<(f64, usize)> {
         let mut lowest: Option<(f64, usize)> = None;
         for dwell in &self.dwells {
@@ -36,8 +36,8 @@ impl ObjectiveSearch {
         lowest
     }
 
-    /// Moves the centre and how far from it is measured, but not into an overload; a single
-    /// one is looked at again first.
+    /// Moves the centre and the distance of the measured loads, but not into an overload; a single
+    /// overload is measured again first.
     pub(super) fn aim_at(&mut self, centre: f64, reach: f64) -> NextLoad {
         let centre = centre.clamp(0.8 * self.centre, 1.25 * self.centre);
         self.centre = centre.clamp(self.range.lowest, self.range.highest);
@@ -53,7 +53,7 @@ impl ObjectiveSearch {
         self.aim()
     }
 
-    /// Offers the side of the centre of which less is known.
+    /// Offers the side of the centre with fewer data.
     pub(super) fn aim(&mut self) -> NextLoad {
         let window = (2.0 * self.reach).max(0.01);
         let balance: f64 = self
@@ -64,14 +64,14 @@ impl ObjectiveSearch {
         self.offer(self.centre * (1.0 + side * self.reach))
     }
 
-    /// What was measured so near to the centre, and how far from it.
+    /// Returns the dwells within `window` of the centre, and their distances.
     pub(super) fn near_centre(&self, window: f64) -> impl Iterator<Item = (f64, &Dwell)> {
         let dwells = self.dwells.iter();
         let off = dwells.map(|dwell| (dwell.load / self.centre - 1.0, dwell));
         off.filter(move |(off, _)| off.abs() <= window)
     }
 
-    /// After another interval near the answer.
+    /// Decides after another interval near the result.
     pub(super) fn refine(&mut self) -> NextLoad {
         let last = self.dwell.readings.last();
         let interval_ns = last.map_or(0, |last| last.end_ns.saturating_sub(last.start_ns));
@@ -99,9 +99,9 @@ impl ObjectiveSearch {
         if self.is_precise(&line) {
             return self.finish(SearchStopReason::Precise);
         }
-        // No line is straight: the more is known of its slope, the closer together the loads
-        // may be. But closer together than the answer is known they tell nothing of it, unless
-        // it is not known because they are too far off.
+        // // No line is exactly straight: the better its slope is known, the closer together the
+        // loads may be. Loads closer together than the uncertainty of the result add no
+        // information, unless they cause the uncertainty by being too far off.
         let known = self.near_centre(2.0 * self.reach).count().max(1) as f64;
         let closer = (4.0 / known).sqrt().clamp(0.6, 1.0);
         let interval = line.interval();
@@ -110,10 +110,10 @@ impl ObjectiveSearch {
         self.aim_at(line.root(), reach)
     }
 
-    /// Without a line: goes where the figures near the centre point, and looks further.
+    /// Without a line: follows the figures near the centre, and widens the search.
     fn look_further(&mut self) -> NextLoad {
         if let Some(last) = self.dwells.last().filter(|last| !last.kept_up()) {
-            // What was achieved is about the capacity.
+            // // The achieved load is about the capacity.
             let step = (0.97 * last.achieved() / self.centre - 1.0).clamp(-0.2, -0.7 * self.reach);
             return self.aim_at(self.centre * (1.0 + step), self.reach);
         }

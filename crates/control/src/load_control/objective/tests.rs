@@ -2,16 +2,16 @@ use super::*;
 use crate::queueing::{MarkovServers, Service, SimulatedRun, SimulatedServer};
 use filestone_measure::measure::Caveat;
 
-/// One server whose answer is known.
+/// A server for which the correct result is known.
 struct Case {
     servers: u32,
     capacity: f64,
-    /// The load that the bound is worked out for, as a share of the capacity.
+    /// Utilisation for which the bound is computed.
     utilisation: f64,
     figure: Figure,
 }
 
-/// How well a case went over its seeds.
+/// Results of a case over its seeds.
 #[derive(Debug, Default)]
 struct Outcome {
     error_max: f64,
@@ -27,7 +27,7 @@ impl Case {
         }
     }
 
-    /// The objective that holds up to this load.
+    /// Returns the objective that is met up to this load.
     fn objective(&self) -> Objective {
         let load = self.utilisation * self.capacity;
         let bound_s = match self.figure {
@@ -84,8 +84,8 @@ fn mean_of(servers: u32, capacity: f64) -> Case {
     }
 }
 
-/// Searches with three seeds: the load is found within 3 % and 90 s, and most intervals hold it.
-/// `cargo xtask objectives --check` does so with up to a hundred.
+/// Searches with three seeds: the load is found within 3 % and 90 s, and most intervals contain it.
+/// `cargo xtask objectives --check` runs up to a hundred seeds.
 fn assert_found(case: &Case) {
     let outcome = case.over(1..=3);
     assert!(outcome.error_max <= 0.03, "{outcome:?}");
@@ -262,7 +262,7 @@ fn time_is_kept() {
     assert!(record.load_ops_per_s < record.upper_ops_per_s);
 }
 
-/// Answers in a fixed time and loses what exceeds its capacity.
+/// Answers in a fixed time and loses operations in excess of its capacity.
 fn lossy(
     load: f64,
     start_ns: u64,
@@ -301,7 +301,7 @@ fn lossy(
     }
 }
 
-/// Lets a search go on for so many seconds against a server that answers each load in a time of its own.
+/// Runs a search for `seconds` against a server with a given response time per load.
 fn steer(search: &mut ObjectiveSearch, seconds: u64, capacity: f64, nanos: fn(f64) -> u64) {
     let mut load = search.first();
     for second in 0..seconds {
@@ -319,7 +319,7 @@ fn steer(search: &mut ObjectiveSearch, seconds: u64, capacity: f64, nanos: fn(f6
     }
 }
 
-/// A search for a mean below a second, from this load on.
+/// A search for a mean below a second, with `lowest` as its lowest load.
 fn mean_below_a_second(lowest: f64, first: f64) -> ObjectiveSearch {
     let plan = search_for("mean<1s".parse().expect("an objective"), 0.03).plan;
     let range = LoadRange {
@@ -330,8 +330,8 @@ fn mean_below_a_second(lowest: f64, first: f64) -> ObjectiveSearch {
     ObjectiveSearch::new(&plan, range)
 }
 
-/// Operations at 2000/s wait half a second: of that queue 13.5 s, the longest stretch of a search of 90 s, say
-/// nothing. The objective held there as far as was seen.
+/// At 2000/s operations wait half a second: 13.5 s of that queue, the longest dwell of a search of
+/// 90 s, decide nothing. The objective was met there during the dwell.
 #[test]
 fn a_load_that_held_for_too_short_a_time_bounds_the_search_and_is_not_called_broken() {
     let mut search = mean_below_a_second(10.0, 1000.0);
@@ -347,11 +347,11 @@ fn a_load_that_held_for_too_short_a_time_bounds_the_search_and_is_not_called_bro
     assert_eq!(record.broken_ops_per_s, None);
 }
 
-/// Where that is the lowest load, it is measured until time is over.
+/// If that is the lowest load, it is measured until time is over.
 #[test]
 fn the_lowest_load_is_not_said_to_fail_because_it_was_measured_for_too_short_a_time() {
     let mut search = mean_below_a_second(1000.0, 2000.0);
-    // 2000/s are answered at once as far as they are, which is half of them.
+    // // At 2000/s half of the operations are answered at once and the others not at all.
     let waits = |load: f64| if load > 1100.0 { 100_000 } else { 500_000_000 };
     steer(&mut search, 200, 1000.0, waits);
     let record = search.into_record();
@@ -376,8 +376,9 @@ fn what_is_not_achieved_does_not_keep_the_objective_however_fast_the_rest_is() {
     assert!((50_000.0..53_000.0).contains(&load), "{load}");
 }
 
-/// Four servers of 10 ms take 400/s; near that the queue forgets how it began in 4 s. Steps of a second or two
-/// cannot tell loads above the capacity from those below it: none is named, and none is said to hold.
+/// Four servers of 10 ms have a capacity of 400/s; near that the queue has a relaxation time of 4
+/// s. Dwells of a second or two cannot distinguish loads above the capacity from those below: the
+/// search names none, and reports none as met.
 #[test]
 fn no_load_above_the_capacity_passes() {
     let case = Case {

@@ -1,16 +1,16 @@
-//! The line through what was seen near its own root, without accidents.
+//! The line fitted to points near its own root, without outliers.
 
 use super::ObjectiveSearch;
 use super::line::{Line, Point};
 
-/// An interval this many standard deviations from the line, by the scatter of all others,
-/// was not the load's doing.
+/// Standard deviations from the line, by the scatter of all others, from which on an interval is an
+/// outlier.
 const ACCIDENT: f64 = 8.0;
 
 impl ObjectiveSearch {
-    /// What says something about the line: all but overloads, where the line is none any
-    /// more. What was merely slow stays in: near the capacity slow operations come in rare
-    /// bursts, and to leave them out would find too high a load.
+    /// Returns the points that inform the line: all except overloads, where the line is not valid.
+    /// Slow points are kept: near the capacity slow operations come in rare bursts, and without
+    /// them the search would find too high a load.
     pub(super) fn points(&self) -> Vec<Point> {
         let dwells = self.dwells.iter().filter(|dwell| dwell.kept_up());
         let bound_ns = self.objective().below_ns;
@@ -20,7 +20,7 @@ impl ObjectiveSearch {
             .collect()
     }
 
-    /// The line through what was seen near its own root.
+    /// Fits the line to the points near its own root.
     pub(super) fn fit(&self) -> Option<Line> {
         let points = self.points();
         let mut centre = self.centre;
@@ -58,10 +58,10 @@ impl ObjectiveSearch {
     }
 }
 
-/// Leaves out intervals in which something happened once, such as a server that stood still:
-/// they are further from the line than the scatter of all others explains, and hold longer
-/// response times than any queue near the objective would make (`longest`, in units of the
-/// bound). Repeated, it is no accident but the server's way, and stays in. Says whether anything was left out.
+/// Removes outliers, intervals with a single event such as a server stall: they are further from
+/// the line than the scatter of all others explains, and contain longer response times than any
+/// queue near the objective would cause (`longest`, in units of the bound). A repeated event is
+/// server behaviour rather than an outlier, and is kept. Returns whether any point was removed.
 fn leave_out_accidents(line: &Line, longest: f64, points: &mut Vec<Point>) -> bool {
     const AROUND: usize = 4;
     if points.len() < 20 {

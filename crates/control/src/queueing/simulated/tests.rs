@@ -2,7 +2,7 @@ use super::*;
 use crate::queueing::{DeterministicServers, MarkovServers};
 use crate::queueing::{OverloadPenalty, Service, Stall};
 
-/// Offers loads one after the other, each for some intervals, and keeps what came of it.
+/// Offers a sequence of loads, each for some intervals, and stores the results.
 struct Script {
     loads: Vec<f64>,
     intervals_each: usize,
@@ -18,7 +18,7 @@ impl Script {
         }
     }
 
-    /// Mean response time and operations that ended, of the whole intervals at a load.
+    /// Mean response time and number of ended operations, over the whole intervals at a load.
     fn at(&self, load: f64) -> (f64, u64) {
         let whole = self.seen.iter().filter(|seen| seen.0 == load && seen.1);
         let (sum, count) = whole.fold((0, 0), |(sum, count), (_, _, interval)| {
@@ -116,7 +116,7 @@ fn an_overload_does_not_follow_the_run_to_its_next_load() {
 
 #[test]
 fn response_times_count_from_when_an_operation_was_due() {
-    // One slot: what waits for it waits outside of the server.
+    // // One slot: operations that wait for it wait outside of the server.
     let server = SimulatedServer::new(4, Service::Fixed { ns: 1_000_000 });
     let run = SimulatedRun {
         slots: 1,
