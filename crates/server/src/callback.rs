@@ -1,9 +1,9 @@
-//! Calls from this server to a client: NLM_GRANTED, after asking the client's port mapper for
-//! its lock manager (RFC 1813, section 6.3.5; RFC 1833).
+//! Calls from this server to a client: NLM_GRANTED, after querying the client's port mapper for its
+//! lock manager (RFC 1813, section 6.3.5; RFC 1833).
 //!
-//! Two calls, each on a socket of its own, one after the other, by a thread that may wait. They
-//! leave from the address at which the client reached this server: the client knows it by that
-//! (Linux looks at it).
+//! Two consecutive calls, each on a separate socket, by a thread that may block. They are sent from
+//! the address at which the client reached this server, because the client identifies the server by
+//! it (Linux checks the address).
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
@@ -23,23 +23,23 @@ use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use crate::dispatch::{Endpoints, Grant, Transport};
 use crate::framing::{self, Frame, MARK_LEN};
 
-/// How long a connection may take, and a datagram's answer before it is sent again.
+/// Timeout of a connection, and of a datagram's reply before the datagram is resent.
 const FIRST_ANSWER: Duration = Duration::from_secs(2);
-/// How long an answer may take altogether.
+/// Timeout of a reply including retransmissions.
 const ANSWER: Duration = Duration::from_secs(5);
-/// Replies are a few dozen bytes; what is longer is none.
+/// Longest accepted reply; valid replies are a few dozen bytes.
 const REPLY_MAX: usize = 4096;
 
-/// What a client said to its lock.
+/// Reply of a client to a grant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GrantReply {
-    /// It has the lock.
+    /// The client has taken the lock.
     Taken,
-    /// It does not want the lock, or does not answer.
+    /// The client does not want the lock, or does not reply.
     NotTaken,
 }
 
-/// Tells a client that a lock is its own now; `portmapper` is the port of its port mapper.
+/// Notifies a client that its lock is granted; `portmapper` is the port of its port mapper.
 pub fn tell(grant: &Grant, portmapper: u16) -> GrantReply {
     let waiter = &grant.waiter;
     let handle = waiter.file.encode();
@@ -48,7 +48,7 @@ pub fn tell(grant: &Grant, portmapper: u16) -> GrantReply {
         exclusive: waiter.exclusive,
         alock: waiter.alock(&handle),
     };
-    // The way by which the client came is most likely open in the other direction, too.
+    // // The transport that the client used is most likely open in the other direction, too.
     let transports = match waiter.ends.transport {
         Transport::Tcp => [Transport::Tcp, Transport::Udp],
         Transport::Udp => [Transport::Udp, Transport::Tcp],
@@ -62,7 +62,8 @@ pub fn tell(grant: &Grant, portmapper: u16) -> GrantReply {
         let reply = call.make(nlm::PROGRAM, nlm::VERSION, number, &arguments);
         return match reply.and_then(|reply| status_of(&reply)) {
             Ok(nlm::Status::GRANTED) => GrantReply::Taken,
-            // A client that was told twice, because its first answer was lost, denies the second.
+            // // A client that was notified twice, because its first reply was lost, denies the
+            // second call.
             Ok(nlm::Status::DENIED) if call.was_sent_again => GrantReply::Taken,
             Ok(_) | Err(_) => GrantReply::NotTaken,
         };
@@ -75,7 +76,8 @@ fn status_of(results: &[u8]) -> io::Result<nlm::Status> {
     Ok(reply.stat)
 }
 
-/// Where the lock manager of a client is; `None` if there is none, or nobody says.
+/// Returns the port of the client's lock manager; `None` if there is none, or the port mapper does
+/// not reply.
 fn lock_manager_port(ends: &Endpoints, transport: Transport, portmapper: u16) -> Option<u16> {
     let mut call = Call::new(ends, Transport::Tcp, portmapper);
     let is_tcp = transport == Transport::Tcp;
@@ -109,7 +111,7 @@ fn lock_manager_port(ends: &Endpoints, transport: Transport, portmapper: u16) ->
     (port != 0).then_some(port)
 }
 
-/// Arguments that are encoded already.
+/// Already encoded arguments.
 struct Raw<'a>(&'a [u8]);
 
 impl Encode for Raw<'_> {
@@ -118,7 +120,7 @@ impl Encode for Raw<'_> {
     }
 }
 
-/// One call to a program of a client's host.
+/// A call to a program on a client's host.
 struct Call {
     transport: Transport,
     from: SocketAddr,
@@ -139,7 +141,7 @@ impl Call {
         }
     }
 
-    /// Makes the call; its results.
+    /// Executes the call and returns its results.
     fn make(
         &mut self,
         program: u32,
@@ -147,7 +149,7 @@ impl Call {
         procedure: u32,
         arguments: &impl Encode,
     ) -> io::Result<Vec<u8>> {
-        // Each call has a socket of its own, so any number tells its reply.
+        // // Each call has a separate socket, so any number identifies its reply.
         let xid = crate::clock::now() as u32;
         let header = CallHeader {
             xid,
@@ -216,7 +218,7 @@ fn is_timeout(error: &io::Error) -> bool {
     matches!(error.kind(), Interrupted | TimedOut | WouldBlock)
 }
 
-/// One record, of one or more fragments.
+/// Receives one record of one or more fragments.
 fn receive_record(stream: &mut TcpStream, deadline: Instant) -> io::Result<Vec<u8>> {
     let (mut received, mut record) = (Vec::new(), Vec::new());
     let mut buffer = [0; REPLY_MAX];

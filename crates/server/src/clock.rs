@@ -1,10 +1,10 @@
-//! The clock that file times and the server's own numbers come from.
+//! Clock for file times and unique numbers of the server.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::tree::inode::Timestamp;
 
-/// Nanoseconds since 1970, of the system's clock.
+/// Returns the system time in nanoseconds since 1970.
 #[inline]
 pub fn now() -> Timestamp {
     SystemTime::now()

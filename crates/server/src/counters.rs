@@ -1,6 +1,6 @@
-//! What the server counts: calls by procedure, bytes, connections.
+//! Counters of the server: calls by procedure, bytes, connections.
 //!
-//! Every thread counts for itself; [`Counters`] is the sum, taken when somebody asks.
+//! Every thread counts separately; [`Counters`] is the sum, computed on request.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -11,14 +11,14 @@ use filestone_wire::smb2::Command;
 const PROCEDURES: usize = Procedure::ALL.len();
 const COMMANDS: usize = Command::ALL.len();
 
-/// A snapshot of what was counted since the start.
+/// Snapshot of the counters since the start.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counters {
     nfs3: [u64; PROCEDURES],
     smb2: [u64; COMMANDS],
     /// Calls of MOUNT and of the port mapper.
     pub other_calls: u64,
-    /// Calls that were answered with an RPC error, and records that were no calls.
+    /// Calls that were answered with an RPC error, and records that were not calls.
     pub refused: u64,
     /// Connections accepted.
     pub connections: u64,
@@ -26,16 +26,16 @@ pub struct Counters {
     pub bytes_received: u64,
     /// Bytes sent.
     pub bytes_sent: u64,
-    /// Replies that had to wait, for a fault or in the queue.
+    /// Replies that were delayed by a fault or the queue.
     pub held: u64,
-    /// How much later than they were due these had left, all together, in nanoseconds.
+    /// Total lateness of the delayed replies, in nanoseconds.
     pub lateness_sum_ns: u64,
-    /// The most that one of them was late, in nanoseconds.
+    /// Largest lateness of a delayed reply, in nanoseconds.
     pub lateness_max_ns: u64,
 }
 
 impl Counters {
-    /// Calls of one NFSv3 procedure.
+    /// Returns the calls of one NFSv3 procedure.
     pub fn calls(&self, procedure: Procedure) -> u64 {
         self.nfs3
             .get(procedure.number() as usize)
@@ -43,37 +43,37 @@ impl Counters {
             .unwrap_or_default()
     }
 
-    /// Every NFSv3 procedure's name in lower case, and its calls.
+    /// Returns every NFSv3 procedure's name in lower case, and its calls.
     pub fn by_name(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
         Procedure::ALL
             .iter()
             .map(|procedure| (procedure.name(), self.calls(*procedure)))
     }
 
-    /// Requests of one command of SMB2.
+    /// Returns the requests of one command of SMB2.
     pub fn requests(&self, command: Command) -> u64 {
         let count = self.smb2.get(usize::from(command.number()));
         count.copied().unwrap_or_default()
     }
 
-    /// Every command of SMB2 by the standard's name, and its requests.
+    /// Returns every command of SMB2 by the standard's name, and its requests.
     pub fn by_command(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
         let commands = Command::ALL.iter();
         commands.map(|command| (command.name(), self.requests(*command)))
     }
 
-    /// Requests of all commands of SMB2.
+    /// Returns the requests of all commands of SMB2.
     pub fn requests_total(&self) -> u64 {
         self.smb2.iter().sum()
     }
 
-    /// Calls of all NFSv3 procedures.
+    /// Returns the calls of all NFSv3 procedures.
     pub fn calls_total(&self) -> u64 {
         self.nfs3.iter().sum()
     }
 }
 
-/// One thread's counters. Only that thread writes, so plain loads and stores do.
+/// Counters of one thread. Only that thread writes them, so plain loads and stores suffice.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct Tally {
@@ -131,7 +131,7 @@ impl Tally {
         add(&self.bytes_sent, bytes as u64);
     }
 
-    /// A reply that had to wait has left, so much later than it was due.
+    /// Counts a delayed reply that was sent `lateness` after it was due.
     pub fn count_held(&self, lateness: Duration) {
         let nanos = lateness.as_nanos() as u64;
         add(&self.held, 1);

@@ -1,7 +1,8 @@
-//! From the bytes of a call to the bytes of its reply, without any I/O.
+//! From the bytes of a call to the bytes of its reply, without I/O.
 //!
-//! Here is what RPC itself decides (RFC 5531): is it a call, is the program, the version, the
-//! procedure served, can the arguments be decoded. The programs are in the submodules.
+//! This module implements RPC itself (RFC 5531): it checks that the record is a call, that program,
+//! version and procedure are served, and that the arguments can be decoded. The programs are in the
+//! submodules.
 
 mod change;
 mod discard;
@@ -34,7 +35,7 @@ use self::nlm::LockTable;
 
 pub use self::nlm::Grant;
 
-/// What a call came by.
+/// Transport of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transport {
     Tcp,
@@ -42,8 +43,8 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// The most data of one READ, READDIR or READDIRPLUS reply, in bytes; what is asked beyond it
-    /// is not refused but answered short. A UDP reply has to fit into one datagram.
+    /// Returns the largest data length of one READ, READDIR or READDIRPLUS reply, in bytes; a
+    /// larger request gets a short reply, not an error. A UDP reply has to fit into one datagram.
     pub fn reply_data_max(self) -> u32 {
         match self {
             Self::Tcp => 1 << 20,
@@ -52,29 +53,30 @@ impl Transport {
     }
 }
 
-/// What a call came by, from where, and where it reached us.
+/// Transport, source and destination address of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Endpoints {
     pub transport: Transport,
-    /// Of a datagram, the address that its socket is bound to, which may be "any".
+    /// For a datagram, the address that its socket is bound to, which may be "any".
     pub local: SocketAddr,
     pub peer: SocketAddr,
 }
 
-/// Where a call came from, and when.
+/// Source of a call, and its arrival time.
 #[derive(Debug, Clone, Copy)]
 pub struct Caller<'a> {
     pub ends: &'a Endpoints,
     pub tally: &'a Tally,
-    /// When the call was received, for times of access.
+    /// Arrival time of the call, for access times.
     pub now: Timestamp,
-    /// Whether a listing begins anew and does not end, as a fault has it.
+    /// Whether a fault makes listings restart and never end.
     pub loops: bool,
 }
 
-/// Takes locks that were set for those who waited for them, and tells their clients.
+/// Receives locks that were granted to waiting clients, and notifies the clients.
 pub trait GrantSink: Debug + Send + Sync {
-    /// [`Service::finalize`] is to be called when the client has answered, or has not.
+    /// The implementation calls [`Service::finalize`] when the client has replied or the attempt
+    /// has failed.
     fn submit(&self, grant: Grant);
 }
 
@@ -85,15 +87,15 @@ pub struct Service {
     mounts: Mutex<MountList>,
     locks: Mutex<LockTable>,
     duplicates: Mutex<Duplicates>,
-    /// `writeverf3` and `cookieverf3` of this life of the server.
+    /// `writeverf3` and `cookieverf3` of this start of the server.
     verifier: Verifier,
-    /// Where the server listens.
+    /// Addresses of the server.
     addresses: Vec<SocketAddr>,
     conduct: ServiceOptions,
     grants: Box<dyn GrantSink>,
 }
 
-/// How calls are answered, as far as there is a choice: see [`Options`].
+/// Options of the service: see [`Options`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ServiceOptions {
     pub strict_mount: bool,
@@ -113,7 +115,7 @@ impl ServiceOptions {
     }
 }
 
-/// How a call is turned away before its procedure is reached.
+/// Reason for rejecting a call before its procedure is reached.
 #[derive(Debug, Clone, Copy)]
 enum CallRejection {
     Accepted(AcceptStatus),
@@ -146,7 +148,7 @@ impl Service {
         }
     }
 
-    /// Serves one call: adds a record to `sink`, or nothing if it is no call.
+    /// Serves one call: adds a record to `sink`, or nothing if the bytes are not a call.
     #[inline]
     pub fn serve(&self, call: &[u8], caller: Caller<'_>, sink: &mut ReplySink) {
         match caller.ends.transport {
@@ -237,7 +239,7 @@ impl Service {
         }
     }
 
-    /// The NFSv3 procedure that a record calls, if it calls one.
+    /// Returns the NFSv3 procedure that a record calls, if any.
     pub fn procedure_of(call: &[u8]) -> Option<Procedure> {
         let header = CallHeader::decode(&mut Reader::new(call)).ok()?;
         let is_nfs3 = header.program == filestone_wire::nfs3::PROGRAM
@@ -249,8 +251,8 @@ impl Service {
         }
     }
 
-    /// Answers a call of NFSv3 with `status` and no attributes, without carrying it out. NULL has
-    /// no status; it answers SYSTEM_ERR.
+    /// Answers a call of NFSv3 with `status` and no attributes, without executing it. NULL has no
+    /// status; it is answered with SYSTEM_ERR.
     pub fn refuse(&self, call: &[u8], status: Status, tally: &Tally, sink: &mut ReplySink) {
         let Ok(header) = CallHeader::decode(&mut Reader::new(call)) else {
             return;
@@ -288,7 +290,7 @@ impl Service {
     }
 }
 
-/// Decodes the arguments, which must be all there is, and hands them to the procedure.
+/// Decodes the arguments, which must end with the record, and passes them to the procedure.
 #[inline]
 fn with_arguments<'c, A: Decode<'c>>(
     mut reader: Reader<'c>,
@@ -313,7 +315,7 @@ fn served_version(header: &CallHeader<'_>, low: u32, high: u32) -> Result<(), Ca
     }
 }
 
-/// Answers a record whose header is none: as much of it as can be answered.
+/// Answers a record with an invalid header, if enough of it is valid.
 #[cold]
 fn refuse_header(call: &[u8], error: DecodeError, tally: &Tally, sink: &mut ReplySink) {
     tally.count_refused();

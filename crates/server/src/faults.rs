@@ -1,11 +1,12 @@
-//! Faults on purpose: what a client must survive, switched on by rule.
+//! Fault injection by rules, for tests of error handling in clients.
 //!
-//! Rules are about calls of NFSv3 and requests of SMB; MOUNT, the port mapper, and what leads to a
-//! tree of SMB always work unless a rule names it, so that a client gets as far as the calls. A
-//! compound goes by its first request. Several rules may hit the same call: delays add up, the first error
-//! counts, and what spoils the reply is done to it in the order truncate, corrupt, oversize.
+//! Rules apply to calls of NFSv3 and requests of SMB; MOUNT, the port mapper, and the requests that
+//! set up an SMB tree connection always work unless a rule names them, so that a client can
+//! connect. The first request of a compound decides. Several rules may apply to the same call:
+//! delays add up, the first error counts, and modifications of the reply are applied in the order
+//! truncate, corrupt, oversize.
 //!
-//! A call that is dropped, refused or answered by a disconnect is *not* carried out.
+//! A call that is dropped, refused or answered by a disconnect is *not* executed.
 
 mod burn;
 mod parse;
@@ -22,30 +23,30 @@ pub use self::parse::RuleParseError;
 pub(crate) use self::parse::time_of;
 use crate::smb2::{SessionEnd, is_work};
 
-/// One rule, as `--fault` gives it: see [`str::parse`] and [`RuleParseError`] for the syntax.
+/// A rule, as in `--fault`: see [`str::parse`] and [`RuleParseError`] for the syntax.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Rule {
-    /// Something happens to some of the calls.
+    /// A fault that applies to some of the calls.
     Fault(Fault),
-    /// The whole server stands still.
+    /// A freeze of the whole server.
     Freeze(Freeze),
 }
 
-/// What happens to which calls.
+/// A fault and the calls that it applies to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fault {
-    /// What happens.
+    /// Effect of the fault.
     pub effect: Effect,
-    /// To calls of these procedures.
+    /// Procedures and commands that it applies to.
     pub procedures: ProcedureSet,
-    /// To how many of them: 1 is all.
+    /// Probability per call; 1 applies to all.
     pub probability: f64,
-    /// When: from and to, counted from the start of the server.
+    /// Time window: from and to, since the start of the server.
     pub window: Option<(Duration, Duration)>,
 }
 
 impl Fault {
-    /// `effect` for all calls, always.
+    /// Creates a fault with `effect` for all calls at all times.
     pub fn always(effect: Effect) -> Self {
         Self {
             effect,
@@ -63,74 +64,74 @@ impl Fault {
     }
 }
 
-/// What can happen to a call.
+/// Effect of a fault on a call.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Effect {
-    /// The reply is held back. Other calls are served meanwhile, so replies change their order.
+    /// Delays the reply. Other calls are served in the meantime, so replies are reordered.
     Delay(Delay),
-    /// A procedure of NFSv3 answers this status; nothing happens to requests of SMB.
+    /// A procedure of NFSv3 returns this status; no effect on requests of SMB.
     Error(Status),
-    /// A request of SMB answers this status; nothing happens to calls of NFSv3.
+    /// A request of SMB returns this status; no effect on calls of NFSv3.
     ErrorOfSmb(smb2::Status),
-    /// A listing repeats its first page for ever: it begins anew at each request and never ends.
+    /// A listing repeats its first page forever: it restarts at each request and never ends.
     Loop,
-    /// Nothing is answered.
+    /// No reply is sent.
     Drop,
-    /// The connection is closed. Over UDP, which has none, nothing is answered.
+    /// The connection is closed. Over UDP, which has none, no reply is sent.
     Disconnect,
-    /// The reply ends this many bytes early; its record mark agrees with what is left.
+    /// The reply ends this many bytes early; its record mark is consistent.
     Truncate {
         /// Bytes missing.
         bytes: u32,
     },
-    /// So many bytes of the reply, behind its xid, are not what they were.
+    /// This many bytes of the reply after its xid are modified.
     Corrupt {
         /// Bytes changed.
         bytes: u32,
     },
-    /// The record mark announces 2 GiB. Over UDP, which has none, nothing happens.
+    /// The record mark announces 2 GiB. No effect over UDP, which has no mark.
     Oversize,
-    /// Before the reply comes another one that nobody asked for.
+    /// An unsolicited reply precedes the reply.
     Unasked,
-    /// The signature of a response of SMB is wrong, or what authenticates it if it is encrypted.
+    /// The signature of an SMB response is wrong, or the authentication tag if it is encrypted.
     Signature,
     /// A response of SMB grants no credits.
     Credits,
-    /// The session of a request of SMB ends before it is answered.
+    /// The session of an SMB request ends before the request is processed.
     EndSession(SessionEnd),
-    /// A request of SMB is answered with STATUS_PENDING, and then by nothing.
+    /// An SMB request is answered with STATUS_PENDING, and then never completed.
     Pending,
-    /// The thread that serves the call uses so much more of its processor.
+    /// The serving thread burns this much additional CPU time.
     Burn(Duration),
-    /// The thread that serves the call gives up its processor so many times, and waits.
+    /// The serving thread yields its CPU this many times, and waits.
     Switches {
         /// Voluntary context switches.
         count: u32,
     },
 }
 
-/// How long a reply is held back.
+/// Delay of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delay {
-    /// Always the same.
+    /// Constant.
     Fixed(Duration),
     /// Exponentially distributed.
     Exponential {
-        /// The distribution's mean.
+        /// Mean of the distribution.
         mean: Duration,
     },
 }
 
-/// The whole server answers nothing for a while, and then goes on with what has piled up.
+/// The whole server sends no replies for a while, and then continues with the queued calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Freeze {
-    /// When it begins, counted from the start of the server.
+    /// Start, since the start of the server.
     pub at: Duration,
-    /// How long it lasts.
+    /// Length.
     pub lasting: Duration,
 }
 
-/// What a client asks for.
+/// Kind of a client's request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestKind {
     /// A procedure of NFSv3.
@@ -147,15 +148,15 @@ pub struct ProcedureSet {
 }
 
 impl ProcedureSet {
-    /// All of them, but for the commands that lead to a tree.
+    /// All members, except the commands that set up a tree connection.
     pub const ALL: Self = Self {
         nfs3: u32::MAX,
         smb2: work_commands(),
     };
-    /// None.
+    /// The empty set.
     pub const NONE: Self = Self { nfs3: 0, smb2: 0 };
 
-    /// The set with one more member.
+    /// Returns the set with one more member.
     #[must_use]
     pub fn with(self, asked: RequestKind) -> Self {
         match asked {
@@ -170,7 +171,7 @@ impl ProcedureSet {
         }
     }
 
-    /// Whether this is a member.
+    /// Returns whether the set contains this member.
     pub fn contains(self, asked: RequestKind) -> bool {
         match asked {
             RequestKind::Procedure(procedure) => self.nfs3 & 1 << procedure.number() != 0,
@@ -191,12 +192,12 @@ const fn work_commands() -> u32 {
     set
 }
 
-/// How replies are framed.
+/// Framing of replies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FramingKind {
-    /// As a record of RPC, which begins with an xid.
+    /// A record of RPC, which begins with an xid.
     Record,
-    /// As a frame of SMB.
+    /// A frame of SMB.
     Frame,
 }
 
@@ -208,7 +209,7 @@ impl FramingKind {
         }
     }
 
-    /// A mark that announces more than anybody sends.
+    /// Returns a mark with a length that no peer sends.
     const fn oversized(self) -> [u8; 4] {
         match self {
             Self::Record => [0xff; 4],
@@ -216,7 +217,7 @@ impl FramingKind {
         }
     }
 
-    /// Bytes behind the mark by which a reply is known for one.
+    /// Returns the number of bytes after the mark that identify the bytes as a reply.
     const fn kept(self) -> usize {
         match self {
             Self::Record => 4,
@@ -224,7 +225,7 @@ impl FramingKind {
         }
     }
 
-    /// Where in a reply, with its mark, that stands which tells whose it is.
+    /// Returns the range of a reply, with its mark, that identifies its request.
     pub fn identity(self) -> std::ops::Range<usize> {
         match self {
             Self::Record => 4..8,
@@ -234,7 +235,7 @@ impl FramingKind {
     }
 }
 
-/// What is to be done about one call.
+/// Fault decisions for one call.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 pub(crate) struct FaultPlan {
     pub delay: Duration,
@@ -255,7 +256,7 @@ pub(crate) struct FaultPlan {
     pub switches: u32,
 }
 
-/// The rules of a server, with one thread's source of chance.
+/// The rules of a server, with the random generator of one thread.
 #[derive(Debug)]
 pub(crate) struct FaultSource {
     faults: Vec<Fault>,
@@ -265,7 +266,7 @@ pub(crate) struct FaultSource {
 }
 
 impl FaultSource {
-    /// `None` if there are no rules, so that serving without faults costs one look.
+    /// Returns `None` without rules, so that the common case costs one check.
     pub fn new(rules: &[Rule], seed: u64) -> Option<Self> {
         let mut source = Self {
             faults: Vec::new(),
@@ -282,7 +283,7 @@ impl FaultSource {
         (!rules.is_empty()).then_some(source)
     }
 
-    /// When the freeze that holds now ends.
+    /// Returns the end of the current freeze.
     pub fn frozen_until(&self, since_start: Duration) -> Option<Duration> {
         let ends = self
             .freezes
@@ -293,7 +294,7 @@ impl FaultSource {
             .max()
     }
 
-    /// Decides about one call.
+    /// Decides on the faults of one call.
     pub fn evaluate(&mut self, asked: RequestKind, since_start: Duration) -> FaultPlan {
         let mut verdict = FaultPlan::default();
         for fault in &self.faults {
@@ -331,13 +332,13 @@ impl FaultSource {
         verdict
     }
 
-    /// Makes the call cost what the verdict says, on the thread that serves it.
+    /// Spends the artificial cost of a call, on the thread that serves it.
     pub fn spend(&mut self, verdict: &FaultPlan) {
         self.cost.burn(verdict.burn);
         self.cost.switch(verdict.switches);
     }
 
-    /// Does to the bytes of a reply, its mark and all, what the verdict says.
+    /// Modifies the bytes of a reply, including its mark, as decided.
     pub fn spoil(&mut self, verdict: &FaultPlan, shape: FramingKind, reply: &mut Vec<u8>) {
         const MARK: usize = 4;
         if verdict.truncate > 0 {
@@ -378,7 +379,8 @@ pub(crate) fn unit(random: &mut Xoshiro256PlusPlus) -> f64 {
     (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// The inverse of the distribution: −mean · ln(1 − u). For u = 0.5 and a mean of 2 ms, 1.386 ms.
+/// Inverse of the distribution function: −mean · ln(1 − u). For u = 0.5 and a mean of 2 ms, 1.386
+/// ms.
 pub(crate) fn exponential(mean: Duration, unit: f64) -> Duration {
     mean.mul_f64(-(1.0 - unit).ln())
 }
@@ -389,7 +391,8 @@ mod tests {
 
     const NULL: RequestKind = RequestKind::Procedure(Procedure::Null);
 
-    /// A rule about READ is about both protocols'; one about nothing, about all but the way there.
+    /// A rule for READ applies to both protocols; one without a procedure to all requests except
+    /// those of connection setup.
     #[test]
     fn rules_hit_requests_of_smb() {
         let mut faults = source(&["drop,proc=read", "error=STATUS_DISK_FULL,proc=write+echo"]);
@@ -409,7 +412,7 @@ mod tests {
         assert!(!judge(Command::SessionSetup));
     }
 
-    /// A frame of SMB: the mark says how long it is, and the header stays what it is.
+    /// In a frame of SMB the mark contains the length, and the header is not modified.
     #[test]
     fn a_spoilt_frame_is_spoilt_as_told() {
         let message = [&b"\xfeSMB"[..], &[7; 60], &[0; 8]].concat();

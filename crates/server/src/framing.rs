@@ -1,38 +1,38 @@
-//! Records out of a stream of bytes (RFC 5531, section 11), as far as they have arrived.
+//! Records in a stream of bytes (RFC 5531, section 11), including incomplete ones.
 //!
-//! Nothing is copied here: a record that lies whole in the receive buffer is served from there.
-//! What to keep of a record that does not is the connection's business.
+//! Nothing is copied here: a complete record in the receive buffer is served from there. The
+//! connection stores the bytes of an incomplete one.
 
 pub use filestone_wire::record::RECORD_MAX;
 use filestone_wire::record::{Mark, RecordMark};
 use filestone_wire::smb2::frame::FrameMark;
 
-/// A record mark's length, in bytes.
+/// Length of a record mark, in bytes.
 pub const MARK_LEN: usize = 4;
 
-/// The longest frame of SMB that is taken: a compound with a WRITE as long as one may be.
+/// Longest accepted frame of SMB: a compound with a WRITE of the largest size.
 const SMB_FRAME_MAX: usize = (1 << 20) + (64 << 10);
 
-/// The longest one of a peer that has no session: NEGOTIATE and SESSION_SETUP, whose tokens are
-/// shorter than 64 KiB. So nobody has room set aside here by a mark alone.
+/// Longest accepted frame of a peer without a session: NEGOTIATE and SESSION_SETUP, whose tokens
+/// are shorter than 64 KiB. Prevents that a mark alone makes the server allocate memory.
 const SMB_FRAME_OF_STRANGER_MAX: usize = 64 << 10;
 
-/// What the front of the received bytes is.
+/// Contents of the front of the received bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Frame<'a> {
-    /// A whole fragment; `used` bytes with its mark.
+    /// A complete fragment; `used` bytes with its mark.
     Fragment {
         payload: &'a [u8],
         is_last: bool,
         used: usize,
     },
-    /// Not all there yet: `needed` bytes with the mark, of which `bytes` has fewer.
+    /// Incomplete: `needed` bytes with the mark, more than `bytes` has.
     Partial { needed: usize },
-    /// A fragment longer than any record we take. The stream cannot be trusted further.
+    /// A fragment longer than any accepted record. The rest of the stream cannot be trusted.
     TooLong,
 }
 
-/// Looks at the front of `bytes`.
+/// Parses the front of `bytes`.
 #[inline]
 pub fn next(bytes: &[u8]) -> Frame<'_> {
     let Some((mark, rest)) = bytes.split_first_chunk::<MARK_LEN>() else {
@@ -55,8 +55,8 @@ pub fn next(bytes: &[u8]) -> Frame<'_> {
     }
 }
 
-/// Looks at the front of `bytes` for a frame of SMB (MS-SMB2, section 2.1). Whether the peer has a
-/// session is asked of long frames only.
+/// Parses the front of `bytes` as a frame of SMB (MS-SMB2, section 2.1). Calls `has_session` for
+/// long frames only.
 #[inline]
 pub fn next_of_smb(bytes: &[u8], has_session: impl FnOnce() -> bool) -> Frame<'_> {
     let Some((mark, rest)) = bytes.split_first_chunk::<MARK_LEN>() else {

@@ -1,7 +1,7 @@
-//! Tells clients that waited for locks that they have them, on threads of its own: a client may
-//! be slow to answer, or gone, and nobody else is to wait for that.
+//! Notifies clients that the locks they waited for are granted, on separate threads: a client may
+//! be slow or gone, and must not delay others.
 //!
-//! There are threads only while there is somebody to tell.
+//! Threads exist only while there are grants to deliver.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -10,21 +10,21 @@ use std::thread;
 use crate::callback::{self, GrantReply};
 use crate::dispatch::{Grant, GrantSink, Service};
 
-/// Clients that are told at the same time, at most. One that does not answer holds a thread for
-/// several seconds.
+/// Largest number of clients that are notified at the same time. A client that does not reply
+/// occupies a thread for several seconds.
 const THREADS_MAX: usize = 16;
 
-/// Room for a thread that calls and waits.
+/// Stack size of a thread that calls and waits.
 const STACK: usize = 256 << 10;
 
-/// Hands grants to threads.
+/// Distributes grants over threads.
 #[derive(Debug)]
 pub struct GrantDispatcher(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
     service: Weak<Service>,
-    /// The port of the port mapper on clients' hosts.
+    /// Port of the port mapper on clients' hosts.
     portmapper: u16,
     work: Mutex<Work>,
 }
@@ -56,7 +56,7 @@ impl GrantSink for GrantDispatcher {
         let thread = thread::Builder::new()
             .name("filestone-grant".into())
             .stack_size(STACK);
-        // Without a thread, those that are there, or the next, tell of it.
+        // // If no thread can be created, the existing threads or the next one deliver the grant.
         if thread.spawn(move || shared.tell_all()).is_ok() {
             work.threads += 1;
         }
@@ -79,7 +79,7 @@ impl Shared {
         }
     }
 
-    /// The next to tell; if there is none, this thread counts no more.
+    /// Returns the next grant; if there is none, this thread is no longer counted.
     fn next(&self) -> Option<Grant> {
         let mut work = self.work();
         let next = work.grants.pop_front();

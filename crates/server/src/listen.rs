@@ -1,4 +1,4 @@
-//! The sockets a server listens on: one port for every address, by TCP and by UDP.
+//! Listening sockets of a server: one port for all addresses, by TCP and UDP.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -6,16 +6,17 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use socket2::{Domain, Protocol, Socket, Type};
 
-/// How many ports are tried when any will do and another program has one of its four sockets.
+/// Number of ports that are tried if any port is acceptable and another program uses one of its
+/// four sockets.
 const ATTEMPTS: usize = 64;
 
-/// Connections that may wait to be accepted; the kernel takes less if it is told to.
+/// Length of the accept queue; the kernel limits it to its own maximum.
 const BACKLOG: i32 = 4096;
 
-/// Room for datagrams that wait, so that a burst of WRITEs is not lost at once.
+/// Receive buffer for datagrams, large enough for a burst of WRITEs.
 const DATAGRAM_BUFFER: usize = 4 << 20;
 
-/// Sockets that are bound, one pair for each address.
+/// Bound sockets, one pair per address.
 #[derive(Debug, Default)]
 pub struct Sockets {
     pub addresses: Vec<SocketAddr>,
@@ -23,7 +24,7 @@ pub struct Sockets {
     pub datagrams: Vec<OwnedFd>,
 }
 
-/// Why the server cannot listen.
+/// Error of binding a listening address.
 #[derive(Debug, thiserror::Error)]
 #[error("{transport} {address}: {source}")]
 struct BindError {
@@ -54,9 +55,8 @@ const LOOPBACK: [IpAddr; 2] = [
     IpAddr::V6(Ipv6Addr::LOCALHOST),
 ];
 
-/// Where to listen: at the given addresses, or else at the loopback addresses of this host. A
-/// host without IPv6 has one of these, whether its kernel does not know the family or it is
-/// switched off.
+/// Returns the addresses to listen on: the given ones, or else the loopback addresses of this host.
+/// A host without IPv6 has only one of these, whether its kernel lacks IPv6 or it is disabled.
 pub fn or_loopback(given: &[IpAddr]) -> Vec<IpAddr> {
     match given {
         [] => existing(&LOOPBACK, |ip| UdpSocket::bind((ip, 0)).map(drop)),
@@ -64,7 +64,8 @@ pub fn or_loopback(given: &[IpAddr]) -> Vec<IpAddr> {
     }
 }
 
-/// The candidates that this host has; all of them if it has none, so that binding says why.
+/// Returns the candidates that this host has; all of them if it has none, so that binding reports
+/// the reason.
 fn existing(candidates: &[IpAddr], bind: impl Fn(IpAddr) -> io::Result<()>) -> Vec<IpAddr> {
     let exists = |ip: &IpAddr| bind(*ip).err().is_none_or(|error| !is_unknown(&error));
     let existing: Vec<IpAddr> = candidates.iter().copied().filter(exists).collect();
@@ -74,13 +75,13 @@ fn existing(candidates: &[IpAddr], bind: impl Fn(IpAddr) -> io::Result<()>) -> V
     existing
 }
 
-/// Whether this host does not have an address, or not even its family.
+/// Returns whether this host lacks an address, or the whole address family.
 fn is_unknown(error: &io::Error) -> bool {
     let family = rustix::io::Errno::AFNOSUPPORT.raw_os_error();
     error.kind() == io::ErrorKind::AddrNotAvailable || error.raw_os_error() == Some(family)
 }
 
-/// Binds streams only, to `port`, or to any port that is free everywhere if that is 0.
+/// Binds TCP sockets only, to `port`, or to any port that is free on all addresses if that is 0.
 /// `prepare` is called for each before it listens.
 pub fn bind_streams(
     addresses: &[IpAddr],
@@ -101,12 +102,12 @@ pub fn bind_streams(
     })
 }
 
-/// Binds everything to `port`, or to any port that is free everywhere if that is 0.
+/// Binds all sockets to `port`, or to any port that is free on all addresses if that is 0.
 pub fn bind(addresses: &[IpAddr], port: u16) -> io::Result<Sockets> {
     at_one_port(addresses, port, || bind_all(addresses, port))
 }
 
-/// Tries again while any port will do and the one that was found is not free everywhere.
+/// Retries while any port is acceptable and the chosen one is not free on all addresses.
 fn at_one_port<T>(
     addresses: &[IpAddr],
     port: u16,
@@ -177,8 +178,8 @@ fn bind_datagram(address: SocketAddr) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// The address of ours from which a datagram to `peer` would leave: what a caller has reached of
-/// a socket that is bound to "any", as far as that can be said.
+/// Returns the local address from which a datagram to `peer` would be sent: the best estimate of
+/// the address that a caller has reached on a socket bound to "any".
 pub fn local_towards(peer: SocketAddr) -> Option<IpAddr> {
     let any = match peer {
         SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
@@ -194,7 +195,7 @@ fn open(address: SocketAddr, kind: Type, protocol: Protocol) -> io::Result<Socke
     let socket = Socket::new(Domain::for_address(address), kind, Some(protocol))?;
     socket.set_nonblocking(true)?;
     if address.is_ipv6() {
-        // The same port of the IPv4 address has a socket of its own.
+        // // The same port of the IPv4 address has a separate socket.
         socket.set_only_v6(true)?;
     }
     Ok(socket)

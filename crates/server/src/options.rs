@@ -1,4 +1,4 @@
-//! What a server can be told before it starts.
+//! Options of a server.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -11,58 +11,60 @@ use crate::tree::InitialTree;
 /// Options of [`Server::start`](crate::Server::start).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
-    /// Where to listen, by TCP and UDP; without any, at the loopback addresses of this host.
+    /// Addresses to listen on, by TCP and UDP; if empty, the loopback addresses of this host.
     pub addresses: Vec<IpAddr>,
-    /// The port, the same for all addresses and both transports; 0 is any that is free.
+    /// Port of all addresses and both transports; 0 selects a free one.
     pub port: u16,
-    /// Serve NFSv3, MOUNT, NLM and the port mapper's answers, which anyone who can connect may use.
+    /// Serve NFSv3, MOUNT, NLM and the port mapper, without restriction of clients.
     pub has_nfs: bool,
-    /// Threads that serve; connections are dealt to them in turn.
+    /// Number of serving threads; connections are assigned round robin.
     pub threads: usize,
-    /// Processors that the threads are bound to, in turn; none binds none.
+    /// CPUs that the threads are pinned to, round robin; empty: no pinning.
     pub pin: Vec<usize>,
-    /// Serve SMB, too, over the same tree.
+    /// Serve SMB in addition, over the same tree.
     pub smb: Option<SmbOptions>,
-    /// Send back, at this port by TCP and UDP, what comes (RFC 862); 0 is any that is free.
+    /// Port of the Echo service by TCP and UDP (RFC 862); 0 selects a free one.
     pub echo_port: Option<u16>,
-    /// Memory for data, names and inodes, in bytes; beyond it is NFS3ERR_NOSPC.
+    /// Memory limit for data, names and inodes, in bytes; beyond it operations fail with
+    /// NFS3ERR_NOSPC.
     pub memory_limit: u64,
-    /// Keep no file data: WRITE changes size and times only, READ answers the pattern.
+    /// Store no file data: WRITE changes size and times only, READ returns the pattern.
     pub discard: bool,
-    /// What goes wrong on purpose.
+    /// Fault injection rules.
     pub faults: Vec<Rule>,
-    /// Let calls of NFS wait for workers, so that response times are known beforehand.
+    /// Queue calls of NFS for simulated workers, for known response times.
     ///
-    /// What a call changes, it changes when it arrives; only its reply has to wait.
+    /// A call takes effect when it arrives; only its reply is delayed.
     pub queue: Option<QueueOptions>,
-    /// Seed of the faults' and the queue's chance. The write verifier also depends on the time of the start.
+    /// Seed of the random streams of faults and queue. The write verifier also depends on the start
+    /// time.
     pub seed: u64,
-    /// What is there at the start.
+    /// The initial tree.
     pub initial_tree: InitialTree,
-    /// Refuse MOUNT of anything but the exports themselves, with MNT3ERR_ACCES.
+    /// Refuse MOUNT of paths other than the exports, with MNT3ERR_ACCES.
     pub strict_mount: bool,
-    /// Let every caller of NFS do everything, whatever owners and modes say.
+    /// Ignore owners and modes for all callers of NFS.
     pub ignores_permissions: bool,
-    /// How long a record or a frame that has begun to arrive may stand still: a connection whose
-    /// peer sends less than 4 KiB of it in that time is closed.
+    /// How long an incomplete record or frame may make no progress: a connection whose peer sends
+    /// less than 4 KiB of it in that time is closed.
     pub record_patience: Duration,
-    /// What the count of READDIR and READDIRPLUS bounds.
+    /// Part of the reply that the count of READDIR and READDIRPLUS limits.
     pub listing_bound: ListingBound,
-    /// Where the port mapper of a client's host listens, which knows the lock manager to be told
-    /// when a lock that its client waits for is free. 111, unless that is a double's.
+    /// Port of the port mapper on clients' hosts, which returns the lock manager to notify when an
+    /// awaited lock is granted. 111, except in tests.
     pub client_portmapper_port: u16,
 }
 
-/// What `count` of READDIR and `maxcount` of READDIRPLUS bound.
+/// Part of the reply that `count` of READDIR and `maxcount` of READDIRPLUS limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ListingBound {
     /// The whole of READDIR3resok or READDIRPLUS3resok (RFC 1813, sections 3.3.16 and 3.3.17).
     #[default]
     Reply,
-    /// The list of entries alone, as Linux's server has it: `dir_attributes` and `cookieverf`
-    /// come on top of it, 96 bytes at most.
+    /// Only the list of entries, as in Linux's server: `dir_attributes` and `cookieverf` are added
+    /// to it, at most 96 bytes.
     Entries,
-    /// Nothing: a page holds as many entries as any reply could.
+    /// No limit: a page contains as many entries as any reply can.
     Nothing,
 }
 

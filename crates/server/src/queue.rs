@@ -1,12 +1,13 @@
-//! The whole server as a queue whose waiting times can be worked out on paper.
+//! The whole server as a queue whose waiting times can be computed.
 //!
-//! Calls of NFS form one line, whatever thread and connection they came in on, and k workers that
-//! exist only here take them first come, first served, each call for a service time that is fixed
-//! or exponentially distributed. With Poisson arrivals that is M/D/k or M/M/k (Kleinrock,
-//! Queueing Systems, volume 1, sections 3.5 and 5.6), so what a load generator reports about this
-//! server can be compared with what is true.
+//! Calls of NFS form one queue, whatever thread and connection they arrive on, and k simulated
+//! workers take them first come, first served, each call for a service time that is fixed or
+//! exponentially distributed. With Poisson arrivals that is M/D/k or M/M/k (Kleinrock, Queueing
+//! Systems, volume 1, sections 3.5 and 5.6), so the results of a load generator for this server can
+//! be compared with the exact values.
 //!
-//! A [`Queue`] reads no clock: it is told when a call arrived and says when its reply leaves.
+//! A [`Queue`] reads no clock: its input is the arrival time of a call, its output the departure
+//! time of the reply.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,31 +19,31 @@ use rand_xoshiro::rand_core::SeedableRng;
 
 use crate::faults::{exponential, time_of, unit};
 
-/// Keeps the queue's chance apart from that of the faults, which have the same seed.
+/// Separates the random stream of the queue from that of the faults, which have the same seed.
 const STREAM: u64 = 0x7175_6575_6500_0000;
 
-/// How the server is made a queue: see [`crate::Options::queue`].
+/// Options of the queue: see [`crate::Options::queue`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueOptions {
-    /// How long each call takes.
+    /// Service time of each call.
     pub service_time: ServiceTime,
-    /// How many calls are served at a time; 0 is taken for 1.
+    /// Number of calls that are served at a time; 0 means 1.
     pub workers: u32,
 }
 
-/// How long a call takes a worker.
+/// Service time of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServiceTime {
-    /// Always the same.
+    /// Constant.
     Fixed(Duration),
     /// Exponentially distributed.
     Exponential {
-        /// The distribution's mean.
+        /// Mean of the distribution.
         mean: Duration,
     },
 }
 
-/// Not a service time.
+/// Invalid service time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("\"{0}\" is not a service time; expected TIME or exp:MEAN, such as 500us, 1ms or exp:1ms")]
 pub struct ServiceTimeParseError(String);
@@ -59,17 +60,17 @@ impl FromStr for ServiceTime {
     }
 }
 
-/// One line of calls, and k workers.
+/// One queue of calls, and k workers.
 #[derive(Debug)]
 pub struct Queue {
     service_time: ServiceTime,
-    /// When each worker is free, soonest first; as many as there are workers.
+    /// Time at which each worker becomes free, earliest first; one entry per worker.
     free_at: BinaryHeap<Reverse<Duration>>,
     random: Xoshiro256PlusPlus,
 }
 
 impl Queue {
-    /// A queue in which every worker is free.
+    /// Creates a queue with all workers free.
     pub fn new(options: QueueOptions, seed: u64) -> Self {
         let workers = options.workers.max(1) as usize;
         Self {
@@ -79,10 +80,10 @@ impl Queue {
         }
     }
 
-    /// Takes in a call that arrived then; says when its service ends.
+    /// Adds a call that arrived at `arrival`; returns the end of its service.
     ///
-    /// The call goes to the worker that is free first. Calls are to be told of in the order of
-    /// their arrival: one that is told of late has those before it that were told of already.
+    /// The call goes to the worker that becomes free first. Calls should be added in order of their
+    /// arrival: a call added late is queued behind those added before it.
     pub fn enqueue(&mut self, arrival: Duration) -> Duration {
         let service = self.draw();
         let Some(mut soonest) = self.free_at.peek_mut() else {
@@ -117,7 +118,7 @@ mod tests {
         Queue::new(options, 1)
     }
 
-    /// Departures of calls that arrive at those milliseconds.
+    /// Returns the departures of calls that arrive at these milliseconds.
     fn departures(mut queue: Queue, arrivals: &[u64]) -> Vec<u128> {
         let departures = arrivals.iter().map(|at| queue.enqueue(ms(*at)));
         departures.map(|departure| departure.as_millis()).collect()
@@ -158,7 +159,8 @@ mod tests {
         assert_ne!(draw(1), draw(2));
     }
 
-    /// Mean response time in milliseconds of 400,000 Poisson arrivals at `rate` per millisecond.
+    /// Returns the mean response time in milliseconds of 400,000 Poisson arrivals at `rate` per
+    /// millisecond.
     fn mean_response(mut queue: Queue, rate: f64) -> f64 {
         const CALLS: u32 = 400_000;
         let mut random = Xoshiro256PlusPlus::seed_from_u64(7);
@@ -173,7 +175,8 @@ mod tests {
 
     #[test]
     fn poisson_arrivals_wait_as_long_as_the_formulas_say() {
-        // M/M/1: 1/(μ−λ). M/D/1: 1 + ρ/(2(1−ρ)). M/M/2: 1/(1−ρ²). All with a service of 1 ms.
+        // // M/M/1: 1/(μ−λ). M/D/1: 1 + ρ/(2(1−ρ)). M/M/2: 1/(1−ρ²). All with a service time of 1
+        // ms.
         for (service_time, workers, rate, expected) in [
             ("exp:1ms", 1, 0.5, 2.0),
             ("1ms", 1, 0.5, 1.5),

@@ -1,10 +1,10 @@
-//! Replies on their way out: encoded bytes, with file data referred to in between.
+//! Outgoing replies: encoded bytes, with references to file data in between.
 //!
-//! The data of a READ are not copied into the reply; the reply notes where in its bytes they
-//! belong ([`Splice`]) and keeps the chunk alive until the kernel has taken it. A queue of
-//! replies is then sent with one vectored write.
+//! The data of a READ are not copied into the reply; the reply stores their position in its bytes
+//! ([`Splice`]) and keeps the chunk alive until the kernel has taken it. A queue of replies is then
+//! sent with one vectored write.
 //!
-//! This module knows nothing of what a reply says, nor of sockets.
+//! This module is independent of the contents of replies and of sockets.
 
 use std::io::IoSlice;
 
@@ -15,29 +15,29 @@ use filestone_wire::xdr::Writer;
 use crate::framing::MARK_LEN;
 use crate::tree::run::ByteSlice;
 
-/// Data up to this length are copied: below it another element of a vectored write costs more.
+/// Longest data that are copied: below it another element of a vectored write costs more.
 const COPY_MAX: usize = 4096;
 
-/// Data that belong at a place among the bytes.
+/// Data at a position between the bytes.
 #[derive(Debug)]
 struct Splice {
     at: usize,
     run: ByteSlice,
 }
 
-/// Replies, each a record with its mark, waiting to be sent.
+/// Replies waiting to be sent, each a record with its mark.
 #[derive(Debug, Default)]
 pub struct ReplySink {
     bytes: Vec<u8>,
     splices: Vec<Splice>,
-    /// Bytes of all splices together.
+    /// Total length of all splices, in bytes.
     spliced: usize,
     sent: Cursor,
-    /// Where the record being written begins, and what `spliced` was then.
+    /// Start of the current record, and the value of `spliced` at that time.
     record: (usize, usize),
 }
 
-/// How far the queue was sent: splices before `splice` and bytes before `bytes` are gone, and
+/// Send position in the queue: splices before `splice` and bytes before `bytes` are sent, and
 /// `within` bytes of that splice.
 #[derive(Debug, Default, Clone, Copy)]
 struct Cursor {
@@ -48,7 +48,7 @@ struct Cursor {
 }
 
 impl ReplySink {
-    /// Bytes not sent yet.
+    /// Returns the number of unsent bytes.
     pub fn len(&self) -> usize {
         self.bytes.len() + self.spliced - self.sent.total
     }
@@ -57,14 +57,14 @@ impl ReplySink {
         self.len() == 0
     }
 
-    /// Begins a record; its mark is filled in by [`ReplySink::end_record`].
+    /// Starts a record; [`ReplySink::end_record`] fills in its mark.
     #[inline]
     pub fn begin_record(&mut self) {
         self.record = (self.bytes.len(), self.spliced);
         self.bytes.extend_from_slice(&[0; MARK_LEN]);
     }
 
-    /// Takes the record begun last back, as though it had never been begun.
+    /// Removes the current record.
     pub fn cancel_record(&mut self) {
         let (start, spliced) = self.record;
         while self.splices.last().is_some_and(|splice| splice.at > start) {
@@ -90,30 +90,30 @@ impl ReplySink {
         len
     }
 
-    /// Ends the record as a frame of SMB, whose mark is another.
+    /// Ends the record as a frame of SMB, which has a different mark.
     #[inline]
     pub fn end_frame(&mut self) {
         let (start, spliced) = self.record;
         FrameMark::close(&mut self.bytes, start, self.spliced - spliced);
     }
 
-    /// Writes XDR to the end of the record.
+    /// Returns an XDR writer at the end of the record.
     #[inline]
     pub fn writer(&mut self) -> Writer<'_> {
         Writer::new(&mut self.bytes)
     }
 
-    /// The end of the record, for encoders that look at how much they wrote.
+    /// Returns the bytes of the record, for encoders that need the written length.
     pub fn bytes_mut(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
 
-    /// Adds bytes as they are.
+    /// Appends bytes unchanged.
     pub fn extend(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Adds file data.
+    /// Appends file data.
     pub fn splice(&mut self, run: ByteSlice) {
         let len = run.bytes().len();
         if len <= COPY_MAX {
@@ -127,7 +127,7 @@ impl ReplySink {
         }
     }
 
-    /// Moves all that `other` holds to the end of this queue.
+    /// Moves the contents of `other` to the end of this queue.
     pub fn append(&mut self, other: &mut Self) {
         let base = self.bytes.len();
         if other.sent.total == 0 {
@@ -145,14 +145,14 @@ impl ReplySink {
         other.clear();
     }
 
-    /// What is not sent yet, copied together.
+    /// Returns a contiguous copy of the unsent bytes.
     pub fn to_vec(&self) -> Vec<u8> {
         let mut flat = Vec::with_capacity(self.len());
         self.visit(usize::MAX, |bytes| flat.extend_from_slice(bytes));
         flat
     }
 
-    /// Forgets everything, keeping the memory for the next replies.
+    /// Clears the queue, and keeps its memory for later replies.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.splices.clear();
@@ -161,12 +161,12 @@ impl ReplySink {
         self.record = (0, 0);
     }
 
-    /// Memory kept for further replies.
+    /// Returns the size of the memory kept for later replies.
     pub fn capacity(&self) -> usize {
         self.bytes.capacity() + self.splices.capacity() * size_of::<Splice>()
     }
 
-    /// Fills `slices` with what is to be sent next and says how many it filled.
+    /// Fills `slices` with the next bytes to send and returns the number of slices filled.
     pub fn gather<'a>(&'a self, slices: &mut [IoSlice<'a>]) -> usize {
         let mut count = 0;
         let places = slices.len();
@@ -180,7 +180,7 @@ impl ReplySink {
         count
     }
 
-    /// The unsent bytes, if no file data lie between them.
+    /// Returns the unsent bytes, if they contain no file data.
     pub fn contiguous(&self) -> Option<&[u8]> {
         if self.sent.splice < self.splices.len() {
             return None;
@@ -188,7 +188,7 @@ impl ReplySink {
         self.bytes.get(self.sent.bytes..)
     }
 
-    /// Shows the first `limit` pieces not sent yet.
+    /// Passes the first `limit` unsent pieces to `show`.
     fn visit<'a>(&'a self, limit: usize, mut show: impl FnMut(&'a [u8])) {
         let Cursor {
             splice: first,
@@ -218,7 +218,7 @@ impl ReplySink {
         }
     }
 
-    /// Notes that `count` more bytes were sent. When all were, the queue is as new.
+    /// Marks `count` more bytes as sent. Resets the queue when all are sent.
     pub fn advance(&mut self, count: usize) {
         self.sent.total += count;
         if self.is_empty() {
@@ -247,7 +247,7 @@ impl ReplySink {
         self.compact();
     }
 
-    /// Drops what was sent of a queue that never runs empty.
+    /// Removes the sent part of a queue that never becomes empty.
     fn compact(&mut self) {
         const COMPACT_AT: usize = 1 << 20;
         let Cursor {

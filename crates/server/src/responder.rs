@@ -1,7 +1,7 @@
-//! One thread's way from a call to its reply: the service, what is counted, faults and the queue.
+//! Processing of a call on one thread: the service, counters, faults and the queue.
 //!
-//! Without faults and queue a call goes straight through to [`Service`]. With them the reply is
-//! made apart, spoilt as the rules say, and handed back with the time at which it is due.
+//! Without faults and queue a call goes directly to [`Service`]. Otherwise the reply is created
+//! separately, modified by the fault rules, and returned with the time at which it is due.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -18,37 +18,37 @@ use crate::smb2::{
     RequestContext, SmbService,
 };
 
-/// What became of a call.
+/// Outcome of a call.
 #[derive(Debug)]
 pub enum Outcome {
-    /// Its reply, if it has one, is in the sink.
+    /// The reply, if there is one, is in the sink.
     Answered,
-    /// Its reply is to be sent when so much time has passed since the start.
+    /// The reply is to be sent at this time after the start.
     Later(Duration, Box<ReplySink>),
-    /// The connection is to be closed.
+    /// The connection must be closed.
     Disconnect,
 }
 
-/// How long before a reply of the queue is due its thread stops sleeping and looks again and
-/// again: a kernel wakes a sleeper that much late, and lateness would add to the service time.
+/// Time before a queued reply is due at which its thread stops sleeping and polls: the kernel wakes
+/// a sleeping thread that much late, and the delay would add to the service time.
 const SPIN: Duration = Duration::from_micros(50);
 
-/// What keeps a call from going straight through, and its reply from leaving at once.
+/// Faults and queue, which modify and delay replies.
 #[derive(Debug)]
 pub struct DelayedPath {
     faults: Option<FaultSource>,
-    /// One for all threads.
+    /// Shared by all threads.
     queue: Option<Arc<Mutex<Queue>>>,
 }
 
 impl DelayedPath {
-    /// `None` if there is nothing of the kind, so that serving without it costs one look.
+    /// Returns `None` without faults and queue, so that the common case costs one check.
     pub fn new(faults: Option<FaultSource>, queue: Option<Arc<Mutex<Queue>>>) -> Option<Self> {
         let is_any = faults.is_some() || queue.is_some();
         is_any.then_some(Self { faults, queue })
     }
 
-    /// When the service of a call ends that arrived then.
+    /// Returns the end of service of a call that arrived at `arrival`.
     fn queued_until(&self, arrival: Duration) -> Option<Duration> {
         let mut queue = self
             .queue
@@ -68,9 +68,9 @@ pub struct Responder {
     detour: Option<Box<DelayedPath>>,
     start: Instant,
     now: u64,
-    /// When the last bytes were received, since the start: all calls in them arrived by then.
+    /// Time of the last receive since the start: all calls in the data had arrived by then.
     arrival: Duration,
-    /// What was decrypted last, and room for signatures.
+    /// Buffers for the last decrypted messages and for signatures.
     opened: DecryptBuffer,
     room: Vec<u8>,
 }
@@ -96,7 +96,7 @@ impl Responder {
         }
     }
 
-    /// Reads the clock once for all that is received in one go.
+    /// Reads the clock once for all data of one receive.
     #[inline]
     pub fn refresh_clock(&mut self) {
         self.now = crate::clock::now();
@@ -106,7 +106,7 @@ impl Responder {
         &self.service
     }
 
-    /// Notes when bytes were received: for the queue, and for what of SMB waits for so long.
+    /// Stores the time of a receive, for the queue and for timeouts of SMB.
     #[inline]
     pub fn note_arrival(&mut self) {
         if self.detour.is_some() || self.smb.is_some() {
@@ -114,24 +114,24 @@ impl Responder {
         }
     }
 
-    /// Whether replies may have to leave later than they are made, or be spoilt.
+    /// Returns whether replies may be delayed or modified.
     pub fn has_detour(&self) -> bool {
         self.detour.is_some()
     }
 
-    /// How long before a reply is due it must not be slept any more.
+    /// Returns the time before a reply is due during which the thread polls rather than sleeps.
     pub fn spin(&self) -> Duration {
         let detour = self.detour.as_ref();
         let has_queue = detour.is_some_and(|detour| detour.queue.is_some());
         if has_queue { SPIN } else { Duration::ZERO }
     }
 
-    /// Time since the server's start, by which rules and delays go.
+    /// Returns the time since the server's start, which rules and delays use.
     pub fn since_start(&self) -> Duration {
         self.start.elapsed()
     }
 
-    /// How long everything is to stand still from now on.
+    /// Returns the remaining time of a freeze of the whole server.
     pub fn frozen_for(&self) -> Option<Duration> {
         let faults = self.detour.as_ref()?.faults.as_ref()?;
         let now = self.since_start();
@@ -160,7 +160,7 @@ impl Responder {
         }
     }
 
-    /// Begins a connection of SMB, if that is served.
+    /// Creates the state of an SMB connection, if SMB is served.
     pub fn connect(&self, place: smb2::ConnectionId) -> Option<Box<smb2::Connection>> {
         let service = self.smb.as_ref()?;
         Some(Box::new(service.connect(place)))
@@ -251,7 +251,7 @@ impl Responder {
         Outcome::Later(queued_until.unwrap_or(since_start) + verdict.delay, reply)
     }
 
-    /// Takes in what another connection of SMB has to tell.
+    /// Processes an event from another SMB connection.
     pub fn notice(
         &mut self,
         connection: &mut smb2::Connection,
@@ -264,7 +264,7 @@ impl Responder {
         outcome_of(service.notice(connection, notice, self.means_now(), sink))
     }
 
-    /// Tries requests again that have waited for a break for too long.
+    /// Retries requests that have waited too long for a break.
     pub fn retry_overdue(
         &mut self,
         connection: &mut smb2::Connection,
@@ -276,14 +276,14 @@ impl Responder {
         outcome_of(service.retry_overdue(connection, self.means_now(), sink))
     }
 
-    /// Gives up what a connection has that is closed.
+    /// Releases all state of a closed connection.
     pub fn end(&mut self, connection: &mut smb2::Connection) {
         if let Some(service) = self.smb.clone() {
             service.end(connection, self.means_now());
         }
     }
 
-    /// For what no bytes have brought about.
+    /// Returns the context for work that no received bytes have triggered.
     fn means_now(&mut self) -> RequestContext<'_> {
         self.arrival = self.start.elapsed();
         self.means()

@@ -31,7 +31,7 @@ use crate::worker::{Worker, WorkerSockets};
 #[derive(Debug)]
 pub struct Server;
 
-/// A server that serves, until it is stopped or dropped.
+/// A running server; it runs until it is stopped or dropped.
 #[derive(Debug)]
 pub struct Running {
     addresses: Vec<SocketAddr>,
@@ -43,9 +43,9 @@ pub struct Running {
 }
 
 impl Server {
-    /// Starts a server. When this returns, it can be connected to.
+    /// Starts a server. It accepts connections when this returns.
     ///
-    /// An address that cannot be bound is an error that names it.
+    /// An address that cannot be bound is an error that names the address.
     pub fn start(options: Options) -> io::Result<Running> {
         raise_descriptor_limit();
         let addresses = listen::or_loopback(&options.addresses);
@@ -119,22 +119,22 @@ impl Server {
 }
 
 impl Running {
-    /// Where it listens for NFS, by TCP and UDP; nowhere if it was told not to.
+    /// Returns the addresses for NFS, by TCP and UDP; empty if NFS is disabled.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
 
-    /// Where it listens for SMB, by TCP; nowhere unless it was told to.
+    /// Returns the addresses for SMB, by TCP; empty unless SMB is enabled.
     pub fn smb_addresses(&self) -> &[SocketAddr] {
         &self.smb_addresses
     }
 
-    /// Where it sends back what comes, by TCP and UDP; nowhere unless it was told to.
+    /// Returns the addresses of the Echo service, by TCP and UDP; empty unless it is enabled.
     pub fn echo_addresses(&self) -> &[SocketAddr] {
         &self.echo_addresses
     }
 
-    /// The first of the addresses.
+    /// Returns the first of the addresses.
     pub fn address(&self) -> SocketAddr {
         self.addresses
             .first()
@@ -142,12 +142,12 @@ impl Running {
             .unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 0)))
     }
 
-    /// The port, which is the same everywhere.
+    /// Returns the port, which is the same for all addresses.
     pub fn port(&self) -> u16 {
         self.address().port()
     }
 
-    /// What was counted up to now.
+    /// Returns the current counters.
     pub fn counters(&self) -> Counters {
         let mut sum = Counters::default();
         for tally in &self.tallies {
@@ -179,7 +179,7 @@ impl Drop for Running {
     }
 }
 
-/// Two servers must not start with the same numbers, even in the same nanosecond.
+/// Returns a number that differs between servers, even if they start in the same nanosecond.
 fn unique_number(options: &Options, addresses: &[SocketAddr], now: u64) -> u64 {
     let port = addresses.first().map_or(0, SocketAddr::port);
     now ^ u64::from(std::process::id()) << 40 ^ u64::from(port) << 24 ^ options.seed
@@ -194,7 +194,7 @@ fn new_tree(options: &Options, unique: u64, now: u64) -> Tree {
     )
 }
 
-/// The first thread accepts connections for all; datagram sockets are dealt in turn.
+/// The first thread accepts connections for all; datagram sockets are assigned round robin.
 fn deal(
     bound: Vec<(Sockets, ListenerProtocol)>,
     smb: Vec<(SocketAddr, OwnedFd)>,
@@ -254,12 +254,12 @@ fn pin(processor: usize) -> io::Result<()> {
         .map_err(|errno| io::Error::new(io::Error::from(errno).kind(), message))
 }
 
-/// How many descriptors are asked for, if this process may decide: what a kernel allows by default.
+/// Number of descriptors that a privileged process requests: the kernel's default maximum.
 const DESCRIPTORS: u64 = 1 << 20;
 
-/// Every connection is a descriptor; take as many as can be had. Only a privileged process may
-/// raise the hard limit, the others go up to it. What is not granted shows when a connection is
-/// refused.
+/// Raises the descriptor limit as much as possible: every connection is a descriptor. Only a
+/// privileged process may raise the hard limit, others only the soft limit up to it. If the limit
+/// stays too low, connections are refused later.
 pub fn raise_descriptor_limit() {
     let limit = getrlimit(Resource::Nofile);
     let hard = limit.maximum.map(|maximum| maximum.max(DESCRIPTORS));

@@ -1,11 +1,11 @@
 //! The tree of files in memory: inodes in a slab, names in directories, one memory limit.
 //!
-//! Everything here is a plain function of the tree and its arguments: no clock, no locks, no
-//! messages. What a call needs is in the submodules by what it does to the tree; what goes into
-//! a reply beside it (attributes before and after) is the business of `dispatch`.
+//! The tree is a pure data structure: no clock, no locks, no messages. The submodules contain the
+//! operations by their effect on the tree; `dispatch` adds the remaining contents of replies
+//! (attributes before and after).
 //!
-//! Permissions are those of [`access`]. Each operation that makes, removes or changes something asks
-//! for the rights that it needs, under the same lock; readers ask before they read.
+//! Permissions are in [`access`]. Each operation that creates, removes or changes an object checks
+//! the required rights under the same lock; readers check before they read.
 
 pub mod access;
 pub mod basic;
@@ -31,23 +31,23 @@ pub use self::access::Identity;
 pub use self::create::{CreateMode, Node};
 pub use self::seed::InitialTree;
 
-/// The longest name of an entry, as PATHCONF says, in bytes.
+/// Longest name of an entry, as in PATHCONF, in bytes.
 pub const NAME_MAX: usize = 255;
-/// The longest target of a symbolic link, in bytes.
+/// Longest target of a symbolic link, in bytes.
 pub const SYMLINK_MAX: usize = 4096;
-/// The largest file, as FSINFO says, in bytes.
+/// Largest file, as in FSINFO, in bytes.
 pub const FILE_MAX: u64 = i64::MAX as u64;
-/// The most names one file may have, as PATHCONF says.
+/// Largest number of names of a file, as in PATHCONF.
 pub const LINK_MAX: u32 = 65_000;
-/// Symbolic links that a path may lead through, one after the other: Linux's number.
+/// Largest number of symbolic links in a path: the value of Linux.
 const LINKS_FOLLOWED_MAX: usize = 40;
 
-/// What an inode counts for against the memory limit, beside its data.
+/// Memory accounted for an inode in addition to its data, in bytes.
 const INODE_COST: u64 = 256;
-/// What a name counts for, beside its bytes: two maps hold it.
+/// Memory accounted for a name in addition to its bytes: two maps contain it.
 const ENTRY_COST: u64 = 128;
 
-/// Where an inode lies in the slab.
+/// Index of an inode in the slab.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct InodeNumber(pub u32);
 
@@ -55,7 +55,7 @@ impl InodeNumber {
     /// The root of the tree.
     pub const ROOT: Self = Self(0);
 
-    /// `fileid` as clients see it; 0 is avoided because some take it for "none".
+    /// Returns the `fileid` for clients; never 0, because some clients take it for "none".
     pub fn fileid(self) -> u64 {
         u64::from(self.0) + 1
     }
@@ -67,7 +67,7 @@ struct Slot {
     inode: Option<Inode>,
 }
 
-/// The whole tree.
+/// The tree.
 #[derive(Debug)]
 pub struct Tree {
     slots: Vec<Slot>,
@@ -81,7 +81,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// A tree with nothing but its root, whose objects all are of the initial tree until
+    /// Creates a tree with only the root; objects belong to the initial tree until
     /// [`Tree::begin_life`].
     fn empty(initial: &InitialTree, discard: bool, now: Timestamp) -> Self {
         let mut tree = Self {
@@ -99,14 +99,14 @@ impl Tree {
         tree
     }
 
-    /// From now on objects are new: their generations begin at `generation`, and `memory_limit`
-    /// holds.
+    /// Ends the initial tree: later objects have generations from `generation` on, and
+    /// `memory_limit` applies.
     fn begin_life(&mut self, generation: u64, memory_limit: u64) {
         self.generation_next = generation.max(1);
         self.memory_limit = memory_limit;
     }
 
-    /// The inode that the bytes of a handle mean.
+    /// Returns the inode of a handle.
     pub fn resolve(&self, handle: &[u8]) -> Result<InodeNumber, Status> {
         let parts = HandleParts::decode(handle).ok_or(Status::BADHANDLE)?;
         let number = u32::try_from(parts.number).map_err(|_| Status::STALE)?;
@@ -121,7 +121,7 @@ impl Tree {
         }
     }
 
-    /// The bytes of the handle of `number`.
+    /// Returns the handle of `number`.
     pub fn handle(&self, number: InodeNumber) -> [u8; HANDLE_LEN] {
         let generation = self
             .slots
@@ -176,7 +176,7 @@ impl Tree {
         }
     }
 
-    /// Walks `path` from the root; empty components are skipped, links not followed.
+    /// Resolves `path` from the root; skips empty components, does not follow links.
     pub fn walk(&self, path: &[u8]) -> Result<InodeNumber, Status> {
         path.split(|&byte| byte == b'/')
             .filter(|component| !component.is_empty())
@@ -185,7 +185,7 @@ impl Tree {
             })
     }
 
-    /// Walks `path` and follows the symbolic link at its end, if there is one.
+    /// Resolves `path` and follows the symbolic link at its end, if any.
     pub fn walk_to_object(&self, path: &[u8]) -> Result<InodeNumber, Status> {
         let mut path = path.to_vec();
         for _ in 0..LINKS_FOLLOWED_MAX {
@@ -217,13 +217,13 @@ impl Tree {
         self.inode_count
     }
 
-    /// How many inodes still fit into the memory.
+    /// Returns the number of inodes that still fit into the memory limit.
     pub fn inodes_free(&self) -> u64 {
         let room = self.memory_limit.saturating_sub(self.memory_used) / (INODE_COST + ENTRY_COST);
         room.min(u64::from(u32::MAX) - self.inode_count)
     }
 
-    /// Refuses what would go over the memory limit.
+    /// Returns an error if `cost` exceeds the memory limit.
     fn check_room(&self, cost: u64) -> Result<(), Status> {
         if cost > 0 && self.memory_used.saturating_add(cost) > self.memory_limit {
             return Err(Status::NOSPC);
@@ -252,14 +252,14 @@ impl Tree {
         InodeNumber((self.slots.len() - 1) as u32)
     }
 
-    /// Keeps an object alive until [`Tree::release_hold`], whatever happens to its names.
+    /// Keeps an object alive until [`Tree::release_hold`], even if its names are removed.
     pub fn hold(&mut self, number: InodeNumber) -> Result<(), Status> {
         let inode = self.inode_mut(number)?;
         inode.holds = inode.holds.saturating_add(1);
         Ok(())
     }
 
-    /// Gives one hold up.
+    /// Releases one hold.
     pub fn release_hold(&mut self, number: InodeNumber) {
         let Ok(inode) = self.inode_mut(number) else {
             return;
@@ -270,8 +270,8 @@ impl Tree {
         }
     }
 
-    /// Forgets an inode that no name leads to any more; its handles are stale from now on. One
-    /// that is held lives on without a handle.
+    /// Removes an inode without names; its handles are stale from now on. An inode with holds
+    /// stays, without a handle.
     fn release(&mut self, number: InodeNumber) {
         if let Ok(inode) = self.inode_mut(number)
             && inode.holds > 0
@@ -288,7 +288,7 @@ impl Tree {
     }
 }
 
-/// Memory that an inode's data take.
+/// Returns the memory of an inode's data.
 fn charged(inode: &Inode) -> u64 {
     match &inode.kind {
         Kind::File(content) => content.charged(),
@@ -297,12 +297,12 @@ fn charged(inode: &Inode) -> u64 {
     }
 }
 
-/// Memory that the entry of a name takes.
+/// Returns the memory of the entry of a name.
 fn entry_cost(name: &[u8]) -> u64 {
     ENTRY_COST + name.len() as u64
 }
 
-/// What a component of a path must be (RFC 1813, section 2.5, `filename3`).
+/// Checks a component of a path (RFC 1813, section 2.5, `filename3`).
 fn check_name(name: &[u8]) -> Result<(), Status> {
     if name.len() > NAME_MAX {
         return Err(Status::NAMETOOLONG);

@@ -1,11 +1,11 @@
-//! One thread: it waits for sockets, answers what has come, and sends the replies.
+//! A worker thread: waits for sockets, answers received calls, and sends the replies.
 //!
-//! For each connection that is ready: receive what there is into the thread's one big buffer,
-//! answer all whole records in it, send all replies with one call. Sockets are watched
-//! edge-triggered for both directions from the start, so nothing needs to be changed in the
-//! kernel's list when a reply does not fit into a socket or when it does again.
+//! For each connection that is ready: receive the available data into the thread's one large
+//! buffer, answer all complete records in it, send all replies with one call. Sockets are
+//! registered edge-triggered for both directions from the start, so the kernel's list does not
+//! change when a reply does not fit into a socket or when it does again.
 //!
-//! What a call means is not known here.
+//! This module does not interpret calls.
 
 mod accept;
 pub mod connection;
@@ -33,21 +33,21 @@ use self::held::{DelayQueue, Destination, DueReply};
 use self::mailbox::Mailbox;
 use self::smb::Timers;
 
-/// The shared receive buffer. Larger ones fall out of the processor's cache.
+/// The shared receive buffer. A larger one does not fit into the CPU's cache.
 const RECEIVE_BUFFER: usize = 256 << 10;
 const EVENTS: usize = 256;
 
-/// Tokens of what is not a connection: the index of a socket with a bit on top.
+/// Tokens other than connections: the index of a socket with the top bits set.
 const MAILBOX: u64 = 1 << 63;
 const LISTENER: u64 = 1 << 62;
 const DATAGRAM: u64 = 1 << 61;
 
-/// The sockets one worker has from the start.
+/// Sockets of one worker from its start.
 #[derive(Debug, Default)]
 pub struct WorkerSockets {
     pub listeners: Vec<(OwnedFd, ListenerProtocol)>,
     pub datagrams: Vec<(OwnedFd, ListenerProtocol)>,
-    /// What each of them is bound to.
+    /// Bound address of each datagram socket.
     pub datagram_addresses: Vec<SocketAddr>,
 }
 
@@ -62,7 +62,7 @@ pub struct Worker {
     slots: Vec<Option<Box<Connection>>>,
     free: Vec<u32>,
     serial: u32,
-    /// Connections that had their rounds and may have more.
+    /// Connections that used up their rounds and may have more data.
     again: VecDeque<u64>,
     held: DelayQueue,
     receive: Vec<u8>,
@@ -73,16 +73,16 @@ pub struct Worker {
     )]
     spare_sinks: Vec<Box<ReplySink>>,
     next_mailbox: usize,
-    /// When, since the start, connections are accepted again.
+    /// Time since the start at which accepting continues.
     accept_again: Option<Duration>,
     alarms: Timers,
-    /// How long a record that has begun may stand still.
+    /// How long an incomplete record may make no progress.
     patience: Duration,
-    /// When, since the start, such records are looked at; none while there are none.
+    /// Time since the start of the next check of incomplete records; `None` while there are none.
     look_again: Option<Duration>,
 }
 
-/// Whether a connection lives on.
+/// Whether a connection is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Keep,
@@ -133,16 +133,16 @@ impl Worker {
         Ok(self.epoll.add(socket, EpollEvent::new(flags, token))?)
     }
 
-    /// Serves until the mailbox says stop.
+    /// Serves until the mailbox contains the stop.
     pub fn run(mut self) {
         if self.responder.has_detour() {
-            // Delays are to be as long as asked, not up to 50 µs longer.
+            // // Delays should be exact, not up to 50 µs longer.
             let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
         }
         let mut events = [EpollEvent::empty(); EVENTS];
         while !self.is_stopping() {
             let Ok(count) = self.wait(&mut events) else {
-                // A signal. Nothing else can be wrong with a list of our own.
+                // // A signal. No other error can occur with this process's own epoll descriptor.
                 continue;
             };
             self.stand_still_while_frozen();
@@ -164,10 +164,10 @@ impl Worker {
             .is_none_or(Mailbox::is_stopping)
     }
 
-    /// Waits for events until there is something else to do.
+    /// Waits for events or the next timeout.
     ///
-    /// epoll_pwait2 would wait to the nanosecond in one call, but Linux before 5.11 does not have
-    /// it, nor has valgrind. Only replies that are held have moments to be sent at.
+    /// epoll_pwait2 would wait to the nanosecond in one call, but Linux before 5.11 and valgrind
+    /// lack it. Only delayed replies need exact times.
     fn wait(&self, events: &mut [EpollEvent]) -> nix::Result<usize> {
         if !self.again.is_empty() {
             return self.epoll.wait(events, EpollTimeout::ZERO);
@@ -181,8 +181,8 @@ impl Worker {
         self.epoll.wait(events, EpollTimeout::ZERO)
     }
 
-    /// How long until a held reply is due, connections may be accepted again, or records that stand
-    /// still are looked at.
+    /// Returns the time until a delayed reply is due, accepting continues, or incomplete records
+    /// are checked.
     fn timeout(&self) -> Option<Timespec> {
         let alarm = self.alarms.next();
         let moments = [
@@ -196,7 +196,7 @@ impl Worker {
         Timespec::try_from(sleep_until.saturating_sub(self.responder.since_start())).ok()
     }
 
-    /// A freeze is of the whole server: nothing but the mailbox is looked at.
+    /// A freeze affects the whole server: only the mailbox is read.
     fn stand_still_while_frozen(&self) {
         while let Some(rest) = self.responder.frozen_for() {
             let Some(mailbox) = self.mailboxes.get(self.index) else {
@@ -205,8 +205,8 @@ impl Worker {
             if mailbox.is_stopping() {
                 return;
             }
-            // Connections that arrive meanwhile make the mailbox ring on and on, which must not
-            // keep the processor busy: a short nap is taken then.
+            // // Connections that arrive during a freeze signal the mailbox continuously, which
+            // must not use the CPU: then a short sleep.
             let nap = rest.min(Duration::from_millis(1));
             let timeout = Timespec::try_from(rest).ok();
             let mut watched = [PollFd::new(&mailbox.event, PollFlags::IN)];
@@ -237,7 +237,7 @@ impl Worker {
         }
     }
 
-    /// Does something with a connection, unless it is gone, and closes it if that is its fate.
+    /// Applies `act` to a connection, unless it is closed, and closes it if `act` says so.
     fn with_connection(
         &mut self,
         token: u64,
@@ -265,7 +265,7 @@ impl Worker {
         }
     }
 
-    /// Gives those another turn that had more to say.
+    /// Serves the connections again that had more data.
     fn serve_again(&mut self) {
         for _ in 0..self.again.len() {
             let Some(token) = self.again.pop_front() else {
@@ -277,7 +277,7 @@ impl Worker {
         }
     }
 
-    /// Sends the replies whose time has come.
+    /// Sends the replies that are due.
     fn send_due(&mut self) {
         if self.held.next_due().is_none() {
             return;

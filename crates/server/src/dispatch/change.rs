@@ -1,7 +1,7 @@
-//! The procedures of NFSv3 that change something (RFC 1813), each under the exclusive lock.
+//! The procedures of NFSv3 that modify objects (RFC 1813), each under the exclusive lock.
 //!
-//! Attributes before and after are taken under the same lock as the change, so the weak cache
-//! consistency data (section 2.6) are of this change and nobody else's.
+//! Attributes before and after are read under the same lock as the change, so the weak cache
+//! consistency data (section 2.6) describe only this change.
 
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::mknod::MknodData;
@@ -57,8 +57,8 @@ impl Service {
             tree.write(number, arguments.offset, arguments.count, data, by, now)
         });
         let reply: write::Reply = match result {
-            // Nothing here is ever more or less stable; the client is told what it asked for, so
-            // that one that writes unstably also has to commit.
+            // // All data here are equally stable; the reply has the stability that the client
+            // requested, so that a client that writes UNSTABLE also has to commit.
             Ok(()) => Ok(write::ReplyOk {
                 file_wcc,
                 count: arguments.count,
@@ -147,7 +147,7 @@ impl Service {
                 }
                 MknodData::Socket(attributes) => (Node::Socket, attributes),
                 MknodData::Fifo(attributes) => (Node::Fifo, attributes),
-                // Those have procedures of their own (RFC 1813, section 3.3.11).
+                // // These types have separate procedures (RFC 1813, section 3.3.11).
                 MknodData::Regular | MknodData::Directory | MknodData::Symlink => {
                     return Err(Status::BADTYPE);
                 }
@@ -226,7 +226,7 @@ impl Service {
         encode_changed(result, attributes, out);
     }
 
-    /// COMMIT changes nothing: memory is as stable as it gets here.
+    /// COMMIT changes nothing: all data are in memory only.
     pub(super) fn commit(
         &self,
         arguments: commit::Args<'_>,
@@ -262,7 +262,7 @@ fn pre_op(tree: &Tree, number: InodeNumber) -> PreOpAttr {
     tree.inode(number).ok().map(|inode| inode.wcc_attributes())
 }
 
-/// Writes the reply of a procedure that makes an object.
+/// Encodes the reply of a procedure that creates an object.
 fn encode_made(
     tree: &Tree,
     made: Result<InodeNumber, Status>,
@@ -284,8 +284,7 @@ fn encode_made(
     reply.encode(out);
 }
 
-/// Writes the reply of a procedure whose success and failure have the same attributes, and nothing
-/// else.
+/// Encodes the reply of a procedure whose success and failure both contain only the attributes.
 fn encode_changed<A: Encode>(result: Result<(), Status>, attributes: A, out: &mut Writer<'_>) {
     let reply = match result {
         Ok(()) => Ok(attributes),
@@ -294,8 +293,8 @@ fn encode_changed<A: Encode>(result: Result<(), Status>, attributes: A, out: &mu
     reply.encode(out);
 }
 
-/// Changes the object behind `handle`, or something in it, and says what it was like before and
-/// after. A change that is refused has both, and they are equal.
+/// Changes the object of `handle`, or something in it, and returns its attributes before and after.
+/// A refused change returns both, and they are equal.
 fn changing<T>(
     tree: &mut Tree,
     handle: FileHandle<'_>,

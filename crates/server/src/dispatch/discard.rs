@@ -1,7 +1,7 @@
-//! `--discard`: WRITE without its data.
+//! `--discard`: WRITE without storing the data.
 //!
-//! A WRITE is understood from the head of its record; the data need not even have been received
-//! into memory. What it does is the same as ever, except that nothing is kept.
+//! A WRITE is processed from the header of its record; the data need not be received into memory.
+//! Its effects are unchanged, except that no data are stored.
 
 use filestone_wire::nfs3::write::{Args, StableHow};
 use filestone_wire::nfs3::{FileHandle, Procedure};
@@ -12,7 +12,7 @@ use super::Service;
 use crate::tree::Identity;
 
 impl Service {
-    /// WRITE in a tree that discards: looks at everything but the data.
+    /// WRITE in a tree that discards data: checks everything except the data.
     pub(super) fn write_discarding(
         &self,
         mut reader: Reader<'_>,
@@ -26,8 +26,8 @@ impl Service {
         Ok(())
     }
 
-    /// How many bytes of a record are enough to serve it, if that can be said already: the head
-    /// of a WRITE whose data are discarded.
+    /// Returns the number of bytes of a record that suffice to serve it, if already determined: the
+    /// header of a WRITE whose data are discarded.
     pub fn sufficient_len(&self, call: &[u8]) -> Option<usize> {
         if !self.conduct.discard || Self::procedure_of(call) != Some(Procedure::Write) {
             return None;
@@ -39,7 +39,7 @@ impl Service {
     }
 }
 
-/// `WRITE3args` up to the length of the data.
+/// Decodes `WRITE3args` up to the length of the data.
 fn decode_head<'c>(reader: &mut Reader<'c>) -> Result<(Args<'c>, u32), DecodeError> {
     let arguments = Args {
         file: FileHandle::decode(reader)?,

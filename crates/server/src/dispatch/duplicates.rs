@@ -1,9 +1,9 @@
-//! Calls by UDP that come twice are carried out once.
+//! Duplicate request cache: repeated UDP calls are executed once.
 //!
 //! A client that sees no reply sends its call again, with the same xid (RFC 5531, section 4). A
-//! REMOVE carried out twice would answer NFS3ERR_NOENT to a caller who has removed the file. So
-//! the last replies to calls of that kind are remembered, as Juszczak described it for the
-//! reference server (USENIX Winter 1989), and given again. TCP does not lose calls.
+//! REMOVE that is executed twice would return NFS3ERR_NOENT to a caller who has removed the file.
+//! So the last replies to such calls are cached, as Juszczak described it for the reference server
+//! (USENIX Winter 1989), and sent again. TCP does not lose calls.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -11,13 +11,13 @@ use std::net::SocketAddr;
 
 use filestone_wire::nfs3::Procedure;
 
-/// How many replies are remembered; each has some 300 bytes.
+/// Number of cached replies, of about 300 bytes each.
 const REPLIES_MAX: usize = 1024;
 
-/// Who called, and a digest of the whole call, its xid included.
+/// Source address, and a digest of the whole call including the xid.
 type Key = (SocketAddr, u64);
 
-/// The last replies.
+/// The cached replies.
 #[derive(Debug, Default)]
 pub struct Duplicates {
     replies: HashMap<Key, Vec<u8>>,
@@ -47,7 +47,7 @@ impl Duplicates {
     }
 }
 
-/// Whether a procedure may be carried out twice with the same result.
+/// Returns whether a procedure can be executed twice with the same result.
 pub fn is_idempotent(procedure: Procedure) -> bool {
     match procedure {
         Procedure::Setattr

@@ -61,8 +61,8 @@ impl Service {
         });
     }
 
-    /// Writes what was asked for; `append` appends one entry, if it fits, with its object if the
-    /// caller may look names up here (as knfsd has it).
+    /// Encodes a listing; `append` appends one entry, if it fits, with its object if the caller may
+    /// look up names here (as in knfsd).
     fn list(
         &self,
         asked: &Listing<'_>,
@@ -107,7 +107,7 @@ impl Service {
         writer.finish(is_complete && !caller.loops);
     }
 
-    /// How many bytes a `resok` may have of which `count` were asked for.
+    /// Returns the largest length of a `resok`, in bytes, for a request with `count`.
     fn listing_max(&self, count: u32, attributes: &PostOpAttr, transport: Transport) -> u32 {
         let most = transport.reply_data_max();
         match self.conduct.listing_bound {
@@ -120,7 +120,7 @@ impl Service {
         }
     }
 
-    /// Checks the directory of a listing and the place where it goes on.
+    /// Checks the directory of a listing and the cookie where it continues.
     fn listed<'t>(
         &self,
         tree: &'t Tree,
@@ -145,7 +145,7 @@ impl Service {
     }
 }
 
-/// What is asked for.
+/// Parameters of a listing.
 struct Listing<'a> {
     dir: FileHandle<'a>,
     cookie: u64,
@@ -155,7 +155,7 @@ struct Listing<'a> {
     by: Identity<'a>,
 }
 
-/// All entries behind `cookie`, `.` and `..` first.
+/// Returns all entries after `cookie`, `.` and `..` first.
 fn entries(
     number: InodeNumber,
     directory: &Directory,

@@ -1,9 +1,9 @@
 //! MOUNT version 3 (RFC 1813, appendix I).
 //!
-//! `/` and `/export` are exported, to everybody. Any path below them may be mounted, even that of
-//! a file, unless the server is strict: then the exports themselves and nothing else, and the
-//! rest is MNT3ERR_ACCES, as nfs-ganesha answers. A path that is a symbolic link gives what it
-//! leads to, as with Linux's mountd, which looks paths up as a program on the server would.
+//! `/` and `/export` are exported to all hosts. Any path below them can be mounted, even a file,
+//! unless the server is strict: then only the exports themselves, and other paths yield
+//! MNT3ERR_ACCES, as in nfs-ganesha. A path that is a symbolic link yields its target, as in
+//! Linux's mountd, which resolves paths like a program on the server.
 
 use filestone_wire::mount::{
     DirPath, ExportEntry, MntFail, MntOk, MntReply, MountEntry, MountStatus, Name, PATH_MAX,
@@ -16,14 +16,14 @@ use filestone_wire::xdr::{Encode, Reader, Writer};
 use super::nfs3::borrowed;
 use super::{CallRejection, Service, with_arguments};
 
-/// What EXPORT lists.
+/// Exports that EXPORT lists.
 const EXPORTS: [&[u8]; 2] = [b"/", b"/export"];
 
-/// How many mounts DUMP remembers. The list is only for people to look at; a client that mounts
-/// ever more must not fill the memory.
+/// Number of mounts that DUMP lists. The list is informational; the limit protects the memory from
+/// clients that mount ever more.
 const MOUNTS_MAX: usize = 1024;
 
-/// Who mounted what, as far as it was said: host and path.
+/// Mounts by host and path, if the client sent them.
 #[derive(Debug, Default)]
 pub struct MountList(Vec<(Vec<u8>, Vec<u8>)>);
 
@@ -117,7 +117,7 @@ impl Service {
     }
 }
 
-/// The host as it calls itself; a call without AUTH_SYS does not say.
+/// Returns the host name that the client sent; a call without AUTH_SYS has none.
 fn host<'c>(header: &CallHeader<'c>) -> &'c [u8] {
     match &header.credential {
         Credential::Sys(sys) => sys.machine_name,

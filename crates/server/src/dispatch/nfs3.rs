@@ -1,4 +1,4 @@
-//! The procedures of NFSv3 that change nothing (RFC 1813), and the switch over all 22.
+//! The procedures of NFSv3 that modify nothing (RFC 1813), and the dispatch of all 22.
 
 use filestone_wire::nfs3::{
     FileHandle, Nfstime3, PostOpAttr, Procedure, ReplyFail, Status, access, fsinfo, fsstat,
@@ -74,7 +74,7 @@ impl Service {
         }
     }
 
-    /// The caller of a call, with the rights that it has here.
+    /// Returns the caller of a call, with its rights on this server.
     fn identity<'c>(&self, credential: &'c Credential<'_>) -> Identity<'c> {
         let is_checked = !self.conduct.ignores_permissions;
         match credential {
@@ -252,7 +252,7 @@ fn found<'t>(tree: &'t Tree, handle: FileHandle<'_>) -> Result<(InodeNumber, &'t
     Ok((number, tree.inode(number)?))
 }
 
-/// `post_op_attr` of an inode, if it still exists.
+/// Returns `post_op_attr` of an inode, if it still exists.
 #[inline]
 pub fn post_op(tree: &Tree, number: InodeNumber) -> PostOpAttr {
     tree.inode(number)
@@ -260,13 +260,13 @@ pub fn post_op(tree: &Tree, number: InodeNumber) -> PostOpAttr {
         .map(|inode| inode.attributes(number))
 }
 
-/// One of our handles, as a message wants it.
+/// Returns a handle of this server in the type of the messages.
 #[inline]
 pub fn borrowed(handle: &[u8; HANDLE_LEN]) -> FileHandle<'_> {
     FileHandle::new(handle).expect("our handles are shorter than NFS3_FHSIZE")
 }
 
-/// The failure arm of any procedure's reply, with the optional attributes all absent.
+/// Encodes the failure arm of any procedure's reply, with all optional attributes absent.
 pub fn encode_failure(procedure: Procedure, status: Status, out: &mut Writer<'_>) {
     out.u32(status.0);
     // One boolean for each `post_op_attr`, two for each `wcc_data`.

@@ -1,9 +1,9 @@
 //! The Network Lock Manager, version 4 (RFC 1813, appendix II).
 //!
-//! A LOCK that conflicts and offers to wait is NLM4_BLOCKED. When what is in its way has gone,
-//! the lock is set and handed to the [`GrantSink`](super::GrantSink), which calls GRANTED at the
-//! client's lock manager; a client that does not take the lock loses it again. A client may
-//! also ask by LOCK again and again: it keeps its place in the line, and is told in the reply.
+//! A LOCK that conflicts and offers to wait is answered with NLM4_BLOCKED. When the conflict is
+//! gone, the lock is set and passed to the [`GrantSink`](super::GrantSink), which calls GRANTED at
+//! the client's lock manager; a client that does not take the lock loses it again. A client may
+//! also repeat LOCK: it keeps its position in the queue, and the reply contains the result.
 
 mod holder;
 mod locks;
@@ -53,7 +53,7 @@ impl Service {
                 let stat = self.unlock(&asked.alock);
                 answer(asked.cookie, stat, out);
             })?,
-            // What a server calls at its clients.
+            // // Procedures that a server calls at its clients.
             Procedure::Granted => return Err(unavailable),
         }
         Ok(())
@@ -111,7 +111,7 @@ impl Service {
         }
     }
 
-    /// Ends a wait, or takes back a lock that was set while this call was on its way.
+    /// Ends a wait, or removes a lock that was granted while this call was in transit.
     fn cancel(&self, asked: &cancel::Args<'_>) -> Status {
         let alock = &asked.alock;
         let file = match self.parts_of(alock) {
@@ -143,7 +143,8 @@ impl Service {
         Status::GRANTED
     }
 
-    /// Notes whether a client has taken the lock that it waited for; if not, the next may have it.
+    /// Records whether a client has taken the lock that it waited for; if not, the next waiter may
+    /// have it.
     pub fn finalize(&self, grant: &Grant, is_taken: bool) {
         let mut locks = self.locks();
         if is_taken {
@@ -153,7 +154,7 @@ impl Service {
         self.grant_waiting(locks, grant.waiter.file);
     }
 
-    /// Gives the locks of a file to those who wait for them, and tells them.
+    /// Grants the locks of a file to waiting clients, and notifies them.
     fn grant_waiting(&self, mut locks: MutexGuard<'_, LockTable>, file: HandleParts) {
         let grants = locks.grant_waiting(file);
         drop(locks);
@@ -162,7 +163,7 @@ impl Service {
         }
     }
 
-    /// The file of a lock; it must be there.
+    /// Returns the file of a lock; it must exist.
     fn parts_of(&self, alock: &LockRange<'_>) -> Result<HandleParts, Status> {
         self.tree()
             .resolve(alock.fh.0)

@@ -1,7 +1,7 @@
-//! The port mapper's answers, versions 2 to 4 (RFC 1833), on the port they are about.
+//! The port mapper, versions 2 to 4 (RFC 1833), on the same port as the services that it lists.
 //!
-//! There is one port for everything, so a client that was told where to find the port mapper
-//! finds the rest. Nothing can be registered.
+//! There is one port for all services, so a client that has the port of the port mapper finds the
+//! rest. Registration is not possible.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -14,7 +14,7 @@ use filestone_wire::{mount, nfs3, nlm, portmap};
 use super::{CallRejection, Endpoints, Service, with_arguments};
 use crate::{clock, listen};
 
-/// Program and version of all that is served.
+/// Program and version of all services.
 const PROGRAMS: [(u32, u32); 6] = [
     (portmap::PROGRAM, portmap::VERSION),
     (portmap::PROGRAM, rpcbind::VERSION_3),
@@ -24,7 +24,7 @@ const PROGRAMS: [(u32, u32); 6] = [
     (nlm::PROGRAM, nlm::VERSION),
 ];
 
-/// A family of addresses.
+/// An address family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Family {
     V4,
@@ -44,7 +44,7 @@ impl Family {
     }
 }
 
-/// Transports by their network identifier (RFC 5665, section 5.1).
+/// Transports by network identifier (RFC 5665, section 5.1).
 const NETIDS: [(&[u8], Family); 4] = [
     (b"tcp", Family::V4),
     (b"udp", Family::V4),
@@ -142,7 +142,7 @@ impl Service {
         Ok(())
     }
 
-    /// The universal address of a program, at which this caller can reach it.
+    /// Returns the universal address of a program that this caller can reach.
     fn address_of(
         &self,
         program: u32,
@@ -156,8 +156,8 @@ impl Service {
         is_served(program, version).then(|| address.text())
     }
 
-    /// Our address of this family for a caller: the one at which it has reached us, or another
-    /// that it could. `None` if there is none, or if which is not known.
+    /// Returns the server's address of this family for a caller: the one that it has reached, or
+    /// another that it could reach. `None` if there is none, or if it cannot be determined.
     fn reachable(&self, family: Family, ends: &Endpoints) -> Option<IpAddr> {
         let reached = if ends.local.ip().is_unspecified() {
             listen::local_towards(ends.peer)?

@@ -34,7 +34,7 @@ const NONE: Sattr3 = Sattr3 {
     mtime: nfs3::SetTime::DontChange,
 };
 
-/// A service and what its caller needs to know.
+/// A service and the state of its caller.
 struct Bench {
     service: Service,
     tally: Tally,
@@ -43,7 +43,7 @@ struct Bench {
     caller: AuthSys<'static>,
 }
 
-/// What was handed over and is to be settled.
+/// Collects grants that are to be settled.
 #[derive(Debug, Clone, Default)]
 struct Grants(Arc<Mutex<Vec<Grant>>>);
 
@@ -101,7 +101,7 @@ fn bench() -> Bench {
     bench_with(ServiceOptions::default())
 }
 
-/// The caller of all but what tests of permissions call: the owner of the initial tree.
+/// The caller in all tests other than those of permissions: the owner of the initial tree.
 const CALLER: AuthSys<'static> = AuthSys {
     stamp: 0,
     machine_name: b"client",
@@ -122,7 +122,7 @@ fn header(program: u32, version: u32, procedure: u32) -> CallHeader<'static> {
 }
 
 impl Bench {
-    /// Serves the bytes of a record and hands back those of the reply, without its mark.
+    /// Serves the bytes of a record and returns those of the reply, without its mark.
     fn serve(&self, call: &[u8]) -> Vec<u8> {
         let mut sink = ReplySink::default();
         let caller = Caller {
@@ -161,7 +161,7 @@ impl Bench {
         (head.body, reader.rest().to_vec())
     }
 
-    /// Calls a procedure that is carried out; the results.
+    /// Calls a procedure that succeeds; returns the results.
     fn results(&self, program: u32, version: u32, number: u32, arguments: &impl Encode) -> Vec<u8> {
         let (body, results) = self.body(&self.header(program, version, number), arguments);
         assert_eq!(body, ReplyBody::SUCCESS);
@@ -647,7 +647,7 @@ fn mounts_are_listed_until_they_are_given_up() {
     assert_eq!(paths, [&b"/"[..], b"/export"]);
 }
 
-/// Arguments that are encoded already.
+/// Already encoded arguments.
 struct Raw(Vec<u8>);
 
 impl Encode for Raw {
@@ -679,7 +679,8 @@ fn the_port_mapper_names_our_port() {
 }
 
 impl Bench {
-    /// What rpcbind says about NFS, by GETADDR of both versions and by DUMP, which agree.
+    /// Returns the address of NFS from rpcbind, by GETADDR of both versions and by DUMP, which
+    /// agree.
     fn address_of_nfs(&self, netid: &'static [u8]) -> Option<SocketAddr> {
         let arguments = rpcbind::Rpcb {
             program: nfs3::PROGRAM,
@@ -711,7 +712,8 @@ fn rpcbind_names_the_address_at_which_its_caller_reached_us() {
     assert_eq!(bench.address_of_nfs(b"tcp"), Some(here));
     assert_eq!(bench.address_of_nfs(b"udp"), Some(here));
     assert_eq!(bench.address_of_nfs(b"ticlts"), None);
-    // Of "any" address of the other family, a caller from elsewhere cannot be told one.
+    // // A server bound to "any" address of the other family has no address to return to a remote
+    // caller.
     assert_eq!(bench.address_of_nfs(b"tcp6"), None);
     // A datagram does not say where it was sent; the answer leaves from where the route begins.
     let here = v4([127, 0, 0, 1], PORT);
@@ -853,7 +855,7 @@ fn a_call_by_udp_that_comes_twice_is_carried_out_once() {
     assert_eq!(fail.status, Status::NOENT);
 }
 
-/// One call of every procedure, as a client would send it.
+/// Returns one call of every procedure, as a client would send it.
 fn one_of_each(directory: &Handle, file: &Handle) -> Vec<Vec<u8>> {
     let (dir, object) = (directory.borrow(), file.borrow());
     let how = CreateHow::Unchecked(NONE);
@@ -1073,7 +1075,7 @@ impl Bench {
         nlm::StatusReply::from_bytes(&results).unwrap().stat
     }
 
-    /// Who was granted a lock since this was asked last, by its process.
+    /// Returns the grants since the last call, with the process of each.
     fn granted(&self) -> Vec<(i32, Grant)> {
         let grants = self.grants.take().into_iter();
         grants
@@ -1223,7 +1225,7 @@ fn all_who_can_share_a_lock_are_granted_it_together() {
     // Part of what is in the way goes: what waits for that part has it.
     assert_eq!(bench.unlock(locked(&file, 1, 10, 10)), GRANTED);
     assert!(matches!(&bench.granted()[..], [(4, _)]));
-    // Its own lock, shared from now on.
+    // // Its own lock, shared from now on.
     let own = nlm::lock::Args {
         cookie: NetObject(b""),
         block: false,

@@ -1,35 +1,36 @@
-//! What a call costs on purpose: processor time and context switches of the thread that serves it.
+//! Artificial cost of a call: CPU time and context switches of the thread that serves it.
 //!
-//! The truth that figures per operation are held against. A thread burns time by reading the clock
-//! over and over, which no system call is needed for: those would leave the processor's caches and
-//! predictors cold, which costs the call more than was asked. What lies between two readings is burnt,
-//! unless it is so long that something else had the processor. A reading takes time itself: it is
-//! measured, counted as burnt, and what a burn is longer than it should be is taken off the next.
+//! The reference for measured costs per operation. A thread burns CPU time by reading the clock
+//! repeatedly, which needs no system call: system calls would leave the CPU's caches and predictors
+//! cold, and the call would cost more than requested. The time between two readings counts as
+//! burnt, unless it is so long that another program had the CPU. A reading takes time itself: that
+//! time is measured and counted as burnt, and any excess of a burn is subtracted from the next one.
 
 use std::num::NonZeroU64;
 use std::time::{Duration, Instant};
 
 use nix::sys::resource::{UsageWho, getrusage};
 
-/// How many pairs of readings tell how long one takes.
+/// Number of pairs of readings from which the time of one is estimated.
 const CALIBRATION_READINGS: usize = 1000;
-/// Readings further apart have an interrupt or another program between them, in nanoseconds. It is
-/// many times what a reading takes, and less than any of those.
+/// Distance of two readings, in nanoseconds, from which on an interrupt or another program ran in
+/// between. Many times the duration of a reading, and less than any interruption.
 const APART_NS: u64 = 1000;
-/// How long a thread sleeps to give up its processor. Less may be over before it is gone.
+/// Length of the sleep that yields the CPU. A shorter sleep may end before the thread is
+/// descheduled.
 const NAP: Duration = Duration::from_micros(10);
 
-/// What one thread spends.
+/// Artificial cost of one thread.
 #[derive(Debug, Default)]
 pub struct Cost {
-    /// Processor time that a reading of the clock takes, in nanoseconds, once it is known.
+    /// CPU time of a clock reading in nanoseconds, once measured.
     reading_ns: Option<NonZeroU64>,
-    /// What was burnt more than asked so far, in nanoseconds.
+    /// Excess of the burns so far over the requested time, in nanoseconds.
     ahead_ns: u64,
 }
 
 impl Cost {
-    /// Uses so much of the processor, on average over calls to the nanosecond.
+    /// Burns this much CPU time, exact to the nanosecond on average over calls.
     pub fn burn(&mut self, time: Duration) {
         if !time.is_zero() {
             let began = Instant::now();
@@ -51,12 +52,13 @@ impl Cost {
             return;
         }
         let mut before = clock();
-        // What lies before the first reading's moment and behind the last one's is one reading.
+        // // The time before the first reading and the time after the last one add up to one
+        // reading.
         let mut spent = reading.get();
         while spent < owed {
             let now = clock();
             let distance = now.saturating_sub(before);
-            // Of what is too long, the reading itself.
+            // // An interrupted distance counts as one reading.
             let own = if distance < APART_NS {
                 distance
             } else {
@@ -68,20 +70,21 @@ impl Cost {
         self.ahead_ns = spent - owed;
     }
 
-    /// Gives up the processor so many times.
+    /// Yields the CPU `count` times.
     pub fn switch(&mut self, count: u32) {
         if count == 0 {
             return;
         }
         let enough = switches_of_thread().map(|now| now.saturating_add(count.into()));
-        // A nap that is over before the thread is gone is no switch, so the kernel's count decides.
+        // // A sleep that ends before the thread is descheduled is not a switch, so the kernel's
+        // count decides.
         while enough.is_some() && switches_of_thread() < enough {
             std::thread::sleep(NAP);
         }
     }
 }
 
-/// The median distance of readings one after the other; at least 1 ns.
+/// Returns the median distance of consecutive readings; at least 1 ns.
 fn duration_of_reading(clock: &mut impl FnMut() -> u64) -> NonZeroU64 {
     let mut distances: Vec<u64> = (0..CALIBRATION_READINGS)
         .map(|_| {
@@ -93,7 +96,7 @@ fn duration_of_reading(clock: &mut impl FnMut() -> u64) -> NonZeroU64 {
     NonZeroU64::new(*median).unwrap_or(NonZeroU64::MIN)
 }
 
-/// Voluntary context switches of this thread so far.
+/// Returns the number of voluntary context switches of this thread.
 fn switches_of_thread() -> Option<i64> {
     let usage = getrusage(UsageWho::RUSAGE_THREAD).ok()?;
     Some(usage.voluntary_context_switches())
@@ -103,7 +106,7 @@ fn switches_of_thread() -> Option<i64> {
 mod tests {
     use super::*;
 
-    /// Each reading takes 300 ns, and its moment is in the middle of it.
+    /// Each reading takes 300 ns and returns the time at its middle.
     struct VirtualClock {
         now_ns: u64,
     }
@@ -115,8 +118,9 @@ mod tests {
         }
     }
 
-    /// 1,000 times 5 us are 5,000 us, though 5 us are no multiple of a reading: 16 readings are
-    /// 4.8 us and 17 are 5.1. What is owed is carried over, so the sum is late by one reading at most.
+    /// 1,000 times 5 us are 5,000 us, although 5 us are not a multiple of a reading: 16 readings
+    /// are 4.8 us and 17 are 5.1. The remainder is carried over, so the sum is off by one reading
+    /// at most.
     #[test]
     fn what_is_burnt_is_what_was_asked() {
         let mut clock = VirtualClock { now_ns: 0 };
@@ -133,7 +137,7 @@ mod tests {
         assert!((5_000_000..5_000_300).contains(&burnt), "{burnt}");
     }
 
-    /// Who takes the processor away in the middle of a burn, for 3 ms, takes nothing of it.
+    /// An interruption of 3 ms in the middle of a burn does not count as burnt.
     #[test]
     fn what_others_have_is_not_burnt() {
         let mut clock = VirtualClock { now_ns: 0 };
@@ -150,7 +154,7 @@ mod tests {
         assert_eq!(clock.now_ns, 300 * (2000 + 20) + 3_000_000);
     }
 
-    /// Less than one reading is burnt by every other call, or fewer.
+    /// A burn shorter than a reading happens in every second call, or fewer.
     #[test]
     fn less_than_a_reading_is_burnt_now_and_then() {
         let mut clock = VirtualClock { now_ns: 0 };
@@ -162,7 +166,7 @@ mod tests {
         assert!((300_000..=300_300).contains(&burnt), "{burnt}");
     }
 
-    /// The kernel counts them, so they are exact whatever the machine does.
+    /// The kernel counts the switches, so they are exact on any machine.
     #[test]
     fn a_thread_gives_up_its_processor_as_often_as_asked() {
         let before = switches_of_thread().unwrap();

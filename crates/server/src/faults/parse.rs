@@ -1,4 +1,4 @@
-//! Rules from the command line: `delay=exp:2ms,proc=read,p=0.5`.
+//! Parser of fault rules from the command line: `delay=exp:2ms,proc=read,p=0.5`.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -10,67 +10,67 @@ use crate::smb2::SessionEnd;
 
 use super::{Delay, Effect, Fault, Freeze, ProcedureSet, RequestKind, Rule};
 
-/// How many bytes `truncate` and `corrupt` mean without a number.
+/// Default number of bytes for `truncate` and `corrupt`.
 const TRUNCATED_BYTES: u32 = 4;
 const CORRUPTED_BYTES: u32 = 1;
-/// What one call may cost at most, so that a server can still be stopped.
+/// Largest artificial cost of one call, so that a server can still be stopped.
 const BURN_MAX: Duration = Duration::from_secs(1);
 const SWITCHES_MAX: u32 = 1000;
 
-/// What is wrong with the text of a rule, and what would be right.
+/// Syntax error in a rule, with the expected syntax.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RuleParseError {
-    /// The first word is no fault.
+    /// The first word is not a fault.
     #[error(
         "\"{0}\" is not a fault; expected delay=TIME, delay=exp:MEAN, freeze=TIME@TIME, loop, \
          error=STATUS, drop, disconnect, truncate[=BYTES], corrupt[=BYTES], oversize, unasked, signature, credits, \
          session-deleted, share-closed, session-expired, pending, burn=TIME or switches=N"
     )]
     Effect(String),
-    /// A further word is no condition.
+    /// A further word is not a condition.
     #[error(
         "\"{0}\" is not a condition; expected proc=PROCEDURE[+PROCEDURE…], p=PROBABILITY, \
          from=TIME or to=TIME"
     )]
     Condition(String),
-    /// More processor time than a call may cost.
+    /// Exceeds the largest CPU time of a call.
     #[error("burn={0} is too long; expected 1s at most, for one call")]
     Burn(String),
-    /// Not a count of context switches.
+    /// Invalid count of context switches.
     #[error("\"{0}\" is not a number of context switches; expected 1 to 1000, for one call")]
     Switches(String),
     /// A freeze with conditions.
     #[error("\"{0}\" after freeze: a freeze is of the whole server and takes no conditions")]
     FreezeCondition(String),
-    /// Not a time.
+    /// Invalid time.
     #[error(
         "\"{0}\" is not a time; expected a number with ns, us, ms, s or m, such as 5ms or 1.5s"
     )]
     Time(String),
-    /// Not a status.
+    /// Unknown status.
     #[error(
         "\"{0}\" is not a status of NFSv3 or SMB; expected a name such as NFS3ERR_IO or \
          STATUS_ACCESS_DENIED"
     )]
     Status(String),
-    /// Not a procedure.
+    /// Unknown procedure.
     #[error(
         "\"{0}\" is not a procedure of NFSv3 or a command of SMB; expected a name such as read, \
          getattr or query_directory"
     )]
     Procedure(String),
-    /// Not a probability.
+    /// Invalid probability.
     #[error("\"{0}\" is not a probability; expected a number from 0 to 1")]
     Probability(String),
-    /// Not a count of bytes.
+    /// Invalid count of bytes.
     #[error("\"{0}\" is not a number of bytes; expected a whole number of at least 1")]
     Bytes(String),
     /// An empty window.
     #[error("from={from:?} to={to:?} is no time at all; expected to= after from=")]
     Window {
-        /// The beginning.
+        /// Start of the window.
         from: Duration,
-        /// The end, which is not behind it.
+        /// End of the window, which is not after the start.
         to: Duration,
     },
 }
@@ -151,8 +151,8 @@ fn error_of(name: &str) -> Result<Effect, RuleParseError> {
     of_smb.ok_or_else(|| RuleParseError::Status(name.into()))
 }
 
-/// 0 is something: a call that takes the way of those that burn, and burns nothing, is what they
-/// are compared with.
+/// Accepts 0: a call that takes the code path of burning calls and burns nothing is the baseline
+/// for them.
 fn burn_of(text: &str) -> Result<Duration, RuleParseError> {
     let time = time_of(text)?;
     let is_short = time <= BURN_MAX;
@@ -226,7 +226,7 @@ fn window_of(
     }
 }
 
-/// The longest time a rule may name; beyond it, sums of times could overflow.
+/// Longest time in a rule; beyond it, sums of times could overflow.
 const TIME_MAX_S: f64 = 1e9;
 
 pub(crate) fn time_of(text: &str) -> Result<Duration, RuleParseError> {

@@ -1,5 +1,5 @@
-//! Oplocks and leases: what clients keep in their caches, and how it is taken back (MS-SMB2,
-//! sections 3.3.4.6 and 3.3.4.7). The rules are in `oplock_rules`.
+//! Oplocks and leases: granting and breaking of client caching (MS-SMB2, sections 3.3.4.6 and
+//! 3.3.4.7). The rules are in `oplock_rules`.
 
 use filestone_wire::smb2::create::ShareAccess;
 use filestone_wire::smb2::oplock_break::{LeaseBreak, Notification, OplockBreak};
@@ -11,14 +11,14 @@ use super::open_table::{GlobalOpenTable, OpenEntry, OpenFile};
 use super::oplock_rules::{self, BreakResult, BreakTrigger, OtherOpens};
 use crate::tree::InodeNumber;
 
-/// Who wants to open a file that others have open.
+/// Request to open a file that may have other opens.
 #[derive(Debug, Clone, Copy)]
 pub struct OpenRequest {
     pub access: AccessMask,
     pub share: ShareAccess,
-    /// Whether its data are replaced.
+    /// Whether the data are replaced.
     pub overwrites: bool,
-    /// Whether it is removed when this open is closed.
+    /// Whether the file is deleted when this open is closed.
     pub removes: bool,
     pub lease: Option<LeaseOwner>,
 }
@@ -32,7 +32,8 @@ impl OpenRequest {
         self.lease.map(CacheGrant::Lease)
     }
 
-    /// What opening does to what `holder` keeps: nothing, if all of this only looks.
+    /// Returns the break that this request triggers at `holder`: `None` if it only accesses
+    /// attributes.
     fn opens(&self, holder: &OpenEntry) -> Option<BreakTrigger> {
         let looks = match holder.caching {
             CacheGrant::Lease(_) => oplock_rules::LOOKS_BESIDE_LEASE,
@@ -47,51 +48,51 @@ impl OpenRequest {
     }
 }
 
-/// Why a file cannot be opened now.
+/// Reason why a file cannot be opened now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenConflict {
-    /// A cache is being taken back.
+    /// A break is in progress.
     Wait,
-    /// Never, with this.
+    /// Refused with this status.
     Refused(Status),
 }
 
-/// What an open asks to cache.
+/// Caching that an open requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
     Oplock(OplockLevel),
     Lease(LeaseAsked),
 }
 
-/// A lease that is asked for.
+/// A requested lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LeaseAsked {
     pub owner: LeaseOwner,
     pub state: LeaseState,
     pub epoch: u16,
-    /// Whether epochs are told: a lease of version 2.
+    /// Whether the lease has an epoch: version 2.
     pub has_epoch: bool,
 }
 
-/// What it is given.
+/// Granted caching.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Granted {
     pub caching: CacheGrant,
     pub level: OplockLevel,
     pub state: LeaseState,
     pub flags: LeaseFlags,
-    /// The epoch, if the lease is of version 2: by what it was first asked for, says which.
+    /// Epoch of a lease of version 2; the version is that of the first request for the lease.
     pub epoch: Option<u16>,
 }
 
-/// What is to be taken back, and from whom.
+/// A break: the holder, and the state that is left.
 struct Takeback {
     place: ConnectionId,
     session_id: u64,
     notification: Notification,
 }
 
-/// Something to tell a holder, if there is, and whether his answer has to be waited for.
+/// A notification for a holder, if any, and whether its acknowledgement has to be waited for.
 type Taken = (Option<Takeback>, bool);
 
 impl OpenFile {
@@ -104,7 +105,7 @@ impl OpenFile {
         own.map(|holder| holder.caching)
     }
 
-    /// Forgets leases that no open has any more.
+    /// Removes leases without opens.
     pub fn drop_unused_leases(&mut self) -> Vec<LeaseOwner> {
         let holders = &self.holders;
         let is_unused = |lease: &mut Lease| {
@@ -115,8 +116,8 @@ impl OpenFile {
         unused.map(|lease| lease.owner).collect()
     }
 
-    /// Takes back from one of the holders what a deed leaves nothing of. `own` is what the one who
-    /// does it caches himself.
+    /// Breaks the caching of one holder as far as `deed` requires. `own` is the caching of the open
+    /// that triggers it.
     fn take_back(&mut self, index: usize, deed: BreakTrigger, own: Option<CacheGrant>) -> Taken {
         match self.holders.get(index).map(|holder| holder.caching) {
             Some(CacheGrant::Oplock { .. }) => self.take_back_oplock(index, deed),
@@ -175,7 +176,7 @@ impl OpenFile {
         (self.ask_down(owner, left, left), waits)
     }
 
-    /// Asks the holder of a lease down to `left`, with more to come if `finally` is less.
+    /// Asks the holder of a lease to reduce it to `left`, and later to `finally` if that is less.
     fn ask_down(
         &mut self,
         owner: LeaseOwner,
@@ -183,7 +184,7 @@ impl OpenFile {
         finally: LeaseState,
     ) -> Option<Takeback> {
         let caching = CacheGrant::Lease(owner);
-        // Of all opens with this lease, the last is the one whose connection is most likely there.
+        // // Of all opens with this lease, the connection of the last one is most likely alive.
         let mut holders = self.holders.iter().rev();
         let holder = holders.find(|holder| holder.caching == caching)?;
         let (place, session_id) = (holder.place, holder.session_id);
@@ -212,7 +213,7 @@ impl OpenFile {
         })
     }
 
-    /// What others cache, and that there are any: all holders but those with the same lease.
+    /// Returns the caching of all holders with a different lease, and whether there are any.
     fn beside(&self, own: Option<LeaseOwner>) -> OtherOpens {
         let own_caching = own.map(CacheGrant::Lease);
         let others = || {
@@ -309,8 +310,8 @@ impl GlobalOpenTable {
         }
     }
 
-    /// Takes back from all holders of a file what `deed` leaves nothing of; whether one has to be
-    /// waited for.
+    /// Breaks the caching of all holders of a file as far as `deed` requires; returns whether to
+    /// wait for an acknowledgement.
     fn take_back(
         &mut self,
         number: InodeNumber,
@@ -332,8 +333,7 @@ impl GlobalOpenTable {
         must_wait
     }
 
-    /// Whether a file may be opened by `contender`; takes back what others cache if that is in
-    /// its way.
+    /// Checks whether `contender` may open a file; starts the breaks that this requires.
     pub fn contend(
         &mut self,
         number: InodeNumber,
@@ -348,7 +348,7 @@ impl GlobalOpenTable {
         let is_excluded = |holder: &OpenEntry| holder.excludes(contender.access, contender.share);
         let own = contender.caching();
         let is_refused = file.holders.iter().any(is_excluded);
-        // First who may be there at all, then what he sees.
+        // // First the breaks that are needed to open at all, then those for consistent data.
         let must_wait = self.take_back(number, own, |holder| {
             is_excluded(holder).then_some(BreakTrigger::SharingViolation)
         });
@@ -370,7 +370,7 @@ impl GlobalOpenTable {
         Ok(())
     }
 
-    /// A lease is of one file (section 3.3.5.9.8), which is there already or is not.
+    /// Checks that a lease is used for one file only (section 3.3.5.9.8).
     pub fn check_lease(
         &self,
         owner: LeaseOwner,
@@ -382,7 +382,7 @@ impl GlobalOpenTable {
         }
     }
 
-    /// Gives the open that was entered last what it may cache.
+    /// Grants caching to the open that was added last.
     pub fn grant(&mut self, number: InodeNumber, open: u64, asked: Asked) -> Option<Granted> {
         let file = self.files.get_mut(&number)?;
         let index = file.holders.iter().position(|holder| holder.open == open)?;
@@ -399,7 +399,7 @@ impl GlobalOpenTable {
         Some(granted)
     }
 
-    /// The data of a file are changed by an open.
+    /// Handles a change of the file's data by an open.
     pub fn changed(&mut self, number: InodeNumber, open: u64) {
         let own = self.files.get(&number);
         let own = own.and_then(|file| file.caching_of(open));
@@ -414,8 +414,8 @@ impl GlobalOpenTable {
         });
     }
 
-    /// A file is to be renamed or removed by `open`, or, if none is given, by who has not opened
-    /// it. Whether the holders' answers have to be waited for.
+    /// Handles the renaming or removal of a file by `open`, or, if it is `None`, without an open.
+    /// Returns whether to wait for acknowledgements.
     pub fn moves(&mut self, number: InodeNumber, open: Option<u64>) -> bool {
         let file = self.files.get(&number);
         let own = file.and_then(|file| open.and_then(|open| file.caching_of(open)));
@@ -424,7 +424,7 @@ impl GlobalOpenTable {
         })
     }
 
-    /// A client has let go of an oplock down to `level` (section 3.3.5.22.1).
+    /// Handles the acknowledgement of an oplock break to `level` (section 3.3.5.22.1).
     pub fn acknowledge_oplock(
         &mut self,
         number: InodeNumber,
@@ -455,7 +455,7 @@ impl GlobalOpenTable {
         }
     }
 
-    /// A client has let go of a lease down to `state` (section 3.3.5.22.2).
+    /// Handles the acknowledgement of a lease break to `state` (section 3.3.5.22.2).
     pub fn acknowledge_lease(
         &mut self,
         owner: LeaseOwner,
@@ -484,7 +484,7 @@ impl GlobalOpenTable {
         Ok(())
     }
 
-    /// Takes what was to be given up for given up: its holders do not answer.
+    /// Treats all breaks of a file as acknowledged: the holders do not answer.
     pub fn give_up_breaks(&mut self, number: InodeNumber) {
         let Some(file) = self.files.get_mut(&number) else {
             return;

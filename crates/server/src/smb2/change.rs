@@ -24,10 +24,10 @@ use crate::tree::{FILE_MAX, InodeNumber, Tree};
 const EA: u8 = 15;
 const POSITION: u8 = 14;
 const MODE: u8 = 16;
-/// What an open may be made afterwards: write-through, sequential, unbuffered, synchronous.
+/// Modes that an open can set: write-through, sequential, unbuffered, synchronous.
 const MODES: u32 = 0x3e;
 
-/// What is changed.
+/// The file or directory to change.
 #[derive(Clone, Copy)]
 struct Target {
     id: u64,
@@ -176,7 +176,7 @@ impl Exchange<'_> {
         set.map_err(status_of)
     }
 
-    /// Room that is asked for is there as long as the memory lasts; less than the file has cuts it.
+    /// Reserves space up to the memory limit; a size below the file's size truncates it.
     fn set_allocation(&mut self, target: Target, size: u64) -> Result<(), Status> {
         target.needs(AccessMask::WRITE_DATA)?;
         if target.is_directory || size > FILE_MAX {
@@ -200,8 +200,8 @@ impl Exchange<'_> {
         Ok(())
     }
 
-    /// Has others give up what they keep open behind their programs' backs before a file is
-    /// renamed or removed, by `open` or from its name.
+    /// Breaks the cached handles of other opens before a file is renamed or removed, by `open` or
+    /// by its name.
     fn await_handles(
         &mut self,
         hub: &mut GlobalOpenTable,
@@ -233,7 +233,7 @@ impl Exchange<'_> {
         if replaced.is_some() && !asked.replace_if_exists {
             return Err(Status::OBJECT_NAME_COLLISION.into());
         }
-        // Another case of the same name is what was asked for, not the one that is there.
+        // // The client may have requested another case of the existing name.
         let spelt = path.split_last().ok_or(Status::OBJECT_NAME_INVALID)?.0;
         let new_name = match replaced {
             Some(_) => to.name.clone(),
@@ -312,7 +312,8 @@ impl Exchange<'_> {
     }
 }
 
-/// Whether others share the file, and the directory that takes its name up, with who renames it.
+/// Checks that other opens share the file, and the directory that receives its name, with the
+/// renaming open.
 fn check_shared(hub: &GlobalOpenTable, target: Target, parent: InodeNumber) -> Result<(), Status> {
     let holders = |number| hub.file(number).into_iter().flat_map(|file| &file.holders);
     let mut others = holders(target.number).filter(|holder| holder.open != target.id);
@@ -325,7 +326,7 @@ fn check_shared(hub: &GlobalOpenTable, target: Target, parent: InodeNumber) -> R
     Ok(())
 }
 
-/// Whether a file may give its name to another.
+/// Checks that a file may be replaced by a rename.
 fn check_replaceable(
     tree: &Tree,
     hub: &GlobalOpenTable,
@@ -339,7 +340,7 @@ fn check_replaceable(
     check_deletable(tree, replaced).map_err(|_| Status::ACCESS_DENIED)
 }
 
-/// A structure of MS-FSCC that is all there.
+/// Decodes a complete structure of MS-FSCC.
 fn parsed<'a, T: Decode<'a>>(buffer: &'a [u8]) -> Result<T, Status> {
     T::from_bytes(buffer).map_err(|_| Status::INFO_LENGTH_MISMATCH)
 }

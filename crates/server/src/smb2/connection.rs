@@ -1,4 +1,4 @@
-//! One connection, as far as SMB keeps anything of it: sessions, trees, opens, what waits.
+//! SMB state of one connection: sessions, trees, opens, waiting requests.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,19 +15,18 @@ use super::window::Window;
 use crate::tree::InodeNumber;
 use filestone_protection::ntlm::Acceptor;
 
-/// Requests of one connection that may wait at once.
+/// Largest number of waiting requests of one connection.
 pub const WAITING_MAX: usize = 512;
-/// Bytes of what is kept of frames for them.
+/// Largest size of the stored frames of these requests, in bytes.
 pub const KEPT_MAX: usize = 8 << 20;
 
-/// What was agreed upon in NEGOTIATE.
+/// Result of NEGOTIATE.
 #[derive(Debug, Clone)]
 pub struct NegotiatedState {
     pub dialect: Dialect,
     pub cipher: Option<Cipher>,
     pub signing: SigningAlgorithm,
-    /// What the client and the server said of themselves, which VALIDATE_NEGOTIATE_INFO asks for
-    /// once more.
+    /// Values that client and server sent, which VALIDATE_NEGOTIATE_INFO requests again.
     pub client_guid: [u8; 16],
     pub client_capabilities: Capabilities,
     pub client_security_mode: SecurityMode,
@@ -36,30 +35,31 @@ pub struct NegotiatedState {
 }
 
 impl NegotiatedState {
-    /// Whether a request may take more than one credit.
+    /// Returns whether a request may use more than one credit.
     pub fn has_large_mtu(&self) -> bool {
         self.capabilities.contains(Capabilities::LARGE_MTU)
     }
 }
 
-/// Whom a session is of.
+/// User of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionUser {
-    /// Authentication is under way for the first time.
+    /// The first authentication is in progress.
     Unknown,
     User,
     Guest,
     Anonymous,
 }
 
-/// An authentication that is under way.
+/// An authentication in progress.
 #[derive(Debug, Default)]
 pub struct Authenticating {
     pub acceptor: Acceptor,
-    /// DER of the mechanisms offered; empty if the client speaks NTLM without SPNEGO.
+    /// DER of the offered mechanisms; empty if the client uses NTLM without SPNEGO.
     pub mech_types: Vec<u8>,
     pub is_raw: bool,
-    /// Whether the client's own token was for another mechanism, so that it has to begin again.
+    /// Whether the client's optimistic token was for another mechanism, so that the client has to
+    /// restart.
     pub has_restarted: bool,
 }
 
@@ -73,11 +73,11 @@ pub struct Session {
     pub keys: Option<Box<SessionKeys>>,
     pub must_sign: bool,
     pub must_encrypt: bool,
-    /// Whether its user has to authenticate again before anything else is done.
+    /// Whether the user has to reauthenticate before any other request.
     pub is_expired: bool,
-    /// Whether the client has encrypted something: what comes to it unasked is encrypted, too.
+    /// Whether the client has sent encrypted messages: notifications to it are then encrypted, too.
     pub has_sealed: bool,
-    /// Encryptions so far, none of which may come twice.
+    /// Encryptions so far; a nonce must not be reused.
     pub nonce: u64,
     pub trees: FxHashMap<u32, Share>,
     pub last_tree: u32,
@@ -108,50 +108,50 @@ impl Session {
     }
 }
 
-/// What a tree is connected to.
+/// Share of a tree connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Share {
     /// The exported directory.
     Export,
-    /// IPC$: there are no pipes in it.
+    /// IPC$, without pipes.
     Pipes,
 }
 
-/// How far a listing is.
+/// Position of a listing.
 #[derive(Debug, Clone)]
 pub struct Search {
     pub pattern: Pattern,
     pub cookie: u64,
-    /// Whether an entry has been found, so that there being no more is the end and not a failure.
+    /// Whether an entry was found, so that no further entries mean the end rather than an error.
     pub has_found: bool,
 }
 
-/// A file or a directory that a client has open.
+/// An open file or directory of a client.
 #[derive(Debug)]
 pub struct Open {
     pub tree_id: u32,
     pub number: InodeNumber,
     pub is_directory: bool,
     pub access: AccessMask,
-    /// The path as it was opened, with backslashes.
+    /// Path at the time of the open, with backslashes.
     pub path: Box<str>,
     pub search: Option<Box<Search>>,
-    /// CurrentByteOffset and Mode, which clients set and ask for, and nothing else looks at.
+    /// CurrentByteOffset and Mode, which clients set and query, without other effects.
     pub position: u64,
     pub mode: u32,
-    /// Times that were set by hand and stay what writing would change (MS-FSCC, section 2.4.7).
+    /// Whether times that were set explicitly are kept on a write (MS-FSCC, section 2.4.7).
     pub keeps_write_time: bool,
 }
 
-/// What the messages of a compound hand on to related ones.
+/// State that the messages of a compound hand on to related ones.
 #[derive(Debug, Clone, Copy)]
 pub struct ChainState {
     pub session_id: u64,
     pub tree_id: u32,
-    /// The file that the one before was about, or why there is none.
+    /// File of the previous message, or the status if there is none.
     pub file: Result<FileId, Status>,
     pub is_first: bool,
-    /// Whether there is no session or no tree that related ones could be about.
+    /// Whether related messages have no session or tree to refer to.
     pub is_broken: bool,
 }
 
@@ -167,50 +167,50 @@ impl Default for ChainState {
     }
 }
 
-/// What a request waits for.
+/// Event that a request waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaitingFor {
-    /// A change of this file, for this open: its lock.
+    /// A change of the locks of this file, for this open.
     Lock { number: InodeNumber, open: u64 },
-    /// The end of a break, by that time at the latest, since the server's start, in nanoseconds.
+    /// The end of a break, or this deadline, in nanoseconds since the server's start.
     Break { number: InodeNumber, until: u64 },
-    /// Nothing that will ever come.
+    /// An event that never occurs.
     Nothing,
 }
 
-/// A request that waits, with what follows it in its compound.
+/// A waiting request, with the messages after it in its compound.
 #[derive(Debug)]
 pub struct Waiting {
     pub message_id: u64,
     pub session_id: u64,
-    /// The messages from it on, as they were before they were encrypted.
+    /// The messages from the request on, decrypted.
     pub messages: Vec<u8>,
     pub chain: ChainState,
     pub is_encrypted: bool,
     pub waits_for: WaitingFor,
 }
 
-/// One connection.
+/// State of one connection.
 #[derive(Debug)]
 pub struct Connection {
     pub place: ConnectionId,
     pub agreed: Option<Box<NegotiatedState>>,
-    /// SMB1's NEGOTIATE was answered with the wildcard: the real one is to come.
+    /// SMB1's NEGOTIATE was answered with the wildcard: the client sends an SMB2 NEGOTIATE next.
     pub has_wildcard: bool,
     pub window: Window,
     pub preauth: Box<Preauth>,
     pub sessions: FxHashMap<u64, Session>,
     pub waiting: BTreeMap<u64, Waiting>,
     pub last_async_id: u64,
-    /// Of requests that wait for a lock of an open that was closed.
+    /// AsyncIds of requests that wait for a lock of a closed open.
     pub orphans: Vec<u64>,
-    /// Whether these are being answered.
+    /// Whether the orphans are being answered.
     pub is_answering_orphans: bool,
     pub outbox: Vec<RoutedEvent>,
 }
 
 impl Connection {
-    /// A connection on which nothing has been said.
+    /// Creates the state of a new connection.
     pub fn new(place: ConnectionId, credits: u16) -> Self {
         Self {
             place,
@@ -227,12 +227,12 @@ impl Connection {
         }
     }
 
-    /// Whether somebody has been let in.
+    /// Returns whether a session is established.
     pub fn has_session(&self) -> bool {
         self.sessions.values().any(Session::is_valid)
     }
 
-    /// When a request that waits for a break has done so for too long, since the server's start.
+    /// Returns the earliest deadline of a request that waits for a break, since the server's start.
     pub fn next_deadline(&self) -> Option<Duration> {
         let waiting = self.waiting.values();
         let deadlines = waiting.filter_map(|waiting| match waiting.waits_for {
@@ -250,5 +250,5 @@ impl Connection {
     }
 }
 
-/// NTLMSSP is the one mechanism that is offered.
+/// The offered mechanisms: only NTLMSSP.
 pub const MECHANISMS: &[Mechanism<'static>] = &[Mechanism::NTLMSSP];

@@ -1,38 +1,38 @@
-//! Connections and their requests as others know them, and what they tell each other.
+//! Identification of connections and requests for other connections, and events between them.
 
 use filestone_wire::smb2::oplock_break::Notification;
 
-/// Where a connection is served.
+/// Identification of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct ConnectionId {
-    /// Which worker.
+    /// Index of its worker.
     pub worker: usize,
-    /// By what that worker knows it.
+    /// Token of the connection in that worker.
     pub token: u64,
 }
 
-/// What a connection is told by another.
+/// Event from another connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConnectionEvent {
-    /// What the request of this AsyncId waits for may have come.
+    /// Retry the request with this AsyncId: its wait may be over.
     Retry(u64),
-    /// An oplock or a lease of this session is taken back.
+    /// Break of an oplock or a lease of this session.
     Break {
         session_id: u64,
         notification: Notification,
     },
-    /// This session has another in its place.
+    /// The session is replaced by another.
     DropSession(u64),
 }
 
-/// A notice on its way.
+/// An event with its destination.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoutedEvent {
     pub to: ConnectionId,
     pub notice: ConnectionEvent,
 }
 
-/// A request that waits, by its AsyncId.
+/// A waiting request, identified by its AsyncId.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Waiter {
     pub place: ConnectionId,

@@ -1,4 +1,4 @@
-//! IOCTL and CHANGE_NOTIFY (MS-SMB2, sections 3.3.5.15 and 3.3.5.19): little of it is offered.
+//! IOCTL and CHANGE_NOTIFY (MS-SMB2, sections 3.3.5.15 and 3.3.5.19), with few of their functions.
 
 use filestone_wire::smb2::codec::{Decode, Encode};
 use filestone_wire::smb2::compound::Message;
@@ -29,7 +29,7 @@ impl Exchange<'_> {
                 let (_, open) = self.open(request.file_id)?;
                 let number = open.number;
                 match code {
-                    // A file of which parts were never written has holes, and no more is asked.
+                    // // A partially written file is sparse anyway, so there is nothing to do.
                     ControlCode::SET_SPARSE => put_output(&request, &[], sink),
                     ControlCode::CREATE_OR_GET_OBJECT_ID => put_object_id(&request, number, sink),
                     _ => Err(Status::INVALID_DEVICE_REQUEST.into()),
@@ -38,7 +38,7 @@ impl Exchange<'_> {
         }
     }
 
-    /// Section 3.3.5.19: nothing tells anybody of changes.
+    /// Section 3.3.5.19: change notification is not supported.
     pub fn change_notify(&mut self, message: &Message<'_>) -> Answered {
         let request: change_notify::Request = message.body()?;
         let (_, open) = self.open(request.file_id)?;
@@ -48,7 +48,7 @@ impl Exchange<'_> {
         Err(Status::NOT_SUPPORTED.into())
     }
 
-    /// Section 3.3.5.15.12: a NEGOTIATE that somebody has changed ends the connection.
+    /// Section 3.3.5.15.12: closes the connection if the NEGOTIATE was modified.
     fn validate_negotiate(&mut self, request: &Request<'_>, sink: &mut ReplySink) -> Answered {
         let agreed = self.connection.agreed.as_deref();
         let agreed = agreed.filter(|agreed| agreed.dialect != Dialect::SMB_3_1_1);
@@ -78,7 +78,7 @@ impl Exchange<'_> {
     }
 }
 
-/// FILE_OBJECTID_BUFFER (MS-FSCC, section 2.1.3): an id that no other file of the volume has.
+/// FILE_OBJECTID_BUFFER (MS-FSCC, section 2.1.3): an ID that is unique within the volume.
 fn put_object_id(request: &Request<'_>, number: InodeNumber, sink: &mut ReplySink) -> Answered {
     const LEN: usize = 64;
     if (request.max_output_response as usize) < LEN {

@@ -1,5 +1,5 @@
 //! Whole conversations without sockets: frames of two connections in, frames out. For tests that
-//! send what no client does.
+//! send messages which no client sends.
 
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::counters::Tally;
 use crate::reply::ReplySink;
 use crate::tree::InitialTree;
 
-/// The password of the one user, "anna", of a server that has no guests.
+/// Password of the one user, "anna", of a server without guests.
 pub const PASSWORD: &str = "mellon";
 
 /// A server, and two connections to it.
@@ -31,7 +31,7 @@ pub struct SmbConversation {
 }
 
 impl SmbConversation {
-    /// A server that has guests, or not, and little memory.
+    /// Creates a server with or without guests, and with little memory.
     pub fn new(has_guests: bool) -> Self {
         let tree = InitialTree {
             file_size: 1 << 20,
@@ -61,12 +61,12 @@ impl SmbConversation {
         }
     }
 
-    /// The session of the next frame ends before that is answered.
+    /// Ends the session of the next frame before the server answers it.
     pub fn end_session(&mut self, end: SessionEnd) {
         self.session_end = Some(end);
     }
 
-    /// One of the connections is closed, and another one made in its place.
+    /// Closes one of the connections and creates another one in its place.
     pub fn connect_again(&mut self, second: bool) {
         let index = usize::from(second);
         let place = ConnectionId {
@@ -86,8 +86,8 @@ impl SmbConversation {
         self.deliver(std::mem::take(&mut lost.outbox));
     }
 
-    /// A frame of one of the connections, without its mark: what is sent to it in answer, with
-    /// marks. None once the server has hung up.
+    /// Processes a frame of one of the connections, without its mark; returns the frames sent to it
+    /// in reply, with marks. `None` once the server has disconnected.
     pub fn frame(&mut self, second: bool, frame: &[u8]) -> Option<Vec<u8>> {
         let index = usize::from(second);
         let mut connection = self.connections.get_mut(index)?.take()?;
@@ -126,7 +126,7 @@ impl SmbConversation {
         self.service.answer(connection, incoming, whim, means, sink)
     }
 
-    /// Has connections take in what others tell them, and what they tell others then.
+    /// Delivers events between connections, and the events that result from them.
     fn deliver(&mut self, mut letters: Vec<RoutedEvent>) {
         while let Some(RoutedEvent { to, notice }) = letters.pop() {
             let connection = self.connections.get_mut(to.token as usize);
@@ -135,7 +135,7 @@ impl SmbConversation {
             };
             let mut sink = ReplySink::default();
             let means = means(&self.tally, self.frames, &mut self.room);
-            // What it answers is for its client, which reads it or does not.
+            // // The output is for the client of that connection, which may or may not read it.
             let _ = self.service.notice(connection, notice, means, &mut sink);
             letters.append(&mut connection.outbox);
         }

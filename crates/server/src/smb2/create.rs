@@ -27,13 +27,13 @@ use crate::tree::directory::Directory;
 use crate::tree::inode::Kind;
 use crate::tree::{CreateMode, Identity, InodeNumber, Tree};
 
-/// Opens of one session.
+/// Largest number of opens of one session.
 const OPENS_MAX: usize = 1 << 16;
-/// Everybody who comes by NFS may use what is made here, too.
+/// Mode of created files: all users of NFS have access to them.
 const FILE_MODE: u32 = 0o666;
 const DIRECTORY_MODE: u32 = 0o777;
 
-/// A request that has been looked at.
+/// A validated request.
 struct Wanted<'a> {
     access: AccessMask,
     share: ShareAccess,
@@ -56,7 +56,7 @@ impl Wanted<'_> {
         )
     }
 
-    /// How much room a file that is made or emptied is to have.
+    /// Returns the space to reserve for a file that is created or truncated.
     fn room(&self) -> u64 {
         let sizes = self.contexts.iter().filter_map(|context| match context {
             RequestContext::AllocationSize(size) => Some(size),
@@ -66,7 +66,7 @@ impl Wanted<'_> {
     }
 }
 
-/// What was opened, and how.
+/// The opened object and the action taken.
 struct Made {
     number: InodeNumber,
     located: Located,
@@ -75,7 +75,7 @@ struct Made {
 
 impl Exchange<'_> {
     pub fn create(&mut self, message: &Message<'_>, sink: &mut ReplySink) -> Answered {
-        // What follows in the compound is about this open, or fails as it does.
+        // // Related requests in the compound refer to this open, or fail as it does.
         let answered = self.create_or_fail(message, sink);
         if let Err(Failure::Status(status)) = answered {
             self.chain.file = Err(status);
@@ -161,7 +161,7 @@ impl Exchange<'_> {
         }
     }
 
-    /// What the client asks to cache: a lease in a context, if there is one.
+    /// Returns the caching that the client requests: the lease of a context, if there is one.
     fn asked_caching(&self, wanted: &Wanted<'_>) -> Option<Asked> {
         let agreed = self.connection.agreed.as_ref()?;
         if wanted.oplock_level != OplockLevel::LEASE {
@@ -223,7 +223,7 @@ impl Exchange<'_> {
             return Err(Status::CANNOT_DELETE.into());
         }
         check_kind(tree, number, wanted)?;
-        // Who replaces data writes, whatever else he wants to do.
+        // // An open that replaces the data counts as writing, whatever its other access.
         let overwriting = if wanted.is_overwriting() {
             AccessMask::WRITE_DATA
         } else {
@@ -333,7 +333,7 @@ impl Exchange<'_> {
         put(sink, &response)
     }
 
-    /// Ends an open, and what is removed with its last one.
+    /// Closes an open, and deletes the file if that was requested and this was its last open.
     pub fn close_open(&mut self, session_id: u64, id: u64) {
         let session = self.connection.sessions.get_mut(&session_id);
         let Some(open) = session.and_then(|session| session.opens.remove(&id)) else {
@@ -359,8 +359,8 @@ impl Exchange<'_> {
     }
 }
 
-/// Removes a name that was to go with the last open; one that is another's by now, or a directory
-/// that is not empty, stays.
+/// Removes the name of a file marked for deletion; keeps it if it refers to another file by now, or
+/// to a directory that is not empty.
 fn remove(tree: &mut Tree, number: InodeNumber, doomed: &Name, by: Identity<'_>, now: u64) {
     let Ok(directory) = tree.directory(doomed.parent) else {
         return;
@@ -400,7 +400,7 @@ fn set_attributes(
     tree.set_basic(number, change).map_err(status_of)
 }
 
-/// Whether what is there is what is wanted, and may be opened so.
+/// Checks that the existing object has the requested type and can be opened in this way.
 fn check_kind(tree: &Tree, number: InodeNumber, wanted: &Wanted<'_>) -> Result<(), Status> {
     let inode = tree.inode(number).map_err(status_of)?;
     let asks = |option| wanted.options.contains(option);
@@ -430,7 +430,7 @@ fn check_kind(tree: &Tree, number: InodeNumber, wanted: &Wanted<'_>) -> Result<(
             return Err(Status::ACCESS_DENIED);
         }
     }
-    // What is hidden or of the system is overwritten only by who knows it is.
+    // // A hidden or system file is overwritten only by a request with these attributes.
     let hidden = FileAttributes::HIDDEN.with(FileAttributes::SYSTEM).0;
     if wanted.is_overwriting() && kept.0 & hidden & !wanted.attributes.0 != 0 {
         return Err(Status::ACCESS_DENIED);
@@ -438,7 +438,7 @@ fn check_kind(tree: &Tree, number: InodeNumber, wanted: &Wanted<'_>) -> Result<(
     Ok(())
 }
 
-/// Looks at what a request carries besides.
+/// Checks the contexts of a request.
 fn check_contexts(request: &Request<'_>) -> Result<(), Status> {
     for context in request.contexts.iter() {
         match context {
@@ -458,9 +458,9 @@ fn check_contexts(request: &Request<'_>) -> Result<(), Status> {
     Ok(())
 }
 
-/// Looks at the fields of a request that can be wrong by themselves.
+/// Checks the fields of a request that are invalid on their own.
 fn checked<'a>(request: &Request<'a>) -> Result<Wanted<'a>, Status> {
-    // What has no meaning at all.
+    // // Undefined bits.
     const OPTIONS_UNKNOWN: u32 = 0xff00_0000;
     const CREATE_TREE_CONNECTION: u32 = 0x80;
     const OPTIONS_REFUSED: u32 = CREATE_TREE_CONNECTION
@@ -517,8 +517,7 @@ fn checked<'a>(request: &Request<'a>) -> Result<Wanted<'a>, Status> {
     })
 }
 
-/// Generic rights as those that they stand for (MS-DTYP, section 2.4.3; MS-SMB2, section
-/// 2.2.13.1).
+/// Maps generic rights to specific ones (MS-DTYP, section 2.4.3; MS-SMB2, section 2.2.13.1).
 fn granted_access(desired: AccessMask) -> AccessMask {
     const GENERIC: u32 = 0xf000_0000;
     let mut access = desired.0 & !GENERIC & !AccessMask::MAXIMUM_ALLOWED.0;
@@ -536,8 +535,8 @@ fn granted_access(desired: AccessMask) -> AccessMask {
     AccessMask(access)
 }
 
-/// What a response says to the contexts of its request. A request has as many as it has room for;
-/// the answer has those that count.
+/// Returns the response contexts. A request may repeat contexts; the response has those that take
+/// effect.
 fn answers<'a>(
     wanted: &Wanted<'_>,
     facts: &FileMetadata,
@@ -573,7 +572,8 @@ fn answers<'a>(
     contexts
 }
 
-/// What is said of a lease, in the version that it is of, whichever it is asked for in.
+/// Returns the lease context of a response, in the version of the lease, whatever the version of
+/// the request.
 fn lease_answer<'a>(
     granted: Granted,
     key: LeaseKey,
@@ -632,7 +632,7 @@ fn has_lease(granted: Granted) -> bool {
     granted.level == OplockLevel::LEASE
 }
 
-/// A name as the hub keeps it.
+/// Returns a name in the form that the hub stores.
 pub fn shared_name(name: &str) -> Arc<[u8]> {
     Arc::from(name.as_bytes())
 }

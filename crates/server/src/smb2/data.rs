@@ -14,7 +14,7 @@ use crate::reply::ReplySink;
 use crate::tree::basic::BasicChange;
 use crate::tree::{FILE_MAX, Tree};
 
-/// Where an open stands, as far as a transfer needs it.
+/// State of an open that a transfer needs.
 struct Place {
     id: u64,
     number: crate::tree::InodeNumber,
@@ -29,7 +29,7 @@ impl Exchange<'_> {
         most.min(self.shared.options.transfer_max)
     }
 
-    /// Checks what READ and WRITE have in common.
+    /// Checks common to READ and WRITE.
     fn transferring(
         &mut self,
         file_id: filestone_wire::smb2::FileId,
@@ -148,7 +148,7 @@ impl Exchange<'_> {
         put(sink, &response)
     }
 
-    /// Memory is as stable as it gets here.
+    /// Does nothing: all data are in memory only.
     pub fn flush(&mut self, message: &Message<'_>, sink: &mut ReplySink) -> Answered {
         let request: flush::Request = message.body()?;
         let (_, open) = self.open(request.file_id)?;

@@ -1,4 +1,4 @@
-//! What a command has at hand while it is answered.
+//! Context of a command while it is processed.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
@@ -16,19 +16,19 @@ use crate::reply::ReplySink;
 use crate::tree::inode::Timestamp;
 use crate::tree::{Identity, InodeNumber, Tree};
 
-/// How long the answer to a break is waited for (section 3.3.6.1), in nanoseconds.
+/// Time to wait for the acknowledgement of a break (section 3.3.6.1), in nanoseconds.
 const BREAK_TIMEOUT: u64 = 35_000_000_000;
 
-/// What all connections share.
+/// State shared by all connections.
 #[derive(Debug)]
 pub struct Shared {
     pub tree: Arc<RwLock<Tree>>,
     pub hub: Mutex<GlobalOpenTable>,
     pub options: SmbOptions,
-    /// The directory that the share is.
+    /// Root directory of the share.
     pub root: InodeNumber,
-    /// As which all of its users work: the owner of the tree, with all rights. No user of SMB has a
-    /// uid here.
+    /// Identity of all users of the share: the owner of the tree, with all rights. Users of SMB
+    /// have no uid here.
     pub identity: Identity<'static>,
     pub guid: [u8; 16],
     pub start: FileTime,
@@ -39,7 +39,7 @@ impl Shared {
         self.hub.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// To be asked for after the hub, where both are needed.
+    /// Locks the tree for reading. Lock the hub first if both are needed.
     pub fn tree(&self) -> RwLockReadGuard<'_, Tree> {
         self.tree.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -49,18 +49,18 @@ impl Shared {
     }
 }
 
-/// Why a command has no body of its own to answer with.
+/// Reason why a command has no regular response body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
-    /// It failed.
+    /// The command failed.
     Status(Status),
-    /// It failed, and says this about it.
+    /// The command failed, with error data.
     WithData(Status, Vec<u8>),
-    /// It waits, and has said so to whoever ends that.
+    /// The command waits, and is registered with the event that ends the wait.
     Wait(WaitingFor),
-    /// Nothing is answered.
+    /// No response is sent.
     Silent,
-    /// The connection is to be closed.
+    /// The connection must be closed.
     Hangup,
 }
 
@@ -70,50 +70,50 @@ impl From<Status> for Failure {
     }
 }
 
-/// A body that cannot be read is a parameter that is not valid (section 3.3.5.2.6).
+/// A body that cannot be decoded is an invalid parameter (section 3.3.5.2.6).
 impl From<DecodeError> for Failure {
     fn from(_: DecodeError) -> Self {
         Self::Status(Status::INVALID_PARAMETER)
     }
 }
 
-/// The status of a response whose body has been written, or why there is none.
+/// Status of a response whose body has been written, or the reason why there is none.
 pub type Answered = Result<Status, Failure>;
 
-/// A message that is being answered.
+/// A message that is being processed.
 #[derive(Debug)]
 pub struct Exchange<'x> {
     pub shared: &'x Shared,
     pub connection: &'x mut Connection,
     pub header: Header,
     pub chain: ChainState,
-    /// When it came, for times of files.
+    /// Arrival time, for times of files.
     pub now: Timestamp,
-    /// And since the server's start.
+    /// Arrival time since the server's start.
     pub since_start: Duration,
-    /// The AsyncId of a request that has waited.
+    /// AsyncId of a request that has waited.
     pub resumed: Option<u64>,
-    /// Whether a listing begins anew and does not end, as a fault has it.
+    /// Whether a fault makes listings restart and never end.
     pub loops: bool,
-    /// Whether data may be sent from where they lie: nobody signs or encrypts them.
+    /// Whether data may be sent without copying: they are neither signed nor encrypted.
     pub may_splice: bool,
 }
 
 impl Exchange<'_> {
-    /// The message's session, established or not.
+    /// Returns the session of the message, established or not.
     pub fn session(&mut self) -> Result<&mut Session, Status> {
         let session = self.connection.sessions.get_mut(&self.chain.session_id);
         session.ok_or(Status::USER_SESSION_DELETED)
     }
 
-    /// What the message's tree is connected to.
+    /// Returns the share of the message's tree.
     pub fn share(&mut self) -> Result<Share, Status> {
         let tree_id = self.chain.tree_id;
         let share = self.session()?.trees.get(&tree_id);
         share.copied().ok_or(Status::NETWORK_NAME_DELETED)
     }
 
-    /// The open that a message means; its number.
+    /// Returns the open of the message and its number.
     pub fn open(&mut self, asked: FileId) -> Result<(u64, &mut Open), Status> {
         let is_related = self.header.flags.contains(HeaderFlags::RELATED);
         let file_id = if asked == FileId::OF_PREVIOUS && is_related {
@@ -130,14 +130,14 @@ impl Exchange<'_> {
         Ok((file_id.volatile, open))
     }
 
-    /// What this request has waited for.
+    /// Returns the event that this request has waited for.
     fn waited_for(&self) -> Option<WaitingFor> {
         let waited = self.connection.waiting.get(&self.resumed?);
         waited.map(|waiting| waiting.waits_for)
     }
 
-    /// Has this request wait until what others cache of a file has been given up. One that is
-    /// tried again waits no longer for that.
+    /// Makes this request wait until other opens have acknowledged the break of their cached state.
+    /// A request that is retried does not wait again.
     pub fn wait_for_break(&mut self, hub: &mut GlobalOpenTable, number: InodeNumber) -> Failure {
         let until = match self.waited_for() {
             Some(WaitingFor::Break { until, .. }) => until,
@@ -150,7 +150,7 @@ impl Exchange<'_> {
         }
     }
 
-    /// Takes for given up what this request has waited for as long as it may.
+    /// If this request has waited for the longest time, treats the break as acknowledged.
     pub fn give_up_overdue(&self, hub: &mut GlobalOpenTable) {
         let now = self.since_start.as_nanos() as u64;
         if let Some(WaitingFor::Break { number, until }) = self.waited_for()
@@ -160,7 +160,7 @@ impl Exchange<'_> {
         }
     }
 
-    /// This request among those that wait, for whoever is to wake it.
+    /// Returns the identification of this request for the event that wakes it.
     pub fn waiter(&mut self) -> Result<Waiter, Status> {
         let waiting = &self.connection.waiting;
         let kept: usize = waiting.values().map(|one| one.messages.len()).sum();

@@ -1,4 +1,4 @@
-//! From a frame to the frame that answers it: protection, compounds, credits, what waits
+//! From a frame to the frame of its responses: protection, compounds, credits, waiting requests
 //! (MS-SMB2, sections 3.3.4.1 and 3.3.5.2).
 
 use std::time::Duration;
@@ -21,57 +21,57 @@ use crate::counters::Tally;
 use crate::reply::ReplySink;
 use crate::tree::inode::Timestamp;
 
-/// The connection is to be closed: what came is not to be answered.
+/// The connection must be closed without a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CloseConnection;
 
-/// How the messages of a frame came.
+/// Protection of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Envelope {
-    /// As they are.
+    /// Not encrypted.
     Plain,
-    /// Encrypted, by this session's keys.
+    /// Encrypted with the keys of this session.
     Sealed(u64),
-    /// It is a message of SMB1.
+    /// A message of SMB1.
     Smb1,
 }
 
-/// How a session ends that a client goes on with, while its connection stays.
+/// Way in which a fault ends a session while its connection stays open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionEnd {
     /// The session is deleted.
     Deleted,
-    /// Its connection to the share is closed.
+    /// Its tree connection is closed.
     ShareClosed,
-    /// Its user has to authenticate again (MS-SMB2, section 3.3.5.2.9).
+    /// The user has to reauthenticate (MS-SMB2, section 3.3.5.2.9).
     Expired,
 }
 
-/// What a fault has the server do with a frame, before it is answered.
+/// Action that fault injection applies to a frame before it is processed.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FaultAction {
-    /// The session of the frame ends first.
+    /// End of the frame's session before processing.
     pub session_end: Option<SessionEnd>,
-    /// Every request of it fails with this.
+    /// Status with which every request of the frame fails.
     pub refusal: Option<Status>,
-    /// Listings begin anew at each request and do not end.
+    /// Whether listings restart at each request and never end.
     pub loops: bool,
-    /// No credits are granted.
+    /// Whether no credits are granted.
     pub no_credits: bool,
-    /// The last request waits for ever.
+    /// Whether the last request waits forever.
     pub is_stuck: bool,
-    /// Nothing is carried out, and nothing answered.
+    /// Whether the frame is dropped without processing and response.
     pub is_dropped: bool,
 }
 
-/// When a frame came.
+/// Arrival time of a frame.
 #[derive(Debug, Clone, Copy)]
 pub struct Moment {
     pub now: Timestamp,
     pub since_start: Duration,
 }
 
-/// Frames of one connection, on their way.
+/// Processing of the frames of one connection.
 pub struct Frames<'x> {
     pub shared: &'x Shared,
     pub connection: &'x mut Connection,
@@ -80,18 +80,17 @@ pub struct Frames<'x> {
     pub room: &'x mut Vec<u8>,
 }
 
-/// Bytes of the responses to one compound at most: what a client may ask for there is bounded by
-/// nothing else.
+/// Largest size of the responses to one compound, in bytes: no other limit applies there.
 const RESPONSES_MAX: usize = 8 << 20;
 
-/// Where Command stands in a header (section 2.2.1.2).
+/// Offset of Command in a header (section 2.2.1.2).
 const COMMAND_AT: usize = 12;
 
-/// The response written last: it is signed when it is known what follows it.
+/// The last response written: it is signed when the next response is known.
 #[derive(Clone, Copy)]
 struct Last {
     start: usize,
-    /// Where it ends: what follows it stands behind padding.
+    /// Its end, before the padding.
     end: usize,
     session_id: u64,
     is_signed: bool,
@@ -99,41 +98,41 @@ struct Last {
     status: Status,
 }
 
-/// A message that is being answered.
+/// A message that is being processed.
 #[derive(Clone, Copy)]
 struct Answering<'m> {
     message: &'m Message<'m>,
-    /// Where its response begins in the sink.
+    /// Offset of its response in the sink.
     start: usize,
-    /// Where it begins in its frame.
+    /// Offset in its frame.
     offset: usize,
-    /// What was handed on to it.
+    /// State handed on by the previous message of the compound.
     before: ChainState,
-    /// Its AsyncId, if it has waited.
+    /// AsyncId, if the request has waited.
     resumed: Option<u64>,
 }
 
-/// A frame that is being answered.
+/// A frame that is being processed.
 struct Run<'m> {
     messages: &'m [u8],
     chain: ChainState,
     sealed: Option<u64>,
     resumed: Option<u64>,
     whim: FaultAction,
-    /// Where the responses of the frame that is being written begin.
+    /// Offset of the current frame of responses.
     frame: usize,
     last: Option<Last>,
-    /// Requests that were cancelled, to be answered in frames of their own.
+    /// Cancelled requests, to be answered in separate frames.
     cancelled: Vec<u64>,
     /// Sessions that end with this frame.
     ended: Vec<u64>,
-    /// Whether a request that had waited has to go on waiting.
+    /// Whether a resumed request has to wait again.
     waits_on: bool,
-    /// The command of the message that is being answered, if there is no such command.
+    /// Command code of the current message, if it is unknown.
     unknown: Option<[u8; 2]>,
 }
 
-/// Takes a frame out of its envelope. What was encrypted is in `opened` then.
+/// Decrypts a frame or returns its plain messages. `opened` contains decrypted messages.
 pub fn open(
     connection: &Connection,
     frame: &[u8],
@@ -161,7 +160,7 @@ pub fn open(
     }
 }
 
-/// What the first message of a frame asks.
+/// Returns the command of the first message of a frame.
 pub fn command_of(messages: &[u8]) -> Option<Command> {
     Header::from_bytes(messages)
         .ok()
@@ -169,7 +168,7 @@ pub fn command_of(messages: &[u8]) -> Option<Command> {
 }
 
 impl Frames<'_> {
-    /// Answers the messages of a frame.
+    /// Processes the messages of a frame.
     pub fn answer(
         &mut self,
         envelope: Envelope,
@@ -187,7 +186,7 @@ impl Frames<'_> {
         }
         if let Some(end) = whim.session_end {
             self.end_session_of(messages, end);
-            // What was encrypted for a session that is not there is not answered.
+            // // A frame encrypted for a session that does not exist is not answered.
             if sealed.is_some_and(|id| !self.connection.sessions.contains_key(&id)) {
                 return Err(CloseConnection);
             }
@@ -289,7 +288,7 @@ impl Frames<'_> {
         Ok(())
     }
 
-    /// Answers the messages of a frame up to one that waits.
+    /// Processes the messages of a frame up to one that waits.
     fn answer_all(
         &mut self,
         run: &mut Run<'_>,
@@ -312,7 +311,7 @@ impl Frames<'_> {
         Ok(())
     }
 
-    /// Ends a frame of responses, encrypted as the requests were; one without any is none.
+    /// Completes a frame of responses, encrypted if the requests were; removes it if it is empty.
     fn end_responses(&mut self, run: &Run<'_>, sink: &mut ReplySink) {
         let Some(last) = run.last else {
             sink.cancel_record();
@@ -330,8 +329,8 @@ impl Frames<'_> {
         }
     }
 
-    /// Answers what waited on opens that are gone. What that closes in its turn is answered by the
-    /// same loop: a client says how many there are.
+    /// Answers requests that waited on closed opens. Further requests that become orphans in the
+    /// process are handled in the same loop: their number is up to the client.
     fn resume_orphans(&mut self, sink: &mut ReplySink) -> Result<(), CloseConnection> {
         if std::mem::replace(&mut self.connection.is_answering_orphans, true) {
             return Ok(());
@@ -347,7 +346,7 @@ impl Frames<'_> {
         Ok(())
     }
 
-    /// Answers one message; whether those after it are to be answered, too.
+    /// Processes one message; returns whether to continue with the next ones.
     fn answer_one(
         &mut self,
         run: &mut Run<'_>,
@@ -407,7 +406,7 @@ impl Frames<'_> {
         self.respond(run, answering, answered, sink)
     }
 
-    /// Takes the message ids of a request, and what was handed on to it.
+    /// Consumes the message IDs of a request, and applies the state handed on by the previous one.
     fn take_up(
         &mut self,
         run: &mut Run<'_>,
@@ -437,14 +436,14 @@ impl Frames<'_> {
         Ok(())
     }
 
-    /// The last message of a frame, if all that is wrong with it is that there is no such command:
-    /// it is answered, as those before it are (section 3.3.5.2.6).
+    /// Returns the last message of a frame, if its only error is an unknown command: it is
+    /// answered, like those before it (section 3.3.5.2.6).
     fn unknown_command<'m>(&self, run: &mut Run<'m>, offset: usize) -> Option<Message<'m>> {
         self.connection.agreed.as_ref()?;
         let bytes = run.messages.get(offset..)?;
         let mut known: [u8; HEADER_LEN] = *bytes.first_chunk()?;
         let field: &mut [u8; 2] = known.get_mut(COMMAND_AT..)?.first_chunk_mut()?;
-        // One that needs a session, and is not looked at.
+        // // A stand-in command that needs a session and is not processed.
         let stand_in = (Command::Flush as u16).to_le_bytes();
         run.unknown = Some(std::mem::replace(field, stand_in));
         let header = Header::from_bytes(&known).ok()?;
@@ -452,7 +451,7 @@ impl Frames<'_> {
         is_last.then_some(Message { header, bytes })
     }
 
-    /// Takes the message ids that a request uses (section 3.3.5.2.3).
+    /// Consumes the message IDs of a request (section 3.3.5.2.3).
     fn take_ids(&mut self, header: &Header) -> Result<(), CloseConnection> {
         let agreed = self.connection.agreed.as_ref();
         let is_charged = agreed.is_some_and(|agreed| agreed.has_large_mtu());
@@ -464,7 +463,7 @@ impl Frames<'_> {
         }
     }
 
-    /// Whether a request may be carried out: its session, its signature, what it charges.
+    /// Checks whether a request may be processed: session, signature, credit charge.
     fn authorize(&mut self, run: &Run<'_>, message: &Message<'_>) -> Result<(), Status> {
         let header = &message.header;
         let command = header.command;
@@ -510,8 +509,8 @@ impl Frames<'_> {
         self.check_charge(message)
     }
 
-    /// Section 3.3.5.7: in 3.1.1 a user's TREE_CONNECT is signed or encrypted, or else the connection
-    /// ends: the signature is what proves that nobody has changed the NEGOTIATE.
+    /// Section 3.3.5.7: in 3.1.1 a user's TREE_CONNECT must be signed or encrypted, or else the
+    /// connection is closed: the signature proves that the NEGOTIATE was not modified.
     fn exposes_tree(&self, run: &Run<'_>, header: &Header) -> bool {
         let agreed = self.connection.agreed.as_ref();
         let session = self.connection.sessions.get(&run.chain.session_id);
@@ -522,7 +521,7 @@ impl Frames<'_> {
             && session.is_some_and(|session| session.keys.is_some())
     }
 
-    /// Section 3.3.5.2.5: a request that carries more than it is charged for.
+    /// Section 3.3.5.2.5: checks that a request does not carry more than its credit charge permits.
     fn check_charge(&self, message: &Message<'_>) -> Result<(), Status> {
         let agreed = self.connection.agreed.as_ref();
         if !agreed.is_some_and(|agreed| agreed.has_large_mtu()) {
@@ -568,7 +567,7 @@ impl Frames<'_> {
         answered
     }
 
-    /// Completes a response; whether the messages after it are to be answered.
+    /// Completes a response; returns whether to process the messages after it.
     fn respond(
         &mut self,
         run: &mut Run<'_>,
@@ -700,7 +699,7 @@ impl Frames<'_> {
         }
     }
 
-    /// Keeps a request that waits, and all that follows it in its frame; its AsyncId.
+    /// Stores a waiting request and all messages after it in its frame; returns its AsyncId.
     fn wait(&mut self, run: &Run<'_>, answering: &Answering<'_>, waits_for: WaitingFor) -> u64 {
         let chain = answering.before;
         self.connection.last_async_id += 1;
@@ -721,9 +720,9 @@ impl Frames<'_> {
         id
     }
 
-    /// Ends the frame before a response that begins at `start` and only says that its request
-    /// waits; where it begins in a frame of its own. Linux's client (6.1) loses what stands before
-    /// such a response in an encrypted frame, and waits for it for ever.
+    /// Ends the frame before an interim response at `start`, and returns the offset of the response
+    /// in a new frame. Linux's client (6.1) loses the responses before an interim response in an
+    /// encrypted frame, and waits for them forever.
     fn set_apart(&mut self, run: &mut Run<'_>, start: usize, sink: &mut ReplySink) -> usize {
         if run.last.is_none() {
             return start;
@@ -735,8 +734,8 @@ impl Frames<'_> {
         begin_response(run, sink)
     }
 
-    /// Signs a response up to `end`, and hashes it where keys depend on it: what follows it is
-    /// known.
+    /// Signs a response up to `end`, and adds it to the preauthentication hash if keys depend on
+    /// it: the message after it is now known.
     fn finish(&mut self, response: Last, end: usize, sink: &mut ReplySink) {
         let bytes = sink.bytes_mut().get_mut(response.start..end);
         let bytes = bytes.unwrap_or_default();
@@ -760,7 +759,7 @@ impl Frames<'_> {
         }
     }
 
-    /// Encrypts the messages that stand in the sink behind room for the header, from `frame` on.
+    /// Encrypts the messages in the sink from `frame` on, after the space for the header.
     fn seal(&mut self, session_id: u64, frame: usize, sink: &mut ReplySink) {
         let Some(session) = self.connection.sessions.get_mut(&session_id) else {
             return;
@@ -773,7 +772,7 @@ impl Frames<'_> {
         }
     }
 
-    /// Tries a request again that waits.
+    /// Retries a waiting request.
     fn resume(
         &mut self,
         async_id: u64,
@@ -813,7 +812,7 @@ impl Frames<'_> {
         ran
     }
 
-    /// Takes in what another connection has to tell.
+    /// Processes an event from another connection.
     pub fn notice(
         &mut self,
         notice: ConnectionEvent,
@@ -844,7 +843,7 @@ impl Frames<'_> {
         }
     }
 
-    /// Section 3.3.4.6: a break is not signed, but encrypted where everything is.
+    /// Section 3.3.4.6: a break notification is not signed, but encrypted if the session is.
     fn put_break(&mut self, session_id: u64, notification: &Notification, sink: &mut ReplySink) {
         let Some(session) = self.connection.sessions.get(&session_id) else {
             return;
@@ -867,7 +866,7 @@ impl Frames<'_> {
         sink.end_frame();
     }
 
-    /// Tries those again that have waited for a break as long as one may take.
+    /// Retries the requests that have waited the longest permitted time for a break.
     pub fn retry_overdue(&mut self, sink: &mut ReplySink) -> Result<(), CloseConnection> {
         let now = self.moment.since_start.as_nanos() as u64;
         let waiting = self.connection.waiting.iter();
@@ -881,7 +880,7 @@ impl Frames<'_> {
         Ok(())
     }
 
-    /// Gives up all that a connection has: it is closed.
+    /// Releases all state of a closed connection.
     pub fn end(&mut self) {
         let header = Header::request(Command::Logoff, 0);
         let waiting = std::mem::take(&mut self.connection.waiting);
@@ -896,7 +895,7 @@ impl Frames<'_> {
     }
 }
 
-/// Begins a frame of responses.
+/// Starts a frame of responses.
 fn begin_responses(run: &mut Run<'_>, sink: &mut ReplySink) {
     sink.begin_record();
     run.frame = sink.bytes_mut().len();
@@ -905,7 +904,7 @@ fn begin_responses(run: &mut Run<'_>, sink: &mut ReplySink) {
     }
 }
 
-/// Begins a response with room for its header, linked to the one before it; where it begins.
+/// Starts a response with space for its header, linked to the previous one; returns its offset.
 fn begin_response(run: &Run<'_>, sink: &mut ReplySink) -> usize {
     if let Some(last) = run.last {
         compound::link(sink.bytes_mut(), last.start);
@@ -915,7 +914,7 @@ fn begin_response(run: &Run<'_>, sink: &mut ReplySink) -> usize {
     start
 }
 
-/// Takes back a response that was begun at `start`: it follows nothing.
+/// Removes the response started at `start`.
 fn take_back_response(run: &Run<'_>, start: usize, sink: &mut ReplySink) {
     let end = run.last.map_or(start, |last| last.end);
     sink.bytes_mut().truncate(end);
@@ -924,21 +923,21 @@ fn take_back_response(run: &Run<'_>, start: usize, sink: &mut ReplySink) {
     }
 }
 
-/// Whether the first of these messages is related to one that was answered before.
+/// Returns whether the first of these messages is related to a message answered earlier.
 fn has_related_head(messages: &[u8]) -> bool {
     let header = Header::from_bytes(messages);
     header.is_ok_and(|header| header.flags.contains(HeaderFlags::RELATED))
 }
 
-/// Whether a session of another connection is to be used here, too: that is not offered (section
-/// 3.3.5.5).
+/// Returns whether the message binds a session of another connection, which is not supported
+/// (section 3.3.5.5).
 fn binds(message: &Message<'_>) -> bool {
     let is_setup = message.header.command == Command::SessionSetup;
     let setup = is_setup.then(|| message.body::<session_setup::Request<'_>>());
     matches!(setup, Some(Ok(setup)) if setup.flags.contains(SetupFlags::BINDING))
 }
 
-/// Whether there is no session or no tree that what follows could be about (section 3.3.5.2.7.2).
+/// Returns whether related messages have no session or tree to refer to (section 3.3.5.2.7.2).
 fn breaks_chain(command: Command, answered: &Answered) -> bool {
     let makes_one = matches!(command, Command::SessionSetup | Command::TreeConnect);
     match answered {
@@ -967,7 +966,7 @@ fn dispatch(exchange: &mut Exchange<'_>, message: &Message<'_>, sink: &mut Reply
     }
 }
 
-/// What needs a tree besides a session.
+/// Processes commands that require a tree as well as a session.
 fn in_tree(exchange: &mut Exchange<'_>, message: &Message<'_>, sink: &mut ReplySink) -> Answered {
     exchange.share()?;
     match message.header.command {
@@ -993,8 +992,8 @@ fn in_tree(exchange: &mut Exchange<'_>, message: &Message<'_>, sink: &mut ReplyS
     }
 }
 
-/// Whether faults and the queue are about a request: not what leads to a tree, so that a client
-/// gets as far as that.
+/// Returns whether faults and the queue apply to a command: not to those that set up a tree
+/// connection, so that a client can connect.
 pub const fn is_work(command: Command) -> bool {
     !matches!(
         command,

@@ -1,21 +1,21 @@
-//! What opens hold: locks, oplocks and leases.
+//! State held by opens: locks, oplocks and leases.
 
 use filestone_wire::smb2::{LeaseKey, LeaseState, OplockLevel, Status};
 
-/// What an open may cache.
+/// Caching granted to an open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CacheGrant {
     None,
     Oplock {
         level: OplockLevel,
-        /// What is to be left of it, while the client has not answered.
+        /// Level that remains after the break, until the client has acknowledged it.
         breaking: Option<OplockLevel>,
     },
-    /// What the lease says.
+    /// The lease defines the caching.
     Lease(LeaseOwner),
 }
 
-/// By what a lease is known.
+/// Key of a lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LeaseOwner {
     pub client: [u8; 16],
@@ -27,30 +27,30 @@ pub struct LeaseOwner {
 pub struct Lease {
     pub owner: LeaseOwner,
     pub state: LeaseState,
-    /// What is being taken back, while the client has not answered.
+    /// The break in progress, until the client has acknowledged it.
     pub breaking: Option<Breaking>,
     pub epoch: u16,
-    /// Whether epochs are told: leases of version 2, which is what the first open with it says.
+    /// Whether the lease has an epoch: version 2, as in the first open with this lease.
     pub has_epoch: bool,
 }
 
 impl Lease {
-    /// The epoch, if the client is to know of it.
+    /// Returns the epoch, if the client receives it.
     pub fn told_epoch(&self) -> Option<u16> {
         self.has_epoch.then_some(self.epoch)
     }
 }
 
-/// How far a lease is taken back.
+/// Target states of a lease break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Breaking {
-    /// What its holder has been asked down to.
+    /// State that the holder has been asked to reduce the lease to.
     pub left: LeaseState,
-    /// What is to be left in the end: something else has come up meanwhile, if that is less.
+    /// Final state: less than `left` if another break was triggered since.
     pub finally: LeaseState,
 }
 
-/// A range of bytes; one without any is a point between two of them.
+/// A range of bytes; an empty range is a point between two bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ByteRange {
     pub offset: u64,
@@ -58,7 +58,7 @@ pub struct ByteRange {
 }
 
 impl ByteRange {
-    /// A range; its last byte must have a number.
+    /// Creates a range; its last byte must have a valid offset.
     pub fn new(offset: u64, len: u64) -> Result<Self, Status> {
         if len > 0 && offset.checked_add(len - 1).is_none() {
             return Err(Status::INVALID_LOCK_RANGE);
@@ -66,13 +66,13 @@ impl ByteRange {
         Ok(Self { offset, len })
     }
 
-    /// The bytes of a transfer, as far as there are numbers for them.
+    /// Returns the bytes of a transfer, cut at the largest offset.
     pub fn of_transfer(offset: u64, len: u64) -> Self {
         let len = len.min(u64::MAX - offset);
         Self { offset, len }
     }
 
-    /// Whether they have a byte in common, or a point lies within the other.
+    /// Returns whether the ranges have a byte in common, or a point is inside the other range.
     pub fn overlaps(self, other: Self) -> bool {
         let last = |range: Self| range.offset.saturating_add(range.len - 1);
         match (self.len, other.len) {
@@ -84,7 +84,7 @@ impl ByteRange {
     }
 }
 
-/// A lock that is held.
+/// A held lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lock {
     pub open: u64,
@@ -93,8 +93,8 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Whether this one keeps `wanted` from being set. An open may read-lock what it has locked
-    /// for itself, but not the other way round.
+    /// Returns whether this lock conflicts with `wanted`. An open may set a shared lock on a range
+    /// that it has locked exclusively, but not the reverse.
     pub fn excludes(&self, wanted: &Self) -> bool {
         let are_shared = !self.is_exclusive && !wanted.is_exclusive;
         let is_stacked = self.open == wanted.open && !wanted.is_exclusive;

@@ -15,7 +15,8 @@ use crate::reply::ReplySink;
 use crate::tree::directory::{COOKIE_PARENT, COOKIE_SELF};
 use crate::tree::{InodeNumber, Tree};
 
-/// Entries that one request looks at, so that a pattern that fits none does not keep the tree.
+/// Number of entries that one request examines, so that a pattern without matches does not block
+/// the tree.
 const LOOKED_AT_MAX: usize = 1 << 20;
 
 impl Exchange<'_> {
@@ -62,16 +63,16 @@ impl Exchange<'_> {
     }
 }
 
-/// What a page may hold.
+/// Limits of a page.
 struct Room {
     class: DirectoryClass,
     /// Bytes.
     limit: u32,
-    /// Whether one entry is enough.
+    /// Whether the page ends after one entry.
     is_single: bool,
 }
 
-/// Writes as many entries as fit, and notes how far that is.
+/// Writes as many entries as fit, and stores the position.
 fn fill(
     tree: &Tree,
     number: InodeNumber,
@@ -124,7 +125,7 @@ fn fill(
     Ok(Status::SUCCESS)
 }
 
-/// The form 8.3 of a name that is longer.
+/// Returns the 8.3 form of a longer name.
 fn short_form(name: &str) -> ShortName {
     let mut form = ShortName::default();
     let short = Some(name).filter(|name| !matches!(*name, "." | ".."));
@@ -137,7 +138,8 @@ fn short_form(name: &str) -> ShortName {
     form
 }
 
-/// What a listing says of an entry: of a symbolic link, of what it leads to, if to anything.
+/// Returns the contents of a listing for an entry; for a symbolic link, the attributes of its
+/// target, if it exists.
 fn entry<'a>(
     tree: &Tree,
     directory: InodeNumber,

@@ -12,10 +12,10 @@ use super::open_table::{Awaited, GlobalOpenTable};
 use crate::reply::ReplySink;
 use crate::tree::InodeNumber;
 
-/// Ranges of one request.
+/// Largest number of ranges in one request.
 const ELEMENTS_MAX: usize = 256;
 
-/// Whose locks are set.
+/// Owner of locks.
 #[derive(Clone, Copy)]
 struct Owner {
     number: InodeNumber,
@@ -25,7 +25,7 @@ struct Owner {
 impl Exchange<'_> {
     pub fn lock(&mut self, message: &Message<'_>, sink: &mut ReplySink) -> Answered {
         let request: Request<'_> = message.body()?;
-        // The open of one that has waited may be closed meanwhile, which frees what it locked.
+        // // The open of a request that has waited may be closed by now, which released its locks.
         let has_waited = self.resumed.is_some();
         let opened = self.open(request.file_id);
         let (open, number) = match opened {
@@ -45,7 +45,7 @@ impl Exchange<'_> {
         let answered = if first.flags.contains(LockFlags::UNLOCK) {
             unlock_all(&mut hub, owner, elements)
         } else {
-            // Of several, none may wait (section 3.3.5.14.2).
+            // // In a request with several ranges, none may wait (section 3.3.5.14.2).
             let waits = |element: LockElement| !element.flags.contains(LockFlags::FAIL_IMMEDIATELY);
             let waits = request.locks.iter().any(waits);
             if waits && request.locks.len() > 1 {
@@ -66,8 +66,8 @@ impl Exchange<'_> {
         put(sink, &Response::default())
     }
 
-    /// Ends the waiting of a request, which is answered with CANCELLED; a CANCEL has no answer of
-    /// its own. The AsyncId of the request, if it waits.
+    /// Cancels a waiting request, which is answered with CANCELLED; CANCEL itself has no response.
+    /// Returns the AsyncId of the request, if it waits.
     pub fn cancelled(&self) -> Option<u64> {
         use filestone_wire::smb2::Route;
         match self.header.route {
@@ -81,7 +81,7 @@ impl Exchange<'_> {
         }
     }
 
-    /// Forgets that a request waits.
+    /// Removes a waiting request.
     pub fn stop_waiting(&self, async_id: u64, waits_for: WaitingFor) {
         let (WaitingFor::Lock { number, .. } | WaitingFor::Break { number, .. }) = waits_for else {
             return;
@@ -123,7 +123,7 @@ impl Exchange<'_> {
     }
 }
 
-/// Frees ranges, one after the other; what was freed before one that is not locked stays free.
+/// Unlocks ranges in order; ranges before one that is not locked stay unlocked.
 fn unlock_all(
     hub: &mut GlobalOpenTable,
     owner: Owner,

@@ -1,4 +1,4 @@
-//! Locks of ranges of bytes: mandatory, and of one open each (MS-FSA, section 2.1.4.10).
+//! Byte-range locks: mandatory, and each of one open (MS-FSA, section 2.1.4.10).
 
 use filestone_wire::smb2::Status;
 
@@ -6,10 +6,10 @@ use super::held::{ByteRange, Lock};
 use super::open_table::GlobalOpenTable;
 use crate::tree::InodeNumber;
 
-/// Locks that may be held, of all clients together.
+/// Largest number of locks of all clients.
 const LOCKS_MAX: usize = 1 << 18;
 
-/// What a transfer does.
+/// Direction of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transfer {
     Read,
@@ -31,7 +31,7 @@ impl GlobalOpenTable {
         Ok(())
     }
 
-    /// Frees exactly this range of an open.
+    /// Unlocks exactly this range of an open.
     pub fn unlock(
         &mut self,
         number: InodeNumber,
@@ -47,7 +47,7 @@ impl GlobalOpenTable {
         Ok(())
     }
 
-    /// Whether a lock keeps an open from reading or writing there.
+    /// Checks that no lock prevents an open from reading or writing a range.
     pub fn check_transfer(
         &self,
         number: InodeNumber,

@@ -1,4 +1,4 @@
-//! What SMB says of an object of the tree.
+//! Metadata of an object of the tree in SMB's terms.
 
 use std::sync::atomic::Ordering;
 
@@ -8,14 +8,14 @@ use filestone_wire::smb2::{AccessMask, FileAttributes, FileTime, Status};
 use crate::tree::inode::{Inode, Timestamp};
 use crate::tree::{InodeNumber, Tree};
 
-/// All rights on a file.
+/// All access rights on a file.
 pub const ALL_ACCESS: AccessMask = AccessMask(0x001f_01ff);
 /// The volume's serial number and id: "file" in ASCII.
 pub const VOLUME: u32 = u32::from_be_bytes(*b"file");
-/// Bytes of an allocation unit.
+/// Size of an allocation unit, in bytes.
 pub const UNIT: u64 = 4096;
 
-/// Attributes, as every class of information shows some of them.
+/// Metadata, the common source of all information classes.
 #[derive(Debug, Clone, Copy)]
 pub struct FileMetadata {
     pub creation_time: FileTime,
@@ -38,7 +38,7 @@ impl FileMetadata {
         ))
     }
 
-    /// With as much room as was asked for, if it is a file.
+    /// Adds the reserved space, if the object is a file.
     pub fn reserving(self, bytes: u64) -> Self {
         let asked = if self.is_directory { 0 } else { bytes };
         let asked = asked.checked_next_multiple_of(UNIT).unwrap_or(asked);
@@ -70,7 +70,7 @@ impl FileMetadata {
     }
 }
 
-/// FileAttributes: NORMAL if there is no other.
+/// Returns FileAttributes: NORMAL if there is no other.
 pub fn attributes_of(inode: &Inode) -> FileAttributes {
     let kept = FileAttributes(inode.dos_attributes);
     if inode.is_directory() {
@@ -82,12 +82,12 @@ pub fn attributes_of(inode: &Inode) -> FileAttributes {
     }
 }
 
-/// A time of the tree.
+/// Converts a time of the tree.
 pub fn file_time(time: Timestamp) -> FileTime {
     FileTime::from_unix((time / 1_000_000_000) as i64, (time % 1_000_000_000) as u32)
 }
 
-/// A time for the tree, which begins in 1970.
+/// Converts to a time of the tree, which starts in 1970.
 pub fn timestamp(time: FileTime) -> Timestamp {
     let seconds = u64::try_from(time.unix_seconds()).unwrap_or(0);
     seconds
@@ -95,7 +95,7 @@ pub fn timestamp(time: FileTime) -> Timestamp {
         .saturating_add(time.subsec_nanoseconds().into())
 }
 
-/// What the tree refuses, in words of SMB.
+/// Converts an error status of the tree to SMB.
 pub fn status_of(status: nfs3::Status) -> Status {
     match status {
         nfs3::Status::NOENT | nfs3::Status::STALE => Status::OBJECT_NAME_NOT_FOUND,

@@ -1,15 +1,17 @@
 //! SMB2 and SMB3 over the same tree as NFS, without I/O.
 //!
-//! | module | what is in it |
+//! | module | content |
 //! |---|---|
-//! | `options` | what can be chosen: users, protection, dialects, credits |
-//! | `service` | what a worker calls |
-//! | `conversation` | the same without a worker, for tests |
-//! | `frames` | from a frame to its answer: protection, compounds, credits, what waits |
-//! | `connection`, `window` | what is kept of a connection |
-//! | `exchange` | what a command has at hand |
-//! | `negotiate`, `setup`, `create`, `data`, `locking`, `query`, `change`, `listing`, `control` | the commands |
-//! | `open_table`, `held`, `locks`, `caching`, `oplock_rules`, `connection_id` | what connections share: share modes, locks, oplocks and leases, and what they tell each other |
+//! | `options` | options: users, protection, dialects, credits |
+//! | `service` | interface for workers |
+//! | `conversation` | interface without a worker, for tests |
+//! | `frames` | from a frame to its response: protection, compounds, credits, waiting requests |
+//! | `connection`, `window` | state of a connection |
+//! | `exchange` | context of a command |
+//! | `negotiate`, `setup`, `create`, `data`, `locking`, `query`, `change`, `listing`, `control` |
+//! the commands |
+//! | `open_table`, `held`, `locks`, `caching`, `oplock_rules`, `connection_id` | state shared by
+//! connections: share modes, locks, oplocks and leases, and events |
 //! | `names`, `paths`, `metadata` | names of SMB in the tree |
 //! | `random` | challenges of authentications |
 

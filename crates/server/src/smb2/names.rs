@@ -1,19 +1,19 @@
-//! Names as SMB has them: paths with backslashes, patterns with wildcards.
+//! Names of SMB: paths with backslashes, patterns with wildcards.
 
 use filestone_wire::smb2::Status;
 use filestone_wire::smb2::codec::Text;
 
-/// The longest path, in UTF-16 units.
+/// Longest path, in UTF-16 units.
 const PATH_MAX: usize = 4096;
-/// The longest name, as the tree has it, in bytes.
+/// Longest name in the tree, in bytes.
 const NAME_MAX: usize = 255;
 
-/// A path from the share's root, component by component, in UTF-8. Of the root, none.
+/// A path from the share's root, component by component, in UTF-8. Empty for the root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SharePath(Vec<String>);
 
 impl SharePath {
-    /// Takes a path apart (MS-FSCC, sections 2.1.5 and 2.1.5.2).
+    /// Parses a path (MS-FSCC, sections 2.1.5 and 2.1.5.2).
     pub fn new(text: Text<'_>) -> Result<Self, Status> {
         if text.units().count() > PATH_MAX {
             return Err(Status::NAME_TOO_LONG);
@@ -34,7 +34,7 @@ impl SharePath {
             .map(Self)
     }
 
-    /// The last component, and those that lead to it; none of the root.
+    /// Returns the last component, and the components before it; `None` for the root.
     pub fn split_last(&self) -> Option<(&str, &[String])> {
         let (last, before) = self.0.split_last()?;
         Some((last, before))
@@ -52,7 +52,8 @@ fn component(name: &str) -> Result<String, Status> {
     }
 }
 
-/// A name of the form 8.3 for one that is none (MS-FSCC, section 2.1.5.2.1). Nothing is found by it.
+/// Returns an 8.3 name for a name that does not have that form (MS-FSCC, section 2.1.5.2.1).
+/// Lookups do not accept it.
 pub fn short_name(name: &str) -> Option<String> {
     let (base, extension) = name.rsplit_once('.').unwrap_or((name, ""));
     let is_short = |part: &str, most| {
@@ -70,12 +71,12 @@ pub fn short_name(name: &str) -> Option<String> {
     Some(format!("F{:05X}~1", digest & 0xf_ffff))
 }
 
-/// What names of a directory are matched against (MS-FSA, section 2.1.4.4).
+/// Pattern for the names of a directory (MS-FSA, section 2.1.4.4).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern(Vec<char>);
 
 impl Pattern {
-    /// The pattern of a QUERY_DIRECTORY; none matches everything.
+    /// Creates the pattern of a QUERY_DIRECTORY; an empty one matches everything.
     pub fn new(text: Text<'_>) -> Result<Self, Status> {
         if text.units().count() > NAME_MAX {
             return Err(Status::OBJECT_NAME_INVALID);
@@ -90,14 +91,14 @@ impl Pattern {
         Ok(Self(units))
     }
 
-    /// Whether a name matches, whatever its case. In time of pattern by name: patterns have no
-    /// alternatives that would have to be tried one within the other.
+    /// Returns whether a name matches, ignoring case. Takes time proportional to the product of
+    /// both lengths: patterns are matched without backtracking.
     pub fn matches(&self, name: &str) -> bool {
         if self.0 == ['*'] {
             return true;
         }
         let name: Vec<char> = name.chars().flat_map(char::to_lowercase).collect();
-        // Which positions of the name the pattern so far can have come to.
+        // // Positions of the name that the part of the pattern processed so far can reach.
         let mut reached = vec![false; name.len() + 1];
         reached[0] = true;
         let last_dot = name.iter().rposition(|c| *c == '.');
@@ -108,7 +109,7 @@ impl Pattern {
     }
 }
 
-/// Where a name can be after one more character of the pattern.
+/// Returns the reachable positions of the name after one more character of the pattern.
 fn step(wanted: char, name: &[char], last_dot: Option<usize>, before: &[bool]) -> Vec<bool> {
     let mut after = vec![false; before.len()];
     let mut is_open = false;
@@ -189,7 +190,7 @@ mod tests {
         }
     }
 
-    /// The examples of MS-FSA, section 2.1.4.4, and of RtlIsNameInExpression's page.
+    /// The examples of MS-FSA, section 2.1.4.4, and of the documentation of RtlIsNameInExpression.
     #[test]
     fn a_pattern_matches_as_windows_has_it() {
         for (pattern, name, is_match) in [

@@ -1,5 +1,4 @@
-//! NEGOTIATE: which dialect, and how messages are protected (MS-SMB2, sections 3.3.5.3 and
-//! 3.3.5.4).
+//! NEGOTIATE: dialect and message protection (MS-SMB2, sections 3.3.5.3 and 3.3.5.4).
 
 use filestone_wire::smb2::compound::Message;
 use filestone_wire::smb2::negotiate::{
@@ -14,10 +13,10 @@ use super::metadata::file_time;
 use super::options::{Protection, TRANSFER_MAX};
 use crate::reply::ReplySink;
 
-/// The most bytes that a READ, a WRITE or a QUERY carries where none may take several credits.
+/// Largest length of a READ, a WRITE or a QUERY without multi-credit requests.
 const TRANSFER_MAX_SMALL: u32 = 64 << 10;
 
-/// Dialects from the newest on.
+/// Dialects, newest first.
 const DIALECTS: [Dialect; 5] = [
     Dialect::SMB_3_1_1,
     Dialect::SMB_3_0_2,
@@ -39,7 +38,7 @@ const SIGNING_ALGORITHMS: [SigningAlgorithm; 3] = [
     SigningAlgorithm::HMAC_SHA256,
 ];
 
-/// What the contexts of a request ask for.
+/// Contents of a request's negotiate contexts.
 #[derive(Default)]
 struct Offers {
     has_hash: bool,
@@ -176,8 +175,8 @@ impl Exchange<'_> {
         put(sink, &response)
     }
 
-    /// The answer to SMB1's NEGOTIATE (section 3.3.5.3): the wildcard, or 2.0.2 if the client
-    /// speaks no later one.
+    /// Answers SMB1's NEGOTIATE (section 3.3.5.3) with the wildcard, or with 2.0.2 if the client
+    /// offers no later dialect.
     pub fn negotiate_from_smb1(&mut self, message: &[u8], sink: &mut ReplySink) -> Answered {
         if self.connection.agreed.is_some() || self.connection.has_wildcard {
             return Err(Failure::Hangup);
@@ -218,7 +217,7 @@ impl Exchange<'_> {
     }
 }
 
-/// What the contexts of 3.1.1 offer; the client's order is that of its preference.
+/// Returns the offers in the contexts of 3.1.1, in the client's order of preference.
 fn offers_of(request: &Request<'_>) -> Result<Offers, Status> {
     let mut offers = Offers::default();
     for context in request.contexts.iter() {
@@ -261,8 +260,8 @@ fn offers_of(request: &Request<'_>) -> Result<Offers, Status> {
     Ok(offers)
 }
 
-/// The dialects of an SMB_COM_NEGOTIATE (MS-CIFS, section 2.2.4.52.1), each behind a byte 2 and
-/// before a byte 0.
+/// Returns the dialects of an SMB_COM_NEGOTIATE (MS-CIFS, section 2.2.4.52.1), each between a byte
+/// 2 and a byte 0.
 fn dialect_names(message: &[u8]) -> Option<&[u8]> {
     const COMMAND_AT: usize = 4;
     const HEADER_LEN: usize = 32;

@@ -1,7 +1,7 @@
-//! What connections share: which files are open and how, their locks, and who waits for whom.
+//! State shared by connections: open files and their opens, locks, and waiting requests.
 //!
-//! A pure state machine. What another connection has to be told is a [`RoutedEvent`], which the caller
-//! takes along and a worker delivers.
+//! A pure state machine. Notifications for other connections are [`RoutedEvent`]s, which the caller
+//! collects and a worker delivers.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,23 +14,23 @@ use super::connection_id::{ConnectionEvent, ConnectionId, RoutedEvent, Waiter};
 use super::held::{CacheGrant, Lease, LeaseOwner, Lock};
 use crate::tree::InodeNumber;
 
-/// Opens of all clients together.
+/// Largest number of opens of all clients.
 const OPENS_MAX: usize = 1 << 20;
-/// Sessions of all clients together, established or not.
+/// Largest number of sessions of all clients, established or not.
 const SESSIONS_MAX: usize = 1 << 16;
-/// Requests that wait for a lock or for the end of a break, of all clients together.
+/// Largest number of requests of all clients that wait for a lock or for the end of a break.
 const WAITERS_MAX: usize = 4096;
 
-/// A name of a file: of several, the one by which it was opened.
+/// The name by which a file was opened, one of possibly several names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Name {
-    /// The directory that it stands in.
+    /// Directory that contains it.
     pub parent: InodeNumber,
-    /// How it is spelt there.
+    /// Spelling in the directory.
     pub spelt: Arc<[u8]>,
 }
 
-/// An open of a file, as others see it.
+/// An open of a file, as visible to other opens.
 #[derive(Debug)]
 pub struct OpenEntry {
     pub open: u64,
@@ -43,18 +43,18 @@ pub struct OpenEntry {
     pub caching: CacheGrant,
 }
 
-/// What opens are for that keep others from opening (MS-FSA, section 2.1.5.1.2.2).
+/// Access rights that conflict with sharing modes (MS-FSA, section 2.1.5.1.2.2).
 const SHARED_BY_READ: AccessMask = AccessMask(AccessMask::READ_DATA.0 | AccessMask::EXECUTE.0);
 const SHARED_BY_WRITE: AccessMask =
     AccessMask(AccessMask::WRITE_DATA.0 | AccessMask::APPEND_DATA.0);
 
-/// Whether opens with this access touch data or the name; others are never in anybody's way.
+/// Returns whether opens with this access use data or the name; other opens never conflict.
 pub fn touches(access: AccessMask) -> bool {
     let all = SHARED_BY_READ.0 | SHARED_BY_WRITE.0 | AccessMask::DELETE.0;
     access.0 & all != 0
 }
 
-/// Whether `access` goes beyond what `share` leaves to others.
+/// Returns whether `access` exceeds the access that `share` permits.
 fn exceeds(access: AccessMask, share: ShareAccess) -> bool {
     let is_for = |rights: AccessMask| access.0 & rights.0 != 0;
     (is_for(SHARED_BY_READ) && !share.contains(ShareAccess::READ))
@@ -63,7 +63,7 @@ fn exceeds(access: AccessMask, share: ShareAccess) -> bool {
 }
 
 impl OpenEntry {
-    /// Whether an open with this access and sharing cannot be beside this one.
+    /// Returns whether an open with this access and sharing conflicts with this one.
     pub fn excludes(&self, access: AccessMask, share: ShareAccess) -> bool {
         touches(access)
             && touches(self.access)
@@ -71,40 +71,40 @@ impl OpenEntry {
     }
 }
 
-/// A file or directory that is open.
+/// An open file or directory.
 #[derive(Debug)]
 pub struct OpenFile {
-    /// What is removed when its last open is closed.
+    /// Name to remove when the last open is closed.
     doomed: Option<Name>,
     pub holders: Vec<OpenEntry>,
     pub leases: Vec<Lease>,
     pub locks: Vec<Lock>,
     waiters: Vec<(Awaited, Waiter)>,
-    /// Bytes that were asked for, whether they have been written or not.
+    /// Reserved size in bytes, whether written or not.
     reserved: u64,
 }
 
-/// What a request waits for.
+/// Event that a request waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Awaited {
     Lock,
-    /// That what others cache has been given up.
+    /// The end of a break.
     Break,
 }
 
 impl OpenFile {
-    /// Whether it goes with its last open.
+    /// Returns whether the file is deleted with its last open.
     pub fn is_delete_pending(&self) -> bool {
         self.doomed.is_some()
     }
 
-    /// By which name this open has it.
+    /// Returns the name by which this open has the file.
     pub fn name_of(&self, open: u64) -> Option<&Name> {
         let holder = self.holders.iter().find(|holder| holder.open == open);
         holder.map(|holder| &holder.name)
     }
 
-    /// Whether something is being taken back from somebody.
+    /// Returns whether a break is in progress.
     fn is_breaking(&self) -> bool {
         let mut oplocks = self.holders.iter().map(|holder| holder.caching);
         let is_breaking = |caching| {
@@ -126,7 +126,7 @@ struct SessionEntry {
     user: String,
 }
 
-/// All of it.
+/// All open files, sessions, leases and waiting requests.
 #[derive(Debug, Default)]
 pub struct GlobalOpenTable {
     pub(super) files: FxHashMap<InodeNumber, OpenFile>,
@@ -134,20 +134,20 @@ pub struct GlobalOpenTable {
     open_count: usize,
     pub(super) lock_count: usize,
     waiter_count: usize,
-    /// The files of leases: each is of one.
+    /// File of each lease.
     pub(super) lease_files: HashMap<LeaseOwner, InodeNumber>,
     last_number: u64,
     letters: Vec<RoutedEvent>,
 }
 
 impl GlobalOpenTable {
-    /// A number that no open and no session has or had.
+    /// Returns a number that no open and no session has or had.
     pub fn next_number(&mut self) -> u64 {
         self.last_number += 1;
         self.last_number
     }
 
-    /// What is to be delivered.
+    /// Removes and returns the events to deliver.
     pub fn take_letters(&mut self) -> Vec<RoutedEvent> {
         std::mem::take(&mut self.letters)
     }
@@ -156,7 +156,7 @@ impl GlobalOpenTable {
         self.letters.push(RoutedEvent { to, notice });
     }
 
-    /// Enters a session that is to be; its number.
+    /// Adds a session that is not established yet; returns its number.
     pub fn add_session(&mut self, place: ConnectionId) -> Result<u64, Status> {
         if self.sessions.len() >= SESSIONS_MAX {
             return Err(Status::INSUFFICIENT_RESOURCES);
@@ -167,7 +167,8 @@ impl GlobalOpenTable {
         Ok(id)
     }
 
-    /// Whose a session is; `previous` of the same user gives way to it (section 3.3.5.5.3).
+    /// Assigns a session to a user; closes the session `previous` if it belongs to the same user
+    /// (section 3.3.5.5.3).
     pub fn own_session(&mut self, id: u64, user: &str, previous: u64) {
         if let Some(entry) = self.sessions.get_mut(&id) {
             entry.user = user.into();
@@ -184,12 +185,12 @@ impl GlobalOpenTable {
         self.sessions.remove(&id);
     }
 
-    /// The file, if it is open.
+    /// Returns the file, if it is open.
     pub fn file(&self, number: InodeNumber) -> Option<&OpenFile> {
         self.files.get(&number)
     }
 
-    /// Whether another open would be one too many.
+    /// Returns an error if the limit of opens is reached.
     pub fn check_room(&self) -> Result<(), Status> {
         if self.open_count >= OPENS_MAX {
             return Err(Status::TOO_MANY_OPENED_FILES);
@@ -197,7 +198,7 @@ impl GlobalOpenTable {
         Ok(())
     }
 
-    /// Enters an open of a file.
+    /// Adds an open of a file.
     pub fn add(&mut self, number: InodeNumber, holder: OpenEntry) {
         self.open_count += 1;
         let file = self.files.entry(number).or_insert_with(|| OpenFile {
@@ -211,7 +212,8 @@ impl GlobalOpenTable {
         file.holders.push(holder);
     }
 
-    /// Ends an open; the name that goes with it, if it was the last and the file is to be removed.
+    /// Removes an open; returns the name to remove if it was the last open and the file is to be
+    /// deleted.
     pub fn close(&mut self, number: InodeNumber, open: u64) -> Option<Name> {
         let file = self.files.get_mut(&number)?;
         let index = file.holders.iter().position(|holder| holder.open == open)?;
@@ -235,19 +237,19 @@ impl GlobalOpenTable {
         doomed
     }
 
-    /// Notes that an open file is to have as much room, as long as it is open.
+    /// Sets the reserved size of an open file, which applies while it is open.
     pub fn reserve(&mut self, number: InodeNumber, bytes: u64) {
         if let Some(file) = self.files.get_mut(&number) {
             file.reserved = bytes;
         }
     }
 
-    /// How much room an open file is to have.
+    /// Returns the reserved size of an open file.
     pub fn reserved(&self, number: InodeNumber) -> u64 {
         self.file(number).map_or(0, |file| file.reserved)
     }
 
-    /// Lets a request wait until something about the file changes.
+    /// Makes a request wait until the state of the file changes.
     pub fn wait(
         &mut self,
         number: InodeNumber,
@@ -263,7 +265,7 @@ impl GlobalOpenTable {
         Ok(())
     }
 
-    /// A request waits no more.
+    /// Removes a request from the waiting ones.
     pub fn stop_waiting(&mut self, number: InodeNumber, waiter: Waiter) {
         if let Some(file) = self.files.get_mut(&number) {
             let before = file.waiters.len();
@@ -272,8 +274,8 @@ impl GlobalOpenTable {
         }
     }
 
-    /// Has those who wait for the file try again, in the order in which they came; who waits for
-    /// a break, when none is under way any more: one may have several steps.
+    /// Retries the requests that wait for the file, in order of arrival; those that wait for a
+    /// break only when no break is in progress any more: one break may have several steps.
     pub fn wake(&mut self, number: InodeNumber) {
         let Some(file) = self.files.get_mut(&number) else {
             return;
@@ -289,15 +291,14 @@ impl GlobalOpenTable {
         }
     }
 
-    /// The name by which `open` has the file is to be removed when it is closed, or is not to be
-    /// after all.
+    /// Sets or clears the deletion of the name by which `open` has the file, on close.
     pub fn set_delete_pending(&mut self, number: InodeNumber, open: u64, is_pending: bool) {
         if let Some(file) = self.files.get_mut(&number) {
             file.doomed = file.name_of(open).filter(|_| is_pending).cloned();
         }
     }
 
-    /// A name of an open file is another now.
+    /// Updates the names of opens after a rename.
     pub fn renamed(&mut self, number: InodeNumber, from: &Name, to: &Name) {
         let Some(file) = self.files.get_mut(&number) else {
             return;
@@ -310,7 +311,7 @@ impl GlobalOpenTable {
         }
     }
 
-    /// The files that are open by a name in a directory for which `is_within` holds.
+    /// Returns the files that are open by a name in a directory for which `is_within` returns true.
     pub fn open_within(&self, is_within: impl Fn(InodeNumber) -> bool) -> Vec<InodeNumber> {
         let lies_within = |file: &OpenFile| {
             let mut parents = file.holders.iter().map(|holder| holder.name.parent);
@@ -387,7 +388,7 @@ mod tests {
         })
     }
 
-    /// To whom breaks go, and what they leave.
+    /// Returns the sessions that breaks are sent to, and the remaining state.
     fn breaks(hub: &mut GlobalOpenTable) -> Vec<(u64, LeaseState)> {
         let letters = hub.take_letters().into_iter();
         let broken = letters.filter_map(|letter| match letter.notice {
@@ -420,7 +421,7 @@ mod tests {
         };
         assert_eq!(hub.contend(FILE, &excluding), Err(OpenConflict::Wait));
         assert_eq!(breaks(&mut hub), [(2, read)]);
-        // What is written before the answer makes old what has been read.
+        // // A write before the acknowledgement invalidates data that have been read.
         hub.changed(FILE, 3);
         assert_eq!(breaks(&mut hub), []);
         assert_eq!(hub.acknowledge_lease(owner(1), read), Ok(()));

@@ -1,41 +1,42 @@
-//! Who may keep what in his cache beside whom, what is taken back when, and who waits for that:
-//! all of it (MS-SMB2, section 3.3.1.4; MS-FSA, sections 2.1.4.12 and 2.1.5.18).
+//! Rules of client caching: compatible oplocks and leases, the breaks that operations trigger, and
+//! the operations that wait for them (MS-SMB2, section 3.3.1.4; MS-FSA, sections 2.1.4.12 and
+//! 2.1.5.18).
 //!
-//! A lease says what may be kept: what was read (R), what was written (W), and handles that a
-//! program has closed already (H). An oplock is of a certain size: level II is about as much as
-//! R, exclusive as RW, and batch as RWH.
+//! A lease permits caching of reads (R), of writes (W), and of handles that a program has already
+//! closed (H). An oplock has a level: level II is about equivalent to R, exclusive to RW, and batch
+//! to RWH.
 //!
-//! What goes when somebody else does something to the file, and what he waits for:
+//! State that other opens lose by an operation on the file, and whether the operation waits:
 //!
-//! | he … | of a lease | of batch | of exclusive | of level II |
+//! | operation | lease | batch | exclusive | level II |
 //! |---|---|---|---|---|
-//! | opens it | W, waited for | to II, waited for | to II, waited for | nothing |
-//! | opens it and replaces its data | all, W waited for | all, waited for | all, waited for | all |
-//! | may not open it beside the holder | H, waited for | to II, waited for | nothing | nothing |
-//! | renames or removes it | H, waited for | to II, waited for | nothing | nothing |
-//! | changes its data | all | all | all | all |
+//! | open | W, waits | to II, waits | to II, waits | nothing |
+//! | open that replaces the data | all, waits for W | all, waits | all, waits | all |
+//! | open that violates the holder's sharing | H, waits | to II, waits | nothing | nothing |
+//! | rename or removal | H, waits | to II, waits | nothing | nothing |
+//! | change of the data | all | all | all | all |
 //!
-//! Opens that only look at attributes do nothing of this, and nobody takes anything back from
-//! himself: an open from itself, and a lease from those who share it. Level II, which is an
-//! open's alone, is the exception: it does not outlast its own open's changes.
+//! Opens that only access attributes trigger no break, and no operation breaks the caching of its
+//! own open or of opens with the same lease. Level II, which belongs to one open, is the exception:
+//! it is broken by changes of its own open.
 
 use filestone_wire::smb2::{AccessMask, LeaseState, OplockLevel};
 
-/// What somebody does to a file that others have open.
+/// Operation on an open file that may break oplocks or leases of other opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BreakTrigger {
     Open,
-    /// Opens it, and replaces its data.
+    /// Open that replaces the data.
     Overwrite,
-    /// Would open it, if the holder's sharing let him.
+    /// Open that the holder's sharing mode does not permit.
     SharingViolation,
-    /// Renames or removes it.
+    /// Rename or removal.
     RenameOrDelete,
-    /// Changes its data.
+    /// Change of the data.
     Write,
 }
 
-/// What a deed leaves of what is held, and whether it waits until the rest is given up.
+/// State that remains after a break, and whether the operation waits for the acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BreakResult<T> {
     pub left: T,
@@ -47,14 +48,14 @@ const HANDLE: LeaseState = LeaseState::HANDLE_CACHING;
 const WRITE: LeaseState = LeaseState::WRITE_CACHING;
 const ALL: LeaseState = READ.with(HANDLE).with(WRITE);
 
-/// Opens with no other access than this take no oplock back.
+/// Access rights that do not break oplocks.
 pub const LOOKS: AccessMask = AccessMask(
     AccessMask::READ_ATTRIBUTES.0 | AccessMask::WRITE_ATTRIBUTES.0 | AccessMask::SYNCHRONIZE.0,
 );
-/// And with no other than this, no lease.
+/// Access rights that do not break leases.
 pub const LOOKS_BESIDE_LEASE: AccessMask = LOOKS.with(AccessMask::READ_CONTROL);
 
-/// What is left of a lease.
+/// Returns the lease state that remains.
 pub fn lease_after(held: LeaseState, deed: BreakTrigger) -> BreakResult<LeaseState> {
     let (goes, awaited) = match deed {
         BreakTrigger::Open => (WRITE, WRITE),
@@ -68,7 +69,7 @@ pub fn lease_after(held: LeaseState, deed: BreakTrigger) -> BreakResult<LeaseSta
     }
 }
 
-/// What is left of an oplock.
+/// Returns the oplock level that remains.
 pub fn oplock_after(held: OplockLevel, deed: BreakTrigger) -> BreakResult<OplockLevel> {
     use OplockLevel as Level;
     let left = match (held, deed) {
@@ -89,14 +90,13 @@ pub fn oplock_after(held: OplockLevel, deed: BreakTrigger) -> BreakResult<Oplock
     }
 }
 
-/// Whether the holder of a lease has to say that he has given something of it up (section
-/// 3.3.4.7).
+/// Returns whether the holder of a lease has to acknowledge its break (section 3.3.4.7).
 pub fn lease_is_answered(held: LeaseState) -> bool {
     held != READ
 }
 
-/// What a lease of which `left` is to be left in the end is asked down to next, once its holder
-/// has given up what he was asked for before: handles go before what was read, as Windows has it.
+/// Returns the next state in a lease break with the final state `left`, after the holder has
+/// acknowledged the previous step: H is broken before R, as in Windows.
 pub fn next_of_lease(held: LeaseState, left: LeaseState) -> LeaseState {
     if held.contains(HANDLE) && left == LeaseState::NONE {
         READ
@@ -105,27 +105,28 @@ pub fn next_of_lease(held: LeaseState, left: LeaseState) -> LeaseState {
     }
 }
 
-/// An oplock whose holder has to be asked before another opens the file, and who answers.
+/// Returns whether the oplock is exclusive or batch: its holder must acknowledge a break before
+/// another open.
 pub const fn is_exclusive(level: OplockLevel) -> bool {
     matches!(level, OplockLevel::EXCLUSIVE | OplockLevel::BATCH)
 }
 
-/// What there is of a file besides an open that asks to cache.
+/// Other opens of a file, as input for granting caching.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OtherOpens {
-    /// Another open.
+    /// Whether there is another open.
     pub is_any: bool,
-    /// Another open that caches, or does more than look.
+    /// Whether there is another open that caches, or accesses more than attributes.
     pub is_any_at_work: bool,
-    /// Another's oplock, of whatever level.
+    /// Whether another open has an oplock of any level.
     pub has_oplocks: bool,
-    /// Another's lease that keeps handles.
+    /// Whether another lease includes handle caching.
     pub keeps_handles: bool,
-    /// Somebody may have written what nobody else has seen.
+    /// Whether another client may have cached writes.
     pub is_exclusive: bool,
 }
 
-/// How much of a lease that is asked for there is room for.
+/// Returns the part of a requested lease that can be granted.
 pub fn lease_beside(asked: LeaseState, beside: OtherOpens) -> LeaseState {
     // Handles and what was written are never kept without what was read.
     if beside.is_exclusive || !asked.contains(READ) {
@@ -141,8 +142,8 @@ pub fn lease_beside(asked: LeaseState, beside: OtherOpens) -> LeaseState {
     given
 }
 
-/// What becomes of a lease that is asked for once more: more than it was, if there is room for all
-/// that is asked; otherwise it stays.
+/// Returns the state of a lease that is requested again: upgraded if all of the request can be
+/// granted; otherwise unchanged.
 pub fn lease_again(held: LeaseState, asked: LeaseState, beside: OtherOpens) -> LeaseState {
     let has_room = lease_beside(asked, beside) == asked;
     if has_room && asked.contains(held) {
@@ -152,7 +153,7 @@ pub fn lease_again(held: LeaseState, asked: LeaseState, beside: OtherOpens) -> L
     }
 }
 
-/// The oplock that there is room for.
+/// Returns the oplock level that can be granted.
 pub fn oplock_beside(asked: OplockLevel, beside: OtherOpens) -> OplockLevel {
     match asked {
         _ if beside.is_exclusive || beside.keeps_handles => OplockLevel::NONE,
@@ -176,7 +177,7 @@ mod tests {
         })
     }
 
-    /// What an open leaves of a lease, and gets itself, as Windows has it.
+    /// State of a lease after another open, and the state granted to that open, as in Windows.
     #[test]
     fn leases_stand_beside_each_other_as_windows_has_it() {
         for (held, asked, left, given) in [

@@ -1,4 +1,4 @@
-//! How SMB is spoken, as far as there is a choice.
+//! Options of the SMB server.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,38 +6,38 @@ use std::str::FromStr;
 use filestone_protection::upcased;
 use filestone_wire::smb2::Dialect;
 
-/// The most bytes that a READ, a WRITE or a QUERY carries.
+/// Largest length of a READ, a WRITE or a QUERY, in bytes.
 pub const TRANSFER_MAX: u32 = 1 << 20;
 
-/// A user and the password that is asked of him.
+/// A user and the password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct User {
-    /// His name; its case does not matter.
+    /// User name; its case does not matter.
     pub name: String,
-    /// His password.
+    /// Password.
     pub password: String,
 }
 
-/// Without the password.
+/// Omits the password.
 impl fmt::Debug for User {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "User({:?})", self.name)
     }
 }
 
-/// Whether something is done with messages.
+/// Degree of message protection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Protection {
-    /// Never.
+    /// Never used.
     Refused,
-    /// If the client wants it.
+    /// Used if the client requests it.
     #[default]
     Offered,
-    /// Always; who cannot is not served.
+    /// Always used; clients without it are refused.
     Required,
 }
 
-/// Not a degree of protection.
+/// Unknown degree of protection.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("\"{0}\" is not refused, offered or required")]
 pub struct ProtectionParseError(String);
@@ -55,21 +55,21 @@ impl FromStr for Protection {
     }
 }
 
-/// How SMB is served: see [`Options::smb`](crate::Options::smb).
+/// Options of the SMB server: see [`Options::smb`](crate::Options::smb).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SmbOptions {
-    /// The port, the same for all addresses; 0 is any that is free.
+    /// Port of all addresses; 0 selects a free one.
     pub port: u16,
-    /// Who is let in. If there is nobody in it, everybody is, as a guest.
+    /// Users with access. If empty, all clients have access as guests.
     pub users: Vec<User>,
-    /// Whether messages are signed. Guests have no key to sign with; where it is required, they
-    /// are not let in. `Refused` is taken for `Offered`: no server may refuse a signature.
+    /// Signing of messages. Guests have no signing key; if signing is required, they are refused.
+    /// `Refused` is treated as `Offered`: a server may not refuse signing.
     pub signing: Protection,
-    /// Whether messages are encrypted.
+    /// Encryption of messages.
     pub encryption: Protection,
-    /// The newest dialect that is spoken.
+    /// Newest dialect offered.
     pub dialect_max: Dialect,
-    /// Credits that a client may have at once, at least 1.
+    /// Largest number of credits of a client, at least 1.
     pub credits: u16,
     /// MaxTransactSize, at least 4 KiB.
     pub transact_max: u32,
@@ -93,7 +93,7 @@ impl Default for SmbOptions {
 }
 
 impl SmbOptions {
-    /// Whether whoever comes is let in.
+    /// Returns whether all clients have access as guests.
     pub(super) fn has_guests(&self) -> bool {
         self.users.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Where a path of the share leads in the tree: names in any case, symbolic links followed.
+//! Resolution of paths of the share in the tree: case-insensitive names, symbolic links followed.
 
 use std::sync::Arc;
 
@@ -10,20 +10,20 @@ use crate::tree::basic::NamedInode;
 use crate::tree::inode::Kind;
 use crate::tree::{InodeNumber, Tree};
 
-/// Symbolic links that a path may lead through: Linux's number.
+/// Largest number of symbolic links in a path: the value of Linux.
 const LINKS_MAX: u32 = 40;
 
-/// The end of a path.
+/// Last component of a resolved path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Located {
     pub parent: InodeNumber,
-    /// The name there, as the directory spells it, or as it was asked for if there is none.
+    /// Name with the directory's spelling, or the requested spelling if it does not exist.
     pub name: Arc<[u8]>,
-    /// What it leads to, if there is something.
+    /// Object of the name, if it exists.
     pub object: Option<InodeNumber>,
 }
 
-/// Walks a path from `root`.
+/// Resolves a path from `root`.
 pub fn locate(tree: &mut Tree, root: InodeNumber, path: &SharePath) -> Result<Located, Status> {
     let Some((last, before)) = path.split_last() else {
         let parent = tree.directory(root).map_err(status_of)?.parent();
@@ -55,7 +55,7 @@ pub fn locate(tree: &mut Tree, root: InodeNumber, path: &SharePath) -> Result<Lo
     })
 }
 
-/// The object of a name, with the name as the directory spells it.
+/// Returns the object of a name, with the directory's spelling of the name.
 fn find(
     tree: &mut Tree,
     directory: InodeNumber,
@@ -69,7 +69,7 @@ fn find(
     Ok(Some((follow(tree, directory, number, &mut left)?, spelt)))
 }
 
-/// What an entry is in the end, if it is a symbolic link.
+/// Returns the target of an entry that is a symbolic link, or the entry itself.
 pub fn followed(
     tree: &Tree,
     directory: InodeNumber,

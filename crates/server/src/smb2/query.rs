@@ -17,7 +17,7 @@ use super::names::short_name;
 use crate::reply::ReplySink;
 use crate::tree::Tree;
 
-/// Classes that wire has no structure for, by their numbers in MS-FSCC.
+/// Information classes without a structure in wire, by their numbers in MS-FSCC.
 mod class {
     pub const ACCESS: u8 = 8;
     pub const NAME: u8 = 9;
@@ -34,10 +34,10 @@ mod class {
     pub const FS_OBJECT_ID: u8 = 8;
 }
 
-/// An answer, and whether it may be cut where the buffer is too short: from this length on.
+/// A response, and whether it may be truncated if the buffer is too short.
 struct Information {
     bytes: Vec<u8>,
-    /// Bytes that have to fit; what is behind them is cut off with STATUS_BUFFER_OVERFLOW.
+    /// Bytes that have to fit; the rest is truncated with STATUS_BUFFER_OVERFLOW.
     fixed: usize,
 }
 
@@ -207,7 +207,7 @@ fn file_information(
     })
 }
 
-/// Adds a name behind its length.
+/// Appends a name and its length.
 fn named(mut bytes: Vec<u8>, name: &str) -> Information {
     let text = Text::from(name);
     bytes.extend_from_slice(&(text.len() as u32).to_le_bytes());
@@ -218,7 +218,7 @@ fn named(mut bytes: Vec<u8>, name: &str) -> Information {
     Information { bytes, fixed }
 }
 
-/// The name of the form 8.3: the name itself if it is one.
+/// Returns the 8.3 name: the name itself if it has that form.
 fn alternate_name(open: &Open) -> Result<String, Status> {
     let name = open.path.rsplit('\\').next().unwrap_or_default();
     if name.is_empty() {
@@ -240,7 +240,7 @@ fn all(facts: &FileMetadata, open: &Open, is_doomed: bool) -> Information {
     named(bytes, &format!("\\{}", open.path))
 }
 
-/// FileStreamInformation, section 2.4.49: the data of a file, and of a directory nothing.
+/// FileStreamInformation, section 2.4.49: the data of a file; empty for a directory.
 fn stream(facts: &FileMetadata) -> Information {
     let mut bytes = Vec::new();
     if !facts.is_directory {
@@ -251,7 +251,7 @@ fn stream(facts: &FileMetadata) -> Information {
         bytes.extend_from_slice(&facts.allocation_size.to_le_bytes());
         name.encode(&mut Writer::new(&mut bytes));
     }
-    // Its fixed part, padded.
+    // // The fixed part, padded.
     let fixed = bytes.len().min(32);
     Information { bytes, fixed }
 }
@@ -315,8 +315,7 @@ fn file_system_information(
     })
 }
 
-/// A self-relative SECURITY_DESCRIPTOR (MS-DTYP, section 2.4.6): of everyone, who may do
-/// everything.
+/// A self-relative SECURITY_DESCRIPTOR (MS-DTYP, section 2.4.6) with all access for Everyone.
 fn security_descriptor(asked: u32) -> Vec<u8> {
     const OWNER: u32 = 1;
     const GROUP: u32 = 2;

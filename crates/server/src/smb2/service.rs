@@ -1,4 +1,4 @@
-//! SMB as a worker calls it.
+//! SMB service for workers.
 
 use std::sync::{Arc, Mutex, RwLock};
 
@@ -17,24 +17,24 @@ use crate::reply::ReplySink;
 use crate::tree::inode::Timestamp;
 use crate::tree::{Identity, InodeNumber, Tree};
 
-/// The share over a tree.
+/// A share over a tree.
 #[derive(Debug)]
 pub struct SmbService {
     shared: Shared,
 }
 
-/// A frame out of its envelope.
+/// A decrypted frame.
 #[derive(Debug, Clone, Copy)]
 pub struct Incoming<'m> {
     pub envelope: Envelope,
     pub messages: &'m [u8],
 }
 
-/// What a thread brings with it.
+/// Context that a thread provides.
 pub struct RequestContext<'m> {
     pub tally: &'m Tally,
     pub moment: Moment,
-    /// Memory to verify signatures in, which is used again and again.
+    /// Buffer for verifying signatures, reused.
     pub room: &'m mut Vec<u8>,
 }
 
@@ -63,12 +63,12 @@ impl SmbService {
         }
     }
 
-    /// Begins a connection.
+    /// Creates the state of a connection.
     pub fn connect(&self, place: ConnectionId) -> Connection {
         Connection::new(place, self.shared.options.credits)
     }
 
-    /// Takes a frame out of its envelope; what was encrypted is in `opened` then.
+    /// Decrypts a frame or returns its plain messages; `opened` contains decrypted messages.
     pub fn open(
         &self,
         connection: &Connection,
@@ -78,12 +78,12 @@ impl SmbService {
         frames::open(connection, frame, opened)
     }
 
-    /// What the first message of a frame asks.
+    /// Returns the command of the first message of a frame.
     pub fn command_of(messages: &[u8]) -> Option<Command> {
         frames::command_of(messages)
     }
 
-    /// Answers the messages of a frame, with a frame in `sink` or with nothing.
+    /// Processes the messages of a frame; appends a frame to `sink`, or nothing.
     pub fn answer(
         &self,
         connection: &mut Connection,
@@ -96,7 +96,7 @@ impl SmbService {
             .answer(incoming.envelope, incoming.messages, whim, sink)
     }
 
-    /// Takes in what another connection has to tell this one.
+    /// Processes an event from another connection.
     pub fn notice(
         &self,
         connection: &mut Connection,
@@ -107,7 +107,7 @@ impl SmbService {
         self.frames(connection, means).notice(notice, sink)
     }
 
-    /// Tries those again that have waited for a break as long as one may take.
+    /// Retries the requests that have waited the longest permitted time for a break.
     pub fn retry_overdue(
         &self,
         connection: &mut Connection,
@@ -117,7 +117,7 @@ impl SmbService {
         self.frames(connection, means).retry_overdue(sink)
     }
 
-    /// Gives up all that a connection has: it is closed.
+    /// Releases all state of a closed connection.
     pub fn end(&self, connection: &mut Connection, means: RequestContext<'_>) {
         self.frames(connection, means).end();
     }

@@ -17,14 +17,14 @@ use super::options::Protection;
 use super::random;
 use crate::reply::ReplySink;
 
-/// Sessions of one connection.
+/// Largest number of sessions of one connection.
 const SESSIONS_MAX: usize = 1 << 14;
-/// Of those, such as are not established.
+/// Largest number of sessions that are not established.
 const HALF_OPEN_MAX: usize = 64;
-/// Trees of one session.
+/// Largest number of trees of one session.
 const TREES_MAX: usize = 1024;
 
-/// A token to go on with, or the end.
+/// A token for the next step, or the end of the authentication.
 struct Step {
     token: Vec<u8>,
     is_done: bool,
@@ -74,7 +74,7 @@ impl Exchange<'_> {
         Ok(())
     }
 
-    /// One step of SPNEGO, or of NTLM alone.
+    /// Executes one step of SPNEGO, or of NTLM alone.
     fn authenticate(&mut self, request: &Request<'_>) -> Result<Step, Status> {
         let token = request.security_buffer;
         let begun = self.session()?.authenticating.take();
@@ -205,7 +205,7 @@ impl Exchange<'_> {
         })
     }
 
-    /// Lets somebody in. Who proves once more who he is keeps his keys.
+    /// Establishes a session. A user that reauthenticates keeps the session's keys.
     fn authorize(
         &mut self,
         standing: SessionUser,
@@ -338,7 +338,7 @@ impl Exchange<'_> {
         put(sink, &tree_disconnect::Response::default())
     }
 
-    /// Ends a tree of a session and all that is open in it.
+    /// Ends a tree of a session and closes all of its opens.
     pub fn end_tree(&mut self, id: u64, tree_id: u32) {
         self.close_opens(id, Some(tree_id));
         if let Some(session) = self.connection.sessions.get_mut(&id) {
@@ -346,7 +346,7 @@ impl Exchange<'_> {
         }
     }
 
-    /// Ends a session and all that is open in it.
+    /// Ends a session and closes all of its opens.
     pub fn end_session(&mut self, id: u64) {
         self.close_opens(id, None);
         if self.connection.sessions.remove(&id).is_some() {
@@ -354,7 +354,7 @@ impl Exchange<'_> {
         }
     }
 
-    /// Closes what is open in a session, or in one of its trees.
+    /// Closes the opens of a session, or of one of its trees.
     fn close_opens(&mut self, id: u64, tree_id: Option<u32>) {
         let Some(session) = self.connection.sessions.get(&id) else {
             return;
@@ -369,7 +369,7 @@ impl Exchange<'_> {
     }
 }
 
-/// NTLM is the mechanism; its first token.
+/// Selects NTLM as the mechanism, with its first token.
 fn continue_with(token: Option<&[u8]>) -> Step {
     let token = respond(NegTokenResp {
         state: Some(NegState::AcceptIncomplete),

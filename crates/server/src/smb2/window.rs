@@ -1,24 +1,24 @@
-//! Credits: which numbers a client may give its messages (MS-SMB2, sections 3.3.1.1 and 3.3.1.2).
+//! Credits: the message IDs that a client may use (MS-SMB2, sections 3.3.1.1 and 3.3.1.2).
 
 use std::collections::VecDeque;
 
-/// Message ids granted to a client, and those of them that it has used.
+/// Message IDs granted to a client, and the used ones among them.
 #[derive(Debug)]
 pub struct Window {
-    /// The lowest id that has not been used.
+    /// Lowest unused ID.
     low: u64,
-    /// Ids from `low` on up to the highest that was used: whether each was.
+    /// For IDs from `low` up to the highest used one: whether each is used.
     used: VecDeque<bool>,
-    /// How many of those were.
+    /// Number of used IDs in `used`.
     used_count: u64,
-    /// The first id that has not been granted.
+    /// First ID that is not granted.
     end: u64,
-    /// Ids that a client may have at once.
+    /// Largest number of IDs that a client may have at once.
     most: u64,
 }
 
 impl Window {
-    /// One id, 0, is granted to begin with.
+    /// Creates a window with one granted ID, 0.
     pub fn new(most: u16) -> Self {
         Self {
             low: 0,
@@ -29,7 +29,7 @@ impl Window {
         }
     }
 
-    /// Takes `charge` ids from `id` on; false if one of them was not granted or is used.
+    /// Consumes `charge` IDs from `id` on; false if one of them was not granted or is used.
     pub fn take(&mut self, id: u64, charge: u16) -> bool {
         let charge = u64::from(charge.max(1));
         let Some(last) = id.checked_add(charge - 1) else {
@@ -61,9 +61,9 @@ impl Window {
         true
     }
 
-    /// Grants as many of the ids asked for as the client may have more; one if it had none left.
+    /// Grants as many of the requested IDs as the limit permits; one if the client has none left.
     ///
-    /// A client that leaves an id out for ever gets no further than twice its window.
+    /// A client that never uses an ID cannot get further than twice its window.
     pub fn grant(&mut self, asked: u16) -> u16 {
         let unused = self.end - self.low - self.used_count;
         let asked = u64::from(asked).max(u64::from(unused == 0));

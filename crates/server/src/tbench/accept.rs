@@ -1,4 +1,4 @@
-//! New connections, a thread for each, and how they all end.
+//! Accepts connections, creates a thread for each, and ends them all.
 
 use std::collections::HashMap;
 use std::io;
@@ -14,23 +14,23 @@ use rustix::net::{Shutdown, SocketFlags, accept_with, shutdown};
 use super::connection::Connection;
 use super::counters::Tally;
 
-/// How long no connection is accepted after descriptors or threads ran out.
+/// Time without accepts after the process ran out of descriptors or threads.
 const PAUSE: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 100_000_000,
 };
 
-/// Stack of a connection's thread: two small buffers and the system calls.
+/// Stack size of a connection's thread: two small buffers and the system calls.
 const STACK: usize = 128 << 10;
 
-/// A connection that is served.
+/// A connection in service.
 #[derive(Debug)]
 struct Served {
     socket: Arc<OwnedFd>,
     thread: JoinHandle<()>,
 }
 
-/// What the threads share.
+/// State shared by the threads.
 #[derive(Debug)]
 pub struct Shared {
     pub tally: Tally,
@@ -38,7 +38,7 @@ pub struct Shared {
     stop_event: OwnedFd,
     is_stopping: AtomicBool,
     connections_max: usize,
-    /// Connections whose threads have ended, by their number.
+    /// Numbers of the connections whose threads have ended.
     ended: Mutex<Vec<u64>>,
 }
 
@@ -95,8 +95,8 @@ impl Acceptor {
         self.end_all();
     }
 
-    /// Waits for a connection or the stop; without resources, for the stop only, since those
-    /// who wait to be accepted would wake it again and again.
+    /// Waits for a connection or the stop; without resources, for the stop only, because waiting
+    /// connections would wake it continuously.
     fn wait(&self, has_resources: bool) {
         let mut watched = vec![PollFd::new(&self.shared.stop_event, PollFlags::IN)];
         let mut limit = Some(&PAUSE);
@@ -105,11 +105,12 @@ impl Acceptor {
             let listeners = self.listeners.iter();
             watched.extend(listeners.map(|listener| PollFd::new(listener, PollFlags::IN)));
         }
-        // Interrupted or refused: then the listeners are asked without having been waited for.
+        // // Interrupted or failed: then the listeners are polled without a wait.
         let _ = poll(&mut watched, limit);
     }
 
-    /// Accepts all who wait; says whether there were descriptors and threads for them.
+    /// Accepts all waiting connections; returns whether there were descriptors and threads for
+    /// them.
     fn accept_all(&mut self) -> bool {
         for index in 0..self.listeners.len() {
             while let Some(listener) = self.listeners.get(index) {
@@ -132,7 +133,7 @@ impl Acceptor {
         true
     }
 
-    /// Gives a connection its thread.
+    /// Creates the thread of a connection.
     fn serve(&mut self, socket: OwnedFd) -> io::Result<()> {
         if self.served.len() >= self.shared.connections_max {
             self.bury_ended();
@@ -171,7 +172,7 @@ impl Acceptor {
 
     fn end_all(&mut self) {
         for served in self.served.values() {
-            // What blocks in a call on it returns at once.
+            // // A call that blocks on the socket returns at once.
             let _ = shutdown(&*served.socket, Shutdown::Both);
         }
         for (_, served) in self.served.drain() {

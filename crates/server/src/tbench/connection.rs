@@ -1,4 +1,4 @@
-//! One connection, on a thread of its own.
+//! One connection, on its own thread.
 
 use std::io::IoSlice;
 use std::os::fd::OwnedFd;
@@ -9,33 +9,33 @@ use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, send, sendmsg
 
 use super::counters::{Tally, TransferDelta};
 
-/// Bytes that are looked at in one call: a whole request, unless it carries file data.
+/// Number of bytes read in one call: a whole request, unless it contains file data.
 const LOOK: usize = 512;
 
-/// Padding of so many bytes is thrown away where it lies, by a call of its own.
+/// Length from which on padding is discarded by a separate call, without copying.
 const DISCARD_FROM: u32 = 256;
 
-/// Most bytes that one call throws away or takes from the padding.
+/// Most bytes that one call discards or sends as padding.
 const PIECE: usize = 128 << 10;
 
-/// Replies up to this length are put together and sent by one plain call.
+/// Longest reply that is assembled and sent by one plain call.
 const SHORT: usize = 2048;
 
-/// What replies carry behind their first word: the same for all connections.
+/// Padding of replies after their first word, shared by all connections.
 static PADDING: [u8; PIECE] = [0; PIECE];
 
-/// Exchanges between two times that a connection tells the tally. Each of its
-/// counters is one place in memory that all threads would fight over.
+/// Number of exchanges between two updates of the shared counters. Each counter is one memory
+/// location that all threads would contend for.
 const TELL_AFTER: u64 = 64;
 
-/// Why a connection ends.
+/// Reason for the end of a connection.
 #[derive(Debug)]
 enum End {
-    /// The peer hung up between two requests.
+    /// The peer disconnected between two requests.
     Done,
-    /// It hung up in the middle, or the network failed.
+    /// The peer disconnected in the middle, or the network failed.
     Broken,
-    /// It wanted what is out of bounds.
+    /// The request exceeds the limits.
     Refused,
 }
 
@@ -45,7 +45,7 @@ impl From<LengthError> for End {
     }
 }
 
-/// One connection.
+/// State of one connection.
 #[derive(Debug)]
 pub struct Connection<'server> {
     socket: &'server OwnedFd,
@@ -67,7 +67,7 @@ impl<'server> Connection<'server> {
         }
     }
 
-    /// Serves until either end hangs up.
+    /// Serves until either end disconnects.
     pub fn serve(mut self) {
         let end = match self.converse() {
             Ok(never) => match never {},
@@ -82,13 +82,13 @@ impl<'server> Connection<'server> {
     }
 
     fn converse(&mut self) -> Result<std::convert::Infallible, End> {
-        // What is thrown away is not written here: the pages stay untouched.
+        // // Discarded data are not written here: the pages stay untouched.
         let mut nowhere = vec![0; PIECE];
         let mut look = [0; LOOK];
         loop {
             let len = self.receive(&mut look, RecvFlags::empty())?;
             let mut input = look.get(..len).unwrap_or_default();
-            // A peer that does not wait for replies gets them in turn all the same.
+            // // A peer that does not wait for replies receives them in order anyway.
             while let Some(exchange) = self.requests.next(&mut input)? {
                 self.answer(exchange)?;
             }
@@ -103,7 +103,7 @@ impl<'server> Connection<'server> {
         }
     }
 
-    /// Some bytes, at least one.
+    /// Receives at least one byte.
     fn receive(&mut self, room: &mut [u8], flags: RecvFlags) -> Result<usize, End> {
         loop {
             match recv(self.socket, &mut *room, flags) {

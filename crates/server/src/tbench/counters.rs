@@ -1,17 +1,17 @@
-//! What the peer counts: connections, exchanges, bytes, and what was wrong.
+//! Counters of the peer: connections, exchanges, bytes, and errors.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A snapshot of what was counted since the start.
+/// Snapshot of the counters since the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TbenchCounters {
     /// Connections accepted.
     pub connections: u64,
-    /// Connections closed at once, because too many were open.
+    /// Connections closed at once because too many were open.
     pub turned_away: u64,
-    /// Requests that were answered, handshakes included.
+    /// Requests that were answered, including handshakes.
     pub exchanges: u64,
-    /// Requests whose lengths are out of bounds; each ended its connection.
+    /// Requests whose lengths exceed the limits; each ended its connection.
     pub refused: u64,
     /// Connections that ended in the middle of a request or a reply.
     pub broken: u64,
@@ -33,7 +33,7 @@ pub struct Tally {
     bytes_sent: AtomicU64,
 }
 
-/// What one connection moved since it last told the [`Tally`].
+/// Transfers of one connection since its last update of the [`Tally`].
 #[derive(Debug, Default)]
 pub struct TransferDelta {
     pub exchanges: u64,
@@ -62,7 +62,7 @@ impl Tally {
         add(&self.broken, 1);
     }
 
-    /// Takes over what a connection moved, which then begins anew.
+    /// Adds the transfers of a connection, and resets them.
     pub fn collect(&self, moved: &mut TransferDelta) {
         let moved = std::mem::take(moved);
         add(&self.exchanges, moved.exchanges);

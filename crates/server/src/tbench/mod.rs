@@ -1,13 +1,12 @@
-//! The other end of bare TCP: what dbench's `tbench_srv` is to its `tbench`.
+//! The other end of bare TCP: the counterpart of dbench's `tbench_srv`.
 //!
-//! A thread for each connection reads a request, throws its padding away unread,
-//! and answers with as many bytes as the request wants. The protocol is strictly
-//! one exchange at a time, so a thread that blocks in the system call is the
-//! shortest way between them, and a connection that stalls holds up nothing else.
-//! What the bytes mean is in [`filestone_wire::tbench`].
+//! A thread per connection reads a request, discards its padding unread, and replies with the
+//! requested number of bytes. The protocol has strictly one exchange at a time, so a thread that
+//! blocks in the system call has the shortest latency, and a stalled connection delays no other.
+//! [`filestone_wire::tbench`] describes the format.
 //!
-//! Lengths come from the peer: what is over the protocol's bounds ends its
-//! connection and is counted. No length decides how much memory is taken.
+//! Lengths come from the peer: a length over the protocol's limits ends its connection and is
+//! counted. No length determines the memory used.
 
 mod accept;
 mod connection;
@@ -28,10 +27,10 @@ use crate::listen;
 use crate::server::raise_descriptor_limit;
 use accept::{Acceptor, Shared};
 
-/// The port that tbench connects to.
+/// Port that tbench connects to.
 pub const PORT: u16 = filestone_wire::tbench::PORT;
 
-/// Sets options of a listening socket, which those it accepts inherit.
+/// Sets options of a listening socket, which accepted sockets inherit.
 #[derive(Clone)]
 pub struct Configure(Arc<dyn Fn(BorrowedFd<'_>) -> io::Result<()> + Send + Sync>);
 
@@ -51,7 +50,7 @@ impl fmt::Debug for Configure {
 }
 
 impl Default for Configure {
-    /// As dbench: TCP_NODELAY. Replies are sent whole; the kernel must not wait for more.
+    /// As in dbench: TCP_NODELAY. Replies are sent whole; the kernel must not wait for more.
     fn default() -> Self {
         Self::new(|socket| Ok(rustix::net::sockopt::set_tcp_nodelay(socket, true)?))
     }
@@ -60,13 +59,13 @@ impl Default for Configure {
 /// Options of [`TbenchServer::start`].
 #[derive(Debug, Clone)]
 pub struct TbenchOptions {
-    /// Where to listen; without any, at the loopback addresses of this host.
+    /// Addresses to listen on; if empty, the loopback addresses of this host.
     pub addresses: Vec<IpAddr>,
-    /// The port, the same for all addresses; 0 is any that is free.
+    /// Port of all addresses; 0 selects a free one.
     pub port: u16,
-    /// What is set on the sockets.
+    /// Options to set on the sockets.
     pub configure: Configure,
-    /// Connections that are served at the same time; more are closed and counted.
+    /// Largest number of simultaneous connections; further ones are closed and counted.
     pub connections_max: usize,
 }
 
@@ -81,7 +80,7 @@ impl Default for TbenchOptions {
     }
 }
 
-/// A peer for tbench, until it is stopped or dropped.
+/// A peer for tbench; it runs until it is stopped or dropped.
 #[derive(Debug)]
 pub struct TbenchServer {
     addresses: Vec<SocketAddr>,
@@ -90,9 +89,9 @@ pub struct TbenchServer {
 }
 
 impl TbenchServer {
-    /// Starts a server. When this returns, it can be connected to.
+    /// Starts a server. It accepts connections when this returns.
     ///
-    /// An address that cannot be bound is an error that names it.
+    /// An address that cannot be bound is an error that names the address.
     pub fn start(options: &TbenchOptions) -> io::Result<Self> {
         raise_descriptor_limit();
         let prepare = |socket: BorrowedFd<'_>| (options.configure.0)(socket);
@@ -111,12 +110,12 @@ impl TbenchServer {
         })
     }
 
-    /// Where it listens.
+    /// Returns the addresses of the listeners.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
 
-    /// The first of the addresses.
+    /// Returns the first of the addresses.
     pub fn address(&self) -> SocketAddr {
         self.addresses
             .first()
@@ -124,7 +123,7 @@ impl TbenchServer {
             .unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 0)))
     }
 
-    /// What was counted up to now.
+    /// Returns the current counters.
     pub fn counters(&self) -> TbenchCounters {
         self.shared.tally.counters()
     }

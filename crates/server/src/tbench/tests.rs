@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
-/// Long enough for a slow machine; what waits for it has failed.
+/// Long enough for a slow machine; a longer wait has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn start() -> TbenchServer {

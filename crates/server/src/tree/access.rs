@@ -1,9 +1,9 @@
-//! Permissions: which rights a caller has on an object, as owner, group and mode bits say
-//! (POSIX.1, section 4.7, file access permissions), with the differences that Linux's knfsd makes
-//! for a server without open files.
+//! Permissions: the rights of a caller on an object, by owner, group and mode bits (POSIX.1,
+//! section 4.7, file access permissions), with the exceptions that Linux's knfsd makes as a server
+//! without open files.
 //!
-//! ACCESS answers from the same rights that the operations ask for. Not here: which rights an
-//! operation needs; that is said where it is carried out.
+//! ACCESS uses the same rights as the operations. The rights that an operation requires are defined
+//! where it is implemented.
 
 use filestone_wire::nfs3::access::{DELETE, EXECUTE, EXTEND, LOOKUP, MODIFY, READ};
 use filestone_wire::nfs3::{Sattr3, SetTime, Status};
@@ -11,31 +11,31 @@ use filestone_wire::nfs3::{Sattr3, SetTime, Status};
 use super::inode::{Inode, Kind, SET_GROUP_ID};
 use super::{InodeNumber, Tree};
 
-/// The bits of one class of a mode.
+/// Bits of one class of a mode.
 pub const MAY_READ: u32 = 0o4;
 pub const MAY_WRITE: u32 = 0o2;
 /// Execution of a file, search of a directory.
 pub const MAY_EXECUTE: u32 = 0o1;
-/// Needed to make, remove and rename entries of a directory.
+/// Required to create, remove and rename entries of a directory.
 pub const MAY_CHANGE_ENTRIES: u32 = MAY_WRITE | MAY_EXECUTE;
 
-/// S_ISVTX: entries of such a directory are removed and renamed by their owner, the directory's
-/// owner and root only.
+/// S_ISVTX: entries of such a directory can be removed and renamed only by their owner, the
+/// directory's owner and root.
 const STICKY: u32 = 0o1000;
 
-/// The caller of an operation: it owns the objects that the operation makes.
+/// Caller of an operation, and owner of the objects that the operation creates.
 #[derive(Debug, Clone, Copy)]
 pub struct Identity<'a> {
     pub uid: u32,
     pub gid: u32,
     /// Supplementary groups.
     pub gids: &'a [u32],
-    /// Whether its operations are held to permissions. Those of uid 0 never are.
+    /// Whether permissions are checked. They are never checked for uid 0.
     pub is_checked: bool,
 }
 
 impl Identity<'_> {
-    /// An identity that may do everything.
+    /// Returns an identity with all rights.
     pub const fn unchecked(uid: u32, gid: u32) -> Identity<'static> {
         Identity {
             uid,
@@ -45,12 +45,13 @@ impl Identity<'_> {
         }
     }
 
-    /// Whether set-user-id and set-group-id outlive a change by this caller.
+    /// Returns whether set-user-id and set-group-id are kept on a change by this caller.
     pub fn is_root(&self) -> bool {
         self.uid == 0
     }
 
-    /// Whether permissions do not stop it: CAP_DAC_OVERRIDE, CAP_FOWNER and CAP_CHOWN of Linux.
+    /// Returns whether permissions are ignored: CAP_DAC_OVERRIDE, CAP_FOWNER and CAP_CHOWN of
+    /// Linux.
     pub fn is_superuser(&self) -> bool {
         self.is_root() || !self.is_checked
     }
@@ -63,7 +64,7 @@ impl Identity<'_> {
         self.uid == inode.uid || self.is_superuser()
     }
 
-    /// The three bits that this caller has on an object.
+    /// Returns the three mode bits that apply to this caller.
     fn bits_on(&self, inode: &Inode) -> u32 {
         if self.is_superuser() {
             // Root executes a file only if anybody may.
@@ -81,12 +82,13 @@ impl Identity<'_> {
     }
 }
 
-/// The subset of `asked` that `identity` has on `inode`: ACCESS, RFC 1813 section 3.3.4.
+/// Returns the subset of `asked` that `identity` has on `inode`: ACCESS, RFC 1813 section 3.3.4.
 pub fn granted(inode: &Inode, identity: &Identity<'_>, asked: u32) -> u32 {
     asked & rights(identity.bits_on(inode), inode.is_directory())
 }
 
-/// As knfsd has them: to change the entries of a directory takes search as well as write.
+/// Converts mode bits to ACCESS rights as in knfsd: a change of the entries of a directory requires
+/// search as well as write permission.
 fn rights(bits: u32, is_directory: bool) -> u32 {
     let mut rights = 0;
     if bits & MAY_READ != 0 {
@@ -95,7 +97,7 @@ fn rights(bits: u32, is_directory: bool) -> u32 {
     if bits & MAY_EXECUTE != 0 {
         rights |= if is_directory { LOOKUP } else { EXECUTE };
     }
-    // Only an entry of a directory can be deleted, so the right is the directory's.
+    // // Only an entry of a directory can be deleted, so the right is defined for directories.
     if is_directory && bits & MAY_CHANGE_ENTRIES == MAY_CHANGE_ENTRIES {
         rights |= MODIFY | EXTEND | DELETE;
     }
@@ -105,7 +107,7 @@ fn rights(bits: u32, is_directory: bool) -> u32 {
     rights
 }
 
-/// Refuses a caller that lacks one of the rights.
+/// Returns an error if the caller lacks one of the rights.
 pub fn check(inode: &Inode, by: &Identity<'_>, rights: u32) -> Result<(), Status> {
     if by.bits_on(inode) & rights == rights {
         Ok(())
@@ -114,11 +116,11 @@ pub fn check(inode: &Inode, by: &Identity<'_>, rights: u32) -> Result<(), Status
     }
 }
 
-/// Refuses a caller that could not have opened a file to read or to write it.
+/// Returns an error if the caller could not have opened the file for reading or writing.
 ///
-/// NFSv3 has no OPEN: a client asks when a program opens the file, and the calls that follow must
-/// succeed even if the mode has changed since. So the owner always may (NFSD_MAY_OWNER_OVERRIDE of
-/// knfsd), and a file that may be executed may be read.
+/// NFSv3 has no OPEN: a client checks access when a program opens the file, and the calls that
+/// follow must succeed even if the mode has changed since. So the owner always has access
+/// (NFSD_MAY_OWNER_OVERRIDE of knfsd), and an executable file may be read.
 pub fn check_opened(inode: &Inode, by: &Identity<'_>, right: u32) -> Result<(), Status> {
     let is_program = right == MAY_READ && matches!(inode.kind, Kind::File(_));
     if by.owns(inode) || is_program && check(inode, by, MAY_EXECUTE).is_ok() {
@@ -127,8 +129,8 @@ pub fn check_opened(inode: &Inode, by: &Identity<'_>, right: u32) -> Result<(), 
     check(inode, by, right)
 }
 
-/// Refuses a caller that may not change attributes so: SETATTR, RFC 1813 section 3.3.2, with
-/// chmod(2), chown(2) and utimensat(2).
+/// Returns an error if the caller may not change these attributes: SETATTR, RFC 1813 section 3.3.2,
+/// with chmod(2), chown(2) and utimensat(2).
 pub fn check_change(inode: &Inode, by: &Identity<'_>, change: &Sattr3) -> Result<(), Status> {
     let owns = by.owns(inode);
     let times = [change.atime, change.mtime];
@@ -149,8 +151,8 @@ pub fn check_change(inode: &Inode, by: &Identity<'_>, change: &Sattr3) -> Result
     is_allowed.then_some(()).ok_or(Status::PERM)
 }
 
-/// The mode that a caller gets who asks for `mode` on an object of this group: only a member of
-/// the group sets set-group-id (chmod(2)).
+/// Returns the mode that results when the caller sets `mode` on an object of this group: only a
+/// member of the group can set set-group-id (chmod(2)).
 pub fn allowed_mode(mode: u32, group: u32, by: &Identity<'_>) -> u32 {
     if by.is_superuser() || by.is_in(group) {
         mode
@@ -160,12 +162,12 @@ pub fn allowed_mode(mode: u32, group: u32, by: &Identity<'_>) -> u32 {
 }
 
 impl Tree {
-    /// Refuses a caller that lacks one of the rights on an object.
+    /// Returns an error if the caller lacks one of the rights on an object.
     pub fn check(&self, number: InodeNumber, by: &Identity<'_>, rights: u32) -> Result<(), Status> {
         check(self.inode(number)?, by, rights)
     }
 
-    /// Refuses to take `victim` out of a sticky directory for a caller that owns neither.
+    /// Returns an error if `victim` is in a sticky directory and the caller owns neither.
     pub(super) fn check_sticky(
         &self,
         directory: InodeNumber,

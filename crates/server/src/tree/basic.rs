@@ -1,5 +1,4 @@
-//! What SMB does with objects and NFS does not: names in any case, and times and attributes of its
-//! own.
+//! Operations on objects that only SMB has: case-insensitive names, and SMB's times and attributes.
 
 use std::sync::Arc;
 
@@ -12,7 +11,7 @@ use super::{InodeNumber, Tree, check_name};
 /// An object, with its name as its directory spells it.
 pub type NamedInode = (InodeNumber, Arc<[u8]>);
 
-/// Times and attributes that SMB sets; what is none stays.
+/// Times and attributes that SMB sets; `None` keeps the current value.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct BasicChange {
     pub birth: Option<Timestamp>,
@@ -22,7 +21,7 @@ pub struct BasicChange {
     pub attributes: Option<FileAttributes>,
 }
 
-/// Attributes that are kept for SMB.
+/// Attributes that are stored for SMB.
 const KEPT: u32 = FileAttributes::READONLY.0
     | FileAttributes::HIDDEN.0
     | FileAttributes::SYSTEM.0
@@ -31,8 +30,8 @@ const KEPT: u32 = FileAttributes::READONLY.0
     | FileAttributes::OFFLINE.0;
 
 impl Tree {
-    /// The entry of this name in whatever case, as it is spelt exactly if there is one; with the
-    /// spelling that the directory has.
+    /// Finds the entry of this name in any case, preferring the exact spelling; returns it with the
+    /// directory's spelling.
     pub fn find_in_any_case(
         &mut self,
         directory: InodeNumber,

@@ -1,13 +1,13 @@
 //! The bytes of one regular file: sparse, copied on write, possibly synthetic.
 //!
-//! A file is cut into chunks of [`CHUNK`] bytes. A chunk that was written is kept behind an
-//! [`Arc`], so that a reply can refer to it while it is being sent; writing to a chunk that a
-//! reply still refers to copies it first. A chunk that was never written costs no memory: below
-//! `synthetic_until` it reads as the deterministic pattern of `filestone_wire::pattern`, above
-//! that as zeros.
+//! A file is divided into chunks of [`CHUNK`] bytes. A written chunk is kept behind an [`Arc`], so
+//! that a reply can reference it while it is being sent; a write to a chunk that a reply still
+//! references copies it first. A chunk that was never written uses no memory: below
+//! `synthetic_until` it reads as the deterministic pattern of `filestone_wire::pattern`, above that
+//! as zeros.
 //!
-//! Permissions, times and the memory limit are not decided here; the caller asks [`Content`]
-//! what a change would cost before making it.
+//! Permissions, times and the memory limit are checked elsewhere; the caller asks [`Content`] for
+//! the cost of a change before making it.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -19,24 +19,24 @@ use super::run::ByteSlice;
 /// Bytes per chunk. A 128 KiB READ becomes two or three parts of a vectored write.
 pub const CHUNK: u64 = 64 * 1024;
 
-/// What memory is counted in: the page, below which an allocator does not care.
+/// Unit of memory accounting: the page, below which allocators do not differ.
 const GRAIN: u64 = 4096;
 
 /// The data of a regular file.
 #[derive(Debug, Default)]
 pub struct Content {
     size: u64,
-    /// Bytes below this that lie in no chunk read as the pattern.
+    /// Bytes below this offset that are in no chunk read as the pattern.
     synthetic_until: u64,
     /// Chunks that were written, by number; one may be shorter than [`CHUNK`] and then ends in
     /// zeros.
     chunks: BTreeMap<u64, Arc<Vec<u8>>>,
-    /// What `chunks` cost, in bytes of memory, rounded up per chunk.
+    /// Memory use of `chunks`, in bytes, rounded up per chunk.
     charged: u64,
 }
 
 impl Content {
-    /// A file of `size` bytes of the pattern, using no memory until it is written.
+    /// Creates a file of `size` bytes of the pattern, which uses no memory until it is written.
     pub fn synthetic(size: u64) -> Self {
         Self {
             size,
@@ -49,13 +49,13 @@ impl Content {
         self.size
     }
 
-    /// Memory that the chunks take.
+    /// Returns the memory that the chunks use.
     pub fn charged(&self) -> u64 {
         self.charged
     }
 
-    /// What `used` of `fattr3` says: holes are not counted, synthetic data are, for a client
-    /// cannot tell them from stored ones.
+    /// Returns `used` of `fattr3`: holes are not counted, synthetic data are, because a client
+    /// cannot distinguish them from stored data.
     pub fn used(&self) -> u64 {
         if self.synthetic_until > 0 {
             round_up(self.size, GRAIN)
@@ -64,7 +64,7 @@ impl Content {
         }
     }
 
-    /// Hands the runs of `offset..offset + count`, as far as they lie below the size, to `visit`.
+    /// Passes the slices of `offset..offset + count`, up to the size, to `visit`.
     pub fn read(&self, offset: u64, count: u64, mut visit: impl FnMut(ByteSlice)) {
         let end = offset.saturating_add(count).min(self.size);
         if end <= offset {
@@ -91,7 +91,7 @@ impl Content {
         self.read_unwritten(position, end, &mut visit);
     }
 
-    /// Bytes in no chunk: the pattern as far as it goes, then zeros.
+    /// Passes bytes outside of all chunks to `visit`: the pattern up to its end, then zeros.
     fn read_unwritten(&self, from: u64, to: u64, visit: &mut impl FnMut(ByteSlice)) {
         if from >= to {
             return;
@@ -101,7 +101,8 @@ impl Content {
         pattern::zeros(to - synthetic, visit);
     }
 
-    /// How many more bytes of memory `write` or `set_size` up to `end` could take, at most.
+    /// Returns an upper bound of the additional memory that `write` or `set_size` up to `end`
+    /// needs, in bytes.
     pub fn cost_of_write(&self, offset: u64, len: u64) -> u64 {
         pieces(offset, len)
             .map(|piece| {
@@ -157,8 +158,8 @@ impl Content {
         self.charged = self.charged + round_up(len, GRAIN) - round_up(held, GRAIN);
     }
 
-    /// How long chunk `number` must be to hold its first `end` bytes: a chunk that begins in
-    /// synthetic data takes all of them over.
+    /// Returns the length that chunk `number` needs to hold its first `end` bytes: a chunk that
+    /// begins in synthetic data copies all of them.
     fn stored_len(&self, number: u64, end: u64) -> u64 {
         if self.chunks.contains_key(&number) {
             return end;
@@ -169,7 +170,7 @@ impl Content {
         end.max(synthetic.min(CHUNK))
     }
 
-    /// Cuts the file, or grows it by a hole.
+    /// Truncates the file, or extends it by a hole.
     pub fn set_size(&mut self, size: u64) {
         if size < self.size {
             self.synthetic_until = self.synthetic_until.min(size);
@@ -193,13 +194,13 @@ impl Content {
         }
     }
 
-    /// Sets the size as a write to `end` would, without keeping any data (`--discard`).
+    /// Sets the size like a write to `end`, without storing any data (`--discard`).
     pub fn grow_to(&mut self, end: u64) {
         self.size = self.size.max(end);
     }
 }
 
-/// The part of a write that falls into one chunk.
+/// The part of a write within one chunk.
 struct Piece {
     number: u64,
     range: Range<usize>,
@@ -223,7 +224,7 @@ fn pieces(offset: u64, len: u64) -> impl Iterator<Item = Piece> {
     })
 }
 
-/// Sequential small writes double a chunk, as `Vec` would, but never past [`CHUNK`].
+/// Sequential small writes double a chunk's capacity, as in `Vec`, but never past [`CHUNK`].
 fn growth(len: usize, wanted: usize) -> usize {
     wanted.max((len * 2).min(CHUNK as usize)) - len
 }

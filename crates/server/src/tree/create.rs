@@ -1,5 +1,5 @@
-//! What makes names: CREATE, MKDIR, SYMLINK, MKNOD, LINK (RFC 1813, sections 3.3.8 to 3.3.11
-//! and 3.3.15).
+//! Operations that create names: CREATE, MKDIR, SYMLINK, MKNOD, LINK (RFC 1813, sections 3.3.8 to
+//! 3.3.11 and 3.3.15).
 
 use filestone_wire::nfs3::Status;
 use filestone_wire::nfs3::{Sattr3, Specdata3};
@@ -17,15 +17,15 @@ use super::{
 /// `createhow3` of CREATE.
 #[derive(Debug, Clone, Copy)]
 pub enum CreateMode<'a> {
-    /// An existing file is fine; it is truncated if the attributes say a size.
+    /// An existing file is accepted; it is truncated if the attributes contain a size.
     Unchecked(&'a Sattr3),
-    /// An existing file is NFS3ERR_EXIST.
+    /// An existing file yields NFS3ERR_EXIST.
     Guarded(&'a Sattr3),
-    /// An existing file is fine if it was made with the same verifier.
+    /// An existing file is accepted if it was created with the same verifier.
     Exclusive([u8; 8]),
 }
 
-/// What MKNOD makes.
+/// Kind of object that MKNOD creates.
 #[derive(Debug, Clone, Copy)]
 pub enum Node {
     Block(Specdata3),
@@ -80,7 +80,7 @@ impl Tree {
         match mode {
             CreateMode::Unchecked(attributes) => {
                 check_times(attributes)?;
-                // Of an existing file only the size is set, as open(O_CREAT | O_TRUNC) does.
+                // // If the file exists, only its size is set, as open(O_CREAT | O_TRUNC) does.
                 let size = Sattr3 {
                     size: attributes.size,
                     ..Sattr3::default()
@@ -190,7 +190,7 @@ impl Tree {
         self.insert_entry(directory, name, target, now)
     }
 
-    /// The object of this name, if there is one, for a caller with these rights on the directory.
+    /// Returns the object of this name, if any, for a caller with these rights on the directory.
     fn existing(
         &self,
         directory: InodeNumber,
@@ -207,8 +207,8 @@ impl Tree {
         Ok(entries.find(name))
     }
 
-    /// Refuses a name that is taken. A caller that may not make entries is refused first, as knfsd
-    /// has it for all but CREATE.
+    /// Refuses a name that exists. A caller that may not create entries is refused first, as in
+    /// knfsd for all operations other than CREATE.
     fn must_be_new(
         &self,
         directory: InodeNumber,
@@ -246,7 +246,8 @@ impl Tree {
         let number = self.insert(Inode::new(kind, mode, owner.uid, gid, now));
         let mut attributes = *attributes;
         if !owner.is_superuser() {
-            // Objects are made as the caller's own, whatever is asked (as knfsd does).
+            // // Objects are created with the caller as owner, whatever the call requests (as knfsd
+            // does).
             (attributes.uid, attributes.gid) = (None, None);
         }
         attributes.mode = attributes.mode.map(|mode| allowed_mode(mode, gid, &owner));
@@ -259,7 +260,7 @@ impl Tree {
         Ok(number)
     }
 
-    /// Enters a name, new or replaced, into a directory.
+    /// Inserts a name into a directory, or replaces its target.
     pub(super) fn insert_entry(
         &mut self,
         directory: InodeNumber,

@@ -1,11 +1,11 @@
 //! The entries of one directory: by name for LOOKUP, by cookie for READDIR.
 //!
-//! Each entry gets a cookie when it is made, from a counter that never goes back, and keeps it
-//! until it is removed. A listing continues behind a cookie, whether or not that entry still
-//! exists; so a listing made in many calls never shows a surviving entry twice and misses none,
-//! whatever is made or removed meanwhile (RFC 1813, section 3.3.16, asks for no more).
+//! Each entry gets a cookie when it is created, from a counter that never decreases, and keeps it
+//! until it is removed. A listing continues after a cookie, whether or not that entry still exists;
+//! so a listing over several calls never returns a surviving entry twice and misses none, whatever
+//! is created or removed during the listing (RFC 1813, section 3.3.16, requires no more).
 //!
-//! `.` and `..` are not stored; the tree lists them before the rest with the cookies 1 and 2.
+//! `.` and `..` are not stored; the tree lists them first, with the cookies 1 and 2.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
@@ -14,9 +14,9 @@ use std::sync::Arc;
 use super::InodeNumber;
 use super::folded::CaseFoldIndex;
 
-/// The cookie of `.`.
+/// Cookie of `.`.
 pub const COOKIE_SELF: u64 = 1;
-/// The cookie of `..`.
+/// Cookie of `..`.
 pub const COOKIE_PARENT: u64 = 2;
 
 #[derive(Debug, Clone, Copy)]
@@ -25,7 +25,7 @@ struct Entry {
     cookie: u64,
 }
 
-/// A directory's names and what they lead to.
+/// Names of a directory and their inodes.
 #[derive(Debug)]
 pub struct Directory {
     parent: InodeNumber,
@@ -33,7 +33,7 @@ pub struct Directory {
     by_cookie: BTreeMap<u64, (Arc<[u8]>, InodeNumber)>,
     cookie_last: u64,
     subdirectory_count: u32,
-    /// Made when it is first needed.
+    /// Created when it is first needed.
     folded: Option<Box<CaseFoldIndex>>,
 }
 
@@ -61,7 +61,7 @@ impl Directory {
         self.by_name.get(name).map(|entry| entry.inode)
     }
 
-    /// The spelling of an entry that differs from `name` in case only.
+    /// Returns the spelling of an entry that differs from `name` in case only.
     pub fn find_folded(&mut self, name: &[u8]) -> Option<Arc<[u8]>> {
         let folded = self.folded.get_or_insert_with(|| {
             let mut folded = Box::<CaseFoldIndex>::default();
@@ -81,12 +81,12 @@ impl Directory {
         self.by_name.is_empty()
     }
 
-    /// The highest cookie ever given out; a higher one was not made by this directory.
+    /// Returns the highest cookie assigned so far; a higher one is not from this directory.
     pub fn cookie_last(&self) -> u64 {
         self.cookie_last
     }
 
-    /// How many directories lie in this one; each holds a link to it by its `..`.
+    /// Returns the number of subdirectories; each has a link to this directory by its `..`.
     pub fn subdirectory_count(&self) -> u32 {
         self.subdirectory_count
     }
@@ -95,8 +95,8 @@ impl Directory {
         self.subdirectory_count = self.subdirectory_count.saturating_add_signed(change);
     }
 
-    /// Enters `name`. A name that is there already keeps its cookie and leads elsewhere from now
-    /// on, so that a listing under way does not show it twice.
+    /// Inserts `name`. An existing name keeps its cookie and refers to the new inode from now on,
+    /// so that a listing in progress does not return it twice.
     pub fn insert(&mut self, name: &[u8], inode: InodeNumber) {
         if let Some(entry) = self.by_name.get_mut(name) {
             entry.inode = inode;
@@ -130,7 +130,7 @@ impl Directory {
         Some(entry.inode)
     }
 
-    /// The entries behind `cookie`, in the order of their cookies: (cookie, name, inode).
+    /// Returns the entries after `cookie`, in order of their cookies: (cookie, name, inode).
     pub fn entries_after(&self, cookie: u64) -> impl Iterator<Item = (u64, &[u8], InodeNumber)> {
         self.by_cookie
             .range((Bound::Excluded(cookie), Bound::Unbounded))

@@ -1,5 +1,5 @@
-//! What changes or reads one object: SETATTR, READ, WRITE (RFC 1813, sections 3.3.2, 3.3.6 and
-//! 3.3.7).
+//! Operations that change or read one object: SETATTR, READ, WRITE (RFC 1813, sections 3.3.2, 3.3.6
+//! and 3.3.7).
 
 use std::sync::atomic::Ordering;
 
@@ -12,7 +12,7 @@ use super::inode::{Inode, Kind, Timestamp, nfs_time, timestamp};
 use super::run::ByteSlice;
 use super::{FILE_MAX, Identity, InodeNumber, Tree, pattern};
 
-/// What a READ yields: how much, and whether it reaches the end of the file.
+/// Result of a READ: length, and whether it reaches the end of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadExtent {
     pub count: u32,
@@ -20,7 +20,7 @@ pub struct ReadExtent {
 }
 
 impl Tree {
-    /// SETATTR, RFC 1813 section 3.3.2; `guard` is the ctime that the object must still have.
+    /// SETATTR, RFC 1813 section 3.3.2; `guard` is the ctime that the object must have.
     pub fn set_attributes(
         &mut self,
         number: InodeNumber,
@@ -52,8 +52,8 @@ impl Tree {
         self.apply_attributes(number, attributes, now)?;
         let inode = self.inode_mut(number)?;
         inode.create_verifier = None;
-        // A change of owner or group clears them even if it is root's, and if it sets the mode,
-        // as knfsd has it; a change of the size leaves what the mode beside it says.
+        // // A change of owner or group clears the set-ID bits even for root, and even if the call
+        // sets the mode, as in knfsd; a change of the size keeps the mode in the same call.
         let is_given_away = attributes.uid.is_some() || attributes.gid.is_some();
         let is_cut = attributes.size.is_some() && attributes.mode.is_none() && !by.is_root();
         if is_given_away || is_cut {
@@ -62,7 +62,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Sets what `attributes` says, after all checks.
+    /// Applies `attributes`, after all checks.
     pub(super) fn apply_attributes(
         &mut self,
         number: InodeNumber,
@@ -89,8 +89,8 @@ impl Tree {
         Ok(())
     }
 
-    /// The regular file behind `number`; what is none answers as RFC 1813 says for READ and
-    /// WRITE: NFS3ERR_ISDIR for a directory, NFS3ERR_INVAL for the rest.
+    /// Returns the regular file `number`; for other objects the error that RFC 1813 specifies for
+    /// READ and WRITE: NFS3ERR_ISDIR for a directory, NFS3ERR_INVAL for the rest.
     pub fn file(&self, number: InodeNumber) -> Result<(&Inode, &Content), Status> {
         let inode = self.inode(number)?;
         match &inode.kind {
@@ -100,7 +100,7 @@ impl Tree {
         }
     }
 
-    /// How much of `offset..offset + count` there is.
+    /// Returns the part of `offset..offset + count` that exists.
     pub fn read_extent(content: &Content, offset: u64, count: u32) -> ReadExtent {
         let rest = content.size().saturating_sub(offset);
         let count = rest.min(u64::from(count)) as u32;
@@ -110,7 +110,7 @@ impl Tree {
         }
     }
 
-    /// Hands out the data of an extent that [`Tree::read_extent`] found.
+    /// Passes the data of an extent from [`Tree::read_extent`] to `visit`.
     pub fn read(
         &self,
         content: &Content,
@@ -125,8 +125,8 @@ impl Tree {
         }
     }
 
-    /// WRITE, RFC 1813 section 3.3.7. In a tree that discards, `data` may be cut off: only
-    /// `count` is looked at.
+    /// WRITE, RFC 1813 section 3.3.7. In a tree that discards data, `data` may be truncated: only
+    /// `count` is used.
     pub fn write(
         &mut self,
         number: InodeNumber,
@@ -170,7 +170,7 @@ impl Tree {
     }
 }
 
-/// `nfstime3` has nanoseconds within a second (RFC 1813, section 2.6).
+/// Checks that each `nfstime3` has less than 10⁹ nanoseconds (RFC 1813, section 2.6).
 pub(super) fn check_times(attributes: &Sattr3) -> Result<(), Status> {
     const NSECONDS_MAX: u32 = 999_999_999;
     let is_time = |time| !matches!(time, SetTime::ClientTime(t) if t.nseconds > NSECONDS_MAX);

@@ -1,12 +1,12 @@
-//! Names whatever their case: what SMB finds an entry by that is spelt otherwise.
+//! Case-insensitive lookup of names for SMB.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The names of a directory by their folded spelling.
+/// The names of a directory by their case-folded spelling.
 ///
-/// It is made when a name is first looked for that is not there as it is spelt, and kept up from
-/// then on; directories that only NFS uses never have one.
+/// Created when a lookup first fails with the exact spelling, and maintained from then on;
+/// directories that only NFS uses never have one.
 #[derive(Debug, Default)]
 pub struct CaseFoldIndex(HashMap<Box<str>, Vec<Arc<[u8]>>>);
 
@@ -25,13 +25,14 @@ impl CaseFoldIndex {
         }
     }
 
-    /// A name that differs in case only, the one that was entered first.
+    /// Returns the name that differs in case only and was inserted first.
     pub fn find(&self, name: &[u8]) -> Option<&Arc<[u8]>> {
         self.0.get(&fold(name))?.first()
     }
 }
 
-/// A name in lower case. What is no UTF-8 has none, and its bytes are told apart no further.
+/// Returns a name in lower case. A name that is not UTF-8 has no lower case, and its bytes are
+/// compared as they are.
 fn fold(name: &[u8]) -> Box<str> {
     let text = String::from_utf8_lossy(name);
     text.chars().flat_map(char::to_lowercase).collect()

@@ -1,4 +1,4 @@
-//! What this server puts into the opaque bytes of a file handle (RFC 1813, section 2.5).
+//! Format of the server's file handles (RFC 1813, section 2.5: opaque bytes).
 //!
 //! | bytes | content |
 //! |---|---|
@@ -7,16 +7,16 @@
 //! | 12–19 | the number of the inode |
 //! | 20–27 | the generation of the inode |
 //!
-//! Objects of the initial tree have generation 0 in every life of the server, so their handles
-//! outlive a restart. Objects made later have generations that begin at a random number, so that
-//! a handle from an earlier life is recognised as NFS3ERR_STALE.
+//! Objects of the initial tree have generation 0 after every start of the server, so their handles
+//! survive a restart. Objects created later have generations that start at a random number, so that
+//! a handle from before a restart is recognised as NFS3ERR_STALE.
 
-/// Length of every handle of this server, in bytes.
+/// Length of each handle of this server, in bytes.
 pub const HANDLE_LEN: usize = 28;
 
 const MAGIC: [u8; 4] = *b"fst3";
 
-/// A handle, taken apart.
+/// A decoded handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct HandleParts {
     pub lineage: u64,
@@ -36,7 +36,7 @@ impl HandleParts {
         bytes
     }
 
-    /// `None` if these bytes were never a handle of ours.
+    /// Decodes a handle; `None` if this server has never created these bytes.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         if bytes.len() != HANDLE_LEN {
             return None;

@@ -1,4 +1,4 @@
-//! One object of the tree: what it is, and the attributes that RFC 1813, section 2.5, shows.
+//! One object of the tree: its kind, and the attributes of RFC 1813, section 2.5.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -8,10 +8,10 @@ use super::InodeNumber;
 use super::content::Content;
 use super::directory::Directory;
 
-/// The file system's identity in every `fattr3`: "fileston" in ASCII.
+/// Identity of the file system in every `fattr3`: "fileston" in ASCII.
 const FSID: u64 = u64::from_be_bytes(*b"fileston");
 
-/// What every directory says it uses and how large it is, per entry, like a real one would.
+/// Size and use of a directory per entry, similar to those of a real one.
 const ENTRY_BYTES: u64 = 32;
 
 /// S_ISGID.
@@ -20,7 +20,7 @@ pub const SET_GROUP_ID: u32 = 0o2000;
 /// Nanoseconds since 1970.
 pub type Timestamp = u64;
 
-/// What an inode is, with what belongs to that kind alone.
+/// Kind of an inode, with the data of that kind.
 #[derive(Debug)]
 pub enum Kind {
     File(Content),
@@ -39,24 +39,24 @@ pub struct Inode {
     pub mode: u32,
     pub uid: u32,
     pub gid: u32,
-    /// Names that lead here; a directory's `.` and its children's `..` are not among them.
+    /// Number of names of this object; a directory's `.` and its children's `..` are not counted.
     pub link_count: u32,
-    /// Reading moves it, under a shared lock.
+    /// Changed by reads, under a shared lock.
     pub atime: AtomicU64,
     pub mtime: Timestamp,
     pub ctime: Timestamp,
-    /// When it was made, or what a client has set in its place.
+    /// Creation time, or the value that a client has set.
     pub birth: Timestamp,
-    /// FileAttributes that SMB has and NFS has not: READONLY, HIDDEN, SYSTEM, ARCHIVE.
+    /// FileAttributes of SMB that NFS does not have: READONLY, HIDDEN, SYSTEM, ARCHIVE.
     pub dos_attributes: u32,
-    /// Opens that keep it alive when its last name is gone.
+    /// Number of opens that keep the object alive after its last name is removed.
     pub holds: u32,
-    /// Its last name is gone: only opens lead here.
+    /// Whether its last name is removed: only opens refer to it.
     pub is_orphan: bool,
-    /// What an EXCLUSIVE CREATE came with (RFC 1813, section 3.3.8): a retransmission of that
-    /// call has the same. The client is to send SETATTR once it has seen the reply, so from then
-    /// on it is no retransmission, and the verifier is forgotten. Other servers keep it in the
-    /// times of the file, where a SETATTR or a WRITE overwrites it (seen on knfsd 6.1).
+    /// Verifier of an EXCLUSIVE CREATE (RFC 1813, section 3.3.8): a retransmission of that call has
+    /// the same one. The client sends SETATTR once it has seen the reply, so a later CREATE is not
+    /// a retransmission, and the verifier is dropped. Other servers store it in the times of the
+    /// file, where a SETATTR or a WRITE overwrites it (observed on knfsd 6.1).
     pub create_verifier: Option<[u8; 8]>,
 }
 
@@ -83,15 +83,15 @@ impl Inode {
         matches!(self.kind, Kind::Directory(_))
     }
 
-    /// The data changed.
+    /// Updates the times after a change of the data.
     pub fn modify(&mut self, now: Timestamp) {
         self.mtime = now;
         self.ctime = now;
     }
 
-    /// Takes set-user-id away, and set-group-id where the group may execute: without that, the
-    /// bit asks for mandatory locking. No program that somebody else has changed, or been given,
-    /// may run as its former owner.
+    /// Clears set-user-id, and set-group-id if the group may execute: otherwise that bit means
+    /// mandatory locking. A program that another user has changed, or been given, must not run as
+    /// its former owner.
     pub fn drop_set_id_bits(&mut self) {
         const SET_USER_ID: u32 = 0o4000;
         const GROUP_EXECUTE: u32 = 0o010;
@@ -104,10 +104,10 @@ impl Inode {
         }
     }
 
-    /// Notes that the data were read, to a second.
+    /// Updates the time of the last read, to the second.
     ///
-    /// Reading is what this server is measured by; a store by every READ would make the cores
-    /// fight for the line. A file system mounted with `relatime` is coarser still.
+    /// Reads are the measured path; a store in every READ would make the cores contend for the
+    /// cache line. A file system mounted with `relatime` is coarser still.
     pub fn touch(&self, now: Timestamp) {
         let atime = self.atime.load(Ordering::Relaxed);
         if atime.saturating_add(1_000_000_000) <= now || atime < self.mtime {
@@ -150,7 +150,7 @@ impl Inode {
         }
     }
 
-    /// `fattr3`, RFC 1813 section 2.5.
+    /// Returns `fattr3`, RFC 1813 section 2.5.
     pub fn attributes(&self, number: InodeNumber) -> Fattr3 {
         Fattr3 {
             file_type: self.file_type(),
@@ -172,7 +172,8 @@ impl Inode {
         }
     }
 
-    /// `wcc_attr`, RFC 1813 section 2.6: the three a client compares with what it remembers.
+    /// Returns `wcc_attr`, RFC 1813 section 2.6: the three attributes that a client compares with
+    /// its cache.
     pub fn wcc_attributes(&self) -> WccAttr {
         WccAttr {
             size: self.size(),
@@ -182,7 +183,7 @@ impl Inode {
     }
 }
 
-/// `nfstime3`; seconds are unsigned and 32 bits wide, so the year 2106 ends it.
+/// Converts to `nfstime3`; its seconds are unsigned and 32 bits wide, so it ends in 2106.
 pub fn nfs_time(timestamp: Timestamp) -> Nfstime3 {
     Nfstime3 {
         seconds: (timestamp / 1_000_000_000) as u32,
@@ -190,7 +191,7 @@ pub fn nfs_time(timestamp: Timestamp) -> Nfstime3 {
     }
 }
 
-/// The other way round.
+/// Converts from `nfstime3`.
 pub fn timestamp(time: Nfstime3) -> Timestamp {
     u64::from(time.seconds) * 1_000_000_000 + u64::from(time.nseconds)
 }

@@ -1,6 +1,6 @@
-//! The pattern of `filestone_wire::pattern` and zeros, as memory that replies can refer to.
+//! The pattern of `filestone_wire::pattern` and zeros, as memory that replies can reference.
 //!
-//! One table, made once per process, is long enough that a READ of any offset is one run.
+//! One table, created once per process, is long enough that a READ at any offset is one slice.
 
 use std::sync::LazyLock;
 
@@ -13,12 +13,12 @@ static ZEROS: [u8; 128 * 1024] = [0; 128 * 1024];
 /// Two periods, so that up to one period from any offset is one slice.
 static TABLE: LazyLock<Vec<u8>> = LazyLock::new(pattern::table);
 
-/// Makes the table now, so that the first READ need not wait for it.
+/// Creates the table now, so that the first READ does not wait for it.
 pub fn prepare() {
     LazyLock::force(&TABLE);
 }
 
-/// Hands out `len` bytes of the pattern from `offset` on.
+/// Passes `len` bytes of the pattern from `offset` on to `visit`.
 pub fn runs(mut offset: u64, mut len: u64, visit: &mut impl FnMut(ByteSlice)) {
     let table: &'static [u8] = &TABLE;
     while len > 0 {
@@ -31,7 +31,7 @@ pub fn runs(mut offset: u64, mut len: u64, visit: &mut impl FnMut(ByteSlice)) {
     }
 }
 
-/// Hands out `len` zeros.
+/// Passes `len` zeros to `visit`.
 pub fn zeros(mut len: u64, visit: &mut impl FnMut(ByteSlice)) {
     while len > 0 {
         let run = &ZEROS[..len.min(ZEROS.len() as u64) as usize];

@@ -1,4 +1,4 @@
-//! What takes names away: REMOVE, RMDIR, RENAME (RFC 1813, sections 3.3.12 to 3.3.14).
+//! Operations that remove names: REMOVE, RMDIR, RENAME (RFC 1813, sections 3.3.12 to 3.3.14).
 
 use filestone_wire::nfs3::Status;
 
@@ -7,7 +7,7 @@ use super::inode::Timestamp;
 use super::{Identity, InodeNumber, Tree, check_name, entry_cost, is_dot};
 
 impl Tree {
-    /// REMOVE, RFC 1813 section 3.3.12. A directory is for RMDIR.
+    /// REMOVE, RFC 1813 section 3.3.12. Directories are refused; RMDIR removes them.
     pub fn remove(
         &mut self,
         directory: InodeNumber,
@@ -74,7 +74,7 @@ impl Tree {
         }
         self.check_sticky(from, moved, &by)?;
         if is_directory && from != to {
-            // Its `..` changes.
+            // // The `..` entry of the moved directory changes.
             self.check(moved, &by, MAY_WRITE)?;
         }
         match replaced {
@@ -98,7 +98,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Removes what a RENAME replaces, if it may be replaced. Its entry stays, for the moved
+    /// Removes the target of a RENAME, if it may be replaced. Its entry stays, because the moved
     /// object takes it over.
     fn make_way(
         &mut self,
@@ -120,7 +120,7 @@ impl Tree {
         }
     }
 
-    /// Whether `inner` is `outer` or lies somewhere below it.
+    /// Returns whether `inner` is `outer` or a descendant of it.
     pub fn is_within(&self, inner: InodeNumber, outer: InodeNumber) -> Result<bool, Status> {
         let mut at = inner;
         while at != outer {
@@ -132,7 +132,7 @@ impl Tree {
         Ok(true)
     }
 
-    /// The object of this name, for a caller that may take it out of the directory.
+    /// Returns the object of this name, if the caller may remove it from the directory.
     fn removable(
         &self,
         directory: InodeNumber,
@@ -144,7 +144,7 @@ impl Tree {
         Ok(victim)
     }
 
-    /// The object of this name, for a caller that may change the entries of the directory.
+    /// Returns the object of this name, if the caller may change the entries of the directory.
     fn named(
         &self,
         directory: InodeNumber,

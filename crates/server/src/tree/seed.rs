@@ -1,7 +1,7 @@
-//! The tree a server starts with.
+//! The initial tree of a server.
 //!
-//! Its data are synthetic and cost no memory. Its handles depend on nothing but the options, so
-//! that clients go on with them after the server was killed and started again.
+//! The data are synthetic and use no memory. The handles depend only on the options, so that
+//! clients can continue with them after the server was killed and restarted.
 
 use rustix::process::{getegid, geteuid};
 
@@ -10,22 +10,22 @@ use super::directory::Directory;
 use super::inode::{Inode, Kind, Timestamp};
 use super::{InodeNumber, Tree, pattern};
 
-/// What lies below `/export` at the start.
+/// Contents of `/export` at the start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InitialTree {
     /// Size of `/export/file`, in bytes.
     pub file_size: u64,
-    /// How many files `/export/files` holds: `file0000`, `file0001` and so on.
+    /// Number of files in `/export/files`: `file0000`, `file0001` and so on.
     pub small_file_count: u32,
-    /// Size of each of them, in bytes.
+    /// Size of each of these files, in bytes.
     pub small_file_size: u64,
-    /// Owner of all that is there.
+    /// Owner of all objects.
     pub uid: u32,
-    /// Its group.
+    /// Group of all objects.
     pub gid: u32,
 }
 
-/// The tree is of the user that serves it, as files that a server exports are.
+/// The tree belongs to the user that runs the server, like files that a server exports.
 impl Default for InitialTree {
     fn default() -> Self {
         Self {
@@ -38,15 +38,16 @@ impl Default for InitialTree {
     }
 }
 
-/// The name of the directory that is exported.
+/// Name of the exported directory.
 const EXPORT: &[u8] = b"export";
 
-/// Everybody may write in the directories of the initial tree.
+/// All users may write in the directories of the initial tree.
 const DIRECTORY_MODE: u32 = 0o777;
 const FILE_MODE: u32 = 0o666;
 
 impl InitialTree {
-    /// Plants the tree. `generation` is what objects made later begin with; it should be random.
+    /// Creates the tree. `generation` is the first generation of objects created later; it should
+    /// be random.
     pub fn plant(&self, generation: u64, memory_limit: u64, discard: bool, now: Timestamp) -> Tree {
         pattern::prepare();
         let mut tree = Tree::empty(self, discard, now);
@@ -73,7 +74,8 @@ impl InitialTree {
         tree
     }
 
-    /// A digest of the options (FNV-1a): handles of a server with another tree are stale here.
+    /// Returns a digest of the options (FNV-1a): handles of a server with another tree are stale
+    /// here.
     pub(super) fn lineage(&self) -> u64 {
         [
             self.file_size,
@@ -89,7 +91,7 @@ impl InitialTree {
 }
 
 impl Tree {
-    /// Owner and group of the root.
+    /// Returns owner and group of the root.
     pub fn owner(&self) -> (u32, u32) {
         let root = self.inode(InodeNumber::ROOT);
         root.map_or((0, 0), |root| (root.uid, root.gid))

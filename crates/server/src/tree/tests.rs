@@ -8,7 +8,7 @@ const OWNER: Identity<'static> = Identity {
     is_checked: true,
     ..Identity::unchecked(7, 8)
 };
-/// The same with all rights.
+/// The owner with all rights.
 const TRUSTED: Identity<'static> = Identity::unchecked(OWNER.uid, OWNER.gid);
 const LATER_LIFE: u64 = 0xabcd_0000;
 
@@ -483,7 +483,7 @@ fn a_set_group_id_directory_hands_the_bit_on_to_directories_and_to_nothing_else(
     assert_eq!(tree.inode(beside).unwrap().mode, 0o755);
 }
 
-/// As seen on knfsd 6.1, but for the size: there Linux's own clients see to it.
+/// As observed on knfsd 6.1, except for the size: there Linux's own clients clear the bits.
 #[test]
 fn what_others_than_root_change_loses_set_user_id_and_set_group_id() {
     const ROOT: Identity<'static> = Identity::unchecked(0, 0);

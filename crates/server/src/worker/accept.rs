@@ -1,4 +1,4 @@
-//! New connections: accepted by the first thread, dealt to all.
+//! New connections: accepted by the first thread, distributed over all.
 
 use std::os::fd::OwnedFd;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::mailbox::WorkerMessage;
 use super::{LISTENER, Worker};
 use crate::smb2::ConnectionId;
 
-/// How long no connection is accepted after the descriptors ran out.
+/// Time without accepts after the process ran out of descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 impl Worker {
@@ -28,7 +28,7 @@ impl Worker {
         }
     }
 
-    /// Accepts all who wait, and deals them to the threads in turn.
+    /// Accepts all waiting connections, and distributes them over the threads round robin.
     pub(super) fn accept(&mut self, index: usize) {
         while let Some((listener, speech)) = self.sockets.listeners.get(index) {
             let speech = *speech;
@@ -56,9 +56,9 @@ impl Worker {
         }
     }
 
-    /// Makes a connection one of this thread's.
+    /// Adds a connection to this thread.
     fn adopt(&mut self, socket: OwnedFd, speech: ListenerProtocol) {
-        // Replies leave in batches of our own making; the kernel must not wait for more.
+        // // filestone batches replies itself; the kernel must not wait for more.
         let _ = sockopt::set_tcp_nodelay(&socket, true);
         let index = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
@@ -88,7 +88,7 @@ impl Worker {
         }
     }
 
-    /// Without descriptors, those who wait have to; watching for them would spin.
+    /// Without free descriptors, waiting connections have to wait; polling for them would spin.
     fn pause_accepting(&mut self) {
         if self.accept_again.is_none() {
             for (listener, _) in &self.sockets.listeners {

@@ -1,7 +1,7 @@
-//! One TCP connection: what is kept of it between two wake-ups.
+//! State of one TCP connection between two wake-ups.
 //!
-//! An idle connection holds no buffers. Bytes of a record that has not arrived whole are kept in
-//! `input`; replies that the socket would not take are kept in `output`.
+//! An idle connection has no buffers. Bytes of an incomplete record are stored in `input`; replies
+//! that the socket did not take are stored in `output`.
 
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
@@ -21,78 +21,79 @@ use crate::smb2;
 /// Most parts of one vectored write; the kernel takes 1024, but a longer list is seldom full.
 const SLICES: usize = 128;
 
-/// How far a buffer is grown at least ahead of the bytes that a peer announced but has not sent yet;
-/// else by about as many as it has sent.
+/// Smallest growth of a buffer for bytes that a peer has announced but not sent; otherwise it grows
+/// by about the number of bytes received.
 const GROWTH_MIN: usize = 16 << 10;
 
-/// What is spoken on a listener's connections.
+/// Protocol of a listener's connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListenerProtocol {
     /// RPC.
     Rpc,
     /// SMB.
     Smb,
-    /// The Echo protocol (RFC 862): what comes is sent back.
+    /// The Echo protocol (RFC 862): sends received data back.
     Echo,
 }
 
-/// A connection's state.
+/// State of a connection.
 #[derive(Debug)]
 pub struct Connection {
     pub socket: OwnedFd,
-    /// Who is at it, and where.
+    /// Addresses of both ends.
     pub ends: Endpoints,
-    /// What is kept of it as one of SMB; of one of RPC, nothing.
+    /// SMB state; `None` on an RPC connection.
     pub smb: Option<Box<smb2::Connection>>,
-    /// Whether what comes is sent back as it is.
+    /// Whether received data are sent back unchanged.
     pub is_echo: bool,
-    /// Tells this connection from one that had its slot before.
+    /// Distinguishes this connection from an earlier one with the same slot.
     pub serial: u32,
-    /// Received and not served: part of a record, or records that wait for the output to drain.
+    /// Received and not yet processed: part of a record, or records that wait for the output to
+    /// drain.
     pub input: Vec<u8>,
-    /// How long `input` must be for its first record to be whole.
+    /// Length that `input` needs for its first record to be complete.
     pub needed: usize,
-    /// Fragments of a record whose last fragment has not come.
+    /// Fragments of a record whose last fragment has not arrived.
     fragments: Vec<u8>,
-    /// Replies the socket would not take yet.
+    /// Replies that the socket has not taken yet.
     pub output: Option<Box<ReplySink>>,
-    /// Bytes of file data to throw away before the record in `input` is complete.
+    /// Bytes of file data to discard before the record in `input` is complete.
     pub skip: usize,
-    /// The record in `input` is whole but for data that nobody looks at.
+    /// Whether the record in `input` is complete except for data that will be discarded.
     pub is_cut: bool,
-    /// Bytes received, and records that were whole.
+    /// Bytes received, and records completed.
     progress: Progress,
-    /// What that was when a record that had begun was last looked at.
+    /// Progress at the last check of an incomplete record.
     seen: Option<Progress>,
-    /// There may be bytes in the socket.
+    /// The socket may have data.
     pub is_readable: bool,
-    /// The peer sends no more; close when the output is gone.
+    /// The peer sends no more data; close when the output is sent.
     pub is_ending: bool,
 }
 
-/// How far a connection has got.
+/// Progress of a connection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Progress {
     bytes: u64,
     records: u64,
 }
 
-/// Less of a record than this, in the time that it may stand still, is no progress: a peer that
-/// sends a byte now and then would keep what it has sent here for ever.
+/// Least progress of a record within the stall limit: otherwise a peer that sends a byte now and
+/// then could occupy memory here forever.
 const PROGRESS_MIN: u64 = 4096;
 
-/// What the front of the input was.
+/// Record at the front of the input.
 #[derive(Debug)]
 pub enum ParsedRecord<'a> {
-    /// A record that lies in the input as a whole.
+    /// A record that is contiguous in the input.
     Record { call: &'a [u8], used: usize },
-    /// A record that was collected from fragments.
+    /// A record that was assembled from fragments.
     Collected { call: Vec<u8>, used: usize },
-    /// A fragment that is not the last; it was put aside.
+    /// A fragment that is not the last; it was stored.
     PutAside { used: usize },
-    /// `needed` bytes make the next step possible.
+    /// Incomplete: the next step needs `needed` bytes.
     Partial { needed: usize },
-    /// Not a stream of records.
+    /// Not a valid record stream.
     Broken,
 }
 
@@ -118,7 +119,7 @@ impl Connection {
         }
     }
 
-    /// Looks at the front of `bytes` and puts fragments together.
+    /// Parses the front of `bytes` and assembles fragments.
     #[inline]
     pub fn next_piece<'a>(&mut self, bytes: &'a [u8]) -> ParsedRecord<'a> {
         let frame = match &self.smb {
@@ -164,30 +165,30 @@ impl Connection {
         }
     }
 
-    /// Whether records wait in `input` that could have been served, had the output not been full.
+    /// Returns whether records wait in `input` only because the output is full.
     pub fn is_stalled(&self) -> bool {
         self.needed == 0 && !self.input.is_empty()
     }
 
-    /// Whether a record is being put together from fragments.
+    /// Returns whether a record is being assembled from fragments.
     pub fn has_fragments(&self) -> bool {
         !self.fragments.is_empty()
     }
 
-    /// Counts bytes that were received.
+    /// Counts received bytes.
     #[inline]
     pub fn count_received(&mut self, bytes: usize) {
         self.progress.bytes += bytes as u64;
     }
 
-    /// Whether a record has begun to arrive that is not whole.
+    /// Returns whether an incomplete record has begun to arrive.
     pub fn is_partial(&self) -> bool {
         let waits_for_bytes = self.needed > self.input.len() && !self.input.is_empty();
         waits_for_bytes || self.skip > 0 || self.has_fragments()
     }
 
-    /// Looks whether the same record stands still since the last look. A peer that is not read from,
-    /// because it takes no replies, does not.
+    /// Returns whether the same record has made no progress since the last check. A peer whose data
+    /// are not read because it takes no replies is not stuck.
     pub fn is_stuck(&mut self) -> bool {
         if !self.is_partial() || self.output.is_some() {
             self.seen = None;
@@ -199,8 +200,8 @@ impl Connection {
         })
     }
 
-    /// Receives into the rest of `input`; says how much came and whether it was all there was
-    /// room for.
+    /// Receives into the rest of `input`; returns the number of bytes and whether the socket is
+    /// drained.
     pub fn receive_more(&mut self) -> io::Result<ReceiveResult> {
         let missing = self.needed.saturating_sub(self.input.len()).max(1);
         self.input
@@ -219,7 +220,7 @@ impl Connection {
         received(rustix::net::recv(&self.socket, buffer, NOWAIT), room)
     }
 
-    /// Lets the kernel throw away what is to be skipped; nothing is copied.
+    /// Has the kernel discard the bytes to skip, without copying them.
     pub fn receive_nothing(&mut self, buffer: &mut [u8]) -> io::Result<ReceiveResult> {
         let room = self.skip.min(buffer.len());
         let place = buffer.get_mut(..room).unwrap_or_default();
@@ -233,7 +234,7 @@ impl Connection {
         Ok(came)
     }
 
-    /// Sends what `sink` holds as far as the socket takes it; says how much.
+    /// Sends as much of `sink` as the socket takes; returns the number of bytes.
     pub fn send(&self, sink: &mut ReplySink) -> io::Result<usize> {
         let mut total = 0;
         while !sink.is_empty() {
@@ -261,7 +262,7 @@ impl Connection {
     }
 }
 
-/// The addresses of a connection; of one that its peer has broken off already, none.
+/// Returns the addresses of a connection; unspecified ones if its peer has already disconnected.
 fn ends_of(socket: &OwnedFd) -> Endpoints {
     let nowhere = SocketAddr::from(([0, 0, 0, 0], 0));
     let address = |found: Option<SocketAddrAny>| {
@@ -277,14 +278,14 @@ fn ends_of(socket: &OwnedFd) -> Endpoints {
 
 const NOWAIT: RecvFlags = RecvFlags::DONTWAIT;
 
-/// What a look into the socket brought.
+/// Result of one receive call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReceiveResult {
-    /// This many bytes; `is_all` if there were no more at that moment.
+    /// This many bytes; `is_all` if the socket has no more at that time.
     Bytes { count: usize, is_all: bool },
-    /// Nothing yet.
+    /// No data yet.
     Nothing,
-    /// The peer sends no more.
+    /// The peer has closed its side.
     End,
 }
 
@@ -312,7 +313,8 @@ mod tests {
         (peer, Connection::new(socket.into(), 1, None))
     }
 
-    /// As the worker does it: what is in the socket, and how much the record lacks then.
+    /// Receives like the worker: all data in the socket, and then up to the missing bytes of the
+    /// record.
     fn receive(connection: &mut Connection) {
         let received = connection.receive_more().unwrap();
         let ReceiveResult::Bytes { count, .. } = received else {
@@ -345,8 +347,8 @@ mod tests {
             peer.write_all(&[7; 10_000]).unwrap();
             sent += 10_000;
             receive(&mut connection);
-            // Room for as much again as has come, of which a vector that grows may make twice as much: how
-            // much depends on how many bytes each receive found.
+            // // Space for as much again as has arrived, which a growing vector may double: the
+            // amount depends on the number of bytes per receive.
             let capacity = connection.input.capacity();
             assert!(
                 capacity <= 4 * sent + 3 * GROWTH_MIN,

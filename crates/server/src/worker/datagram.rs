@@ -14,14 +14,14 @@ use crate::framing::{self, Frame, MARK_LEN};
 use crate::reply::ReplySink;
 use crate::responder::Outcome;
 
-/// How many datagrams are answered before the connections have their turn.
+/// Number of datagrams that are answered before connections are served.
 const BATCH: usize = 64;
 
-/// Parts of one reply: a READ's head, its chunks and its padding.
+/// Parts of one reply: the header of a READ, its chunks and its padding.
 const SLICES: usize = 16;
 
 impl Worker {
-    /// Answers what waits in one datagram socket.
+    /// Answers the waiting datagrams of one socket.
     pub(super) fn serve_datagrams(&mut self, index: usize) {
         let mut buffer = std::mem::take(&mut self.receive);
         let mut sink = self.spare_sinks.pop().unwrap_or_default();
@@ -41,7 +41,7 @@ impl Worker {
             };
             let call = buffer.get(..count).unwrap_or_default();
             if *speech == ListenerProtocol::Echo {
-                // One that the socket does not take is lost, as UDP has it.
+                // // A datagram that the socket does not take is lost, as usual for UDP.
                 let sent = sendto(socket, call, SendFlags::DONTWAIT, &peer).unwrap_or(0);
                 self.responder.tally.count_sent(sent);
                 continue;
@@ -54,7 +54,7 @@ impl Worker {
         self.receive = buffer;
     }
 
-    /// Answers a datagram; the replies are left in `sink`.
+    /// Answers a datagram and leaves the replies in `sink`.
     fn answer_datagram(
         &mut self,
         index: usize,
@@ -78,8 +78,8 @@ impl Worker {
         }
     }
 
-    /// Sends each record of `replies` as a datagram. One that the socket does not take is lost,
-    /// as UDP has it.
+    /// Sends each record of `replies` as a datagram. A datagram that the socket does not take is
+    /// lost, as usual for UDP.
     pub(super) fn send_datagrams(&self, index: usize, peer: SocketAddr, replies: &ReplySink) {
         let Some((socket, _)) = self.sockets.datagrams.get(index) else {
             return;
@@ -93,7 +93,7 @@ impl Worker {
     }
 }
 
-/// Sends the one reply in `replies`, its data from where they lie.
+/// Sends the only reply in `replies` without copying its data.
 fn send_one(socket: &OwnedFd, peer: SocketAddr, replies: &ReplySink) -> usize {
     let mut slices = [IoSlice::new(&[]); SLICES];
     let count = replies.gather(&mut slices);
@@ -106,7 +106,7 @@ fn send_one(socket: &OwnedFd, peer: SocketAddr, replies: &ReplySink) -> usize {
     sendmsg_addr(socket, &peer, parts, &mut control, SendFlags::DONTWAIT).unwrap_or(0)
 }
 
-/// Sends several replies that lie one after the other with their marks.
+/// Sends several consecutive replies with record marks.
 fn send_each(socket: &OwnedFd, peer: SocketAddr, mut bytes: &[u8]) -> usize {
     let mut sent = 0;
     while let Frame::Fragment { payload, used, .. } = framing::next(bytes) {

@@ -1,4 +1,4 @@
-//! Replies that are held back until their time has come.
+//! Replies that are delayed until they are due.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -7,16 +7,16 @@ use std::time::Duration;
 
 use crate::reply::ReplySink;
 
-/// Where a reply goes.
+/// Destination of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Destination {
     /// To the connection with this token.
     Connection(u64),
-    /// To this address, by the worker's datagram socket of that index.
+    /// To this address, by the worker's datagram socket with that index.
     Datagram(usize, SocketAddr),
 }
 
-/// A reply whose time has come.
+/// A reply that is due.
 #[derive(Debug)]
 pub struct DueReply {
     pub due: Duration,
@@ -27,7 +27,7 @@ pub struct DueReply {
 #[derive(Debug)]
 struct Held {
     due: Duration,
-    /// Among replies due at the same moment, the one held first goes first.
+    /// Order of replies that are due at the same time.
     sequence: u64,
     destination: Destination,
     reply: Box<ReplySink>,
@@ -53,7 +53,7 @@ impl Ord for Held {
     }
 }
 
-/// The replies, soonest first.
+/// The replies, earliest first.
 #[derive(Debug, Default)]
 pub struct DelayQueue {
     heap: BinaryHeap<Reverse<Held>>,
@@ -71,12 +71,12 @@ impl DelayQueue {
         }));
     }
 
-    /// When the next one is due.
+    /// Returns when the next reply is due.
     pub fn next_due(&self) -> Option<Duration> {
         self.heap.peek().map(|Reverse(held)| held.due)
     }
 
-    /// The next one that is due at `now`.
+    /// Removes and returns the next reply that is due at `now`.
     pub fn take_due(&mut self, now: Duration) -> Option<DueReply> {
         if self.next_due()? > now {
             return None;

@@ -1,5 +1,5 @@
-//! What other threads tell a worker: new connections, what connections have to tell each other,
-//! and to stop.
+//! Messages from other threads to a worker: new connections, events between connections, and the
+//! stop.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -10,16 +10,16 @@ use super::connection::ListenerProtocol;
 use crate::smb2::ConnectionEvent;
 use rustix::event::{EventfdFlags, eventfd};
 
-/// One thing in a mailbox.
+/// A message to a worker.
 #[derive(Debug)]
 pub enum WorkerMessage {
-    /// A new connection, and what is spoken on it.
+    /// A new connection and its protocol.
     Socket(OwnedFd, ListenerProtocol),
-    /// Something for the connection of this token.
+    /// An event for the connection with this token.
     Notice(u64, ConnectionEvent),
 }
 
-/// A worker's mailbox; its `event` becomes readable when something was put in.
+/// A worker's mailbox; its `event` becomes readable when a message was added.
 #[derive(Debug)]
 pub struct Mailbox {
     pub event: OwnedFd,
@@ -36,7 +36,7 @@ impl Mailbox {
         })
     }
 
-    /// Hands something over.
+    /// Adds a message.
     pub fn deliver(&self, mail: WorkerMessage) {
         self.mail
             .lock()
@@ -55,7 +55,7 @@ impl Mailbox {
         self.is_stopping.load(Ordering::Acquire)
     }
 
-    /// Takes everything out.
+    /// Removes and returns all messages.
     pub fn collect(&self) -> Vec<WorkerMessage> {
         // Emptying the event first: a delivery in between rings again. An event that is empty
         // already has nothing to say.

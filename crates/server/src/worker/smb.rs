@@ -1,4 +1,4 @@
-//! What connections of SMB need of their worker: to tell each other something, and to be woken.
+//! The worker's part of SMB connections: delivery of events, and timers.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -9,12 +9,12 @@ use crate::reply::ReplySink;
 use crate::responder::Outcome;
 use crate::smb2::{self, ConnectionEvent, RoutedEvent};
 
-/// When connections are to be looked at again, soonest first.
+/// Wake-up times of connections, earliest first.
 #[derive(Debug, Default)]
 pub struct Timers(BTreeSet<(Duration, u64)>);
 
 impl Timers {
-    /// When the next one is due.
+    /// Returns the next wake-up time.
     pub fn next(&self) -> Option<Duration> {
         self.0.first().map(|(due, _)| *due)
     }
@@ -32,8 +32,8 @@ impl Timers {
 }
 
 impl Worker {
-    /// Sees to what a connection has to tell others, and to when it is to be looked at again. What
-    /// is taken back from itself it is told at once: before the next answer.
+    /// Delivers the events that a connection has for others, and sets its timer. Breaks of its own
+    /// oplocks and leases are delivered at once: before the next response.
     pub(super) fn after_frame(
         &mut self,
         token: u64,
@@ -62,14 +62,14 @@ impl Worker {
         }
     }
 
-    /// A connection is told something by another.
+    /// Delivers an event from another connection.
     pub(super) fn take_in(&mut self, token: u64, notice: ConnectionEvent) {
         self.with_smb(token, |worker, smb, sink| {
             worker.responder.notice(smb, notice, sink)
         });
     }
 
-    /// Looks at the connections whose time has come.
+    /// Serves the connections whose timers have expired.
     pub(super) fn sound_alarms(&mut self) {
         if self.alarms.next().is_none() {
             return;

@@ -1,4 +1,4 @@
-//! One connection's turn: receive, answer what is whole, send.
+//! Service of one connection: receive, answer complete records, send.
 
 use std::io;
 
@@ -9,29 +9,29 @@ use crate::framing::MARK_LEN;
 use crate::reply::ReplySink;
 use crate::responder::Outcome;
 
-/// Replies are sent when there are so many bytes of them, even if more calls are waiting.
+/// Size of pending replies, in bytes, at which they are sent even if more calls are waiting.
 const SEND_AT: usize = 1 << 20;
-/// A connection with more unsent bytes is not served until they are gone.
+/// Size of unsent output, in bytes, above which a connection is not served.
 const OUTPUT_MAX: usize = 4 << 20;
-/// How often one connection is looked into before the others have their turn.
+/// Number of receives from one connection before the others are served.
 const ROUNDS: usize = 8;
-/// Buffers kept for the next connection that needs one, and how large they may be.
+/// Number of buffers kept for reuse, and their largest size.
 const SPARES: usize = 16;
 const SPARE_MAX: usize = 2 << 20;
 
-/// Why answering stopped.
+/// Reason why answering stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stop {
-    /// No whole record is left; so many bytes are needed for the next.
+    /// No complete record is left; the next one needs this number of bytes.
     NeedsMore(usize),
-    /// The peer takes no more replies.
+    /// The socket takes no more replies.
     OutputFull,
-    /// The connection is to be closed.
+    /// The connection must be closed.
     Broken,
 }
 
 impl Worker {
-    /// Serves one connection: first what is left from before, then what is in the socket.
+    /// Serves one connection: first the stored input, then new data of the socket.
     pub(super) fn drive(
         &mut self,
         token: u64,
@@ -66,7 +66,7 @@ impl Worker {
             match self.receive_and_answer(token, connection, sink, until_end) {
                 Ok(Fate::Keep) => {}
                 Ok(Fate::Close) => {
-                    // What was answered before the fault in the stream still belongs to the peer.
+                    // // Replies to calls before the error in the stream are still sent.
                     let _ = self.send(connection, sink);
                     return Fate::Close;
                 }
@@ -80,7 +80,7 @@ impl Worker {
         Fate::Keep
     }
 
-    /// One look into the socket, or one go at the input that had to wait.
+    /// Receives once from the socket, or processes input that had to wait.
     fn receive_and_answer(
         &mut self,
         token: u64,
@@ -143,7 +143,7 @@ impl Worker {
         Ok(self.finalize(connection, stop))
     }
 
-    /// Answers what is whole in the connection's own input.
+    /// Answers the complete records in the connection's stored input.
     fn answer_input(
         &mut self,
         token: u64,
@@ -168,14 +168,14 @@ impl Worker {
         self.finalize(connection, stop)
     }
 
-    /// Looks once more at records that are not whole, unless that is going to happen already.
+    /// Schedules another check of incomplete records, unless one is already scheduled.
     fn defer_records(&mut self) {
         if self.look_again.is_none() {
             self.look_again = Some(self.responder.since_start() + self.patience);
         }
     }
 
-    /// Closes connections whose record stands still.
+    /// Closes connections whose record makes no progress.
     pub(super) fn close_stuck(&mut self) {
         let now = self.responder.since_start();
         if self.look_again.is_none_or(|when| when > now) {
@@ -203,7 +203,7 @@ impl Worker {
         }
     }
 
-    /// Notes why answering stopped.
+    /// Handles the reason why answering stopped.
     fn finalize(&mut self, connection: &mut Connection, stop: Stop) -> Fate {
         match stop {
             Stop::NeedsMore(needed) => {
@@ -226,8 +226,8 @@ impl Worker {
         }
     }
 
-    /// If the record that is coming is a WRITE whose data nobody wants, keeps its head and lets
-    /// the rest be skipped.
+    /// If the incoming record is a WRITE whose data are discarded, keeps its header and skips the
+    /// rest.
     fn cut_discarded_data(&self, connection: &mut Connection) {
         if connection.smb.is_some() {
             return;
@@ -252,7 +252,7 @@ impl Worker {
         }
     }
 
-    /// Answers the whole records at the front of `bytes`; says how many bytes they took.
+    /// Answers the complete records at the front of `bytes`; returns the number of bytes consumed.
     fn answer_records(
         &mut self,
         token: u64,

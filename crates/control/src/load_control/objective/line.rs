@@ -209,8 +209,8 @@ impl Line {
     /// Returns the 95 % confidence interval of the root, by the tangent at the root.
     ///
     /// A slope that may as well be 0 has no such interval by Fieller's method. That figures rise
-    /// with the load is known a priori, however: a slope larger than its standard error is used
-    /// with at least half of its estimate. `None` for a smaller slope.
+    /// with the load is known a priori, however: a slope larger than its standard error is taken to
+    /// be at least half of its estimate. `None` for a smaller slope.
     pub(super) fn interval(&self) -> Option<(f64, f64)> {
         let x = self.root_off()?;
         let t = student_975(self.freedom);

@@ -1,8 +1,8 @@
-//! Of whom a lock is, and of which bytes.
+//! Owner and byte range of a lock.
 
 use filestone_wire::nlm::{LockRange, NetObject};
 
-/// Bytes of a file, the last one included, so that a range may end with the last byte there is.
+/// Bytes of a file, the last one included, so that a range can end with the last possible byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Range {
     pub first: u64,
@@ -10,7 +10,8 @@ pub struct Range {
 }
 
 impl Range {
-    /// A length of 0 is up to the end of all files, and so is one that goes beyond it.
+    /// Creates a range. A length of 0 extends to the end of all files, and so does a range that
+    /// goes beyond it.
     pub fn new(offset: u64, len: u64) -> Self {
         let last = match len {
             0 => u64::MAX,
@@ -22,7 +23,7 @@ impl Range {
         }
     }
 
-    /// As the protocol has it.
+    /// Returns the length in the protocol's notation.
     pub fn len(self) -> u64 {
         match self.last {
             u64::MAX => 0,
@@ -30,12 +31,12 @@ impl Range {
         }
     }
 
-    /// Whether they have a byte in common.
+    /// Returns whether both ranges have a byte in common.
     pub fn overlaps(self, other: Self) -> bool {
         self.first <= other.last && other.first <= self.last
     }
 
-    /// What is left of it before and after `taken`, which overlaps it.
+    /// Returns the parts before and after `taken`, which overlaps the range.
     pub fn without(self, taken: Self) -> [Option<Self>; 2] {
         let before = taken
             .first
@@ -50,7 +51,7 @@ impl Range {
     }
 }
 
-/// One process on one host, as it calls itself.
+/// A process on a host, as identified by the client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Owner {
     caller_name: Box<[u8]>,
@@ -67,7 +68,7 @@ impl Owner {
         }
     }
 
-    /// A lock of its own, on all of no file.
+    /// Returns a lock range with this owner, over all bytes of no file.
     pub fn lock_range(&self) -> LockRange<'_> {
         LockRange {
             caller_name: NetObject(&self.caller_name),

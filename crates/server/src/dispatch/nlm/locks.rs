@@ -1,8 +1,7 @@
-//! Who holds which bytes of which file, and who waits for them.
+//! Held and waiting locks of all files.
 //!
-//! Locks are advisory: READ and WRITE do not look at them. A holder that goes away without
-//! unlocking keeps its locks until the file is gone, since there is no status monitor (NSM) here
-//! to say that it has gone.
+//! Locks are advisory: READ and WRITE ignore them. The locks of a client that disappears without
+//! unlocking remain until the file is removed, because there is no status monitor (NSM) here.
 
 use std::collections::HashMap;
 
@@ -12,21 +11,21 @@ use super::holder::{Owner, Range};
 use super::waiting::{Waiter, Waiters};
 use crate::tree::handle::HandleParts;
 
-/// Locks held at once, by everybody together; beyond it is NLM4_DENIED_NOLOCKS. Clients that lock
-/// ever more must not fill the memory.
+/// Largest number of locks of all clients; beyond it the reply is NLM4_DENIED_NOLOCKS. Protects the
+/// memory from clients that set ever more locks.
 const LOCKS_MAX: usize = 16_384;
 
-/// A lock that is held.
+/// A held lock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Held {
     pub owner: Owner,
     pub range: Range,
     pub exclusive: bool,
-    /// Which grant it is of, if its owner has not said yet that it knows.
+    /// Number of its grant, until the owner has acknowledged it.
     grant: Option<u64>,
 }
 
-/// Why a lock is not set.
+/// Reason for refusing a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refused {
     Conflict,
@@ -42,7 +41,7 @@ pub struct LockTable {
     grants: u64,
 }
 
-/// A lock that was set for one who waited, and whom to tell.
+/// A lock that was granted to a waiting client, and the client to notify.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
     number: u64,
@@ -50,7 +49,7 @@ pub struct Grant {
 }
 
 impl LockTable {
-    /// Somebody else's lock that is in the way of this one.
+    /// Returns another owner's lock that conflicts with this one.
     pub fn conflict(
         &self,
         file: HandleParts,
@@ -63,7 +62,7 @@ impl LockTable {
         })
     }
 
-    /// Sets a lock in place of what its owner held on these bytes.
+    /// Sets a lock and replaces the owner's earlier locks on these bytes.
     pub fn set(
         &mut self,
         file: HandleParts,
@@ -99,7 +98,7 @@ impl LockTable {
         Ok(())
     }
 
-    /// Lets a LOCK wait that conflicts.
+    /// Adds a conflicting LOCK call to the waiters.
     pub fn wait(&mut self, waiter: Waiter) -> Result<(), Refused> {
         if self.waiters.add(waiter) {
             Ok(())
@@ -108,7 +107,7 @@ impl LockTable {
         }
     }
 
-    /// Ends the waiting of a LOCK; whether it waited.
+    /// Removes a LOCK call from the waiters; returns whether it was there.
     pub fn stop_waiting(
         &mut self,
         file: HandleParts,
@@ -119,8 +118,8 @@ impl LockTable {
             .remove(|waiter| waiter.is(file, alock, exclusive))
     }
 
-    /// Sets the locks of a file for those who waited for them, first come, first served, as far
-    /// as nothing is in their way any more.
+    /// Sets the locks of a file for its waiters, first come, first served, until a conflict
+    /// remains.
     pub fn grant_waiting(&mut self, file: HandleParts) -> Vec<Grant> {
         if self.waiters.is_empty() {
             return Vec::new();
@@ -145,7 +144,7 @@ impl LockTable {
             .collect()
     }
 
-    /// The owner knows of its lock: it stays until it is freed.
+    /// The owner has acknowledged its lock: it stays until it is unlocked.
     pub fn confirm(&mut self, grant: &Grant) {
         let all = self.files.get_mut(&grant.waiter.file);
         let mine = |held: &&mut Held| held.grant == Some(grant.number);
@@ -154,7 +153,7 @@ impl LockTable {
         }
     }
 
-    /// The owner does not take its lock. What it has locked since stays.
+    /// The owner does not take its lock. Locks that it has set since then stay.
     pub fn withdraw(&mut self, grant: &Grant) {
         let file = grant.waiter.file;
         let Some(all) = self.files.get_mut(&file) else {
@@ -168,7 +167,8 @@ impl LockTable {
         }
     }
 
-    /// Takes a lock back of whose grant its owner does not know yet; whether there was one.
+    /// Removes a granted lock that its owner has not acknowledged yet; returns whether there was
+    /// one.
     pub fn take_back(&mut self, file: HandleParts, alock: &LockRange<'_>, exclusive: bool) -> bool {
         let range = Range::new(alock.offset, alock.len);
         let Some(all) = self.files.get_mut(&file) else {
@@ -188,7 +188,7 @@ impl LockTable {
         taken > 0
     }
 
-    /// Frees these bytes of what the owner holds; part of a lock stays what it is.
+    /// Unlocks these bytes of the owner; the other bytes of its locks stay locked.
     pub fn clear(
         &mut self,
         file: HandleParts,
@@ -230,12 +230,13 @@ impl LockTable {
         Ok(())
     }
 
-    /// Whether no lock can be added. Freeing the middle of one adds one more, up to twice as many.
+    /// Returns whether the table is full. Unlocking the middle of a lock adds one more, up to twice
+    /// the limit.
     pub fn is_full(&self) -> bool {
         self.count >= LOCKS_MAX
     }
 
-    /// Forgets the locks of files that are gone, and those who wait for them.
+    /// Removes the locks and waiters of removed files.
     pub fn retain_files(&mut self, is_there: impl Fn(&HandleParts) -> bool) {
         self.waiters.remove(|waiter| !is_there(&waiter.file));
         self.files.retain(|file, _| is_there(file));

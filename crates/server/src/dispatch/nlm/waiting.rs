@@ -1,7 +1,7 @@
-//! LOCKs that wait, in the order in which they came.
+//! Waiting LOCK calls, in order of arrival.
 //!
-//! A waiter leaves when its lock is free, when it is cancelled, or when its file is gone. Whether
-//! its client still is there shows when it is told: see [`super::Grant`].
+//! A waiter is removed when its lock is free, when it is cancelled, or when its file is removed. A
+//! client that has disconnected is noticed only when its lock is granted: see [`super::Grant`].
 
 use std::collections::VecDeque;
 
@@ -11,22 +11,22 @@ use super::holder::{Owner, Range};
 use crate::dispatch::Endpoints;
 use crate::tree::handle::HandleParts;
 
-/// LOCKs that may wait at once, of everybody together; beyond it is NLM4_DENIED_NOLOCKS. Clients
-/// that ask ever more must not fill the memory.
+/// Largest number of waiting LOCK calls of all clients; beyond it the reply is NLM4_DENIED_NOLOCKS.
+/// Protects the memory from clients that send ever more calls.
 const WAITERS_MAX: usize = 1024;
 
-/// A LOCK that waits.
+/// A waiting LOCK call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiter {
     pub file: HandleParts,
     pub owner: Owner,
     pub range: Range,
     pub exclusive: bool,
-    /// The range in the caller's own words: it looks for them when it is told.
+    /// Range as the caller sent it, returned to the caller with the grant.
     offset: u64,
     len: u64,
     cookie: Box<[u8]>,
-    /// Where the call came from, and where it reached us.
+    /// Source and destination of the call.
     pub ends: Endpoints,
 }
 
@@ -45,7 +45,7 @@ impl Waiter {
         }
     }
 
-    /// Whether this is what `alock` waits for.
+    /// Returns whether this waiter waits for `alock`.
     pub fn is(&self, file: HandleParts, alock: &LockRange<'_>, exclusive: bool) -> bool {
         self.file == file
             && self.exclusive == exclusive
@@ -53,7 +53,7 @@ impl Waiter {
             && self.owner.is(alock)
     }
 
-    /// The lock as its caller described it.
+    /// Returns the lock as its caller described it.
     pub fn alock<'a>(&'a self, handle: &'a [u8]) -> LockRange<'a> {
         LockRange {
             fh: NetObject(handle),
@@ -63,13 +63,13 @@ impl Waiter {
         }
     }
 
-    /// What the caller called its LOCK.
+    /// Returns the caller's cookie of the LOCK call.
     pub fn cookie(&self) -> NetObject<'_> {
         NetObject(&self.cookie)
     }
 }
 
-/// All of them.
+/// All waiters.
 #[derive(Debug, Default)]
 pub struct Waiters(VecDeque<Waiter>);
 
@@ -78,8 +78,8 @@ impl Waiters {
         self.0.is_empty()
     }
 
-    /// Adds a waiter, once: a client that asks again has not lost its place. `false` if there is
-    /// no room.
+    /// Adds a waiter, once: a client that repeats its call keeps its position. `false` if the list
+    /// is full.
     pub fn add(&mut self, waiter: Waiter) -> bool {
         let alike = |other: &&mut Waiter| {
             (other.file, &other.owner, other.range, other.exclusive)
@@ -96,14 +96,14 @@ impl Waiters {
         has_room
     }
 
-    /// Takes those out of the line that `leaves` says of; whether there was one.
+    /// Removes the waiters for which `leaves` returns true; returns whether there was one.
     pub fn remove(&mut self, leaves: impl Fn(&Waiter) -> bool) -> bool {
         let before = self.0.len();
         self.0.retain(|waiter| !leaves(waiter));
         self.0.len() < before
     }
 
-    /// Takes those of `file` out of the line, in its order, that `grant` grants.
+    /// Removes and returns the waiters of `file`, in order, that `grant` accepts.
     pub fn take(
         &mut self,
         file: HandleParts,

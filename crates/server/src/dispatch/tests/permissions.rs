@@ -1,5 +1,5 @@
-//! Who may do what: operations of NFSv3 by the modes of their objects and by callers, each result
-//! worked out from POSIX's rules (chapter 4.7, file access permissions; chmod, chown, utimensat,
+//! Permission matrix: operations of NFSv3 by the modes of their objects and by callers, each result
+//! derived from POSIX's rules (chapter 4.7, file access permissions; chmod, chown, utimensat,
 //! rename, unlink) and the exceptions of knfsd that `tree::access` names.
 
 use super::*;
@@ -9,9 +9,8 @@ const OWNER: u32 = 10;
 const GROUP: u32 = 20;
 const STRANGER: u32 = 50;
 
-/// Callers, in the order in which a row has their results: the owner of the objects, who is not in
-/// their group; a user whose group it is; one who has it among the supplementary groups; another;
-/// root.
+/// Callers, in the order of results in a row: the owner of the objects, who is not in their group;
+/// a user with that primary group; one with it as a supplementary group; another user; root.
 const CALLERS: [(u32, u32, &[u32]); 5] = [
     (OWNER, 99, &[]),
     (11, GROUP, &[]),
@@ -20,16 +19,16 @@ const CALLERS: [(u32, u32, &[u32]); 5] = [
     (0, 0, &[]),
 ];
 
-/// How the objects are before a call.
+/// Modes of the objects before a call.
 #[derive(Clone, Copy)]
 struct Setting {
     directory: u32,
     directory_owner: u32,
     file: u32,
     file_owner: u32,
-    /// The mode of the directory in the directory.
+    /// Mode of the subdirectory.
     inner: u32,
-    /// The mode of another directory beside it.
+    /// Mode of the second directory.
     other: u32,
 }
 
@@ -63,8 +62,8 @@ const fn sticky(directory_owner: u32, file_owner: u32) -> Setting {
     }
 }
 
-/// A server with the objects of a setting: `d`, and in it the file `f` and the directory `i`;
-/// beside it the directory `o` with a file `f`.
+/// A server with the objects of a setting: `d`, containing the file `f` and the directory `i`; and
+/// the directory `o` with a file `f`.
 struct Ground {
     bench: Bench,
     directory: Handle,
@@ -123,7 +122,7 @@ impl Ground {
         }
     }
 
-    /// What a call is answered.
+    /// Returns the status of a call.
     fn status(&self, call: Call) -> Status {
         let (procedure, arguments) = call(self);
         let results = self.bench.nfs3(procedure, &Raw(arguments));
@@ -253,7 +252,7 @@ const KEEP_GROUP: Call = |ground| {
         ..NONE
     })
 };
-/// To the group of the owner.
+/// To the owner's own group.
 const TO_OWN_GROUP: Call = |ground| {
     ground.setattr(Sattr3 {
         gid: Some(99),
@@ -337,8 +336,8 @@ const REPLACE: Call = |ground| ground.rename("f", &ground.other, "f");
 const RENAME_DIRECTORY: Call = |ground| ground.rename("i", &ground.directory, "new");
 const MOVE_DIRECTORY: Call = |ground| ground.rename("i", &ground.other, "new");
 
-/// A row: an operation, how its objects are, and what each of the callers gets: + for success, A for
-/// NFS3ERR_ACCES, P for NFS3ERR_PERM, E for NFS3ERR_EXIST.
+/// A row: an operation, the modes of its objects, and the result for each of the callers: + for
+/// success, A for NFS3ERR_ACCES, P for NFS3ERR_PERM, E for NFS3ERR_EXIST.
 const ROWS: &[(&str, Call, Setting, &str)] = &[
     // The owner always may: there is no OPEN, and the mode may have changed since.
     ("READ", READ, file(0o400), "+AAA+"),
@@ -543,7 +542,7 @@ fn a_server_that_ignores_permissions_refuses_nobody() {
     }
 }
 
-/// Which rights ACCESS gives each caller: those by which the operations are refused or not.
+/// ACCESS returns to each caller the rights that determine the results of the operations.
 #[test]
 fn access_says_what_operations_do() {
     use access::{DELETE, EXECUTE, EXTEND, LOOKUP, MODIFY, READ};
@@ -644,8 +643,8 @@ fn a_listing_without_search_has_the_names_alone() {
     assert_eq!(listed(0o005), with(true));
 }
 
-/// What a caller asks for beyond its rights without being refused: chmod(2) takes set-group-id from
-/// callers that are not in the group; what is made is its maker's.
+/// Requests beyond a caller's rights that are not refused: chmod(2) clears set-group-id for callers
+/// that are not in the group; created objects belong to their creator.
 #[test]
 fn objects_are_their_makers_and_set_group_id_their_groups() {
     let made = |caller| {
