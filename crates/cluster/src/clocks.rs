@@ -69,7 +69,7 @@ mod tests {
         exchanges.add(2_000_000, 2_002_000 + ahead, 2_005_000);
         let offset = exchanges.offset().expect("an offset");
         assert_eq!((offset.ahead_ns, offset.uncertainty_ns), (49_999_500, 2500));
-        // A slow one tells nothing.
+        // A slow exchange adds no information.
         exchanges.add(3_000_000, 3_900_000 + ahead, 4_000_000);
         assert_eq!(exchanges.offset(), Some(offset));
         assert_eq!(offset.there(1000), 50_000_500);

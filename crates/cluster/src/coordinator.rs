@@ -79,7 +79,7 @@ impl Cluster {
     pub fn plan_of_all(&self, plan: &Plan) -> Plan {
         let parts = u32::try_from(self.members.makers().len()).unwrap_or(u32::MAX);
         let mut all = self.whole(plan, parts);
-        // // A plan that cannot be partitioned is refused when it is run.
+        // A plan that cannot be partitioned is refused when it is run.
         if let Ok(parts) = deal(&all, parts) {
             all.workers = parts.iter().map(|part| part.workers).sum();
         }

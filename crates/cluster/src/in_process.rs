@@ -55,7 +55,7 @@ pub struct InProcess {
 /// Creates one rank per element of `ahead_ns`, with its clock ahead of the first rank's clock by
 /// that number of nanoseconds, and the fault injection of each.
 pub fn connect(ahead_ns: &[i64]) -> Vec<(InProcess, Fault)> {
-    // A clock that is behind is one of an earlier epoch.
+    // A clock that is behind starts at an earlier epoch.
     const EPOCH_NS: i64 = 3_600_000_000_000;
     let epoch = Instant::now();
     let (to, from): (Vec<_>, Vec<_>) = ahead_ns.iter().map(|_| channel()).unzip();

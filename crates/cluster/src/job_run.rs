@@ -170,7 +170,7 @@ impl<'job, 'look> JobRun<'job, 'look> {
                 if phase == RunPhase::CleanUp && self.phase == Phase::Measuring {
                     self.phase = Phase::Ending;
                 }
-                // Ranks go from one part to the next at the same moment, within what their clocks are off.
+                // Ranks enter the next phase at the same time, within the error of their clocks.
                 if is_first {
                     self.observer.phase(phase);
                 }
@@ -206,7 +206,7 @@ impl<'job, 'look> JobRun<'job, 'look> {
 
     /// Reports the intervals that all ranks have completed, and applies decisions on the load.
     fn tell_intervals(&mut self) {
-        // // A histogram that cannot be merged is reported at the end, with the record.
+        // A histogram that cannot be merged is reported at the end, with the record.
         while let Ok(Some(interval)) = self.merger.complete() {
             self.observer.counted_by_hosts(&interval);
             self.observer.interval(&interval);
@@ -443,7 +443,7 @@ impl<'job, 'look> JobRun<'job, 'look> {
         if is_measured && self.phase != Phase::Preparing {
             return None;
         }
-        // A rank that was stopped because another one failed is not the reason.
+        // A rank that was stopped because another one failed is not the cause.
         let reason = self.makers.iter().find_map(Self::own_reason);
         Some(reason.unwrap_or(JobError::Interrupted))
     }

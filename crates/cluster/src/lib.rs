@@ -8,12 +8,12 @@
 //! ```text
 //!   coordinator (rank 0)                 each rank, rank 0 included
 //!   ────────────────────                 ──────────────────────────
-//!   Run ────────────────────────────────▶ deals itself its part, prepares, connects
+//!   Run ────────────────────────────────▶ computes its part, prepares, connects
 //!       ◀──────────────────────────────── Ready
 //!   Ping … ◀─────────────────────────▶ … Pong: offsets of clocks
-//!   Start at ───────────────────────────▶ begins at that moment of its own clock
+//!   Start at ───────────────────────────▶ starts at that time of its clock
 //!       ◀──────────────────────────────── Interval, Interval, …
-//!   Offer, Finish, Stop ────────────────▶ follows
+//!   Offer, Finish, Stop ────────────────▶ applies it
 //!       ◀──────────────────────────────── Ended: its record
 //! ```
 //!

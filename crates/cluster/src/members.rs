@@ -146,7 +146,7 @@ impl Members {
     /// Sends a message to one rank.
     pub fn tell(&mut self, rank: u32, message: &ToRank) {
         if let Some(bytes) = encode(message) {
-            // A rank that is gone is silent, too.
+            // A rank that has ended is silent, too, and is detected by that.
             let _ = self.transport.send(rank, &bytes);
         }
     }
@@ -180,7 +180,7 @@ impl Members {
                 *pings += 1;
             }
             let Some((clock_ns, wall_there)) = self.pong(rank, timeout) else {
-                // A rank that is slow for a moment is not lost.
+                // A rank that is slow for a short time is not lost.
                 let left = self.options.watchdog.saturating_sub(begun.elapsed());
                 timeout = timeout.saturating_mul(2).min(left);
                 if timeout.is_zero() {

@@ -36,7 +36,7 @@ const MORE: Tag = 1;
 
 /// A rank of MPI_COMM_WORLD.
 pub struct MpiTransport {
-    // Before the universe: what is dropped first.
+    // Before `universe`, because fields are dropped in this order.
     pending: Vec<Request<'static, [u8], StaticScope>>,
     world: SimpleCommunicator,
     universe: Universe,
@@ -111,7 +111,7 @@ impl MpiTransport {
         let process = self.world.process_at_rank(to);
         mpi::request::scope(|scope| {
             let begun = Instant::now();
-            // All at once: each is taken only when the coordinator looks.
+            // All pieces at once: each is taken only when the coordinator polls.
             let send = |(piece, tag)| process.immediate_send_with_tag(scope, piece, tag);
             let mut untaken: Vec<_> = pieces(message).map(send).collect();
             loop {
@@ -200,7 +200,7 @@ impl Transport for MpiTransport {
             std::thread::sleep(LOOK_EVERY);
         }
         if is_one_lost || !self.pending.is_empty() {
-            // // Finalizing MPI would wait for a lost rank forever. A launcher ends the other ranks
+            // Finalizing MPI would wait for a lost rank forever. A launcher ends the other ranks
             // when a rank ends without finalizing; Open MPI's launcher ends itself if it receives
             // an abort at that time.
             std::mem::forget(std::mem::take(&mut self.pending));

@@ -232,7 +232,7 @@ impl JobController for Link {
                     let _ = self.tell.send(FromRank::Started { late_ns });
                     return;
                 }
-                // // Orders before the start are already in the plan.
+                // Orders before the start are already in the plan.
                 Ok(ToRun::Order(_)) | Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
@@ -240,7 +240,7 @@ impl JobController for Link {
     }
 
     fn interval(&mut self, interval: &IntervalRecord, offered_load_ops_per_s: f64, is_whole: bool) {
-        // A histogram that this rank has just written can be read.
+        // A histogram that this rank has just encoded can be decoded.
         let Ok(interval) = interval.try_into() else {
             return;
         };

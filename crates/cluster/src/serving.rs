@@ -120,7 +120,7 @@ impl Serving<'_> {
             (Some(ToRank::Finish), Some(run)) => run.finish(),
             (Some(ToRank::End), Some(run)) => run.end(),
             (Some(ToRank::Stop), Some(run)) => run.stop(),
-            // Nothing to follow; or of another version, which the coordinator has refused.
+            // No action needed; or of another version, which the coordinator has refused.
             _ => {}
         }
         Ok(Next::Stay)

@@ -48,7 +48,7 @@ fn counts_of_all(plan: &Plan) -> Option<Vec<u64>> {
         return Some(equal().collect());
     };
     let before = offered_load_ops_per_s * plan.warm_up_ns as f64 / 1e9;
-    // // With a very large count, chance gives each client nearly the same number.
+    // With a very large count, chance gives each client nearly the same number.
     if before + count as f64 > MERGED_MAX {
         return Some(equal().collect());
     }
@@ -157,7 +157,7 @@ impl Arrivals {
     pub fn change_load(&mut self, load_ops_per_s: f64, client: u32, clients: u32, now: Timestamp) {
         let new_period = 1e9 * f64::from(clients.max(1)) / load_ops_per_s;
         match self {
-            // // Levels are a separate plan that no controller changes.
+            // Levels are a separate plan that no controller changes.
             Arrivals::Closed | Arrivals::Levels(_) => {}
             Arrivals::Constant {
                 first,
@@ -188,7 +188,7 @@ impl Arrivals {
     pub fn count_due(&mut self, opened: Timestamp, end: Timestamp) -> u64 {
         match self {
             Arrivals::Closed => 0,
-            // Not one by one: at a high rate they are many.
+            // Computed rather than counted: at a high rate there are many.
             Arrivals::Constant {
                 first,
                 period,

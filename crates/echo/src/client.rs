@@ -157,7 +157,7 @@ impl EchoClient {
         let Some(slot) = self.slots.get(index) else {
             return;
         };
-        // // Operations that echo lacks are refused before the run; otherwise they would be sent as
+        // Operations that echo lacks are refused before the run; otherwise they would be sent as
         // NULL.
         let (verb, file, offset, len) = match asked(&slot.operation) {
             Asked::Read { file, offset, len } => (Verb::Read, self.file(file), offset, len),
@@ -537,7 +537,7 @@ mod tests {
         let ended: Vec<_> = completed.iter().collect();
         assert_eq!((ended.len(), ended[0].outcome), (1, Outcome::Ok));
         assert_eq!(ended[0].data_bytes, 4);
-        // // A duplicate of the reply matches no request.
+        // A duplicate of the reply matches no request.
         client
             .handle_input(&reply, Timestamp::from_nanos(10), &mut completed)
             .expect("a reply");

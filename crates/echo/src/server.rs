@@ -75,7 +75,7 @@ impl EchoServer {
 impl Drop for EchoServer {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::SeqCst);
-        // The listener looks at that when a client comes.
+        // The listener checks the flag when a client connects.
         drop(TcpStream::connect(self.address));
         if let Some(listener) = self.listener.take() {
             let _ = listener.join();
@@ -111,11 +111,11 @@ fn listen(listener: &TcpListener, serving: &Serving, is_over: &AtomicBool) {
         }
         let serving = serving.clone();
         let thread = std::thread::Builder::new().name("echo-connection".into());
-        // A host without another thread loses a connection, as it would a packet.
+        // If the host cannot create another thread, the connection is lost, like a packet.
         let _ = thread.spawn(move || {
             let mut connection = Connection::new(serving);
-            // // The client has disconnected or has sent an invalid message: the connection is
-            // closed without a reply.
+            // The client has disconnected or has sent an invalid message: the connection is closed
+            // without a reply.
             let _ = connection.serve(&socket);
             let _ = socket.shutdown(Shutdown::Both);
         });
@@ -177,7 +177,7 @@ impl Connection {
                 Ok(())
             }
             Kind::TokenKnown => {
-                // // Earlier requests of the client have arrived before this message.
+                // Earlier requests of the client have arrived before this message.
                 self.last_token = None;
                 let known = &self.serving.counts.tokens_known;
                 known.fetch_add(1, Ordering::SeqCst);
@@ -224,7 +224,7 @@ impl Connection {
 
     /// Announces a new token, unsolicited.
     fn change_token(&mut self) {
-        // Requests with the token before may be on their way.
+        // Requests with the previous token may be in transit.
         self.last_token = Some(self.token);
         self.replies = 0;
         self.token = self.token.wrapping_mul(6_364_136_223_846_793_005) | 1;

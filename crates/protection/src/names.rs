@@ -17,8 +17,8 @@ fn capital(letter: char) -> char {
     let (Some(capital), None) = (capitals.next(), capitals.next()) else {
         return letter;
     };
-    // Georgian and Cherokee have had small and capital letters since Unicode 8 and 11, which the table of
-    // Windows does not know.
+    // Georgian and Cherokee have had both cases since Unicode 8 and 11, which the table of Windows
+    // does not contain.
     if matches!(letter, 'ა'..='ჿ' | 'ᏸ'..='ᏽ' | 'ꭰ'..='ꮿ') {
         return letter;
     }
@@ -47,7 +47,7 @@ mod tests {
             ("жук", "ЖУК"),
             ("გიორგი", "გიორგი"),
             ("ꭰꮿᏸ", "ꭰꮿᏸ"),
-            // Two units of UTF-16: they are not letters to it.
+            // Two UTF-16 code units: Windows does not treat them as letters.
             ("𐐨", "𐐨"),
         ] {
             assert_eq!(upcased(name), expected);

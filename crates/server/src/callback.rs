@@ -48,7 +48,7 @@ pub fn tell(grant: &Grant, portmapper: u16) -> GrantReply {
         exclusive: waiter.exclusive,
         alock: waiter.alock(&handle),
     };
-    // // The transport that the client used is most likely open in the other direction, too.
+    // The transport that the client used is most likely open in the other direction, too.
     let transports = match waiter.ends.transport {
         Transport::Tcp => [Transport::Tcp, Transport::Udp],
         Transport::Udp => [Transport::Udp, Transport::Tcp],
@@ -62,8 +62,8 @@ pub fn tell(grant: &Grant, portmapper: u16) -> GrantReply {
         let reply = call.make(nlm::PROGRAM, nlm::VERSION, number, &arguments);
         return match reply.and_then(|reply| status_of(&reply)) {
             Ok(nlm::Status::GRANTED) => GrantReply::Taken,
-            // // A client that was notified twice, because its first reply was lost, denies the
-            // second call.
+            // A client that was notified twice, because its first reply was lost, denies the second
+            // call.
             Ok(nlm::Status::DENIED) if call.was_sent_again => GrantReply::Taken,
             Ok(_) | Err(_) => GrantReply::NotTaken,
         };
@@ -149,7 +149,7 @@ impl Call {
         procedure: u32,
         arguments: &impl Encode,
     ) -> io::Result<Vec<u8>> {
-        // // Each call has a separate socket, so any number identifies its reply.
+        // Each call has a separate socket, so any number identifies its reply.
         let xid = crate::clock::now() as u32;
         let header = CallHeader {
             xid,

@@ -206,7 +206,7 @@ impl Service {
         sink: &mut ReplySink,
     ) -> Result<(), CallRejection> {
         use filestone_wire::{mount, nfs3, nlm, portmap};
-        // NULL asks for no authentication (RFC 1813, section 3.3.0), so it is not looked at.
+        // NULL requires no authentication (RFC 1813, section 3.3.0), so the credential is ignored.
         if matches!(header.credential, Credential::Other(_)) && header.procedure != 0 {
             return Err(CallRejection::Denied(RejectStatus::AuthError(
                 AuthStatus::BADCRED,
@@ -331,7 +331,7 @@ fn refuse_header(call: &[u8], error: DecodeError, tally: &Tally, sink: &mut Repl
         },
         // A credential over 400 bytes.
         DecodeError::TooLong { .. } => RejectStatus::AuthError(AuthStatus::BADCRED),
-        // A reply, or the beginning of something: nobody waits for an answer to that.
+        // A reply, or an incomplete header: no peer waits for a reply to it.
         _ => return,
     };
     sink.begin_record();

@@ -352,7 +352,7 @@ impl FaultSource {
         let body = reply.get_mut(MARK + shape.kept()..).unwrap_or_default();
         for _ in 0..verdict.corrupt {
             let index = self.random.next_u64() % (body.len() as u64).max(1);
-            // A difference of zero would be no fault at all.
+            // A difference of zero would not modify the byte.
             let difference = 1 + (self.random.next_u64() % 255) as u8;
             if let Some(byte) = body.get_mut(index as usize) {
                 *byte ^= difference;

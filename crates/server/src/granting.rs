@@ -56,7 +56,7 @@ impl GrantSink for GrantDispatcher {
         let thread = thread::Builder::new()
             .name("filestone-grant".into())
             .stack_size(STACK);
-        // // If no thread can be created, the existing threads or the next one deliver the grant.
+        // If no thread can be created, the existing threads or the next one deliver the grant.
         if thread.spawn(move || shared.tell_all()).is_ok() {
             work.threads += 1;
         }

@@ -160,7 +160,7 @@ fn bind_stream(
     prepare: &dyn Fn(BorrowedFd<'_>) -> io::Result<()>,
 ) -> io::Result<(Socket, SocketAddr)> {
     let socket = open(address, Type::STREAM, Protocol::TCP)?;
-    // Or else a server that was killed could not come back for a minute.
+    // Otherwise a killed server could not be restarted for a minute.
     socket.set_reuse_address(true)?;
     prepare(socket.as_fd())?;
     socket.bind(&address.into())?;
@@ -171,7 +171,7 @@ fn bind_stream(
 
 fn bind_datagram(address: SocketAddr) -> io::Result<Socket> {
     let socket = open(address, Type::DGRAM, Protocol::UDP)?;
-    // The kernel may grant less; then more datagrams are lost, which UDP is for.
+    // The kernel may grant less; then more datagrams are lost, which UDP permits.
     let _ = socket.set_recv_buffer_size(DATAGRAM_BUFFER);
     let _ = socket.set_send_buffer_size(DATAGRAM_BUFFER);
     socket.bind(&address.into())?;
@@ -195,7 +195,7 @@ fn open(address: SocketAddr, kind: Type, protocol: Protocol) -> io::Result<Socke
     let socket = Socket::new(Domain::for_address(address), kind, Some(protocol))?;
     socket.set_nonblocking(true)?;
     if address.is_ipv6() {
-        // // The same port of the IPv4 address has a separate socket.
+        // The same port of the IPv4 address has a separate socket.
         socket.set_only_v6(true)?;
     }
     Ok(socket)
@@ -213,13 +213,13 @@ mod tests {
                 if ip.is_ipv6() { Err(error()) } else { Ok(()) }
             }
         };
-        // The family is switched off, and unknown to the kernel.
+        // The family is disabled, and unknown to the kernel.
         let off = || io::Error::from(io::ErrorKind::AddrNotAvailable);
         let unknown = || io::Error::from(rustix::io::Errno::AFNOSUPPORT);
         assert_eq!(existing(&LOOPBACK, without_v6(off)), [v4]);
         assert_eq!(existing(&LOOPBACK, without_v6(unknown)), [v4]);
         assert_eq!(existing(&LOOPBACK, |_| Ok(())), [v4, v6]);
-        // Any other error is an error of the address, which binding it will name.
+        // Any other error concerns the address, and binding it will report the error.
         let refused = || io::Error::from(io::ErrorKind::PermissionDenied);
         assert_eq!(existing(&LOOPBACK, without_v6(refused)), [v4, v6]);
         assert_eq!(existing(&LOOPBACK, |_| Err(off())), [v4, v6]);

@@ -126,7 +126,8 @@ mod tests {
 
     #[test]
     fn one_worker_serves_one_call_after_the_other() {
-        // Two at once, one while both are there, one to an idle worker, one just as it is free.
+        // Two at once, one while both are queued, one to an idle worker, one just as it becomes
+        // free.
         let departures = departures(queue("10ms", 1), &[0, 0, 5, 100, 110, 111]);
         assert_eq!(departures, [10, 20, 30, 110, 120, 130]);
     }
@@ -175,8 +176,7 @@ mod tests {
 
     #[test]
     fn poisson_arrivals_wait_as_long_as_the_formulas_say() {
-        // // M/M/1: 1/(μ−λ). M/D/1: 1 + ρ/(2(1−ρ)). M/M/2: 1/(1−ρ²). All with a service time of 1
-        // ms.
+        // M/M/1: 1/(μ−λ). M/D/1: 1 + ρ/(2(1−ρ)). M/M/2: 1/(1−ρ²). All with a service time of 1 ms.
         for (service_time, workers, rate, expected) in [
             ("exp:1ms", 1, 0.5, 2.0),
             ("1ms", 1, 0.5, 1.5),

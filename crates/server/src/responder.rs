@@ -173,7 +173,7 @@ impl Responder {
         connection: &mut smb2::Connection,
         sink: &mut ReplySink,
     ) -> Outcome {
-        // Borrowed for the time being: to count who holds it would cost more.
+        // Taken out temporarily: reference counting would cost more.
         let Some(service) = self.smb.take() else {
             return Outcome::Disconnect;
         };
@@ -335,7 +335,7 @@ impl Responder {
             }
         }
         self.spend(&verdict);
-        // A datagram has no mark that could be too large.
+        // A datagram has no mark.
         let has_mark = ends.transport == Transport::Tcp;
         let verdict = FaultPlan {
             is_oversize: verdict.is_oversize && has_mark,
@@ -369,7 +369,7 @@ impl Responder {
         reply.clear();
         if verdict.is_unasked {
             let mut stranger = bytes.clone();
-            // Callers count their xids up, so the complement is far from all in use.
+            // Callers count their xids up, so the complement is most likely not in use.
             for byte in stranger.get_mut(shape.identity()).into_iter().flatten() {
                 *byte = !*byte;
             }

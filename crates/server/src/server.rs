@@ -167,7 +167,7 @@ impl Running {
             mailbox.stop();
         }
         for thread in self.threads.drain(..) {
-            // A thread that panicked has said so already; the others are still to be joined.
+            // A thread that panicked has printed the message; the others still have to be joined.
             let _ = thread.join();
         }
     }
@@ -233,7 +233,7 @@ fn spawn(index: usize, worker: Worker, processor: Option<usize>) -> io::Result<J
         .spawn(move || {
             let pinned = processor.map_or(Ok(()), pin);
             let is_ready = pinned.is_ok();
-            // The starter waits for this; it is not gone.
+            // The starting thread waits for this and is still alive.
             let _ = report.send(pinned);
             if is_ready {
                 worker.run();

@@ -37,7 +37,7 @@ use self::smb::Timers;
 const RECEIVE_BUFFER: usize = 256 << 10;
 const EVENTS: usize = 256;
 
-/// Tokens other than connections: the index of a socket with the top bits set.
+/// Tokens that are not connections: the index of a socket, with one of the top bits set.
 const MAILBOX: u64 = 1 << 63;
 const LISTENER: u64 = 1 << 62;
 const DATAGRAM: u64 = 1 << 61;
@@ -136,13 +136,13 @@ impl Worker {
     /// Serves until the mailbox contains the stop.
     pub fn run(mut self) {
         if self.responder.has_detour() {
-            // // Delays should be exact, not up to 50 µs longer.
+            // Delays should be exact, not up to 50 µs longer.
             let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
         }
         let mut events = [EpollEvent::empty(); EVENTS];
         while !self.is_stopping() {
             let Ok(count) = self.wait(&mut events) else {
-                // // A signal. No other error can occur with this process's own epoll descriptor.
+                // A signal. No other error can occur with this process's own epoll descriptor.
                 continue;
             };
             self.stand_still_while_frozen();
@@ -176,7 +176,7 @@ impl Worker {
             return self.epoll.wait(events, EpollTimeout::NONE);
         };
         let mut watched = [PollFd::new(&self.epoll.0, PollFlags::IN)];
-        // A signal ends it early, and looking too early does no harm.
+        // A signal ends it early, and an early check is harmless.
         let _ = poll(&mut watched, Some(&timeout));
         self.epoll.wait(events, EpollTimeout::ZERO)
     }
@@ -205,8 +205,8 @@ impl Worker {
             if mailbox.is_stopping() {
                 return;
             }
-            // // Connections that arrive during a freeze signal the mailbox continuously, which
-            // must not use the CPU: then a short sleep.
+            // Connections that arrive during a freeze signal the mailbox continuously, which must
+            // not use the CPU: then a short sleep.
             let nap = rest.min(Duration::from_millis(1));
             let timeout = Timespec::try_from(rest).ok();
             let mut watched = [PollFd::new(&mailbox.event, PollFlags::IN)];
@@ -228,7 +228,7 @@ impl Worker {
                 if flags.intersects(!EpollFlags::EPOLLOUT) {
                     connection.is_readable = true;
                 }
-                // After the peer's end, a short read does not mean that there is no more to see.
+                // After the peer's end, a short read does not mean that the socket is drained.
                 let until_end = flags.intersects(
                     EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLHUP | EpollFlags::EPOLLERR,
                 );

@@ -1,11 +1,10 @@
-//! The shapes nearly every message is made of, and the procedures of a program, as declarations.
+//! Macros that declare most messages, and the procedures of a program.
 //!
-//! `message!` is an XDR `struct`: its fields on the wire in the order they are
-//! written. `numbered!` is an XDR `enum` of which unknown numbers are kept,
-//! because a peer that answers with a status of its own is data for us. `procedures!` is the
-//! procedures of a program, by number and name, of which unknown numbers are refused.
-//! Anything with a choice in it (a `union`) is written out by hand where it
-//! belongs.
+//! `message!` is an XDR `struct`: its fields on the wire in the order they are written. `numbered!`
+//! is an XDR `enum` that keeps unknown numbers, because a nonstandard status of a peer is a result
+//! for filestone. `procedures!` contains the procedures of a program, by number and name, and
+//! refuses unknown numbers. Types with alternatives (a `union`) are written by hand where they
+//! belong.
 
 /// An XDR `struct` (RFC 4506, section 4.14): fields in wire order.
 macro_rules! message {
@@ -67,7 +66,7 @@ macro_rules! message {
     };
 }
 
-/// The values of a number that the standard names.
+/// The values of a number that have names in the standard.
 macro_rules! named {
     ($name:ident {
         $($(#[$const_meta:meta])* $const:ident = $value:literal, $text:literal;)+
@@ -155,10 +154,10 @@ macro_rules! procedures {
         }
 
         impl $name {
-            /// All of them, by number.
+            /// All procedures, by number.
             pub const ALL: [Self; [$($text),+].len()] = [$(Self::$variant),+];
 
-            /// That with this number.
+            /// Returns the procedure with this number.
             #[inline]
             pub const fn from_number(number: $repr) -> Option<Self> {
                 match number {
@@ -167,7 +166,7 @@ macro_rules! procedures {
                 }
             }
 
-            /// That with this name.
+            /// Returns the procedure with this name.
             pub fn from_name(name: &str) -> Option<Self> {
                 match name {
                     $($text => Some(Self::$variant),)+

@@ -1,8 +1,8 @@
 //! XDR, ONC RPC, portmap, MOUNT, NFSv3, NLM, tbench and SMB2: bytes to messages and back.
 //!
-//! Nothing here opens a socket, reads a clock or needs `std`. Messages borrow
-//! names, handles and file data from the bytes they were decoded from; what a
-//! peer claims about a length never decides how much memory is taken.
+//! Nothing here opens a socket, reads a clock or needs `std`. Messages borrow names, handles and
+//! file data from the bytes that they were decoded from; a length that a peer announces never
+//! determines the memory used.
 //!
 //! | module | standard |
 //! |---|---|
@@ -11,10 +11,10 @@
 //! | [`portmap`] | RFC 1833 |
 //! | [`mount`] | RFC 1813, appendix I |
 //! | [`nfs3`] | RFC 1813 |
-//! | [`tbench`] | none: what dbench's tbench sends |
+//! | [`tbench`] | none: the messages of dbench's tbench |
 //! | [`nlm`] | RFC 1813, appendix II |
 //! | [`smb2`] | MS-SMB2, MS-FSCC, RFC 4178 |
-//! | [`pattern`] | ours: file data that says where it belongs |
+//! | [`pattern`] | none: file data that contain their position |
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -12,7 +12,7 @@ pub const PROGRAM: u32 = 100_005;
 pub const VERSION: u32 = 3;
 /// MNTPATHLEN: most bytes in a path.
 pub const PATH_MAX: usize = 1024;
-/// MNTNAMLEN: most bytes in the name of a host or group.
+/// MNTNAMLEN: longest name of a host or group, in bytes.
 pub const NAME_MAX: usize = 255;
 
 procedures! {
@@ -38,7 +38,7 @@ numbered! {
     pub struct MountStatus("mountstat3") {
         /// No error.
         OK = 0, "MNT3_OK";
-        /// Not owner.
+        /// Operation not permitted for a non-owner.
         PERM = 1, "MNT3ERR_PERM";
         /// No such file or directory.
         NOENT = 2, "MNT3ERR_NOENT";
@@ -46,7 +46,7 @@ numbered! {
         IO = 5, "MNT3ERR_IO";
         /// Permission denied.
         ACCES = 13, "MNT3ERR_ACCES";
-        /// Not a directory.
+        /// The path is not a directory.
         NOTDIR = 20, "MNT3ERR_NOTDIR";
         /// Invalid argument.
         INVAL = 22, "MNT3ERR_INVAL";
@@ -59,8 +59,8 @@ numbered! {
     }
 }
 
-/// `dirpath`: the path of a directory on the server, at most [`PATH_MAX`]
-/// bytes. The arguments of MNT and UMNT.
+/// `dirpath`: the path of a directory on the server, at most [`PATH_MAX`] bytes. Argument of MNT
+/// and UMNT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DirPath<'a>(pub &'a [u8]);
 
@@ -97,7 +97,7 @@ impl<'a> Decode<'a> for Name<'a> {
 pub struct MntOk<'a> {
     /// The handle of the directory.
     pub fhandle: FileHandle<'a>,
-    /// RPC authentication flavors the server takes, best first.
+    /// RPC authentication flavors that the server accepts, best first.
     pub auth_flavors: Vec<u32>,
 }
 
@@ -130,7 +130,7 @@ message! {
     /// The failing arm of `mountres3`.
     #[derive(Copy)]
     pub struct MntFail {
-        /// Why.
+        /// Status of the failure.
         pub status: MountStatus,
     }
 }
@@ -139,7 +139,7 @@ message! {
 pub type MntReply<'a> = Result<MntOk<'a>, MntFail>;
 
 message! {
-    /// `mountbody`: one client and what it has mounted.
+    /// `mountbody`: a client and its mount.
     #[derive(Copy)]
     pub struct MountEntry<'a> {
         /// `ml_hostname`.
@@ -149,7 +149,7 @@ message! {
     }
 }
 
-/// `mountlist`: what the server remembers of who mounted what.
+/// `mountlist`: the server's list of clients and their mounts.
 pub type DumpReply<'a> = Vec<MountEntry<'a>>;
 
 message! {
@@ -157,7 +157,7 @@ message! {
     pub struct ExportEntry<'a> {
         /// `ex_dir`.
         pub directory: DirPath<'a>,
-        /// `ex_groups`: who may mount it; everyone, if there is none.
+        /// `ex_groups`: groups that may mount it; everyone if empty.
         pub groups: Vec<Name<'a>>,
     }
 }
@@ -210,7 +210,7 @@ mod tests {
             directory: DirPath(b"/mem"),
             groups: vec![Name(b"*")],
         }];
-        // One follows: "/mem"; one group follows: "*"; no group; no export.
+        // An entry follows: "/mem"; one group follows: "*"; no group; no export.
         let expected = [
             0, 0, 0, 1, 0, 0, 0, 4, b'/', b'm', b'e', b'm', 0, 0, 0, 1, 0, 0, 0, 1, b'*', 0, 0, 0,
             0, 0, 0, 0, 0, 0, 0, 0,

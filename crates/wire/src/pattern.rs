@@ -1,10 +1,9 @@
-//! File data that says where in the file it belongs.
+//! File data that contain their position in the file.
 //!
-//! Word *i* of the period is splitmix64(*i*), little-endian, and the period
-//! repeats for ever. Every byte of a file follows from its offset alone, so a
-//! reader can tell data that came from elsewhere, and by how much, without
-//! having been told what was written. Data that is a whole number of periods
-//! out of place looks right.
+//! Word *i* of the period is splitmix64(*i*), little-endian, and the period repeats forever. Every
+//! byte of a file is determined by its offset alone, so a reader can detect data from another
+//! position, and by how much they are off, without a copy of the written data. Data that are off by
+//! a whole number of periods are not detected.
 
 use alloc::vec::Vec;
 
@@ -24,14 +23,14 @@ const fn splitmix64(x: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// The word that file offset `WORD * index` begins.
+/// Returns the word at file offset `WORD * index`.
 #[inline]
 const fn word(index: u64) -> [u8; WORD] {
     splitmix64(index % WORDS).to_le_bytes()
 }
 
-/// Splits the bytes at `offset` into those before the next word begins and the
-/// rest, with the index of the word that holds the offset.
+/// Splits the bytes at `offset` into those before the next word and the rest, with the index of the
+/// word that contains the offset.
 #[inline]
 const fn head_len(offset: u64, len: usize) -> usize {
     let to_boundary = (offset.wrapping_neg() % WORD as u64) as usize;
@@ -60,8 +59,8 @@ pub fn fill(offset: u64, out: &mut [u8]) {
     }
 }
 
-/// The file offset of the first byte that is not what belongs at `offset` and
-/// after, computed word by word.
+/// Returns the file offset of the first byte that differs from the pattern at `offset` and after,
+/// computed word by word.
 pub fn first_mismatch(offset: u64, data: &[u8]) -> Option<u64> {
     const BLOCK: usize = 512;
     let mut expected = [0; BLOCK];
@@ -77,10 +76,10 @@ pub fn first_mismatch(offset: u64, data: &[u8]) -> Option<u64> {
     None
 }
 
-/// As [`first_mismatch`], against a [`table`] made beforehand: the fast way,
-/// one comparison of memory for each period or part of one.
+/// Returns the same as [`first_mismatch`], by comparison with a [`table`]: the fast way, one memory
+/// comparison for each period or part of one.
 ///
-/// A table shorter than one period makes no sense and is not used.
+/// A table shorter than one period is not used.
 #[inline]
 pub fn first_mismatch_in(table: &[u8], offset: u64, data: &[u8]) -> Option<u64> {
     if table.len() < PERIOD {
@@ -101,11 +100,11 @@ pub fn first_mismatch_in(table: &[u8], offset: u64, data: &[u8]) -> Option<u64> 
     None
 }
 
-/// Where two slices of one length first differ.
+/// Returns the first position at which two slices of the same length differ.
 #[inline]
 fn first_difference(expected: &[u8], data: &[u8]) -> Option<u64> {
-    // Equality of slices is one fast comparison of memory; looking for the
-    // byte is only done when there is one.
+    // Equality of slices is one fast memory comparison; the position is only searched if they
+    // differ.
     if expected == data {
         return None;
     }

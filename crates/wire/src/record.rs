@@ -1,35 +1,35 @@
 //! Record marking: RPC messages on a byte stream (RFC 5531, section 11).
 //!
-//! A record is one or more fragments, each behind four bytes that give its
-//! length and whether it is the last. Not here: what is in the record.
+//! A record is one or more fragments, each after four bytes that contain its length and whether it
+//! is the last. The contents of records are not interpreted here.
 //!
-//! Other protocols on a stream have four bytes in front of a message, too ([`Mark`]), and share
-//! the [`Reassembler`].
+//! Other stream protocols also have four bytes in front of a message ([`Mark`]), and share the
+//! [`Reassembler`].
 
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
-/// The largest record taken unless told otherwise: a READ or WRITE of one
-/// mebibyte and generous room for its header.
+/// Default for the largest accepted record: a READ or WRITE of one mebibyte and ample space for its
+/// header.
 pub const RECORD_MAX: usize = (1 << 20) + 4096;
 
-/// How many fragments of no bytes one record may hold. The standard does not
-/// forbid them, and without a limit a peer could send them for ever.
+/// Largest number of empty fragments in one record. The standard does not forbid them, and without
+/// a limit a peer could send them forever.
 pub const EMPTY_FRAGMENTS_MAX: u32 = 16;
 
-/// A buffer no larger than this is kept between records.
+/// Size up to which a buffer is kept between records.
 const RETAINED: usize = 16 << 10;
 
-/// A larger one is given back after this many records in a row that had no
-/// use for it, so a stream of large records does not allocate for each.
+/// A larger buffer is released after this many consecutive records that did not need it, so a
+/// stream of large records does not allocate for each.
 const RELEASE_AFTER: u32 = 16;
 
-/// Four bytes in front of a message, or of a part of it, that say how long it is.
+/// Four bytes in front of a message, or of a part of it, that contain its length.
 pub trait Mark: Copy {
     /// Reads a mark.
     fn parse(bytes: [u8; 4]) -> Result<Self, RecordError>;
 
-    /// Whether the message ends with what follows this mark.
+    /// Returns whether the message ends with the bytes after this mark.
     fn is_last(self) -> bool;
 
     /// Bytes that follow.
@@ -39,7 +39,7 @@ pub trait Mark: Copy {
 /// The four bytes in front of a fragment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordMark {
-    /// Whether the record ends with this fragment.
+    /// Set if the record ends with this fragment.
     pub last: bool,
     /// Bytes in the fragment, below 2^31.
     pub len: u32,
@@ -65,8 +65,8 @@ impl RecordMark {
         (flag | (self.len & !Self::LAST)).to_be_bytes()
     }
 
-    /// Begins a record of one fragment at the end of `out`, to be completed by
-    /// [`RecordMark::close`] with the position this returns.
+    /// Starts a record of one fragment at the end of `out`. [`RecordMark::close`] completes it,
+    /// with the returned position.
     #[inline]
     pub fn open(out: &mut Vec<u8>) -> usize {
         let start = out.len();
@@ -74,8 +74,8 @@ impl RecordMark {
         start
     }
 
-    /// Writes the mark of the record that began at `start` and is followed by
-    /// `more` bytes that are sent from elsewhere.
+    /// Writes the mark of the record that starts at `start` and is followed by `more` bytes that
+    /// are sent separately.
     #[inline]
     pub fn close(out: &mut [u8], start: usize, more: usize) {
         let len = out.len().saturating_sub(start + 4) + more;
@@ -109,16 +109,16 @@ impl Mark for RecordMark {
     }
 }
 
-/// Why a byte stream is no longer a stream of records. It cannot be taken up
-/// again: where the next record begins is not known.
+/// Error of a byte stream that is not a valid stream of records. Reading cannot continue, because
+/// the start of the next record is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RecordError {
     /// A record is over the limit.
     #[error("record of {len} bytes or more is over the limit of {limit}")]
     TooLong {
-        /// Bytes of the fragments announced so far.
+        /// Total length of the announced fragments, in bytes.
         len: usize,
-        /// The limit the assembler was made with.
+        /// Limit of the reassembler.
         limit: usize,
     },
     /// A record with too many fragments of no bytes.
@@ -127,31 +127,31 @@ pub enum RecordError {
         /// [`EMPTY_FRAGMENTS_MAX`].
         limit: u32,
     },
-    /// Where a mark belongs stand bytes that no peer of this protocol sends.
+    /// Instead of a mark there are bytes that no peer of this protocol sends.
     #[error("message begins with {:#04x?}, which is not the length of one", bytes)]
     NoMark {
-        /// What stands there.
+        /// The bytes.
         bytes: [u8; 4],
     },
 }
 
 /// Turns bytes as they arrive into records.
 ///
-/// A record that lies whole and in one fragment in the input is returned where
-/// it is. Others are collected in a buffer that grows as their bytes arrive,
-/// not as their marks promise.
+/// A record that is contiguous in the input and has one fragment is returned without copying. Other
+/// records are collected in a buffer that grows with the arriving bytes, not with the announced
+/// length.
 #[derive(Debug)]
 pub struct Reassembler<M> {
     marks: PhantomData<M>,
     max_record: usize,
-    /// What has arrived of the next mark.
+    /// Received bytes of the next mark.
     mark: [u8; 4],
     mark_len: usize,
-    /// The fragment being collected, once its mark is complete.
+    /// Current fragment, once its mark is complete.
     fragment: Option<Fragment>,
     empty_fragments: u32,
     buffer: Vec<u8>,
-    /// The buffer holds a record that has been handed out.
+    /// Whether the buffer contains a record that has been returned.
     complete: bool,
     small_records: u32,
     failed: Option<RecordError>,
@@ -167,7 +167,7 @@ struct Fragment {
 }
 
 impl<M: Mark> Reassembler<M> {
-    /// An assembler that refuses records over `max_record` bytes.
+    /// Creates a reassembler that refuses records over `max_record` bytes.
     pub const fn new(max_record: usize) -> Self {
         Self {
             marks: PhantomData,
@@ -183,8 +183,7 @@ impl<M: Mark> Reassembler<M> {
         }
     }
 
-    /// Bytes held of a record that is not complete yet, marks included while
-    /// they are incomplete.
+    /// Returns the number of buffered bytes of an incomplete record, including an incomplete mark.
     #[inline]
     pub const fn pending(&self) -> usize {
         if self.complete {
@@ -194,14 +193,13 @@ impl<M: Mark> Reassembler<M> {
         }
     }
 
-    /// Whether the next byte is the first of a record: not even a mark, or
-    /// part of one, has been taken of it.
+    /// Returns whether the next byte is the first of a record: no part of its mark has been read.
     #[inline]
     pub const fn is_at_boundary(&self) -> bool {
         self.complete && self.failed.is_none() || self.is_between_records()
     }
 
-    /// Bytes that are missing of the fragment that is being collected.
+    /// Returns the number of missing bytes of the current fragment.
     #[inline]
     pub const fn missing(&self) -> usize {
         match &self.fragment {
@@ -210,15 +208,15 @@ impl<M: Mark> Reassembler<M> {
         }
     }
 
-    /// Memory held for records that arrive in pieces.
+    /// Returns the memory used for records that arrive in pieces.
     pub const fn capacity(&self) -> usize {
         self.buffer.capacity()
     }
 
-    /// Takes bytes off the front of `input` up to the end of the next record,
-    /// and returns that record; `None` once the input is used up.
+    /// Consumes bytes from the front of `input` up to the end of the next record, and returns that
+    /// record; `None` if the input ends before.
     ///
-    /// After an error the same error is returned for ever.
+    /// After an error, every call returns the same error.
     #[inline]
     pub fn next<'s, 'i: 's>(
         &'s mut self,
@@ -243,7 +241,7 @@ impl<M: Mark> Reassembler<M> {
             && self.failed.is_none()
     }
 
-    /// A record that lies whole and in one fragment in the input.
+    /// Returns a record that is contiguous in the input and has one fragment.
     #[inline]
     fn in_place<'i>(&self, input: &mut &'i [u8]) -> Option<&'i [u8]> {
         let (mark, rest) = input.split_first_chunk::<4>()?;
@@ -257,8 +255,8 @@ impl<M: Mark> Reassembler<M> {
         Some(record)
     }
 
-    /// Forgets the record that was handed out from the buffer, and the buffer
-    /// too if it is large and has not been of use for a while.
+    /// Drops the record that was returned from the buffer, and also a large buffer that has not
+    /// been needed for a while.
     #[inline]
     fn let_go_of_last(&mut self) {
         if self.complete {
@@ -279,8 +277,8 @@ impl<M: Mark> Reassembler<M> {
         }
     }
 
-    /// Gives a large buffer back now, if no record is being collected in it.
-    /// For an owner that knows the stream has gone quiet.
+    /// Releases a large buffer now, if no record is being collected in it. For owners that detect
+    /// an idle stream.
     pub fn release(&mut self) {
         if self.pending() == 0 && self.fragment.is_none() {
             self.complete = false;
@@ -305,7 +303,7 @@ impl<M: Mark> Reassembler<M> {
         Ok(())
     }
 
-    /// Takes bytes of a mark; whether it is complete.
+    /// Consumes bytes of a mark; returns whether it is complete.
     fn take_mark(&mut self, input: &mut &[u8]) -> Result<bool, RecordError> {
         while self.mark_len < self.mark.len() {
             let Some((byte, rest)) = input.split_first() else {
@@ -351,7 +349,7 @@ impl<M: Mark> Reassembler<M> {
         Ok(())
     }
 
-    /// Takes bytes of a fragment; whether it is complete.
+    /// Consumes bytes of a fragment; returns whether it is complete.
     fn take_data(&mut self, fragment: Fragment, input: &mut &[u8]) -> bool {
         let (data, rest) = input.split_at(fragment.missing.min(input.len()));
         self.buffer.extend_from_slice(data);
@@ -386,7 +384,7 @@ mod tests {
         bytes
     }
 
-    /// All records of `stream`, given to the assembler `step` bytes at a time.
+    /// Returns all records of `stream`, passed to the reassembler `step` bytes at a time.
     fn records(stream: &[u8], step: usize) -> Result<Vec<Vec<u8>>, RecordError> {
         let mut assembler = Assembler::new(1000);
         let mut found = vec![];

@@ -45,7 +45,7 @@ impl LevelArrivals {
 
     /// Returns when the next operation is due; [`Timestamp::MAX`] if no step has one.
     pub fn next_due(&mut self) -> Timestamp {
-        // After a cycle without one there is none.
+        // If a whole cycle has no operation, no later one has.
         for _ in 0..=2 * self.order.len() {
             if let Some(offset_ns) = self.offset_in_step() {
                 self.next += 1;
@@ -64,7 +64,7 @@ impl LevelArrivals {
     fn level(&self) -> Option<u32> {
         let half = self.order.len();
         let place = (self.step % self.steps()) as usize;
-        // There, and back.
+        // Forward, and in reverse.
         let place = place.min(2 * half - 1 - place);
         self.order.get(place).copied()
     }
@@ -96,7 +96,8 @@ impl LevelArrivals {
     fn shuffle(&mut self) {
         let cycle = self.step / self.steps();
         let mut random: Generator = stream(self.seed, RandomStream::Levels, cycle);
-        // From the same order each time, so that a cycle's does not depend on those before.
+        // From the same order each time, so that the order of a cycle does not depend on earlier
+        // ones.
         for (level, place) in (0..).zip(self.order.iter_mut()) {
             *place = level;
         }

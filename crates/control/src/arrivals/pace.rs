@@ -39,7 +39,7 @@ impl Pace {
             (Pacing::Stamps { speed }, Some(stamp)) => {
                 Some(self.base.after_nanos(nanos(stamp.as_secs_f64() / speed)))
             }
-            // The first line that moves data is not delayed: nothing has been moved.
+            // The first line with data is not delayed: no data have been transferred.
             (Pacing::Rate { .. }, _) if self.bytes == 0 => None,
             (Pacing::Rate { bytes_per_s }, _) => {
                 let nanos = nanos(self.bytes as f64 / bytes_per_s);

@@ -166,7 +166,7 @@ fn why_alone(plan: &Plan) -> Option<&'static str> {
             plan.steering.is_some(),
             "whose load is decided on while it runs",
         ),
-        // Each host's window is as long as its operations took.
+        // The window of each host is as long as its operations took.
         (
             plan.duration_ns.is_none(),
             "that ended by count (--count) and not by time (--duration)",
@@ -281,7 +281,7 @@ fn plan_of(first: &Plan, runs: &[HostRun]) -> Plan {
     Plan {
         clients: plans().fold(0, |clients, plan| clients.saturating_add(plan.clients)),
         arrivals: match load {
-            // The sum of what was dealt, without its rounding.
+            // The sum of the parts, without rounding.
             _ if is_whole => whole.arrivals,
             Some(load) => first.arrivals.offering(load),
             None => first.arrivals,

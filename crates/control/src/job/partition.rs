@@ -126,7 +126,7 @@ fn part_of(job: &Plan, index: u32, parts: u32) -> Plan {
     plan.count = counts_of_clients(&plan).map(|counts| counts.iter().sum());
     if let Some(mix) = plan.mix_mut() {
         let set = &mut mix.file_set;
-        // Each client's share of the working set stays what it is.
+        // Each client's part of the working set stays unchanged.
         let share = |bytes: u64| bytes.div_ceil(u64::from(job.clients).max(1));
         set.working_set_bytes = set
             .working_set_bytes

@@ -300,7 +300,7 @@ impl LoadController for CurveSteering {
     fn next(&mut self, observed: &IntervalResult<'_>) -> NextLoad {
         let wanted = self.current.offered_load();
         self.interval_ns = self.interval_ns.max(nanos_of(observed.interval));
-        // // The interval may have started before the last decision took effect.
+        // The interval may have started before the last decision took effect.
         let is_wanted =
             (observed.offered_load_ops_per_s - wanted).abs() <= SAME_LOAD * wanted.abs();
         let is_whole = observed.is_whole && is_wanted && observed.interval.phase == Phase::Measure;

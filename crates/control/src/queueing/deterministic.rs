@@ -200,17 +200,17 @@ mod tests {
 
     #[test]
     fn erlangs_sum_gives_the_quantiles_of_one_server() {
-        // At 60 % a share of 0.4·e^(0.6·t) waits no longer than t, if that is less than a service:
-        // half of all ln(1.25)/0.6.
+        // At 60 % a fraction of 0.4·e^(0.6·t) waits at most t, if that is less than a service: half
+        // of all ln(1.25)/0.6.
         let median = servers(1).response_quantile(0.6, 0.5).expect("one server");
         assert!(
             (median - (1.0 + 1.25_f64.ln() / 0.6)).abs() < 1e-9,
             "{median}"
         );
-        // // 20,000,000 operations by Lindley's recursion in numpy: 5.5266 ± 0.003.
+        // 20,000,000 operations by Lindley's recursion in numpy: 5.5266 ± 0.003.
         let late = servers(1).response_quantile(0.6, 0.99).expect("one server");
         assert!((late - 5.5266).abs() < 0.005, "{late}");
-        // // An operation that does not wait is served at once: half of all at 50 %.
+        // An operation that does not wait is served at once: half of all at 50 %.
         assert!((servers(1).response_quantile(0.5, 0.4).expect("one server") - 1.0).abs() < 1e-9);
         assert_eq!(servers(2).response_quantile(0.6, 0.5), None);
         assert_eq!(servers(1).response_quantile(1.0, 0.5), None);

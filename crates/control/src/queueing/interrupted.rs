@@ -29,11 +29,11 @@ impl InterruptedServer {
             self.working_s.recip(),
             self.still_s.recip(),
         );
-        // The eigenvalues of what leaves the two phases.
+        // Eigenvalues of the transition rates of the two phases.
         let sum = served + stops + goes_on;
         let root = (sum * sum - 4.0 * served * goes_on).sqrt();
         let [slow, fast] = [(sum - root) / 2.0, (sum + root) / 2.0];
-        // An operation that comes while the server works may end at once, and no other.
+        // Only an operation that arrives while the server works may end at once.
         let works = self.working_s / (self.working_s + self.still_s);
         let share = (fast - works * served) / (fast - slow);
         [share, slow, fast]
@@ -100,7 +100,8 @@ mod tests {
             working_s: 4.0,
             still_s: 2.0,
         };
-        // Served for 1, interrupted 1/4 times for 2 each, and in one case of three 2 at first.
+        // Served for 1, interrupted 1/4 times for 2 each, and in one case of three for 2 at the
+        // start.
         let mean = 1.0 + 0.5 + 2.0 / 3.0;
         assert!((server.response_mean() - mean).abs() < 1e-12);
         let step = 0.001;

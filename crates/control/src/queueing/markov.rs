@@ -74,7 +74,7 @@ impl MarkovServers {
             let convolution = one_minus_exp(difference, time);
             (-service_rate * time).exp() * (1.0 + waited * convolution)
         } else {
-            // // The formula above with e^(−θt) factored out: the exponential of the difference may
+            // The formula above with e^(−θt) factored out: the exponential of the difference may
             // overflow.
             let queue_rate = self.capacity() - load;
             let convolution = one_minus_exp(-difference, time);

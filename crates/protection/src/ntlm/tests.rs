@@ -58,7 +58,7 @@ fn conversation(user: &Initiator) -> (Acceptor, Vec<u8>, Vec<u8>, Option<Establi
 
 #[test]
 fn both_sides_have_the_same_key_and_signatures_if_the_password_is_the_same() {
-    // Names whose capitals Unicode has as several letters, or as those of another letter.
+    // Names whose upper case in Unicode has several letters, or is also that of another letter.
     for name in ["jane", "straße", "ŉx", "ıstanbul", "ſµ", ""] {
         let user = Initiator::user(name, "LAB", "mellon");
         let (acceptor, _, message, established) = conversation(&user);

@@ -57,7 +57,7 @@ impl Service {
             tree.write(number, arguments.offset, arguments.count, data, by, now)
         });
         let reply: write::Reply = match result {
-            // // All data here are equally stable; the reply has the stability that the client
+            // All data here are equally stable; the reply has the stability that the client
             // requested, so that a client that writes UNSTABLE also has to commit.
             Ok(()) => Ok(write::ReplyOk {
                 file_wcc,
@@ -147,7 +147,7 @@ impl Service {
                 }
                 MknodData::Socket(attributes) => (Node::Socket, attributes),
                 MknodData::Fifo(attributes) => (Node::Fifo, attributes),
-                // // These types have separate procedures (RFC 1813, section 3.3.11).
+                // These types have separate procedures (RFC 1813, section 3.3.11).
                 MknodData::Regular | MknodData::Directory | MknodData::Symlink => {
                     return Err(Status::BADTYPE);
                 }

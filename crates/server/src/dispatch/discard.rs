@@ -20,7 +20,7 @@ impl Service {
         out: &mut Writer<'_>,
     ) -> Result<(), DecodeError> {
         let (arguments, data_len) = decode_head(&mut reader)?;
-        // The tree looks at the count alone, so no data stand for any.
+        // The tree uses only the count, so an empty slice stands for the data.
         let data: Option<&[u8]> = (arguments.count == data_len).then_some(&[]);
         self.write_data(&arguments, data, by, out);
         Ok(())

@@ -133,8 +133,8 @@ impl Service {
         };
         let directory = tree.directory(number).map_err(fail)?;
         tree.check(number, &asked.by, MAY_READ).map_err(fail)?;
-        // Cookies hold as long as the server lives, and so does the verifier. The first call of
-        // a listing has cookie 0 and should have verifier 0, which nobody needs to insist on.
+        // Cookies are valid until the server ends, and so is the verifier. The first call of a
+        // listing has cookie 0 and should have verifier 0, which is not enforced.
         let is_known = asked.cookie == 0
             || (asked.cookieverf == self.verifier && asked.cookie <= directory.cookie_last());
         if is_known {

@@ -203,7 +203,7 @@ impl Service {
             tfiles: tree.inode_count() + inodes_free,
             ffiles: inodes_free,
             afiles: inodes_free,
-            // Any moment may change it.
+            // The values may change at any time.
             invarsec: 0,
         });
         fsstat::Reply::encode(&reply.map_err(ReplyFail::from), out);
@@ -269,7 +269,7 @@ pub fn borrowed(handle: &[u8; HANDLE_LEN]) -> FileHandle<'_> {
 /// Encodes the failure arm of any procedure's reply, with all optional attributes absent.
 pub fn encode_failure(procedure: Procedure, status: Status, out: &mut Writer<'_>) {
     out.u32(status.0);
-    // One boolean for each `post_op_attr`, two for each `wcc_data`.
+    // A boolean for each `post_op_attr`, two for each `wcc_data`.
     let absent = match procedure {
         Procedure::Null | Procedure::Getattr => 0,
         Procedure::Lookup

@@ -53,7 +53,7 @@ impl Service {
                 let stat = self.unlock(&asked.alock);
                 answer(asked.cookie, stat, out);
             })?,
-            // // Procedures that a server calls at its clients.
+            // Procedures that a server calls at its clients.
             Procedure::Granted => return Err(unavailable),
         }
         Ok(())
@@ -96,7 +96,7 @@ impl Service {
         match locks.set(file, alock, range, asked.exclusive) {
             Ok(()) => {
                 locks.stop_waiting(file, alock, asked.exclusive);
-                // A shared lock in place of an exclusive one makes room for others.
+                // A shared lock that replaces an exclusive one may resolve conflicts.
                 self.grant_waiting(locks, file);
                 Status::GRANTED
             }

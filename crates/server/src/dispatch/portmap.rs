@@ -98,7 +98,7 @@ impl Service {
                     .collect();
                 mappings.encode(out);
             })?,
-            // Nobody but us registers anything: "false".
+            // Only this server registers programs: "false".
             Procedure::Set | Procedure::Unset => {
                 with_arguments(arguments, out, |_: Mapping, out| out.bool(false))?;
             }

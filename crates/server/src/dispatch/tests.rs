@@ -331,7 +331,7 @@ fn read_gives_the_pattern_and_says_where_the_file_ends() {
     let (data, is_eof) = bench.read(&file, (3 << 20) - 5, 100).unwrap();
     assert_eq!((data.len(), is_eof), (5, true));
     assert_eq!(bench.read(&file, 1 << 40, 100), Ok((Vec::new(), true)));
-    // More than rtmax is answered short.
+    // A length above rtmax gets a short reply.
     assert_eq!(bench.read(&file, 0, u32::MAX).unwrap().0.len(), 1 << 20);
     let export = bench.mount(b"/export").unwrap();
     assert_eq!(bench.read(&export, 0, 1), Err(Status::ISDIR));
@@ -361,7 +361,7 @@ fn what_is_written_is_read_and_committed() {
     let reply = commit::Reply::from_bytes(&results).unwrap().unwrap();
     assert_eq!(reply.verf, ok.verf);
     assert_eq!(reply.file_wcc.after.unwrap().size, 200_006);
-    // A count that its data do not cover.
+    // A count larger than the data.
     let arguments = write::Args {
         file: file.borrow(),
         offset: 0,
@@ -712,10 +712,11 @@ fn rpcbind_names_the_address_at_which_its_caller_reached_us() {
     assert_eq!(bench.address_of_nfs(b"tcp"), Some(here));
     assert_eq!(bench.address_of_nfs(b"udp"), Some(here));
     assert_eq!(bench.address_of_nfs(b"ticlts"), None);
-    // // A server bound to "any" address of the other family has no address to return to a remote
+    // A server bound to "any" address of the other family has no address to return to a remote
     // caller.
     assert_eq!(bench.address_of_nfs(b"tcp6"), None);
-    // A datagram does not say where it was sent; the answer leaves from where the route begins.
+    // A datagram has no destination address here; the reply is sent from the source address of the
+    // route.
     let here = v4([127, 0, 0, 1], PORT);
     bench.ends = Endpoints {
         transport: Transport::Udp,
@@ -725,7 +726,7 @@ fn rpcbind_names_the_address_at_which_its_caller_reached_us() {
     assert_eq!(bench.address_of_nfs(b"tcp"), Some(here));
     let there = SocketAddr::from((Ipv6Addr::LOCALHOST, PORT));
     assert_eq!(bench.address_of_nfs(b"tcp6"), Some(there));
-    // A server that does not listen there is not there.
+    // No address is returned for a family without a listener.
     bench.service.addresses = vec![SocketAddr::from((Ipv4Addr::LOCALHOST, PORT))];
     assert_eq!(bench.address_of_nfs(b"tcp"), Some(here));
     assert_eq!(bench.address_of_nfs(b"udp6"), None);
@@ -1016,7 +1017,7 @@ fn calls_with_any_bytes_changed_are_answered_or_ignored() {
             bench.serve(&call);
             bench.service.sufficient_len(&call);
         }
-        // The tree is still one: what is listed can be looked up.
+        // The tree is still consistent: listed names can be looked up.
         let tree = bench.service.tree();
         let export = tree.walk(b"/export").unwrap();
         for (_, name, number) in tree.directory(export).unwrap().entries_after(0) {
@@ -1124,7 +1125,7 @@ fn who_waits_for_a_lock_is_told_in_turn() {
     assert_eq!(bench.lock(all(1)), GRANTED);
     assert_eq!(bench.lock_or_wait(all(2), true), BLOCKED);
     assert_eq!(bench.lock_or_wait(all(3), true), BLOCKED);
-    // Asking again does not lose the place.
+    // A repeated call keeps its position.
     assert_eq!(bench.lock_or_wait(all(2), true), BLOCKED);
     assert_eq!(bench.lock(all(4)), DENIED, "who does not wait");
     assert_eq!(bench.granted(), []);
@@ -1175,7 +1176,7 @@ fn who_asks_again_has_its_lock_whatever_becomes_of_the_grant() {
     assert_eq!(bench.lock_or_wait(all(2), true), GRANTED);
     bench.service.finalize(&granted[0].1, false);
     assert_eq!(bench.lock(all(1)), DENIED);
-    // Nor is it granted a second time.
+    // The lock is not granted a second time.
     assert_eq!(bench.unlock(all(2)), GRANTED);
     assert_eq!(bench.granted(), []);
 }
@@ -1198,7 +1199,7 @@ fn who_cancels_waits_no_longer_and_has_no_lock() {
     assert_eq!(bench.cancel(all(2)), GRANTED);
     assert_eq!(bench.unlock(all(1)), GRANTED);
     assert!(matches!(&bench.granted()[..], [(3, _)]));
-    // The cancel and the grant have passed each other.
+    // The cancel and the grant have crossed.
     assert_eq!(bench.cancel(all(3)), GRANTED);
     assert!(matches!(&bench.granted()[..], [(4, _)]));
 }
@@ -1222,10 +1223,10 @@ fn all_who_can_share_a_lock_are_granted_it_together() {
     assert_eq!(bench.lock(locked(&file, 1, 0, 20)), GRANTED);
     assert_eq!([shared(2), shared(3)], [BLOCKED; 2]);
     assert_eq!(bench.lock_or_wait(locked(&file, 4, 15, 1), true), BLOCKED);
-    // Part of what is in the way goes: what waits for that part has it.
+    // Part of the conflicting lock is released: the waiter for that part gets its lock.
     assert_eq!(bench.unlock(locked(&file, 1, 10, 10)), GRANTED);
     assert!(matches!(&bench.granted()[..], [(4, _)]));
-    // // Its own lock, shared from now on.
+    // Its own lock, shared from now on.
     let own = nlm::lock::Args {
         cookie: NetObject(b""),
         block: false,

@@ -52,13 +52,12 @@ impl Cost {
             return;
         }
         let mut before = clock();
-        // // The time before the first reading and the time after the last one add up to one
-        // reading.
+        // The time before the first reading and the time after the last one add up to one reading.
         let mut spent = reading.get();
         while spent < owed {
             let now = clock();
             let distance = now.saturating_sub(before);
-            // // An interrupted distance counts as one reading.
+            // An interrupted distance counts as one reading.
             let own = if distance < APART_NS {
                 distance
             } else {
@@ -76,8 +75,8 @@ impl Cost {
             return;
         }
         let enough = switches_of_thread().map(|now| now.saturating_add(count.into()));
-        // // A sleep that ends before the thread is descheduled is not a switch, so the kernel's
-        // count decides.
+        // A sleep that ends before the thread is descheduled is not a switch, so the kernel's count
+        // decides.
         while enough.is_some() && switches_of_thread() < enough {
             std::thread::sleep(NAP);
         }
@@ -127,7 +126,7 @@ mod tests {
         let mut cost = Cost::default();
         let five = Duration::from_micros(5);
         cost.burn_by(five, || clock.read());
-        // 1,000 pairs of readings to find out, and 17 to burn.
+        // 1,000 pairs of readings for the calibration, and 17 for the burn.
         assert_eq!(clock.now_ns, 300 * (2000 + 17));
         assert_eq!(cost.ahead_ns, 100);
         for _ in 1..1000 {
@@ -150,7 +149,7 @@ mod tests {
             }
             clock.read()
         });
-        // 20 readings to burn, and the calibration's.
+        // 20 readings for the burn, and those of the calibration.
         assert_eq!(clock.now_ns, 300 * (2000 + 20) + 3_000_000);
     }
 

@@ -179,7 +179,7 @@ fn freeze_of(text: &str) -> Result<Freeze, RuleParseError> {
 
 fn procedures_of(names: &str) -> Result<ProcedureSet, RuleParseError> {
     names.split('+').try_fold(ProcedureSet::NONE, |set, name| {
-        // Both protocols have a READ, and a rule about it is about both.
+        // Both protocols have a READ, and a rule for it applies to both.
         let of_nfs = Procedure::from_name(name).map(RequestKind::Procedure);
         let of_smb = Command::from_name(&name.to_uppercase()).map(RequestKind::Command);
         if of_nfs.or(of_smb).is_none() {

@@ -184,7 +184,7 @@ impl OpenFile {
         finally: LeaseState,
     ) -> Option<Takeback> {
         let caching = CacheGrant::Lease(owner);
-        // // Of all opens with this lease, the connection of the last one is most likely alive.
+        // Of all opens with this lease, the connection of the last one is most likely alive.
         let mut holders = self.holders.iter().rev();
         let holder = holders.find(|holder| holder.caching == caching)?;
         let (place, session_id) = (holder.place, holder.session_id);
@@ -348,7 +348,7 @@ impl GlobalOpenTable {
         let is_excluded = |holder: &OpenEntry| holder.excludes(contender.access, contender.share);
         let own = contender.caching();
         let is_refused = file.holders.iter().any(is_excluded);
-        // // First the breaks that are needed to open at all, then those for consistent data.
+        // First the breaks that are needed to open at all, then those for consistent data.
         let must_wait = self.take_back(number, own, |holder| {
             is_excluded(holder).then_some(BreakTrigger::SharingViolation)
         });
@@ -361,8 +361,8 @@ impl GlobalOpenTable {
         if self.take_back(number, own, |holder| contender.opens(holder)) {
             return Err(OpenConflict::Wait);
         }
-        // Handles only then: as further steps of the same break these would be of its epoch, and
-        // Linux's client (6.1) takes what has an epoch that it knows for done.
+        // Handles come last: as further steps of the same break these would have its epoch, and
+        // Linux's client (6.1) ignores a break with an epoch that it has already seen.
         if contender.removes && self.take_back(number, own, |_| Some(BreakTrigger::RenameOrDelete))
         {
             return Err(OpenConflict::Wait);

@@ -131,7 +131,7 @@ impl Exchange<'_> {
             .tree_mut()
             .set_basic(target.number, change)
             .map_err(status_of)?;
-        // A time that was set by hand, or −1: it is no longer changed by writing.
+        // A time set explicitly, or −1: writes no longer change it.
         if asked.last_write_time.ticks != 0 {
             let keeps = asked.last_write_time.ticks != u64::MAX - 1;
             let opens = &mut self.session()?.opens;
@@ -233,7 +233,7 @@ impl Exchange<'_> {
         if replaced.is_some() && !asked.replace_if_exists {
             return Err(Status::OBJECT_NAME_COLLISION.into());
         }
-        // // The client may have requested another case of the existing name.
+        // The client may have requested another case of the existing name.
         let spelt = path.split_last().ok_or(Status::OBJECT_NAME_INVALID)?.0;
         let new_name = match replaced {
             Some(_) => to.name.clone(),
@@ -318,7 +318,7 @@ fn check_shared(hub: &GlobalOpenTable, target: Target, parent: InodeNumber) -> R
     let holders = |number| hub.file(number).into_iter().flat_map(|file| &file.holders);
     let mut others = holders(target.number).filter(|holder| holder.open != target.id);
     let read_write = ShareAccess::READ.with(ShareAccess::WRITE);
-    // The directory must not be about to be removed, or kept from it.
+    // No open of the directory may have DELETE access, or deny it to others.
     let is_kept = holders(parent).any(|holder| holder.excludes(AccessMask::DELETE, read_write));
     if is_kept || others.any(|holder| !holder.share.contains(ShareAccess::DELETE)) {
         return Err(Status::SHARING_VIOLATION);

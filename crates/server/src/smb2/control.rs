@@ -25,11 +25,11 @@ impl Exchange<'_> {
                 Err(Status::INVALID_DEVICE_REQUEST.into())
             }
             code => {
-                // All others are about a file, whether they are known or not.
+                // All others concern a file, whether they are supported or not.
                 let (_, open) = self.open(request.file_id)?;
                 let number = open.number;
                 match code {
-                    // // A partially written file is sparse anyway, so there is nothing to do.
+                    // A partially written file is sparse anyway, so there is nothing to do.
                     ControlCode::SET_SPARSE => put_output(&request, &[], sink),
                     ControlCode::CREATE_OR_GET_OBJECT_ID => put_object_id(&request, number, sink),
                     _ => Err(Status::INVALID_DEVICE_REQUEST.into()),

@@ -135,7 +135,7 @@ impl SmbConversation {
             };
             let mut sink = ReplySink::default();
             let means = means(&self.tally, self.frames, &mut self.room);
-            // // The output is for the client of that connection, which may or may not read it.
+            // The output is for the client of that connection, which may or may not read it.
             let _ = self.service.notice(connection, notice, means, &mut sink);
             letters.append(&mut connection.outbox);
         }

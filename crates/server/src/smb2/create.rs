@@ -75,7 +75,7 @@ struct Made {
 
 impl Exchange<'_> {
     pub fn create(&mut self, message: &Message<'_>, sink: &mut ReplySink) -> Answered {
-        // // Related requests in the compound refer to this open, or fail as it does.
+        // Related requests in the compound refer to this open, or fail as it does.
         let answered = self.create_or_fail(message, sink);
         if let Err(Failure::Status(status)) = answered {
             self.chain.file = Err(status);
@@ -223,7 +223,7 @@ impl Exchange<'_> {
             return Err(Status::CANNOT_DELETE.into());
         }
         check_kind(tree, number, wanted)?;
-        // // An open that replaces the data counts as writing, whatever its other access.
+        // An open that replaces the data counts as writing, whatever its other access.
         let overwriting = if wanted.is_overwriting() {
             AccessMask::WRITE_DATA
         } else {
@@ -430,7 +430,7 @@ fn check_kind(tree: &Tree, number: InodeNumber, wanted: &Wanted<'_>) -> Result<(
             return Err(Status::ACCESS_DENIED);
         }
     }
-    // // A hidden or system file is overwritten only by a request with these attributes.
+    // A hidden or system file is overwritten only by a request with these attributes.
     let hidden = FileAttributes::HIDDEN.with(FileAttributes::SYSTEM).0;
     if wanted.is_overwriting() && kept.0 & hidden & !wanted.attributes.0 != 0 {
         return Err(Status::ACCESS_DENIED);
@@ -460,7 +460,7 @@ fn check_contexts(request: &Request<'_>) -> Result<(), Status> {
 
 /// Checks the fields of a request that are invalid on their own.
 fn checked<'a>(request: &Request<'a>) -> Result<Wanted<'a>, Status> {
-    // // Undefined bits.
+    // Undefined bits.
     const OPTIONS_UNKNOWN: u32 = 0xff00_0000;
     const CREATE_TREE_CONNECTION: u32 = 0x80;
     const OPTIONS_REFUSED: u32 = CREATE_TREE_CONNECTION
@@ -481,7 +481,7 @@ fn checked<'a>(request: &Request<'a>) -> Result<Wanted<'a>, Status> {
     if request.desired_access.0 & ACCESS_UNKNOWN != 0 || request.desired_access.0 == 0 {
         return Err(Status::ACCESS_DENIED);
     }
-    // Nobody here has SeSecurityPrivilege.
+    // No user here has SeSecurityPrivilege.
     if request
         .desired_access
         .contains(AccessMask::ACCESS_SYSTEM_SECURITY)

@@ -186,7 +186,7 @@ impl Frames<'_> {
         }
         if let Some(end) = whim.session_end {
             self.end_session_of(messages, end);
-            // // A frame encrypted for a session that does not exist is not answered.
+            // A frame encrypted for a session that does not exist is not answered.
             if sealed.is_some_and(|id| !self.connection.sessions.contains_key(&id)) {
                 return Err(CloseConnection);
             }
@@ -275,7 +275,7 @@ impl Frames<'_> {
     fn run(&mut self, run: &mut Run<'_>, sink: &mut ReplySink) -> Result<(), CloseConnection> {
         begin_responses(run, sink);
         if self.answer_all(run, sink).is_err() {
-            // Nothing of the frame is answered, nor is a mark of it left.
+            // No message of the frame is answered, and its mark is removed.
             sink.cancel_record();
             return Err(CloseConnection);
         }
@@ -319,7 +319,7 @@ impl Frames<'_> {
         };
         self.finish(last, sink.bytes_mut().len(), sink);
         match run.sealed {
-            // With its session the key is gone: nobody could read it.
+            // The key is gone with its session: the client could not decrypt the frame.
             Some(id) if !self.connection.sessions.contains_key(&id) => sink.cancel_record(),
             Some(id) => {
                 self.seal(id, run.frame, sink);
@@ -365,7 +365,7 @@ impl Frames<'_> {
             return Ok(true);
         }
         self.take_up(run, &header, resumed)?;
-        // Section 3.3.5.2.1.1: what a session's key has encrypted is of no other session.
+        // Section 3.3.5.2.1.1: messages encrypted with a session's key belong to that session.
         if run.sealed.is_some_and(|id| id != run.chain.session_id) {
             return Err(CloseConnection);
         }
@@ -427,7 +427,7 @@ impl Frames<'_> {
             run.chain = ChainState {
                 session_id: header.session_id,
                 tree_id: header.tree_id().unwrap_or(0),
-                // There is nothing that the first of them could be related to.
+                // The first message has no predecessor to be related to.
                 is_broken: is_related,
                 ..ChainState::default()
             };
@@ -443,7 +443,7 @@ impl Frames<'_> {
         let bytes = run.messages.get(offset..)?;
         let mut known: [u8; HEADER_LEN] = *bytes.first_chunk()?;
         let field: &mut [u8; 2] = known.get_mut(COMMAND_AT..)?.first_chunk_mut()?;
-        // // A stand-in command that needs a session and is not processed.
+        // A stand-in command that needs a session and is not processed.
         let stand_in = (Command::Flush as u16).to_le_bytes();
         run.unknown = Some(std::mem::replace(field, stand_in));
         let header = Header::from_bytes(&known).ok()?;

@@ -45,7 +45,7 @@ impl Exchange<'_> {
             return Err(Status::INTERNAL_ERROR.into());
         };
         if restarts {
-            // The pattern of a restart counts, if it has one (as Windows has it).
+            // The pattern of a restart applies, if it has one (as in Windows).
             if !request.pattern.is_empty() {
                 search.pattern = Pattern::new(request.pattern)?;
             }

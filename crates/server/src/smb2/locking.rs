@@ -25,7 +25,7 @@ struct Owner {
 impl Exchange<'_> {
     pub fn lock(&mut self, message: &Message<'_>, sink: &mut ReplySink) -> Answered {
         let request: Request<'_> = message.body()?;
-        // // The open of a request that has waited may be closed by now, which released its locks.
+        // The open of a request that has waited may be closed by now, which released its locks.
         let has_waited = self.resumed.is_some();
         let opened = self.open(request.file_id);
         let (open, number) = match opened {
@@ -45,7 +45,7 @@ impl Exchange<'_> {
         let answered = if first.flags.contains(LockFlags::UNLOCK) {
             unlock_all(&mut hub, owner, elements)
         } else {
-            // // In a request with several ranges, none may wait (section 3.3.5.14.2).
+            // In a request with several ranges, none may wait (section 3.3.5.14.2).
             let waits = |element: LockElement| !element.flags.contains(LockFlags::FAIL_IMMEDIATELY);
             let waits = request.locks.iter().any(waits);
             if waits && request.locks.len() > 1 {

@@ -22,7 +22,7 @@ impl SharePath {
         if path.is_empty() {
             return Ok(Self(Vec::new()));
         }
-        // The name of a file's data is what is open anyway; other streams there are none.
+        // The unnamed data stream is what an open refers to anyway; there are no other streams.
         let path = path.strip_suffix("::$DATA").unwrap_or(&path);
         let path = path.strip_suffix('\\').unwrap_or(path);
         if path.starts_with('\\') {
@@ -98,7 +98,7 @@ impl Pattern {
             return true;
         }
         let name: Vec<char> = name.chars().flat_map(char::to_lowercase).collect();
-        // // Positions of the name that the part of the pattern processed so far can reach.
+        // Positions of the name that the part of the pattern processed so far can reach.
         let mut reached = vec![false; name.len() + 1];
         reached[0] = true;
         let last_dot = name.iter().rposition(|c| *c == '.');
@@ -121,7 +121,7 @@ fn step(wanted: char, name: &[char], last_dot: Option<usize>, before: &[bool]) -
                 is_open |= came;
                 after[at] |= is_open;
             }
-            // DOS_STAR: up to the last dot, or all where there is none behind.
+            // DOS_STAR: up to the last dot, or everything if no dot follows.
             '<' => {
                 is_open |= came;
                 after[at] |= is_open;

@@ -407,7 +407,7 @@ mod tests {
         let mut hub = GlobalOpenTable::default();
         hub.add(FILE, holder(1, "a"));
         hub.grant(FILE, 1, lease(1, read.with(handle)));
-        // The same lease over a later connection: there the breaks go.
+        // The same lease on a later connection, which receives the breaks.
         hub.add(FILE, holder(2, "a"));
         hub.grant(FILE, 2, lease(1, read.with(handle)));
         hub.close(FILE, 1);
@@ -421,7 +421,7 @@ mod tests {
         };
         assert_eq!(hub.contend(FILE, &excluding), Err(OpenConflict::Wait));
         assert_eq!(breaks(&mut hub), [(2, read)]);
-        // // A write before the acknowledgement invalidates data that have been read.
+        // A write before the acknowledgement invalidates data that have been read.
         hub.changed(FILE, 3);
         assert_eq!(breaks(&mut hub), []);
         assert_eq!(hub.acknowledge_lease(owner(1), read), Ok(()));

@@ -128,7 +128,7 @@ pub struct OtherOpens {
 
 /// Returns the part of a requested lease that can be granted.
 pub fn lease_beside(asked: LeaseState, beside: OtherOpens) -> LeaseState {
-    // Handles and what was written are never kept without what was read.
+    // Handle and write caching are never granted without read caching.
     if beside.is_exclusive || !asked.contains(READ) {
         return LeaseState::NONE;
     }

@@ -167,7 +167,7 @@ fn file_information(
         FileInfoClass(class::FULL_EA) if !open.access.contains(AccessMask::READ_EA) => {
             return Err(Status::ACCESS_DENIED);
         }
-        // Linux takes any other failure for an error of the medium, and `cp -a` with it.
+        // Linux, and with it `cp -a`, treats any other failure as an I/O error.
         FileInfoClass(class::FULL_EA) => return Err(Status::NO_EAS_ON_FILE),
         FileInfoClass(class::ACCESS) => number(open.access.0),
         FileInfoClass(class::MODE) => number(open.mode),
@@ -211,7 +211,7 @@ fn file_information(
 fn named(mut bytes: Vec<u8>, name: &str) -> Information {
     let text = Text::from(name);
     bytes.extend_from_slice(&(text.len() as u32).to_le_bytes());
-    // Structures of MS-FSCC end at a multiple of eight bytes, and as much has to fit.
+    // Structures of MS-FSCC are padded to eight bytes, and the padded length has to fit.
     let fixed = bytes.len().next_multiple_of(8);
     text.encode(&mut Writer::new(&mut bytes));
     let fixed = fixed.min(bytes.len());
@@ -251,7 +251,7 @@ fn stream(facts: &FileMetadata) -> Information {
         bytes.extend_from_slice(&facts.allocation_size.to_le_bytes());
         name.encode(&mut Writer::new(&mut bytes));
     }
-    // // The fixed part, padded.
+    // The fixed part, padded.
     let fixed = bytes.len().min(32);
     Information { bytes, fixed }
 }

@@ -48,7 +48,7 @@ impl SmbService {
             (root, tree.owner())
         };
         let mut guid = [0; 16];
-        // Any number does: it only tells this server from others.
+        // Any number suffices: it only distinguishes this server from others.
         let _: Result<(), Status> = random::fill(&mut guid);
         Self {
             shared: Shared {

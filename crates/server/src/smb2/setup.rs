@@ -291,7 +291,7 @@ impl Exchange<'_> {
 
     pub fn logoff(&mut self, message: &Message<'_>, sink: &mut ReplySink) -> Answered {
         let _: logoff::Request = message.body()?;
-        // The session itself goes when its response has been signed.
+        // The session is removed after its response has been signed.
         self.close_opens(self.chain.session_id, None);
         put(sink, &logoff::Response::default())
     }

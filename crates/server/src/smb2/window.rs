@@ -105,7 +105,7 @@ mod tests {
         for id in 8..15 {
             assert!(window.take(id, 1));
         }
-        // Number 0 is still owed: the range is twice the window, and no longer.
+        // ID 0 is still unused: the range is twice the window, and no longer.
         assert_eq!(window.grant(100), 1);
         assert_eq!(window.grant(100), 0);
         assert!(window.take(15, 1) && window.take(0, 1));

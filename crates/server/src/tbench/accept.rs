@@ -105,7 +105,7 @@ impl Acceptor {
             let listeners = self.listeners.iter();
             watched.extend(listeners.map(|listener| PollFd::new(listener, PollFlags::IN)));
         }
-        // // Interrupted or failed: then the listeners are polled without a wait.
+        // Interrupted or failed: then the listeners are polled without a wait.
         let _ = poll(&mut watched, limit);
     }
 
@@ -125,7 +125,7 @@ impl Acceptor {
                     Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
                         return false;
                     }
-                    // The one who waited has given up; the next may not have.
+                    // The waiting peer has disconnected; the next one may not have.
                     Err(_) => {}
                 }
             }
@@ -151,7 +151,7 @@ impl Acceptor {
             .stack_size(STACK)
             .spawn(move || {
                 Connection::new(&of_thread, &shared.tally).serve();
-                // The peer is to see the end now, not when the acceptor comes round.
+                // The peer should see the end now, not at the acceptor's next iteration.
                 let _ = shutdown(&*of_thread, Shutdown::Both);
                 shared.ended().push(number);
             })?;
@@ -172,7 +172,7 @@ impl Acceptor {
 
     fn end_all(&mut self) {
         for served in self.served.values() {
-            // // A call that blocks on the socket returns at once.
+            // A call that blocks on the socket returns at once.
             let _ = shutdown(&*served.socket, Shutdown::Both);
         }
         for (_, served) in self.served.drain() {

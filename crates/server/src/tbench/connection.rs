@@ -82,13 +82,13 @@ impl<'server> Connection<'server> {
     }
 
     fn converse(&mut self) -> Result<std::convert::Infallible, End> {
-        // // Discarded data are not written here: the pages stay untouched.
+        // Discarded data are not written here: the pages stay untouched.
         let mut nowhere = vec![0; PIECE];
         let mut look = [0; LOOK];
         loop {
             let len = self.receive(&mut look, RecvFlags::empty())?;
             let mut input = look.get(..len).unwrap_or_default();
-            // // A peer that does not wait for replies receives them in order anyway.
+            // A peer that does not wait for replies receives them in order anyway.
             while let Some(exchange) = self.requests.next(&mut input)? {
                 self.answer(exchange)?;
             }

@@ -137,7 +137,7 @@ impl TbenchServer {
     fn end(&mut self) {
         self.shared.stop();
         if let Some(acceptor) = self.acceptor.take() {
-            // A thread that panicked has said so already.
+            // A thread that panicked has printed the message.
             let _ = acceptor.join();
         }
     }

@@ -37,7 +37,7 @@ fn expect_reply(stream: &mut TcpStream, reply_len: u32) {
 }
 
 fn expect_closed(mut stream: TcpStream) {
-    // Closed with bytes unread is a reset, closed without is an end.
+    // Closing with unread bytes is a reset, without them an end.
     assert!(matches!(stream.read(&mut [0; 64]), Ok(0) | Err(_)));
 }
 
@@ -144,7 +144,7 @@ fn stopping_does_not_wait_for_those_who_stall() {
     in_a_header.write_all(&[0, 0]).unwrap();
     let mut in_a_body = connect(server.address());
     in_a_body.write_all(&request(5000, 39)[..100]).unwrap();
-    // Nobody reads this reply, so the server blocks in sending it.
+    // This reply is not read, so the server blocks in sending it.
     let mut in_a_reply = connect(server.address());
     in_a_reply.write_all(&request(8, MESSAGE_MAX)).unwrap();
     let mut good = connect(server.address());

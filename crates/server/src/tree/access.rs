@@ -67,7 +67,7 @@ impl Identity<'_> {
     /// Returns the three mode bits that apply to this caller.
     fn bits_on(&self, inode: &Inode) -> u32 {
         if self.is_superuser() {
-            // Root executes a file only if anybody may.
+            // Root may execute a file only if some class may.
             let executes = inode.is_directory() || inode.mode & 0o111 != 0;
             return MAY_READ | MAY_WRITE | u32::from(executes);
         }
@@ -97,7 +97,7 @@ fn rights(bits: u32, is_directory: bool) -> u32 {
     if bits & MAY_EXECUTE != 0 {
         rights |= if is_directory { LOOKUP } else { EXECUTE };
     }
-    // // Only an entry of a directory can be deleted, so the right is defined for directories.
+    // Only an entry of a directory can be deleted, so the right is defined for directories.
     if is_directory && bits & MAY_CHANGE_ENTRIES == MAY_CHANGE_ENTRIES {
         rights |= MODIFY | EXTEND | DELETE;
     }
@@ -141,7 +141,8 @@ pub fn check_change(inode: &Inode, by: &Identity<'_>, change: &Sattr3) -> Result
     if change.size.is_some() || has_server_time && !has_own_time {
         check_opened(inode, by, MAY_WRITE)?;
     }
-    // A file is not given away; its group becomes one of its owner's.
+    // Only a superuser may change the owner; the owner may change the group to one of the caller's
+    // groups.
     let keeps_owner = change.uid.is_none_or(|uid| uid == inode.uid && owns);
     let keeps_group = change
         .gid

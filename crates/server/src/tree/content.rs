@@ -19,7 +19,7 @@ use super::run::ByteSlice;
 /// Bytes per chunk. A 128 KiB READ becomes two or three parts of a vectored write.
 pub const CHUNK: u64 = 64 * 1024;
 
-/// Unit of memory accounting: the page, below which allocators do not differ.
+/// Unit of memory accounting: one page, the granularity of the allocator.
 const GRAIN: u64 = 4096;
 
 /// The data of a regular file.

@@ -57,7 +57,7 @@ impl Tree {
                 self.make(directory, name, content, 0o644, attributes, owner, now)
             }
             CreateMode::Exclusive(verifier) => {
-                // The client sets the attributes it wants by SETATTR afterwards.
+                // The client sets the attributes by SETATTR afterwards.
                 let none = Sattr3::default();
                 let made = self.make(directory, name, content, 0o600, &none, owner, now)?;
                 self.inode_mut(made)?.create_verifier = Some(verifier);
@@ -80,7 +80,7 @@ impl Tree {
         match mode {
             CreateMode::Unchecked(attributes) => {
                 check_times(attributes)?;
-                // // If the file exists, only its size is set, as open(O_CREAT | O_TRUNC) does.
+                // If the file exists, only its size is set, as open(O_CREAT | O_TRUNC) does.
                 let size = Sattr3 {
                     size: attributes.size,
                     ..Sattr3::default()
@@ -152,7 +152,7 @@ impl Tree {
         now: Timestamp,
     ) -> Result<InodeNumber, Status> {
         self.must_be_new(directory, name, &owner)?;
-        // CAP_MKNOD: a device of the server's host is root's to name.
+        // CAP_MKNOD: only root may create a device of the server's host.
         let is_device = matches!(node, Node::Block(_) | Node::Character(_));
         if is_device && !owner.is_superuser() {
             return Err(Status::PERM);
@@ -235,8 +235,8 @@ impl Tree {
         check_times(attributes)?;
         self.check_room(INODE_COST + entry_cost(name))?;
         let parent = self.inode(directory)?;
-        // A set-group-id directory hands its group on, and to directories the bit itself, so
-        // that what is made in them has the group as well (as Linux does).
+        // A set-group-id directory passes its group on, and to directories also the bit, so that
+        // objects created in them get the group as well (as in Linux).
         let inherited = parent.mode & SET_GROUP_ID;
         let gid = if inherited != 0 {
             parent.gid
@@ -246,7 +246,7 @@ impl Tree {
         let number = self.insert(Inode::new(kind, mode, owner.uid, gid, now));
         let mut attributes = *attributes;
         if !owner.is_superuser() {
-            // // Objects are created with the caller as owner, whatever the call requests (as knfsd
+            // Objects are created with the caller as owner, whatever the call requests (as knfsd
             // does).
             (attributes.uid, attributes.gid) = (None, None);
         }

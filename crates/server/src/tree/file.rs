@@ -52,7 +52,7 @@ impl Tree {
         self.apply_attributes(number, attributes, now)?;
         let inode = self.inode_mut(number)?;
         inode.create_verifier = None;
-        // // A change of owner or group clears the set-ID bits even for root, and even if the call
+        // A change of owner or group clears the set-ID bits even for root, and even if the call
         // sets the mode, as in knfsd; a change of the size keeps the mode in the same call.
         let is_given_away = attributes.uid.is_some() || attributes.gid.is_some();
         let is_cut = attributes.size.is_some() && attributes.mode.is_none() && !by.is_root();

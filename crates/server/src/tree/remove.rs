@@ -31,7 +31,7 @@ impl Tree {
         by: Identity<'_>,
         now: Timestamp,
     ) -> Result<(), Status> {
-        // The RFC's own words: "." is NFS3ERR_INVAL, ".." is NFS3ERR_EXIST.
+        // As in the RFC: "." is NFS3ERR_INVAL, ".." is NFS3ERR_EXIST.
         if name == b".." {
             self.directory(parent)?;
             return Err(Status::EXIST);
@@ -69,12 +69,12 @@ impl Tree {
         }
         let replaced = self.directory(to)?.find(to_name);
         if replaced == Some(moved) {
-            // Two names of one file: nothing happens (rename(2); RFC 1813 says the same).
+            // Two names of one file: no effect (rename(2), and also RFC 1813).
             return Ok(());
         }
         self.check_sticky(from, moved, &by)?;
         if is_directory && from != to {
-            // // The `..` entry of the moved directory changes.
+            // The `..` entry of the moved directory changes.
             self.check(moved, &by, MAY_WRITE)?;
         }
         match replaced {

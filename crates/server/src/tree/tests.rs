@@ -96,7 +96,7 @@ fn handles_of_the_initial_tree_outlive_a_restart_and_later_ones_do_not() {
     let mut restarted = other_life.plant(0x1234, 8 << 20, false, NOW);
     assert_eq!(restarted.resolve(&old), Ok(file));
     assert_eq!(restarted.resolve(&new), Err(Status::STALE));
-    // The same inode, in use again, is still not what the handle meant.
+    // The same inode number, reused, is still not the one in the handle.
     assert_eq!(touch(&mut restarted, export, "other"), made);
     assert_eq!(restarted.resolve(&new), Err(Status::STALE));
 }
@@ -277,11 +277,11 @@ fn rename_does_what_posix_says() {
         rename(t, export, "a", export, &long),
         Err(Status::NAMETOOLONG)
     );
-    // Over another file: that one is gone.
+    // Over another file, which is removed.
     assert_eq!(rename(t, export, "a", export, "b"), Ok(()));
     assert_eq!(t.lookup(export, b"b"), Ok(a));
     assert_eq!(t.inode(b).err(), Some(Status::STALE));
-    // Onto itself, and onto another name of the same file: nothing happens.
+    // Onto itself, and onto another name of the same file: no effect.
     assert_eq!(rename(t, export, "b", export, "b"), Ok(()));
     t.link(a, export, b"alias", OWNER, NOW).unwrap();
     assert_eq!(rename(t, export, "b", export, "alias"), Ok(()));
@@ -314,7 +314,7 @@ fn setattr_sets_what_it_says_and_heeds_its_guard() {
     tree.set_attributes(file, &attributes, None, TRUSTED, NOW + 5)
         .unwrap();
     let got = tree.inode(file).unwrap().attributes(file);
-    // With another owner set-user-id goes, also if the same call sets it.
+    // A change of the owner clears set-user-id, even if the same call sets it.
     assert_eq!((got.mode, got.uid, got.gid), (0o0755, 1, 2));
     assert_eq!((got.size, got.atime), (100, time));
     assert_eq!(
@@ -416,7 +416,7 @@ fn the_memory_limit_holds_and_what_is_removed_is_given_back() {
     assert_eq!(status, Status::NOSPC);
     assert_eq!(written, 7 << 20);
     assert!(tree.memory_used() <= tree.memory_limit());
-    // Overwriting takes nothing more.
+    // Overwriting needs no additional memory.
     assert_eq!(tree.write(file, 0, 1 << 20, &data, OWNER, NOW), Ok(()));
     let mut made = 0;
     while tree

@@ -38,7 +38,7 @@ impl Worker {
                 Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
                     return self.pause_accepting();
                 }
-                // The one who waited has given up; the next may not have.
+                // The waiting peer has disconnected; the next one may not have.
                 Err(_) => {}
             }
         }
@@ -58,7 +58,7 @@ impl Worker {
 
     /// Adds a connection to this thread.
     fn adopt(&mut self, socket: OwnedFd, speech: ListenerProtocol) {
-        // // filestone batches replies itself; the kernel must not wait for more.
+        // filestone batches replies itself; the kernel must not wait for more.
         let _ = sockopt::set_tcp_nodelay(&socket, true);
         let index = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);

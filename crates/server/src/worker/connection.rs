@@ -347,8 +347,8 @@ mod tests {
             peer.write_all(&[7; 10_000]).unwrap();
             sent += 10_000;
             receive(&mut connection);
-            // // Space for as much again as has arrived, which a growing vector may double: the
-            // amount depends on the number of bytes per receive.
+            // Space for as much again as has arrived, which a growing vector may double: the amount
+            // depends on the number of bytes per receive.
             let capacity = connection.input.capacity();
             assert!(
                 capacity <= 4 * sent + 3 * GROWTH_MIN,
@@ -375,7 +375,7 @@ mod tests {
         peer.write_all(&vec![7; rest]).unwrap();
         receive(&mut connection);
         assert!(!connection.is_stuck(), "it is whole");
-        // The next one begins behind it: its first look is its own.
+        // The next record begins after it, and its first check has no predecessor.
         peer.write_all(&[0x80, 0, 0x40, 0]).unwrap();
         receive(&mut connection);
         assert!(!connection.is_stuck());

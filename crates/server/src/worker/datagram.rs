@@ -29,7 +29,7 @@ impl Worker {
             let Some((socket, speech)) = self.sockets.datagrams.get(index) else {
                 break;
             };
-            // An error here is one that a datagram sent earlier has met; the next may not.
+            // An error here belongs to a datagram sent earlier; the next may be fine.
             let Ok((_, count, from)) = recvfrom(socket, &mut buffer[..], RecvFlags::DONTWAIT)
             else {
                 break;
@@ -41,7 +41,7 @@ impl Worker {
             };
             let call = buffer.get(..count).unwrap_or_default();
             if *speech == ListenerProtocol::Echo {
-                // // A datagram that the socket does not take is lost, as usual for UDP.
+                // A datagram that the socket does not take is lost, as usual for UDP.
                 let sent = sendto(socket, call, SendFlags::DONTWAIT, &peer).unwrap_or(0);
                 self.responder.tally.count_sent(sent);
                 continue;

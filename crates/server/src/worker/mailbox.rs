@@ -57,8 +57,8 @@ impl Mailbox {
 
     /// Removes and returns all messages.
     pub fn collect(&self) -> Vec<WorkerMessage> {
-        // Emptying the event first: a delivery in between rings again. An event that is empty
-        // already has nothing to say.
+        // The event is cleared first: a delivery in between sets it again. Clearing an event that
+        // is not set has no effect.
         let _ = rustix::io::read(&self.event, &mut [0_u8; 8]);
         std::mem::take(&mut *self.mail.lock().unwrap_or_else(PoisonError::into_inner))
     }

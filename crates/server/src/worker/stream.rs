@@ -56,7 +56,7 @@ impl Worker {
                 return Fate::Close;
             }
             if sink.len() > OUTPUT_MAX {
-                // Goes on when the socket reports room again.
+                // Continues when the socket reports space again.
                 return Fate::Keep;
             }
             if connection.is_ending || !connection.is_readable {
@@ -66,7 +66,7 @@ impl Worker {
             match self.receive_and_answer(token, connection, sink, until_end) {
                 Ok(Fate::Keep) => {}
                 Ok(Fate::Close) => {
-                    // // Replies to calls before the error in the stream are still sent.
+                    // Replies to calls before the error in the stream are still sent.
                     let _ = self.send(connection, sink);
                     return Fate::Close;
                 }

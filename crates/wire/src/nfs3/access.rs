@@ -14,7 +14,7 @@ pub const EXTEND: u32 = 0x08;
 pub const DELETE: u32 = 0x10;
 /// ACCESS3_EXECUTE: execute a file.
 pub const EXECUTE: u32 = 0x20;
-/// All the bits the standard defines.
+/// All bits that the standard defines.
 pub const ALL: u32 = 0x3f;
 
 message! {
@@ -23,7 +23,7 @@ message! {
     pub struct Args<'a> {
         /// The object in question.
         pub object: FileHandle<'a>,
-        /// The permissions asked about.
+        /// The permissions to check.
         pub access: u32,
     }
 }
@@ -34,7 +34,7 @@ message! {
     pub struct ReplyOk {
         /// `obj_attributes`, if the server gives them.
         pub obj_attributes: PostOpAttr,
-        /// Those of the permissions asked about that the caller has.
+        /// The requested permissions that the caller has.
         pub access: u32,
     }
 }

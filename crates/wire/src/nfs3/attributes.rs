@@ -1,4 +1,4 @@
-//! File attributes, and what a client may set of them (RFC 1813, section 2.6).
+//! File attributes, and the ones that a client can set (RFC 1813, section 2.6).
 
 use super::time::Nfstime3;
 use crate::xdr::{Decode, DecodeError, Encode, Reader, Writer};
@@ -24,7 +24,7 @@ pub enum FileType {
 }
 
 impl FileType {
-    /// All of them, by number.
+    /// All file types, by number.
     pub const ALL: [Self; 7] = [
         Self::Regular,
         Self::Directory,
@@ -80,7 +80,7 @@ message! {
     }
 }
 
-/// `fattr3`: everything about a file but its name and its data.
+/// `fattr3`: all attributes of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fattr3 {
     /// `type`.
@@ -95,13 +95,13 @@ pub struct Fattr3 {
     pub gid: u32,
     /// Bytes in the file.
     pub size: u64,
-    /// Bytes the file takes on disk.
+    /// Disk space of the file, in bytes.
     pub used: u64,
     /// The device, if it is one.
     pub rdev: Specdata3,
     /// The file system the file is in.
     pub fsid: u64,
-    /// Its number there.
+    /// File number in the file system.
     pub fileid: u64,
     /// Last access to the data.
     pub atime: Nfstime3,
@@ -131,8 +131,8 @@ const fn join(high: u32, low: u32) -> u64 {
     (high as u64) << 32 | low as u64
 }
 
-/// Attributes are in nearly every reply, so they are written and read as one
-/// block of words and not field by field.
+/// Attributes are in nearly every reply, so they are written and read as one block of words, not
+/// field by field.
 impl Encode for Fattr3 {
     #[inline]
     fn encode(&self, out: &mut Writer<'_>) {
@@ -196,14 +196,14 @@ impl<'a> Decode<'a> for Fattr3 {
     }
 }
 
-/// `post_op_attr`: attributes after the operation, if the server gives them.
+/// `post_op_attr`: attributes after the operation, if the server returns them.
 pub type PostOpAttr = Option<Fattr3>;
 
-/// `pre_op_attr`: attributes before the operation, if the server gives them.
+/// `pre_op_attr`: attributes before the operation, if the server returns them.
 pub type PreOpAttr = Option<WccAttr>;
 
 message! {
-    /// `wcc_attr`: as much of the attributes as shows whether a file changed.
+    /// `wcc_attr`: the attributes that show whether a file has changed.
     #[derive(Copy, Default, Hash)]
     pub struct WccAttr {
         /// Bytes in the file.
@@ -227,7 +227,7 @@ impl From<&Fattr3> for WccAttr {
 }
 
 message! {
-    /// `wcc_data`: before and after, for weak cache consistency.
+    /// `wcc_data`: attributes before and after, for weak cache consistency.
     #[derive(Copy, Default)]
     pub struct WccData {
         /// Before the operation.
@@ -238,7 +238,7 @@ message! {
 }
 
 message! {
-    /// `sattr3`: attributes to set; `None` is left as it is.
+    /// `sattr3`: attributes to set; `None` leaves the current value.
     #[derive(Copy, Default)]
     pub struct Sattr3 {
         /// `set_mode3`.

@@ -8,7 +8,7 @@ message! {
     pub struct Args<'a> {
         /// The file.
         pub file: FileHandle<'a>,
-        /// Where in the file to begin.
+        /// Offset in the file.
         pub offset: u64,
         /// Bytes; 0 is up to the end.
         pub count: u32,
@@ -19,9 +19,9 @@ message! {
     /// `COMMIT3resok`.
     #[derive(Copy)]
     pub struct ReplyOk {
-        /// `file_wcc`, as far as the server gives it.
+        /// `file_wcc`, with the attributes that the server returns.
         pub file_wcc: WccData,
-        /// `writeverf3`: another one than WRITE gave means that data may be lost.
+        /// `writeverf3`: a value other than that of WRITE means that data may be lost.
         pub verf: Verifier,
     }
 }

@@ -6,9 +6,9 @@ use crate::xdr::{Decode, DecodeError, Encode, Reader, Writer};
 /// `createhow3`: a union switched on `createmode3`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CreateHow {
-    /// UNCHECKED: take the file if it is there already.
+    /// UNCHECKED: use an existing file.
     Unchecked(Sattr3),
-    /// GUARDED: fail with NFS3ERR_EXIST if it is there already.
+    /// GUARDED: fail with NFS3ERR_EXIST if the file exists.
     Guarded(Sattr3),
     /// EXCLUSIVE: as guarded, but a repeat with the same verifier succeeds.
     Exclusive(Verifier),
@@ -53,7 +53,7 @@ message! {
     pub struct Args<'a> {
         /// `where`: the directory, and the name of the new file.
         pub where_: DirOpArgs<'a>,
-        /// What if it is there already, and its attributes if not.
+        /// Handling of an existing file, and attributes of a new one.
         pub how: CreateHow,
     }
 }
@@ -66,7 +66,7 @@ message! {
         pub obj: PostOpHandle<'a>,
         /// `obj_attributes`, if the server gives them.
         pub obj_attributes: PostOpAttr,
-        /// `dir_wcc`, as far as the server gives it.
+        /// `dir_wcc`, with the attributes that the server returns.
         pub dir_wcc: WccData,
     }
 }

@@ -1,5 +1,5 @@
-//! A reply to READDIR or READDIRPLUS, written entry by entry within the bytes
-//! the client allows (RFC 1813, sections 3.3.16 and 3.3.17).
+//! A reply to READDIR or READDIRPLUS, written entry by entry within the size that the client
+//! permits (RFC 1813, sections 3.3.16 and 3.3.17).
 
 use alloc::vec::Vec;
 
@@ -8,7 +8,7 @@ use crate::xdr::{Encode, Writer};
 
 /// An entry of either kind.
 pub trait DirectoryEntry: Encode {
-    /// Bytes of what `dircount` counts: file number, name and cookie.
+    /// Bytes that count towards `dircount`: file number, name and cookie.
     fn directory_len(&self) -> usize;
 }
 
@@ -33,26 +33,26 @@ impl DirectoryEntry for readdirplus::EntryPlus<'_> {
 /// The end of the list, and `eof`.
 const END_LEN: usize = 8;
 
-/// Appends a successful reply, from its status on.
+/// Appends a successful reply, starting with its status.
 ///
-/// Nothing but [`finish`](Self::finish) ends the list. A server that could not
-/// append even one entry calls [`abandon`](Self::abandon) instead and answers
-/// NFS3ERR_TOOSMALL.
+/// [`finish`](Self::finish) must be called to end the list. A server that could not append even one
+/// entry calls [`abandon`](Self::abandon) instead and returns NFS3ERR_TOOSMALL.
 #[derive(Debug)]
 pub struct DirectoryWriter<'b> {
     out: &'b mut Vec<u8>,
-    /// Where the reply begins.
+    /// Offset of the reply.
     start: usize,
-    /// Where it has to end.
+    /// Largest end offset of the reply.
     limit: usize,
-    /// What is left of `dircount`.
+    /// Remaining bytes of `dircount`.
     directory_left: usize,
     entries: usize,
 }
 
 impl<'b> DirectoryWriter<'b> {
-    /// A reply of at most `maxcount` bytes of `READDIR3resok` or `READDIRPLUS3resok`, of which
-    /// `dircount` of names, file numbers and cookies; READDIR has no bound of these.
+    /// Starts a reply with at most `maxcount` bytes of `READDIR3resok` or `READDIRPLUS3resok`, of
+    /// which at most `dircount` are names, file numbers and cookies; READDIR has no limit for the
+    /// latter.
     pub fn new(
         out: &'b mut Vec<u8>,
         dir_attributes: &PostOpAttr,
@@ -77,12 +77,12 @@ impl<'b> DirectoryWriter<'b> {
         }
     }
 
-    /// Appends this entry if it fits; whether it did.
+    /// Appends the entry if it fits; returns whether it did.
     #[inline]
     pub fn append(&mut self, entry: &impl DirectoryEntry) -> bool {
         let directory_len = entry.directory_len();
-        // Clients take `dircount` for a hint and send small ones, so the first
-        // entry only has to fit into the reply as a whole.
+        // Clients treat `dircount` as a hint and send small values, so the first entry only has to
+        // fit into the reply as a whole.
         if directory_len > self.directory_left && self.entries > 0 {
             return false;
         }
@@ -99,24 +99,24 @@ impl<'b> DirectoryWriter<'b> {
         true
     }
 
-    /// Entries appended so far.
+    /// Returns the number of entries appended.
     #[inline]
     pub const fn entries(&self) -> usize {
         self.entries
     }
 
-    /// Whether even a reply without entries is over the limit.
+    /// Returns whether even a reply without entries exceeds the limit.
     #[inline]
     pub const fn is_over_limit(&self) -> bool {
         self.out.len() + END_LEN > self.limit
     }
 
-    /// Ends the list; `eof` says whether the directory ends there too.
+    /// Ends the list; `eof` states whether the directory ends, too.
     pub fn finish(self, eof: bool) {
         Writer::new(self.out).words([0, eof.into()]);
     }
 
-    /// Takes everything back that was appended, the status included.
+    /// Removes everything that was appended, including the status.
     pub fn abandon(self) {
         self.out.truncate(self.start);
     }

@@ -3,13 +3,13 @@
 use super::Status;
 use crate::xdr::{Decode, DecodeError, Encode, Reader, Writer};
 
-/// The failing arms of a reply, which the standard writes out for each procedure: why, and what
-/// attributes the procedure's `resfail` has.
+/// Failure of a reply, which the standard defines for each procedure: the status, and the
+/// attributes of the procedure's `resfail`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReplyFail<A> {
-    /// Why.
+    /// Status of the failure.
     pub status: Status,
-    /// `post_op_attr` or `wcc_data`, as far as the server gives them.
+    /// `post_op_attr` or `wcc_data`, with the attributes that the server returns.
     pub attributes: A,
 }
 

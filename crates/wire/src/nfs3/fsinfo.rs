@@ -6,7 +6,7 @@ use super::{FileHandle, Nfstime3, PostOpAttr, ReplyFail};
 pub const LINK: u32 = 0x01;
 /// FSF3_SYMLINK: symbolic links.
 pub const SYMLINK: u32 = 0x02;
-/// FSF3_HOMOGENEOUS: PATHCONF is the same for every file.
+/// FSF3_HOMOGENEOUS: PATHCONF has equal results for every file.
 pub const HOMOGENEOUS: u32 = 0x08;
 /// FSF3_CANSETTIME: SETATTR sets times exactly.
 pub const CANSETTIME: u32 = 0x10;
@@ -30,13 +30,13 @@ message! {
         pub rtmax: u32,
         /// Preferred bytes of a READ.
         pub rtpref: u32,
-        /// What they should be a multiple of.
+        /// Suggested multiple of read sizes.
         pub rtmult: u32,
         /// Most bytes of a WRITE.
         pub wtmax: u32,
         /// Preferred bytes of a WRITE.
         pub wtpref: u32,
-        /// What they should be a multiple of.
+        /// Suggested multiple of write sizes.
         pub wtmult: u32,
         /// Preferred bytes of a READDIR.
         pub dtpref: u32,

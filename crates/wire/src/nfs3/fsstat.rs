@@ -29,7 +29,7 @@ message! {
         pub ffiles: u64,
         /// File slots free to the caller.
         pub afiles: u64,
-        /// Seconds for which this is not expected to change.
+        /// Seconds during which no change is expected.
         pub invarsec: u32,
     }
 }

@@ -6,7 +6,7 @@ message! {
     /// `GETATTR3args`.
     #[derive(Copy)]
     pub struct Args<'a> {
-        /// The object whose attributes are wanted.
+        /// Object whose attributes are requested.
         pub object: FileHandle<'a>,
     }
 }

@@ -7,16 +7,15 @@ use crate::xdr::{Decode, DecodeError, Encode, Reader, Writer};
 /// NFS3_FHSIZE: most bytes in a file handle.
 pub const HANDLE_MAX: usize = 64;
 
-/// `nfs_fh3`, borrowed: what only the server understands, at most
-/// [`HANDLE_MAX`] bytes.
+/// `nfs_fh3`, borrowed: opaque to the client, at most [`HANDLE_MAX`] bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileHandle<'a>(&'a [u8]);
 
-/// `post_op_fh3`: a handle the server may leave out.
+/// `post_op_fh3`: an optional handle.
 pub type PostOpHandle<'a> = Option<FileHandle<'a>>;
 
 impl<'a> FileHandle<'a> {
-    /// A handle of these bytes, unless they are more than [`HANDLE_MAX`].
+    /// Creates a handle from bytes; `None` if there are more than [`HANDLE_MAX`].
     #[inline]
     pub const fn new(bytes: &'a [u8]) -> Option<Self> {
         if bytes.len() <= HANDLE_MAX {
@@ -26,7 +25,7 @@ impl<'a> FileHandle<'a> {
         }
     }
 
-    /// Its bytes.
+    /// Returns the bytes.
     #[inline]
     pub const fn as_bytes(&self) -> &'a [u8] {
         self.0
@@ -67,29 +66,29 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// The empty handle, which stands for no file.
+    /// The empty handle, which refers to no file.
     pub const EMPTY: Self = Self {
         len: 0,
         bytes: [0; HANDLE_MAX],
     };
 
-    /// A handle of these bytes, unless they are more than [`HANDLE_MAX`].
+    /// Creates a handle from bytes; `None` if there are more than [`HANDLE_MAX`].
     #[inline]
     pub fn new(bytes: &[u8]) -> Option<Self> {
         FileHandle::new(bytes).map(Self::from)
     }
 
-    /// Its bytes.
+    /// Returns the bytes.
     #[inline]
     pub const fn as_bytes(&self) -> &[u8] {
-        // `len` never exceeds the array; the split only says so to the compiler.
+        // `len` never exceeds the array; the split makes that visible to the compiler.
         match self.bytes.split_at_checked(self.len as usize) {
             Some((bytes, _)) => bytes,
             None => &self.bytes,
         }
     }
 
-    /// The same handle, borrowed.
+    /// Borrows the handle.
     #[inline]
     pub const fn borrow(&self) -> FileHandle<'_> {
         FileHandle(self.as_bytes())

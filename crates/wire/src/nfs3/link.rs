@@ -14,12 +14,12 @@ message! {
 }
 
 message! {
-    /// `LINK3resok`, and the attributes of a failing arm, which are the same.
+    /// `LINK3resok`, and the attributes of a failure, which have the same form.
     #[derive(Copy)]
     pub struct ReplyOk {
         /// `file_attributes`, if the server gives them.
         pub file_attributes: PostOpAttr,
-        /// `linkdir_wcc`, as far as the server gives it.
+        /// `linkdir_wcc`, with the attributes that the server returns.
         pub linkdir_wcc: WccData,
     }
 }

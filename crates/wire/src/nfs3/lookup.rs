@@ -15,7 +15,7 @@ message! {
     /// `LOOKUP3resok`.
     #[derive(Copy)]
     pub struct ReplyOk<'a> {
-        /// What has that name.
+        /// Handle of the object with that name.
         pub object: FileHandle<'a>,
         /// `obj_attributes`, if the server gives them.
         pub obj_attributes: PostOpAttr,

@@ -11,7 +11,7 @@ message! {
     pub struct Args<'a> {
         /// `where`: the directory, and the name of the new one in it.
         pub where_: DirOpArgs<'a>,
-        /// Its attributes.
+        /// Attributes of the directory.
         pub attributes: Sattr3,
     }
 }

@@ -12,7 +12,7 @@ message! {
     pub struct DeviceData {
         /// Attributes of the device file.
         pub dev_attributes: Sattr3,
-        /// The device it stands for.
+        /// Device numbers.
         pub spec: Specdata3,
     }
 }
@@ -28,11 +28,11 @@ pub enum MknodData {
     Socket(Sattr3),
     /// NF3FIFO, with the attributes of the pipe.
     Fifo(Sattr3),
-    /// NF3REG, which MKNOD does not make: NFS3ERR_BADTYPE.
+    /// NF3REG, which MKNOD does not create: NFS3ERR_BADTYPE.
     Regular,
-    /// NF3DIR, which MKNOD does not make: NFS3ERR_BADTYPE.
+    /// NF3DIR, which MKNOD does not create: NFS3ERR_BADTYPE.
     Directory,
-    /// NF3LNK, which MKNOD does not make: NFS3ERR_BADTYPE.
+    /// NF3LNK, which MKNOD does not create: NFS3ERR_BADTYPE.
     Symlink,
 }
 

@@ -1,8 +1,7 @@
 //! NFS version 3: the 22 procedures (RFC 1813).
 //!
-//! One file per procedure, each with `Args`, `ReplyOk` and `Reply`, and fields
-//! named as in the standard. What several procedures share is in the files
-//! named after it.
+//! One file per procedure, each with `Args`, `ReplyOk` and `Reply`, and fields named as in the
+//! standard. Types shared by several procedures are in separate files.
 
 pub mod access;
 pub mod attributes;
@@ -47,9 +46,8 @@ pub use time::Nfstime3;
 pub const PROGRAM: u32 = 100_003;
 /// NFS_V3, section 3.
 pub const VERSION: u32 = 3;
-/// The port servers listen on when nothing says otherwise, section 2.1.
+/// Default port of servers, section 2.1.
 pub const PORT: u16 = 2049;
 
-/// `cookieverf3`, `createverf3` and `writeverf3`: eight bytes only the side
-/// that made them understands.
+/// `cookieverf3`, `createverf3` and `writeverf3`: eight bytes that are opaque to the other side.
 pub type Verifier = [u8; 8];

@@ -3,5 +3,5 @@
 /// Void.
 pub type Args = ();
 
-/// Void; NULL has no status and cannot fail but as an RPC.
+/// Void; NULL has no status and can fail only at the RPC level.
 pub type Reply = ();

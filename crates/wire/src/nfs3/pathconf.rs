@@ -21,13 +21,13 @@ message! {
         pub linkmax: u32,
         /// Most bytes of a name.
         pub name_max: u32,
-        /// Whether a longer name is refused and not cut.
+        /// The server refuses longer names and does not truncate them.
         pub no_trunc: bool,
-        /// Whether only a privileged user changes owners.
+        /// Only a privileged user can change owners.
         pub chown_restricted: bool,
-        /// Whether names differ by more than case.
+        /// The file system ignores case in names.
         pub case_insensitive: bool,
-        /// Whether the case of names is kept.
+        /// The file system preserves the case of names.
         pub case_preserving: bool,
     }
 }

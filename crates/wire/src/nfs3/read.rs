@@ -9,9 +9,9 @@ message! {
     pub struct Args<'a> {
         /// The file.
         pub file: FileHandle<'a>,
-        /// Where in the file to begin.
+        /// Offset in the file.
         pub offset: u64,
-        /// Bytes wanted.
+        /// Requested number of bytes.
         pub count: u32,
     }
 }
@@ -22,11 +22,11 @@ message! {
     pub struct ReplyOk<'a> {
         /// `file_attributes`, if the server gives them.
         pub file_attributes: PostOpAttr,
-        /// Bytes read; the length of the data, unless the server is wrong.
+        /// Bytes read; equals the length of the data in a correct reply.
         pub count: u32,
-        /// Whether the read ended at the end of the file.
+        /// The read reached the end of the file.
         pub eof: bool,
-        /// What was read.
+        /// Data that were read.
         pub data: &'a [u8],
     }
 }
@@ -35,11 +35,11 @@ message! {
 pub type Reply<'a> = Result<ReplyOk<'a>, ReplyFail<PostOpAttr>>;
 
 impl ReplyOk<'_> {
-    /// Appends the reply up to its data: status, attributes, count, eof and
-    /// the length of the data, which is `data_len` and not that of `data`.
+    /// Appends the reply up to its data: status, attributes, count, eof and the length of the data,
+    /// which is `data_len` rather than that of `data`.
     ///
-    /// For a server that sends the data from where it lies. It then sends
-    /// zeros up to the next multiple of four bytes.
+    /// For a server that sends the data without copying them. It then sends zeros up to the next
+    /// multiple of four bytes.
     #[inline]
     pub fn encode_head(&self, data_len: usize, out: &mut Writer<'_>) {
         out.u32(Status::OK.0);

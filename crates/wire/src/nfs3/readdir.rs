@@ -10,9 +10,9 @@ message! {
     pub struct Args<'a> {
         /// The directory.
         pub dir: FileHandle<'a>,
-        /// 0 to begin, or the cookie of the last entry seen.
+        /// 0 at the start, or the cookie of the last entry received.
         pub cookie: u64,
-        /// Zeros to begin, or what came with that cookie.
+        /// Zeros at the start, or the verifier received with that cookie.
         pub cookieverf: Verifier,
         /// Most bytes of `READDIR3resok`.
         pub count: u32,
@@ -25,9 +25,9 @@ message! {
     pub struct Entry<'a> {
         /// The number of the file.
         pub fileid: u64,
-        /// Its name.
+        /// Name of the entry.
         pub name: &'a [u8],
-        /// Where to go on after it.
+        /// Cookie for continuing after the entry.
         pub cookie: u64,
     }
 }
@@ -41,7 +41,7 @@ message! {
         pub cookieverf: Verifier,
         /// Entries, in an order of the server.
         pub entries: Vec<Entry<'a>>,
-        /// Whether the directory ends here.
+        /// End of the directory.
         pub eof: bool,
     }
 }

@@ -10,11 +10,11 @@ message! {
     pub struct Args<'a> {
         /// The directory.
         pub dir: FileHandle<'a>,
-        /// 0 to begin, or the cookie of the last entry seen.
+        /// 0 at the start, or the cookie of the last entry received.
         pub cookie: u64,
-        /// Zeros to begin, or what came with that cookie.
+        /// Zeros at the start, or the verifier received with that cookie.
         pub cookieverf: Verifier,
-        /// Most bytes of names, file numbers and cookies.
+        /// Largest size of names, file numbers and cookies, in bytes.
         pub dircount: u32,
         /// Most bytes of `READDIRPLUS3resok`.
         pub maxcount: u32,
@@ -27,13 +27,13 @@ message! {
     pub struct EntryPlus<'a> {
         /// The number of the file.
         pub fileid: u64,
-        /// Its name.
+        /// Name of the entry.
         pub name: &'a [u8],
-        /// Where to go on after it.
+        /// Cookie for continuing after the entry.
         pub cookie: u64,
-        /// Its attributes, if the server gives them.
+        /// Attributes of the entry, if the server returns them.
         pub name_attributes: PostOpAttr,
-        /// Its handle, if the server gives it.
+        /// Handle of the entry, if the server returns it.
         pub name_handle: PostOpHandle<'a>,
     }
 }
@@ -47,7 +47,7 @@ message! {
         pub cookieverf: Verifier,
         /// Entries, in an order of the server.
         pub entries: Vec<EntryPlus<'a>>,
-        /// Whether the directory ends here.
+        /// End of the directory.
         pub eof: bool,
     }
 }

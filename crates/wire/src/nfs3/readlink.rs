@@ -15,9 +15,9 @@ message! {
     /// `READLINK3resok`.
     #[derive(Copy)]
     pub struct ReplyOk<'a> {
-        /// `symlink_attributes`, if the server gives them.
+        /// `symlink_attributes`, if the server returns them.
         pub symlink_attributes: PostOpAttr,
-        /// `nfspath3`: what the link holds.
+        /// `nfspath3`: target of the link.
         pub data: &'a [u8],
     }
 }

@@ -15,7 +15,7 @@ message! {
     /// `REMOVE3resok`.
     #[derive(Copy)]
     pub struct ReplyOk {
-        /// `dir_wcc`, as far as the server gives it.
+        /// `dir_wcc`, with the attributes that the server returns.
         pub dir_wcc: WccData,
     }
 }

@@ -6,20 +6,20 @@ message! {
     /// `RENAME3args`.
     #[derive(Copy)]
     pub struct Args<'a> {
-        /// Where it is.
+        /// Current directory and name.
         pub from: DirOpArgs<'a>,
-        /// Where it shall be.
+        /// New directory and name.
         pub to: DirOpArgs<'a>,
     }
 }
 
 message! {
-    /// `RENAME3resok`, and the attributes of a failing arm, which are the same.
+    /// `RENAME3resok`, and the attributes of a failure, which have the same form.
     #[derive(Copy)]
     pub struct ReplyOk {
-        /// `fromdir_wcc`, as far as the server gives it.
+        /// `fromdir_wcc`, with the attributes that the server returns.
         pub fromdir_wcc: WccData,
-        /// `todir_wcc`, as far as the server gives it.
+        /// `todir_wcc`, with the attributes that the server returns.
         pub todir_wcc: WccData,
     }
 }

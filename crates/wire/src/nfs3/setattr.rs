@@ -8,9 +8,9 @@ message! {
     pub struct Args<'a> {
         /// The object to change.
         pub object: FileHandle<'a>,
-        /// What to set.
+        /// Attributes to set.
         pub new_attributes: Sattr3,
-        /// `sattrguard3`: change nothing unless the ctime is this.
+        /// `sattrguard3`: change nothing unless the ctime has this value.
         pub guard: Option<Nfstime3>,
     }
 }
@@ -19,7 +19,7 @@ message! {
     /// `SETATTR3resok`.
     #[derive(Copy)]
     pub struct ReplyOk {
-        /// `obj_wcc`, as far as the server gives it.
+        /// `obj_wcc`, with the attributes that the server returns.
         pub obj_wcc: WccData,
     }
 }

@@ -5,7 +5,7 @@ numbered! {
     pub struct Status("nfsstat3") {
         /// The call succeeded.
         OK = 0, "NFS3_OK";
-        /// Not owner.
+        /// Operation not permitted for a non-owner.
         PERM = 1, "NFS3ERR_PERM";
         /// No such file or directory.
         NOENT = 2, "NFS3ERR_NOENT";
@@ -21,7 +21,7 @@ numbered! {
         XDEV = 18, "NFS3ERR_XDEV";
         /// No such device.
         NODEV = 19, "NFS3ERR_NODEV";
-        /// Not a directory.
+        /// The object is not a directory.
         NOTDIR = 20, "NFS3ERR_NOTDIR";
         /// Is a directory.
         ISDIR = 21, "NFS3ERR_ISDIR";
@@ -47,7 +47,7 @@ numbered! {
         REMOTE = 71, "NFS3ERR_REMOTE";
         /// The handle is not one of the server's.
         BADHANDLE = 10001, "NFS3ERR_BADHANDLE";
-        /// The guard of a SETATTR did not hold.
+        /// The guard of a SETATTR did not match.
         NOT_SYNC = 10002, "NFS3ERR_NOT_SYNC";
         /// The cookie of a READDIR or READDIRPLUS is stale.
         BAD_COOKIE = 10003, "NFS3ERR_BAD_COOKIE";
@@ -57,9 +57,9 @@ numbered! {
         TOOSMALL = 10005, "NFS3ERR_TOOSMALL";
         /// An error that fits no other status.
         SERVERFAULT = 10006, "NFS3ERR_SERVERFAULT";
-        /// The server does not make objects of this type.
+        /// The server does not create objects of this type.
         BADTYPE = 10007, "NFS3ERR_BADTYPE";
-        /// The server has begun and will take a while; try again.
+        /// The server needs more time; the client should retry.
         JUKEBOX = 10008, "NFS3ERR_JUKEBOX";
     }
 }

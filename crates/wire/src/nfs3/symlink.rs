@@ -20,9 +20,9 @@ message! {
     /// `symlinkdata3`.
     #[derive(Copy)]
     pub struct SymlinkData<'a> {
-        /// Its attributes.
+        /// Attributes of the link.
         pub symlink_attributes: Sattr3,
-        /// `nfspath3`: what it holds.
+        /// `nfspath3`: target of the link.
         pub symlink_data: &'a [u8],
     }
 }

@@ -3,13 +3,13 @@
 use super::{FileHandle, ReplyFail, Verifier, WccData};
 use crate::xdr::{Decode, DecodeError, Encode, Reader, Writer, length};
 
-/// `stable_how`: what has to be on stable storage when the reply is sent.
+/// `stable_how`: data that must be on stable storage when the reply is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u32)]
 pub enum StableHow {
     /// UNSTABLE: nothing, until a COMMIT.
     Unstable = 0,
-    /// DATA_SYNC: the data, and what is needed to find it.
+    /// DATA_SYNC: the data, and the metadata needed to find them.
     DataSync = 1,
     /// FILE_SYNC: the data and all attributes.
     FileSync = 2,
@@ -54,23 +54,23 @@ message! {
     pub struct Args<'a> {
         /// The file.
         pub file: FileHandle<'a>,
-        /// Where in the file to begin.
+        /// Offset in the file.
         pub offset: u64,
-        /// Bytes to write; the length of the data, unless the client is wrong.
+        /// Bytes to write; equals the length of the data in a correct call.
         pub count: u32,
-        /// What has to be stable before the reply.
+        /// Required stability at the time of the reply.
         pub stable: StableHow,
-        /// What to write.
+        /// Data to write.
         pub data: &'a [u8],
     }
 }
 
 impl Args<'_> {
-    /// Appends the arguments up to their data, whose length is `data_len` and
-    /// not that of `data`.
+    /// Appends the arguments up to their data, whose length is `data_len` rather than that of
+    /// `data`.
     ///
-    /// For a client that sends the data from where it lies. It then sends
-    /// zeros up to the next multiple of four bytes.
+    /// For a client that sends the data without copying them. It then sends zeros up to the next
+    /// multiple of four bytes.
     #[inline]
     pub fn encode_head(&self, data_len: usize, out: &mut Writer<'_>) {
         self.file.encode(out);
@@ -83,13 +83,13 @@ message! {
     /// `WRITE3resok`.
     #[derive(Copy)]
     pub struct ReplyOk {
-        /// `file_wcc`, as far as the server gives it.
+        /// `file_wcc`, with the attributes that the server returns.
         pub file_wcc: WccData,
-        /// Bytes written, which may be fewer than were sent.
+        /// Number of bytes written, possibly fewer than were sent.
         pub count: u32,
-        /// What is stable; at least what was asked.
+        /// Stability of the data; at least the requested one.
         pub committed: StableHow,
-        /// `writeverf3`: another one means that unstable data may be lost.
+        /// `writeverf3`: a changed value means that unstable data may be lost.
         pub verf: Verifier,
     }
 }

@@ -1,18 +1,18 @@
-//! CANCEL: give up waiting for a lock (RFC 1813, section 6.3.3).
+//! CANCEL: ends waiting for a lock (RFC 1813, section 6.3.3).
 
 use super::{LockRange, NetObject};
 
 message! {
-    /// `nlm4_cancargs`: as they were in the LOCK that waits.
+    /// `nlm4_cancargs`: the arguments of the waiting LOCK call.
     #[derive(Copy)]
     pub struct Args<'a> {
         /// Chosen by the caller and repeated in the reply.
         pub cookie: NetObject<'a>,
-        /// Whether it waits.
+        /// `block` of the LOCK call.
         pub block: bool,
-        /// Whether nobody else may have a lock on any of it.
+        /// Whether the lock is exclusive.
         pub exclusive: bool,
-        /// `alock`: what was to be locked.
+        /// `alock`: the range of the LOCK call.
         pub alock: LockRange<'a>,
     }
 }

@@ -1,5 +1,4 @@
-//! GRANTED: the server's call to a client whose wait is over (RFC 1813,
-//! section 6.3.5).
+//! GRANTED: the server's call to a client whose waiting lock is granted (RFC 1813, section 6.3.5).
 
-/// `nlm4_testargs`, as for TEST; `alock` is what is locked now.
+/// `nlm4_testargs`, as for TEST; `alock` is the granted lock.
 pub use super::test::Args;

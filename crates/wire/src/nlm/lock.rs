@@ -8,13 +8,13 @@ message! {
     pub struct Args<'a> {
         /// Chosen by the caller and repeated in the reply.
         pub cookie: NetObject<'a>,
-        /// Whether to wait for the lock.
+        /// Waits for the lock if it conflicts.
         pub block: bool,
-        /// Whether nobody else may have a lock on any of it.
+        /// Whether the lock is exclusive.
         pub exclusive: bool,
-        /// `alock`: what is to be locked.
+        /// `alock`: the range to lock.
         pub alock: LockRange<'a>,
-        /// Whether this only takes back what was held before the server restarted.
+        /// Whether the call reclaims a lock from before a restart of the server.
         pub reclaim: bool,
         /// The caller's NSM state.
         pub state: i32,

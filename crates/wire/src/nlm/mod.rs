@@ -1,9 +1,8 @@
 //! The Network Lock Manager, version 4 (RFC 1813, appendix II).
 //!
-//! The protocol itself is the X/Open one, which the RFC widens to 64-bit
-//! offsets and the handles of NFSv3. Here are the procedures that answer at
-//! once, one file each. The ones that answer by a call back (numbers 6 to 15)
-//! and the shares of DOS (20 to 23) are not.
+//! The protocol is that of X/Open, which the RFC extends to 64-bit offsets and the handles of
+//! NFSv3. The procedures with immediate replies are here, one file each; those that reply by a
+//! callback (numbers 6 to 15) and the DOS shares (20 to 23) are not.
 
 pub mod cancel;
 pub mod granted;
@@ -24,12 +23,12 @@ pub const PROGRAM: u32 = 100_021;
 pub const VERSION: u32 = 4;
 
 message! {
-    /// `nlm4_res`: the answer to all procedures but NULL and TEST.
+    /// `nlm4_res`: the reply to all procedures except NULL and TEST.
     #[derive(Copy)]
     pub struct StatusReply<'a> {
-        /// That of the call.
+        /// Cookie of the call.
         pub cookie: NetObject<'a>,
-        /// What became of it.
+        /// Result of the call.
         pub stat: Status,
     }
 }

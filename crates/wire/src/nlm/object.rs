@@ -1,12 +1,12 @@
-//! What locks are described with (RFC 1813, sections 6.1.1 to 6.1.4).
+//! Descriptions of locks (RFC 1813, sections 6.1.1 to 6.1.4).
 
 use crate::xdr::{Decode, DecodeError, Encode, Reader, Writer};
 
-/// MAXNETOBJ_SZ and LM_MAXSTRLEN: most bytes in an object or a name.
+/// MAXNETOBJ_SZ and LM_MAXSTRLEN: largest length of an object or a name, in bytes.
 pub const OBJECT_MAX: usize = 1024;
 
-/// `netobj`: bytes that only the side that made them understands, at most
-/// [`OBJECT_MAX`]; or `caller_name`, which has the same form.
+/// `netobj`: bytes that are opaque to the other side, at most [`OBJECT_MAX`]; or `caller_name`,
+/// which has the same form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NetObject<'a>(pub &'a [u8]);
 
@@ -23,10 +23,10 @@ impl<'a> Decode<'a> for NetObject<'a> {
 }
 
 message! {
-    /// `nlm4_lock`: a range of a file, and who asks for it.
+    /// `nlm4_lock`: a range of a file, and the owner of the lock.
     #[derive(Copy)]
     pub struct LockRange<'a> {
-        /// The host that asks.
+        /// Name of the calling host.
         pub caller_name: NetObject<'a>,
         /// The handle of the file, as NFS gave it.
         pub fh: NetObject<'a>,
@@ -36,7 +36,7 @@ message! {
         pub svid: i32,
         /// `l_offset`: the first byte.
         pub offset: u64,
-        /// `l_len`: how many bytes; 0 is up to the end of all files.
+        /// `l_len`: length in bytes; 0 extends to the end of all files.
         pub len: u64,
     }
 }

@@ -1,17 +1,17 @@
 //! `nlm4_stats` (RFC 1813, section 6.1.3).
 
 numbered! {
-    /// `nlm4_stats`: what became of a request for a lock.
+    /// `nlm4_stats`: result of a lock request.
     pub struct Status("nlm4_stats") {
         /// The call succeeded.
         GRANTED = 0, "NLM4_GRANTED";
-        /// Somebody else holds a lock that conflicts.
+        /// Another owner has a conflicting lock.
         DENIED = 1, "NLM4_DENIED";
         /// The server has no room for another lock.
         DENIED_NOLOCKS = 2, "NLM4_DENIED_NOLOCKS";
         /// The caller waits; GRANTED will be called back.
         BLOCKED = 3, "NLM4_BLOCKED";
-        /// The server came up a moment ago and only gives old locks back.
+        /// The server has restarted and only accepts reclaims.
         DENIED_GRACE_PERIOD = 4, "NLM4_DENIED_GRACE_PERIOD";
         /// Two would wait for each other.
         DEADLCK = 5, "NLM4_DEADLCK";

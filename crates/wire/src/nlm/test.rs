@@ -1,4 +1,4 @@
-//! TEST: whether a lock would be granted (RFC 1813, section 6.3.1).
+//! TEST: checks whether a lock would be granted (RFC 1813, section 6.3.1).
 
 use super::{LockRange, NetObject, Status};
 use crate::xdr::{Decode, DecodeError, Encode, Reader, Writer};
@@ -9,7 +9,7 @@ message! {
     pub struct Args<'a> {
         /// Chosen by the caller and repeated in the reply.
         pub cookie: NetObject<'a>,
-        /// Whether nobody else may have a lock on any of it.
+        /// Whether the lock is exclusive.
         pub exclusive: bool,
         /// `alock`: what would be locked.
         pub alock: LockRange<'a>,
@@ -17,24 +17,23 @@ message! {
 }
 
 message! {
-    /// `nlm4_holder`: who stands in the way, and where.
+    /// `nlm4_holder`: owner and range of the conflicting lock.
     #[derive(Copy)]
     pub struct Holder<'a> {
-        /// Whether that lock is exclusive.
+        /// Whether the conflicting lock is exclusive.
         pub exclusive: bool,
-        /// The process that holds it, on its host.
+        /// ID of the owning process on its host.
         pub svid: i32,
         /// `oh`: the owner on that host.
         pub owner: NetObject<'a>,
         /// `l_offset`: the first byte.
         pub offset: u64,
-        /// `l_len`: how many bytes; 0 is up to the end of all files.
+        /// `l_len`: length in bytes; 0 extends to the end of all files.
         pub len: u64,
     }
 }
 
-/// `nlm4_testrply`: a union switched on the status, of which only NLM4_DENIED
-/// says more.
+/// `nlm4_testrply`: a union switched on the status; only NLM4_DENIED has contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome<'a> {
     /// NLM4_DENIED: this is in the way.
@@ -44,7 +43,7 @@ pub enum Outcome<'a> {
 }
 
 impl Outcome<'_> {
-    /// Its status.
+    /// Returns the status.
     pub const fn status(&self) -> Status {
         match self {
             Self::Denied(_) => Status::DENIED,
@@ -75,7 +74,7 @@ message! {
     /// `nlm4_testres`.
     #[derive(Copy)]
     pub struct Reply<'a> {
-        /// That of the call.
+        /// Cookie of the call.
         pub cookie: NetObject<'a>,
         /// `test_stat`.
         pub outcome: Outcome<'a>,

@@ -8,7 +8,7 @@ message! {
     pub struct Args<'a> {
         /// Chosen by the caller and repeated in the reply.
         pub cookie: NetObject<'a>,
-        /// `alock`: what is to be free; it may be part of what was locked.
+        /// `alock`: the range to unlock; it may be part of a locked range.
         pub alock: LockRange<'a>,
     }
 }

@@ -1,14 +1,14 @@
 //! Universal addresses: "h1.h2.h3.h4.p1.p2" (RFC 5665, section 5.2.3).
 //!
-//! RFC 1833 uses them and leaves their form to the transport; RFC 5665 says
-//! what it is for IPv4 and IPv6. The last two numbers are the bytes of the port.
+//! RFC 1833 leaves their form to the transport; RFC 5665 defines it for IPv4 and IPv6. The last two
+//! numbers are the bytes of the port.
 
 use alloc::string::String;
 use core::fmt::{self, Write as _};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use core::str::FromStr;
 
-/// A host and a port, shown and read as a universal address.
+/// A host and a port, displayed and parsed as a universal address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct UniversalAddress(pub SocketAddr);
 
@@ -18,8 +18,8 @@ pub struct UniversalAddress(pub SocketAddr);
 pub struct NotUniversalAddress;
 
 impl UniversalAddress {
-    /// The address in bytes as they came. An empty one, which is how rpcbind
-    /// says that the program is not there, is not an address.
+    /// Parses an address from bytes. An empty one, with which rpcbind reports that the program is
+    /// not registered, is not an address.
     pub fn parse(bytes: &[u8]) -> Result<Self, NotUniversalAddress> {
         core::str::from_utf8(bytes)
             .map_err(|_| NotUniversalAddress)?
@@ -39,8 +39,8 @@ impl UniversalAddress {
         text
     }
 
-    /// The network identifier this address goes with: "tcp", "udp", "tcp6" or
-    /// "udp6" (RFC 5665, section 5.2.3).
+    /// Returns the network identifier for this address: "tcp", "udp", "tcp6" or "udp6" (RFC 5665,
+    /// section 5.2.3).
     pub const fn netid(&self, tcp: bool) -> &'static str {
         match (self.0, tcp) {
             (SocketAddr::V4(_), true) => "tcp",
@@ -78,7 +78,7 @@ fn parts(text: &str) -> Option<UniversalAddress> {
     Some(UniversalAddress(SocketAddr::new(ip, port)))
 }
 
-/// A number up to 255 of digits alone; `u8::from_str` would take a sign.
+/// Parses a number up to 255 of digits only; `u8::from_str` would accept a sign.
 fn port_byte(text: &str) -> Option<u8> {
     if text.bytes().all(|byte| byte.is_ascii_digit()) {
         text.parse().ok()

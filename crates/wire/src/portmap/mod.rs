@@ -1,8 +1,8 @@
-//! Where a program listens: portmap version 2 and rpcbind versions 3 and 4
-//! (RFC 1833). One program number, three versions.
+//! Port mapper: portmap version 2 and rpcbind versions 3 and 4 (RFC 1833). One program number,
+//! three versions.
 //!
-//! Version 2, here, answers with a port; versions 3 and 4, in [`rpcbind`],
-//! with a universal address ([`UniversalAddress`]).
+//! Version 2, in this file, returns a port; versions 3 and 4, in [`rpcbind`], return a universal
+//! address ([`UniversalAddress`]).
 
 mod address;
 pub mod rpcbind;
@@ -31,8 +31,8 @@ procedures! {
         Set = 1, "set";
         /// PMAPPROC_UNSET: [`Mapping`] to `bool`; protocol and port are ignored.
         Unset = 2, "unset";
-        /// PMAPPROC_GETPORT: [`Mapping`] to `u32`, 0 if the program is not there;
-        /// the port asked with is ignored.
+        /// PMAPPROC_GETPORT: [`Mapping`] to `u32`, 0 if the program is not registered; the port in
+        /// the request is ignored.
         Getport = 3, "getport";
         /// PMAPPROC_DUMP: void to [`DumpReply`].
         Dump = 4, "dump";
@@ -59,16 +59,16 @@ message! {
 /// `pmaplist`.
 pub type DumpReply = Vec<Mapping>;
 
-/// `call_args`: a call for the port mapper to pass on, as rpcbind's.
+/// `call_args`: a call that the port mapper forwards, as in rpcbind.
 pub use rpcbind::CallArgs as CallitArgs;
 
 message! {
-    /// `call_result`: what the call that was passed on came back with.
+    /// `call_result`: the results of a forwarded call.
     #[derive(Copy)]
     pub struct CallitReply<'a> {
-        /// Where the program listens.
+        /// Port of the program.
         pub port: u32,
-        /// Its results, encoded.
+        /// Encoded results.
         pub res: &'a [u8],
     }
 }

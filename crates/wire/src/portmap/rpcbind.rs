@@ -18,8 +18,7 @@ procedures! {
         Set = 1, "set";
         /// RPCBPROC_UNSET: [`Rpcb`] to `bool`.
         Unset = 2, "unset";
-        /// RPCBPROC_GETADDR: [`Rpcb`] to a string, empty if the program is not
-        /// there.
+        /// RPCBPROC_GETADDR: [`Rpcb`] to a string, empty if the program is not registered.
         Getaddr = 3, "getaddr";
         /// RPCBPROC_DUMP: void to [`DumpReply`].
         Dump = 4, "dump";
@@ -32,8 +31,8 @@ procedures! {
         Uaddr2taddr = 7, "uaddr2taddr";
         /// RPCBPROC_TADDR2UADDR: [`Netbuf`] to a string.
         Taddr2uaddr = 8, "taddr2uaddr";
-        /// RPCBPROC_GETVERSADDR, version 4: [`Rpcb`] to a string, empty if the
-        /// program is not there in just that version.
+        /// RPCBPROC_GETVERSADDR, version 4: [`Rpcb`] to a string, empty if the program is not
+        /// registered in exactly that version.
         Getversaddr = 9, "getversaddr";
         /// RPCBPROC_INDIRECT, version 4: [`CallArgs`] to [`CallReply`].
         Indirect = 10, "indirect";
@@ -45,7 +44,7 @@ procedures! {
 }
 
 impl Procedure {
-    /// The procedure with this number in this version.
+    /// Returns the procedure with this number in this version.
     pub fn of_version(number: u32, version: u32) -> Option<Self> {
         let is_there = |one: &Self| version == VERSION_4 || *one <= Self::Taddr2uaddr;
         Self::from_number(number).filter(is_there)
@@ -69,14 +68,14 @@ message! {
     }
 }
 
-/// A universal address, or nothing: the reply to GETADDR and GETVERSADDR.
+/// A universal address, or an empty string: the reply to GETADDR and GETVERSADDR.
 pub type AddrReply<'a> = &'a [u8];
 
 /// `rpcblist_ptr`.
 pub type DumpReply<'a> = Vec<Rpcb<'a>>;
 
 message! {
-    /// `rpcb_rmtcallargs`: a call for rpcbind to pass on.
+    /// `rpcb_rmtcallargs`: a call that rpcbind forwards.
     #[derive(Copy)]
     pub struct CallArgs<'a> {
         /// `prog`.
@@ -85,24 +84,24 @@ message! {
         pub version: u32,
         /// `proc`.
         pub procedure: u32,
-        /// Its arguments, encoded.
+        /// Encoded arguments.
         pub args: &'a [u8],
     }
 }
 
 message! {
-    /// `rpcb_rmtcallres`: what the call that was passed on came back with.
+    /// `rpcb_rmtcallres`: the results of a forwarded call.
     #[derive(Copy)]
     pub struct CallReply<'a> {
         /// The universal address of the program.
         pub address: &'a [u8],
-        /// Its results, encoded.
+        /// Encoded results.
         pub results: &'a [u8],
     }
 }
 
 message! {
-    /// `netbuf`: an address in the form of a transport.
+    /// `netbuf`: an address in the format of a transport.
     #[derive(Copy)]
     pub struct Netbuf<'a> {
         /// Most bytes the address may have.
@@ -133,7 +132,7 @@ message! {
 pub type AddrListReply<'a> = Vec<RpcbEntry<'a>>;
 
 message! {
-    /// `rpcbs_addrlist`: how often one address was asked for.
+    /// `rpcbs_addrlist`: number of queries for one address.
     #[derive(Copy)]
     pub struct AddrStat<'a> {
         /// `prog`.
@@ -150,7 +149,7 @@ message! {
 }
 
 message! {
-    /// `rpcbs_rmtcalllist`: how often one call was passed on.
+    /// `rpcbs_rmtcalllist`: number of times that one call was forwarded.
     #[derive(Copy)]
     pub struct CallStat<'a> {
         /// `prog`.
@@ -163,7 +162,7 @@ message! {
         pub success: i32,
         /// Times it failed.
         pub failure: i32,
-        /// Whether through INDIRECT and not through BCAST or CALLIT.
+        /// Nonzero for INDIRECT, 0 for BCAST or CALLIT.
         pub indirect: i32,
         /// `netid`.
         pub netid: &'a [u8],
@@ -171,7 +170,7 @@ message! {
 }
 
 message! {
-    /// `rpcb_stat`: what one version of rpcbind was asked.
+    /// `rpcb_stat`: statistics of one version of rpcbind.
     pub struct Stat<'a> {
         /// Calls of each procedure.
         pub info: ProcedureCounts,
@@ -179,7 +178,7 @@ message! {
         pub setinfo: i32,
         /// `unsetinfo`: successful UNSETs.
         pub unsetinfo: i32,
-        /// `addrinfo`: addresses asked for.
+        /// `addrinfo`: queried addresses.
         pub addrinfo: Vec<AddrStat<'a>>,
         /// `rmtinfo`: calls passed on.
         pub rmtinfo: Vec<CallStat<'a>>,

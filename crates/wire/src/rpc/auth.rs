@@ -8,8 +8,8 @@ use crate::xdr::{Decode, DecodeError, Encode, Reader, Writer, length};
 pub const AUTH_NONE: u32 = 0;
 /// Flavor of the user and group numbers of a Unix process.
 pub const AUTH_SYS: u32 = 1;
-/// The name of a flavor in `sec=` of exports; `None` for one that has none. The numbers from 390003
-/// on are the pseudo flavors of RPCSEC_GSS (RFC 2623, section 2.7.2).
+/// Returns the name of a flavor in `sec=` of exports; `None` for one without a name. The numbers
+/// from 390003 on are the pseudo flavors of RPCSEC_GSS (RFC 2623, section 2.7.2).
 pub const fn flavor_name(flavor: u32) -> Option<&'static str> {
     Some(match flavor {
         AUTH_NONE => "none",
@@ -22,14 +22,14 @@ pub const fn flavor_name(flavor: u32) -> Option<&'static str> {
     })
 }
 
-/// Most bytes in the body of a credential or verifier (`opaque body<400>`).
+/// Longest body of a credential or verifier, in bytes (`opaque body<400>`).
 pub const AUTH_BODY_MAX: usize = 400;
-/// Most bytes in a machine name (`string machinename<255>`).
+/// Longest machine name, in bytes (`string machinename<255>`).
 pub const MACHINE_NAME_MAX: usize = 255;
-/// Most supplementary groups (`unsigned int gids<16>`).
+/// Largest number of supplementary groups (`unsigned int gids<16>`).
 pub const GIDS_MAX: usize = 16;
 
-/// `opaque_auth`: a flavor and a body only that flavor understands.
+/// `opaque_auth`: a flavor, and a body whose form depends on the flavor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpaqueAuth<'a> {
     /// `flavor`.
@@ -39,7 +39,7 @@ pub struct OpaqueAuth<'a> {
 }
 
 impl OpaqueAuth<'_> {
-    /// AUTH_NONE with an empty body: the verifier of nearly every message.
+    /// AUTH_NONE with an empty body: the verifier of nearly all messages.
     pub const NONE: OpaqueAuth<'static> = OpaqueAuth {
         flavor: AUTH_NONE,
         body: &[],
@@ -71,8 +71,8 @@ pub enum Credential<'a> {
     None,
     /// AUTH_SYS.
     Sys(AuthSys<'a>),
-    /// Any other flavor. A body that says AUTH_SYS and is not is also here,
-    /// so that a server can answer AUTH_BADCRED to a call it can name.
+    /// Any other flavor. An invalid AUTH_SYS body is included, so that a server can answer
+    /// AUTH_BADCRED to a call that it can identify.
     Other(OpaqueAuth<'a>),
 }
 
@@ -104,7 +104,7 @@ impl<'a> Decode<'a> for Credential<'a> {
 /// `authsys_parms`, RFC 5531 appendix A.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AuthSys<'a> {
-    /// An arbitrary number the caller's machine may make up.
+    /// An arbitrary number from the caller's machine.
     pub stamp: u32,
     /// `machinename`, at most [`MACHINE_NAME_MAX`] bytes.
     pub machine_name: &'a [u8],
@@ -117,7 +117,7 @@ pub struct AuthSys<'a> {
 }
 
 impl AuthSys<'_> {
-    /// Bytes of the body this makes.
+    /// Returns the length of the encoded body, in bytes.
     #[inline]
     pub const fn encoded_len(&self) -> usize {
         20 + self.machine_name.len().next_multiple_of(4) + 4 * self.gids.as_slice().len()
@@ -163,7 +163,7 @@ impl Gids {
         values: [0; GIDS_MAX],
     };
 
-    /// The groups, unless there are more than [`GIDS_MAX`].
+    /// Creates a list of groups; `None` if there are more than [`GIDS_MAX`].
     pub fn new(gids: &[u32]) -> Option<Self> {
         let mut all = Self::EMPTY;
         all.values.get_mut(..gids.len())?.copy_from_slice(gids);
@@ -174,7 +174,7 @@ impl Gids {
     /// The groups, in the order given.
     #[inline]
     pub const fn as_slice(&self) -> &[u32] {
-        // `len` never exceeds the array; the split only says so to the compiler.
+        // `len` never exceeds the array; the split makes that visible to the compiler.
         match self.values.split_at_checked(self.len as usize) {
             Some((gids, _)) => gids,
             None => &self.values,

@@ -3,7 +3,7 @@
 use super::{CALL, Credential, OpaqueAuth, RPC_VERSION};
 use crate::xdr::{Decode, DecodeError, Encode, Reader, Writer};
 
-/// Everything of a call up to the procedure's arguments.
+/// All fields of a call before the procedure's arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallHeader<'a> {
     /// Chosen by the caller and repeated in the reply.
@@ -37,9 +37,8 @@ impl Encode for CallHeader<'_> {
 }
 
 impl<'a> Decode<'a> for CallHeader<'a> {
-    /// A version other than [`RPC_VERSION`] is a bad discriminant with field
-    /// `rpcvers`; a server answers that with RPC_MISMATCH to the xid in the
-    /// first four bytes.
+    /// A version other than [`RPC_VERSION`] is a bad discriminant with field `rpcvers`; a server
+    /// answers it with RPC_MISMATCH to the xid in the first four bytes.
     #[inline]
     fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let [xid, msg_type, rpc_version, program, version, procedure] = reader.words()?;

@@ -1,8 +1,7 @@
 //! ONC RPC version 2: the headers of calls and replies (RFC 5531, section 9).
 //!
-//! A header is decoded off the front of a [`Reader`](crate::xdr::Reader); the
-//! procedure's arguments or results follow in the same reader. Record marks
-//! are in [`record`](crate::record).
+//! A header is decoded from the front of a [`Reader`](crate::xdr::Reader); the procedure's
+//! arguments or results follow in the same reader. Record marks are in [`record`](crate::record).
 
 mod auth;
 mod call;
@@ -15,7 +14,7 @@ pub use auth::{
 pub use call::CallHeader;
 pub use reply::{AcceptStatus, AuthStatus, RejectStatus, ReplyBody, ReplyHeader};
 
-/// The version of the protocol itself; the only one there is.
+/// Version of the RPC protocol; there is no other.
 pub const RPC_VERSION: u32 = 2;
 
 /// `msg_type` of a call.

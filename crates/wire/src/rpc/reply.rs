@@ -11,16 +11,16 @@ const MSG_DENIED: u32 = 1;
 const RPC_MISMATCH: u32 = 0;
 const AUTH_ERROR: u32 = 1;
 
-/// Everything of a reply up to the procedure's results, which follow if the
-/// body is [`ReplyBody::SUCCESS`].
+/// All fields of a reply before the procedure's results, which follow if the body is
+/// [`ReplyBody::SUCCESS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReplyHeader<'a> {
-    /// That of the call.
+    /// Transaction ID of the call.
     pub xid: u32,
     /// `verf` of an accepted reply. A denied reply has none on the wire; it
     /// decodes as [`OpaqueAuth::NONE`] and is not encoded.
     pub verifier: OpaqueAuth<'a>,
-    /// What became of the call.
+    /// Result of the call.
     pub body: ReplyBody,
 }
 
@@ -52,7 +52,7 @@ impl ReplyHeader<'_> {
     }
 }
 
-/// `reply_body`: taken up, or turned away at the door.
+/// `reply_body`: accepted or denied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReplyBody {
     /// MSG_ACCEPTED.
@@ -62,18 +62,18 @@ pub enum ReplyBody {
 }
 
 impl ReplyBody {
-    /// The procedure was carried out; its results follow.
+    /// The procedure was executed; its results follow.
     pub const SUCCESS: Self = Self::Accepted(AcceptStatus::Success);
 }
 
-/// `accept_stat` and what comes with it.
+/// `accept_stat` with its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AcceptStatus {
-    /// The procedure was carried out.
+    /// The procedure was executed.
     Success,
     /// The server does not have this program.
     ProgUnavail,
-    /// It has the program, in other versions.
+    /// The server has other versions of the program.
     ProgMismatch {
         /// Lowest version served.
         low: u32,
@@ -88,7 +88,7 @@ pub enum AcceptStatus {
     SystemErr,
 }
 
-/// `reject_stat` and what comes with it.
+/// `reject_stat` with its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RejectStatus {
     /// The version of RPC itself is not served.

@@ -21,7 +21,7 @@ flags! {
         READ_ATTRIBUTES = 0x80;
         /// FILE_WRITE_ATTRIBUTES.
         WRITE_ATTRIBUTES = 0x100;
-        /// DELETE: to remove it or to give it another name.
+        /// DELETE: permits removing and renaming.
         DELETE = 0x1_0000;
         /// READ_CONTROL.
         READ_CONTROL = 0x2_0000;

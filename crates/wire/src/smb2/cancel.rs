@@ -1,6 +1,6 @@
-//! CANCEL: ask that a pending request be given up (section 2.2.30).
+//! CANCEL: cancels a pending request (section 2.2.30).
 //!
-//! It has the MessageId of that request, or its AsyncId, and no response of its own.
+//! The message has the MessageId of that request, or its AsyncId, and no response.
 
 layout! {
     /// SMB2 CANCEL Request.

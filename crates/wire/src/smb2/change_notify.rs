@@ -1,4 +1,4 @@
-//! CHANGE_NOTIFY: be told of a change of a directory (sections 2.2.35 and 2.2.36).
+//! CHANGE_NOTIFY: requests notification of a change of a directory (sections 2.2.35 and 2.2.36).
 
 use super::codec::{Decode, DecodeError, Encode, Linked, Reader, Text, Writer, length32};
 use super::{FileId, OutputBuffer};
@@ -12,7 +12,7 @@ flags! {
 }
 
 flags! {
-    /// CompletionFilter: of which changes.
+    /// CompletionFilter: the kinds of changes to report.
     pub struct CompletionFilter(u32) {
         /// FILE_NOTIFY_CHANGE_FILE_NAME.
         FILE_NAME = 0x1;
@@ -59,17 +59,17 @@ layout! {
 pub type Response<'a> = OutputBuffer<'a>;
 
 values! {
-    /// Action: what happened (MS-FSCC, section 2.7.1).
+    /// Action: kind of change (MS-FSCC, section 2.7.1).
     pub struct Action(u32) {
-        /// It is new.
+        /// The file was added.
         ADDED = 0x1, "FILE_ACTION_ADDED";
-        /// It was removed.
+        /// The file was removed.
         REMOVED = 0x2, "FILE_ACTION_REMOVED";
-        /// It is another.
+        /// The file was modified.
         MODIFIED = 0x3, "FILE_ACTION_MODIFIED";
-        /// Its old name.
+        /// Old name of a renamed file.
         RENAMED_OLD_NAME = 0x4, "FILE_ACTION_RENAMED_OLD_NAME";
-        /// Its new name.
+        /// New name of a renamed file.
         RENAMED_NEW_NAME = 0x5, "FILE_ACTION_RENAMED_NEW_NAME";
     }
 }
@@ -102,7 +102,7 @@ pub fn changes(buffer: &[u8]) -> impl Iterator<Item = Result<Change<'_>, DecodeE
     })
 }
 
-/// Appends changes, as a response's buffer has them.
+/// Appends changes in the format of a response's buffer.
 pub fn encode_changes<'a>(changes: impl IntoIterator<Item = Change<'a>>, out: &mut Writer<'_>) {
     let mut last = None;
     for change in changes {

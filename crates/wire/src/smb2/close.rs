@@ -1,11 +1,11 @@
-//! CLOSE: give up an open (sections 2.2.15 and 2.2.16).
+//! CLOSE: closes an open (sections 2.2.15 and 2.2.16).
 
 use super::{FileAttributes, FileId, FileTime};
 
 flags! {
     /// Flags of a request and of its response.
     pub struct CloseFlags(u16) {
-        /// SMB2_CLOSE_FLAG_POSTQUERY_ATTRIB: tell of the file as it is after the close.
+        /// SMB2_CLOSE_FLAG_POSTQUERY_ATTRIB: return the attributes of the file after the close.
         POSTQUERY_ATTRIB = 0x1;
     }
 }
@@ -21,7 +21,7 @@ layout! {
 }
 
 layout! {
-    /// SMB2 CLOSE Response; all is 0 unless attributes were asked for.
+    /// SMB2 CLOSE Response; all fields are 0 unless attributes were requested.
     #[derive(Default)]
     pub struct Response[60] {
         /// Flags.

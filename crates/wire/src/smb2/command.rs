@@ -3,7 +3,7 @@
 use super::codec::{Decode, DecodeError, Encode, Reader, Writer};
 
 procedures! {
-    /// What a message asks or answers.
+    /// Command of a message.
     #[expect(missing_docs, reason = "the names are the standard's")]
     pub enum Command: u16 {
         Negotiate = 0, "NEGOTIATE";

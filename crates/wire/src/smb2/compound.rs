@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::codec::{Chain, Decode, DecodeError, Encode, Linked, Reader, Writer};
 use super::header::{HEADER_LEN, Header};
 
-/// How NextCommand links messages.
+/// Format of the links by NextCommand.
 const LINKED: Linked = Linked {
     field: "NextCommand",
     at: 20,
@@ -16,9 +16,9 @@ const LINKED: Linked = Linked {
 /// A message of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message<'a> {
-    /// Its header.
+    /// Header of the message.
     pub header: Header,
-    /// All of it, with its header and the padding up to the next: what a signature is of.
+    /// The whole message, with its header and the padding up to the next: the input of a signature.
     pub bytes: &'a [u8],
 }
 
@@ -30,21 +30,21 @@ impl<'a> Message<'a> {
         Ok(Self { header, bytes })
     }
 
-    /// What stands behind the header.
+    /// Decodes the body after the header.
     #[inline]
     pub fn body<T: Decode<'a>>(&self) -> Result<T, DecodeError> {
         T::decode(&mut Reader::starting_at(self.bytes, HEADER_LEN))
     }
 }
 
-/// The messages of a frame, one or more; none once there has been an error.
+/// The messages of a frame, one or more; the iteration ends after an error.
 #[derive(Debug, Clone)]
 pub struct Messages<'a> {
     chain: Chain<'a>,
 }
 
 impl<'a> Messages<'a> {
-    /// Those of this frame, which is not encrypted (any more).
+    /// Returns the messages of this frame, which must be decrypted.
     #[inline]
     pub const fn of(frame: &'a [u8]) -> Self {
         let chain = LINKED.members(frame);
@@ -61,7 +61,7 @@ impl<'a> Iterator for Messages<'a> {
     )]
     #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
-        // The header first: what is no message of SMB2 has no NextCommand.
+        // The header first: only a message of SMB2 has NextCommand.
         let header = Header::from_bytes(self.chain.rest()?);
         let bytes = self.chain.next()?;
         let message = header.and_then(|header| {
@@ -87,14 +87,14 @@ pub fn append(out: &mut Vec<u8>, header: &Header, body: &impl Encode) -> usize {
     start
 }
 
-/// Pads the message that began at `last` and says in its header that another follows, which is
-/// to be appended next.
+/// Pads the message that starts at `last` and marks in its header that the next message to be
+/// appended follows.
 #[inline]
 pub fn link(out: &mut Vec<u8>, last: usize) {
     LINKED.link(&mut Writer::new(out), last);
 }
 
-/// Says in the header of the message that began at `last` that none follows.
+/// Marks in the header of the message that starts at `last` that no message follows.
 #[inline]
 pub fn unlink(out: &mut Vec<u8>, last: usize) {
     Writer::new(out).patch_u32(last + LINKED.at, 0);

@@ -1,11 +1,12 @@
-//! The shapes that fields and structures of MS-SMB2 and MS-FSCC are made of, as declarations.
+//! Macros that declare the fields and structures of MS-SMB2 and MS-FSCC.
 //!
-//! `layout!` is a structure whose fields are all equally long in every message, in their order
-//! on the wire; a number in brackets is its StructureSize. `values!` is an enumeration of which
-//! unknown numbers are kept, because what a peer sends is data for us. `flags!` is a set of bits.
+//! `layout!` is a structure whose fields have the same length in every message, in their order on
+//! the wire; a number in brackets is its StructureSize. `values!` is an enumeration that keeps
+//! unknown numbers, because a nonstandard value of a peer is a result for filestone. `flags!` is a
+//! set of bits.
 
-/// A structure of fixed fields. `reserved N` are bytes behind a field that are written as zeros
-/// and not looked at.
+/// A structure of fixed fields. `reserved N` are bytes after a field that are written as zeros and
+/// ignored on reading.
 macro_rules! layout {
     (
         $(#[$meta:meta])*
@@ -52,7 +53,7 @@ macro_rules! layout {
     };
 }
 
-/// A newtype of an integer as a field: what `values!` and `flags!` share.
+/// A newtype of an integer as a field: the common part of `values!` and `flags!`.
 macro_rules! field_of {
     ($name:ident, $repr:ident) => {
         impl $crate::smb2::codec::Encode for $name {
@@ -118,23 +119,23 @@ macro_rules! flags {
         pub struct $name(pub $repr);
 
         impl $name {
-            /// None of them.
+            /// The empty set.
             pub const NONE: Self = Self(0);
             $($(#[$const_meta])* pub const $const: Self = Self($value);)+
 
-            /// Whether all of `other` are set.
+            /// Returns whether all bits of `other` are set.
             #[inline]
             pub const fn contains(self, other: Self) -> bool {
                 self.0 & other.0 == other.0
             }
 
-            /// These and those of `other`.
+            /// Returns the union with `other`.
             #[inline]
             pub const fn with(self, other: Self) -> Self {
                 Self(self.0 | other.0)
             }
 
-            /// These but those of `other`.
+            /// Returns the difference from `other`.
             #[inline]
             pub const fn without(self, other: Self) -> Self {
                 Self(self.0 & !other.0)

@@ -1,4 +1,4 @@
-//! ECHO: does the server answer (sections 2.2.28 and 2.2.29)?
+//! ECHO: checks that the server responds (sections 2.2.28 and 2.2.29).
 
 layout! {
     /// SMB2 ECHO Request.

@@ -10,15 +10,14 @@ const SIZE: u16 = 9;
 /// SMB2 ERROR Response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ErrorResponse<'a> {
-    /// ErrorContextCount: how many contexts ErrorData holds, in dialect 3.1.1.
+    /// ErrorContextCount: number of contexts in ErrorData, in dialect 3.1.1.
     pub context_count: u8,
-    /// ErrorData: of STATUS_BUFFER_TOO_SMALL the bytes that are needed, of
-    /// STATUS_STOPPED_ON_SYMLINK where the link leads; of others nothing.
+    /// ErrorData: for STATUS_BUFFER_TOO_SMALL the required number of bytes, for
+    /// STATUS_STOPPED_ON_SYMLINK the target of the link; otherwise empty.
     pub data: &'a [u8],
 }
 
-/// What a request was answered with: the command's own structure, or why there is none. The
-/// status stands in the header.
+/// Body of a response: the command's structure, or an error. The status is in the header.
 pub type Reply<'a, T> = Result<T, ErrorResponse<'a>>;
 
 impl Encode for ErrorResponse<'_> {
@@ -29,7 +28,7 @@ impl Encode for ErrorResponse<'_> {
         out.u8(0);
         out.u32(length32(self.data.len()));
         out.bytes(self.data);
-        // Without data there is one byte in their place.
+        // Without data there is one byte instead.
         out.zeros(usize::from(self.data.is_empty()));
     }
 }
@@ -48,10 +47,11 @@ impl<'a> Decode<'a> for ErrorResponse<'a> {
     }
 }
 
-/// Whether the body of a response with this status is the command's own (section 3.3.4.4).
+/// Returns whether the body of a response with this status is the command's structure (section
+/// 3.3.4.4).
 ///
-/// An IOCTL that copies may fail with any status and say in a body of its own how much it has
-/// copied, or would have; [`Message::reply`] looks for that.
+/// A copying IOCTL may fail with any status and return a structure with the number of bytes copied
+/// or the limits; [`Message::reply`] checks for that.
 #[inline]
 pub const fn has_own_body(command: Command, status: Status) -> bool {
     match status {
@@ -64,14 +64,14 @@ pub const fn has_own_body(command: Command, status: Status) -> bool {
         Status::NOTIFY_ENUM_DIR | Status::NOTIFY_CLEANUP => {
             matches!(command, Command::ChangeNotify)
         }
-        // A lease that was asked for while its break is under way.
+        // A lease was requested while its break is in progress.
         Status::OPLOCK_BREAK_IN_PROGRESS => matches!(command, Command::Create),
         _ => false,
     }
 }
 
 impl<'a> Message<'a> {
-    /// What stands behind the header of a response: the command's structure `T`, or an ERROR.
+    /// Decodes the body of a response: the command's structure `T`, or an ERROR.
     #[inline]
     pub fn reply<T: Decode<'a>>(&self) -> Result<Reply<'a, T>, DecodeError> {
         let (command, status) = (self.header.command, self.header.status);

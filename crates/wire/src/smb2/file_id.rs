@@ -1,7 +1,7 @@
 //! SMB2_FILEID (section 2.2.14.1).
 
 layout! {
-    /// What a server knows an open by.
+    /// Identification of an open by the server.
     #[derive(Hash, PartialOrd, Ord)]
     pub struct FileId {
         /// Persistent.
@@ -12,7 +12,7 @@ layout! {
 }
 
 impl FileId {
-    /// In a related message of a compound: that of the message before.
+    /// FileId in a related message of a compound: that of the previous message.
     pub const OF_PREVIOUS: Self = Self {
         persistent: u64::MAX,
         volatile: u64::MAX,

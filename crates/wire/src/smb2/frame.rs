@@ -1,8 +1,7 @@
 //! Direct TCP: messages on a byte stream (MS-SMB2, section 2.1).
 //!
 //! A frame is a zero byte, three bytes of length, most significant first, and one message, a
-//! compound, or either of them encrypted. Frames are reassembled by
-//! the [`FrameAssembler`].
+//! compound, or either of them encrypted. The [`FrameAssembler`] reassembles frames.
 
 use alloc::vec::Vec;
 
@@ -11,10 +10,10 @@ use crate::record::{Mark, Reassembler, RecordError};
 /// Turns bytes as they arrive into frames.
 pub type FrameAssembler = Reassembler<FrameMark>;
 
-/// The longest frame that three bytes of length can announce.
+/// Longest frame that three bytes of length can announce.
 pub const FRAME_MAX: usize = (1 << 24) - 1;
 
-/// The four bytes in front of a frame: StreamProtocolLength behind a zero.
+/// The four bytes in front of a frame: a zero and StreamProtocolLength.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrameMark {
     /// Bytes of the frame, at most [`FRAME_MAX`].
@@ -28,8 +27,8 @@ impl FrameMark {
         (self.len & FRAME_MAX as u32).to_be_bytes()
     }
 
-    /// Begins a frame at the end of `out`, to be completed by [`FrameMark::close`] with the
-    /// position this returns.
+    /// Starts a frame at the end of `out`. [`FrameMark::close`] completes it, with the returned
+    /// position.
     #[inline]
     pub fn open(out: &mut Vec<u8>) -> usize {
         let start = out.len();
@@ -37,8 +36,8 @@ impl FrameMark {
         start
     }
 
-    /// Writes the mark of the frame that began at `start` and is followed by `more` bytes that
-    /// are sent from elsewhere.
+    /// Writes the mark of the frame that starts at `start` and is followed by `more` bytes that are
+    /// sent separately.
     #[inline]
     pub fn close(out: &mut [u8], start: usize, more: usize) {
         let len = out.len().saturating_sub(start + 4) + more;

@@ -3,24 +3,24 @@
 use super::codec::{Decode, DecodeError, Encode, Reader, Writer};
 use super::{Command, Status};
 
-/// Bytes of the header: what offsets in a message without variable parts begin at.
+/// Length of the header, the smallest offset of variable parts in a message.
 pub const HEADER_LEN: usize = 64;
 
-/// The four bytes that a message begins with, by which its kind is known.
+/// The first four bytes of a message, which identify its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProtocolId {
     /// A message of SMB2 or SMB3, section 2.2.1.
     Smb2,
-    /// One or more of them, encrypted, section 2.2.41.
+    /// Encrypted messages, section 2.2.41.
     Transform,
-    /// One or more of them, compressed, section 2.2.42.
+    /// Compressed messages, section 2.2.42.
     Compression,
     /// A message of SMB1, MS-CIFS.
     Smb1,
 }
 
 impl ProtocolId {
-    /// What kind of message begins like this, if any of ours.
+    /// Returns the kind of a message; `None` if it is unknown.
     #[inline]
     pub const fn of(message: &[u8]) -> Option<Self> {
         match message.first_chunk() {
@@ -43,7 +43,7 @@ impl ProtocolId {
         }
     }
 
-    /// Takes these four bytes and no others.
+    /// Reads these four bytes; any others are an error.
     pub(super) fn expect(self, reader: &mut Reader<'_>) -> Result<(), DecodeError> {
         let found = *reader.array()?;
         if found == self.bytes() {
@@ -57,12 +57,12 @@ impl ProtocolId {
 }
 
 flags! {
-    /// Flags of the header, but for SMB2_FLAGS_ASYNC_COMMAND, which [`Route`] stands for.
+    /// Flags of the header, without SMB2_FLAGS_ASYNC_COMMAND, which [`Route`] represents.
     pub struct HeaderFlags(u32) {
-        /// SMB2_FLAGS_SERVER_TO_REDIR: a response, or what comes unasked.
+        /// SMB2_FLAGS_SERVER_TO_REDIR: a response or an unsolicited message.
         RESPONSE = 0x1;
-        /// SMB2_FLAGS_RELATED_OPERATIONS: of a compound, with the session, tree and file of the
-        /// message before.
+        /// SMB2_FLAGS_RELATED_OPERATIONS: in a compound, uses the session, tree and file of the
+        /// previous message.
         RELATED = 0x4;
         /// SMB2_FLAGS_SIGNED.
         SIGNED = 0x8;
@@ -78,26 +78,26 @@ flags! {
 /// SMB2_FLAGS_ASYNC_COMMAND.
 const ASYNC: HeaderFlags = HeaderFlags(0x2);
 
-/// What stands in a header between MessageId and SessionId: the one difference between a SYNC
-/// and an ASYNC header.
+/// The fields of a header between MessageId and SessionId: the one difference between a SYNC and an
+/// ASYNC header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Route {
-    /// Of an SMB2 header SYNC, section 2.2.1.2.
+    /// Fields of an SMB2 header SYNC, section 2.2.1.2.
     Sync {
-        /// Reserved; Windows and Samba put a process id there, 0xfeff.
+        /// Reserved; Windows and Samba set it to a process ID, 0xfeff.
         process_id: u32,
         /// TreeId.
         tree_id: u32,
     },
-    /// AsyncId of an SMB2 header ASYNC, section 2.2.1.1: by which an interim response, its final
-    /// response and a CANCEL know each other.
+    /// AsyncId of an SMB2 header ASYNC, section 2.2.1.1: common to an interim response, its final
+    /// response and a CANCEL.
     Async(u64),
 }
 
 /// SMB2 header, SYNC or ASYNC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
-    /// CreditCharge: credits that a request takes; 0 in dialect 2.0.2.
+    /// CreditCharge: number of credits that a request consumes; 0 in dialect 2.0.2.
     pub credit_charge: u16,
     /// Status of a response. In a request of the 3.x dialects, ChannelSequence and two reserved
     /// bytes: [`Header::channel_sequence`].
@@ -108,11 +108,12 @@ pub struct Header {
     pub credits: u16,
     /// Flags.
     pub flags: HeaderFlags,
-    /// NextCommand: bytes from this header to the next one of a compound; 0 in the last.
+    /// NextCommand: distance from this header to the next one of a compound, in bytes; 0 in the
+    /// last.
     pub next_command: u32,
-    /// MessageId, by which a response knows its request.
+    /// MessageId, which a response shares with its request.
     pub message_id: u64,
-    /// The tree, or how an asynchronous operation is known.
+    /// TreeId, or AsyncId of an asynchronous operation.
     pub route: Route,
     /// SessionId.
     pub session_id: u64,
@@ -124,10 +125,10 @@ pub struct Header {
 pub const UNASKED: u64 = u64::MAX;
 
 impl Header {
-    /// Where Signature stands in a header.
+    /// Offset of Signature in a header.
     pub const SIGNATURE_AT: usize = 48;
 
-    /// A request, not signed, in no session and no tree.
+    /// Returns the header of a request without signature, session and tree.
     pub const fn request(command: Command, message_id: u64) -> Self {
         Self {
             credit_charge: 0,
@@ -146,20 +147,19 @@ impl Header {
         }
     }
 
-    /// Whether a server sent it.
+    /// Returns whether the message is from a server.
     #[inline]
     pub const fn is_response(&self) -> bool {
         self.flags.contains(HeaderFlags::RESPONSE)
     }
 
-    /// Whether it is a break of an oplock or a lease, which no request has asked for.
+    /// Returns whether the message is a break of an oplock or a lease, which has no request.
     #[inline]
     pub const fn is_unasked(&self) -> bool {
         self.message_id == UNASKED
     }
 
-    /// Whether the answer to this request is yet to come, and this only says so (section
-    /// 3.3.4.2).
+    /// Returns whether this is an interim response, before the final one (section 3.3.4.2).
     #[inline]
     pub const fn is_interim(&self) -> bool {
         matches!(self.route, Route::Async(_)) && self.status.0 == Status::PENDING.0
@@ -182,7 +182,7 @@ impl Header {
 }
 
 impl Header {
-    /// Its bytes. They are made in place, since every message begins with them.
+    /// Returns the bytes, built in place because every message begins with them.
     #[inline]
     pub fn to_array(&self) -> [u8; HEADER_LEN] {
         let is_async = matches!(self.route, Route::Async(_));
@@ -224,7 +224,7 @@ impl<'a> Decode<'a> for Header {
     fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
         ProtocolId::Smb2.expect(reader)?;
         reader.structure(HEADER_LEN as u16)?;
-        // All at once: every message begins with them.
+        // Read at once: every message begins with them.
         let bytes: &[u8; HEADER_LEN - 6] = reader.array()?;
         let u16_at = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
         let u32_at = |at: usize| u32::from(u16_at(at)) | u32::from(u16_at(at + 2)) << 16;
@@ -264,7 +264,7 @@ impl<'a> Decode<'a> for Header {
 mod tests {
     use super::*;
 
-    /// MS-SMB2, section 2.2.1: every field where the standard's picture has it.
+    /// MS-SMB2, section 2.2.1: every field at the offset in the standard's diagram.
     #[test]
     fn every_field_stands_where_the_standard_has_it() {
         let header = Header {

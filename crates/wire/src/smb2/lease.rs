@@ -1,4 +1,4 @@
-//! What a lease is: the same in CREATE, which asks for one, and in its break.
+//! State and key of a lease, common to CREATE, which requests one, and to its break.
 
 flags! {
     /// LeaseState (sections 2.2.13.2.8 and 2.2.23.2).

@@ -32,8 +32,8 @@ layout! {
 /// SMB2 LOCK Request: either locks or unlocks, in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request<'a> {
-    /// LockSequenceNumber in the four lowest bits and LockSequenceIndex above them, by which a
-    /// replay is known; reserved in dialect 2.0.2.
+    /// LockSequenceNumber in the four lowest bits and LockSequenceIndex above them, which identify
+    /// a replay; reserved in dialect 2.0.2.
     pub lock_sequence: u32,
     /// FileId.
     pub file_id: FileId,

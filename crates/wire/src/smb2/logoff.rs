@@ -1,4 +1,4 @@
-//! LOGOFF: end a session (sections 2.2.7 and 2.2.8).
+//! LOGOFF: ends a session (sections 2.2.7 and 2.2.8).
 
 layout! {
     /// SMB2 LOGOFF Request.

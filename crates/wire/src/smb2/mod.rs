@@ -1,8 +1,8 @@
 //! SMB2 and SMB3 (MS-SMB2): the header, and a file for each command.
 //!
-//! Dialects 2.0.2 to 3.1.1. Numbers of sections are those of MS-SMB2 unless another standard is
-//! named. A message is a [`Header`] and a body; a frame on a connection holds one or several
-//! ([`compound`]). Not here: cryptography, and which response answers which request.
+//! Dialects 2.0.2 to 3.1.1. Section numbers are those of MS-SMB2 unless another standard is named.
+//! A message is a [`Header`] and a body; a frame on a connection contains one or several
+//! ([`compound`]). Cryptography, and the matching of responses to requests, are elsewhere.
 
 #[macro_use]
 mod declare;

@@ -1,10 +1,10 @@
 //! Oplocks (section 2.2.13).
 
 values! {
-    /// OplockLevel: what a client may keep in its cache.
+    /// OplockLevel: the caching that a client is granted.
     #[derive(Default)]
     pub struct OplockLevel(u8) {
-        /// Nothing.
+        /// No caching.
         NONE = 0x00, "SMB2_OPLOCK_LEVEL_NONE";
         /// Level II: what it has read.
         II = 0x01, "SMB2_OPLOCK_LEVEL_II";

@@ -1,11 +1,11 @@
-//! OPLOCK_BREAK: a server takes back an oplock or a lease, and the client says that it has let
-//! go (sections 2.2.23 to 2.2.25).
+//! OPLOCK_BREAK: a server breaks an oplock or a lease, and the client acknowledges (sections 2.2.23
+//! to 2.2.25).
 
 use super::codec::{Decode, DecodeError, Encode, Reader, Writer};
 use super::{AccessMask, FileId, LeaseFlags, LeaseKey, LeaseState, OplockLevel};
 
 layout! {
-    /// SMB2 OPLOCK_BREAK Notification, Acknowledgment or Response: they all look the same.
+    /// SMB2 OPLOCK_BREAK Notification, Acknowledgment or Response, which have the same layout.
     pub struct OplockBreak[24] {
         /// OplockLevel: what is left of the oplock.
         pub level: OplockLevel, reserved 5;
@@ -37,28 +37,28 @@ layout! {
 }
 
 layout! {
-    /// SMB2 Lease Break Acknowledgment or Response: they look the same.
+    /// SMB2 Lease Break Acknowledgment or Response, which have the same layout.
     pub struct LeaseAcknowledgment[36, reserved 2] {
         /// Flags: none.
         pub flags: LeaseFlags;
         /// LeaseKey.
         pub lease_key: LeaseKey;
-        /// LeaseState: what the client keeps.
+        /// LeaseState: state that the client keeps.
         pub state: LeaseState;
         /// LeaseDuration: reserved.
         pub duration: u64;
     }
 }
 
-/// Either of two structures, known by their StructureSize.
+/// Either of two structures, distinguished by their StructureSize.
 macro_rules! either {
     ($(#[$meta:meta])* $name:ident, $lease:ident) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum $name {
-            /// Of an oplock.
+            /// Break of an oplock.
             Oplock(OplockBreak),
-            /// Of a lease.
+            /// Break of a lease.
             Lease($lease),
         }
 
@@ -85,11 +85,11 @@ macro_rules! either {
 }
 
 either! {
-    /// What a server sends unasked: its MessageId is [`UNASKED`](super::UNASKED).
+    /// Notification from the server, unsolicited: its MessageId is [`UNASKED`](super::UNASKED).
     Notification, LeaseBreak
 }
 
 either! {
-    /// What a client lets go of, and the server's response to that.
+    /// Acknowledgment by a client, and the server's response.
     Acknowledgment, LeaseAcknowledgment
 }

@@ -1,10 +1,10 @@
-//! What the responses of QUERY_DIRECTORY, CHANGE_NOTIFY and QUERY_INFO all are (sections 2.2.34,
-//! 2.2.36 and 2.2.38).
+//! Common response of QUERY_DIRECTORY, CHANGE_NOTIFY and QUERY_INFO (sections 2.2.34, 2.2.36 and
+//! 2.2.38).
 
 use super::HEADER_LEN;
 use super::codec::{Decode, DecodeError, Encode, Reader, Writer, length32};
 
-/// A buffer of what was asked for; what is in it, the request knows.
+/// A buffer with the requested information, whose format depends on the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutputBuffer<'a> {
     /// Buffer.
@@ -15,7 +15,7 @@ impl OutputBuffer<'_> {
     const SIZE: u16 = 9;
     const BUFFER_AT: u16 = HEADER_LEN as u16 + 8;
 
-    /// Where the buffer stands in a message of ours, for a server that writes to it in place.
+    /// Offset of the buffer in a message of filestone, for a server that writes to it in place.
     pub const BUFFER_OFFSET: usize = Self::BUFFER_AT as usize;
 
     /// Appends the response up to its buffer, which has `len` bytes.

@@ -21,7 +21,7 @@ flags! {
 /// SMB2 QUERY_DIRECTORY Request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request<'a> {
-    /// FileInformationClass: one that directories are listed by.
+    /// FileInformationClass: one of those for directory listings.
     pub class: FileInfoClass,
     /// Flags.
     pub flags: QueryDirectoryFlags,

@@ -1,4 +1,4 @@
-//! QUERY_INFO: ask about a file, its file system, its security or its quota (sections 2.2.37 and
+//! QUERY_INFO: queries a file, its file system, its security or its quota (sections 2.2.37 and
 //! 2.2.38).
 
 use super::codec::{Decode, DecodeError, Encode, Reader, Writer, length32};
@@ -12,13 +12,13 @@ pub struct Request<'a> {
     pub class: InfoClass,
     /// OutputBufferLength: most bytes of the answer.
     pub output_buffer_length: u32,
-    /// AdditionalInformation: of security, which parts.
+    /// AdditionalInformation: the parts of the security descriptor.
     pub additional_information: u32,
-    /// Flags: of extended attributes, where to begin.
+    /// Flags: the start of a list of extended attributes.
     pub flags: u32,
     /// FileId.
     pub file_id: FileId,
-    /// What quotas and extended attributes are asked for by.
+    /// Parameters of queries for quotas and extended attributes.
     pub input: &'a [u8],
 }
 

@@ -16,7 +16,7 @@ flags! {
 /// SMB2 READ Request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request<'a> {
-    /// Padding: where in the response the client would like the data.
+    /// Padding: preferred offset of the data in the response.
     pub padding: u8,
     /// Flags.
     pub flags: ReadFlags,
@@ -26,11 +26,11 @@ pub struct Request<'a> {
     pub offset: u64,
     /// FileId.
     pub file_id: FileId,
-    /// MinimumCount: fewer bytes than these are an error.
+    /// MinimumCount: returning fewer bytes is an error.
     pub minimum_count: u32,
     /// Channel.
     pub channel: Channel,
-    /// RemainingBytes: those that the client is going to read after these.
+    /// RemainingBytes: number of bytes that the client will read after these.
     pub remaining_bytes: u32,
     /// Descriptors of the channel.
     pub channel_info: &'a [u8],
@@ -39,7 +39,7 @@ pub struct Request<'a> {
 impl Request<'_> {
     const SIZE: u16 = 49;
     const CHANNEL_INFO_AT: u16 = HEADER_LEN as u16 + 48;
-    /// Where in the response the data stand if nothing is behind the fixed fields but them.
+    /// Offset of the data in the response if they directly follow the fixed fields.
     pub const PADDING: u8 = HEADER_LEN as u8 + 16;
 }
 
@@ -56,7 +56,7 @@ impl Encode for Request<'_> {
         self.channel.encode(out);
         out.u32(self.remaining_bytes);
         if self.channel_info.is_empty() {
-            // No offset, no length, and the one byte that has to be there.
+            // No offset, no length, and the one mandatory byte.
             return out.zeros(5);
         }
         out.u16(Self::CHANNEL_INFO_AT);
@@ -98,7 +98,7 @@ pub struct Response<'a> {
     pub data_remaining: u32,
     /// Flags in dialect 3.1.1; reserved before.
     pub flags: u32,
-    /// What was read.
+    /// Data that were read.
     pub data: &'a [u8],
 }
 
@@ -106,8 +106,8 @@ impl Response<'_> {
     const SIZE: u16 = 17;
     const DATA_AT: u8 = HEADER_LEN as u8 + 16;
 
-    /// Appends the response up to its data, whose length is `data_len` and not that of `data`:
-    /// for a server that sends them from where they lie.
+    /// Appends the response up to its data, whose length is `data_len` rather than that of `data`:
+    /// for a server that sends them without copying.
     #[inline]
     pub fn encode_head(&self, data_len: usize, out: &mut Writer<'_>) {
         out.u16(Self::SIZE);

@@ -1,4 +1,4 @@
-//! SESSION_SETUP: authenticate, in as many rounds as it takes (sections 2.2.5 and 2.2.6).
+//! SESSION_SETUP: authenticates, in one or more rounds (sections 2.2.5 and 2.2.6).
 
 use super::codec::{Decode, DecodeError, Encode, Reader, Writer, length16};
 use super::{Capabilities, HEADER_LEN, SecurityMode};
@@ -6,7 +6,7 @@ use super::{Capabilities, HEADER_LEN, SecurityMode};
 flags! {
     /// Flags of a request.
     pub struct SetupFlags(u8) {
-        /// SMB2_SESSION_FLAG_BINDING: the session is to use this connection, too.
+        /// SMB2_SESSION_FLAG_BINDING: binds the session to this connection.
         BINDING = 0x01;
     }
 }
@@ -18,7 +18,7 @@ flags! {
         IS_GUEST = 0x1;
         /// SMB2_SESSION_FLAG_IS_NULL: anonymous.
         IS_NULL = 0x2;
-        /// SMB2_SESSION_FLAG_ENCRYPT_DATA: the server wants all messages encrypted.
+        /// SMB2_SESSION_FLAG_ENCRYPT_DATA: the server requires encryption of all messages.
         ENCRYPT_DATA = 0x4;
     }
 }
@@ -30,11 +30,11 @@ pub struct Request<'a> {
     pub flags: SetupFlags,
     /// SecurityMode.
     pub security_mode: SecurityMode,
-    /// Capabilities, of which only DFS means something here.
+    /// Capabilities, of which only DFS has a meaning here.
     pub capabilities: Capabilities,
     /// Channel: reserved.
     pub channel: u32,
-    /// PreviousSessionId: the session that this one takes the place of, or 0.
+    /// PreviousSessionId: the session that this one replaces, or 0.
     pub previous_session_id: u64,
     /// The token of SPNEGO.
     pub security_buffer: &'a [u8],
@@ -49,7 +49,7 @@ impl Encode for Request<'_> {
     fn encode(&self, out: &mut Writer<'_>) {
         out.u16(Self::SIZE);
         self.flags.encode(out);
-        // One byte here, two in NEGOTIATE.
+        // A single byte here, two in NEGOTIATE.
         out.u8(self.security_mode.0 as u8);
         self.capabilities.encode(out);
         out.u32(self.channel);
@@ -80,8 +80,8 @@ impl<'a> Decode<'a> for Request<'a> {
     }
 }
 
-/// SMB2 SESSION_SETUP Response: the last if its status is STATUS_SUCCESS, another round if it is
-/// STATUS_MORE_PROCESSING_REQUIRED.
+/// SMB2 SESSION_SETUP Response: the last one if its status is STATUS_SUCCESS, followed by another
+/// round if it is STATUS_MORE_PROCESSING_REQUIRED.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Response<'a> {
     /// SessionFlags.

@@ -10,7 +10,7 @@ use super::{FileId, HEADER_LEN};
 pub struct Request<'a> {
     /// InfoType and FileInfoClass.
     pub class: InfoClass,
-    /// AdditionalInformation: of security, which parts.
+    /// AdditionalInformation: the parts of the security descriptor.
     pub additional_information: u32,
     /// FileId.
     pub file_id: FileId,

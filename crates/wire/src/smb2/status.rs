@@ -1,19 +1,19 @@
-//! NTSTATUS: what became of a request (MS-ERREF, section 2.3.1).
+//! NTSTATUS: result of a request (MS-ERREF, section 2.3.1).
 
 values! {
-    /// NTSTATUS, with the names of those that MS-SMB2 (section 3.3.5) and MS-FSCC have servers
-    /// answer with, and those of Windows and Samba that a benchmark meets or a load file names.
+    /// NTSTATUS, with the names that MS-SMB2 (section 3.3.5) and MS-FSCC define for servers, and
+    /// those of Windows and Samba that occur in benchmarks or load files.
     #[derive(Default)]
     pub struct Status(u32) {
         /// The operation completed.
         SUCCESS = 0x0000_0000, "STATUS_SUCCESS";
-        /// The answer will come in another response.
+        /// The final result follows in another response.
         PENDING = 0x0000_0103, "STATUS_PENDING";
         /// A break of an oplock is under way.
         OPLOCK_BREAK_IN_PROGRESS = 0x0000_0108, "STATUS_OPLOCK_BREAK_IN_PROGRESS";
         /// The directory is no longer watched.
         NOTIFY_CLEANUP = 0x0000_010b, "STATUS_NOTIFY_CLEANUP";
-        /// More changed than the buffer holds: the directory is to be listed again.
+        /// More changes than the buffer can hold: the client has to list the directory again.
         NOTIFY_ENUM_DIR = 0x0000_010c, "STATUS_NOTIFY_ENUM_DIR";
         /// The answer is longer than the buffer.
         BUFFER_OVERFLOW = 0x8000_0005, "STATUS_BUFFER_OVERFLOW";
@@ -21,9 +21,9 @@ values! {
         NO_MORE_FILES = 0x8000_0006, "STATUS_NO_MORE_FILES";
         /// The device is in use.
         DEVICE_BUSY = 0x8000_0011, "STATUS_DEVICE_BUSY";
-        /// There are no more extended attributes.
+        /// No more extended attributes.
         NO_MORE_EAS = 0x8000_0012, "STATUS_NO_MORE_EAS";
-        /// There are no more entries.
+        /// No more entries.
         NO_MORE_ENTRIES = 0x8000_001a, "STATUS_NO_MORE_ENTRIES";
         /// The medium may have been changed.
         MEDIA_CHECK = 0x8000_0020, "STATUS_MEDIA_CHECK";
@@ -33,9 +33,9 @@ values! {
         UNSUCCESSFUL = 0xc000_0001, "STATUS_UNSUCCESSFUL";
         /// The server has not got this.
         NOT_IMPLEMENTED = 0xc000_0002, "STATUS_NOT_IMPLEMENTED";
-        /// There is no such class of information.
+        /// Unknown information class.
         INVALID_INFO_CLASS = 0xc000_0003, "STATUS_INVALID_INFO_CLASS";
-        /// A buffer is not as long as what it should hold.
+        /// A buffer is shorter than its required contents.
         INFO_LENGTH_MISMATCH = 0xc000_0004, "STATUS_INFO_LENGTH_MISMATCH";
         /// Memory that may not be used.
         ACCESS_VIOLATION = 0xc000_0005, "STATUS_ACCESS_VIOLATION";
@@ -43,7 +43,7 @@ values! {
         INVALID_HANDLE = 0xc000_0008, "STATUS_INVALID_HANDLE";
         /// A field of the request is wrong.
         INVALID_PARAMETER = 0xc000_000d, "STATUS_INVALID_PARAMETER";
-        /// There is no such device.
+        /// Unknown device.
         NO_SUCH_DEVICE = 0xc000_000e, "STATUS_NO_SUCH_DEVICE";
         /// No entry fits the pattern.
         NO_SUCH_FILE = 0xc000_000f, "STATUS_NO_SUCH_FILE";
@@ -55,13 +55,13 @@ values! {
         WRONG_VOLUME = 0xc000_0012, "STATUS_WRONG_VOLUME";
         /// The drive is empty.
         NO_MEDIA_IN_DEVICE = 0xc000_0013, "STATUS_NO_MEDIA_IN_DEVICE";
-        /// The authentication goes on.
+        /// The authentication continues with another message.
         MORE_PROCESSING_REQUIRED = 0xc000_0016, "STATUS_MORE_PROCESSING_REQUIRED";
         /// The server has no memory for it.
         NO_MEMORY = 0xc000_0017, "STATUS_NO_MEMORY";
-        /// A part of a server-side copy lies beyond the end of its source.
+        /// A part of a server-side copy is beyond the end of its source.
         INVALID_VIEW_SIZE = 0xc000_001f, "STATUS_INVALID_VIEW_SIZE";
-        /// The memory is taken.
+        /// The memory is already committed.
         ALREADY_COMMITTED = 0xc000_0021, "STATUS_ALREADY_COMMITTED";
         /// The user may not.
         ACCESS_DENIED = 0xc000_0022, "STATUS_ACCESS_DENIED";
@@ -69,15 +69,15 @@ values! {
         BUFFER_TOO_SMALL = 0xc000_0023, "STATUS_BUFFER_TOO_SMALL";
         /// The object is of another type.
         OBJECT_TYPE_MISMATCH = 0xc000_0024, "STATUS_OBJECT_TYPE_MISMATCH";
-        /// Nothing is locked there.
+        /// The range is not locked.
         NOT_LOCKED = 0xc000_002a, "STATUS_NOT_LOCKED";
         /// Fields of the request contradict each other.
         INVALID_PARAMETER_MIX = 0xc000_0030, "STATUS_INVALID_PARAMETER_MIX";
         /// A name has characters that it may not have.
         OBJECT_NAME_INVALID = 0xc000_0033, "STATUS_OBJECT_NAME_INVALID";
-        /// There is nothing of that name.
+        /// The name does not exist.
         OBJECT_NAME_NOT_FOUND = 0xc000_0034, "STATUS_OBJECT_NAME_NOT_FOUND";
-        /// There is something of that name.
+        /// The name already exists.
         OBJECT_NAME_COLLISION = 0xc000_0035, "STATUS_OBJECT_NAME_COLLISION";
         /// The port is not connected.
         PORT_DISCONNECTED = 0xc000_0037, "STATUS_PORT_DISCONNECTED";
@@ -101,13 +101,13 @@ values! {
         EAS_NOT_SUPPORTED = 0xc000_004f, "STATUS_EAS_NOT_SUPPORTED";
         /// The extended attributes are too long.
         EA_TOO_LARGE = 0xc000_0050, "STATUS_EA_TOO_LARGE";
-        /// There is no such extended attribute.
+        /// The extended attribute does not exist.
         NONEXISTENT_EA_ENTRY = 0xc000_0051, "STATUS_NONEXISTENT_EA_ENTRY";
         /// The file has no extended attributes.
         NO_EAS_ON_FILE = 0xc000_0052, "STATUS_NO_EAS_ON_FILE";
         /// The extended attributes are damaged.
         EA_CORRUPT_ERROR = 0xc000_0053, "STATUS_EA_CORRUPT_ERROR";
-        /// Another's lock is in the way of reading or writing.
+        /// A lock of another owner conflicts with a read or write.
         FILE_LOCK_CONFLICT = 0xc000_0054, "STATUS_FILE_LOCK_CONFLICT";
         /// Another's lock is in the way of this one.
         LOCK_NOT_GRANTED = 0xc000_0055, "STATUS_LOCK_NOT_GRANTED";
@@ -117,9 +117,9 @@ values! {
         CTL_FILE_NOT_SUPPORTED = 0xc000_0057, "STATUS_CTL_FILE_NOT_SUPPORTED";
         /// No server that knows the user answers.
         NO_LOGON_SERVERS = 0xc000_005e, "STATUS_NO_LOGON_SERVERS";
-        /// The user lacks a privilege that this takes.
+        /// The user lacks a required privilege.
         PRIVILEGE_NOT_HELD = 0xc000_0061, "STATUS_PRIVILEGE_NOT_HELD";
-        /// There is no such user.
+        /// The user does not exist.
         NO_SUCH_USER = 0xc000_0064, "STATUS_NO_SUCH_USER";
         /// The password is wrong.
         WRONG_PASSWORD = 0xc000_006a, "STATUS_WRONG_PASSWORD";
@@ -141,17 +141,17 @@ values! {
         DEVICE_NOT_CONNECTED = 0xc000_009d, "STATUS_DEVICE_NOT_CONNECTED";
         /// The medium may not be written to.
         MEDIA_WRITE_PROTECTED = 0xc000_00a2, "STATUS_MEDIA_WRITE_PROTECTED";
-        /// There is no such level of impersonation.
+        /// Invalid impersonation level.
         BAD_IMPERSONATION_LEVEL = 0xc000_00a5, "STATUS_BAD_IMPERSONATION_LEVEL";
-        /// All instances of the pipe are taken.
+        /// All instances of the pipe are in use.
         PIPE_NOT_AVAILABLE = 0xc000_00ac, "STATUS_PIPE_NOT_AVAILABLE";
         /// The pipe is in use.
         PIPE_BUSY = 0xc000_00ae, "STATUS_PIPE_BUSY";
-        /// Nobody is at the other end of the pipe.
+        /// The other end of the pipe is disconnected.
         PIPE_DISCONNECTED = 0xc000_00b0, "STATUS_PIPE_DISCONNECTED";
-        /// It took too long.
+        /// The operation timed out.
         IO_TIMEOUT = 0xc000_00b5, "STATUS_IO_TIMEOUT";
-        /// A directory where a file is wanted.
+        /// A directory where a file is required.
         FILE_IS_A_DIRECTORY = 0xc000_00ba, "STATUS_FILE_IS_A_DIRECTORY";
         /// The server does not do this.
         NOT_SUPPORTED = 0xc000_00bb, "STATUS_NOT_SUPPORTED";
@@ -159,17 +159,17 @@ values! {
         BAD_NETWORK_PATH = 0xc000_00be, "STATUS_BAD_NETWORK_PATH";
         /// The network is busy.
         NETWORK_BUSY = 0xc000_00bf, "STATUS_NETWORK_BUSY";
-        /// What came over the network makes no sense.
+        /// The response from the network is invalid.
         INVALID_NETWORK_RESPONSE = 0xc000_00c3, "STATUS_INVALID_NETWORK_RESPONSE";
         /// The network failed.
         UNEXPECTED_NETWORK_ERROR = 0xc000_00c4, "STATUS_UNEXPECTED_NETWORK_ERROR";
-        /// The share has been removed, or the session is of another connection.
+        /// The share has been removed, or the session belongs to another connection.
         NETWORK_NAME_DELETED = 0xc000_00c9, "STATUS_NETWORK_NAME_DELETED";
         /// The share may not be used.
         NETWORK_ACCESS_DENIED = 0xc000_00ca, "STATUS_NETWORK_ACCESS_DENIED";
         /// The share is of another type.
         BAD_DEVICE_TYPE = 0xc000_00cb, "STATUS_BAD_DEVICE_TYPE";
-        /// There is no such share.
+        /// The share does not exist.
         BAD_NETWORK_NAME = 0xc000_00cc, "STATUS_BAD_NETWORK_NAME";
         /// The server has as many sessions as it may.
         TOO_MANY_SESSIONS = 0xc000_00ce, "STATUS_TOO_MANY_SESSIONS";
@@ -183,17 +183,17 @@ values! {
         FILE_RENAMED = 0xc000_00d5, "STATUS_FILE_RENAMED";
         /// No oplock was given.
         OPLOCK_NOT_GRANTED = 0xc000_00e2, "STATUS_OPLOCK_NOT_GRANTED";
-        /// An acknowledgment of a break that there is not.
+        /// Acknowledgment of a break that does not exist.
         INVALID_OPLOCK_PROTOCOL = 0xc000_00e3, "STATUS_INVALID_OPLOCK_PROTOCOL";
-        /// The server has an error of its own.
+        /// Internal error of the server.
         INTERNAL_ERROR = 0xc000_00e5, "STATUS_INTERNAL_ERROR";
-        /// The file system has an error that it has no name for.
+        /// File system error without a specific status.
         UNEXPECTED_IO_ERROR = 0xc000_00e9, "STATUS_UNEXPECTED_IO_ERROR";
         /// The directory has entries.
         DIRECTORY_NOT_EMPTY = 0xc000_0101, "STATUS_DIRECTORY_NOT_EMPTY";
         /// The file is damaged.
         FILE_CORRUPT_ERROR = 0xc000_0102, "STATUS_FILE_CORRUPT_ERROR";
-        /// A file where a directory is wanted.
+        /// A file where a directory is required.
         NOT_A_DIRECTORY = 0xc000_0103, "STATUS_NOT_A_DIRECTORY";
         /// The name is too long.
         NAME_TOO_LONG = 0xc000_0106, "STATUS_NAME_TOO_LONG";
@@ -211,7 +211,7 @@ values! {
         FILE_DELETED = 0xc000_0123, "STATUS_FILE_DELETED";
         /// The handle has been closed.
         FILE_CLOSED = 0xc000_0128, "STATUS_FILE_CLOSED";
-        /// There is no such level of information.
+        /// Invalid information level.
         INVALID_LEVEL = 0xc000_0148, "STATUS_INVALID_LEVEL";
         /// The other end of the pipe is closed.
         PIPE_BROKEN = 0xc000_014b, "STATUS_PIPE_BROKEN";
@@ -225,7 +225,7 @@ values! {
         INVALID_LOCK_RANGE = 0xc000_01a1, "STATUS_INVALID_LOCK_RANGE";
         /// The session was removed.
         USER_SESSION_DELETED = 0xc000_0203, "STATUS_USER_SESSION_DELETED";
-        /// The server has no means for another connection.
+        /// The server lacks resources for another connection.
         INSUFF_SERVER_RESOURCES = 0xc000_0205, "STATUS_INSUFF_SERVER_RESOURCES";
         /// The connection was lost.
         CONNECTION_DISCONNECTED = 0xc000_020c, "STATUS_CONNECTION_DISCONNECTED";
@@ -235,27 +235,27 @@ values! {
         TOO_MANY_NODES = 0xc000_020e, "STATUS_TOO_MANY_NODES";
         /// The user must choose another password first.
         PASSWORD_MUST_CHANGE = 0xc000_0224, "STATUS_PASSWORD_MUST_CHANGE";
-        /// There is nothing there.
+        /// Not found.
         NOT_FOUND = 0xc000_0225, "STATUS_NOT_FOUND";
         /// The account is locked out for now.
         ACCOUNT_LOCKED_OUT = 0xc000_0234, "STATUS_ACCOUNT_LOCKED_OUT";
         /// The connection was refused.
         CONNECTION_REFUSED = 0xc000_0236, "STATUS_CONNECTION_REFUSED";
-        /// The connection was given up.
+        /// The connection was aborted.
         CONNECTION_ABORTED = 0xc000_0241, "STATUS_CONNECTION_ABORTED";
         /// The path is another server's, by DFS.
         PATH_NOT_COVERED = 0xc000_0257, "STATUS_PATH_NOT_COVERED";
         /// The file has as many names as it may.
         TOO_MANY_LINKS = 0xc000_0265, "STATUS_TOO_MANY_LINKS";
-        /// The directory stands for another.
+        /// The directory is a reparse point.
         DIRECTORY_IS_A_REPARSE_POINT = 0xc000_0281, "STATUS_DIRECTORY_IS_A_REPARSE_POINT";
         /// The session's ticket has run out.
         NETWORK_SESSION_EXPIRED = 0xc000_035c, "STATUS_NETWORK_SESSION_EXPIRED";
-        /// Of a request that comes before what it needs.
+        /// The request was sent before its prerequisite.
         REQUEST_OUT_OF_SEQUENCE = 0xc000_042a, "STATUS_REQUEST_OUT_OF_SEQUENCE";
         /// The server is not ready.
         SERVER_UNAVAILABLE = 0xc000_0466, "STATUS_SERVER_UNAVAILABLE";
-        /// The handle is not there any more, but may be again.
+        /// The handle is temporarily unavailable.
         FILE_NOT_AVAILABLE = 0xc000_0467, "STATUS_FILE_NOT_AVAILABLE";
         /// The user's part of the disk is full.
         DISK_QUOTA_EXCEEDED = 0xc000_0802, "STATUS_DISK_QUOTA_EXCEEDED";
@@ -265,14 +265,14 @@ values! {
 }
 
 impl Status {
-    /// The severity's two bits say that it is an error (MS-ERREF, section 2.3).
+    /// The two severity bits indicate an error (MS-ERREF, section 2.3).
     #[inline]
     pub const fn is_error(self) -> bool {
         self.0 >> 30 == 3
     }
 
-    /// Whether it says that the session of a request, or its connection to a share, is gone or has
-    /// expired, while the transport connection goes on.
+    /// Returns whether the status means that the session of a request, or its tree connection, has
+    /// ended or expired while the transport connection continues.
     #[inline]
     pub const fn ends_session(self) -> bool {
         matches!(

@@ -1,7 +1,7 @@
 //! FILETIME (MS-DTYP, section 2.3.3).
 
 layout! {
-    /// FILETIME: steps of 100 ns since 1601-01-01; 0 where there is no time.
+    /// FILETIME: units of 100 ns since 1601-01-01; 0 for no time.
     #[derive(PartialOrd, Ord, Hash, Default)]
     pub struct FileTime {
         /// The steps.
@@ -14,7 +14,7 @@ const UNIX_EPOCH_SECONDS: i64 = (369 * 365 + 89) * 86_400;
 const TICKS_PER_SECOND: i64 = 10_000_000;
 
 impl FileTime {
-    /// The time that is this far from 1970-01-01, as far as it can be written.
+    /// Converts a time relative to 1970-01-01, limited to the representable range.
     pub const fn from_unix(seconds: i64, nanoseconds: u32) -> Self {
         let ticks = seconds
             .saturating_add(UNIX_EPOCH_SECONDS)

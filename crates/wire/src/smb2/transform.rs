@@ -1,5 +1,5 @@
-//! SMB2 TRANSFORM_HEADER: what stands in front of encrypted messages (section 2.2.41). Only its
-//! layout; nothing is encrypted here.
+//! SMB2 TRANSFORM_HEADER: header of encrypted messages (section 2.2.41). Only its layout;
+//! encryption is elsewhere.
 
 use super::ProtocolId;
 use super::codec::{Decode, DecodeError, Encode, Reader, Writer};
@@ -14,7 +14,7 @@ pub struct TransformHeader {
     pub signature: [u8; 16],
     /// Nonce: 11 bytes for CCM, 12 for GCM, and zeros.
     pub nonce: [u8; 16],
-    /// OriginalMessageSize: bytes of the messages when they are not encrypted.
+    /// OriginalMessageSize: length of the unencrypted messages, in bytes.
     pub original_message_size: u32,
     /// Flags of 3.1.1, EncryptionAlgorithm of 3.0 and 3.0.2: 1 for encrypted, with AES-128-CCM
     /// in the older ones.
@@ -26,10 +26,10 @@ pub struct TransformHeader {
 impl TransformHeader {
     /// Flags of what is encrypted.
     pub const ENCRYPTED: u16 = 1;
-    /// Where Nonce stands: from there on, the header is authenticated with the data.
+    /// Offset of Nonce: from there on, the header is authenticated with the data.
     pub const AUTHENTICATED_FROM: usize = 20;
 
-    /// The header as it stands in a frame: it is filled in when what follows it is encrypted.
+    /// Returns the header as in a frame, to be completed when the messages after it are encrypted.
     #[inline]
     pub fn bytes(&self) -> [u8; TRANSFORM_HEADER_LEN] {
         let mut bytes = [0; TRANSFORM_HEADER_LEN];
@@ -70,11 +70,11 @@ impl<'a> Decode<'a> for TransformHeader {
 /// A frame that is encrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Encrypted<'a> {
-    /// Its header.
+    /// Header of the frame.
     pub header: TransformHeader,
-    /// The bytes of the header that are authenticated with the data.
+    /// Bytes of the header that are authenticated with the data.
     pub authenticated: &'a [u8],
-    /// The data: as many bytes as the header says.
+    /// The encrypted data, with the length in the header.
     pub data: &'a [u8],
 }
 

@@ -1,4 +1,4 @@
-//! TREE_CONNECT: use a share (sections 2.2.9 and 2.2.10).
+//! TREE_CONNECT: connects to a share (sections 2.2.9 and 2.2.10).
 
 use super::codec::{Decode, DecodeError, Encode, Reader, Text, Writer, length16};
 use super::{AccessMask, HEADER_LEN};
@@ -67,7 +67,7 @@ flags! {
     pub struct ShareFlags(u32) {
         /// SMB2_SHAREFLAG_VDO_CACHING.
         VDO_CACHING = 0x20;
-        /// SMB2_SHAREFLAG_NO_CACHING: all of the two bits that say how files may be cached.
+        /// SMB2_SHAREFLAG_NO_CACHING: both bits of the caching mode for files.
         NO_CACHING = 0x30;
         /// SMB2_SHAREFLAG_RESTRICT_EXCLUSIVE_OPENS.
         RESTRICT_EXCLUSIVE_OPENS = 0x100;
@@ -75,7 +75,7 @@ flags! {
         FORCE_SHARED_DELETE = 0x200;
         /// SMB2_SHAREFLAG_FORCE_LEVELII_OPLOCK.
         FORCE_LEVELII_OPLOCK = 0x1000;
-        /// SMB2_SHAREFLAG_ENCRYPT_DATA: the server wants messages to this share encrypted.
+        /// SMB2_SHAREFLAG_ENCRYPT_DATA: the server requires encrypted messages to this share.
         ENCRYPT_DATA = 0x8000;
     }
 }
@@ -97,7 +97,7 @@ flags! {
 }
 
 layout! {
-    /// SMB2 TREE_CONNECT Response. TreeId stands in the header.
+    /// SMB2 TREE_CONNECT Response. TreeId is in the header.
     pub struct Response[16] {
         /// ShareType.
         pub share_type: ShareType, reserved 1;

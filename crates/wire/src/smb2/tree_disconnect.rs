@@ -1,4 +1,4 @@
-//! TREE_DISCONNECT: give up a share (sections 2.2.11 and 2.2.12).
+//! TREE_DISCONNECT: disconnects from a share (sections 2.2.11 and 2.2.12).
 
 layout! {
     /// SMB2 TREE_DISCONNECT Request.

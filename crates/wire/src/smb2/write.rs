@@ -22,13 +22,13 @@ pub struct Request<'a> {
     pub file_id: FileId,
     /// Channel.
     pub channel: Channel,
-    /// RemainingBytes: those that the client is going to write after these.
+    /// RemainingBytes: number of bytes that the client will write after these.
     pub remaining_bytes: u32,
     /// Flags.
     pub flags: WriteFlags,
-    /// Descriptors of the channel. Written behind the data.
+    /// Descriptors of the channel, written after the data.
     pub channel_info: &'a [u8],
-    /// What to write.
+    /// Data to write.
     pub data: &'a [u8],
 }
 
@@ -36,8 +36,8 @@ impl Request<'_> {
     const SIZE: u16 = 49;
     const DATA_AT: u16 = HEADER_LEN as u16 + 48;
 
-    /// Appends the request up to its data, whose length is `data_len` and not that of `data`:
-    /// for a client that sends them from where they lie. Nothing follows them then.
+    /// Appends the request up to its data, whose length is `data_len` rather than that of `data`:
+    /// for a client that sends them without copying. Nothing follows the data in that case.
     #[inline]
     pub fn encode_head(&self, data_len: usize, out: &mut Writer<'_>) {
         out.u16(Self::SIZE);

@@ -1,9 +1,8 @@
-//! tbench's exchanges: requests and replies that say nothing but how long they are.
+//! tbench's exchanges: requests and replies that contain only lengths.
 //!
-//! tbench moves as many bytes over TCP as a file server and its client would,
-//! and nothing else. A request begins with two words, a reply with one, in network
-//! byte order; whatever follows is padding that nobody reads. The protocol has no
-//! standard: dbench's `sockio.c` and `tbench_srv.c` are all there is of one.
+//! tbench transfers as many bytes over TCP as a file server and its client would. A request begins
+//! with two words, a reply with one, in network byte order; the rest is padding that no side reads.
+//! The protocol has no standard: dbench's `sockio.c` and `tbench_srv.c` are the only definition.
 //!
 //! | bytes | request | reply |
 //! |---|---|---|
@@ -11,9 +10,8 @@
 //! | 4–7 | length of the wanted reply − 4 | padding |
 //! | 8– | padding | padding |
 //!
-//! How long the messages of each operation are is in [`sizes`]; how a server cuts
-//! its stream into requests is in [`requests`]. Lengths here are those of whole
-//! messages, header included, unless something else is said.
+//! [`sizes`] contains the message lengths of each operation, [`requests`] the splitting of a
+//! server's stream into requests. Lengths here include the header unless stated otherwise.
 
 pub mod requests;
 pub mod sizes;
@@ -24,8 +22,8 @@ pub use sizes::{Dialect, Operation, Sizes};
 /// The port that tbench connects to and `tbench_srv` listens on.
 pub const PORT: u16 = 7003;
 
-/// The longest request or reply that is sent or taken: 16 MiB of file data, and
-/// generous room for what surrounds them.
+/// Longest request or reply that is sent or accepted: 16 MiB of file data, and ample space for
+/// headers.
 pub const MESSAGE_MAX: u32 = (16 << 20) + (64 << 10);
 
 /// The two words that a request must have.
@@ -34,11 +32,11 @@ pub const REQUEST_MIN: u32 = 8;
 /// The one word that a reply must have.
 pub const REPLY_MIN: u32 = 4;
 
-/// Messages of at least so many bytes end a connection with dbench's `tbench_srv`,
-/// or make it send what lies behind its buffer.
+/// Messages of at least this many bytes make dbench's `tbench_srv` close the connection or send
+/// memory behind its buffer.
 pub const ORIGINAL_MAX: u32 = 70_000;
 
-/// One exchange whose lengths are within the bounds.
+/// An exchange whose lengths are within the limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Exchange {
     request_len: u32,
@@ -51,37 +49,37 @@ pub enum LengthError {
     /// The two words themselves are 8 bytes.
     #[error("request of {len} bytes is shorter than its header of {REQUEST_MIN}")]
     RequestTooShort {
-        /// What the request says of itself.
+        /// Announced length of the request.
         len: u64,
     },
-    /// More than anybody has to read.
+    /// The request exceeds the limit.
     #[error("request of {len} bytes is over the limit of {MESSAGE_MAX}")]
     RequestTooLong {
-        /// What the request says of itself.
+        /// Announced length of the request.
         len: u64,
     },
     /// The word itself is 4 bytes.
     #[error("reply of {len} bytes is shorter than its header of {REPLY_MIN}")]
     ReplyTooShort {
-        /// What is wanted.
+        /// Requested length of the reply.
         len: u64,
     },
-    /// More than anybody has to send.
+    /// The reply exceeds the limit.
     #[error("reply of {len} bytes is over the limit of {MESSAGE_MAX}")]
     ReplyTooLong {
-        /// What is wanted.
+        /// Requested length of the reply.
         len: u64,
     },
 }
 
 impl Exchange {
-    /// What a client asks first, to see that somebody answers who speaks tbench.
+    /// First exchange of a client, to check that the server implements tbench.
     pub const HANDSHAKE: Self = Self {
         request_len: 8,
         reply_len: 8,
     };
 
-    /// An exchange with messages of these lengths, if there can be one.
+    /// Creates an exchange with messages of these lengths, if they are within the limits.
     pub const fn new(request_len: u64, reply_len: u64) -> Result<Self, LengthError> {
         const MAX: u64 = MESSAGE_MAX as u64;
         if request_len < REQUEST_MIN as u64 {

@@ -1,7 +1,7 @@
 //! A server's stream, cut into requests.
 //!
-//! Only headers are kept: what follows them is counted and forgotten, and the
-//! server may as well throw it away where it lies (see [`Requests::discard`]).
+//! Only headers are stored: the bytes after them are counted and dropped, and the server can
+//! discard them in the socket (see [`Requests::discard`]).
 
 use super::{Exchange, LengthError, REQUEST_MIN};
 
@@ -12,7 +12,7 @@ pub struct Requests {
     header_len: usize,
     /// The request whose header is complete.
     current: Option<Exchange>,
-    /// Bytes of it that have not come.
+    /// Number of its bytes that have not arrived.
     missing: u32,
     failed: Option<LengthError>,
 }
@@ -29,11 +29,10 @@ impl Requests {
         }
     }
 
-    /// Takes bytes off the front of `input` up to the end of the next request, and
-    /// returns that request; `None` once the input is used up.
+    /// Consumes bytes from the front of `input` up to the end of the next request, and returns that
+    /// request; `None` if the input ends before.
     ///
-    /// After an error, where the next request begins is not known: the same error
-    /// is returned for ever.
+    /// After an error the start of the next request is unknown: every call returns the same error.
     #[inline]
     pub fn next(&mut self, input: &mut &[u8]) -> Result<Option<Exchange>, LengthError> {
         if let Some(error) = self.failed {
@@ -64,15 +63,15 @@ impl Requests {
         self.header_len += len;
     }
 
-    /// Bytes of the request at hand that have not come yet, once its header has.
-    /// Nobody needs to see them.
+    /// Returns the number of outstanding bytes of the current request, once its header has arrived.
+    /// They carry no information.
     #[inline]
     pub const fn missing(&self) -> u32 {
         self.missing
     }
 
-    /// Says that `len` of the [`missing`](Self::missing) bytes came and were thrown
-    /// away; returns the request if that was all of it.
+    /// Records that `len` of the [`missing`](Self::missing) bytes were received and discarded;
+    /// returns the request if it is complete.
     #[inline]
     pub fn discard(&mut self, len: u32) -> Option<Exchange> {
         self.missing = self.missing.saturating_sub(len);
@@ -84,7 +83,7 @@ impl Requests {
         Some(complete)
     }
 
-    /// Whether the stream may end here: between two requests.
+    /// Returns whether the stream may end here: between two requests.
     pub const fn is_at_boundary(&self) -> bool {
         self.header_len == 0 && self.failed.is_none()
     }

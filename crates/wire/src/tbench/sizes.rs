@@ -1,12 +1,11 @@
-//! How long the messages of each operation are.
+//! Message lengths of each operation.
 //!
-//! tbench took the lengths from what Windows clients of its time sent; names count
-//! double where they travelled in UTF-16. There are three tables, one for each
-//! grammar of load files.
+//! tbench took the lengths from the traffic of Windows clients of its time; names count double if
+//! they were sent in UTF-16. There are three tables, one for each grammar of load files.
 
 use super::{Exchange, LengthError};
 
-/// Whose table.
+/// Version of the length table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Dialect {
     /// tbench 1.0 to 1.3.
@@ -18,28 +17,28 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// All of them, oldest first.
+    /// All dialects, oldest first.
     pub const ALL: [Self; 3] = [Self::One, Self::Two, Self::Three];
 }
 
-/// An operation that has messages. Names are given by their length in bytes.
+/// An operation that has messages. Names are represented by their length in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Operation {
-    /// A file taken away.
+    /// Removal of a file.
     Unlink {
         /// Length of its name.
         name: u64,
     },
-    /// A new directory, or one taken away.
+    /// Creation or removal of a directory.
     Directory {
         /// Length of its name.
         name: u64,
     },
-    /// A name changed.
+    /// Rename.
     Rename {
-        /// Length of the name it had.
+        /// Length of the old name.
         from: u64,
-        /// Length of the name it gets.
+        /// Length of the new name.
         to: u64,
     },
     /// A file opened or created.
@@ -47,16 +46,16 @@ pub enum Operation {
         /// Length of its name.
         name: u64,
     },
-    /// A handle given up.
+    /// Close of a handle.
     Close,
-    /// File data sent.
+    /// Write of file data.
     Write {
-        /// How many bytes.
+        /// Number of bytes.
         len: u64,
     },
-    /// File data asked for.
+    /// Read of file data.
     Read {
-        /// How many bytes come back.
+        /// Number of bytes returned.
         returned: u64,
     },
     /// A file flushed.
@@ -65,7 +64,7 @@ pub enum Operation {
     Lock,
     /// Attributes of a name.
     QueryPath {
-        /// Its length.
+        /// Length of the name.
         name: u64,
     },
     /// Attributes of a handle.
@@ -78,17 +77,17 @@ pub enum Operation {
     FindFirst {
         /// Length of the pattern.
         name: u64,
-        /// How many names come back.
+        /// Number of names returned.
         entries: u64,
     },
 }
 
-/// Lengths of both messages of an operation, whatever they are.
+/// Lengths of both messages of an operation, without limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Sizes {
-    /// Of the request.
+    /// Length of the request.
     pub request: u64,
-    /// Of the reply.
+    /// Length of the reply.
     pub reply: u64,
 }
 
@@ -97,21 +96,21 @@ impl Sizes {
         Self { request, reply }
     }
 
-    /// The exchange with these lengths, if they are within the bounds.
+    /// Returns the exchange with these lengths, if they are within the limits.
     pub const fn exchange(self) -> Result<Exchange, LengthError> {
         Exchange::new(self.request, self.reply)
     }
 }
 
-/// `fixed` bytes and `count` pieces of `each`. Load files may say any number: what
-/// does not fit 64 bits is out of bounds anyway.
+/// Returns `fixed` bytes and `count` pieces of `each`. Load files may contain any number: a sum
+/// that does not fit 64 bits exceeds the limits anyway.
 const fn plus(fixed: u64, count: u64, each: u64) -> u64 {
     fixed.saturating_add(count.saturating_mul(each))
 }
 
 impl Dialect {
-    /// How long the messages of `operation` are. What an older tbench does not know
-    /// has the lengths that a newer one gave it.
+    /// Returns the message lengths of `operation`. An operation that an older tbench does not have
+    /// has the lengths of a newer one.
     pub const fn sizes(self, operation: Operation) -> Sizes {
         match self {
             Dialect::One => one(operation),
@@ -269,8 +268,8 @@ mod tests {
         );
     }
 
-    /// The 42,802 operations of the first client.txt, counted. What is left of the
-    /// bytes sent are its names, 33 bytes each on average.
+    /// The 42,802 operations of the first client.txt, counted. The remainder of the bytes sent are
+    /// its names, 33 bytes each on average.
     #[test]
     fn a_pass_of_the_first_load_moves_what_is_known_of_it() {
         let counted = [

@@ -1,8 +1,8 @@
 //! Reader and writer for XDR, the external data representation (RFC 4506).
 //!
-//! Everything is big-endian and a multiple of four bytes long. The reader
-//! borrows from its input and never allocates; only [`Vec`] (a linked list)
-//! does, one item at a time, so a list is never larger than its bytes allow.
+//! All values are big-endian and multiples of four bytes long. The reader borrows from its input
+//! and never allocates; only [`Vec`] (a linked list) does, one item at a time, so a list is never
+//! larger than its bytes permit.
 //!
 //! Not here: anything that knows a protocol.
 
@@ -16,41 +16,41 @@ pub use reader::Reader;
 pub use writer::Writer;
 pub(crate) use writer::length;
 
-/// Why bytes are not the message they were taken for.
+/// Error when bytes are not the expected message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// The input ends inside a value.
     #[error("{need} bytes expected at byte {at}, {have} left")]
     Short {
-        /// Where the value begins, counted from the start of the input.
+        /// Offset of the value from the start of the input.
         at: usize,
-        /// Bytes the value takes, padding included.
+        /// Length of the value in bytes, including padding.
         need: usize,
         /// Bytes there were.
         have: usize,
     },
-    /// A length is over what the standard allows for this value.
+    /// A length exceeds the standard's limit for this value.
     #[error("length {len} at byte {at} is over the limit of {limit}")]
     TooLong {
-        /// Where the length stands.
+        /// Offset of the length.
         at: usize,
         /// The length.
         len: usize,
         /// The most the standard allows.
         limit: usize,
     },
-    /// A number is none of those the standard lists for this field.
+    /// A number has no meaning in the standard for this field.
     #[error("{field} is {value}, which the standard does not define")]
     BadDiscriminant {
         /// The field, as the standard names it.
         field: &'static str,
-        /// What was found.
+        /// The number.
         value: u32,
     },
-    /// The message is complete and bytes are left over.
+    /// Bytes remain after the end of the message.
     #[error("{count} bytes left over after the message")]
     TrailingBytes {
-        /// How many.
+        /// Number of remaining bytes.
         count: usize,
     },
 }
@@ -68,9 +68,9 @@ pub trait Encode {
     }
 }
 
-/// Something that can be read from XDR, borrowing from the input.
+/// A type that can be read from XDR, borrowing from the input.
 pub trait Decode<'a>: Sized {
-    /// Takes this value off the front of the reader.
+    /// Reads this value from the front of the reader.
     fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError>;
 
     /// Reads this value and refuses left-over bytes.
@@ -82,7 +82,7 @@ pub trait Decode<'a>: Sized {
     }
 }
 
-/// Bytes that fill a value of `len` bytes up to a multiple of four.
+/// Returns the number of bytes that pad a value of `len` bytes to a multiple of four.
 #[inline]
 const fn padding(len: usize) -> usize {
     len.wrapping_neg() & 3

@@ -1,12 +1,12 @@
-//! Reading: what is there, what is too long, what runs short.
+//! Reader of XDR values, with checks for truncated and excessive lengths.
 
 use super::{DecodeError, padding};
 
-/// Takes values off the front of a byte slice.
+/// Reads values from the front of a byte slice.
 ///
-/// Padding bytes are not looked at. RFC 4506 (section 3) has them zero, but
-/// servers in the field leave them as they were in memory, and the Linux and
-/// BSD clients accept that; a benchmark that refused would measure nothing.
+/// Padding bytes are not checked. RFC 4506 (section 3) requires zeros, but real servers leave them
+/// uninitialized, and the Linux and BSD clients accept that; a benchmark that refused them could
+/// not measure such servers.
 #[derive(Debug, Clone)]
 pub struct Reader<'a> {
     rest: &'a [u8],
@@ -29,19 +29,19 @@ impl<'a> Reader<'a> {
         self.rest.len()
     }
 
-    /// Bytes read so far.
+    /// Returns the number of bytes read.
     #[inline]
     pub const fn position(&self) -> usize {
         self.total - self.rest.len()
     }
 
-    /// What has not been read yet, unread.
+    /// Returns the unread bytes without consuming them.
     #[inline]
     pub const fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// Refuses left-over bytes: a message ends where its last field ends.
+    /// Refuses remaining bytes: a message ends where its last field ends.
     #[inline]
     pub const fn finish(self) -> Result<(), DecodeError> {
         match self.rest.len() {
@@ -69,11 +69,11 @@ impl<'a> Reader<'a> {
         Ok(head)
     }
 
-    /// Takes `len` bytes and the padding after them.
+    /// Reads `len` bytes and the padding after them.
     #[inline]
     fn take_padded(&mut self, len: usize) -> Result<&'a [u8], DecodeError> {
-        // A length near the top of the address space, on a small machine, may
-        // not be rounded up; it is more than there is either way.
+        // A length near the end of the address space, on a small machine, may not be rounded up; it
+        // exceeds the input either way.
         let padded = len.saturating_add(padding(len));
         let (head, rest) = self
             .rest
@@ -128,7 +128,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// `N` unsigned integers with one check of the length.
+    /// Reads `N` unsigned integers with one check of the length.
     #[inline]
     pub fn words<const N: usize>(&mut self) -> Result<[u32; N], DecodeError> {
         let need = N * 4;

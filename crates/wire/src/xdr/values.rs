@@ -1,4 +1,4 @@
-//! The types of Rust that are XDR values as they are (RFC 4506, section 4).
+//! Rust types that are XDR values (RFC 4506, section 4).
 
 use alloc::vec::Vec;
 
@@ -55,8 +55,8 @@ impl<'a, const N: usize> Decode<'a> for [u8; N] {
     }
 }
 
-/// Variable-length opaque data without a limit of its own (`opaque<>`,
-/// `string<>`): the input is the limit.
+/// Variable-length opaque data without a specified limit (`opaque<>`, `string<>`): the input is the
+/// limit.
 impl Encode for &[u8] {
     #[inline]
     fn encode(&self, out: &mut Writer<'_>) {
@@ -71,8 +71,8 @@ impl<'a> Decode<'a> for &'a [u8] {
     }
 }
 
-/// Optional data, section 4.19, and every union switched on a boolean whose
-/// false arm is void; they are the same bytes.
+/// Optional data, section 4.19, and every union switched on a boolean whose false arm is void; both
+/// have the same encoding.
 impl<T: Encode> Encode for Option<T> {
     #[inline]
     fn encode(&self, out: &mut Writer<'_>) {
@@ -97,9 +97,8 @@ impl<'a, T: Decode<'a>> Decode<'a> for Option<T> {
     }
 }
 
-/// A linked list, section 4.19 (`struct entry *next`): before each item that
-/// another follows, then that none does. The other form, a counted array, is
-/// written out where it occurs.
+/// A linked list, section 4.19 (`struct entry *next`): a true before each item, and a false at the
+/// end. The other form, a counted array, is encoded where it occurs.
 impl<T: Encode> Encode for Vec<T> {
     #[inline]
     fn encode(&self, out: &mut Writer<'_>) {
@@ -113,8 +112,8 @@ impl<T: Encode> Encode for Vec<T> {
 
 impl<'a, T: Decode<'a>> Decode<'a> for Vec<T> {
     fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
-        // Room that is taken once, and is never larger than the bytes that are there. A list that
-        // grows item by item moves what it has each time that its room is doubled.
+        // Allocated once, and never larger than the bytes that are present. A list that grows item
+        // by item would move its contents each time its capacity is doubled.
         let mut items = Self::with_capacity(reader.remaining() / size_of::<T>().max(1));
         while reader.bool()? {
             items.push(T::decode(reader)?);
@@ -123,11 +122,10 @@ impl<'a, T: Decode<'a>> Decode<'a> for Vec<T> {
     }
 }
 
-/// A union switched on a status: 0 and the result, or else the failure, which
-/// begins with the status. All replies of NFSv3 and MOUNT have this shape.
+/// A union switched on a status: 0 and the result, or else the failure, which begins with the
+/// status. All replies of NFSv3 and MOUNT have this form.
 ///
-/// A failure with status 0 is a mistake of the caller and does not decode as
-/// what it was.
+/// A failure with status 0 is an error of the caller and does not decode to the same value.
 impl<T: Encode, F: Encode> Encode for Result<T, F> {
     #[inline]
     fn encode(&self, out: &mut Writer<'_>) {

@@ -17,13 +17,13 @@ impl<'b> Writer<'b> {
         Self { out }
     }
 
-    /// Length of the whole buffer, with what it held before this writer.
+    /// Returns the length of the whole buffer, including its contents before this writer.
     #[inline]
     pub const fn position(&self) -> usize {
         self.out.len()
     }
 
-    /// Makes room for `additional` bytes at once.
+    /// Reserves space for `additional` bytes.
     #[inline]
     pub fn reserve(&mut self, additional: usize) {
         self.out.reserve(additional);
@@ -53,28 +53,28 @@ impl<'b> Writer<'b> {
         self.u32(value.into());
     }
 
-    /// Several unsigned integers with one check of the capacity.
+    /// Writes several unsigned integers with one check of the capacity.
     #[inline]
     pub fn words<const N: usize>(&mut self, words: [u32; N]) {
         self.out
             .extend_from_slice(words.map(u32::to_be_bytes).as_flattened());
     }
 
-    /// Fixed-length opaque data, section 4.9: the bytes and their padding.
+    /// Writes fixed-length opaque data, section 4.9: the bytes and their padding.
     #[inline]
     pub fn fixed(&mut self, bytes: &[u8]) {
         self.out.extend_from_slice(bytes);
         self.pad(bytes.len());
     }
 
-    /// Variable-length opaque data or a string, sections 4.10 and 4.11.
+    /// Writes variable-length opaque data or a string, sections 4.10 and 4.11.
     #[inline]
     pub fn opaque(&mut self, bytes: &[u8]) {
         self.u32(length(bytes.len()));
         self.fixed(bytes);
     }
 
-    /// The zero bytes that follow `len` bytes of opaque data.
+    /// Writes the zero bytes that follow `len` bytes of opaque data.
     #[inline]
     pub fn pad(&mut self, len: usize) {
         const ZEROS: [u8; 3] = [0; 3];
@@ -84,8 +84,8 @@ impl<'b> Writer<'b> {
     }
 }
 
-/// A length as XDR counts it. No message of ours comes near four gigabytes;
-/// one that did would be cut off by its reader, not taken for another.
+/// Converts a length to XDR. No message of filestone approaches four gigabytes; a reader would
+/// truncate such a message rather than mistake it for another.
 #[inline]
 pub(crate) fn length(len: usize) -> u32 {
     u32::try_from(len).unwrap_or(u32::MAX)

@@ -55,7 +55,7 @@ fn refused(change: fn(&mut RunRecord)) -> String {
 
 #[test]
 fn percentiles_are_those_of_all_samples_together() {
-    // // The 99th percentile of 1 … 1000 µs is 990, however the samples are split; the mean of the
+    // The 99th percentile of 1 … 1000 µs is 990, however the samples are split; the mean of the
     // hosts' percentiles would be 742.5.
     let micros =
         |range: std::ops::RangeInclusive<u64>| range.map(|it| it * 1000).collect::<Vec<_>>();
@@ -101,7 +101,7 @@ fn one_run_is_merged_with_no_copy_of_itself_whatever_its_arrivals() {
         one.plan.arrivals = arrivals;
         let error = merged([one.clone(), one.clone()]).expect_err("one run");
         assert_eq!(error.to_string(), "a and b are records of the same run");
-        // Another host began at the same moment, and its operations took other times.
+        // Another host started at the same time, and its operations took other times.
         let mut other = run(2, &[5, 8]);
         other.plan.arrivals = arrivals;
         assert!(merged([one, other]).is_ok(), "{arrivals:?}");
@@ -206,7 +206,7 @@ fn the_offered_load_after_the_loss_of_a_host_is_that_of_the_others() {
         offered_load_ops_per_s: 400.0,
     };
     let parts = crate::job::deal(&job, 4).expect("parts");
-    // 293 of the 300 per second that three hosts offer, and of the 400 that four would.
+    // 293 of the 300 per second that three hosts offer, and of the 400 that four would offer.
     let runs = (0..3).map(|part| {
         let mut record = run(1, &[u64::from(part) + 5]);
         record.plan = parts[part as usize].clone();

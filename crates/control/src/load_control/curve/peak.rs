@@ -213,7 +213,7 @@ impl PeakSearch {
                 Step::Hold
             };
         }
-        // Doubling needs no fine verdict; near the peak only a fine one counts.
+        // Doubling needs no exact decision; near the peak only an exact one counts.
         if !is_fine && self.lost.is_some() {
             return Step::Hold;
         }
@@ -238,7 +238,7 @@ impl PeakSearch {
         if self.load >= HIGHEST_OPS_PER_S {
             return Step::Done(self.found(self.load, PeakLimit::Generator));
         }
-        // Intervals with few operations say little; the next load has more.
+        // Intervals with few operations are not informative; the next load has more.
         let enough = OPERATIONS_COARSE * self.load / at_load.expected(self.load).max(1.0);
         self.try_load((2.0 * self.load).max(enough * f64::from(at_load.intervals)))
     }
@@ -248,7 +248,7 @@ impl PeakSearch {
         self.capacity = self.capacity.max(at_load.achieved_at_least());
         self.lost = Some(self.lost.map_or(self.load, |lost| lost.min(self.load)));
         if self.kept >= self.load {
-            // Doubling believed it too soon; the load before it was kept up with.
+            // Doubling accepted the load too soon; the server kept up with the load before it.
             self.kept = self.load / 2.0;
             self.kept_achieved = None;
         }
@@ -278,7 +278,7 @@ impl PeakSearch {
             }
             return Step::Done(self.found(self.kept, PeakLimit::Server));
         }
-        // A first load that is too high already has nothing below it to halve towards.
+        // If the first load is already too high, there is no lower one to bisect towards.
         let next = if self.kept > 0.0 {
             (self.kept * lost).sqrt()
         } else {

@@ -86,7 +86,7 @@ impl PointInProgress {
         self.ended = (self.ended.0 + count, self.ended.1.saturating_add(sum));
         for kind in &interval.kinds {
             if kind.role == Role::Measured {
-                // // A histogram of filestone that cannot be decoded adds nothing.
+                // A histogram of filestone that cannot be decoded adds nothing.
                 let _ = self.response_time.add_record(&kind.response_time_ns);
                 let _ = self.service_time.add_record(&kind.service_time_ns);
             }
@@ -135,7 +135,8 @@ impl PointInProgress {
             response_time_ns: self.response_time.to_record(),
             response_time_mean_half_width_ns: half_width(&self.means)
                 .map(|half| half.max(self.half_width_of_queue(unqueued_ns))),
-            // Little's law: what is in flight is how many end per second times how long each is.
+            // Little's law: the number in flight is the number of ends per second times the
+            // response time.
             relaxation_time_ns: self.relaxation_time_ns(unqueued_ns),
             in_flight_mean: ended_per_s * service_time_ns.mean / 1e9,
             service_time_ns,

@@ -89,7 +89,7 @@ mod tests {
         assert!(tally(9_800, 9_800).keeps_up(10_000.0));
         // 10,300 were due by chance, and 9,700 answered: a queue grows.
         assert!(!tally(10_300, 9_700).keeps_up(10_000.0));
-        // Every slot is taken: what began is what was answered, and the rest waits.
+        // Every slot is in use: as many began as were answered, and the rest waits.
         assert!(!tally(8_000, 8_000).keeps_up(10_000.0));
     }
 

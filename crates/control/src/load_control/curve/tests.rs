@@ -140,7 +140,7 @@ fn the_peak_is_close_below_the_capacity_whatever_that_is() {
         let (curve, end) = run(server, &short, 10 + index as u64);
         assert!(end.is_finished);
         let top = curve.points.last().expect("a point").offered_load_ops_per_s;
-        // // With a slow server few operations are counted in the ten seconds per load.
+        // With a slow server few operations are counted in the ten seconds per load.
         let counted = 10.0 * capacity;
         let chance = if counted < 20_000.0 {
             2.0 / counted.sqrt()
@@ -184,7 +184,7 @@ fn one_hiccup_does_not_end_the_search() {
 
 #[test]
 fn the_peak_of_a_server_that_overload_slows_down_is_that_before_it() {
-    // From 400 in flight on it serves at half its speed, as one that thrashes.
+    // From 400 in flight on it serves at half its speed, as if thrashing.
     let server = SimulatedServer {
         memory: Some(OverloadPenalty {
             in_flight: 400,
@@ -215,7 +215,7 @@ fn a_plain_server_goes_down_the_way_it_came_up() {
         let found = curve.hysteresis.expect("two ways");
         significant += u32::from(found.is_significant);
     }
-    // // One in twenty is the meaning of 95 %.
+    // One in twenty is the meaning of 95 %.
     assert!(significant <= 1, "{significant} of 8");
 }
 
@@ -317,7 +317,7 @@ fn progress_says_where_the_curve_is() {
 
 #[test]
 fn the_time_left_is_that_of_the_points_to_come() {
-    // // 19 points of 10 s by calculation, before any warm-up time is measured.
+    // 19 points of 10 s by calculation, before any warm-up time is measured.
     let given = CurvePlan {
         peak_ops_per_s: Some(1_000.0),
         point_ns: 10 * SECOND,
@@ -327,7 +327,7 @@ fn the_time_left_is_that_of_the_points_to_come() {
     assert_eq!(steering.left(), Some(RemainingTime::About(190 * SECOND)));
     let looking = CurveSteering::new(&plan(true), None);
     assert!(matches!(looking.left(), Some(RemainingTime::AtLeast(_))));
-    // After three points of a known course, sixteen such are left.
+    // After three points of known length, sixteen are left.
     let mut steering = CurveSteering::new(&given, None);
     steering.points = vec![
         CurvePointRecord {

@@ -14,13 +14,13 @@ impl ObjectiveSearch {
         let taken = self.dwell.readings.len();
         let is_hopeless = excess > 10.0 || self.dwell.achieved() < 0.8 * self.dwell.load;
         let clearly_fails = self.dwell.clearly_fails(self.law, self.objective());
-        // On the way down few operations say little by chance's measure; they are taken at
-        // their word, or a search for what never holds would stop at the first doubt.
+        // On the way down few operations are not significant; their figure is used regardless, or a
+        // search for an objective that is never met would stop at the first uncertain result.
         let descends = self.holds.is_none() && self.fails.is_some();
         let holds = !clearly_fails && (!descends || excess <= 1.0);
         let load = self.dwell.load;
         let at_end = load <= self.range.lowest || (load >= self.range.highest && holds);
-        // // One bad interval may be an outlier, and the ends of the range are results.
+        // One bad interval may be an outlier, and the ends of the range are results.
         let wanted = match (holds, at_end) {
             (_, true) => 6,
             (true, false) if descends => 3,
@@ -31,8 +31,8 @@ impl ObjectiveSearch {
         if taken < wanted {
             return NextLoad::Hold;
         }
-        // // At a load above the capacity the queue only starts to grow. Below the lowest load
-        // there is none to try.
+        // At a load above the capacity the queue only starts to grow. Below the lowest load there
+        // is none to try.
         let is_too_short = holds && self.is_too_short();
         let may_last =
             self.dwell_ns() < self.longest_dwell_ns() as f64 || load <= self.range.lowest;

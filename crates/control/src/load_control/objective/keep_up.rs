@@ -11,7 +11,7 @@ impl ObjectiveSearch {
     /// good figures.
     pub(super) fn kept_up_between(&self) -> (Option<f64>, Option<f64>) {
         let dwells = self.dwells.iter();
-        // // A server stall may have cut a single interval short.
+        // A server stall may have cut a single interval short.
         let is_lost = |dwell: &Dwell| {
             !dwell.kept_up()
                 && dwell.readings.len() > 1

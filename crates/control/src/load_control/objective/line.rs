@@ -92,7 +92,7 @@ impl Line {
             if is_straight {
                 terms[2] = 0.0;
             }
-            // A step that is too long leads out of where the approximation holds.
+            // Too long a step would leave the range where the approximation is valid.
             let [height, slope, _] = self.terms;
             let step = (terms[0] - height).clamp(-2.0, 2.0);
             let moved = step.abs() + (terms[1] - slope).abs() / (1.0 + slope.abs());

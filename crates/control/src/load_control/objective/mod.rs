@@ -188,7 +188,7 @@ impl ObjectiveSearch {
                 let (lower, upper) = interval.unzip();
                 (Some(line.root()), lower.map(|lower| lower.max(0.0)), upper)
             }
-            // Bounds that were seen, without a confidence to state.
+            // Observed bounds, without a confidence level.
             None => (None, None, None),
         }
     }

@@ -88,7 +88,7 @@ impl ObjectiveSearch {
         self.line = line.or(self.line);
         let Some(line) = line.filter(|line| line.interval().is_some()) else {
             return match line.filter(|line| self.is_near(line)) {
-                // The slope is not known yet: look further to both sides of the root.
+                // The slope is unknown yet: measure further away on both sides of the root.
                 Some(line) => {
                     let reach = (1.2 * self.reach).min(2.0 * line.reach());
                     self.aim_at(line.root(), reach.max(line.reach()))
@@ -99,9 +99,9 @@ impl ObjectiveSearch {
         if self.is_precise(&line) {
             return self.finish(SearchStopReason::Precise);
         }
-        // // No line is exactly straight: the better its slope is known, the closer together the
-        // loads may be. Loads closer together than the uncertainty of the result add no
-        // information, unless they cause the uncertainty by being too far off.
+        // No line is exactly straight: the better its slope is known, the closer together the loads
+        // may be. Loads closer together than the uncertainty of the result add no information,
+        // unless they cause the uncertainty by being too far off.
         let known = self.near_centre(2.0 * self.reach).count().max(1) as f64;
         let closer = (4.0 / known).sqrt().clamp(0.6, 1.0);
         let interval = line.interval();
@@ -113,7 +113,7 @@ impl ObjectiveSearch {
     /// Without a line: follows the figures near the centre, and widens the search.
     fn look_further(&mut self) -> NextLoad {
         if let Some(last) = self.dwells.last().filter(|last| !last.kept_up()) {
-            // // The achieved load is about the capacity.
+            // The achieved load is about the capacity.
             let step = (0.97 * last.achieved() / self.centre - 1.0).clamp(-0.2, -0.7 * self.reach);
             return self.aim_at(self.centre * (1.0 + step), self.reach);
         }
@@ -125,7 +125,7 @@ impl ObjectiveSearch {
                 (excess.min(4.0) - 1.0) * dwell.total.ended as f64
             })
             .sum();
-        // With nothing known above, small steps would take for ever.
+        // Without a known upper bound, small steps would take forever.
         let is_open =
             self.ceiling().is_none() && self.fails.is_none_or(|failed| failed < self.centre);
         let step = match (off > 0.0, is_open) {

@@ -161,7 +161,7 @@ fn a_server_that_stands_still_once_does_not_ruin_the_answer() {
         utilisation: 0.6,
         figure: Figure::Quantile { quantile: 0.99 },
     };
-    // While bracketing, and near the answer.
+    // While bracketing, and near the result.
     for start_ns in [900_000_000, 20_000_000_000] {
         let mut run = case.run(1);
         run.server.stalls.push(crate::queueing::Stall {
@@ -351,7 +351,7 @@ fn a_load_that_held_for_too_short_a_time_bounds_the_search_and_is_not_called_bro
 #[test]
 fn the_lowest_load_is_not_said_to_fail_because_it_was_measured_for_too_short_a_time() {
     let mut search = mean_below_a_second(1000.0, 2000.0);
-    // // At 2000/s half of the operations are answered at once and the others not at all.
+    // At 2000/s half of the operations are answered at once and the others not at all.
     let waits = |load: f64| if load > 1100.0 { 100_000 } else { 500_000_000 };
     steer(&mut search, 200, 1000.0, waits);
     let record = search.into_record();

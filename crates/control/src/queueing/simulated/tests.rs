@@ -101,8 +101,8 @@ fn an_overload_does_not_follow_the_run_to_its_next_load() {
     let mut script = Script::new(&[4000.0, 100.0], 20);
     let end = run.steer(&mut script);
     assert_eq!(end.ledger.missing(), 0);
-    // In five seconds at four times the capacity 15,000 operations could not end; 1024 of
-    // them had a slot and are answered.
+    // In five seconds at four times the capacity 15,000 operations could not end; 1024 of them had
+    // a slot and are answered.
     let skipped = end.ledger.skipped as f64;
     assert!(
         (skipped / (15_000.0 - 1024.0) - 1.0).abs() < 0.03,
@@ -116,7 +116,7 @@ fn an_overload_does_not_follow_the_run_to_its_next_load() {
 
 #[test]
 fn response_times_count_from_when_an_operation_was_due() {
-    // // One slot: operations that wait for it wait outside of the server.
+    // One slot: operations that wait for it wait outside of the server.
     let server = SimulatedServer::new(4, Service::Fixed { ns: 1_000_000 });
     let run = SimulatedRun {
         slots: 1,
@@ -152,7 +152,7 @@ fn a_stall_of_a_second_is_seen_by_all_that_were_due_in_it() {
     let times: Vec<_> = times.collect();
     let all = filestone_measure::measure::DistributionRecord::merged(&times).expect("own encoding");
     assert!((100_000..100_100).contains(&all.p50), "{}", all.p50);
-    // The queue of 1000 then shrinks by nine tenths of what is served.
+    // The queue of 1000 then shrinks by nine tenths of the service rate.
     assert!(
         all.max >= 1_000_000_000 && all.max < 1_001_000_000,
         "{}",

@@ -198,8 +198,8 @@ impl LockTable {
         let Some(all) = self.files.get_mut(&file) else {
             return Ok(());
         };
-        // Freeing the middle of a lock makes two of it, and an owner's locks do not
-        // overlap: it is one more at most.
+        // Unlocking the middle of a lock splits it, and an owner's locks do not overlap: at most
+        // one is added.
         let splits = |held: &Held| {
             held.owner.is(alock)
                 && held.range.overlaps(range)
@@ -321,7 +321,7 @@ mod tests {
     fn a_lock_cannot_be_taken_apart_for_ever() {
         let mut table = LockTable::default();
         assert_eq!(set(&mut table, 1, 0, 0), Ok(()));
-        // As if others had taken theirs apart before.
+        // As if other owners had split theirs before.
         table.count += 2 * LOCKS_MAX - 2;
         let mut free = |first, len| table.clear(FILE, &by(1), Range::new(first, len));
         assert_eq!(free(10, 10), Ok(()));

@@ -339,12 +339,12 @@ const MOVE_DIRECTORY: Call = |ground| ground.rename("i", &ground.other, "new");
 /// A row: an operation, the modes of its objects, and the result for each of the callers: + for
 /// success, A for NFS3ERR_ACCES, P for NFS3ERR_PERM, E for NFS3ERR_EXIST.
 const ROWS: &[(&str, Call, Setting, &str)] = &[
-    // The owner always may: there is no OPEN, and the mode may have changed since.
+    // The owner always has access: there is no OPEN, and the mode may have changed since.
     ("READ", READ, file(0o400), "+AAA+"),
     ("READ", READ, file(0o040), "+++A+"),
     ("READ", READ, file(0o004), "+AA++"),
     ("READ", READ, file(0o000), "+AAA+"),
-    // A program that may be executed may be read.
+    // An executable program may be read.
     ("READ", READ, file(0o111), "+++++"),
     ("READ", READ, file(0o010), "+++A+"),
     ("WRITE", WRITE, file(0o200), "+AAA+"),
@@ -432,7 +432,7 @@ const ROWS: &[(&str, Call, Setting, &str)] = &[
     ("LINK", LINK, directory(0o555), "AAAA+"),
     ("REMOVE", REMOVE, directory(0o030), "A++A+"),
     ("REMOVE", REMOVE, directory(0o555), "AAAA+"),
-    // The mode of the file is of no interest.
+    // The mode of the file is ignored.
     ("REMOVE", REMOVE, file(0o000), "+++++"),
     ("REMOVE", REMOVE, sticky(OWNER, OWNER), "+PPP+"),
     ("REMOVE", REMOVE, sticky(STRANGER, OWNER), "+PPP+"),
@@ -472,7 +472,7 @@ const ROWS: &[(&str, Call, Setting, &str)] = &[
         },
         "+PPP+",
     ),
-    // A directory that moves has another `..`, which takes write on itself.
+    // A moved directory gets another `..`, which requires write access to the directory.
     (
         "RENAME of a directory",
         RENAME_DIRECTORY,
@@ -583,7 +583,7 @@ fn access_says_what_operations_do() {
                 READ | LOOKUP | CHANGE | DELETE,
             ],
         ),
-        // Write without search changes no entry.
+        // Write access without search changes no entry.
         (
             0o632,
             true,

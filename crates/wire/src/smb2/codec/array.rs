@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 
 use super::{Decode, DecodeError, Encode, Fixed, Reader, Writer};
 
-/// A list whose members are all equally long: a peer's bytes, or the caller's values.
+/// A list whose members all have the same length: a peer's bytes, or the caller's values.
 #[derive(Clone, Copy)]
 pub struct Array<'a, T> {
     source: Source<'a, T>,
@@ -45,7 +45,7 @@ where
         Ok(Self { source })
     }
 
-    /// How many there are.
+    /// Returns the number of members.
     #[inline]
     pub const fn len(&self) -> usize {
         match self.source {
@@ -54,7 +54,7 @@ where
         }
     }
 
-    /// Whether there are none.
+    /// Returns whether the list is empty.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
@@ -72,7 +72,7 @@ where
         }
     }
 
-    /// All members.
+    /// Iterates over the members.
     #[inline]
     pub fn iter(self) -> impl Iterator<Item = T> + 'a
     where

@@ -1,18 +1,18 @@
-//! Lists whose members each say where the next one begins: messages of a compound, contexts of
-//! a CREATE, entries of a directory.
+//! Lists whose members each contain the distance to the next one: messages of a compound, contexts
+//! of a CREATE, entries of a directory.
 
 use super::{DecodeError, Writer, length32};
 
-/// How the members of a list are linked.
+/// Format of the links of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Linked {
-    /// The field with the distance to the next member, as the standard names it; 0 in the last.
+    /// Name of the field with the distance to the next member in the standard; 0 in the last.
     pub field: &'static str,
-    /// Where in a member it stands.
+    /// Offset of the field in a member.
     pub at: usize,
-    /// Bytes that every member has.
+    /// Smallest size of a member, in bytes.
     pub least: usize,
-    /// What distances are multiples of.
+    /// Alignment of the distances, in bytes.
     pub align: usize,
 }
 
@@ -24,8 +24,7 @@ impl Linked {
         Chain { linked: self, rest }
     }
 
-    /// Pads the member that began at `last`, and links it to the one that is about to be
-    /// appended.
+    /// Pads the member that starts at `last`, and links it to the one that will be appended next.
     pub fn link(self, out: &mut Writer<'_>, last: usize) {
         out.pad_from(last, self.align);
         let distance = out.position().saturating_sub(last);
@@ -35,9 +34,9 @@ impl Linked {
 
 /// The members of such a list: each with the padding after it, up to the next.
 ///
-/// A distance must lead behind the fixed fields of its member and to a byte that is there. So
-/// every step goes forward by [`Linked::least`] bytes or more, and no list is endless. After
-/// an error there is nothing more.
+/// A distance must skip the fixed fields of its member and lead to an existing byte. So every step
+/// advances by [`Linked::least`] bytes or more, and every list is finite. The list ends after an
+/// error.
 #[derive(Debug, Clone)]
 pub struct Chain<'a> {
     linked: Linked,
@@ -55,7 +54,7 @@ impl<'a> Iterator for Chain<'a> {
 }
 
 impl<'a> Chain<'a> {
-    /// The next member and all behind it.
+    /// Returns the next member and all bytes after it.
     #[inline]
     pub const fn rest(&self) -> Option<&'a [u8]> {
         self.rest

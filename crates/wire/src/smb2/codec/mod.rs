@@ -1,6 +1,6 @@
-//! Reader and writer for the structures of MS-SMB2: little-endian, packed, without padding of
-//! their own. What varies in length lies behind the fixed fields, which say where: by an offset
-//! from the first byte of the message's header.
+//! Reader and writer for the structures of MS-SMB2: little-endian, packed, without implicit
+//! padding. Fields of variable length follow the fixed fields, which contain their offset from the
+//! first byte of the message's header.
 //!
 //! The reader borrows and never allocates. Lists are a peer's bytes or the caller's values
 //! ([`Array`], [`Text`]), so that neither direction needs memory for them.
@@ -21,45 +21,45 @@ pub(crate) use writer::{length16, length32};
 
 use alloc::vec::Vec;
 
-/// Why bytes are not the message they were taken for.
+/// Error when bytes are not the expected message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// The input ends inside a value.
     #[error("{need} bytes expected at byte {at}, {have} left")]
     Short {
-        /// Where the value begins, counted from the start of the message.
+        /// Offset of the value from the start of the message.
         at: usize,
-        /// Bytes the value takes.
+        /// Length of the value, in bytes.
         need: usize,
         /// Bytes there were.
         have: usize,
     },
-    /// A field says that something lies where the message has no room for it.
+    /// A field refers to bytes outside of the message.
     #[error("{field} is said to be {len} bytes at byte {offset} of a message of {have} bytes")]
     Outside {
-        /// What lies there, as the standard names it.
+        /// Name of the referenced bytes in the standard.
         field: &'static str,
-        /// Where it is said to begin.
+        /// Announced offset.
         offset: usize,
-        /// How long it is said to be.
+        /// Announced length.
         len: usize,
         /// Bytes of the message.
         have: usize,
     },
-    /// StructureSize is not the one of this structure.
+    /// StructureSize has another value than this structure's.
     #[error("StructureSize is {found}, not {expected}")]
     Structure {
-        /// That of the structure.
+        /// StructureSize of the structure.
         expected: u16,
-        /// What was found.
+        /// Received value.
         found: u16,
     },
-    /// A number is none of those that the standard lists for this field.
+    /// A number has no meaning in the standard for this field.
     #[error("{field} is {value:#x}, which the standard does not define")]
     Undefined {
         /// The field, as the standard names it.
         field: &'static str,
-        /// What was found.
+        /// Received value.
         value: u32,
     },
 }
@@ -77,21 +77,21 @@ pub trait Encode {
     }
 }
 
-/// Something that can be read from a message, borrowing from it.
+/// A type that can be read from a message, borrowing from it.
 pub trait Decode<'a>: Sized {
-    /// Takes this value off the front of the reader.
+    /// Reads this value from the front of the reader.
     fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError>;
 
-    /// Reads this value from the front of `bytes`. What follows it is not looked at: messages of
-    /// a compound are padded, and what a server appends to a class of information is newer than
-    /// we are.
+    /// Reads this value from the front of `bytes`. Bytes after it are ignored: messages of a
+    /// compound are padded, and a server may append fields to an information class that are newer
+    /// than this code.
     fn from_bytes(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         Self::decode(&mut Reader::new(bytes))
     }
 }
 
-/// What always takes the same number of bytes.
+/// A type with a fixed number of bytes.
 pub trait Fixed {
-    /// How many.
+    /// Number of bytes.
     const LEN: usize;
 }

@@ -1,8 +1,8 @@
-//! Reading: what is there, what runs short, what is said to lie elsewhere.
+//! Reader with checks for truncated values and for offsets outside of the message.
 
 use super::DecodeError;
 
-/// Takes values off the front of a message, and finds what its fields point at.
+/// Reads values from the front of a message, and resolves the offsets in its fields.
 #[derive(Debug, Clone)]
 pub struct Reader<'a> {
     message: &'a [u8],
@@ -16,19 +16,19 @@ impl<'a> Reader<'a> {
         Self { message, at: 0 }
     }
 
-    /// A reader of a message whose first `at` bytes have been read.
+    /// Creates a reader of a message whose first `at` bytes have been read.
     #[inline]
     pub const fn starting_at(message: &'a [u8], at: usize) -> Self {
         Self { message, at }
     }
 
-    /// Bytes read so far.
+    /// Returns the number of bytes read.
     #[inline]
     pub const fn position(&self) -> usize {
         self.at
     }
 
-    /// What has not been read yet, unread.
+    /// Returns the unread bytes without consuming them.
     #[inline]
     pub fn rest(&self) -> &'a [u8] {
         self.message.get(self.at..).unwrap_or_default()
@@ -43,7 +43,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes `len` bytes.
+    /// Reads `len` bytes.
     #[inline]
     pub fn take(&mut self, len: usize) -> Result<&'a [u8], DecodeError> {
         let bytes = self.rest().get(..len).ok_or_else(|| self.short(len))?;
@@ -51,7 +51,7 @@ impl<'a> Reader<'a> {
         Ok(bytes)
     }
 
-    /// Takes `N` bytes.
+    /// Reads `N` bytes.
     #[inline]
     pub fn array<const N: usize>(&mut self) -> Result<&'a [u8; N], DecodeError> {
         let bytes = self.rest().first_chunk().ok_or_else(|| self.short(N))?;
@@ -59,8 +59,7 @@ impl<'a> Reader<'a> {
         Ok(bytes)
     }
 
-    /// Passes over `len` reserved bytes, whatever they are: the standard has receivers ignore
-    /// them.
+    /// Skips `len` reserved bytes of any value: the standard requires receivers to ignore them.
     #[inline]
     pub fn skip(&mut self, len: usize) -> Result<(), DecodeError> {
         self.take(len).map(|_| ())
@@ -90,7 +89,7 @@ impl<'a> Reader<'a> {
         Ok(u64::from_le_bytes(*self.array()?))
     }
 
-    /// Takes StructureSize, which must be `expected`.
+    /// Reads StructureSize, which must be `expected`.
     #[inline]
     pub fn structure(&mut self, expected: u16) -> Result<(), DecodeError> {
         let found = self.u16()?;
@@ -101,7 +100,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// All bytes from `offset` of the message on, under the same conditions; at least one.
+    /// Returns all bytes from `offset` of the message on, under the same conditions; at least one.
     #[inline]
     pub fn buffer_from(&self, field: &'static str, offset: u32) -> Result<&'a [u8], DecodeError> {
         let have = self.message.len();
@@ -109,8 +108,8 @@ impl<'a> Reader<'a> {
         self.buffer(field, offset, super::length32(len))
     }
 
-    /// The `len` bytes at `offset` of the message, to be asked for when all fixed fields are
-    /// read: they may not lie among these. Of nothing, the offset says nothing.
+    /// Returns the `len` bytes at `offset` of the message. Call it after reading all fixed fields:
+    /// the bytes must not overlap them. If `len` is 0, the offset is ignored.
     #[inline]
     pub fn buffer(
         &self,

@@ -6,8 +6,8 @@ use super::{DecodeError, Encode, Writer};
 
 /// A name or a path: a peer's UTF-16, or the caller's string.
 ///
-/// A peer's may hold halves of surrogate pairs, which are no text; file systems of Windows allow
-/// them in names, and so they are kept. There is no 0 at the end.
+/// A peer's text may contain unpaired surrogates, which are invalid in UTF-16; file systems of
+/// Windows allow them in names, so they are kept. There is no terminating 0.
 #[derive(Clone, Copy)]
 pub struct Text<'a> {
     source: Source<'a>,
@@ -28,7 +28,7 @@ impl<'a> From<&'a str> for Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// UTF-16, little-endian; of an odd number of bytes the last is half a character.
+    /// UTF-16, little-endian; with an odd number of bytes the last one is half a code unit.
     #[inline]
     pub const fn from_units(bytes: &'a [u8], field: &'static str) -> Result<Self, DecodeError> {
         let (units, rest) = bytes.as_chunks();
@@ -40,7 +40,7 @@ impl<'a> Text<'a> {
         Ok(Self { source })
     }
 
-    /// Bytes it takes on the wire.
+    /// Returns the length on the wire, in bytes.
     #[inline]
     pub fn len(&self) -> usize {
         match self.source {
@@ -49,7 +49,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Whether there is no character in it.
+    /// Returns whether the text is empty.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         match self.source {
@@ -58,7 +58,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Its units of UTF-16.
+    /// Iterates over the UTF-16 code units.
     pub fn units(self) -> impl Iterator<Item = u16> + 'a {
         let (text, units): (&str, &[[u8; 2]]) = match self.source {
             Source::Str(text) => (text, &[]),
@@ -68,7 +68,7 @@ impl<'a> Text<'a> {
         text.encode_utf16().chain(units)
     }
 
-    /// Its characters; what is none becomes U+FFFD.
+    /// Iterates over the characters; invalid ones become U+FFFD.
     pub fn chars(self) -> impl Iterator<Item = char> + 'a {
         char::decode_utf16(self.units()).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER))
     }

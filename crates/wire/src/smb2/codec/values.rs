@@ -1,4 +1,4 @@
-//! The types of Rust that are fields as they are.
+//! Rust types that are fields.
 
 use super::{Decode, DecodeError, Encode, Fixed, Reader, Writer};
 
@@ -29,7 +29,7 @@ integer!(u16, 2);
 integer!(u32, 4);
 integer!(u64, 8);
 
-/// Bytes that no receiver takes apart: GUIDs, keys, signatures.
+/// Bytes that a receiver does not interpret: GUIDs, keys, signatures.
 impl<const N: usize> Encode for [u8; N] {
     #[inline]
     fn encode(&self, out: &mut Writer<'_>) {

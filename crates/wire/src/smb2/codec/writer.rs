@@ -1,4 +1,4 @@
-//! Writing: values, and lengths that are known only after what they count.
+//! Writer of values, and of lengths that are set after the data they count.
 
 use alloc::vec::Vec;
 
@@ -15,7 +15,7 @@ impl<'b> Writer<'b> {
         Self { out }
     }
 
-    /// Length of the whole buffer, with what it held before this writer.
+    /// Returns the length of the whole buffer, including its contents before this writer.
     #[inline]
     pub const fn position(&self) -> usize {
         self.out.len()
@@ -57,26 +57,26 @@ impl<'b> Writer<'b> {
         self.out.resize(self.out.len() + len, 0);
     }
 
-    /// Zeros up to a multiple of `align` bytes from `start` on.
+    /// Writes zeros up to a multiple of `align` bytes from `start` on.
     #[inline]
     pub fn pad_from(&mut self, start: usize, align: usize) {
         let len = self.out.len().saturating_sub(start);
         self.zeros(len.next_multiple_of(align) - len);
     }
 
-    /// Takes back what was written behind `len` bytes of the whole buffer.
+    /// Truncates the whole buffer to `len` bytes.
     #[inline]
     pub fn truncate(&mut self, len: usize) {
         self.out.truncate(len);
     }
 
-    /// Writes an integer of two bytes over those at `at`.
+    /// Overwrites two bytes at `at` with an integer.
     #[inline]
     pub fn patch_u16(&mut self, at: usize, value: u16) {
         self.patch(at, value.to_le_bytes());
     }
 
-    /// Writes an integer of four bytes over those at `at`.
+    /// Overwrites four bytes at `at` with an integer.
     #[inline]
     pub fn patch_u32(&mut self, at: usize, value: u32) {
         self.patch(at, value.to_le_bytes());
@@ -91,8 +91,8 @@ impl<'b> Writer<'b> {
     }
 }
 
-/// A length as a field of two bytes has it. A message of ours that came near 64 KiB where the
-/// standard has two bytes would be cut off by its reader, not taken for another.
+/// Converts a length to a field of two bytes. A reader would truncate a message of filestone that
+/// approaches 64 KiB in such a field, rather than mistake it for another.
 #[inline]
 pub fn length16(len: usize) -> u16 {
     u16::try_from(len).unwrap_or(u16::MAX)

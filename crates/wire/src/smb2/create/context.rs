@@ -1,4 +1,4 @@
-//! SMB2_CREATE_CONTEXT: what a CREATE asks or answers beyond its fields (sections 2.2.13.2 and
+//! SMB2_CREATE_CONTEXT: additional parameters and results of a CREATE (sections 2.2.13.2 and
 //! 2.2.14.2).
 
 use core::fmt;
@@ -9,7 +9,7 @@ use crate::smb2::codec::{
 };
 use crate::smb2::{AccessMask, FileId, FileTime, Status};
 
-/// How contexts are linked, and the bytes before a context's name.
+/// Format of the links of contexts, and number of bytes before a context's name.
 const LINKED: Linked = Linked {
     field: "Next",
     at: 0,
@@ -17,7 +17,7 @@ const LINKED: Linked = Linked {
     align: 8,
 };
 
-/// Names of the contexts that are taken apart here.
+/// Names of the contexts that are decoded here.
 mod name {
     pub const DURABLE_REQUEST: &[u8] = b"DHnQ";
     pub const DURABLE_RECONNECT: &[u8] = b"DHnC";
@@ -30,7 +30,7 @@ mod name {
     pub const QUERY_ON_DISK_ID: &[u8] = b"QFid";
 }
 
-/// A context that is not taken apart.
+/// A context that is not decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnknownContext<'a> {
     /// Name.
@@ -41,7 +41,7 @@ pub struct UnknownContext<'a> {
 
 /// A context of a request or of a response.
 pub trait Context<'a>: Copy + PartialEq + fmt::Debug {
-    /// Its name.
+    /// Returns the name of the context.
     fn name(&self) -> &'a [u8];
 
     /// Appends its data.
@@ -66,7 +66,7 @@ pub enum RequestContext<'a> {
     Lease(Lease),
     /// SMB2_CREATE_REQUEST_LEASE_V2.
     LeaseV2(LeaseV2),
-    /// SMB2_CREATE_QUERY_MAXIMAL_ACCESS_REQUEST; with a time, only if the file changed after it.
+    /// SMB2_CREATE_QUERY_MAXIMAL_ACCESS_REQUEST; with a time, only if the file has changed since.
     MaximalAccess(Option<FileTime>),
     /// SMB2_CREATE_ALLOCATION_SIZE.
     AllocationSize(u64),
@@ -118,7 +118,7 @@ impl<'a> Context<'a> for RequestContext<'a> {
             name::DURABLE_RECONNECT_V2 => {
                 Self::DurableReconnectV2(DurableReconnectV2::from_bytes(data)?)
             }
-            // The versions are known by their length alone.
+            // The versions differ only in their length.
             name::LEASE if data.len() >= LeaseV2::LEN => Self::LeaseV2(LeaseV2::from_bytes(data)?),
             name::LEASE => Self::Lease(Lease::from_bytes(data)?),
             name::MAXIMAL_ACCESS if data.is_empty() => Self::MaximalAccess(None),
@@ -144,7 +144,7 @@ pub enum ResponseContext<'a> {
     LeaseV2(LeaseV2),
     /// SMB2_CREATE_QUERY_MAXIMAL_ACCESS_RESPONSE.
     MaximalAccess {
-        /// QueryStatus: whether it could be told.
+        /// QueryStatus: status of the query.
         query_status: Status,
         /// MaximalAccess.
         access: AccessMask,
@@ -218,7 +218,7 @@ impl<'a> Context<'a> for ResponseContext<'a> {
     }
 }
 
-/// Takes a member of the list apart.
+/// Decodes a member of the list.
 fn decode_member<'a, C: Context<'a>>(member: &'a [u8]) -> Result<C, DecodeError> {
     let mut reader = Reader::new(member);
     reader.skip(4)?;
@@ -263,7 +263,7 @@ pub struct Contexts<'a, C> {
 #[derive(Clone, Copy)]
 enum Source<'a, C> {
     Values(&'a [C]),
-    /// Every context in them has been found to be whole.
+    /// All contexts are complete.
     Bytes(&'a [u8]),
 }
 
@@ -289,7 +289,7 @@ impl<'a, C: Context<'a>> Contexts<'a, C> {
         Ok(Self { source })
     }
 
-    /// Whether there are none.
+    /// Returns whether the list is empty.
     pub const fn is_empty(&self) -> bool {
         match self.source {
             Source::Values(contexts) => contexts.is_empty(),
@@ -297,7 +297,7 @@ impl<'a, C: Context<'a>> Contexts<'a, C> {
         }
     }
 
-    /// All of them.
+    /// Iterates over the contexts.
     pub fn iter(self) -> impl Iterator<Item = C> + 'a
     where
         C: 'a,
@@ -310,8 +310,8 @@ impl<'a, C: Context<'a>> Contexts<'a, C> {
         contexts.iter().copied().chain(members)
     }
 
-    /// Appends them at `at` bytes from the header, and writes where they are and how long to the
-    /// field at `field` of the buffer.
+    /// Appends the contexts at `at` bytes from the header, and writes their offset and length to
+    /// the field at `field` of the buffer.
     pub(super) fn encode_at(self, at: usize, field: usize, out: &mut Writer<'_>) {
         let start = out.position();
         let mut last = None;

@@ -1,4 +1,4 @@
-//! How a file is opened, and what came of it (sections 2.2.13 and 2.2.14).
+//! CREATE's options for opening a file, and its result (sections 2.2.13 and 2.2.14).
 
 values! {
     /// ImpersonationLevel.
@@ -15,7 +15,7 @@ values! {
 }
 
 flags! {
-    /// ShareAccess: what others may do while the file is open.
+    /// ShareAccess: access that other opens may have while the file is open.
     pub struct ShareAccess(u32) {
         /// FILE_SHARE_READ.
         READ = 0x1;
@@ -27,19 +27,19 @@ flags! {
 }
 
 values! {
-    /// CreateDisposition: what to do if the file is there, and if it is not.
+    /// CreateDisposition: action if the file exists, and if it does not.
     pub struct CreateDisposition(u32) {
-        /// Put another in its place, or make it.
+        /// Replace the file if it exists, otherwise create it.
         SUPERSEDE = 0x0, "FILE_SUPERSEDE";
-        /// Open it, or fail.
+        /// Open the file if it exists, otherwise fail.
         OPEN = 0x1, "FILE_OPEN";
-        /// Fail, or make it.
+        /// Fail if the file exists, otherwise create it.
         CREATE = 0x2, "FILE_CREATE";
-        /// Open it, or make it.
+        /// Open the file if it exists, otherwise create it.
         OPEN_IF = 0x3, "FILE_OPEN_IF";
-        /// Open it and make it empty, or fail.
+        /// Open and truncate the file if it exists, otherwise fail.
         OVERWRITE = 0x4, "FILE_OVERWRITE";
-        /// Open it and make it empty, or make it.
+        /// Open and truncate the file if it exists, otherwise create it.
         OVERWRITE_IF = 0x5, "FILE_OVERWRITE_IF";
     }
 }
@@ -91,11 +91,11 @@ values! {
     pub struct CreateAction(u32) {
         /// Another was put in its place.
         SUPERSEDED = 0x0, "FILE_SUPERSEDED";
-        /// It was opened.
+        /// The file was opened.
         OPENED = 0x1, "FILE_OPENED";
-        /// It was made.
+        /// The file was created.
         CREATED = 0x2, "FILE_CREATED";
-        /// It was opened and made empty.
+        /// The file was opened and truncated.
         OVERWRITTEN = 0x3, "FILE_OVERWRITTEN";
     }
 }

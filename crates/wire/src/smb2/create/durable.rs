@@ -1,5 +1,5 @@
-//! Durable handles of version 2 (sections 2.2.13.2.11, 2.2.13.2.12 and 2.2.14.2.12). Those of
-//! version 1 say nothing, or a FileId.
+//! Durable handles of version 2 (sections 2.2.13.2.11, 2.2.13.2.12 and 2.2.14.2.12). Contexts of
+//! version 1 are empty, or contain a FileId.
 
 use crate::smb2::FileId;
 
@@ -14,7 +14,7 @@ flags! {
 layout! {
     /// SMB2_CREATE_DURABLE_HANDLE_REQUEST_V2.
     pub struct DurableRequestV2 {
-        /// Timeout in milliseconds; 0 leaves it to the server.
+        /// Timeout in milliseconds; 0 selects the server's default.
         pub timeout: u32;
         /// Flags.
         pub flags: DurableFlags, reserved 8;

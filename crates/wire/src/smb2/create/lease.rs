@@ -1,5 +1,5 @@
-//! Leases that are asked for and given (sections 2.2.13.2.8, 2.2.13.2.10, 2.2.14.2.10 and
-//! 2.2.14.2.11): the same in both directions.
+//! Requested and granted leases (sections 2.2.13.2.8, 2.2.13.2.10, 2.2.14.2.10 and 2.2.14.2.11),
+//! equal in both directions.
 
 use crate::smb2::{LeaseFlags, LeaseKey, LeaseState};
 
@@ -28,7 +28,7 @@ layout! {
         pub flags: LeaseFlags;
         /// LeaseDuration: reserved.
         pub duration: u64;
-        /// ParentLeaseKey: that of the directory, if the flags say so.
+        /// ParentLeaseKey: lease key of the directory, if the flags state so.
         pub parent_key: LeaseKey;
         /// Epoch: grows with every change of the lease.
         pub epoch: u16, reserved 2;

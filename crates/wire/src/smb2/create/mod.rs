@@ -1,4 +1,4 @@
-//! CREATE: open a file or a directory, or make one (sections 2.2.13 and 2.2.14).
+//! CREATE: opens or creates a file or a directory (sections 2.2.13 and 2.2.14).
 
 mod context;
 mod disposition;
@@ -32,7 +32,7 @@ pub struct Request<'a> {
     pub disposition: CreateDisposition,
     /// CreateOptions.
     pub options: CreateOptions,
-    /// Name: a path from the share's root, without a `\` in front; nothing for the root.
+    /// Name: a path from the share's root, without a leading `\`; empty for the root.
     pub name: Text<'a>,
     /// CreateContexts.
     pub contexts: Contexts<'a, RequestContext<'a>>,

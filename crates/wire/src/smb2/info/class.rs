@@ -1,4 +1,4 @@
-//! Which information: InfoType and FileInfoClass (MS-SMB2, section 2.2.37).
+//! Information classes: InfoType and FileInfoClass (MS-SMB2, section 2.2.37).
 
 use crate::smb2::codec::{Decode, DecodeError, Encode, Reader, Writer};
 

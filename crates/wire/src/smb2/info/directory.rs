@@ -1,5 +1,5 @@
-//! Entries of a directory (MS-FSCC, sections 2.4.7 to 2.4.23 and 2.4.33): six classes that differ in
-//! which fields stand before the name.
+//! Entries of a directory (MS-FSCC, sections 2.4.7 to 2.4.23 and 2.4.33): six classes that differ
+//! in the fields before the name.
 
 use alloc::vec::Vec;
 
@@ -22,12 +22,12 @@ pub enum DirectoryClass {
     IdBothDirectory,
     /// FileIdFullDirectoryInformation.
     IdFullDirectory,
-    /// FileNamesInformation: nothing but the name.
+    /// FileNamesInformation: only the name.
     Names,
 }
 
 impl DirectoryClass {
-    /// The class with this number, if directories are listed by it.
+    /// Returns the class with this number, if it is a class of directory listings.
     pub const fn of(class: FileInfoClass) -> Option<Self> {
         match class {
             FileInfoClass::DIRECTORY => Some(Self::Directory),
@@ -40,7 +40,7 @@ impl DirectoryClass {
         }
     }
 
-    /// Its number.
+    /// Returns the number of the class.
     pub const fn number(self) -> FileInfoClass {
         match self {
             Self::Directory => FileInfoClass::DIRECTORY,
@@ -60,7 +60,7 @@ impl DirectoryClass {
         matches!(self, Self::BothDirectory | Self::IdBothDirectory)
     }
 
-    /// Reserved bytes before FileId, which put it at a multiple of eight, if there is one.
+    /// Reserved bytes before FileId, which align it to eight bytes, if present.
     const fn gap_before_file_id(self) -> Option<usize> {
         match self {
             Self::IdBothDirectory => Some(2),
@@ -69,7 +69,7 @@ impl DirectoryClass {
         }
     }
 
-    /// How entries are linked.
+    /// Returns the format of the links of entries.
     const fn linked(self) -> Linked {
         match self {
             Self::Names => Linked {
@@ -99,7 +99,7 @@ layout! {
     }
 }
 
-/// An entry of a directory; fields that its class does not have are 0.
+/// An entry of a directory; fields that its class lacks are 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry<'a> {
     /// FileIndex.
@@ -129,7 +129,7 @@ pub struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// An entry of which nothing but the name is known.
+    /// Returns an entry with only the name set.
     const fn named(file_index: u32, name: Text<'a>) -> Self {
         let no_time = FileTime { ticks: 0 };
         Self {
@@ -231,7 +231,7 @@ pub struct Entries<'a> {
 }
 
 impl<'a> Entries<'a> {
-    /// Those of a response to a request for this class.
+    /// Returns the entries of a response to a request for this class.
     pub const fn of(class: DirectoryClass, buffer: &'a [u8]) -> Self {
         let chain = class.linked().members(buffer);
         Self { class, chain }
@@ -247,19 +247,19 @@ impl<'a> Iterator for Entries<'a> {
     }
 }
 
-/// Appends entries as the buffer of a response, within the bytes that the client allows.
+/// Appends entries in the format of a response's buffer, within the size that the client permits.
 #[derive(Debug)]
 pub struct DirectoryWriter<'b> {
     out: &'b mut Vec<u8>,
     class: DirectoryClass,
-    /// Where the buffer has to end.
+    /// Largest end offset of the buffer.
     limit: usize,
-    /// Where the entry begins that was appended last.
+    /// Offset of the last entry.
     last: Option<usize>,
 }
 
 impl<'b> DirectoryWriter<'b> {
-    /// A buffer of at most `output_buffer_length` bytes, which begins at the end of `out`.
+    /// Starts a buffer of at most `output_buffer_length` bytes at the end of `out`.
     pub const fn new(
         out: &'b mut Vec<u8>,
         class: DirectoryClass,
@@ -275,7 +275,7 @@ impl<'b> DirectoryWriter<'b> {
         }
     }
 
-    /// Appends this entry if it fits; whether it did.
+    /// Appends the entry if it fits; returns whether it did.
     pub fn append(&mut self, entry: &Entry<'_>) -> bool {
         let before = self.out.len();
         let mut out = Writer::new(self.out);

@@ -4,7 +4,7 @@ use crate::smb2::codec::{Decode, DecodeError, Encode, Reader, Text, Writer, leng
 use crate::smb2::{FileAttributes, FileTime};
 
 layout! {
-    /// FileBasicInformation, section 2.4.7. What is set to 0 stays as it is.
+    /// FileBasicInformation, section 2.4.7. Fields set to 0 keep their value.
     #[derive(Default)]
     pub struct FileBasicInformation {
         /// CreationTime.
@@ -39,7 +39,7 @@ layout! {
 layout! {
     /// FileInternalInformation, section 2.4.26.
     pub struct FileInternalInformation {
-        /// IndexNumber: what the file system knows the file by.
+        /// IndexNumber: number of the file in the file system.
         pub index_number: u64;
     }
 }
@@ -67,7 +67,7 @@ layout! {
 layout! {
     /// FileDispositionInformation, section 2.4.11.
     pub struct FileDispositionInformation {
-        /// DeletePending: whether to remove the file once it is closed.
+        /// DeletePending: removes the file when it is closed.
         pub delete_pending: bool;
     }
 }
@@ -105,7 +105,7 @@ impl Encode for FileRenameInformation<'_> {
         out.zeros(15);
         out.u32(length32(self.name.len()));
         self.name.encode(out);
-        // The structure has 24 bytes at least, and Windows refuses a shorter one.
+        // The structure has at least 24 bytes, and Windows refuses a shorter one.
         let len = out.position() - start;
         out.zeros(24_usize.saturating_sub(len));
     }

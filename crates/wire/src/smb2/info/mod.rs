@@ -1,5 +1,5 @@
-//! Classes of information that QUERY_INFO, SET_INFO and QUERY_DIRECTORY carry (MS-FSCC, sections
-//! 2.4 and 2.5): those that a load needs.
+//! Information classes of QUERY_INFO, SET_INFO and QUERY_DIRECTORY (MS-FSCC, sections 2.4 and 2.5):
+//! those that a workload needs.
 
 mod class;
 mod directory;

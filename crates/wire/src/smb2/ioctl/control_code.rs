@@ -3,33 +3,33 @@
 values! {
     /// CtlCode.
     pub struct ControlCode(u32) {
-        /// Where a path of DFS leads.
+        /// Resolves a DFS path.
         DFS_GET_REFERRALS = 0x0006_0194, "FSCTL_DFS_GET_REFERRALS";
-        /// An id of the file, made if it has none.
+        /// Returns the object ID of the file, and creates it if necessary.
         CREATE_OR_GET_OBJECT_ID = 0x0009_00c0, "FSCTL_CREATE_OR_GET_OBJECT_ID";
-        /// Whether the file may have holes.
+        /// Makes the file sparse.
         SET_SPARSE = 0x0009_00c4, "FSCTL_SET_SPARSE";
-        /// Where the file has data.
+        /// Returns the ranges of the file that contain data.
         QUERY_ALLOCATED_RANGES = 0x0009_40cf, "FSCTL_QUERY_ALLOCATED_RANGES";
         /// Zeros instead of data.
         SET_ZERO_DATA = 0x0009_80c8, "FSCTL_SET_ZERO_DATA";
         /// Wait for a pipe.
         PIPE_WAIT = 0x0011_0018, "FSCTL_PIPE_WAIT";
-        /// Look into a pipe.
+        /// Peeks into a pipe.
         PIPE_PEEK = 0x0011_400c, "FSCTL_PIPE_PEEK";
         /// Write to a pipe and read from it.
         PIPE_TRANSCEIVE = 0x0011_c017, "FSCTL_PIPE_TRANSCEIVE";
-        /// A key by which an open is the source of a copy.
+        /// Returns a key that identifies an open as the source of a copy.
         SRV_REQUEST_RESUME_KEY = 0x0014_0078, "FSCTL_SRV_REQUEST_RESUME_KEY";
         /// Keep an open when the connection is lost.
         LMR_REQUEST_RESILIENCY = 0x0014_01d4, "FSCTL_LMR_REQUEST_RESILIENCY";
         /// The server's addresses.
         QUERY_NETWORK_INTERFACE_INFO = 0x0014_01fc, "FSCTL_QUERY_NETWORK_INTERFACE_INFO";
-        /// Whether NEGOTIATE was tampered with, before 3.1.1.
+        /// Validates that NEGOTIATE was not tampered with, before 3.1.1.
         VALIDATE_NEGOTIATE_INFO = 0x0014_0204, "FSCTL_VALIDATE_NEGOTIATE_INFO";
         /// Snapshots of the file system.
         SRV_ENUMERATE_SNAPSHOTS = 0x0014_4064, "FSCTL_SRV_ENUMERATE_SNAPSHOTS";
-        /// Copy from one open to another that may read, too.
+        /// Copies from one open to another that also has read access.
         SRV_COPYCHUNK = 0x0014_40f2, "FSCTL_SRV_COPYCHUNK";
         /// Copy from one open to another.
         SRV_COPYCHUNK_WRITE = 0x0014_80f2, "FSCTL_SRV_COPYCHUNK_WRITE";

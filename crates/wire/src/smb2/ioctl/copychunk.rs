@@ -1,5 +1,5 @@
-//! Copies that the server makes: the key of the source, and what to copy (sections 2.2.31.1,
-//! 2.2.32.1 and 2.2.32.3).
+//! Server-side copy: the key of the source, and the ranges to copy (sections 2.2.31.1, 2.2.32.1 and
+//! 2.2.32.3).
 
 use crate::smb2::codec::{Array, Decode, DecodeError, Encode, Reader, Writer, length32};
 
@@ -9,8 +9,8 @@ pub const RESUME_KEY_LEN: usize = 24;
 layout! {
     /// SRV_REQUEST_RESUME_KEY Response.
     pub struct ResumeKeyResponse {
-        /// ResumeKey: by which a copy knows its source. ContextLength and Context, behind it, say
-        /// nothing.
+        /// ResumeKey: identifies the source of a copy. ContextLength and Context after it are
+        /// unused.
         pub resume_key: [u8; 24], reserved 4;
     }
 }
@@ -58,8 +58,8 @@ impl<'a> Decode<'a> for CopychunkCopy<'a> {
 }
 
 layout! {
-    /// SRV_COPYCHUNK_RESPONSE: what was copied, or with STATUS_INVALID_PARAMETER the most that the
-    /// server copies at once.
+    /// SRV_COPYCHUNK_RESPONSE: the amount copied, or with STATUS_INVALID_PARAMETER the server's
+    /// limits of a copy.
     pub struct CopychunkResponse {
         /// ChunksWritten.
         pub chunks_written: u32;

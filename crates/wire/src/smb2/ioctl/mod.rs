@@ -1,4 +1,4 @@
-//! IOCTL: what has no command of its own (sections 2.2.31 and 2.2.32).
+//! IOCTL: operations without a separate command (sections 2.2.31 and 2.2.32).
 
 mod control_code;
 mod copychunk;
@@ -20,7 +20,7 @@ use super::{FileId, HEADER_LEN};
 pub struct Request<'a> {
     /// CtlCode.
     pub control_code: ControlCode,
-    /// FileId; [`FileId::OF_PREVIOUS`] where it is about no file.
+    /// FileId; [`FileId::OF_PREVIOUS`] if the operation does not concern a file.
     pub file_id: FileId,
     /// MaxInputResponse.
     pub max_input_response: u32,
@@ -90,7 +90,7 @@ pub struct Response<'a> {
     pub file_id: FileId,
     /// Flags: reserved.
     pub flags: u32,
-    /// Input: of a request that wants it back.
+    /// Input: the request's input, returned for some control codes.
     pub input: &'a [u8],
     /// Output.
     pub output: &'a [u8],

@@ -1,5 +1,5 @@
-//! NETWORK_INTERFACE_INFO Response (section 2.2.32.5): the addresses by which a server can be
-//! reached, for further channels of a session.
+//! NETWORK_INTERFACE_INFO Response (section 2.2.32.5): addresses of the server for additional
+//! channels of a session.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -15,12 +15,12 @@ flags! {
     }
 }
 
-/// SockAddr_Storage: 128 bytes, of which an address needs few.
+/// SockAddr_Storage: 128 bytes, mostly unused by an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InterfaceAddress {
-    /// An address of IP. Its port says nothing.
+    /// An IP address. Its port is unused.
     Ip(IpAddr),
-    /// Of another family.
+    /// Address of another family.
     Other(u16),
 }
 
@@ -30,7 +30,7 @@ mod family {
     pub const INET6: u16 = 0x0017;
 }
 
-/// Bytes of SockAddr_Storage behind its family.
+/// Length of SockAddr_Storage after its family, in bytes.
 const ADDRESS_LEN: usize = 126;
 
 impl Encode for InterfaceAddress {
@@ -109,7 +109,7 @@ pub fn interfaces(output: &[u8]) -> impl Iterator<Item = Result<NetworkInterface
     })
 }
 
-/// Appends interfaces, as the output of a response has them.
+/// Appends interfaces in the format of a response's output.
 pub fn encode_interfaces(interfaces: &[NetworkInterface], out: &mut Writer<'_>) {
     let mut last = None;
     for interface in interfaces {

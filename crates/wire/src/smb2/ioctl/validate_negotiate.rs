@@ -1,10 +1,10 @@
-//! VALIDATE_NEGOTIATE_INFO (sections 2.2.31.4 and 2.2.32.6): once more, and signed, what was said
-//! in NEGOTIATE.
+//! VALIDATE_NEGOTIATE_INFO (sections 2.2.31.4 and 2.2.32.6): repeats the contents of NEGOTIATE in
+//! signed messages.
 
 use crate::smb2::codec::{Array, Decode, DecodeError, Encode, Reader, Writer, length16};
 use crate::smb2::{Capabilities, Dialect, SecurityMode};
 
-/// VALIDATE_NEGOTIATE_INFO Request: what the client offered.
+/// VALIDATE_NEGOTIATE_INFO Request: values that the client sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ValidateNegotiateRequest<'a> {
     /// Capabilities.
@@ -43,7 +43,7 @@ impl<'a> Decode<'a> for ValidateNegotiateRequest<'a> {
 }
 
 layout! {
-    /// VALIDATE_NEGOTIATE_INFO Response: what the server chose.
+    /// VALIDATE_NEGOTIATE_INFO Response: values that the server selected.
     pub struct ValidateNegotiateResponse {
         /// Capabilities.
         pub capabilities: Capabilities;

@@ -1,5 +1,5 @@
-//! NEGOTIATE_CONTEXT (sections 2.2.3.1 and 2.2.4.1): the same in requests, which offer, and in
-//! responses, which choose.
+//! NEGOTIATE_CONTEXT (sections 2.2.3.1 and 2.2.4.1): equal in requests, which offer, and responses,
+//! which select.
 
 use core::fmt;
 
@@ -59,7 +59,7 @@ values! {
     }
 }
 
-/// ContextType of those that are taken apart here.
+/// ContextType of the contexts that are decoded here.
 mod context_type {
     pub const PREAUTH_INTEGRITY: u16 = 0x0001;
     pub const ENCRYPTION: u16 = 0x0002;
@@ -88,7 +88,7 @@ pub enum Context<'a> {
         /// CompressionAlgorithms.
         algorithms: Array<'a, CompressionAlgorithm>,
     },
-    /// SMB2_NETNAME_NEGOTIATE_CONTEXT_ID: the server's name as the client knows it.
+    /// SMB2_NETNAME_NEGOTIATE_CONTEXT_ID: the server's name as used by the client.
     Netname(Text<'a>),
     /// SMB2_TRANSPORT_CAPABILITIES: flags.
     Transport(u32),
@@ -177,7 +177,7 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Two bytes of count and so many members.
+/// Reads a two-byte count and that number of members.
 fn counted<'a, T>(reader: &mut Reader<'a>) -> Result<Array<'a, T>, DecodeError>
 where
     T: Copy + Fixed + Encode + for<'x> Decode<'x>,
@@ -206,8 +206,8 @@ impl<'a> Decode<'a> for Context<'a> {
     }
 }
 
-/// NegotiateContextList: a peer's bytes, or the caller's contexts. Each but the first begins at a
-/// multiple of eight bytes from the first.
+/// NegotiateContextList: a peer's bytes, or the caller's contexts. Each context after the first
+/// begins at a multiple of eight bytes from the first.
 #[derive(Clone, Copy)]
 pub struct Contexts<'a> {
     source: Source<'a>,
@@ -216,7 +216,7 @@ pub struct Contexts<'a> {
 #[derive(Clone, Copy)]
 enum Source<'a> {
     Values(&'a [Context<'a>]),
-    /// As many contexts as are counted; every one of them has been found to be whole.
+    /// A counted list of contexts, all of which are complete.
     Bytes {
         count: u16,
         bytes: &'a [u8],
@@ -237,7 +237,7 @@ impl Default for Contexts<'_> {
 }
 
 impl<'a> Contexts<'a> {
-    /// The `count` contexts at `offset` of a message.
+    /// Returns the `count` contexts at `offset` of a message.
     pub(super) fn decode(
         reader: &Reader<'a>,
         offset: u32,
@@ -260,12 +260,12 @@ impl<'a> Contexts<'a> {
         }
     }
 
-    /// Whether there are none.
+    /// Returns whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.count() == 0
     }
 
-    /// All of them.
+    /// Iterates over the contexts.
     pub fn iter(self) -> impl Iterator<Item = Context<'a>> {
         let (contexts, count, bytes): (&[Context<'a>], _, &[u8]) = match self.source {
             Source::Values(contexts) => (contexts, 0, &[]),

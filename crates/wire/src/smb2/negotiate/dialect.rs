@@ -13,7 +13,7 @@ values! {
         SMB_3_0_2 = 0x0302, "3.0.2";
         /// 3.1.1.
         SMB_3_1_1 = 0x0311, "3.1.1";
-        /// An answer to SMB1's NEGOTIATE: some dialect of 2.1 or later, to be negotiated next.
+        /// Response to SMB1's NEGOTIATE: a dialect of 2.1 or later, to be negotiated next.
         WILDCARD = 0x02ff, "2.???";
     }
 }
@@ -35,7 +35,7 @@ flags! {
         DFS = 0x01;
         /// SMB2_GLOBAL_CAP_LEASING.
         LEASING = 0x02;
-        /// SMB2_GLOBAL_CAP_LARGE_MTU: requests that take more than one credit.
+        /// SMB2_GLOBAL_CAP_LARGE_MTU: requests that consume more than one credit.
         LARGE_MTU = 0x04;
         /// SMB2_GLOBAL_CAP_MULTI_CHANNEL.
         MULTI_CHANNEL = 0x08;
@@ -43,7 +43,7 @@ flags! {
         PERSISTENT_HANDLES = 0x10;
         /// SMB2_GLOBAL_CAP_DIRECTORY_LEASING.
         DIRECTORY_LEASING = 0x20;
-        /// SMB2_GLOBAL_CAP_ENCRYPTION: in 3.0 and 3.0.2; in 3.1.1 a context says so.
+        /// SMB2_GLOBAL_CAP_ENCRYPTION: in 3.0 and 3.0.2; 3.1.1 uses a context.
         ENCRYPTION = 0x40;
         /// SMB2_GLOBAL_CAP_NOTIFICATIONS.
         NOTIFICATIONS = 0x80;

@@ -1,4 +1,4 @@
-//! NEGOTIATE: which dialect, and how it is protected (sections 2.2.3 and 2.2.4).
+//! NEGOTIATE: dialect and message protection (sections 2.2.3 and 2.2.4).
 
 mod context;
 mod dialect;
@@ -22,7 +22,7 @@ pub struct Request<'a> {
     pub client_guid: [u8; 16],
     /// Dialects.
     pub dialects: Array<'a, Dialect>,
-    /// NegotiateContextList: only where 3.1.1 is among the dialects.
+    /// NegotiateContextList: only if 3.1.1 is among the dialects.
     pub contexts: Contexts<'a>,
 }
 
@@ -30,7 +30,7 @@ impl Request<'_> {
     const SIZE: u16 = 36;
     const DIALECTS_AT: usize = HEADER_LEN + Self::SIZE as usize;
 
-    /// Where the contexts begin: behind the dialects, at a multiple of eight bytes.
+    /// Returns the offset of the contexts: after the dialects, at a multiple of eight bytes.
     const fn contexts_at(dialects: usize) -> usize {
         (Self::DIALECTS_AT + 2 * dialects).next_multiple_of(8)
     }
@@ -98,7 +98,7 @@ pub struct Response<'a> {
     pub server_guid: [u8; 16],
     /// Capabilities.
     pub capabilities: Capabilities,
-    /// MaxTransactSize: most bytes that QUERY_INFO, QUERY_DIRECTORY and their like carry.
+    /// MaxTransactSize: largest length of QUERY_INFO, QUERY_DIRECTORY and similar, in bytes.
     pub max_transact_size: u32,
     /// MaxReadSize.
     pub max_read_size: u32,
@@ -108,7 +108,7 @@ pub struct Response<'a> {
     pub system_time: FileTime,
     /// ServerStartTime.
     pub server_start_time: FileTime,
-    /// The token with which SPNEGO begins.
+    /// First token of SPNEGO.
     pub security_buffer: &'a [u8],
     /// NegotiateContextList: only in dialect 3.1.1.
     pub contexts: Contexts<'a>,

@@ -1,10 +1,11 @@
-//! As much of DER (X.690) as SPNEGO needs: elements with a tag of one byte and a definite length.
+//! The subset of DER (X.690) that SPNEGO needs: elements with a tag of one byte and a definite
+//! length.
 
 use alloc::vec::Vec;
 
 use super::TokenError;
 
-/// Takes elements off the front of a token.
+/// Reads elements from the front of a token.
 #[derive(Debug, Clone)]
 pub struct DerReader<'a> {
     rest: &'a [u8],
@@ -15,12 +16,12 @@ impl<'a> DerReader<'a> {
         Self { rest: bytes }
     }
 
-    /// The tag of the next element, if there is one.
+    /// Returns the tag of the next element, if any.
     pub fn peek(&self) -> Option<u8> {
         self.rest.first().copied()
     }
 
-    /// What is in the next element, which must have this tag.
+    /// Returns the contents of the next element, which must have this tag.
     pub fn element(&mut self, tag: u8) -> Result<&'a [u8], TokenError> {
         match self.rest.split_first() {
             None => Err(TokenError::Short { tag }),
@@ -35,7 +36,8 @@ impl<'a> DerReader<'a> {
         }
     }
 
-    /// What is in the next element if it has this tag; otherwise it is left where it is.
+    /// Returns the contents of the next element if it has this tag; otherwise leaves the element
+    /// unread.
     pub fn optional(&mut self, tag: u8) -> Result<Option<&'a [u8]>, TokenError> {
         if self.peek() == Some(tag) {
             self.element(tag).map(Some)
@@ -52,7 +54,7 @@ impl<'a> DerReader<'a> {
         Ok(contents)
     }
 
-    /// A length, in one byte or in up to four that follow it.
+    /// Reads a length, in one byte or in up to four that follow it.
     fn length(&mut self) -> Option<usize> {
         let (first, rest) = self.rest.split_first()?;
         let more = usize::from(*first & 0x7f);

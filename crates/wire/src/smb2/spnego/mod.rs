@@ -1,7 +1,7 @@
-//! SPNEGO: the wrapper of the tokens that SESSION_SETUP carries (RFC 4178, section 4.2; MS-SPNG).
+//! SPNEGO: the wrapper of the tokens in SESSION_SETUP (RFC 4178, section 4.2; MS-SPNG).
 //!
-//! Only what NTLMSSP needs is taken apart: mechanisms, tokens and states. The tokens of the
-//! mechanism itself are bytes here.
+//! Only the parts that NTLMSSP needs are decoded: mechanisms, tokens and states. The tokens of the
+//! mechanism are opaque here.
 
 mod der;
 
@@ -9,13 +9,13 @@ use alloc::vec::Vec;
 
 use der::{DerReader, element};
 
-/// Why bytes are not the token they were taken for.
+/// Error when bytes are not the expected token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
     /// The token ends inside an element.
     #[error("the token ends before the element of tag {tag:#04x} does")]
     Short {
-        /// Its tag.
+        /// Tag of the element.
         tag: u8,
     },
     /// Another element is due.
@@ -29,10 +29,10 @@ pub enum TokenError {
     /// The token is not of SPNEGO.
     #[error("the token is of another mechanism than SPNEGO")]
     NotSpnego,
-    /// negState is none of RFC 4178's.
+    /// negState is not one of RFC 4178.
     #[error("negState has {len} bytes or a number above 3")]
     BadState {
-        /// How many bytes it has.
+        /// Length in bytes.
         len: usize,
     },
 }
@@ -68,7 +68,7 @@ impl Mechanism<'static> {
     pub const KERBEROS: Self = Self(&[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x12, 1, 2, 2]);
 }
 
-/// What a negotiation begins with: of a server in NEGOTIATE, of a client in SESSION_SETUP.
+/// First token of a negotiation: from a server in NEGOTIATE, from a client in SESSION_SETUP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NegTokenInit<'a> {
     /// mechTypes: DER of the mechanisms, in order of preference.
@@ -95,14 +95,14 @@ impl<'a> NegTokenInit<'a> {
         }
         fields.optional(tag::CONTEXT_1)?;
         let mech_token = octets(fields.optional(tag::CONTEXT_2)?)?;
-        // negHints and mechListMIC say nothing here.
+        // negHints and mechListMIC are not used here.
         Ok(Self {
             mechanisms,
             mech_token,
         })
     }
 
-    /// The mechanisms that are offered, in order of preference.
+    /// Returns the offered mechanisms, in order of preference.
     pub fn mechanisms(&self) -> impl Iterator<Item = Mechanism<'a>> + use<'a> {
         oids(self.mechanisms).filter_map(Result::ok)
     }
@@ -123,7 +123,7 @@ impl<'a> NegTokenInit<'a> {
     }
 }
 
-/// Appends MechTypeList: what a mechListMIC is made of.
+/// Appends MechTypeList, the input of a mechListMIC.
 pub fn encode_mech_types(mechanisms: &[Mechanism<'_>], out: &mut Vec<u8>) {
     element(out, tag::SEQUENCE, |out| {
         for mechanism in mechanisms {
@@ -132,7 +132,7 @@ pub fn encode_mech_types(mechanisms: &[Mechanism<'_>], out: &mut Vec<u8>) {
     });
 }
 
-/// The OIDs that follow each other; nothing more after an error.
+/// Iterates over consecutive OIDs; ends after an error.
 fn oids(bytes: &[u8]) -> impl Iterator<Item = Result<Mechanism<'_>, TokenError>> {
     let mut reader = DerReader::new(bytes);
     core::iter::from_fn(move || {
@@ -145,7 +145,7 @@ fn oids(bytes: &[u8]) -> impl Iterator<Item = Result<Mechanism<'_>, TokenError>>
     })
 }
 
-/// What is in the OCTET STRING of a field, if the field is there.
+/// Returns the contents of the OCTET STRING of a field, if the field is present.
 fn octets(field: Option<&[u8]>) -> Result<Option<&[u8]>, TokenError> {
     field
         .map(|field| DerReader::new(field).element(tag::OCTET_STRING))
@@ -170,7 +170,7 @@ pub enum NegState {
     AcceptIncomplete = 1,
     /// reject.
     Reject = 2,
-    /// request-mic: another token is due, with a mechListMIC.
+    /// request-mic: another token with a mechListMIC is required.
     RequestMic = 3,
 }
 
@@ -186,12 +186,12 @@ impl NegState {
     }
 }
 
-/// What a negotiation goes on with, in either direction.
+/// Further token of a negotiation, in either direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct NegTokenResp<'a> {
     /// negState; a client leaves it out.
     pub state: Option<NegState>,
-    /// supportedMech: the mechanism that a server has chosen, in its first token.
+    /// supportedMech: the mechanism that a server has selected, in its first token.
     pub supported_mech: Option<Mechanism<'a>>,
     /// responseToken: the next token of the mechanism.
     pub response_token: Option<&'a [u8]>,
