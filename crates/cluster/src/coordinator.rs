@@ -40,8 +40,8 @@ impl Cluster {
         self.members.options = options;
     }
 
-    /// Runs `plan` as one job and returns one record for all hosts. If `calibrates` is set, each
-    /// host first measures what filestone itself can do there.
+    /// Runs `plan` as one job and returns one record for all hosts. With `calibrates`, each host
+    /// first measures what filestone itself can do there.
     pub fn run(
         &mut self,
         plan: &Plan,

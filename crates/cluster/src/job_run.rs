@@ -1,4 +1,4 @@
-//! One job from the coordinator's side: prepare, start at an agreed time, measure, merge.
+//! A job from the coordinator's side: prepare, start at an agreed time, measure, merge.
 
 use crate::job_error::JobError;
 use crate::members::{LOOK_EVERY, LOOK_WHILE_MEASURING, Members};
@@ -26,8 +26,8 @@ const LEAD_OF_RANK: Duration = Duration::from_micros(500);
 /// Longest wait for a silent rank after a job was stopped: launchers that end a job soon kill ranks
 /// that do not exit.
 const SILENCE_AFTER_STOP: Duration = Duration::from_secs(2);
-/// How long the last ranks may clean up after the first has ended, in addition to the timeout of a
-/// call.
+/// Time limit of the last ranks' clean-up after the first has ended, in addition to the timeout of
+/// a call.
 const CLEAN_UP: Duration = Duration::from_secs(120);
 
 /// Phase of a job.
@@ -48,7 +48,7 @@ impl Phase {
     }
 }
 
-/// One job.
+/// State of a job at the coordinator.
 pub struct JobRun<'job, 'look> {
     members: &'job mut Members,
     plan: &'job Plan,

@@ -1,4 +1,4 @@
-//! One run on many hosts.
+//! Runs on many hosts.
 //!
 //! A job is the run of one plan by several processes, its *ranks*, which a launcher (`mpirun`,
 //! `srun`) starts on any number of hosts. Rank 0 reads the command line, partitions the plan, sets

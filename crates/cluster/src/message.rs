@@ -33,7 +33,7 @@ pub enum ToRank {
     End,
     /// The user stops the job.
     Stop,
-    /// No more jobs follow. If a rank was lost, do not wait for it.
+    /// No more jobs follow; do not wait for a rank that was lost.
     #[serde(rename = "Leave")]
     Shutdown { is_one_lost: bool },
     /// You have been silent for too long: the job continues without you, and your file set no

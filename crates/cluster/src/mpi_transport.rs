@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 /// Default for the longest time that the coordinator may take no message of a rank.
 const TAKEN_WITHIN: Duration = Duration::from_secs(300);
-/// How long a rank that leaves waits for the coordinator to take its messages.
+/// Time limit for a rank that leaves until the coordinator has taken its messages.
 const LEAVE_WITHIN: Duration = Duration::from_secs(5);
 /// Interval between polls for a taken message.
 const LOOK_EVERY: Duration = Duration::from_micros(500);

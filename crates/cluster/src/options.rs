@@ -25,7 +25,7 @@ pub struct JobOptions {
     pub on_rank_lost: OnRankLost,
     /// A rank that is silent for this long is lost.
     pub watchdog: Duration,
-    /// How long ranks may take to report at the start.
+    /// Time limit for the ranks' reports at the start.
     pub greeting: Duration,
 }
 

@@ -50,12 +50,14 @@ impl LoadRank {
         !matches!(self.progress, Progress::Ended(_) | Progress::Lost(_))
     }
 
-    /// Returns whether the rank waits for the start, or has ended or been lost before it.
+    /// Returns whether the preparation is over: the rank waits for the start, has started, has
+    /// ended or is lost.
     pub const fn is_finished(&self) -> bool {
         !matches!(self.progress, Progress::Preparing)
     }
 
-    /// Returns whether the rank has been silent for at least `watchdog`.
+    /// Returns whether messages are expected from the rank and it has been silent for longer than
+    /// `watchdog`.
     pub fn is_silent(&self, now: Instant, watchdog: Duration) -> bool {
         self.is_awaited() && now.saturating_duration_since(self.heard) > watchdog
     }

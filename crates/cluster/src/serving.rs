@@ -16,7 +16,7 @@ pub const ALIVE_EVERY: Duration = Duration::from_millis(250);
 /// Time after a ping during which a rank polls without sleeping: any sleep adds to the uncertainty
 /// of the clock offset.
 const PINGED_FOR: Duration = Duration::from_millis(50);
-/// How long a rank that is stopped between jobs waits for its release. The coordinator, usually
+/// Longest wait for its release of a rank that is stopped between jobs. The coordinator, usually
 /// stopped at the same time, may still be cleaning up for other ranks. A rank that leaves earlier
 /// waits within MPI, also for lost ranks.
 const LET_GO_WITHIN: Duration = Duration::from_secs(20);

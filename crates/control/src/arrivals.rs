@@ -21,8 +21,8 @@ const MERGED_MAX: f64 = 1e7;
 /// Returns the number of measured operations of each client, if a count ends the run.
 ///
 /// With random arrivals it is the number of the client's own arrivals among the first `count` of
-/// all clients. If each client had the same number, fast clients would be done before slow ones,
-/// and the load would fall towards the end: with 5,000 operations of 7 clients by 5 %.
+/// all clients. With equal numbers, fast clients would be done before slow ones, and the load would
+/// fall towards the end: with 5,000 operations of 7 clients by 5 %.
 pub fn counts_of_clients(plan: &Plan) -> Option<Vec<u64>> {
     let Some(part) = plan.part else {
         return counts_of_all(plan);

@@ -1,4 +1,4 @@
-//! One simulated client of echo, without I/O.
+//! A simulated client of echo, without I/O.
 //!
 //! Requests wait until the server has assigned a token. A reply is matched by its sequence number,
 //! which contains the slot in its low half and the slot's generation in its high half.
@@ -104,7 +104,7 @@ struct Input {
     bytes: Vec<u8>,
 }
 
-/// One simulated client of echo.
+/// A simulated client of echo.
 #[derive(Debug)]
 pub struct EchoClient {
     shared: Shared,

@@ -26,7 +26,7 @@ use std::time::Duration;
 /// Name in plans, and the scheme before `://`.
 pub const NAME: &str = "echo";
 
-/// How long the server may take to open a session.
+/// Time limit for opening a session.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The protocol.

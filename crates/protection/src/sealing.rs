@@ -17,7 +17,7 @@ const TAG_LEN: usize = 16;
 #[error("an encrypted frame does not verify: another key, or changed on its way")]
 pub struct DecryptError;
 
-/// Key with which this side of a session encrypts, ready to use.
+/// Encryption key of this side of a session, ready to use.
 #[derive(Debug)]
 pub struct SealingKey(Key);
 
@@ -56,7 +56,7 @@ impl SealingKey {
     }
 }
 
-/// Key with which this side of a session decrypts, ready to use.
+/// Decryption key of this side of a session, ready to use.
 #[derive(Debug)]
 pub struct OpeningKey(Key);
 

@@ -10,7 +10,7 @@ use filestone_wire::smb2::{Command, HEADER_LEN, Header};
 const SIGNATURE_LEN: usize = 16;
 const SIGNATURE_END: usize = Header::SIGNATURE_AT + SIGNATURE_LEN;
 
-/// Key with which both sides of a session sign, ready to use.
+/// Signing key of both sides of a session, ready to use.
 #[derive(Debug)]
 pub struct SigningKey(Key);
 

@@ -1,8 +1,8 @@
 //! The built-in, in-memory server of NFSv3 and SMB: calibration target, demonstration and test double.
 //!
-//! It serves NFSv3, MOUNT version 3 and NLM version 4 (RFC 1813), and the port mapper (RFC 1833),
-//! all on one port, by TCP and UDP, over IPv4 and IPv6; and, on another port, the dialects 2.0.2 to
-//! 3.1.1 of SMB over the same tree, so that both protocols access the same files.
+//! The server provides NFSv3, MOUNT version 3 and NLM version 4 (RFC 1813), and the port mapper
+//! (RFC 1833), all on one port, by TCP and UDP, over IPv4 and IPv6; and, on another port, the
+//! dialects 2.0.2 to 3.1.1 of SMB over the same tree, so that both protocols access the same files.
 //!
 //! ```no_run
 //! use filestone_server::{Options, Server};

@@ -49,7 +49,7 @@ impl From<BindError> for io::Error {
     }
 }
 
-/// Both loopback addresses.
+/// The loopback addresses of IPv4 and IPv6.
 const LOOPBACK: [IpAddr; 2] = [
     IpAddr::V4(Ipv4Addr::LOCALHOST),
     IpAddr::V6(Ipv6Addr::LOCALHOST),

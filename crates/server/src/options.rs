@@ -45,8 +45,8 @@ pub struct Options {
     pub strict_mount: bool,
     /// Ignore owners and modes for all callers of NFS.
     pub ignores_permissions: bool,
-    /// How long an incomplete record or frame may make no progress: a connection whose peer sends
-    /// less than 4 KiB of it in that time is closed.
+    /// Stall limit of an incomplete record or frame: a connection whose peer sends less than 4 KiB
+    /// of it in that time is closed.
     pub record_patience: Duration,
     /// Part of the reply that the count of READDIR and READDIRPLUS limits.
     pub listing_bound: ListingBound,

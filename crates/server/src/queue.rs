@@ -60,7 +60,7 @@ impl FromStr for ServiceTime {
     }
 }
 
-/// One queue of calls, and k workers.
+/// A queue of calls, and k workers.
 #[derive(Debug)]
 pub struct Queue {
     service_time: ServiceTime,

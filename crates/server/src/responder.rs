@@ -23,7 +23,7 @@ use crate::smb2::{
 pub enum Outcome {
     /// The reply, if there is one, is in the sink.
     Answered,
-    /// The reply is to be sent at this time after the start.
+    /// The reply is due at this time after the start.
     Later(Duration, Box<ReplySink>),
     /// The connection must be closed.
     Disconnect,

@@ -142,7 +142,7 @@ impl Running {
             .unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 0)))
     }
 
-    /// Returns the port, which is the same for all addresses.
+    /// Returns the common port of all addresses.
     pub fn port(&self) -> u16 {
         self.address().port()
     }
@@ -258,8 +258,8 @@ fn pin(processor: usize) -> io::Result<()> {
 const DESCRIPTORS: u64 = 1 << 20;
 
 /// Raises the descriptor limit as much as possible: every connection is a descriptor. Only a
-/// privileged process may raise the hard limit, others only the soft limit up to it. If the limit
-/// stays too low, connections are refused later.
+/// privileged process may raise the hard limit, others only the soft limit up to it. A limit that
+/// stays too low leads to refused connections later.
 pub fn raise_descriptor_limit() {
     let limit = getrlimit(Resource::Nofile);
     let hard = limit.maximum.map(|maximum| maximum.max(DESCRIPTORS));

@@ -76,7 +76,7 @@ pub struct Worker {
     /// Time since the start at which accepting continues.
     accept_again: Option<Duration>,
     alarms: Timers,
-    /// How long an incomplete record may make no progress.
+    /// Longest time without progress of an incomplete record.
     patience: Duration,
     /// Time since the start of the next check of incomplete records; `None` while there are none.
     look_again: Option<Duration>,

@@ -154,7 +154,7 @@ macro_rules! procedures {
         }
 
         impl $name {
-            /// All procedures, by number.
+            /// The members, by number.
             pub const ALL: [Self; [$($text),+].len()] = [$(Self::$variant),+];
 
             /// Returns the procedure with this number.

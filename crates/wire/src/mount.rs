@@ -10,7 +10,7 @@ use crate::xdr::{Decode, DecodeError, Encode, Reader, Writer, length};
 pub const PROGRAM: u32 = 100_005;
 /// MOUNT_V3.
 pub const VERSION: u32 = 3;
-/// MNTPATHLEN: most bytes in a path.
+/// MNTPATHLEN: longest path, in bytes.
 pub const PATH_MAX: usize = 1024;
 /// MNTNAMLEN: longest name of a host or group, in bytes.
 pub const NAME_MAX: usize = 255;
@@ -127,7 +127,7 @@ impl<'a> Decode<'a> for MntOk<'a> {
 }
 
 message! {
-    /// The failing arm of `mountres3`.
+    /// Failure arm of `mountres3`.
     #[derive(Copy)]
     pub struct MntFail {
         /// Status of the failure.

@@ -32,7 +32,7 @@ pub trait Mark: Copy {
     /// Returns whether the message ends with the bytes after this mark.
     fn is_last(self) -> bool;
 
-    /// Bytes that follow.
+    /// Returns the number of bytes that follow.
     fn data_len(self) -> usize;
 }
 
@@ -41,14 +41,14 @@ pub trait Mark: Copy {
 pub struct RecordMark {
     /// Set if the record ends with this fragment.
     pub last: bool,
-    /// Bytes in the fragment, below 2^31.
+    /// Length of the fragment in bytes, below 2^31.
     pub len: u32,
 }
 
 impl RecordMark {
     const LAST: u32 = 1 << 31;
 
-    /// Reads a mark; every four bytes are one.
+    /// Reads a mark; any four bytes are valid.
     #[inline]
     pub const fn from_bytes(bytes: [u8; 4]) -> Self {
         let word = u32::from_be_bytes(bytes);
@@ -58,7 +58,7 @@ impl RecordMark {
         }
     }
 
-    /// The mark on the wire.
+    /// Returns the encoded mark.
     #[inline]
     pub const fn to_bytes(self) -> [u8; 4] {
         let flag = if self.last { Self::LAST } else { 0 };
@@ -113,7 +113,7 @@ impl Mark for RecordMark {
 /// the start of the next record is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RecordError {
-    /// A record is over the limit.
+    /// A record exceeds the limit.
     #[error("record of {len} bytes or more is over the limit of {limit}")]
     TooLong {
         /// Total length of the announced fragments, in bytes.
@@ -121,7 +121,7 @@ pub enum RecordError {
         /// Limit of the reassembler.
         limit: usize,
     },
-    /// A record with too many fragments of no bytes.
+    /// A record has too many empty fragments.
     #[error("record has more than {limit} fragments of no bytes")]
     EmptyFragments {
         /// [`EMPTY_FRAGMENTS_MAX`].
@@ -135,7 +135,7 @@ pub enum RecordError {
     },
 }
 
-/// Turns bytes as they arrive into records.
+/// Reassembles arriving bytes into records.
 ///
 /// A record that is contiguous in the input and has one fragment is returned without copying. Other
 /// records are collected in a buffer that grows with the arriving bytes, not with the announced

@@ -27,8 +27,8 @@ pub struct LevelArrivals {
 }
 
 impl LevelArrivals {
-    /// Creates the arrivals of client `client` of `clients`. The order of levels is the same for
-    /// all.
+    /// Creates the arrivals of client `client` of `clients`. All clients have the same order of
+    /// levels.
     pub fn of_client(loads: LevelsPlan, client: u32, clients: u32, seed: u64) -> Self {
         let mut arrivals = Self {
             loads,

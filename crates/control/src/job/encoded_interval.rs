@@ -14,11 +14,11 @@ use serde::{Deserialize, Serialize};
 pub struct EncodedInterval {
     /// Values over all kinds of operation; its own list of kinds is empty.
     pub whole: IntervalRecord,
-    /// One row per kind of operation and role.
+    /// Rows by kind of operation and role.
     pub kinds: Vec<EncodedKind>,
 }
 
-/// One kind of operation in an interval.
+/// A kind of operation in an interval.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EncodedKind {
     /// Kind of operation.

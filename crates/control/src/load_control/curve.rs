@@ -135,7 +135,7 @@ impl CurveSteering {
         self.points.extend(ended.into_record(self.unqueued_ns()));
     }
 
-    /// Returns the mean response time at the lowest load of the curve so far.
+    /// Returns the mean response time at the lowest load that was measured.
     fn unqueued_ns(&self) -> Option<f64> {
         let on_curve = self.points.iter();
         let on_curve = on_curve.filter(|point| point.leg != SweepDirection::Search);

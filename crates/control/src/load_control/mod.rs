@@ -9,7 +9,7 @@ pub use objective::{LoadRange, ObjectiveSearch};
 
 use filestone_measure::measure::run_record::IntervalRecord;
 
-/// One interval of a run with a load controller.
+/// An interval of a run with a load controller.
 #[derive(Debug, Clone, Copy)]
 pub struct IntervalResult<'run> {
     /// Offered load, in operations per second.
@@ -72,7 +72,7 @@ pub struct SteeredPoint {
 /// Estimated remaining time of a run, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RemainingTime {
-    /// Estimate: the rest takes as long as the run so far.
+    /// Estimate: the rest takes as long as the elapsed time.
     About(u64),
     /// Upper limit, at which the run ends; the result may be available earlier.
     AtMost(u64),

@@ -4,7 +4,7 @@
 //! Load controllers, such as the search for the highest load that meets an objective, are tested
 //! against both: the formulas give the expected results, and [`SimulatedRun`] simulates the run
 //! without a server, a clock or a thread. The module is public so that other crates can run the
-//! same tests. Nothing here measures a real server.
+//! same tests. This module does not measure real servers.
 
 pub mod coverage;
 mod deterministic;

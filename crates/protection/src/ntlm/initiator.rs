@@ -83,7 +83,7 @@ impl Initiator {
         }
     }
 
-    /// Creates an anonymous user, for whom no keys are derived.
+    /// Creates an anonymous user, without derived keys.
     pub const fn anonymous() -> Self {
         Self {
             user: String::new(),

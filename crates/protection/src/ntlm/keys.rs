@@ -95,7 +95,7 @@ impl Established {
     }
 }
 
-/// RC4, with which NTLM encrypts keys and checksums; not used for anything else here.
+/// RC4, which NTLM uses to encrypt keys and checksums; not used for anything else here.
 struct Rc4 {
     state: [u8; 256],
 }

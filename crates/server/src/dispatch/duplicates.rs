@@ -1,7 +1,7 @@
 //! Duplicate request cache: repeated UDP calls are executed once.
 //!
 //! A client that sees no reply sends its call again, with the same xid (RFC 5531, section 4). A
-//! REMOVE that is executed twice would return NFS3ERR_NOENT to a caller who has removed the file.
+//! REMOVE that is executed twice would return NFS3ERR_NOENT although the call has removed the file.
 //! So the last replies to such calls are cached, as Juszczak described it for the reference server
 //! (USENIX Winter 1989), and sent again. TCP does not lose calls.
 

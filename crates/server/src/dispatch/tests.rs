@@ -43,7 +43,7 @@ struct Bench {
     caller: AuthSys<'static>,
 }
 
-/// Collects grants that are to be settled.
+/// Collects grants for later settlement.
 #[derive(Debug, Clone, Default)]
 struct Grants(Arc<Mutex<Vec<Grant>>>);
 

@@ -25,7 +25,7 @@ const NAP: Duration = Duration::from_micros(10);
 pub struct Cost {
     /// CPU time of a clock reading in nanoseconds, once measured.
     reading_ns: Option<NonZeroU64>,
-    /// Excess of the burns so far over the requested time, in nanoseconds.
+    /// Total excess of the burns over the requested time, in nanoseconds.
     ahead_ns: u64,
 }
 

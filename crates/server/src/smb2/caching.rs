@@ -116,8 +116,8 @@ impl OpenFile {
         unused.map(|lease| lease.owner).collect()
     }
 
-    /// Breaks the caching of one holder as far as `deed` requires. `own` is the caching of the open
-    /// that triggers it.
+    /// Breaks the caching of one holder to the extent that `deed` requires. `own` is the caching of
+    /// the open that triggers it.
     fn take_back(&mut self, index: usize, deed: BreakTrigger, own: Option<CacheGrant>) -> Taken {
         match self.holders.get(index).map(|holder| holder.caching) {
             Some(CacheGrant::Oplock { .. }) => self.take_back_oplock(index, deed),
@@ -310,8 +310,8 @@ impl GlobalOpenTable {
         }
     }
 
-    /// Breaks the caching of all holders of a file as far as `deed` requires; returns whether to
-    /// wait for an acknowledgement.
+    /// Breaks the caching of all holders of a file to the extent that `deed` requires; returns
+    /// whether to wait for an acknowledgement.
     fn take_back(
         &mut self,
         number: InodeNumber,

@@ -77,7 +77,7 @@ pub struct Session {
     pub is_expired: bool,
     /// Whether the client has sent encrypted messages: notifications to it are then encrypted, too.
     pub has_sealed: bool,
-    /// Encryptions so far; a nonce must not be reused.
+    /// Number of encryptions, for the nonce, which must not be reused.
     pub nonce: u64,
     pub trees: FxHashMap<u32, Share>,
     pub last_tree: u32,

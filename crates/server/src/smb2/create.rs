@@ -535,8 +535,7 @@ fn granted_access(desired: AccessMask) -> AccessMask {
     AccessMask(access)
 }
 
-/// Returns the response contexts. A request may repeat contexts; the response has those that take
-/// effect.
+/// Returns the response contexts, at most eight: a request may contain any number.
 fn answers<'a>(
     wanted: &Wanted<'_>,
     facts: &FileMetadata,

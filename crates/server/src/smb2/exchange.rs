@@ -150,7 +150,7 @@ impl Exchange<'_> {
         }
     }
 
-    /// If this request has waited for the longest time, treats the break as acknowledged.
+    /// Treats the break as acknowledged if this request has waited for the longest permitted time.
     pub fn give_up_overdue(&self, hub: &mut GlobalOpenTable) {
         let now = self.since_start.as_nanos() as u64;
         if let Some(WaitingFor::Break { number, until }) = self.waited_for()

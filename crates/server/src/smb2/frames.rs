@@ -28,7 +28,7 @@ pub struct CloseConnection;
 /// Protection of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Envelope {
-    /// Not encrypted.
+    /// Without encryption.
     Plain,
     /// Encrypted with the keys of this session.
     Sealed(u64),
@@ -41,7 +41,7 @@ pub enum Envelope {
 pub enum SessionEnd {
     /// The session is deleted.
     Deleted,
-    /// Its tree connection is closed.
+    /// The tree connection is closed.
     ShareClosed,
     /// The user has to reauthenticate (MS-SMB2, section 3.3.5.2.9).
     Expired,
@@ -90,7 +90,7 @@ const COMMAND_AT: usize = 12;
 #[derive(Clone, Copy)]
 struct Last {
     start: usize,
-    /// Its end, before the padding.
+    /// End of the response, before the padding.
     end: usize,
     session_id: u64,
     is_signed: bool,

@@ -8,7 +8,7 @@ use filestone_wire::smb2::{AccessMask, FileAttributes, FileTime, Status};
 use crate::tree::inode::{Inode, Timestamp};
 use crate::tree::{InodeNumber, Tree};
 
-/// All access rights on a file.
+/// Full access to a file.
 pub const ALL_ACCESS: AccessMask = AccessMask(0x001f_01ff);
 /// The volume's serial number and id: "file" in ASCII.
 pub const VOLUME: u32 = u32::from_be_bytes(*b"file");

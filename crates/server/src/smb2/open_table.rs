@@ -212,8 +212,8 @@ impl GlobalOpenTable {
         file.holders.push(holder);
     }
 
-    /// Removes an open; returns the name to remove if it was the last open and the file is to be
-    /// deleted.
+    /// Removes an open; returns the name to remove if it was the last open and the file is marked
+    /// for deletion.
     pub fn close(&mut self, number: InodeNumber, open: u64) -> Option<Name> {
         let file = self.files.get_mut(&number)?;
         let index = file.holders.iter().position(|holder| holder.open == open)?;

@@ -60,7 +60,7 @@ impl FromStr for Protection {
 pub struct SmbOptions {
     /// Port of all addresses; 0 selects a free one.
     pub port: u16,
-    /// Users with access. If empty, all clients have access as guests.
+    /// Users with access; with an empty list all clients have access as guests.
     pub users: Vec<User>,
     /// Signing of messages. Guests have no signing key; if signing is required, they are refused.
     /// `Refused` is treated as `Offered`: a server may not refuse signing.

@@ -1,4 +1,4 @@
-//! One connection, on its own thread.
+//! A connection and its thread.
 
 use std::io::IoSlice;
 use std::os::fd::OwnedFd;

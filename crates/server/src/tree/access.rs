@@ -30,7 +30,7 @@ pub struct Identity<'a> {
     pub gid: u32,
     /// Supplementary groups.
     pub gids: &'a [u32],
-    /// Whether permissions are checked. They are never checked for uid 0.
+    /// Whether permissions are checked; uid 0 is never checked.
     pub is_checked: bool,
 }
 

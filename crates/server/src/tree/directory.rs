@@ -81,7 +81,7 @@ impl Directory {
         self.by_name.is_empty()
     }
 
-    /// Returns the highest cookie assigned so far; a higher one is not from this directory.
+    /// Returns the highest cookie assigned; a higher one is not from this directory.
     pub fn cookie_last(&self) -> u64 {
         self.cookie_last
     }

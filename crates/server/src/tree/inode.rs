@@ -1,4 +1,4 @@
-//! One object of the tree: its kind, and the attributes of RFC 1813, section 2.5.
+//! An object of the tree: its kind, and the attributes of RFC 1813, section 2.5.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

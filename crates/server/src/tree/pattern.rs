@@ -1,6 +1,6 @@
 //! The pattern of `filestone_wire::pattern` and zeros, as memory that replies can reference.
 //!
-//! One table, created once per process, is long enough that a READ at any offset is one slice.
+//! The table, created once per process, is long enough that a READ at any offset is one slice.
 
 use std::sync::LazyLock;
 

@@ -93,7 +93,7 @@ pub enum ParsedRecord<'a> {
     PutAside { used: usize },
     /// Incomplete: the next step needs `needed` bytes.
     Partial { needed: usize },
-    /// Not a valid record stream.
+    /// The bytes are not a valid record stream.
     Broken,
 }
 

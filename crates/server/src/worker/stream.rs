@@ -226,8 +226,7 @@ impl Worker {
         }
     }
 
-    /// If the incoming record is a WRITE whose data are discarded, keeps its header and skips the
-    /// rest.
+    /// Keeps only the header of an incoming WRITE whose data are discarded, and skips the rest.
     fn cut_discarded_data(&self, connection: &mut Connection) {
         if connection.smb.is_some() {
             return;

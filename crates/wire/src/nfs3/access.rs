@@ -21,7 +21,7 @@ message! {
     /// `ACCESS3args`.
     #[derive(Copy)]
     pub struct Args<'a> {
-        /// The object in question.
+        /// Object to check.
         pub object: FileHandle<'a>,
         /// The permissions to check.
         pub access: u32,

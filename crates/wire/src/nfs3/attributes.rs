@@ -24,7 +24,7 @@ pub enum FileType {
 }
 
 impl FileType {
-    /// All file types, by number.
+    /// The file types, by number.
     pub const ALL: [Self; 7] = [
         Self::Regular,
         Self::Directory,
@@ -93,13 +93,13 @@ pub struct Fattr3 {
     pub uid: u32,
     /// Group.
     pub gid: u32,
-    /// Bytes in the file.
+    /// Size of the file, in bytes.
     pub size: u64,
     /// Disk space of the file, in bytes.
     pub used: u64,
-    /// The device, if it is one.
+    /// Device numbers of a device file.
     pub rdev: Specdata3,
-    /// The file system the file is in.
+    /// File system of the file.
     pub fsid: u64,
     /// File number in the file system.
     pub fileid: u64,
@@ -112,7 +112,7 @@ pub struct Fattr3 {
 }
 
 impl Fattr3 {
-    /// Bytes on the wire.
+    /// Length on the wire, in bytes.
     pub const LEN: usize = 84;
 }
 
@@ -206,7 +206,7 @@ message! {
     /// `wcc_attr`: the attributes that show whether a file has changed.
     #[derive(Copy, Default, Hash)]
     pub struct WccAttr {
-        /// Bytes in the file.
+        /// Size of the file, in bytes.
         pub size: u64,
         /// Last change of the data.
         pub mtime: Nfstime3,

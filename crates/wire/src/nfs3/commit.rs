@@ -10,7 +10,7 @@ message! {
         pub file: FileHandle<'a>,
         /// Offset in the file.
         pub offset: u64,
-        /// Bytes; 0 is up to the end.
+        /// Number of bytes; 0 extends to the end.
         pub count: u32,
     }
 }

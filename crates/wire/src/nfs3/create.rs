@@ -62,7 +62,7 @@ message! {
     /// `CREATE3resok`.
     #[derive(Copy)]
     pub struct ReplyOk<'a> {
-        /// The new object, if the server gives it.
+        /// The new object, if the server returns it.
         pub obj: PostOpHandle<'a>,
         /// `obj_attributes`, if the server gives them.
         pub obj_attributes: PostOpAttr,

@@ -26,21 +26,21 @@ message! {
     pub struct ReplyOk {
         /// `obj_attributes`, if the server gives them.
         pub obj_attributes: PostOpAttr,
-        /// Most bytes of a READ.
+        /// Largest READ, in bytes.
         pub rtmax: u32,
-        /// Preferred bytes of a READ.
+        /// Preferred size of a READ, in bytes.
         pub rtpref: u32,
         /// Suggested multiple of read sizes.
         pub rtmult: u32,
-        /// Most bytes of a WRITE.
+        /// Largest WRITE, in bytes.
         pub wtmax: u32,
-        /// Preferred bytes of a WRITE.
+        /// Preferred size of a WRITE, in bytes.
         pub wtpref: u32,
         /// Suggested multiple of write sizes.
         pub wtmult: u32,
-        /// Preferred bytes of a READDIR.
+        /// Preferred size of a READDIR, in bytes.
         pub dtpref: u32,
-        /// Most bytes of a file.
+        /// Largest file, in bytes.
         pub maxfilesize: u64,
         /// The precision of times.
         pub time_delta: Nfstime3,

@@ -17,17 +17,17 @@ message! {
     pub struct ReplyOk {
         /// `obj_attributes`, if the server gives them.
         pub obj_attributes: PostOpAttr,
-        /// Bytes in all.
+        /// Total size, in bytes.
         pub tbytes: u64,
-        /// Bytes free.
+        /// Free space, in bytes.
         pub fbytes: u64,
-        /// Bytes free to the caller.
+        /// Free space available to the caller, in bytes.
         pub abytes: u64,
-        /// File slots in all.
+        /// Total number of file slots.
         pub tfiles: u64,
-        /// File slots free.
+        /// Number of free file slots.
         pub ffiles: u64,
-        /// File slots free to the caller.
+        /// Number of free file slots available to the caller.
         pub afiles: u64,
         /// Seconds during which no change is expected.
         pub invarsec: u32,

@@ -4,7 +4,7 @@ use core::fmt;
 
 use crate::xdr::{Decode, DecodeError, Encode, Reader, Writer};
 
-/// NFS3_FHSIZE: most bytes in a file handle.
+/// NFS3_FHSIZE: longest file handle, in bytes.
 pub const HANDLE_MAX: usize = 64;
 
 /// `nfs_fh3`, borrowed: opaque to the client, at most [`HANDLE_MAX`] bytes.

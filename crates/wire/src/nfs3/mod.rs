@@ -1,6 +1,6 @@
 //! NFS version 3: the 22 procedures (RFC 1813).
 //!
-//! One file per procedure, each with `Args`, `ReplyOk` and `Reply`, and fields named as in the
+//! Each procedure has a file with `Args`, `ReplyOk` and `Reply`, and fields named as in the
 //! standard. Types shared by several procedures are in separate files.
 
 pub mod access;

@@ -6,7 +6,7 @@ message! {
     /// `PATHCONF3args`.
     #[derive(Copy)]
     pub struct Args<'a> {
-        /// The object in question.
+        /// Object to query.
         pub object: FileHandle<'a>,
     }
 }
@@ -17,9 +17,9 @@ message! {
     pub struct ReplyOk {
         /// `obj_attributes`, if the server gives them.
         pub obj_attributes: PostOpAttr,
-        /// Most hard links to an object.
+        /// Largest number of hard links to an object.
         pub linkmax: u32,
-        /// Most bytes of a name.
+        /// Longest name, in bytes.
         pub name_max: u32,
         /// The server refuses longer names and does not truncate them.
         pub no_trunc: bool,

@@ -14,7 +14,7 @@ message! {
         pub cookie: u64,
         /// Zeros at the start, or the verifier received with that cookie.
         pub cookieverf: Verifier,
-        /// Most bytes of `READDIR3resok`.
+        /// Largest size of `READDIR3resok`, in bytes.
         pub count: u32,
     }
 }
@@ -23,7 +23,7 @@ message! {
     /// `entry3`.
     #[derive(Copy)]
     pub struct Entry<'a> {
-        /// The number of the file.
+        /// File number.
         pub fileid: u64,
         /// Name of the entry.
         pub name: &'a [u8],
@@ -37,9 +37,9 @@ message! {
     pub struct ReplyOk<'a> {
         /// `dir_attributes`, if the server gives them.
         pub dir_attributes: PostOpAttr,
-        /// To be sent back with the cookies.
+        /// Verifier that the client sends with the cookies.
         pub cookieverf: Verifier,
-        /// Entries, in an order of the server.
+        /// Entries, in the server's order.
         pub entries: Vec<Entry<'a>>,
         /// End of the directory.
         pub eof: bool,

@@ -16,7 +16,7 @@ message! {
         pub cookieverf: Verifier,
         /// Largest size of names, file numbers and cookies, in bytes.
         pub dircount: u32,
-        /// Most bytes of `READDIRPLUS3resok`.
+        /// Largest size of `READDIRPLUS3resok`, in bytes.
         pub maxcount: u32,
     }
 }
@@ -25,7 +25,7 @@ message! {
     /// `entryplus3`.
     #[derive(Copy)]
     pub struct EntryPlus<'a> {
-        /// The number of the file.
+        /// File number.
         pub fileid: u64,
         /// Name of the entry.
         pub name: &'a [u8],
@@ -43,9 +43,9 @@ message! {
     pub struct ReplyOk<'a> {
         /// `dir_attributes`, if the server gives them.
         pub dir_attributes: PostOpAttr,
-        /// To be sent back with the cookies.
+        /// Verifier that the client sends with the cookies.
         pub cookieverf: Verifier,
-        /// Entries, in an order of the server.
+        /// Entries, in the server's order.
         pub entries: Vec<EntryPlus<'a>>,
         /// End of the directory.
         pub eof: bool,

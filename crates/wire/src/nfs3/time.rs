@@ -6,7 +6,7 @@ message! {
     pub struct Nfstime3 {
         /// Whole seconds.
         pub seconds: u32,
-        /// And nanoseconds, below a thousand million.
+        /// Nanoseconds, below 10⁹.
         pub nseconds: u32,
     }
 }

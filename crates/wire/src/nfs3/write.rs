@@ -7,7 +7,7 @@ use crate::xdr::{Decode, DecodeError, Encode, Reader, Writer, length};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u32)]
 pub enum StableHow {
-    /// UNSTABLE: nothing, until a COMMIT.
+    /// UNSTABLE: no data until a COMMIT.
     Unstable = 0,
     /// DATA_SYNC: the data, and the metadata needed to find them.
     DataSync = 1,

@@ -16,7 +16,7 @@ message! {
         pub alock: LockRange<'a>,
         /// Whether the call reclaims a lock from before a restart of the server.
         pub reclaim: bool,
-        /// The caller's NSM state.
+        /// NSM state number of the caller.
         pub state: i32,
     }
 }

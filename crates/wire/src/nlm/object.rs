@@ -28,7 +28,7 @@ message! {
     pub struct LockRange<'a> {
         /// Name of the calling host.
         pub caller_name: NetObject<'a>,
-        /// The handle of the file, as NFS gave it.
+        /// NFS handle of the file.
         pub fh: NetObject<'a>,
         /// `oh`: the owner on that host.
         pub owner: NetObject<'a>,

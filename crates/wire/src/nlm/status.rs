@@ -7,13 +7,13 @@ numbered! {
         GRANTED = 0, "NLM4_GRANTED";
         /// Another owner has a conflicting lock.
         DENIED = 1, "NLM4_DENIED";
-        /// The server has no room for another lock.
+        /// The server lacks resources for another lock.
         DENIED_NOLOCKS = 2, "NLM4_DENIED_NOLOCKS";
         /// The caller waits; GRANTED will be called back.
         BLOCKED = 3, "NLM4_BLOCKED";
         /// The server has restarted and only accepts reclaims.
         DENIED_GRACE_PERIOD = 4, "NLM4_DENIED_GRACE_PERIOD";
-        /// Two would wait for each other.
+        /// The wait would cause a deadlock.
         DEADLCK = 5, "NLM4_DEADLCK";
         /// Read-only file system.
         ROFS = 6, "NLM4_ROFS";
@@ -21,7 +21,7 @@ numbered! {
         STALE_FH = 7, "NLM4_STALE_FH";
         /// Offset or length too large.
         FBIG = 8, "NLM4_FBIG";
-        /// For another reason.
+        /// Any other failure.
         FAILED = 9, "NLM4_FAILED";
     }
 }

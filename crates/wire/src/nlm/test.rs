@@ -36,9 +36,9 @@ message! {
 /// `nlm4_testrply`: a union switched on the status; only NLM4_DENIED has contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome<'a> {
-    /// NLM4_DENIED: this is in the way.
+    /// NLM4_DENIED, with the conflicting lock.
     Denied(Holder<'a>),
-    /// Every other status.
+    /// Any other status.
     Status(Status),
 }
 

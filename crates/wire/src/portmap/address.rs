@@ -31,7 +31,7 @@ impl UniversalAddress {
         self.0.port()
     }
 
-    /// The address as text to be put into a message.
+    /// Returns the address as text for a message.
     pub fn text(&self) -> String {
         let mut text = String::new();
         // Writing into a string cannot fail.

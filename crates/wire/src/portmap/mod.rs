@@ -15,7 +15,7 @@ pub use address::UniversalAddress;
 pub const PROGRAM: u32 = 100_000;
 /// PMAP_VERS.
 pub const VERSION: u32 = 2;
-/// PMAP_PORT: where it listens itself.
+/// PMAP_PORT: port of the port mapper.
 pub const PORT: u16 = 111;
 /// `prot` of TCP.
 pub const IPPROTO_TCP: u32 = 6;

@@ -104,7 +104,7 @@ message! {
     /// `netbuf`: an address in the format of a transport.
     #[derive(Copy)]
     pub struct Netbuf<'a> {
-        /// Most bytes the address may have.
+        /// Largest length of the address, in bytes.
         pub maxlen: u32,
         /// The address.
         pub buf: &'a [u8],
@@ -139,9 +139,9 @@ message! {
         pub program: u32,
         /// `vers`.
         pub version: u32,
-        /// Times it was found.
+        /// Number of successful queries.
         pub success: i32,
-        /// Times it was not.
+        /// Number of unsuccessful queries.
         pub failure: i32,
         /// `netid`.
         pub netid: &'a [u8],
@@ -158,9 +158,9 @@ message! {
         pub version: u32,
         /// `proc`.
         pub procedure: u32,
-        /// Times it succeeded.
+        /// Number of successful calls.
         pub success: i32,
-        /// Times it failed.
+        /// Number of failed calls.
         pub failure: i32,
         /// Nonzero for INDIRECT, 0 for BCAST or CALLIT.
         pub indirect: i32,
@@ -172,7 +172,7 @@ message! {
 message! {
     /// `rpcb_stat`: statistics of one version of rpcbind.
     pub struct Stat<'a> {
-        /// Calls of each procedure.
+        /// Number of calls of each procedure.
         pub info: ProcedureCounts,
         /// `setinfo`: successful SETs.
         pub setinfo: i32,

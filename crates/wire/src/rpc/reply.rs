@@ -84,14 +84,14 @@ pub enum AcceptStatus {
     ProcUnavail,
     /// The arguments could not be decoded.
     GarbageArgs,
-    /// Memory or the like ran out.
+    /// The server lacks memory or another resource.
     SystemErr,
 }
 
 /// `reject_stat` with its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RejectStatus {
-    /// The version of RPC itself is not served.
+    /// The RPC version is not supported.
     RpcMismatch {
         /// Lowest version served.
         low: u32,
@@ -109,7 +109,7 @@ numbered! {
         OK = 0, "AUTH_OK";
         /// Bad credential (seal broken).
         BADCRED = 1, "AUTH_BADCRED";
-        /// The client must begin a new session.
+        /// The client must start a new session.
         REJECTEDCRED = 2, "AUTH_REJECTEDCRED";
         /// Bad verifier (seal broken).
         BADVERF = 3, "AUTH_BADVERF";
@@ -123,7 +123,7 @@ numbered! {
         FAILED = 7, "AUTH_FAILED";
         /// Kerberos generic error.
         KERB_GENERIC = 8, "AUTH_KERB_GENERIC";
-        /// The credential's time is up.
+        /// The credential has expired.
         TIMEEXPIRE = 9, "AUTH_TIMEEXPIRE";
         /// Problem with the ticket file.
         TKT_FILE = 10, "AUTH_TKT_FILE";

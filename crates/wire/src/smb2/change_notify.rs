@@ -46,7 +46,7 @@ layout! {
     pub struct Request[32] {
         /// Flags.
         pub flags: NotifyFlags;
-        /// OutputBufferLength: most bytes of the answer.
+        /// OutputBufferLength: largest response, in bytes.
         pub output_buffer_length: u32;
         /// FileId.
         pub file_id: FileId;
@@ -79,7 +79,7 @@ values! {
 pub struct Change<'a> {
     /// Action.
     pub action: Action,
-    /// FileName, from the directory on.
+    /// FileName, relative to the directory.
     pub name: Text<'a>,
 }
 

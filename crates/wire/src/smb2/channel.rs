@@ -10,7 +10,7 @@ values! {
         RDMA_V1 = 0x1, "SMB2_CHANNEL_RDMA_V1";
         /// RDMA, and the server invalidates the memory registration.
         RDMA_V1_INVALIDATE = 0x2, "SMB2_CHANNEL_RDMA_V1_INVALIDATE";
-        /// By RDMA, transformed.
+        /// RDMA with transformed data.
         RDMA_TRANSFORM = 0x3, "SMB2_CHANNEL_RDMA_TRANSFORM";
     }
 }

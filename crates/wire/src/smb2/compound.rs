@@ -23,7 +23,7 @@ pub struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// A message that is all of `bytes`.
+    /// Decodes a message that fills `bytes`.
     #[inline]
     pub fn from_bytes(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let header = Header::from_bytes(bytes)?;
@@ -77,7 +77,7 @@ impl<'a> Iterator for Messages<'a> {
     }
 }
 
-/// Appends a message; where in `out` it begins.
+/// Appends a message; returns its offset in `out`.
 #[inline]
 pub fn append(out: &mut Vec<u8>, header: &Header, body: &impl Encode) -> usize {
     let mut writer = Writer::new(out);

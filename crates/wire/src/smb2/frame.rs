@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use crate::record::{Mark, Reassembler, RecordError};
 
-/// Turns bytes as they arrive into frames.
+/// Reassembles arriving bytes into frames.
 pub type FrameAssembler = Reassembler<FrameMark>;
 
 /// Longest frame that three bytes of length can announce.
@@ -16,12 +16,12 @@ pub const FRAME_MAX: usize = (1 << 24) - 1;
 /// The four bytes in front of a frame: a zero and StreamProtocolLength.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrameMark {
-    /// Bytes of the frame, at most [`FRAME_MAX`].
+    /// Length of the frame in bytes, at most [`FRAME_MAX`].
     pub len: u32,
 }
 
 impl FrameMark {
-    /// The mark on the wire.
+    /// Returns the encoded mark.
     #[inline]
     pub const fn to_bytes(self) -> [u8; 4] {
         (self.len & FRAME_MAX as u32).to_be_bytes()

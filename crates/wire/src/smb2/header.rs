@@ -32,7 +32,7 @@ impl ProtocolId {
         }
     }
 
-    /// The four bytes.
+    /// Returns the four bytes.
     #[inline]
     pub const fn bytes(self) -> [u8; 4] {
         match self {
@@ -121,7 +121,7 @@ pub struct Header {
     pub signature: [u8; 16],
 }
 
-/// MessageId of what a server sends unasked.
+/// MessageId of unsolicited messages of a server.
 pub const UNASKED: u64 = u64::MAX;
 
 impl Header {

@@ -6,13 +6,13 @@ values! {
     pub struct OplockLevel(u8) {
         /// No caching.
         NONE = 0x00, "SMB2_OPLOCK_LEVEL_NONE";
-        /// Level II: what it has read.
+        /// Level II: caching of reads.
         II = 0x01, "SMB2_OPLOCK_LEVEL_II";
-        /// Exclusive: what it has read and written.
+        /// Exclusive: caching of reads and writes.
         EXCLUSIVE = 0x08, "SMB2_OPLOCK_LEVEL_EXCLUSIVE";
-        /// Batch: that, and the open.
+        /// Batch: caching of reads, writes and the open.
         BATCH = 0x09, "SMB2_OPLOCK_LEVEL_BATCH";
-        /// A context has a lease.
+        /// A lease, in a context.
         LEASE = 0xff, "SMB2_OPLOCK_LEVEL_LEASE";
     }
 }

@@ -7,7 +7,7 @@ use super::{AccessMask, FileId, LeaseFlags, LeaseKey, LeaseState, OplockLevel};
 layout! {
     /// SMB2 OPLOCK_BREAK Notification, Acknowledgment or Response, which have the same layout.
     pub struct OplockBreak[24] {
-        /// OplockLevel: what is left of the oplock.
+        /// OplockLevel: level after the break.
         pub level: OplockLevel, reserved 5;
         /// FileId.
         pub file_id: FileId;
@@ -25,7 +25,7 @@ layout! {
         pub lease_key: LeaseKey;
         /// CurrentLeaseState.
         pub current_state: LeaseState;
-        /// NewLeaseState: what is left of the lease.
+        /// NewLeaseState: state after the break.
         pub new_state: LeaseState;
         /// BreakReason: reserved.
         pub reason: u32;

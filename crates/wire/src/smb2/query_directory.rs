@@ -29,7 +29,7 @@ pub struct Request<'a> {
     pub file_index: u32,
     /// FileId.
     pub file_id: FileId,
-    /// OutputBufferLength: most bytes of the answer.
+    /// OutputBufferLength: largest response, in bytes.
     pub output_buffer_length: u32,
     /// FileName: the pattern; `*` for everything.
     pub pattern: Text<'a>,

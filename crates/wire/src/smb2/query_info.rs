@@ -10,7 +10,7 @@ use super::{FileId, HEADER_LEN, OutputBuffer};
 pub struct Request<'a> {
     /// InfoType and FileInfoClass.
     pub class: InfoClass,
-    /// OutputBufferLength: most bytes of the answer.
+    /// OutputBufferLength: largest response, in bytes.
     pub output_buffer_length: u32,
     /// AdditionalInformation: the parts of the security descriptor.
     pub additional_information: u32,

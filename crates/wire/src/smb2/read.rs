@@ -94,7 +94,7 @@ impl<'a> Decode<'a> for Request<'a> {
 /// SMB2 READ Response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Response<'a> {
-    /// DataRemaining: those sent by the channel.
+    /// DataRemaining: bytes sent over the channel.
     pub data_remaining: u32,
     /// Flags in dialect 3.1.1; reserved before.
     pub flags: u32,

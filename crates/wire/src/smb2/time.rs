@@ -4,7 +4,7 @@ layout! {
     /// FILETIME: units of 100 ns since 1601-01-01; 0 for no time.
     #[derive(PartialOrd, Ord, Hash, Default)]
     pub struct FileTime {
-        /// The steps.
+        /// Number of 100 ns units.
         pub ticks: u64;
     }
 }

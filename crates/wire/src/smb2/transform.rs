@@ -4,7 +4,7 @@
 use super::ProtocolId;
 use super::codec::{Decode, DecodeError, Encode, Reader, Writer};
 
-/// Bytes of the header.
+/// Length of the header, in bytes.
 pub const TRANSFORM_HEADER_LEN: usize = 52;
 
 /// SMB2 TRANSFORM_HEADER.
@@ -24,7 +24,7 @@ pub struct TransformHeader {
 }
 
 impl TransformHeader {
-    /// Flags of what is encrypted.
+    /// Flags of the header.
     pub const ENCRYPTED: u16 = 1;
     /// Offset of Nonce: from there on, the header is authenticated with the data.
     pub const AUTHENTICATED_FROM: usize = 20;
@@ -67,7 +67,7 @@ impl<'a> Decode<'a> for TransformHeader {
     }
 }
 
-/// A frame that is encrypted.
+/// An encrypted frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Encrypted<'a> {
     /// Header of the frame.

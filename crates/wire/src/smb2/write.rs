@@ -37,7 +37,8 @@ impl Request<'_> {
     const DATA_AT: u16 = HEADER_LEN as u16 + 48;
 
     /// Appends the request up to its data, whose length is `data_len` rather than that of `data`:
-    /// for a client that sends them without copying. Nothing follows the data in that case.
+    /// for a client that sends them without copying. The data are the end of the message in that
+    /// case.
     #[inline]
     pub fn encode_head(&self, data_len: usize, out: &mut Writer<'_>) {
         out.u16(Self::SIZE);

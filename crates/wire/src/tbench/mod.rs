@@ -26,10 +26,10 @@ pub const PORT: u16 = 7003;
 /// headers.
 pub const MESSAGE_MAX: u32 = (16 << 20) + (64 << 10);
 
-/// The two words that a request must have.
+/// Length of the two mandatory words of a request, in bytes.
 pub const REQUEST_MIN: u32 = 8;
 
-/// The one word that a reply must have.
+/// Length of the mandatory word of a reply, in bytes.
 pub const REPLY_MIN: u32 = 4;
 
 /// Messages of at least this many bytes make dbench's `tbench_srv` close the connection or send
@@ -43,10 +43,10 @@ pub struct Exchange {
     reply_len: u32,
 }
 
-/// Lengths that no exchange can have.
+/// Error for lengths outside of the limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum LengthError {
-    /// The two words themselves are 8 bytes.
+    /// The request is shorter than its two words, 8 bytes.
     #[error("request of {len} bytes is shorter than its header of {REQUEST_MIN}")]
     RequestTooShort {
         /// Announced length of the request.
@@ -58,7 +58,7 @@ pub enum LengthError {
         /// Announced length of the request.
         len: u64,
     },
-    /// The word itself is 4 bytes.
+    /// The reply is shorter than its word, 4 bytes.
     #[error("reply of {len} bytes is shorter than its header of {REPLY_MIN}")]
     ReplyTooShort {
         /// Requested length of the reply.
@@ -108,7 +108,7 @@ impl Exchange {
         Self::new(u64::from(rest) + 4, u64::from(wanted) + 4)
     }
 
-    /// The first two words of the request.
+    /// Returns the first two words of the request.
     #[inline]
     pub const fn to_bytes(self) -> [u8; 8] {
         let [r0, r1, r2, r3] = (self.request_len - 4).to_be_bytes();
@@ -116,19 +116,19 @@ impl Exchange {
         [r0, r1, r2, r3, w0, w1, w2, w3]
     }
 
-    /// The first word of the reply.
+    /// Returns the first word of the reply.
     #[inline]
     pub const fn reply_header(self) -> [u8; 4] {
         (self.reply_len - 4).to_be_bytes()
     }
 
-    /// Bytes of the request.
+    /// Returns the length of the request, in bytes.
     #[inline]
     pub const fn request_len(self) -> u32 {
         self.request_len
     }
 
-    /// Bytes of the reply.
+    /// Returns the length of the reply, in bytes.
     #[inline]
     pub const fn reply_len(self) -> u32 {
         self.reply_len

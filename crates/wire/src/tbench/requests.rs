@@ -18,7 +18,7 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// At the begin of a stream.
+    /// Creates a reader at the start of a stream.
     pub const fn new() -> Self {
         Self {
             header: [0; REQUEST_MIN as usize],
@@ -63,8 +63,8 @@ impl Requests {
         self.header_len += len;
     }
 
-    /// Returns the number of outstanding bytes of the current request, once its header has arrived.
-    /// They carry no information.
+    /// Returns the number of outstanding bytes of the current request, once its header has arrived;
+    /// these bytes carry no information.
     #[inline]
     pub const fn missing(&self) -> u32 {
         self.missing

@@ -17,7 +17,7 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// All dialects, oldest first.
+    /// The dialects, oldest first.
     pub const ALL: [Self; 3] = [Self::One, Self::Two, Self::Three];
 }
 
@@ -41,7 +41,7 @@ pub enum Operation {
         /// Length of the new name.
         to: u64,
     },
-    /// A file opened or created.
+    /// Open or creation of a file.
     Open {
         /// Length of its name.
         name: u64,
@@ -58,22 +58,22 @@ pub enum Operation {
         /// Number of bytes returned.
         returned: u64,
     },
-    /// A file flushed.
+    /// Flush of a file.
     Flush,
-    /// A range locked or unlocked.
+    /// Locking or unlocking of a range.
     Lock,
-    /// Attributes of a name.
+    /// Query of the attributes of a name.
     QueryPath {
         /// Length of the name.
         name: u64,
     },
-    /// Attributes of a handle.
+    /// Query of the attributes of a handle.
     QueryFile,
-    /// Attributes of a file system.
+    /// Query of the attributes of a file system.
     QueryFs,
-    /// Attributes of a handle changed.
+    /// Change of the attributes of a handle.
     SetFile,
-    /// Names that match a pattern.
+    /// Query of the names that match a pattern.
     FindFirst {
         /// Length of the pattern.
         name: u64,

@@ -26,7 +26,7 @@ pub enum DecodeError {
         at: usize,
         /// Length of the value in bytes, including padding.
         need: usize,
-        /// Bytes there were.
+        /// Number of bytes available.
         have: usize,
     },
     /// A length exceeds the standard's limit for this value.
@@ -36,13 +36,13 @@ pub enum DecodeError {
         at: usize,
         /// The length.
         len: usize,
-        /// The most the standard allows.
+        /// The standard's limit.
         limit: usize,
     },
     /// A number has no meaning in the standard for this field.
     #[error("{field} is {value}, which the standard does not define")]
     BadDiscriminant {
-        /// The field, as the standard names it.
+        /// Name of the field in the standard.
         field: &'static str,
         /// The number.
         value: u32,
@@ -55,12 +55,12 @@ pub enum DecodeError {
     },
 }
 
-/// Something that can be written as XDR.
+/// A type that can be written as XDR.
 pub trait Encode {
     /// Appends this value.
     fn encode(&self, out: &mut Writer<'_>);
 
-    /// This value alone, in a new buffer.
+    /// Returns the encoded value in a new buffer.
     fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         self.encode(&mut Writer::new(&mut bytes));
@@ -73,7 +73,7 @@ pub trait Decode<'a>: Sized {
     /// Reads this value from the front of the reader.
     fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError>;
 
-    /// Reads this value and refuses left-over bytes.
+    /// Reads this value and refuses remaining bytes.
     fn from_bytes(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
         let value = Self::decode(&mut reader)?;

@@ -14,7 +14,7 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// A reader at the start of `bytes`.
+    /// Creates a reader at the start of `bytes`.
     #[inline]
     pub const fn new(bytes: &'a [u8]) -> Self {
         Self {
@@ -23,7 +23,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Bytes not read yet.
+    /// Returns the number of unread bytes.
     #[inline]
     pub const fn remaining(&self) -> usize {
         self.rest.len()

@@ -11,7 +11,7 @@ pub struct Writer<'b> {
 }
 
 impl<'b> Writer<'b> {
-    /// A writer that appends to `out`.
+    /// Creates a writer that appends to `out`.
     #[inline]
     pub const fn new(out: &'b mut Vec<u8>) -> Self {
         Self { out }

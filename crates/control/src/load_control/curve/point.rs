@@ -1,4 +1,4 @@
-//! One load point during its measurement.
+//! A load point during its measurement.
 
 use super::tally::{Tally, is_working_off};
 use filestone_measure::measure::curve_record::{CurvePointRecord, SweepDirection};
@@ -11,7 +11,7 @@ use filestone_workload::statistics::series::half_width;
 /// The two-sided 95 % quantile of the normal distribution.
 const NORMAL_95: f64 = 1.959_964;
 
-/// Measurements of a point so far.
+/// Measurements of an incomplete point.
 #[derive(Debug)]
 pub(crate) struct PointInProgress {
     leg: SweepDirection,
@@ -93,7 +93,7 @@ impl PointInProgress {
         }
     }
 
-    /// Returns the mean response time measured so far; `None` if no operation has ended.
+    /// Returns the mean of the measured response times; `None` if no operation has ended.
     fn mean_ns(&self) -> Option<f64> {
         let (count, sum) = self.ended;
         mean_of(count, sum)

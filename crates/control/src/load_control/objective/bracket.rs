@@ -69,8 +69,8 @@ impl ObjectiveSearch {
         }
     }
 
-    /// Updates the bracket after a load that met the objective or did not. If it met the objective
-    /// for too short a time, no higher load is tried, but the load does not count as failed.
+    /// Updates the bracket after a load that met the objective or did not. After too short a time
+    /// with the objective met, no higher load is tried, but the load does not count as failed.
     fn bound(&mut self, load: f64, holds: bool, is_too_short: bool) {
         let lower = |bound: Option<f64>| Some(bound.map_or(load, |bound| bound.min(load)));
         if holds && !is_too_short {

@@ -84,8 +84,8 @@ pub struct ObjectiveSearch {
     discarded: u32,
     /// Half of the next load is offered first, until the backlog of an overload is gone.
     draining: bool,
-    /// While bracketing: the highest load that met the objective, and the lowest without that
-    /// result.
+    /// While bracketing: the highest load that met the objective, and the lowest that was not shown
+    /// to meet it.
     holds: Option<f64>,
     fails: Option<f64>,
     /// While bracketing: the lowest load that did not meet the objective.
@@ -96,7 +96,7 @@ pub struct ObjectiveSearch {
     /// The previous line.
     line: Option<Line>,
     started_ns: Option<u64>,
-    /// Duration of the search so far.
+    /// Elapsed time of the search.
     elapsed_ns: u64,
     end: Option<SearchStopReason>,
 }
@@ -242,7 +242,7 @@ impl ObjectiveSearch {
         relaxation_time_ns(load, sum_ns as f64 / count as f64 - unqueued_ns)
     }
 
-    /// Returns the length of the current dwell so far.
+    /// Returns the elapsed time of the current dwell.
     fn dwell_ns(&self) -> f64 {
         1e9 * self.dwell.seconds()
     }

@@ -347,7 +347,7 @@ fn a_load_that_held_for_too_short_a_time_bounds_the_search_and_is_not_called_bro
     assert_eq!(record.broken_ops_per_s, None);
 }
 
-/// If that is the lowest load, it is measured until time is over.
+/// At the lowest load the measurement continues until time is over.
 #[test]
 fn the_lowest_load_is_not_said_to_fail_because_it_was_measured_for_too_short_a_time() {
     let mut search = mean_below_a_second(1000.0, 2000.0);

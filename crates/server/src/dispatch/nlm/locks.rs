@@ -32,7 +32,7 @@ pub enum Refused {
     Full,
 }
 
-/// All locks.
+/// Table of all locks.
 #[derive(Debug, Default)]
 pub struct LockTable {
     files: HashMap<HandleParts, Vec<Held>>,
@@ -118,8 +118,7 @@ impl LockTable {
             .remove(|waiter| waiter.is(file, alock, exclusive))
     }
 
-    /// Sets the locks of a file for its waiters, first come, first served, until a conflict
-    /// remains.
+    /// Sets the locks of a file for the waiters, in order of arrival, whose conflicts are gone.
     pub fn grant_waiting(&mut self, file: HandleParts) -> Vec<Grant> {
         if self.waiters.is_empty() {
             return Vec::new();
@@ -144,7 +143,7 @@ impl LockTable {
             .collect()
     }
 
-    /// The owner has acknowledged its lock: it stays until it is unlocked.
+    /// Marks a granted lock as acknowledged: it stays until it is unlocked.
     pub fn confirm(&mut self, grant: &Grant) {
         let all = self.files.get_mut(&grant.waiter.file);
         let mine = |held: &&mut Held| held.grant == Some(grant.number);
@@ -153,7 +152,8 @@ impl LockTable {
         }
     }
 
-    /// The owner does not take its lock. Locks that it has set since then stay.
+    /// Removes a granted lock that its owner does not take. Locks that the owner has set since then
+    /// stay.
     pub fn withdraw(&mut self, grant: &Grant) {
         let file = grant.waiter.file;
         let Some(all) = self.files.get_mut(&file) else {

@@ -69,7 +69,7 @@ impl Waiter {
     }
 }
 
-/// All waiters.
+/// List of all waiters.
 #[derive(Debug, Default)]
 pub struct Waiters(VecDeque<Waiter>);
 

@@ -37,7 +37,7 @@ impl<'a, T> Array<'a, T>
 where
     T: Copy + Fixed + Encode + for<'x> Decode<'x>,
 {
-    /// The next `count` members.
+    /// Reads the next `count` members.
     #[inline]
     pub fn decode(reader: &mut Reader<'a>, count: usize) -> Result<Self, DecodeError> {
         let bytes = reader.take(count.saturating_mul(T::LEN))?;
@@ -60,7 +60,7 @@ where
         self.len() == 0
     }
 
-    /// The member at `index`, counted from 0.
+    /// Returns the member at `index`, from 0.
     #[inline]
     pub fn get(&self, index: usize) -> Option<T> {
         match self.source {

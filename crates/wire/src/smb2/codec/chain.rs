@@ -17,7 +17,7 @@ pub struct Linked {
 }
 
 impl Linked {
-    /// The members of the list that fills `bytes`.
+    /// Returns the members of the list that fills `bytes`.
     #[inline]
     pub const fn members(self, bytes: &[u8]) -> Chain<'_> {
         let rest = if bytes.is_empty() { None } else { Some(bytes) };

@@ -31,7 +31,7 @@ pub enum DecodeError {
         at: usize,
         /// Length of the value, in bytes.
         need: usize,
-        /// Bytes there were.
+        /// Number of bytes available.
         have: usize,
     },
     /// A field refers to bytes outside of the message.
@@ -43,7 +43,7 @@ pub enum DecodeError {
         offset: usize,
         /// Announced length.
         len: usize,
-        /// Bytes of the message.
+        /// Length of the message, in bytes.
         have: usize,
     },
     /// StructureSize has another value than this structure's.
@@ -57,19 +57,19 @@ pub enum DecodeError {
     /// A number has no meaning in the standard for this field.
     #[error("{field} is {value:#x}, which the standard does not define")]
     Undefined {
-        /// The field, as the standard names it.
+        /// Name of the field in the standard.
         field: &'static str,
         /// Received value.
         value: u32,
     },
 }
 
-/// Something that can be written to a message.
+/// A type that can be written to a message.
 pub trait Encode {
     /// Appends this value.
     fn encode(&self, out: &mut Writer<'_>);
 
-    /// This value alone, in a new buffer.
+    /// Returns the encoded value in a new buffer.
     fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         self.encode(&mut Writer::new(&mut bytes));

@@ -10,7 +10,7 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// A reader at the start of `message`.
+    /// Creates a reader at the start of `message`.
     #[inline]
     pub const fn new(message: &'a [u8]) -> Self {
         Self { message, at: 0 }
@@ -65,25 +65,25 @@ impl<'a> Reader<'a> {
         self.take(len).map(|_| ())
     }
 
-    /// An integer of one byte.
+    /// Reads an integer of one byte.
     #[inline]
     pub fn u8(&mut self) -> Result<u8, DecodeError> {
         Ok(u8::from_le_bytes(*self.array()?))
     }
 
-    /// An integer of two bytes.
+    /// Reads an integer of two bytes.
     #[inline]
     pub fn u16(&mut self) -> Result<u16, DecodeError> {
         Ok(u16::from_le_bytes(*self.array()?))
     }
 
-    /// An integer of four bytes.
+    /// Reads an integer of four bytes.
     #[inline]
     pub fn u32(&mut self) -> Result<u32, DecodeError> {
         Ok(u32::from_le_bytes(*self.array()?))
     }
 
-    /// An integer of eight bytes.
+    /// Reads an integer of eight bytes.
     #[inline]
     pub fn u64(&mut self) -> Result<u64, DecodeError> {
         Ok(u64::from_le_bytes(*self.array()?))
@@ -109,7 +109,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns the `len` bytes at `offset` of the message. Call it after reading all fixed fields:
-    /// the bytes must not overlap them. If `len` is 0, the offset is ignored.
+    /// the bytes must not overlap them. With a `len` of 0 the offset is ignored.
     #[inline]
     pub fn buffer(
         &self,

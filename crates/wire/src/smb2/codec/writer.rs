@@ -9,7 +9,7 @@ pub struct Writer<'b> {
 }
 
 impl<'b> Writer<'b> {
-    /// A writer that appends to `out`.
+    /// Creates a writer that appends to `out`.
     #[inline]
     pub const fn new(out: &'b mut Vec<u8>) -> Self {
         Self { out }
@@ -21,37 +21,37 @@ impl<'b> Writer<'b> {
         self.out.len()
     }
 
-    /// Bytes as they are.
+    /// Writes bytes unchanged.
     #[inline]
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.out.extend_from_slice(bytes);
     }
 
-    /// An integer of one byte.
+    /// Writes an integer of one byte.
     #[inline]
     pub fn u8(&mut self, value: u8) {
         self.out.push(value);
     }
 
-    /// An integer of two bytes.
+    /// Writes an integer of two bytes.
     #[inline]
     pub fn u16(&mut self, value: u16) {
         self.bytes(&value.to_le_bytes());
     }
 
-    /// An integer of four bytes.
+    /// Writes an integer of four bytes.
     #[inline]
     pub fn u32(&mut self, value: u32) {
         self.bytes(&value.to_le_bytes());
     }
 
-    /// An integer of eight bytes.
+    /// Writes an integer of eight bytes.
     #[inline]
     pub fn u64(&mut self, value: u64) {
         self.bytes(&value.to_le_bytes());
     }
 
-    /// Reserved bytes and padding.
+    /// Writes zeros for reserved bytes and padding.
     #[inline]
     pub fn zeros(&mut self, len: usize) {
         self.out.resize(self.out.len() + len, 0);
@@ -98,7 +98,7 @@ pub fn length16(len: usize) -> u16 {
     u16::try_from(len).unwrap_or(u16::MAX)
 }
 
-/// A length as a field of four bytes has it.
+/// Converts a length to a field of four bytes.
 #[inline]
 pub fn length32(len: usize) -> u32 {
     u32::try_from(len).unwrap_or(u32::MAX)

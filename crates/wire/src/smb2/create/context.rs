@@ -44,10 +44,10 @@ pub trait Context<'a>: Copy + PartialEq + fmt::Debug {
     /// Returns the name of the context.
     fn name(&self) -> &'a [u8];
 
-    /// Appends its data.
+    /// Appends the data of the context.
     fn encode_data(&self, out: &mut Writer<'_>);
 
-    /// The context of this name with these data.
+    /// Decodes the context with this name and data.
     fn decode_data(context: UnknownContext<'a>) -> Result<Self, DecodeError>;
 }
 
@@ -74,7 +74,7 @@ pub enum RequestContext<'a> {
     TimewarpToken(FileTime),
     /// SMB2_CREATE_QUERY_ON_DISK_ID.
     QueryOnDiskId,
-    /// Any other.
+    /// Any other context.
     Unknown(UnknownContext<'a>),
 }
 
@@ -156,7 +156,7 @@ pub enum ResponseContext<'a> {
         /// VolumeId.
         volume_id: u64,
     },
-    /// Any other.
+    /// Any other context.
     Unknown(UnknownContext<'a>),
 }
 
@@ -263,7 +263,7 @@ pub struct Contexts<'a, C> {
 #[derive(Clone, Copy)]
 enum Source<'a, C> {
     Values(&'a [C]),
-    /// All contexts are complete.
+    /// Each context is complete.
     Bytes(&'a [u8]),
 }
 

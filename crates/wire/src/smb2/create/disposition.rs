@@ -87,9 +87,9 @@ flags! {
 }
 
 values! {
-    /// CreateAction: what was done.
+    /// CreateAction: action taken.
     pub struct CreateAction(u32) {
-        /// Another was put in its place.
+        /// The file was replaced.
         SUPERSEDED = 0x0, "FILE_SUPERSEDED";
         /// The file was opened.
         OPENED = 0x1, "FILE_OPENED";

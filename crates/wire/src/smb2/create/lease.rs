@@ -30,7 +30,7 @@ layout! {
         pub duration: u64;
         /// ParentLeaseKey: lease key of the directory, if the flags state so.
         pub parent_key: LeaseKey;
-        /// Epoch: grows with every change of the lease.
+        /// Epoch: incremented with every change of the lease.
         pub epoch: u16, reserved 2;
     }
 }

@@ -110,7 +110,7 @@ impl<'a> Decode<'a> for Request<'a> {
 pub struct Response<'a> {
     /// OplockLevel.
     pub oplock_level: OplockLevel,
-    /// Flags: 1 if a reparse point was met.
+    /// Flags: 1 if the path has a reparse point.
     pub flags: u8,
     /// CreateAction.
     pub action: CreateAction,

@@ -62,7 +62,7 @@ values! {
     }
 }
 
-/// InfoType, and the class where it has some.
+/// InfoType, and the class if the type has classes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum InfoClass {
     /// SMB2_0_INFO_FILE.

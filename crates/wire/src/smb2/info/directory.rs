@@ -9,7 +9,7 @@ use crate::smb2::codec::{
 };
 use crate::smb2::{FileAttributes, FileTime};
 
-/// A class that a directory can be listed by.
+/// An information class of directory listings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DirectoryClass {
     /// FileDirectoryInformation.
@@ -89,10 +89,10 @@ const LINKED: Linked = Linked {
 };
 
 layout! {
-    /// A name of the form 8.3.
+    /// An 8.3 name.
     #[derive(Default)]
     pub struct ShortName {
-        /// ShortNameLength: bytes of it that are in use.
+        /// ShortNameLength: length of the name, in bytes.
         pub len: u8, reserved 1;
         /// ShortName: UTF-16.
         pub units: [u8; 24];
@@ -318,7 +318,7 @@ mod tests {
         }
     }
 
-    /// MS-FSCC: where FileName begins in each class.
+    /// MS-FSCC: offset of FileName in each class.
     #[test]
     fn the_name_stands_where_its_class_has_it() {
         for (class, name_at) in [

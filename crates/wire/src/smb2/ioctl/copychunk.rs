@@ -3,7 +3,7 @@
 
 use crate::smb2::codec::{Array, Decode, DecodeError, Encode, Reader, Writer, length32};
 
-/// Bytes of a ResumeKey.
+/// Length of a ResumeKey, in bytes.
 pub const RESUME_KEY_LEN: usize = 24;
 
 layout! {

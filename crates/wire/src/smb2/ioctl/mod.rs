@@ -24,7 +24,7 @@ pub struct Request<'a> {
     pub file_id: FileId,
     /// MaxInputResponse.
     pub max_input_response: u32,
-    /// MaxOutputResponse: most bytes of the answer.
+    /// MaxOutputResponse: largest output, in bytes.
     pub max_output_response: u32,
     /// Flags: 1 for an FSCTL, 0 for an IOCTL.
     pub flags: u32,

@@ -24,7 +24,7 @@ pub enum InterfaceAddress {
     Other(u16),
 }
 
-/// Numbers of families, as Windows has them.
+/// Numbers of address families in Windows.
 mod family {
     pub const INET: u16 = 0x0002;
     pub const INET6: u16 = 0x0017;

@@ -94,7 +94,7 @@ pub enum Context<'a> {
     Transport(u32),
     /// SMB2_SIGNING_CAPABILITIES.
     Signing(Array<'a, SigningAlgorithm>),
-    /// Any other.
+    /// Any other context.
     Other {
         /// ContextType.
         context_type: u16,
@@ -278,7 +278,7 @@ impl<'a> Contexts<'a> {
     }
 }
 
-/// Contexts that follow each other.
+/// Consecutive contexts.
 fn walk(bytes: &[u8], count: u16) -> impl Iterator<Item = Result<Context<'_>, DecodeError>> {
     let mut reader = Reader::new(bytes);
     (0..count).map(move |_| {

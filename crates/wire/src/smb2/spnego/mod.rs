@@ -18,15 +18,15 @@ pub enum TokenError {
         /// Tag of the element.
         tag: u8,
     },
-    /// Another element is due.
+    /// The element has another tag than expected.
     #[error("an element of tag {found:#04x} where {expected:#04x} is due")]
     Tag {
-        /// The tag that is due.
+        /// Expected tag.
         expected: u8,
-        /// The one that is there.
+        /// Received tag.
         found: u8,
     },
-    /// The token is not of SPNEGO.
+    /// The token is not an SPNEGO token.
     #[error("the token is of another mechanism than SPNEGO")]
     NotSpnego,
     /// negState is not one of RFC 4178.
@@ -57,7 +57,7 @@ mod tag {
 /// SPNEGO's own OID, 1.3.6.1.5.5.2.
 const SPNEGO: &[u8] = &[0x2b, 6, 1, 5, 5, 2];
 
-/// An OID of a mechanism, as DER has it.
+/// DER-encoded OID of a mechanism.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mechanism<'a>(pub &'a [u8]);
 
@@ -160,13 +160,13 @@ fn encode_octets(field: u8, octets: Option<&[u8]>, out: &mut Vec<u8>) {
     }
 }
 
-/// negState: how far the negotiation is.
+/// negState: state of the negotiation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum NegState {
     /// accept-completed.
     AcceptCompleted = 0,
-    /// accept-incomplete: another token is due.
+    /// accept-incomplete: another token is required.
     AcceptIncomplete = 1,
     /// reject.
     Reject = 2,
@@ -189,7 +189,7 @@ impl NegState {
 /// Further token of a negotiation, in either direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct NegTokenResp<'a> {
-    /// negState; a client leaves it out.
+    /// negState; a client omits it.
     pub state: Option<NegState>,
     /// supportedMech: the mechanism that a server has selected, in its first token.
     pub supported_mech: Option<Mechanism<'a>>,
