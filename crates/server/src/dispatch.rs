@@ -75,8 +75,8 @@ pub struct Caller<'a> {
 
 /// Receives locks that were granted to waiting clients, and notifies the clients.
 pub trait GrantSink: Debug + Send + Sync {
-    /// The implementation calls [`Service::finalize`] when the client has replied or the attempt
-    /// has failed.
+    /// Notifies the client of a granted lock. The implementation calls [`Service::finalize`] when
+    /// the client has replied or the attempt has failed.
     fn submit(&self, grant: Grant);
 }
 

@@ -374,7 +374,7 @@ impl FaultSource {
     }
 }
 
-/// Uniform in 0..1.
+/// Returns a uniform random number in 0..1.
 pub(crate) fn unit(random: &mut Xoshiro256PlusPlus) -> f64 {
     (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
 }

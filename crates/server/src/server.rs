@@ -194,7 +194,8 @@ fn new_tree(options: &Options, unique: u64, now: u64) -> Tree {
     )
 }
 
-/// The first thread accepts connections for all; datagram sockets are assigned round robin.
+/// Assigns sockets to threads: the first thread accepts connections for all; datagram sockets are
+/// assigned round robin.
 fn deal(
     bound: Vec<(Sockets, ListenerProtocol)>,
     smb: Vec<(SocketAddr, OwnedFd)>,

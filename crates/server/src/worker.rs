@@ -196,7 +196,7 @@ impl Worker {
         Timespec::try_from(sleep_until.saturating_sub(self.responder.since_start())).ok()
     }
 
-    /// A freeze affects the whole server: only the mailbox is read.
+    /// Sleeps while the whole server is frozen, and reads only the mailbox.
     fn stand_still_while_frozen(&self) {
         while let Some(rest) = self.responder.frozen_for() {
             let Some(mailbox) = self.mailboxes.get(self.index) else {

@@ -13,8 +13,7 @@ pub const PERIOD: usize = 1 << 20;
 const WORD: usize = 8;
 const WORDS: u64 = (PERIOD / WORD) as u64;
 
-/// The output of the generator splitmix64 (Steele, Lea and Flood, 2014) in
-/// state `x`.
+/// Returns the output of the generator splitmix64 (Steele, Lea and Flood, 2014) in state `x`.
 #[inline]
 const fn splitmix64(x: u64) -> u64 {
     let z = x.wrapping_add(0x9e37_79b9_7f4a_7c15);

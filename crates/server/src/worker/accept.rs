@@ -88,7 +88,8 @@ impl Worker {
         }
     }
 
-    /// Without free descriptors, waiting connections have to wait; polling for them would spin.
+    /// Stops accepting for a while: without free descriptors, polling for waiting connections would
+    /// spin.
     fn pause_accepting(&mut self) {
         if self.accept_again.is_none() {
             for (listener, _) in &self.sockets.listeners {

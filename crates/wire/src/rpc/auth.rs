@@ -171,7 +171,7 @@ impl Gids {
         Some(all)
     }
 
-    /// The groups, in the order given.
+    /// Returns the groups in their original order.
     #[inline]
     pub const fn as_slice(&self) -> &[u32] {
         // `len` never exceeds the array; the split makes that visible to the compiler.

@@ -25,13 +25,13 @@ pub struct ReplyHeader<'a> {
 }
 
 impl ReplyHeader<'_> {
-    /// The header of a reply whose results follow.
+    /// Returns the header of a reply whose results follow.
     #[inline]
     pub const fn success(xid: u32) -> Self {
         Self::accepted(xid, AcceptStatus::Success)
     }
 
-    /// An accepted reply without a verifier.
+    /// Creates an accepted reply without a verifier.
     #[inline]
     pub const fn accepted(xid: u32, status: AcceptStatus) -> Self {
         Self {
@@ -41,7 +41,7 @@ impl ReplyHeader<'_> {
         }
     }
 
-    /// A denied reply.
+    /// Creates a denied reply.
     #[inline]
     pub const fn denied(xid: u32, status: RejectStatus) -> Self {
         Self {

@@ -165,13 +165,13 @@ impl Header {
         matches!(self.route, Route::Async(_)) && self.status.0 == Status::PENDING.0
     }
 
-    /// ChannelSequence of a request of the 3.x dialects.
+    /// Returns ChannelSequence of a request of the 3.x dialects.
     #[inline]
     pub const fn channel_sequence(&self) -> u16 {
         self.status.0 as u16
     }
 
-    /// TreeId, unless the header is ASYNC.
+    /// Returns TreeId, unless the header is ASYNC.
     #[inline]
     pub const fn tree_id(&self) -> Option<u32> {
         match self.route {

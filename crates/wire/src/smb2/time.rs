@@ -39,7 +39,7 @@ impl FileTime {
 mod tests {
     use super::*;
 
-    /// The difference of the epochs is well known: 11,644,473,600 seconds.
+    /// The published difference of the epochs: 11,644,473,600 seconds.
     #[test]
     fn a_time_is_the_same_from_either_epoch() {
         assert_eq!(FileTime::from_unix(0, 0).ticks, 116_444_736_000_000_000);

@@ -97,25 +97,25 @@ impl<'a> Reader<'a> {
         Ok(head)
     }
 
-    /// Unsigned integer, section 4.2.
+    /// Reads an unsigned integer, section 4.2.
     #[inline]
     pub fn u32(&mut self) -> Result<u32, DecodeError> {
         Ok(u32::from_be_bytes(*self.array()?))
     }
 
-    /// Integer, section 4.1.
+    /// Reads an integer, section 4.1.
     #[inline]
     pub fn i32(&mut self) -> Result<i32, DecodeError> {
         Ok(i32::from_be_bytes(*self.array()?))
     }
 
-    /// Unsigned hyper integer, section 4.5.
+    /// Reads an unsigned hyper integer, section 4.5.
     #[inline]
     pub fn u64(&mut self) -> Result<u64, DecodeError> {
         Ok(u64::from_be_bytes(*self.array()?))
     }
 
-    /// Boolean, section 4.4. Only 0 and 1 are booleans.
+    /// Reads a boolean, section 4.4. Only 0 and 1 are valid.
     #[inline]
     pub fn bool(&mut self) -> Result<bool, DecodeError> {
         match self.u32()? {
@@ -141,7 +141,7 @@ impl<'a> Reader<'a> {
         Ok(chunks.map(u32::from_be_bytes))
     }
 
-    /// Fixed-length opaque data, section 4.9.
+    /// Reads fixed-length opaque data, section 4.9.
     #[inline]
     pub fn fixed<const N: usize>(&mut self) -> Result<&'a [u8; N], DecodeError> {
         let bytes = self.array::<N>()?;
@@ -151,8 +151,8 @@ impl<'a> Reader<'a> {
         Ok(bytes)
     }
 
-    /// Variable-length opaque data or a string of at most `max` bytes,
-    /// sections 4.10 and 4.11.
+    /// Reads variable-length opaque data or a string of at most `max` bytes, sections 4.10 and
+    /// 4.11.
     #[inline]
     pub fn opaque(&mut self, max: usize) -> Result<&'a [u8], DecodeError> {
         let at = self.position();

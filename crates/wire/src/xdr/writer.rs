@@ -29,25 +29,25 @@ impl<'b> Writer<'b> {
         self.out.reserve(additional);
     }
 
-    /// Unsigned integer, section 4.2.
+    /// Writes an unsigned integer, section 4.2.
     #[inline]
     pub fn u32(&mut self, value: u32) {
         self.out.extend_from_slice(&value.to_be_bytes());
     }
 
-    /// Integer, section 4.1.
+    /// Writes an integer, section 4.1.
     #[inline]
     pub fn i32(&mut self, value: i32) {
         self.out.extend_from_slice(&value.to_be_bytes());
     }
 
-    /// Unsigned hyper integer, section 4.5.
+    /// Writes an unsigned hyper integer, section 4.5.
     #[inline]
     pub fn u64(&mut self, value: u64) {
         self.out.extend_from_slice(&value.to_be_bytes());
     }
 
-    /// Boolean, section 4.4.
+    /// Writes a boolean, section 4.4.
     #[inline]
     pub fn bool(&mut self, value: bool) {
         self.u32(value.into());

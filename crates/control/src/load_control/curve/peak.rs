@@ -301,9 +301,9 @@ impl PeakSearch {
         Step::Try(self.load)
     }
 
-    /// The server may seem to keep up with a load just above the capacity: the peak stays below the
-    /// highest load ever achieved, either in overload or, if overload slows the server down, before
-    /// it.
+    /// Returns the result of the search. The server may seem to keep up with a load just above the
+    /// capacity: the peak stays below the highest load ever achieved, either in overload or, if
+    /// overload slows the server down, before it.
     fn found(&self, load: f64, end: PeakLimit) -> Peak {
         let most = self.capacity.max(self.kept_achieved.unwrap_or(0.0));
         let below = BELOW_CAPACITY * most;

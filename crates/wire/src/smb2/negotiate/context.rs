@@ -252,7 +252,7 @@ impl<'a> Contexts<'a> {
         Ok(Self { source })
     }
 
-    /// NegotiateContextCount.
+    /// Returns NegotiateContextCount.
     pub fn count(&self) -> u16 {
         match self.source {
             Source::Values(contexts) => length16(contexts.len()),
