@@ -33,7 +33,7 @@ fn share(worker: ShareProbe) -> WorkerEnd {
 #[library_benchmark(setup = cases::lines, teardown = Lines::clean_up)]
 #[bench::read_x()]
 fn line(mut lines: Lines) -> Lines {
-    lines.carry_out(OPERATIONS);
+    lines.execute(OPERATIONS);
     lines
 }
 
