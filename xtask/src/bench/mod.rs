@@ -211,7 +211,8 @@ pub fn run(options: &Bench) -> Result<bool> {
         limits: measured,
     };
     // Valgrind is no condition for measuring times.
-    let counts = options.only.is_none().then(instructions::count).transpose();
+    let count = || instructions::count(instructions::PACKAGED);
+    let counts = options.only.is_none().then(count).transpose();
     let counts = counts.unwrap_or_else(|error| {
         eprintln!("note: no instructions counted: {error:#}");
         None

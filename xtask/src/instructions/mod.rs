@@ -32,6 +32,10 @@ const NAMES: [(&str, &str); 9] = [
     ("recorded", "one sample recorded"),
 ];
 
+/// The profile of benchmarks, which is that of packages.
+pub const PACKAGED: &str = "bench";
+const RELEASE: &str = "release";
+
 /// Options of `cargo xtask instructions`.
 #[derive(Debug, Clone, Args)]
 pub struct Instructions {
@@ -45,7 +49,7 @@ pub struct Instructions {
     #[arg(long)]
     pub markdown: bool,
     /// Profile of the build: `bench` is that of packages, `release` that of people who build filestone
-    #[arg(long, default_value = "bench", value_parser = ["bench", "release"])]
+    #[arg(long, default_value = PACKAGED, value_parser = [PACKAGED, RELEASE])]
     pub profile: String,
 }
 
@@ -84,7 +88,7 @@ pub fn run(options: &Instructions) -> Result<bool> {
 }
 
 /// Runs the benchmarks.
-fn count(profile: &str) -> Result<Counts> {
+pub fn count(profile: &str) -> Result<Counts> {
     let output = Command::new("cargo")
         .args(["bench", "--quiet", "--package", "xtask"])
         .args(["--profile", profile])
@@ -263,9 +267,14 @@ mod tests {
 
     #[test]
     fn the_stored_counts_have_every_case() {
-        let stored = stored().expect("it can be read").expect("it is there");
-        for (_, name) in NAMES {
-            assert!(stored.per_operation.contains_key(name), "{name}");
+        let stored = stored().expect("it can be read");
+        for profile in [PACKAGED, RELEASE] {
+            for (_, name) in NAMES {
+                assert!(
+                    stored[profile].per_operation.contains_key(name),
+                    "{profile}: {name}"
+                );
+            }
         }
     }
 }

@@ -17,11 +17,22 @@ pub fn licences(tree: &Tree, findings: &mut Findings) {
         Err(error) => return findings.report(RULES, error.to_string(), "correct it"),
     };
     let output = Command::new("cargo")
-        .args(["metadata", "--format-version", "1", "--locked", "--all-features"])
+        .args([
+            "metadata",
+            "--format-version",
+            "1",
+            "--locked",
+            "--all-features",
+        ])
         .current_dir(&tree.root)
         .output();
-    let listed = output.ok().and_then(|output| serde_json::from_slice::<Value>(&output.stdout).ok());
-    let Some(packages) = listed.as_ref().and_then(|listed| listed["packages"].as_array()) else {
+    let listed = output
+        .ok()
+        .and_then(|output| serde_json::from_slice::<Value>(&output.stdout).ok());
+    let Some(packages) = listed
+        .as_ref()
+        .and_then(|listed| listed["packages"].as_array())
+    else {
         return findings.report(
             "Cargo.lock",
             "cargo metadata lists no packages",
@@ -31,7 +42,11 @@ pub fn licences(tree: &Tree, findings: &mut Findings) {
     for package in packages {
         let name = package["name"].as_str().unwrap_or_default();
         if let Some(message) = wrong_licence(&rules, name, package["license"].as_str()) {
-            findings.report(name, message, "use another crate: filestone is under MIT or Apache-2.0");
+            findings.report(
+                name,
+                message,
+                "use another crate: filestone is under MIT or Apache-2.0",
+            );
         }
         let source = package["source"].as_str();
         if source.is_some_and(|source| source != CRATES_IO) {
@@ -60,9 +75,10 @@ fn names(list: Option<&toml::Value>) -> impl Iterator<Item = &str> {
 fn wrong_licence(rules: &toml::Table, name: &str, licence: Option<&str>) -> Option<String> {
     let rules = rules.get("licenses");
     let exceptions = rules.and_then(|rules| rules.get("exceptions")?.as_array());
-    let exception = exceptions.into_iter().flatten().find(|entry| {
-        entry.get("crate").and_then(toml::Value::as_str) == Some(name)
-    });
+    let exception = exceptions
+        .into_iter()
+        .flatten()
+        .find(|entry| entry.get("crate").and_then(toml::Value::as_str) == Some(name));
     let allowed: Vec<&str> = names(rules.and_then(|rules| rules.get("allow")))
         .chain(names(exception.and_then(|entry| entry.get("allow"))))
         .collect();
@@ -70,17 +86,24 @@ fn wrong_licence(rules: &toml::Table, name: &str, licence: Option<&str>) -> Opti
         return Some("names no licence".to_owned());
     };
     let Ok(expression) = Expression::parse_mode(licence, ParseMode::LAX) else {
-        return Some(format!("has the licence {licence}, which is not an SPDX expression"));
+        return Some(format!(
+            "has the licence {licence}, which is not an SPDX expression"
+        ));
     };
     let is_allowed = expression.evaluate(|required| {
-        required.license.id().is_some_and(|id| allowed.contains(&id.name))
+        required
+            .license
+            .id()
+            .is_some_and(|id| allowed.contains(&id.name))
     });
     (!is_allowed).then(|| format!("has the licence {licence}"))
 }
 
 /// Banned crates and the packages that depend on them without being listed.
 fn banned<'a>(rules: &'a toml::Table, packages: &'a [Value]) -> Vec<(&'a str, &'a str)> {
-    let entries = rules.get("bans").and_then(|bans| bans.get("deny")?.as_array());
+    let entries = rules
+        .get("bans")
+        .and_then(|bans| bans.get("deny")?.as_array());
     let mut found = Vec::new();
     for entry in entries.into_iter().flatten() {
         let Some(banned) = entry.get("crate").and_then(toml::Value::as_str) else {
@@ -136,7 +159,11 @@ mod tests {
                 "dependencies": [{ "name": "tokio", "kind": null, "optional": optional }],
             })
         };
-        let packages = [package("live", false), package("engine", false), package("hyper", true)];
+        let packages = [
+            package("live", false),
+            package("engine", false),
+            package("hyper", true),
+        ];
         assert_eq!(banned(&rules(), &packages), [("tokio", "engine")]);
     }
 }

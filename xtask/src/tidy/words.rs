@@ -136,7 +136,9 @@ fn paragraphs(text: &str) -> Vec<(usize, String)> {
     let mut is_code = false;
     for (index, line) in text.lines().enumerate() {
         let line = line.trim_start();
-        let doc = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"));
+        let doc = line
+            .strip_prefix("///")
+            .or_else(|| line.strip_prefix("//!"));
         let Some(words) = doc.filter(|doc| !doc.starts_with('/')).map(str::trim) else {
             (is_open, is_code) = (false, false);
             continue;
@@ -195,7 +197,9 @@ fn matching<'a>(files: impl Iterator<Item = &'a File>) -> Matches {
         for (line, paragraph) in paragraphs(&file.text) {
             for (index, sentence) in sentences(&paragraph).into_iter().enumerate() {
                 for (pattern, regex, except) in &compiled {
-                    let rest = except.as_ref().map(|except| except.replace_all(sentence, ""));
+                    let rest = except
+                        .as_ref()
+                        .map(|except| except.replace_all(sentence, ""));
                     let is_meant = index == 0 || !pattern.is_for_first;
                     if is_meant && regex.is_match(rest.as_deref().unwrap_or(sentence)) {
                         let key = (crate_of(&file.path).to_owned(), pattern.name);
@@ -276,10 +280,16 @@ mod tests {
 
     #[test]
     fn dialect_is_counted_by_sentence_and_pattern() {
-        let text = "/// What comes of it. Of a client there is one.\n/// It stands here.\nfn a() {}\n";
+        let text =
+            "/// What comes of it. Of a client there is one.\n/// It stands here.\nfn a() {}\n";
         assert_eq!(
             names(text),
-            [("of-first", 1), ("pronoun-first", 1), ("stand-lie", 1), ("what-comes-of", 1)]
+            [
+                ("of-first", 1),
+                ("pronoun-first", 1),
+                ("stand-lie", 1),
+                ("what-comes-of", 1)
+            ]
         );
     }
 
@@ -292,7 +302,13 @@ mod tests {
 
     #[test]
     fn a_pronoun_is_a_subject_in_later_sentences() {
-        assert_eq!(names("/// It ends.\n"), [("one-pronoun", 1), ("pronoun-subject", 1)]);
-        assert_eq!(names("/// A worker thread. It runs until the last client of the run has ended.\n"), []);
+        assert_eq!(
+            names("/// It ends.\n"),
+            [("one-pronoun", 1), ("pronoun-subject", 1)]
+        );
+        assert_eq!(
+            names("/// A worker thread. It runs until the last client of the run has ended.\n"),
+            []
+        );
     }
 }
