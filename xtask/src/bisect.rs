@@ -1,5 +1,5 @@
-//! `git bisect run` with `filestone ab`: of 16 commits of a small repository one makes a server's
-//! setting slower, and it is found.
+//! Tests `git bisect run` with `filestone ab`: in a small repository of 16 commits, one commit
+//! makes a setting of a server slower, and bisect must find it.
 
 use crate::process::{self, Folder};
 use anyhow::{Context, Result, bail};
@@ -11,8 +11,8 @@ use std::time::Instant;
 
 /// Commits of the repository.
 const COMMITS: u32 = 16;
-/// What docs/tutorials/bisect.md shows, but for what builds a server: here a file of the
-/// repository says how slow it is.
+/// The script of docs/tutorials/bisect.md, except that instead of building a server it reads from a
+/// file of the repository how slow the server is.
 const SCRIPT: &str = r#"#!/bin/sh
 serve() { echo "exec $FILESTONE serve --bind 127.0.0.1 --port $PORT --files 1 --fault delay=$1"; }
 good=$(git show good:delay) || exit 125
@@ -34,7 +34,7 @@ pub struct Bisect {
     pub after: u32,
 }
 
-/// Makes the repository, lets git look for the commit, and says whether it is the one.
+/// Makes the repository, lets git find the commit, and returns whether it is the right one.
 pub fn run(options: &Bisect) -> Result<bool> {
     if !(2..=COMMITS).contains(&options.slower) {
         bail!(
@@ -75,7 +75,7 @@ pub fn run(options: &Bisect) -> Result<bool> {
 /// A repository whose commits are called `commit 1` to `commit 16`.
 fn make(path: &Path, options: &Bisect) -> Result<()> {
     git(path, &["init", "--quiet", "--initial-branch=main"])?;
-    // It belongs to the situation and not to a commit.
+    // The script belongs to the environment, not to a commit.
     fs::write(path.join(".git/info/exclude"), "bisect.sh\n")?;
     fs::write(path.join("bisect.sh"), SCRIPT)?;
     git(path, &["config", "user.name", "filestone"])?;

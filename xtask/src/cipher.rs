@@ -1,4 +1,4 @@
-//! What a cipher's library takes for the bytes of a READ, and nothing else.
+//! Time that a cipher library needs for the bytes of a READ alone.
 
 use crate::figures::median;
 use aws_lc_rs::aead::{AES_128_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
@@ -6,13 +6,13 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// A response to READ: header, fixed fields, 64 KiB.
 const MESSAGE_LEN: usize = 64 + 16 + (64 << 10);
-/// What of a TRANSFORM_HEADER is authenticated.
+/// Authenticated part of a TRANSFORM_HEADER.
 const AUTHENTICATED: [u8; 32] = [7; 32];
 const READS_PER_BATCH: u32 = 500;
 const BATCHES: u32 = 21;
 
-/// Processor time to decrypt one, in microseconds, which is what encrypting it takes, too: the median
-/// of some batches.
+/// CPU time to decrypt one response, in microseconds; encrypting takes the same. Median of several
+/// batches.
 pub fn us_per_read() -> f64 {
     let key = UnboundKey::new(&AES_128_GCM, &[1; 16]).expect("a key of 16 bytes");
     let key = LessSafeKey::new(key);

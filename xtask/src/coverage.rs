@@ -1,5 +1,6 @@
-//! How often the 95 % intervals of mean, median and 99th percentile hold what servers in virtual
-//! time are known to do on paper. The tests of the model make fewer runs; this is for a night.
+//! Measures how often the 95 % intervals of mean, median and 99th percentile contain the true
+//! value, for servers in virtual time whose response times are known analytically. The tests of the
+//! model make fewer runs; this command is for a night.
 
 mod real;
 
@@ -10,7 +11,7 @@ use filestone_control::queueing::coverage::{COVERED, Coverage, CoverageCase, Kno
 use filestone_control::queueing::{InterruptedServer, MarkovServers};
 use std::ops::RangeInclusive;
 
-/// What the share of intervals that hold the true value must be within.
+/// Permitted range of the share of intervals that contain the true value.
 const BAR: RangeInclusive<f64> = 0.93..=0.97;
 const MS: u64 = 1_000_000;
 
@@ -59,7 +60,7 @@ fn markov(servers: u32, utilisation: f64, stretch_ms: u64, stretches: usize) -> 
     }
 }
 
-/// One that stands still for 2 ms at a time on average, in all for 5 % of the time.
+/// A server that is paused for 2 ms at a time on average, 5 % of the time in total.
 fn interrupted(stretch_ms: u64, stretches: usize) -> Row {
     Row {
         name: "interrupted".into(),
@@ -92,7 +93,7 @@ fn rows() -> Vec<Row> {
     ]
 }
 
-/// Counts, and says whether every case is within the bar.
+/// Counts, and returns whether every case is within the bar.
 pub fn run(options: &CoverageOptions) -> Result<bool> {
     if let Some(runs) = options.real {
         return real::run(runs);

@@ -1,9 +1,9 @@
-//! `filestone fleet addresses` on a host that is made for it: addresses are made in each way, used as
-//! sources across a pair of links by a fleet on the built-in server, and removed without a trace, also
-//! after `up` was killed.
+//! Tests `filestone fleet addresses` on a host that is made for it: makes addresses of each kind,
+//! uses them as sources of a fleet across a pair of links to the built-in server, and removes them
+//! without a trace, also after `up` was killed.
 //!
-//! All of it in network namespaces that end with the processes in them: nothing is left, however this
-//! chore ends, and the machine's own interfaces are not touched.
+//! Everything happens in network namespaces that end with the processes in them: nothing is left
+//! over, however this command ends, and the interfaces of the machine are not touched.
 
 mod network;
 
@@ -17,16 +17,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// Programs, and the Debian packages they are in.
+/// Programs, and the Debian packages that contain them.
 const NEEDED: &[(&str, &str)] = &[
     ("/usr/sbin/ip", "iproute2"),
     ("/usr/bin/unshare", "util-linux"),
 ];
-/// How long a command may take.
+/// Time limit of a command.
 const COMMAND_LIMIT: Duration = Duration::from_secs(60);
-/// How long a fleet runs.
+/// Length of a fleet run.
 const RUN_FOR: &str = "1s";
-/// Where the server listens.
+/// Port of the server.
 const PORT: u16 = 20_490;
 
 /// Options of `cargo xtask addresses`.
@@ -43,7 +43,7 @@ pub struct Addresses {
     pub inside: bool,
 }
 
-/// Runs it all; whether all went well.
+/// Runs all tests. Returns whether all passed.
 pub fn run(options: &Addresses) -> Result<bool> {
     if options.inside {
         let filestone = options
@@ -86,7 +86,7 @@ pub fn run(options: &Addresses) -> Result<bool> {
     Ok(status.success())
 }
 
-/// The second half, alone in its namespaces.
+/// Runs the part inside the namespaces.
 fn inside(count: u32, filestone: &Path) -> Result<bool> {
     let begun = Instant::now();
     process::raise_file_limit();
@@ -136,19 +136,19 @@ fn serve(mut command: Command) -> Result<Running> {
     Ok(server)
 }
 
-/// A way to make addresses.
+/// A kind of addresses.
 struct Way {
     name: String,
-    /// As `--source` takes them.
+    /// Addresses in the form that `--source` takes.
     sources: String,
     count: u32,
-    /// What `up` is given.
+    /// Arguments of `up`.
     up: Vec<String>,
-    /// The route that servers need.
+    /// Route that servers need.
     route: Option<&'static str>,
-    /// Whether each has a MAC address of its own.
+    /// Whether each address has its own MAC address.
     has_macs: bool,
-    /// Where the server is.
+    /// Target URL of the server.
     target: &'static str,
 }
 
@@ -170,7 +170,7 @@ impl Way {
         }
     }
 
-    /// To a server that is behind a gateway.
+    /// Addresses for a server behind a gateway.
     fn far() -> Self {
         let near = Self::mac_vlans(20, "bridge");
         let gateway = vec![format!("--gateway={SERVER}")];
@@ -182,7 +182,7 @@ impl Way {
         }
     }
 
-    /// One, with the MAC address of the link.
+    /// One address with the MAC address of the link.
     fn passthru() -> Self {
         Self {
             has_macs: false,
@@ -233,7 +233,7 @@ impl Host<'_> {
         process::run(command.args(arguments), &[], self.folder, COMMAND_LIMIT)
     }
 
-    /// What a command that succeeds says on standard error.
+    /// Runs a command that must succeed. Returns its standard error output.
     fn done(&self, arguments: &[&str]) -> Result<String> {
         let output = self.filestone(arguments)?;
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -252,7 +252,7 @@ impl Host<'_> {
         self.done(&words)
     }
 
-    /// Removes everything; nothing is as it was not before.
+    /// Removes the addresses and checks that the host is as before.
     fn down(&self, before: &str, when: &str) -> Result<()> {
         self.done(&["fleet", "addresses", "down"])?;
         let after = self.network.listing()?;
@@ -303,7 +303,8 @@ impl Host<'_> {
         Ok(())
     }
 
-    /// A client for each address; all of them are served. Bytes that the least served has moved.
+    /// Runs a fleet with one client per address and checks that all are served. Returns the bytes
+    /// of the client that moved the fewest.
     fn fleet(&self, way: &Way) -> Result<u64> {
         let readers = way.count / 2;
         let mut words = vec![
@@ -333,7 +334,7 @@ impl Host<'_> {
             output.status
         );
         let record: RunRecord = serde_json::from_slice(&output.stdout)?;
-        // Where the routers on the way are, the host does not know.
+        // The host does not know where the routers of the path are.
         let is_near = way.target == SERVER;
         ensure!(
             record.target.local || !is_near,
@@ -361,7 +362,7 @@ impl Host<'_> {
         Ok(least)
     }
 
-    /// Starts `up` and kills it in the middle.
+    /// Starts `up` and kills it before it is done.
     fn kill_up(&self, way: &Way) -> Result<u32> {
         for share in [3, 5, 2, 10] {
             let mut command = Command::new(self.filestone);
@@ -373,7 +374,7 @@ impl Host<'_> {
             while up.ended()?.is_none() && self.network.mac_vlans()? < way.count / share {
                 std::thread::sleep(Duration::from_millis(1));
             }
-            // Dropped, it is killed.
+            // Dropping it kills it.
             drop(up);
             let there = self.network.mac_vlans()?;
             if there > 0 && there < way.count {
@@ -407,7 +408,7 @@ impl Host<'_> {
         self.use_and_remove(&way, before, begun.elapsed())
     }
 
-    /// What must be refused, without anything being made.
+    /// Checks that invalid calls are refused without making anything.
     fn refusals(&self) -> Result<()> {
         let before = self.network.listing()?;
         let mac_vlans = format!("--mac-vlans={LINK}");
@@ -457,7 +458,7 @@ impl Host<'_> {
         Ok(())
     }
 
-    /// Without CAP_NET_ADMIN.
+    /// Checks the error without CAP_NET_ADMIN.
     fn without_root(&self) -> Result<()> {
         let mut command = Command::new("setpriv");
         command

@@ -1,4 +1,4 @@
-//! Two hosts on one link: this network namespace, and one with a server.
+//! Two hosts on one link: this network namespace, and another one with a server.
 
 use crate::process::Running;
 use anyhow::{Context, Result, bail, ensure};
@@ -7,20 +7,20 @@ use std::net::Ipv4Addr;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long anything may take to be there.
+/// Time limit for anything to start.
 pub const START_LIMIT: Duration = Duration::from_secs(10);
 /// This host's link.
 pub const LINK: &str = "veth0";
-/// This host's own address.
+/// This host's address.
 pub const HOST: &str = "10.9.255.1";
-/// The server's.
+/// The server's address.
 pub const SERVER: &str = "10.9.255.2";
-/// Another one, which is only found by way of that.
+/// Another address of the server, reachable only via [`SERVER`].
 pub const FAR: &str = "10.5.0.1";
 /// The first address of MAC-VLANs.
 const FIRST: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 1);
 
-/// So many addresses of the network of the link.
+/// A range of `count` addresses in the network of the link.
 pub fn sources(count: u32) -> String {
     let last = Ipv4Addr::from(u32::from(FIRST) + count - 1);
     format!("{FIRST}-{last}")
@@ -50,12 +50,12 @@ impl Network {
         network.ip_on_server(&["link", "set", "lo", "up"])?;
         network.ip_on_server(&["address", "add", &format!("{SERVER}/16"), "dev", "veth1"])?;
         network.ip_on_server(&["address", "add", FAR, "dev", "lo"])?;
-        // It answers ARP for its address of this link alone.
+        // The server answers ARP only for its address of this link.
         let mut strict = network.on_server("sh");
         strict.args(["-c", "echo 1 > /proc/sys/net/ipv4/conf/veth1/arp_ignore"]);
         said(strict)?;
         network.ip_on_server(&["link", "set", "veth1", "up"])?;
-        // What IPv6 does by itself comes and goes, and would be a difference of listings.
+        // Addresses that IPv6 makes by itself appear and disappear, and would make listings differ.
         fs::write(format!("/proc/sys/net/ipv6/conf/{LINK}/disable_ipv6"), "1")?;
         ip(&["address", "add", &format!("{HOST}/16"), "dev", LINK])?;
         ip(&["link", "set", LINK, "up"])?;
@@ -75,7 +75,7 @@ impl Network {
         })
     }
 
-    /// A command that runs on the server.
+    /// Returns a command that runs on the server.
     pub fn on_server(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new("nsenter");
         command
@@ -97,7 +97,8 @@ impl Network {
         Ok(())
     }
 
-    /// The server knows so many clients, each by the MAC address of its own MAC-VLAN.
+    /// Checks that the server has `count` clients in its ARP table, each with the MAC address of
+    /// its own MAC-VLAN.
     pub fn check_macs(&self, count: u32) -> Result<()> {
         let neighbours = self.ip_on_server(&["-4", "neigh", "show", "dev", "veth1"])?;
         for number in 0..count {
@@ -113,7 +114,7 @@ impl Network {
         Ok(())
     }
 
-    /// How many MAC-VLANs this host has.
+    /// Number of MAC-VLANs of this host.
     pub fn mac_vlans(&self) -> Result<u32> {
         let devices = fs::read_to_string("/proc/net/dev")?;
         Ok(devices
@@ -122,7 +123,7 @@ impl Network {
             .count() as u32)
     }
 
-    /// All that `ip` tells of this host.
+    /// Output of `ip` about links, addresses, routes and rules of this host.
     pub fn listing(&self) -> Result<String> {
         let mut listing = String::new();
         for arguments in [
@@ -160,7 +161,7 @@ fn ip(arguments: &[&str]) -> Result<()> {
     said(ip_command(arguments)).map(|_| ())
 }
 
-/// What a command that must succeed says.
+/// Runs a command that must succeed. Returns its output.
 fn said(mut command: Command) -> Result<String> {
     let output = command
         .output()

@@ -1,4 +1,4 @@
-//! The pairs: the raw client and filestone, in turns.
+//! The pairs: the raw client and filestone take turns.
 
 use super::{Bench, Serving, TestBed};
 use crate::figures::median;
@@ -9,10 +9,10 @@ use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use std::time::Duration;
 
-/// What goes before each measured window.
+/// Length of the warm-up before each measured window, in seconds.
 const WARM_UP_SECONDS: f64 = 0.2;
 
-/// By which protocol both clients ask the built-in server.
+/// Protocol with which both clients call the built-in server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Over {
     Nfs,
@@ -21,14 +21,14 @@ enum Over {
 
 const SMB_READ_LEN: u32 = 64 << 10;
 
-/// One comparison.
+/// A comparison.
 pub struct Case {
     pub name: &'static str,
     over: Over,
     operation: &'static str,
     in_flight: u32,
     len: Option<u32>,
-    /// What becomes of READ data: `--data`'s word.
+    /// Value of `--data` for READ.
     data: Option<&'static str>,
     /// Least share of the raw client's rate.
     rate_bar: Option<f64>,
@@ -77,8 +77,8 @@ pub const CASES: &[Case] = &[
         rate_bar: Some(0.90),
         cpu_bar: None,
     },
-    // Bytes that a program wants it must receive, as the raw client does; what it does not
-    // want it can leave to the kernel.
+    // A program must receive the bytes that it uses, as the raw client does; bytes that it does not
+    // use it can leave to the kernel.
     Case {
         name: "READ 4 KiB ×32, delivered",
         over: Over::Nfs,
@@ -161,7 +161,7 @@ pub const CASES: &[Case] = &[
     },
 ];
 
-/// One pair of runs.
+/// A pair of runs.
 #[derive(Debug, Clone, Copy, Serialize)]
 struct Pair {
     raw_ops_per_s: f64,
@@ -172,7 +172,7 @@ struct Pair {
     ours_cpu_ns_per_op: f64,
 }
 
-/// What came of one case.
+/// Result of one case.
 #[derive(Debug, Serialize)]
 pub struct Comparison {
     pub name: String,
@@ -193,7 +193,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Whether both bars were met, as far as there are any.
+    /// Whether the figures meet both bars. A missing bar is met.
     pub fn is_met(&self) -> bool {
         self.rate_bar.is_none_or(|bar| self.rate_ratio >= bar)
             && self.cpu_bar.is_none_or(|bar| self.cpu_ratio <= bar)
@@ -206,7 +206,7 @@ pub fn compare(bed: &TestBed, case: &Case, options: &Bench) -> Result<Comparison
     let mut pairs = Vec::new();
     let mut lens = (0, 0);
     for round in 0..options.rounds {
-        // Who goes first alternates, so that a drift of the host favours nobody.
+        // The order alternates, so that a drift of the host favours neither side.
         let (raw, ours) = if round % 2 == 0 {
             let raw = raw(bed, case, options, &server)?;
             (raw, ours(bed, case, options, &server)?)
@@ -312,7 +312,7 @@ fn pair(raw: &RawResult, ours: &Record) -> Result<Pair> {
 
 fn summary(case: &Case, call_len: usize, reply_len: usize, pairs: Vec<Pair>) -> Comparison {
     let over = |figure: fn(&Pair) -> f64| median(&pairs.iter().map(figure).collect::<Vec<_>>());
-    // File data are what a reader wants; without any, operations.
+    // Cases with file data compare bytes, others compare operations.
     let rate_ratio = if case.len.is_some() {
         over(|pair| pair.ours_data_bytes_per_s / pair.raw_data_bytes_per_s)
     } else {

@@ -1,5 +1,5 @@
-//! What an encrypted READ of 64 KiB costs the built-in server more than a plain one, beside what the
-//! cipher's library takes for its bytes alone.
+//! Cost of an encrypted READ of 64 KiB for the built-in server compared with a plain one, next to
+//! the time that the cipher library needs for its bytes alone.
 
 use super::limits::Limit;
 use super::{Serving, TestBed};
@@ -18,7 +18,7 @@ const USER: &str = "bench";
 const ROUNDS: u32 = 5;
 const BAR: f64 = 1.3;
 
-/// The medians of some rounds, taken in turns.
+/// Returns the medians of several rounds, taken in turns.
 pub fn limits(bed: &TestBed) -> Result<Vec<Limit>> {
     let password = bed.folder().join("password");
     let mut secret = OpenOptions::new();
@@ -48,7 +48,7 @@ pub fn limits(bed: &TestBed) -> Result<Vec<Limit>> {
     }])
 }
 
-/// Processor time of the server for each READ, in microseconds.
+/// Server CPU time per READ, in microseconds.
 fn us_per_read(
     bed: &TestBed,
     server: &Serving,

@@ -1,8 +1,8 @@
-//! What the coordination of a job of many hosts costs: the processor time of rank 0's thread while ranks
-//! tell their intervals, and at the end when they hand over their records.
+//! Cost of coordinating a job of many hosts: CPU time of rank 0's thread while ranks report their
+//! intervals, and at the end when they hand over their records.
 //!
-//! The ranks are threads of this process that tell what a run of a mix measured, again and again; rank 0
-//! makes no load. What MPI's library takes is not in it.
+//! The ranks are threads of this process that repeatedly report the measurements of one run of a
+//! mix; rank 0 generates no load. The time of the MPI library is not included.
 
 use super::TestBed;
 use super::limits::Limit;
@@ -18,16 +18,16 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-/// A version that all ranks have.
+/// Version that all ranks report.
 const VERSION: &str = "bench";
-/// How long ranks tell intervals.
+/// Time for which ranks report intervals.
 const TELLING: Duration = Duration::from_secs(20);
-/// How much of one processor rank 0 may take.
+/// Largest permitted CPU use of rank 0, in percent of one processor.
 const BAR_PERCENT: f64 = 1.0;
-/// The operations that one host is offered per second.
+/// Offered load of one host, in operations per second.
 const OFFERED: &str = "10000";
 
-/// Ranks, and the length of their intervals in milliseconds; with a bar or without.
+/// Number of ranks, interval length in milliseconds, and whether a bar applies.
 const JOBS: [(u32, u64, bool); 6] = [
     (2, 1000, true),
     (16, 1000, true),
@@ -37,7 +37,7 @@ const JOBS: [(u32, u64, bool); 6] = [
     (64, 100, false),
 ];
 
-/// Jobs of more and more ranks.
+/// Measures jobs with increasing numbers of ranks.
 pub fn limits(bed: &TestBed) -> Result<Vec<Limit>> {
     let records = [record(bed, "1s")?, record(bed, "100ms")?];
     let mut limits = Vec::new();
@@ -76,7 +76,7 @@ fn limit(name: &str, cost: &Cost, has_bar: bool) -> Limit {
     }
 }
 
-/// A run of nhfsstone's mix on one host, with intervals of this length.
+/// Runs nhfsstone's mix on one host with intervals of this length.
 fn record(bed: &TestBed, interval: &str) -> Result<RunRecord> {
     let server = bed.serve(&["--threads", "1"])?;
     let (target, port) = (
@@ -96,14 +96,14 @@ fn record(bed: &TestBed, interval: &str) -> Result<RunRecord> {
     serde_json::from_slice(&output.stdout).with_context(|| format!("filestone said: {said}"))
 }
 
-/// Processor time of rank 0's thread.
+/// CPU time of rank 0's thread.
 #[derive(Debug, Clone, Copy)]
 struct Cost {
-    /// From the first interval that all ranks had told to the last.
+    /// CPU time from the first interval that all ranks had reported to the last.
     telling: Duration,
-    /// How long that took.
+    /// Wall-clock time of that period.
     window: Duration,
-    /// From then on to the record of the job.
+    /// CPU time from the last interval to the record of the job.
     end: Duration,
 }
 
@@ -113,8 +113,9 @@ impl Cost {
     }
 }
 
-/// What it takes to coordinate so many ranks, each of which measures what is in this record, and tells
-/// what its kinds of operation did, or only that time passes.
+/// Measures the cost of coordinating `ranks` ranks that all report the measurements in `record`.
+/// With `tells_kinds` they report the counts per kind of operation, otherwise only the passing of
+/// time.
 fn coordinate(ranks: u32, record: RunRecord, tells_kinds: bool) -> Result<Cost> {
     let mut plan = record.plan.clone();
     plan.clients = ranks;
@@ -136,7 +137,7 @@ fn coordinate(ranks: u32, record: RunRecord, tells_kinds: bool) -> Result<Cost> 
         coordinator_only: true,
         ..JobOptions::new(VERSION)
     };
-    // By its name a profiler tells it from the ranks.
+    // The name distinguishes the thread from the ranks in a profiler.
     let coordinating = std::thread::Builder::new().name("rank-0".into());
     let coordinating = coordinating.spawn(move || {
         let mut cluster = Cluster::new(Box::new(first), runner, options);
@@ -169,11 +170,11 @@ fn coordinate(ranks: u32, record: RunRecord, tells_kinds: bool) -> Result<Cost> 
 }
 
 fn follow(mut end: InProcess, runner: &Arc<dyn Runner>) {
-    // Rank 0 says what went wrong.
+    // Rank 0 reports the error.
     let _ = serve(&mut end, VERSION, runner, &AtomicBool::new(false));
 }
 
-/// Measures nothing, and tells the intervals of a record again and again at their pace.
+/// A runner that measures nothing and repeatedly reports the intervals of a record at their pace.
 struct Telling {
     record: RunRecord,
     tells_kinds: bool,
@@ -197,7 +198,8 @@ impl Runner for Telling {
         }
         let interval = Duration::from_nanos(plan.interval_ns);
         let count = TELLING.as_nanos() / interval.as_nanos().max(1);
-        // Ranks do not tell the same at the same time.
+        // Ranks start at different intervals, so that they report different values at the same
+        // time.
         let part = plan.part.map_or(0, |part| part.index as usize);
         if let Some(conductor) = &mut context.conductor {
             conductor.start(context.stop);
@@ -224,12 +226,12 @@ impl Runner for Telling {
         _: Duration,
         _: &mut Context<'_>,
     ) -> Result<(), Failure> {
-        // Nothing was made.
+        // There is nothing to clean up.
         Ok(())
     }
 }
 
-/// What this thread had spent when the first interval and the last were told, and when that was.
+/// CPU time of this thread at the first and at the last reported interval, with the time of each.
 struct Spent(Option<[(Instant, Duration); 2]>);
 
 impl Observer for Spent {
@@ -240,7 +242,7 @@ impl Observer for Spent {
     }
 }
 
-/// The processor time of this thread.
+/// CPU time of this thread.
 fn processor_time() -> Duration {
     let spent = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(

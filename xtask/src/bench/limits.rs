@@ -1,5 +1,4 @@
-//! Figures that stand for themselves: punctuality of an open loop, memory of
-//! many connections.
+//! Figures without a comparison: punctuality of an open loop, memory of many connections.
 
 use super::TestBed;
 use crate::process::{self, Running};
@@ -10,7 +9,7 @@ use std::fs::File;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// A figure and the bar it must keep.
+/// A figure and its bar.
 #[derive(Debug, Serialize)]
 pub struct Limit {
     pub name: String,
@@ -19,16 +18,16 @@ pub struct Limit {
     pub is_met: bool,
 }
 
-/// How one or more of them are measured.
+/// Function that measures one or more limits.
 pub type Measure = fn(&TestBed) -> Result<Vec<Limit>>;
 
 const OFFERED: f64 = 10_000.0;
 const CONNECTIONS: u32 = 10_000;
-/// What the program needs without any connection, at most.
+/// Largest permitted memory of the program without connections.
 const BASE_BYTES: f64 = 32.0 * 1024.0 * 1024.0;
 const BYTES_PER_CONNECTION: f64 = 8.0 * 1024.0;
 
-/// Punctuality.
+/// Measures punctuality.
 pub fn open_loop(bed: &TestBed) -> Result<Vec<Limit>> {
     let server = bed.serve(&[])?;
     let options = [
@@ -74,7 +73,7 @@ pub fn open_loop(bed: &TestBed) -> Result<Vec<Limit>> {
     ])
 }
 
-/// Of ten thousand connections.
+/// Measures the memory of ten thousand connections.
 pub fn memory(bed: &TestBed) -> Result<Vec<Limit>> {
     let server = bed.serve(&[])?;
     let connections = CONNECTIONS.to_string();
@@ -113,7 +112,7 @@ pub fn memory(bed: &TestBed) -> Result<Vec<Limit>> {
     }])
 }
 
-/// VmHWM of a process: the most memory it ever had resident.
+/// Reads VmHWM of a process: its peak resident memory in bytes.
 fn peak_bytes(process: u32) -> Result<f64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
     let line = status

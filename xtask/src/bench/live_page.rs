@@ -1,12 +1,13 @@
-//! What the live page costs a run: with it, the page is open and twenty readers follow its events.
+//! Cost of the live page for a run: with the page open and twenty readers that follow its events.
 //!
-//! Of an open loop it is the same run without it and with it, in turns. Two runs of a closed loop differ by
-//! 12 % where nothing differs between them but their time, so there it is one run, in which readers come and
-//! go: what was done in two seconds with them is compared with those before and after.
+//! For an open loop, the same run takes place without and with the page, in turns. Two runs of a
+//! closed loop differ by 12 % even under identical conditions, so the closed loop is one run in
+//! which readers connect and disconnect: the operations of two seconds with readers are compared
+//! with those before and after.
 //!
-//! The worker has a processor, and no reader, no page and no server runs there. Readers stand for other
-//! hosts, so they give way to whoever else wants their processor; that they share it with the server where
-//! there are only two is part of what is measured.
+//! The worker has a processor, on which neither readers nor the page nor the server run. Readers
+//! stand for other hosts, so they yield to all other threads on their processor; on a machine with
+//! two processors they share one with the server, and that is part of the measured cost.
 
 use super::limits::Limit;
 use super::{Serving, TestBed};
@@ -27,34 +28,34 @@ const READERS: usize = 20;
 /// Pairs of runs.
 const ROUNDS: usize = 7;
 const SECONDS: u32 = 5;
-/// How long the run is in which readers come and go, how long they stay and stay away, and for how long
-/// after that nothing is counted.
+/// Length of the run in which readers connect and disconnect, in seconds. The constants below are
+/// the length of a turn with or without readers, and the time after a change that is not counted.
 const IN_TURNS_SECONDS: u32 = 80;
 const TURN: Duration = Duration::from_secs(2);
 const SETTLING: Duration = Duration::from_millis(200);
-/// Long enough for all readers to be there before the window opens.
+/// Long enough for all readers to connect before the window opens.
 const WARM_UP_SECONDS: u32 = 2;
-/// How much a figure with the page may differ from the one without.
+/// Largest permitted relative difference of a figure with the page from the one without.
 const BAR: f64 = 0.02;
-/// How much nicer readers are than the server.
+/// Nice value of the readers.
 const READER_NICE: i32 = 19;
-/// How long something is waited for that must come.
+/// Time limit for an expected event.
 const PATIENCE: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
-/// Events that each reader gets at least: one for each second of the window but its last.
+/// Least number of events per reader: one for each second of the window except the last.
 const EVENTS_MIN: usize = SECONDS as usize - 1;
 
 const OPEN_LOOP: &[&str] = &["--offered", "10000", "--in-flight", "64"];
 const CLOSED_LOOP: &[&str] = &["--in-flight", "32"];
 
-/// The figures of a run that are compared.
+/// The compared figures of a run.
 #[derive(Debug, Clone, Copy)]
 struct Figures {
     achieved_ops_per_s: f64,
     dispatch_delay_p99_us: f64,
 }
 
-/// An open loop and a closed one.
+/// Measures an open loop and a closed loop.
 pub fn limits(bed: &TestBed) -> Result<Vec<Limit>> {
     let server = bed.serve(&["--threads", "1"])?;
     let open = pairs(bed, &server, OPEN_LOOP)?;
@@ -76,11 +77,11 @@ pub fn limits(bed: &TestBed) -> Result<Vec<Limit>> {
     ])
 }
 
-/// Runs without the page and with it.
+/// Runs pairs without and with the page.
 fn pairs(bed: &TestBed, server: &Serving, load: &[&str]) -> Result<Vec<[Figures; 2]>> {
     let mut pairs = Vec::new();
     for round in 0..ROUNDS {
-        // Who goes first alternates, so that a drift of the host favours nobody.
+        // The order alternates, so that a drift of the host favours neither side.
         let mut pair = [None; 2];
         for with in [round % 2, 1 - round % 2] {
             pair[with] = Some(run(bed, server, load, with == 1)?);
@@ -113,7 +114,7 @@ impl Compared {
         }
     }
 
-    /// The figure, without a bar.
+    /// Returns the figure without a bar.
     fn limit(&self, name: &str, shown: fn(f64) -> String) -> Limit {
         let (with, without) = (shown(self.with), shown(self.without));
         Limit {
@@ -143,7 +144,7 @@ fn dispatch_delay(name: &str, pairs: &[[f64; 2]]) -> Limit {
     }
 }
 
-/// One run; readers are there before its window opens, and stay until it is over.
+/// Runs once. Readers connect before the window opens and stay until the end.
 fn run(bed: &TestBed, server: &Serving, load: &[&str], is_watched: bool) -> Result<Figures> {
     let mut probing = Probing::start(bed, server, load, SECONDS, is_watched)?;
     let readers = if is_watched {
@@ -158,7 +159,7 @@ fn run(bed: &TestBed, server: &Serving, load: &[&str], is_watched: bool) -> Resu
     figures(&record)
 }
 
-/// What was done in a second without readers and with them, turn by turn of one run.
+/// Rates without and with readers, in operations per second, turn by turn of one run.
 fn in_turns(bed: &TestBed, server: &Serving) -> Result<Vec<[f64; 2]>> {
     let mut probing = Probing::start(bed, server, CLOSED_LOOP, IN_TURNS_SECONDS, true)?;
     let address = probing.address_of_page()?;
@@ -175,7 +176,7 @@ fn in_turns(bed: &TestBed, server: &Serving) -> Result<Vec<[f64; 2]>> {
         std::thread::sleep(until.saturating_duration_since(Instant::now()));
         let answers = answers(readers)?;
         let read_nothing = answers.iter().any(|answer| interval_events(answer) == 0);
-        // The last turn is cut by the end of the run, and is in no pair.
+        // The last turn is cut short by the end of the run and is not in any pair.
         ensure!(
             !read_nothing || probing.running.ended()?.is_some(),
             "a reader got no interval in {TURN:?}"
@@ -193,8 +194,8 @@ fn in_turns(bed: &TestBed, server: &Serving) -> Result<Vec<[f64; 2]>> {
     Ok(pairs)
 }
 
-/// Each turn with readers, and the mean of those before and after it: the first is without, the second
-/// with them, and so on. Those before and after the window have no rate.
+/// Pairs each turn with readers with the mean of the turns before and after it. Turns alternate,
+/// and the first is without readers. Turns outside the window have no rate.
 fn pairs_of_turns(rates: &[Option<f64>]) -> Vec<[f64; 2]> {
     let three = rates.windows(3).step_by(2);
     let pair = |three: &[Option<f64>]| match three {
@@ -204,7 +205,7 @@ fn pairs_of_turns(rates: &[Option<f64>]) -> Vec<[f64; 2]> {
     three.filter_map(pair).collect()
 }
 
-/// Operations per second of the ticks that lie between these moments; `None` if there is none.
+/// Operations per second of the ticks between these times; `None` without ticks.
 fn rate_within(record: &Record, from: SystemTime, to: SystemTime) -> Result<Option<f64>> {
     let started = record.text("/started_at").context("no start")?;
     let started = humantime::parse_rfc3339(started)?;
@@ -240,8 +241,8 @@ impl Probing {
         let (duration, warm_up) = (format!("{seconds}s"), format!("{WARM_UP_SECONDS}s"));
         let mut options = vec!["--duration", &duration, "--warm-up", &warm_up];
         options.extend(load);
-        // The worker is bound and not the process, as it is where somebody cares: what else the process does
-        // keeps off that processor.
+        // The worker is pinned and not the process, as a careful user does it: the other threads of
+        // the process stay off that processor.
         let pin = bed.client_cpu.map(|cpu| cpu.to_string());
         options.extend(pin.iter().flat_map(|pin| ["--pin", pin]));
         options.extend(has_page.then_some("--live"));
@@ -263,7 +264,7 @@ impl Probing {
         address_of_page(&mut self.running, &self.err)
     }
 
-    /// What came of it, when it is over.
+    /// Waits for the end of the run and returns its record.
     fn record(self) -> Result<Record> {
         Record::read(&Output {
             status: self.running.wait(self.limit)?,
@@ -280,7 +281,7 @@ fn figures(record: &Record) -> Result<Figures> {
     })
 }
 
-/// The address in the link that it prints.
+/// Returns the address in the link that the program prints.
 fn address_of_page(running: &mut Running, said: &Path) -> Result<SocketAddr> {
     let start = Instant::now();
     loop {
@@ -295,15 +296,15 @@ fn address_of_page(running: &mut Running, said: &Path) -> Result<SocketAddr> {
     }
 }
 
-/// `127.0.0.1:40511` of a whole line with `live page: http://127.0.0.1:40511/#…`.
+/// Returns `127.0.0.1:40511` from a complete line `live page: http://127.0.0.1:40511/#…`.
 fn address_in(said: &str) -> Option<SocketAddr> {
     let (_, link) = said.split_once("live page: http://")?;
     let (address, rest) = link.split_once('/')?;
     rest.contains('\n').then(|| address.parse().ok())?
 }
 
-/// Opens the page, and follows its events as often as there are readers, until this moment or until it is
-/// over; what each got.
+/// Opens the page and follows its events with all readers, until the deadline or the end of the
+/// run. Returns the answer that each reader received.
 fn watch(
     address: SocketAddr,
     cpus: &[usize],
@@ -315,7 +316,7 @@ fn watch(
             if !cpus.is_empty() {
                 processors::bind(&cpus)?;
             }
-            // To Linux, a thread is what it is that is nicer.
+            // On Linux the nice value belongs to the thread.
             rustix::process::setpriority_process(None, READER_NICE)?;
             if number == 0 {
                 ask(address, "/", "close", None)?;
@@ -334,7 +335,7 @@ fn answers(readers: Vec<JoinHandle<Result<Vec<u8>>>>) -> Result<Vec<Vec<u8>>> {
     readers.into_iter().map(answer).collect()
 }
 
-/// All that one request is answered with, or what comes of it until this moment.
+/// Sends one request and returns everything received until the end or the deadline.
 fn ask(
     address: SocketAddr,
     path: &str,
@@ -362,7 +363,7 @@ fn ask(
     }
 }
 
-/// A reader that missed what happened has cost less than one that did not.
+/// Checks that a reader received all events: a reader that missed some would have cost less.
 fn check(answer: &[u8]) -> Result<()> {
     let intervals = interval_events(answer);
     let is_closed = String::from_utf8_lossy(answer).contains("\"event\":\"closed\"");
@@ -401,7 +402,7 @@ mod tests {
 
     #[test]
     fn ratios_are_taken_pair_by_pair() {
-        // The host is half as fast in the second pair; the page costs nothing, 1 % and 2 %.
+        // The host is half as fast in the second pair; the page costs 0 %, 1 % and 2 %.
         let pairs = [[100.0, 100.0], [50.0, 49.5], [100.0, 98.0]];
         let compared = Compared::of(&pairs);
         assert!((compared.ratio - 0.99).abs() < 1e-9, "{}", compared.ratio);
@@ -413,7 +414,8 @@ mod tests {
 
     #[test]
     fn a_turn_with_readers_is_compared_with_those_beside_it() {
-        // The host grows slower by 10 a turn, and readers cost 5; before the window nothing is counted.
+        // The host becomes slower by 10 per turn, and readers cost 5; turns before the window do
+        // not count.
         let turns = [
             None,
             None,

@@ -1,9 +1,8 @@
-//! What recording costs: filestone beside a raw client, in one run, against one
-//! server, with the same bytes.
+//! Cost of recording: filestone and a raw client, in one run, against one server, with the same
+//! bytes.
 //!
-//! Both clients are processes of their own on the same processor; the server
-//! has another. They take turns, and ratios are taken pair by pair, so that
-//! whatever else the host does meets both.
+//! Both clients are separate processes on the same processor; the server has another one. They take
+//! turns, and ratios are computed pair by pair, so that other activity of the host affects both.
 
 mod cases;
 mod encryption;
@@ -24,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Figures that stand for themselves, by name.
+/// Figures without a comparison, by name.
 const LIMITS: &[(&str, limits::Measure)] = &[
     ("open loop", limits::open_loop),
     ("memory", limits::memory),
@@ -33,8 +32,8 @@ const LIMITS: &[(&str, limits::Measure)] = &[
     ("job", job::limits),
 ];
 
-/// Share of the processors that may be in use before the start; above it the
-/// figures are another program's as well.
+/// Largest CPU use of other programs before the start, as a share; above it they affect the
+/// figures.
 const QUIET: f64 = 0.05;
 
 /// Options of `cargo xtask bench`.
@@ -57,7 +56,7 @@ pub struct Bench {
     pub strict: bool,
 }
 
-/// Everything a case needs to run.
+/// Programs, processors and options that a case needs to run.
 pub struct TestBed {
     filestone: PathBuf,
     folder: Folder,
@@ -65,25 +64,25 @@ pub struct TestBed {
     client_cpu: Option<usize>,
 }
 
-/// A server of our own for one or more cases.
+/// A server for one or more cases.
 pub struct Serving {
     /// Stops it when dropped.
     _running: Running,
-    /// Where NFS and MOUNT are answered.
+    /// Port for NFS and MOUNT.
     pub port: u16,
-    /// And SMB.
+    /// Port for SMB.
     pub smb_port: u16,
-    /// Its process, which leads a group of its own.
+    /// Process ID, which is also the ID of its process group.
     pub process: u32,
 }
 
-/// All that was measured.
+/// All results.
 #[derive(Debug, Serialize)]
 struct Results {
     rounds: usize,
     seconds: f64,
     processors: usize,
-    /// Of all processors, by others, before the start.
+    /// Share of all processors that others used before the start.
     busy_share: f64,
     comparisons: Vec<cases::Comparison>,
     limits: Vec<limits::Limit>,
@@ -95,7 +94,7 @@ impl TestBed {
         let (client_cpu, server_cpus) = match cpus.as_slice() {
             [] | [_] => (None, Vec::new()),
             [server, client] => (Some(*client), vec![*server]),
-            // Neighbours may be two halves of one core; the ends are not.
+            // Adjacent processors may share a core; the first and the last do not.
             [server, .., client] => (Some(*client), vec![*server]),
         };
         Ok(Self {
@@ -106,7 +105,7 @@ impl TestBed {
         })
     }
 
-    /// Starts the built-in server, with these options besides.
+    /// Starts the built-in server with these additional options.
     pub fn serve(&self, options: &[&str]) -> Result<Serving> {
         let (port, smb_port) = (process::free_port()?, process::free_port()?);
         let mut command = Command::new(&self.filestone);
@@ -128,7 +127,7 @@ impl TestBed {
         })
     }
 
-    /// `filestone probe` with these arguments, not yet started.
+    /// Returns the command `filestone probe` with these arguments, not yet started.
     pub fn probe(&self, port: u16, operation: &str, path: &str, options: &[&str]) -> Command {
         let mut command =
             self.probe_at(&format!("nfs://127.0.0.1:{port}{path}"), operation, options);
@@ -136,13 +135,13 @@ impl TestBed {
         command
     }
 
-    /// As [`probe`](Self::probe), of any target.
+    /// Like [`probe`](Self::probe), for any target.
     pub fn probe_at(&self, target: &str, operation: &str, options: &[&str]) -> Command {
         let mut command = Command::new(&self.filestone);
         command
             .args(["probe", operation, target, "--as", "json"])
-            // It would run before the window and cost only time, but here each
-            // run is compared with another, not with what the host can do.
+            // Calibration would run before the window and only cost time: here runs are compared
+            // with each other, not with the capacity of the host.
             .arg("--no-calibrate")
             .args(options);
         command
@@ -153,12 +152,12 @@ impl TestBed {
         self.client_cpu.into_iter().collect()
     }
 
-    /// Where output goes for a moment.
+    /// Directory for temporary output.
     pub fn folder(&self) -> &Path {
         &self.folder.path
     }
 
-    /// The raw client, not yet started.
+    /// Returns the command of the raw client, not yet started.
     pub fn raw_client(&self, port: u16, arguments: &[String]) -> Result<Command> {
         let mut command = Command::new(std::env::current_exe()?);
         command
@@ -169,7 +168,7 @@ impl TestBed {
     }
 }
 
-/// Runs everything and prints the tables; whether every bar was met.
+/// Runs everything and prints the tables. Returns whether every bar was met.
 pub fn run(options: &Bench) -> Result<bool> {
     if options.rounds == 0 {
         bail!("--rounds 0: at least one round is needed");
@@ -210,7 +209,7 @@ pub fn run(options: &Bench) -> Result<bool> {
         comparisons,
         limits: measured,
     };
-    // Valgrind is no condition for measuring times.
+    // Measuring times does not require Valgrind.
     let count = || instructions::count(instructions::PACKAGED);
     let counts = options.only.is_none().then(count).transpose();
     let counts = counts.unwrap_or_else(|error| {

@@ -4,11 +4,11 @@ use super::Results;
 use super::cases::Comparison;
 use crate::table::{lay_out, thousands};
 
-/// What nct reaches at 32 NULLs in flight on a two-core virtual machine.
+/// Rate of nct with 32 NULLs in flight on a two-core virtual machine.
 const NCT_OPS_PER_S: f64 = 500_000.0;
 const NCT_CPU_NS_PER_OP: f64 = 1900.0;
 
-/// Both tables.
+/// Renders both tables.
 pub fn render(results: &Results, is_markdown: bool) -> String {
     let mut text = String::new();
     if !results.comparisons.is_empty() {

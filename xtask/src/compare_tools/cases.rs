@@ -1,13 +1,13 @@
-//! What is compared, and what must come of it.
+//! The comparisons and their bars.
 
 use super::dbench::{self, Figures, Peer};
 use super::{Bar, Bed, Comparison};
 use crate::figures::median;
 use anyhow::{Result, bail};
 
-/// One comparison.
+/// A comparison.
 pub struct Case {
-    /// Its name.
+    /// Name of the case.
     pub name: String,
     clients: u32,
     what: What,
@@ -17,13 +17,13 @@ pub struct Case {
 enum What {
     /// MB/s on a file system.
     Local,
-    /// Processor time of our own per line, reads and writes left out.
+    /// CPU time of the program per line, without reads and writes.
     OwnCost,
     /// MB/s against tbench_srv.
     Tcp,
 }
 
-/// All of them.
+/// Returns all cases.
 pub fn all() -> Vec<Case> {
     let mut cases = Vec::new();
     for what in [What::Local, What::OwnCost, What::Tcp] {
@@ -60,7 +60,7 @@ impl Case {
         };
         let (mut theirs, mut ours, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
         for round in 0..rounds {
-            // Who goes first changes, so that neither always finds the caches warm.
+            // The order alternates, so that neither side always finds the caches warm.
             let pair = if round % 2 == 0 {
                 let their = self.theirs(bed)?;
                 (their, self.ours(bed)?)

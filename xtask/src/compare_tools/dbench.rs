@@ -1,4 +1,4 @@
-//! Runs of dbench, tbench and filestone, and what is read from their output.
+//! Runs dbench, tbench and filestone, and parses their output.
 
 use super::Bed;
 use crate::process::{self, Running};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Programs, and the Debian package they are in.
+/// Programs, and the Debian package that contains them.
 pub const NEEDED: &[(&str, &str)] = &[
     ("/usr/bin/dbench", "dbench"),
     ("/usr/bin/tbench", "dbench"),
@@ -20,36 +20,36 @@ pub const LOAD: &str = "/usr/share/dbench/client.txt";
 /// tbench's port; tbench_srv has no other.
 const PORT: u16 = 7003;
 
-/// What one run came to.
+/// Results of one run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Figures {
     /// From the line `Throughput … MB/sec`.
     pub mb_per_s: f64,
-    /// Lines of the load file that all clients carried out, warm-up included.
+    /// Lines of the load file that all clients executed, warm-up included.
     pub lines: f64,
-    /// Processor time of the whole run.
+    /// CPU time of the whole run.
     pub times: Times,
 }
 
 impl Figures {
-    /// Processor time in user space per line, in nanoseconds.
+    /// CPU time in user space per line, in nanoseconds.
     pub fn user_ns_per_line(&self) -> f64 {
         self.times.user_s * 1e9 / self.lines.max(1.0)
     }
 
-    /// Processor time per line, in microseconds.
+    /// CPU time per line, in microseconds.
     pub fn us_per_line(&self) -> f64 {
         self.times.all_s() * 1e6 / self.lines.max(1.0)
     }
 }
 
-/// `tbench_srv`, until it is dropped.
+/// A `tbench_srv` that runs until it is dropped.
 pub struct Peer {
     _running: Running,
 }
 
 impl Peer {
-    /// Starts it; it listens at port 7003 of all addresses.
+    /// Starts it, listening on port 7003 of all addresses.
     pub fn start() -> Result<Self> {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
         if std::net::TcpStream::connect_timeout(&address, Duration::from_millis(200)).is_ok() {
@@ -65,7 +65,7 @@ impl Peer {
     }
 }
 
-/// A directory for one run, empty before and gone afterwards.
+/// A directory for one run, empty before and removed afterwards.
 struct Place(PathBuf);
 
 impl Place {
@@ -81,12 +81,12 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // Its name is ours alone.
+        // No other program uses its name.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
-/// dbench on a directory of its own.
+/// Runs dbench on a separate directory.
 pub fn dbench(bed: &Bed, clients: u32, options: &[&str]) -> Result<Figures> {
     let place = Place::new(bed)?;
     let mut command = Command::new("/usr/bin/dbench");
@@ -95,7 +95,7 @@ pub fn dbench(bed: &Bed, clients: u32, options: &[&str]) -> Result<Figures> {
     run(bed, &mut command, clients)
 }
 
-/// tbench against [`Peer`].
+/// Runs tbench against [`Peer`].
 pub fn tbench(bed: &Bed, clients: u32) -> Result<Figures> {
     let mut command = Command::new("/usr/bin/tbench");
     command.args(["-c", LOAD, "-t", &bed.seconds.to_string()]);
@@ -103,14 +103,14 @@ pub fn tbench(bed: &Bed, clients: u32) -> Result<Figures> {
     run(bed, &mut command, clients)
 }
 
-/// `filestone replay` on a directory of its own.
+/// Runs `filestone replay` on a separate directory.
 pub fn local(bed: &Bed, clients: u32, options: &[&str]) -> Result<Figures> {
     let place = Place::new(bed)?;
     let on = format!("local:{}", place.0.display());
     run(bed, replay(bed, clients, &on).args(options), clients)
 }
 
-/// `filestone replay` against [`Peer`].
+/// Runs `filestone replay` against [`Peer`].
 pub fn tcp(bed: &Bed, clients: u32) -> Result<Figures> {
     let on = format!("tcp:127.0.0.1:{PORT}");
     run(bed, &mut replay(bed, clients, &on), clients)
@@ -150,7 +150,7 @@ pub fn run(bed: &Bed, command: &mut Command, clients: u32) -> Result<Figures> {
     })
 }
 
-/// The figures of the last line, and the mean number of lines in the last row.
+/// Parses the figures of the last line, and the mean number of lines in the last row.
 fn read(text: &str) -> Option<(f64, f64)> {
     let last = text
         .lines()
@@ -163,7 +163,7 @@ fn read(text: &str) -> Option<(f64, f64)> {
     Some((mb_per_s, lines))
 }
 
-/// Whether the load file is there, for a clearer message than the programs'.
+/// Whether the load file exists. Checked first, for a clearer message than those of the programs.
 pub fn exists() -> bool {
     Path::new(LOAD).exists()
 }

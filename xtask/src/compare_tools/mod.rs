@@ -1,10 +1,9 @@
-//! filestone beside the programs that it succeeds: the same load file, the same
-//! file system or peer, in turns.
+//! filestone compared with the programs that it succeeds: the same load file, the same file system
+//! or peer, in turns.
 //!
-//! dbench and tbench are Debian's package `dbench` (4.0), smbtorture is that of
-//! `samba-testsuite`. Each pair of runs gives
-//! a ratio; the table has the medians. Both programs are asked for the same time
-//! and the same warm-up, and both figures are read from the same line of output.
+//! dbench and tbench come from Debian's package `dbench` (4.0), smbtorture from `samba-testsuite`.
+//! Each pair of runs gives a ratio; the table has the medians. Both programs run for the same time
+//! with the same warm-up, and both figures come from the same line of output.
 
 mod cases;
 mod dbench;
@@ -18,7 +17,7 @@ use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Share of the processors that may be in use before the start.
+/// Largest CPU use of other programs before the start, as a share of the processors.
 const QUIET: f64 = 0.05;
 
 /// Options of `cargo xtask compare-tools`.
@@ -56,47 +55,47 @@ pub enum Ancestors {
     Smb,
 }
 
-/// Everything a case needs to run.
+/// Program, directories and options that a case needs to run.
 pub struct Bed {
-    /// Our program.
+    /// The filestone program.
     pub filestone: PathBuf,
-    /// Where output goes for a moment.
+    /// Directory for temporary output.
     pub folder: Folder,
-    /// Where files go.
+    /// Directory for files.
     pub directory: PathBuf,
     /// Seconds per run.
     pub seconds: u32,
 }
 
-/// One row.
+/// A row of the table.
 pub struct Comparison {
-    /// What was compared.
+    /// Name of the comparison.
     pub name: String,
-    /// The ancestor's median.
+    /// Median of the ancestor.
     pub reference: f64,
-    /// Ours.
+    /// Median of filestone.
     pub generator: f64,
-    /// Median of the pairs' ratios, ours to theirs.
+    /// Median of the pairs' ratios, filestone to ancestor.
     pub ratio: f64,
-    /// What the ratio must be.
+    /// Bar of the ratio.
     pub bar: Bar,
     /// Unit of both figures.
     pub unit: &'static str,
 }
 
-/// What a ratio must be.
+/// Bar of a ratio.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Bar {
     /// At least this.
     AtLeast(f64),
     /// At most this.
     AtMost(f64),
-    /// No bar: it explains others.
+    /// No bar: the figure explains others.
     Told,
 }
 
 impl Bar {
-    /// Whether `ratio` meets it.
+    /// Whether `ratio` meets the bar.
     pub fn is_met(self, ratio: f64) -> bool {
         match self {
             Bar::AtLeast(bar) => ratio >= bar,
@@ -114,7 +113,7 @@ impl Bar {
     }
 }
 
-/// Runs every case and prints the table; whether every bar was met.
+/// Runs every case and prints the table. Returns whether every bar was met.
 pub fn run(options: &Versus) -> Result<bool> {
     if options.rounds == 0 || options.seconds == 0 {
         bail!("--rounds and --seconds must be at least 1");
@@ -182,7 +181,7 @@ fn render(rows: &[Comparison], is_markdown: bool) -> String {
     lay_out(&head, &rows, is_markdown)
 }
 
-/// One digit behind the point, of what is below 10 one more.
+/// Formats a value with one decimal place, below 10 with two.
 fn figure(value: f64) -> String {
     if value < 10.0 {
         format!("{value:.2}")

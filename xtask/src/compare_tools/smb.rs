@@ -1,11 +1,12 @@
 //! smbtorture and filestone against one Samba: dbench's load, and ECHO.
 //!
-//! smbtorture replays loads over SMB1 alone; filestone speaks what it speaks by default. Both do
-//! it as the same user, neither signs or encrypts.
+//! smbtorture replays loads only over SMB1; filestone uses its default dialect. Both run as the
+//! same user, without signing or encryption.
 //!
-//! And what an encrypted READ costs more than another one, beside what the cipher's library takes
-//! for its bytes alone: both asked for at the same rate by a client that never sleeps. In a closed
-//! loop the server that encrypts is the slower one, and how often a client has to sleep until
+//! The module also measures the additional cost of an encrypted READ, next to the time that the
+//! cipher library needs for its bytes alone: a client that never sleeps sends both kinds of READ at
+//! the same rate. In a closed loop the encrypting server is slower, and the client's additional
+//! sleeps while it waits would count as cost of the cipher.
 //! something comes would count as the cipher's.
 
 use super::dbench::{self, Figures, LOAD};
@@ -21,17 +22,17 @@ use std::fs::File;
 use std::process::Command;
 use std::time::Duration;
 
-/// Programs, and the Debian packages they are in.
+/// Programs, and the Debian packages that contain them.
 pub const NEEDED: &[(&str, &str)] = &[
     ("/usr/sbin/smbd", "samba"),
     ("/usr/bin/smbtorture", "samba-testsuite"),
     ("/usr/bin/dbench", "dbench"),
 ];
 const CLIENTS: u32 = 4;
-/// Of filestone's ECHOs, 32 in flight in all: connections, and how many each has in flight. The best
-/// is taken.
+/// Numbers of connections and of ECHOs in flight per connection for filestone, 32 in flight in
+/// total. The best one is used.
 const OUR_DEPTHS: &[Depth] = &[Depth::new(1, 32), Depth::new(2, 16), Depth::new(4, 8)];
-/// Of smbtorture's.
+/// The same numbers for smbtorture.
 const THEIR_DEPTHS: &[Depth] = &[
     Depth::new(1, 1),
     Depth::new(1, 8),
@@ -41,10 +42,10 @@ const THEIR_DEPTHS: &[Depth] = &[
     Depth::new(4, 32),
     Depth::new(4, 128),
 ];
-/// What is read, encrypted and not.
+/// The file that is read, encrypted and plain.
 const READ_FILE: &str = "read";
 const READ_FILE_LEN: u64 = 64 << 20;
-/// How long each of these is tried.
+/// Length of each trial in seconds.
 const TRIAL_S: u32 = 2;
 
 #[derive(Debug, Clone, Copy)]
@@ -62,22 +63,22 @@ impl Depth {
     }
 }
 
-/// What one run of ECHO came to.
+/// Results of one run of ECHO.
 struct Echoes {
     per_s: f64,
     us_per_echo: f64,
-    /// Without what is spent looking whether a response is there, of which smbtorture does nothing.
+    /// CPU time per ECHO without polling for responses, which smbtorture does not do.
     worked_us_per_echo: f64,
 }
 
-/// What one run of the load came to.
+/// Results of one run of the load.
 struct Load {
     figures: Figures,
-    /// Processor time of the server meanwhile.
+    /// CPU time of the server during the run.
     server_s: f64,
 }
 
-/// What is compared by one pair of runs: the name of a row, and its bar.
+/// A figure that a pair of runs compares: name of a row, and its bar.
 struct Figure<T> {
     name: &'static str,
     unit: &'static str,
@@ -98,7 +99,7 @@ const OF_LOAD: &[Figure<Load>] = &[
         bar: Bar::AtMost(0.5),
         of: |load| load.figures.us_per_line(),
     },
-    // Where all processors are busy, no client is faster than this leaves it.
+    // If all processors are busy, the client can only be as fast as the remaining CPU time permits.
     Figure {
         name: "client.txt, CPU of the server per operation",
         unit: "µs",
@@ -134,13 +135,13 @@ const OF_DECRYPTION: &[Figure<f64>] = &[Figure {
     of: |us| *us,
 }];
 
-/// A server, and where everything is for both programs.
+/// A server and the paths of both programs.
 struct Ground<'a> {
     bed: &'a Bed,
     server: Samba,
 }
 
-/// Runs the pairs of all that is wanted.
+/// Runs the pairs of all selected figures.
 pub fn compare(bed: &Bed, rounds: usize, only: Option<&str>) -> Result<Vec<Comparison>> {
     let folder = Folder::within(&bed.directory, "beside")?;
     let smb1 = [("server min protocol", "NT1")];
@@ -172,7 +173,7 @@ pub fn compare(bed: &Bed, rounds: usize, only: Option<&str>) -> Result<Vec<Compa
     Ok(rows)
 }
 
-/// Runs both sides in turns, and makes a row of each figure.
+/// Runs both sides in turns and makes a row of each figure.
 fn pairs<T>(
     rounds: usize,
     figures: &[Figure<T>],
@@ -181,7 +182,7 @@ fn pairs<T>(
 ) -> Result<Vec<Comparison>> {
     let mut runs = Vec::new();
     for round in 0..rounds {
-        // Who goes first changes, so that neither always finds the caches warm.
+        // The order alternates, so that neither side always finds the caches warm.
         runs.push(if round % 2 == 0 {
             let their = theirs()?;
             (their, ours()?)
@@ -245,7 +246,7 @@ impl Ground<'_> {
     }
 
     fn our_load(&self) -> Result<Load> {
-        // smbtorture's warm-up is a twentieth of its time, and counts among it.
+        // smbtorture's warm-up is a twentieth of its run time, and is part of it.
         let warm_up_ms = self.bed.seconds * 1000 / 20;
         let (clients, target) = (CLIENTS.to_string(), self.target());
         let mut command = self.filestone(&["replay", LOAD, "--on", &target, "-c", &clients]);
@@ -268,7 +269,7 @@ impl Ground<'_> {
         })
     }
 
-    /// Where one of both achieves most here.
+    /// Finds the depth with the highest rate of a program on this host.
     fn best_depth(
         &self,
         who: &str,
@@ -311,14 +312,14 @@ impl Ground<'_> {
         })
     }
 
-    /// Half of the encrypted READs per second that a closed loop gets here.
+    /// Half of the encrypted READs per second that a closed loop reaches here.
     fn rate_of_reads(&self) -> Result<f64> {
         let record = self.our_read("required", TRIAL_S, &[])?;
         Ok(record.number("/totals/achieved_load_ops_per_s")? / 2.0)
     }
 
-    /// What a READ costs more when it is encrypted: processor time of the thread that asks, in
-    /// microseconds, without what is spent looking whether a response is there.
+    /// Additional cost of an encrypted READ for filestone: CPU time of the worker thread in
+    /// microseconds, without polling for responses.
     fn our_decryption(&self, rate: f64) -> Result<f64> {
         let cost = |encryption| -> Result<f64> {
             let pace = ["--offered", &format!("{rate:.0}"), "--busy-poll"];
@@ -367,7 +368,7 @@ impl Ground<'_> {
         let before = Times::of_children();
         let output = process::run(command, &[], &self.bed.folder.path, self.limit())?;
         let times = Times::of_children().since(before);
-        // What changes while it runs, it says on standard error.
+        // smbtorture prints intermediate results on standard error.
         let text = [output.stdout, output.stderr].concat();
         let text = String::from_utf8_lossy(&text).into_owned();
         if !output.status.success() {
@@ -381,14 +382,14 @@ impl Ground<'_> {
     }
 }
 
-/// What is run, as it could be typed.
+/// Prints a command as a shell command line.
 fn show(command: &Command) {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
     eprintln!("{}", words.join(" "));
 }
 
-/// Of every second, how many ECHOs: `echo[num/s=47932,avslat=…]`.
+/// ECHOs per second, for each second: `echo[num/s=47932,avslat=…]`.
 fn rates(text: &str) -> Vec<f64> {
     let after = text.split("echo[num/s=").skip(1);
     after

@@ -1,6 +1,6 @@
-//! The same for real: runs of 2 s against the built-in server, which takes the same time for every
-//! call, one at a time. What comes out is known from M/D/1, but for what the two programs and the
-//! kernel add, which is some 0.2 ms of 9.
+//! Coverage in real time: runs of 2 s against the built-in server, which needs the same time for
+//! every call and serves one at a time. The response time is known from M/D/1, except for the time
+//! of the two programs and the kernel, about 0.2 of 9 ms.
 
 use super::{figures, table};
 use crate::process::{self, Folder, Running};
@@ -19,12 +19,12 @@ const SERVER: DeterministicServers = DeterministicServers {
     servers: 1,
     service_s: 5e-3,
 };
-/// 60 % of what the server can do, in operations per second.
+/// 60 % of the server's capacity, in operations per second.
 const OFFERED: f64 = 120.0;
-/// Of these runs so many must hold what is known.
+/// Permitted range of the share of runs whose interval contains the true value.
 const BAR: RangeInclusive<f64> = 0.9..=1.0;
 
-/// Makes so many runs and counts what their intervals hold.
+/// Makes `runs` runs and counts how many intervals contain the true value.
 pub fn run(runs: u32) -> Result<bool> {
     let filestone = process::build_filestone("release")?;
     let folder = Folder::new("coverage")?;
@@ -85,7 +85,7 @@ fn count(records: &Path, runs: u32) -> Result<[Coverage; COVERED.len()]> {
     Ok(found)
 }
 
-/// A run without an interval holds nothing.
+/// A run without an interval counts as one that misses the true value.
 fn take(coverage: &mut Coverage, totals: &Totals, statistic: Statistic) -> Result<()> {
     let truth_ns = 1e9 * truth_s(statistic)?;
     let name = format!("response_time.{}", statistic.name());

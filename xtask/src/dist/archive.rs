@@ -1,4 +1,5 @@
-//! Archives whose bytes follow from what is in them: sorted, owned by root, of the time of the commit.
+//! Archives whose bytes depend only on their content: sorted, owned by root, with the time of the
+//! commit.
 
 use super::{Release, VERSION, content, files, tool};
 use anyhow::{Context, Result};
@@ -15,7 +16,7 @@ pub fn tar(release: &Release, folder: &Path, names: &[&str], file: &Path) -> Res
     )
 }
 
-/// `tar` for an archive of what is in `folder`, without what it is to do.
+/// Returns a `tar` command for an archive of the content of `folder`, without the names to add.
 pub fn tar_command(release: &Release, folder: &Path, file: &Path) -> Command {
     let mut command = Command::new("tar");
     command
@@ -34,12 +35,12 @@ pub fn tar_command(release: &Release, folder: &Path, file: &Path) -> Command {
     command
 }
 
-/// Compresses a file; it then has another name.
+/// Compresses a file, which renames it.
 pub fn gzip(file: &Path) -> Result<()> {
     tool::run(Command::new("gzip").args(["-9", "--no-name"]).arg(file))
 }
 
-/// The static program with what belongs to it, as a .tar.gz.
+/// Writes the static program with its documents and licences, as a .tar.gz.
 pub fn program(release: &Release, program: &Path, file: &Path) -> Result<()> {
     let name = format!("filestone-{VERSION}-{}-linux-musl", release.machine.name());
     let folder = release.work.path.join(&name);
@@ -50,7 +51,7 @@ pub fn program(release: &Release, program: &Path, file: &Path) -> Result<()> {
     gzip(&tarball)
 }
 
-/// The source as it is committed, as a .tar.gz.
+/// Writes the source as committed, as a .tar.gz.
 pub fn source(release: &Release, file: &Path) -> Result<()> {
     let tarball = file.with_extension("");
     tool::run(
@@ -63,7 +64,7 @@ pub fn source(release: &Release, file: &Path) -> Result<()> {
     gzip(&tarball)
 }
 
-/// The name of the file of checksums.
+/// Name of the file of checksums.
 const CHECKSUMS: &str = "SHA256SUMS";
 
 /// Writes checksums of all packages in a directory, as sha256sum(1) checks them.
@@ -81,7 +82,7 @@ pub fn checksums(folder: &Path) -> Result<()> {
     files::write(&folder.join(CHECKSUMS), lines)
 }
 
-/// The SHA-256 of bytes, in hexadecimal digits.
+/// SHA-256 of bytes, in hexadecimal digits.
 pub fn sha256(bytes: &[u8]) -> String {
     let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, bytes);
     digest

@@ -1,7 +1,8 @@
-//! Packages as somebody meets them: installed in a Debian root, run in an empty one, and removed.
+//! Checks packages as a user receives them: installed in a Debian root, run in an empty root, and
+//! removed.
 //!
-//! Only chroot(8) stands between them and this machine: a root made for it has neither /proc nor this machine's
-//! libraries, and the image's user is no user of this machine.
+//! Only chroot(8) separates them from this machine: the root made for the check has neither /proc
+//! nor the libraries of this machine, and the image's user does not exist on this machine.
 
 use super::{Kind, Machine, VERSION, files, image, tool};
 use crate::process::Folder;
@@ -10,15 +11,15 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// The release of Debian in whose root packages are installed.
+/// Debian release of the root in which packages are installed.
 const DEBIAN: &str = "bookworm";
-/// The most that the static program may take.
+/// Largest permitted size of the static program in bytes.
 const STATIC_LIMIT: u64 = 15_000_000;
-/// A run that needs no server.
+/// Arguments of a run without a server.
 const RUN: [&str; 4] = ["probe", "null", "--count", "1000"];
-/// A file of somebody else in a directory of the package.
+/// A file of the administrator in a directory of the package.
 const FOREIGN: &str = "usr/share/filestone/loads/site.load";
-/// Files that package managers write when they install anything.
+/// Paths that package managers write during any installation.
 const BOOKS: [&str; 3] = ["var/lib/dpkg", "var/lib/rpm", "var/log"];
 /// Files that every installation must have.
 const INSTALLED: [&str; 8] = [
@@ -69,7 +70,7 @@ pub fn run(folder: &Path, machine: Machine, kinds: &[Kind]) -> Result<bool> {
     Ok(true)
 }
 
-/// The sums are those of the files.
+/// Verifies the checksums of the packages.
 fn sums(folder: &Path) -> Result<()> {
     let is_there = folder.join("SHA256SUMS").is_file();
     ensure!(
@@ -84,7 +85,7 @@ fn sums(folder: &Path) -> Result<()> {
     )
 }
 
-/// A root of Debian with nothing but what is essential; made once.
+/// Returns a Debian root that contains only essential packages; made on the first call.
 fn debian_root<'a>(root: &'a mut Option<PathBuf>, work: &Path) -> Result<&'a Path> {
     let made = match root.take() {
         Some(made) => made,
@@ -102,7 +103,7 @@ fn debian_root<'a>(root: &'a mut Option<PathBuf>, work: &Path) -> Result<&'a Pat
     Ok(root.insert(made))
 }
 
-/// A command in another root, as root or as another user.
+/// Runs a command in another root, as root or as another user.
 fn inside(root: &Path, user: Option<&str>, command: &[&str]) -> Result<Output> {
     let mut chroot = Command::new("chroot");
     if let Some(user) = user {
@@ -118,7 +119,7 @@ fn inside(root: &Path, user: Option<&str>, command: &[&str]) -> Result<Output> {
     tool::outcome(&mut chroot)
 }
 
-/// The same for a command that must end well: what it prints.
+/// Runs a command that must succeed in another root. Returns its standard output.
 fn good(root: &Path, user: Option<&str>, command: &[&str]) -> Result<String> {
     let output = inside(root, user, command)?;
     let said = String::from_utf8_lossy(&output.stderr);
@@ -131,7 +132,8 @@ fn good(root: &Path, user: Option<&str>, command: &[&str]) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The program prints its version, measures, and says in one line that a name has no address.
+/// Checks that the program prints its version, measures, and reports in one line that a name cannot
+/// be resolved.
 fn measures(root: &Path, user: Option<&str>, program: &str) -> Result<()> {
     let version = good(root, user, &[program, "--version"])?;
     ensure!(
@@ -163,7 +165,7 @@ fn measures(root: &Path, user: Option<&str>, program: &str) -> Result<()> {
     Ok(())
 }
 
-/// The program alone in an empty root: no libraries, no /proc, no /etc, no /tmp.
+/// Runs the program alone in an empty root: no libraries, no /proc, no /etc, no /tmp.
 fn static_program(file: &Path, work: &Path) -> Result<()> {
     let root = work.join("empty");
     std::fs::create_dir_all(&root)?;
@@ -186,7 +188,8 @@ fn static_program(file: &Path, work: &Path) -> Result<()> {
     measures(&root, None, "/filestone")
 }
 
-/// A package of Debian: installed, run, and removed without a trace and without what others have.
+/// Installs, runs and removes a Debian package; it must leave no trace and keep the files of
+/// others.
 fn in_debian(file: &Path, kind: Kind, root: &Path) -> Result<()> {
     let package = if kind == Kind::Mpi {
         "filestone-mpi"
@@ -222,8 +225,8 @@ fn in_debian(file: &Path, kind: Kind, root: &Path) -> Result<()> {
     nothing_but_foreign(root, &before)
 }
 
-/// The package of RPM, by rpm of this machine, in the same root, whose libraries it finds there: `--nodeps`,
-/// because in that root they are known to dpkg alone.
+/// Checks the RPM package with the rpm of this machine in the same root and with the libraries
+/// there: `--nodeps`, because in that root only dpkg has records of them.
 fn rpm(file: &Path, root: &Path) -> Result<()> {
     let before = listing(root)?;
     let manage = |arguments: &[&str]| {
@@ -260,7 +263,7 @@ fn is_installed(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// All files, but for the books of package managers.
+/// Lists all files, except the databases of package managers.
 fn listing(root: &Path) -> Result<BTreeSet<PathBuf>> {
     let listed = tool::text(Command::new("find").arg(".").current_dir(root))?;
     let paths = listed
@@ -271,7 +274,7 @@ fn listing(root: &Path) -> Result<BTreeSet<PathBuf>> {
         .collect())
 }
 
-/// After a package was removed, one file of somebody else is there, and nothing of the package.
+/// Checks that after removal only one foreign file is left, and nothing of the package.
 fn nothing_but_foreign(root: &Path, before: &BTreeSet<PathBuf>) -> Result<()> {
     let foreign = root.join(FOREIGN);
     ensure!(
@@ -279,7 +282,7 @@ fn nothing_but_foreign(root: &Path, before: &BTreeSet<PathBuf>) -> Result<()> {
         "/{FOREIGN} was removed, and was another's"
     );
     std::fs::remove_file(&foreign)?;
-    // The directories that it was in stay with it.
+    // The directories that contain it stay with it.
     for folder in Path::new(FOREIGN).ancestors().skip(1).take(2) {
         std::fs::remove_dir(root.join(folder)).with_context(|| format!("/{}", folder.display()))?;
     }
@@ -301,7 +304,7 @@ fn nothing_but_foreign(root: &Path, before: &BTreeSet<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// The image, as umoci unpacks it, run by its user.
+/// Runs the image, unpacked by umoci, as its user.
 fn unpacked_image(file: &Path, work: &Path) -> Result<()> {
     let layout = work.join("image");
     std::fs::create_dir_all(&layout)?;
@@ -345,7 +348,7 @@ fn unpacked_image(file: &Path, work: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The archive names its commit, and Cargo can read it.
+/// Checks that the archive names its commit and that Cargo can read it.
 fn source(file: &Path, work: &Path) -> Result<()> {
     tool::run(
         Command::new("tar")
@@ -366,7 +369,7 @@ fn source(file: &Path, work: &Path) -> Result<()> {
     )
 }
 
-/// The list of libraries: each with a version, or musl, and with a licence.
+/// Checks the list of libraries: each entry has a version, or is musl, and has a licence.
 fn list(file: &Path) -> Result<()> {
     let list: serde_json::Value = serde_json::from_slice(&std::fs::read(file)?)?;
     let components = list["components"].as_array().context("it lists nothing")?;

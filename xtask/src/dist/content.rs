@@ -1,4 +1,4 @@
-//! What an installation consists of: files in a directory that stands for the root of a system.
+//! Content of an installation: files in a directory that represents the root of a system.
 
 use super::files::{copy, files, write};
 use super::{Release, notices, tool};
@@ -10,14 +10,15 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Where distributions look for the functions of zsh.
+/// Directory in which a distribution keeps zsh functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ZshFolder {
     Debian,
     Rpm,
 }
 
-/// Puts everything that an installed filestone has under `root`; `package` names its directory of documents.
+/// Writes all files of an installation below `root`; `package` names the directory of its
+/// documents.
 pub fn install(
     release: &Release,
     program: &Path,
@@ -53,7 +54,7 @@ pub fn install(
     for name in ["README.md", "docs"] {
         copy(&source.join(name), &documents.join(name))?;
     }
-    // These are programs' input, and have their place above.
+    // Input of programs, which is already installed above.
     for twice in ["docs/grafana", "docs/cluster"] {
         fs::remove_dir_all(documents.join(twice))?;
     }
@@ -65,7 +66,7 @@ pub fn install(
     compress(&documents)
 }
 
-/// What an archive of the program holds: it is unpacked anywhere, and the program run from there.
+/// Writes the content of an archive, which is unpacked anywhere and run from there.
 pub fn portable(release: &Release, program: &Path, root: &Path) -> Result<()> {
     copy(program, &root.join("filestone"))?;
     copy(&release.root.join("man"), &root.join("man/man1"))?;
@@ -85,7 +86,7 @@ pub fn portable(release: &Release, program: &Path, root: &Path) -> Result<()> {
     licences(release, root)
 }
 
-/// The licences of the program and of what is linked into it.
+/// Writes the licences of the program and of the libraries linked into it.
 pub fn licences(release: &Release, folder: &Path) -> Result<()> {
     for name in ["LICENSE-MIT", "LICENSE-APACHE"] {
         copy(&release.root.join(name), &folder.join(name))?;
@@ -93,7 +94,7 @@ pub fn licences(release: &Release, folder: &Path) -> Result<()> {
     write(&folder.join("third-party-notices"), notices::text(release)?)
 }
 
-/// Compresses manual pages and other long texts, as distributions ask for.
+/// Compresses man pages and other long texts, as distributions require.
 fn compress(folder: &Path) -> Result<()> {
     let texts = files(folder)?.into_iter().filter(|file| {
         let name = file.file_name().unwrap_or_default().to_string_lossy();

@@ -1,6 +1,6 @@
 //! The libraries that Cargo links into the program, and their sources.
 //!
-//! What only builds the program, such as macros, is not among them.
+//! Build-time dependencies such as macros are not included.
 
 use super::program::Variant;
 use super::{Release, tool};
@@ -19,16 +19,16 @@ pub struct Library {
 }
 
 impl Library {
-    /// Its address among packages.
+    /// Package URL (purl) of the library.
     pub fn url(&self) -> String {
         format!("pkg:cargo/{}@{}", self.name, self.version)
     }
 }
 
-/// Libraries, and for each those that it needs itself.
+/// Libraries and their direct dependencies.
 pub type Graph = BTreeMap<Library, BTreeSet<Library>>;
 
-/// What is linked into the program, itself included.
+/// Returns the graph of everything linked into the program, itself included.
 pub fn graph(release: &Release) -> Result<Graph> {
     let target = target(release);
     let listed = tool::text(
@@ -54,15 +54,15 @@ pub fn graph(release: &Release) -> Result<Graph> {
     Ok(read(&listed))
 }
 
-/// The target whose libraries are listed: that of glibc has the same.
+/// Target whose libraries are listed; the glibc target has the same libraries.
 fn target(release: &Release) -> String {
     Variant::Static.target(release.machine)
 }
 
-/// Reads lines `DEPTH|NAME vVERSION …|LICENCE`.
+/// Parses lines `DEPTH|NAME vVERSION …|LICENCE`.
 fn read(listed: &str) -> Graph {
     let mut graph = Graph::new();
-    // From the program down to the library of the line.
+    // Path from the program to the library of the line.
     let mut path: Vec<Library> = Vec::new();
     for line in listed.lines() {
         let mut parts = line.split('|');
@@ -78,7 +78,8 @@ fn read(listed: &str) -> Graph {
             .trim_start_matches('v')
             .to_string();
         let licence = parts.next().unwrap_or_default();
-        // (*) marks what stands further up with what it needs; of old, "/" was written for "OR".
+        // (*) marks a library whose dependencies are listed further up; "/" is the old notation for
+        // "OR".
         let licence = licence.trim_end_matches(" (*)").replace('/', " OR ");
         let library = Library {
             name,
@@ -98,19 +99,19 @@ fn read(listed: &str) -> Graph {
     graph
 }
 
-/// Where Cargo has the source of a library.
+/// Location of a library's source.
 pub struct Source {
     pub name: String,
     pub version: String,
     pub folder: PathBuf,
 }
 
-/// The sources of all libraries of the workspace, as Cargo tells.
+/// Returns the sources of all libraries of the workspace, as reported by Cargo.
 pub fn sources(release: &Release) -> Result<Vec<Source>> {
     let told = tool::text(
         Command::new("cargo")
             .args(["metadata", "--locked", "--format-version", "1"])
-            // Otherwise libraries for other systems are downloaded.
+            // Without this option Cargo downloads libraries for other systems.
             .args(["--filter-platform", &target(release)])
             .current_dir(&release.root),
     )?;

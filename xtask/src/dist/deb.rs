@@ -21,7 +21,7 @@ pub fn make(release: &Release, program: &Path, is_mpi: bool, file: &Path) -> Res
     super::archive::gzip(&log)?;
     let (mut sums, mut size) = (String::new(), 0);
     for path in files::files(&root)? {
-        // Counted as Debian Policy does: in whole kibibytes.
+        // Debian Policy counts in whole kibibytes.
         size += std::fs::metadata(&path)?.len().div_ceil(1024);
         let sum = tool::text(
             Command::new("md5sum")
@@ -39,7 +39,7 @@ pub fn make(release: &Release, program: &Path, is_mpi: bool, file: &Path) -> Res
             .args(["--root-owner-group", "-Zxz", "--build"])
             .args([&root, file])
             .env("SOURCE_DATE_EPOCH", release.time.to_string())
-            // By several threads the bytes depend on how many there are.
+            // With several threads the bytes depend on the number of threads.
             .env("DPKG_DEB_THREADS_MAX", "1"),
     )
 }
@@ -96,7 +96,7 @@ fn changelog(release: &Release, package: &str) -> Result<String> {
 
 fn copyright(release: &Release) -> Result<String> {
     let mit = std::fs::read_to_string(release.root.join("LICENSE-MIT"))?;
-    // The title and the line of the copyright have fields of their own.
+    // The title and the copyright line have separate fields.
     let mit = mit
         .lines()
         .skip_while(|line| !line.starts_with("Permission"));

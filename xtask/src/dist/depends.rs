@@ -1,13 +1,14 @@
-//! Debian packages that a program needs, from the libraries and versions of symbols that its file asks for.
+//! Debian packages that a program needs, derived from the libraries and symbol versions that its
+//! file requires.
 //!
-//! dpkg-shlibdeps would do it for programs of this machine's architecture alone.
+//! dpkg-shlibdeps only supports programs of this machine's architecture.
 
 use super::tool;
 use anyhow::{Context, Result};
 use std::path::Path;
 use std::process::Command;
 
-/// Shared libraries by how their names begin, and Debian's packages of them.
+/// Prefixes of shared libraries, and the Debian packages that contain them.
 const PACKAGES: &[(&str, &str)] = &[
     ("libc.so", "libc6"),
     ("libm.so", "libc6"),
@@ -16,7 +17,7 @@ const PACKAGES: &[(&str, &str)] = &[
     ("libmpi.so.40", "libopenmpi3"),
 ];
 
-/// What stands behind `Depends:` for a program.
+/// Value of the `Depends:` field for a program.
 pub fn of(program: &Path) -> Result<String> {
     let shown = tool::text(
         Command::new("readelf")
@@ -26,7 +27,7 @@ pub fn of(program: &Path) -> Result<String> {
     depends_of(&shown)
 }
 
-/// The same, of what readelf(1) shows.
+/// Value of the `Depends:` field from the output of readelf(1).
 fn depends_of(shown: &str) -> Result<String> {
     let mut packages: Vec<&str> = Vec::new();
     for library in shown
@@ -62,7 +63,7 @@ fn with_version(package: &str, version: Option<Vec<u32>>) -> String {
     }
 }
 
-/// The newest version of symbols that is asked for.
+/// Newest required symbol version with this prefix.
 fn newest(shown: &str, prefix: &str) -> Option<Vec<u32>> {
     let names = shown.lines().filter_map(|line| line.split("Name: ").nth(1));
     let versions = names.filter_map(|name| name.split_whitespace().next()?.strip_prefix(prefix));

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-/// Writes a file, and the directories that it is in.
+/// Writes a file and creates its parent directories.
 pub fn write(file: &Path, content: impl AsRef<[u8]>) -> Result<()> {
     let folder = file.parent().unwrap_or(file);
     fs::create_dir_all(folder)
@@ -15,7 +15,7 @@ pub fn write(file: &Path, content: impl AsRef<[u8]>) -> Result<()> {
         .with_context(|| format!("{}: cannot be written", file.display()))
 }
 
-/// Copies a file, or a directory with all that is in it.
+/// Copies a file, or a directory with its content.
 pub fn copy(from: &Path, to: &Path) -> Result<()> {
     if !from.is_dir() {
         let content =
@@ -31,7 +31,7 @@ pub fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// All files under a directory, in order.
+/// Returns all files under a directory, sorted.
 pub fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in
@@ -48,8 +48,8 @@ pub fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Gives everything under `path`, and itself, the time of the commit, and permissions that do not depend on
-/// this machine's umask.
+/// Sets the time of the commit on `path` and everything below it, and permissions that do not
+/// depend on the umask of this machine.
 pub fn settle(release: &Release, path: &Path) -> Result<()> {
     let is_program =
         path.ends_with("filestone") && path.is_file() && !path.ends_with("completions/filestone");
@@ -65,6 +65,6 @@ pub fn settle(release: &Release, path: &Path) -> Result<()> {
             settle(release, &entry?.path())?;
         }
     }
-    // Last, as what happens in a directory changes its time.
+    // Last, because changes in a directory update its time.
     Ok(File::open(path)?.set_modified(UNIX_EPOCH + Duration::from_secs(release.time))?)
 }

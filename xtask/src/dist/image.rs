@@ -1,7 +1,7 @@
 //! The image: an OCI layout in a tar archive, which podman, skopeo and docker load.
 //!
-//! It is three short JSON documents and one layer; written here, they need no tool, and their bytes follow
-//! from the program.
+//! It consists of three short JSON documents and one layer. They are written here, without a tool,
+//! and their bytes depend only on the program.
 
 use super::archive::{self, sha256};
 use super::{HOMEPAGE, Release, SUMMARY, VERSION, content, files};
@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 
-/// A user who exists nowhere and owns nothing but the working directory.
+/// A user ID that exists nowhere and owns only the working directory.
 pub const USER: &str = "65532";
-/// Where commands begin: what is mounted here takes their results.
+/// Working directory of commands: a volume mounted here receives their results.
 const WORKING_DIRECTORY: &str = "results";
 
-/// Makes it.
+/// Makes the image.
 pub fn make(release: &Release, program: &Path, file: &Path) -> Result<()> {
     let layout = release.work.path.join("image");
     let layer = layer(release, program)?;
@@ -36,7 +36,8 @@ pub fn make(release: &Release, program: &Path, file: &Path) -> Result<()> {
     listed["platform"] = json!({"architecture": release.machine.debian_name(), "os": "linux"});
     listed["annotations"] = json!({
         "org.opencontainers.image.ref.name": VERSION,
-        // The name that podman, containerd and docker give it, so that `run filestone:VERSION` finds it.
+        // Name that podman, containerd and docker use, so that `run filestone:VERSION` finds the
+        // image.
         "io.containerd.image.name": format!("docker.io/library/filestone:{VERSION}"),
     });
     let index = json!({
@@ -51,7 +52,7 @@ pub fn make(release: &Release, program: &Path, file: &Path) -> Result<()> {
     ] {
         files::write(&layout.join(blob_path(blob)), blob)?;
     }
-    // For `docker load` before version 25.
+    // Required by `docker load` before version 25.
     let for_docker = json!([{
         "Config": blob_path(config.as_bytes()),
         "RepoTags": [format!("filestone:{VERSION}")],
@@ -72,7 +73,7 @@ pub fn make(release: &Release, program: &Path, file: &Path) -> Result<()> {
     )
 }
 
-/// Where a layout has bytes.
+/// Path of a blob in a layout.
 fn blob_path(bytes: &[u8]) -> String {
     format!("blobs/sha256/{}", sha256(bytes))
 }
@@ -85,7 +86,7 @@ fn descriptor(kind: &str, bytes: &[u8]) -> Value {
     })
 }
 
-/// The files of the image, as a tar archive.
+/// Returns the path of a tar archive with the files of the image.
 fn layer(release: &Release, program: &Path) -> Result<std::path::PathBuf> {
     let root = release.work.path.join("layer");
     let file = release.work.path.join("layer.tar");

@@ -1,8 +1,8 @@
 //! Packages: a static program, packages of Debian and of RPM, an image, the source, a list of what is in
 //! the program, and checksums. The same commit gives the same bytes, wherever it is built.
 //!
-//! Made with Debian's own tools, which install in seconds: cargo-deb and cargo-generate-rpm would first be
-//! compiled for minutes.
+//! Made with Debian's tools, which install in seconds; compiling cargo-deb and cargo-generate-rpm
+//! would take minutes.
 
 mod archive;
 mod check;
@@ -25,11 +25,11 @@ use program::Variant;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Who answers for packages.
+/// Maintainer of the packages.
 const MAINTAINER: &str = "filestone maintainers <maintainers@filestone.example>";
-/// What packages say they are.
+/// Summary line of the packages.
 const SUMMARY: &str = "benchmark for NFS, SMB, TCP and local file servers";
-/// The same, at length.
+/// Description of the packages.
 const DESCRIPTION: &str = "filestone puts load on file servers and reports response times and throughput \
     with their intervals. It speaks NFSv3 and SMB2/3 from user space and needs neither root nor a mount.";
 const HOMEPAGE: &str = env!("CARGO_PKG_REPOSITORY");
@@ -85,7 +85,7 @@ impl Machine {
         )
     }
 
-    /// The name that Rust and RPM have for it.
+    /// Architecture name of Rust and RPM.
     const fn name(self) -> &'static str {
         match self {
             Self::X86_64 => "x86_64",
@@ -93,7 +93,7 @@ impl Machine {
         }
     }
 
-    /// The name that Debian and images have for it.
+    /// Architecture name of Debian and images.
     const fn debian_name(self) -> &'static str {
         match self {
             Self::X86_64 => "amd64",
@@ -108,7 +108,7 @@ impl Machine {
         }
     }
 
-    /// A program of binutils for it.
+    /// Name of a binutils program for this architecture.
     fn tool(self, name: &str) -> String {
         if self.is_host() {
             name.into()
@@ -137,7 +137,7 @@ pub enum Kind {
     Mpi,
 }
 
-/// Programs that making a package needs, and Debian's packages of them.
+/// Programs that making a package needs, and the Debian packages that contain them.
 const TO_MAKE: &[(Kind, &str, &str)] = &[
     (Kind::Static, "/usr/bin/musl-gcc", "musl-tools"),
     (Kind::Image, "/usr/bin/musl-gcc", "musl-tools"),
@@ -145,7 +145,7 @@ const TO_MAKE: &[(Kind, &str, &str)] = &[
     (Kind::Mpi, "/usr/bin/mpicc.openmpi", "libopenmpi-dev"),
     (Kind::Mpi, "/usr/lib/*/lib/libclang.so", "libclang-dev"),
 ];
-/// The same for checking one.
+/// Programs that checking a package needs, and the Debian packages that contain them.
 const TO_CHECK: &[(Kind, &str, &str)] = &[
     (Kind::Deb, "/usr/bin/mmdebstrap", "mmdebstrap"),
     (Kind::Mpi, "/usr/bin/mmdebstrap", "mmdebstrap"),
@@ -154,7 +154,8 @@ const TO_CHECK: &[(Kind, &str, &str)] = &[
     (Kind::Image, "/usr/bin/umoci", "umoci"),
 ];
 
-/// As root on Debian, installs what is missing; others are told by whatever misses it.
+/// Installs missing programs if run as root on Debian; elsewhere the command that misses a program
+/// reports it.
 fn install(kinds: &[Kind], needed: &[(Kind, &'static str, &'static str)]) -> Result<()> {
     if !rustix::process::geteuid().is_root() || !Path::new("/usr/bin/apt-get").is_file() {
         return Ok(());
@@ -174,7 +175,7 @@ impl Kind {
         Self::Sbom,
     ];
 
-    /// The file's name.
+    /// File name of the package.
     fn file_name(self, machine: Machine) -> String {
         let (name, debian) = (machine.name(), machine.debian_name());
         match self {
@@ -189,17 +190,17 @@ impl Kind {
     }
 }
 
-/// What all packages of a release have in common.
+/// Data that all packages of a release share.
 pub struct Release {
-    /// The source.
+    /// Path of the source.
     root: PathBuf,
     machine: Machine,
     profile: String,
-    /// The time of the commit, in seconds: that of every file in a package.
+    /// Time of the commit in seconds; all files in a package have this time.
     time: u64,
-    /// None outside a git checkout.
+    /// Commit ID; `None` outside a git checkout.
     commit: Option<String>,
-    /// Where packages are made, before they are complete.
+    /// Directory for incomplete packages.
     work: Folder,
 }
 
@@ -235,7 +236,7 @@ impl Release {
         })
     }
 
-    /// The folder of the profile in Cargo's target directory.
+    /// Directory of the profile in Cargo's target directory.
     fn profile_folder(&self) -> &str {
         if self.profile == "dev" {
             "debug"
@@ -244,13 +245,13 @@ impl Release {
         }
     }
 
-    /// The time of the commit as standards write it.
+    /// Time of the commit in RFC 3339 format.
     fn timestamp(&self) -> String {
         let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(self.time);
         humantime::format_rfc3339_seconds(time).to_string()
     }
 
-    /// Makes a package: a complete file in the working directory.
+    /// Makes a package as a complete file in the working directory.
     fn make(&self, kind: Kind, programs: &mut Programs<'_>) -> Result<PathBuf> {
         let file = self.work.path.join(kind.file_name(self.machine));
         match kind {
@@ -266,10 +267,10 @@ impl Release {
     }
 }
 
-/// Programs, each of which is built once.
+/// Programs, each built at most once.
 struct Programs<'a> {
     built: Vec<(Variant, PathBuf)>,
-    /// The dynamic program, if it is built already.
+    /// A dynamic program that is already built.
     given: Option<&'a Path>,
 }
 
@@ -285,7 +286,7 @@ impl Programs<'_> {
     }
 }
 
-/// Makes packages, or checks those that are there.
+/// Makes packages, or checks existing ones.
 pub fn run(options: &Dist) -> Result<bool> {
     let output = match &options.output {
         Some(output) => output.clone(),

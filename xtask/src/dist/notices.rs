@@ -1,4 +1,5 @@
-//! The licences of all libraries in the program: most ask that their text comes with it.
+//! The licences of all libraries in the program: most require that their text is distributed with
+//! it.
 
 use super::crates::{graph, sources};
 use super::{Release, files};
@@ -6,10 +7,10 @@ use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// How files of licences begin.
+/// Prefixes of licence file names.
 const NAMES: [&str; 4] = ["LICENSE", "LICENCE", "COPYING", "NOTICE"];
 
-/// Each text once, below the libraries that have it.
+/// Returns each distinct text once, after the libraries that use it.
 pub fn text(release: &Release) -> Result<String> {
     let graph = graph(release)?;
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -17,7 +18,7 @@ pub fn text(release: &Release) -> Result<String> {
         let library = graph
             .keys()
             .find(|library| library.name == source.name && library.version == source.version);
-        // Those of this project have their licences beside this file.
+        // The licences of this project's own crates are separate files in the package.
         let Some(library) = library.filter(|_| !source.folder.starts_with(&release.root)) else {
             continue;
         };
@@ -49,7 +50,7 @@ pub fn text(release: &Release) -> Result<String> {
     Ok(all)
 }
 
-/// Files of licences in a library's directory, and in that of the C library within it.
+/// Returns the licence files in a library's directory, and in that of the C library within it.
 fn licence_files(folder: &Path) -> Result<Vec<PathBuf>> {
     let c_library = folder.join("aws-lc");
     let mut found = Vec::new();

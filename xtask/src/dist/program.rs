@@ -1,23 +1,23 @@
-//! The program that is packaged: built for a target, without paths of this machine, and stripped.
+//! The packaged program: built for a target, without paths of this machine, and stripped.
 
 use super::{Machine, Release, tool};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// How a program finds its C library, and whether it has MPI.
+/// C library of a program, and whether it has MPI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Variant {
     /// musl, linked statically.
     Static,
-    /// glibc, which is the system's.
+    /// The system's glibc, linked dynamically.
     Dynamic,
-    /// glibc and the system's Open MPI.
+    /// glibc and Open MPI of the system.
     Mpi,
 }
 
 impl Variant {
-    /// Rust's name of the target.
+    /// Rust target triple.
     pub fn target(self, machine: Machine) -> String {
         let libc = match self {
             Self::Static => "musl",
@@ -26,7 +26,7 @@ impl Variant {
         format!("{}-unknown-linux-{libc}", machine.name())
     }
 
-    /// Features of the program.
+    /// Cargo features of the program.
     pub const fn features(self) -> &'static [&'static str] {
         match self {
             Self::Mpi => &["--features", "mpi"],
@@ -43,7 +43,7 @@ impl Variant {
     }
 }
 
-/// Builds a program and strips it; `built` names one that is built already.
+/// Builds a program and strips it; `built` names one that is already built.
 pub fn build(release: &Release, variant: Variant, built: Option<&Path>) -> Result<PathBuf> {
     let program = match built {
         Some(built) => built.to_owned(),
@@ -85,7 +85,7 @@ fn compile(release: &Release, variant: Variant) -> Result<PathBuf> {
     }
     match variant {
         Variant::Mpi => cargo.env("MPICC", compiler),
-        // Rust brings musl itself, so that a cross compiler for glibc links it, too.
+        // Rust includes musl itself, so a cross compiler for glibc can link it, too.
         _ if !release.machine.is_host() => cargo.env(format!("CC_{name}"), compiler).env(
             format!("CARGO_TARGET_{}_LINKER", name.to_uppercase()),
             compiler,
@@ -102,7 +102,7 @@ fn compile(release: &Release, variant: Variant) -> Result<PathBuf> {
         .join("filestone"))
 }
 
-/// The C compiler, for AWS-LC, and with it the linker.
+/// Returns the C compiler for AWS-LC, which is also the linker.
 const fn compiler(machine: Machine, variant: Variant) -> &'static str {
     match (variant, machine.is_host()) {
         (Variant::Mpi, _) => "mpicc.openmpi",
@@ -123,7 +123,8 @@ fn require_standard_library(target: &str) -> Result<()> {
     Ok(())
 }
 
-/// Folders of this machine, and their names in the program: of several that hold a file, the last counts.
+/// Directories of this machine and their names in the program; if several contain a file, the last
+/// one applies.
 fn renamed(release: &Release, target_folder: &Path) -> Result<Vec<(PathBuf, &'static str)>> {
     let home = std::env::home_dir().context("there is no home directory")?;
     let cargo = std::env::var_os("CARGO_HOME").map_or_else(|| home.join(".cargo"), PathBuf::from);

@@ -1,4 +1,5 @@
-//! The package of Fedora, RHEL and SUSE. What it needs of glibc, rpmbuild finds in the program.
+//! The package for Fedora, RHEL and SUSE. rpmbuild determines the required glibc symbols from the
+//! program.
 
 use super::content::{self, ZshFolder};
 use super::{DESCRIPTION, HOMEPAGE, MAINTAINER, Release, SUMMARY, VERSION, archive, files, tool};
@@ -6,7 +7,7 @@ use anyhow::{Context, Result};
 use std::path::Path;
 use std::process::Command;
 
-/// Makes it.
+/// Makes the package.
 pub fn make(release: &Release, program: &Path, file: &Path) -> Result<()> {
     let top = release.work.path.join("rpm");
     let root = top.join("content");
@@ -15,7 +16,7 @@ pub fn make(release: &Release, program: &Path, file: &Path) -> Result<()> {
     files::settle(release, &root)?;
     let spec = top.join("filestone.spec");
     files::write(&spec, specification(&root)?)?;
-    // rpmbuild makes root the owner, and clears its build root.
+    // rpmbuild sets root as the owner and clears its build root.
     let copied = top.join("content.tar");
     archive::tar(release, &root, &["usr"], &copied)?;
     let define = |name: &str, value: &str| ["--define".to_string(), format!("{name} {value}")];
@@ -27,7 +28,7 @@ pub fn make(release: &Release, program: &Path, file: &Path) -> Result<()> {
         define("clamp_mtime_to_source_date_epoch", "1"),
         define("_build_id_links", "none"),
         define("_binary_payload", "w6.xzdio"),
-        // It would compress pages anew and look for an interpreter of every script.
+        // The default would recompress pages and look for an interpreter of every script.
         define("__os_install_post", "%{nil}"),
     ];
     tool::run(
@@ -42,9 +43,10 @@ pub fn make(release: &Release, program: &Path, file: &Path) -> Result<()> {
     std::fs::rename(built.join(name), file).context("rpmbuild left no package")
 }
 
-/// Directories below /usr/share that are the package's alone.
+/// Directories below /usr/share that belong to the package alone.
 const OWN: [&str; 3] = ["filestone", "doc/filestone", "licenses/filestone"];
-/// Directories that shells have, too, where they are installed; without them they go with the package.
+/// Directories that shells share, if they are installed; without shells they are removed with the
+/// package.
 const SHARED: [&str; 7] = [
     "bash-completion",
     "bash-completion/completions",
@@ -55,7 +57,7 @@ const SHARED: [&str; 7] = [
     "zsh/site-functions",
 ];
 
-/// What rpmbuild is told, with every file by its name.
+/// Returns the spec file for rpmbuild, with every file by its name.
 fn specification(root: &Path) -> Result<String> {
     let mut files = String::new();
     for folder in SHARED {

@@ -1,4 +1,4 @@
-//! The libraries in the program, as CycloneDX 1.5: versions, licences, checksums and who needs whom.
+//! The libraries in the program, as CycloneDX 1.5: versions, licences, checksums and dependencies.
 
 use super::crates::{Graph, Library, graph, sources};
 use super::{HOMEPAGE, Release, SUMMARY, VERSION, files, tool};
@@ -70,7 +70,7 @@ fn dependency(library: &Library, needs: &BTreeSet<Library>) -> Value {
     json!({"ref": library.url(), "dependsOn": needs})
 }
 
-/// The C library in aws-lc-sys, Rust's own library, and musl.
+/// Entries for the C library in aws-lc-sys, Rust's standard library, and musl.
 fn not_of_cargo(release: &Release, graph: &Graph) -> Result<Vec<Value>> {
     let wrapper = graph.keys().find(|library| library.name == "aws-lc-sys");
     let wrapper = wrapper.context("filestone does not need aws-lc-sys any more")?;

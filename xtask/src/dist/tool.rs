@@ -1,11 +1,11 @@
-//! Programs that packages are made and tried with.
+//! Programs that make and check packages.
 
 use crate::interrupted;
 use anyhow::{Context, Result, bail};
 use std::io::ErrorKind;
 use std::process::{Command, Output};
 
-/// Programs, and the Debian packages that have them.
+/// Programs, and the Debian packages that contain them.
 const PACKAGES: &[(&str, &str)] = &[
     ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
     ("aarch64-linux-gnu-strip", "binutils-aarch64-linux-gnu"),
@@ -24,7 +24,7 @@ const PACKAGES: &[(&str, &str)] = &[
     ("umoci", "umoci"),
 ];
 
-/// Starts a program, waits for its end and takes what it prints, however it ends.
+/// Runs a program to its end and returns its output, whatever its exit status.
 pub fn outcome(command: &mut Command) -> Result<Output> {
     interrupted::check()?;
     let name = command.get_program().to_string_lossy().into_owned();
@@ -36,7 +36,7 @@ pub fn outcome(command: &mut Command) -> Result<Output> {
     }
 }
 
-/// What a program prints that must end well.
+/// Runs a program that must succeed. Returns its standard output.
 pub fn text(command: &mut Command) -> Result<String> {
     let output = outcome(command)?;
     if !output.status.success() {
@@ -47,14 +47,14 @@ pub fn text(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Runs a program that must end well.
+/// Runs a program that must succeed.
 pub fn run(command: &mut Command) -> Result<()> {
     text(command).map(drop)
 }
 
-/// An error unless this program can be started.
+/// Fails unless this program can be started.
 pub fn need(name: &str) -> Result<()> {
-    // Of some, --version ends with an error; what matters is that they start.
+    // Some programs return an error for --version; only the start matters.
     outcome(Command::new(name).arg("--version")).map(drop)
 }
 
