@@ -1,5 +1,5 @@
-//! One RPC call at a time over a blocking connection: enough to mount an export
-//! and walk to a file. What is measured is in [`raw_client`](crate::raw_client).
+//! One RPC call at a time over a blocking connection: enough to mount an export and resolve a path.
+//! The measured calls are in [`raw_client`](crate::raw_client).
 
 use anyhow::{Context, Result, anyhow, bail};
 use filestone_wire::mount::{self, DirPath, MntReply};
@@ -12,10 +12,10 @@ use filestone_wire::xdr::{Decode, Encode, Reader, Writer};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-/// A record longer than this is no reply to what is asked here.
+/// Largest accepted RPC record in bytes; no reply to these calls is longer.
 const REPLY_MAX: usize = 2 << 20;
 
-/// Which procedure of which program.
+/// A procedure of an RPC program.
 #[derive(Debug, Clone, Copy)]
 pub struct Procedure {
     pub program: u32,
@@ -42,8 +42,8 @@ impl Procedure {
     }
 }
 
-/// A call with its record mark. NULL carries AUTH_NONE, as every client's does;
-/// the others AUTH_SYS with this host's name, user 0 and group 0.
+/// Encodes a call with its record mark. NULL has AUTH_NONE, as with every client; the others have
+/// AUTH_SYS with this host's name, user 0 and group 0.
 pub fn call(procedure: Procedure, xid: u32, args: &impl Encode) -> Vec<u8> {
     let uname = rustix::system::uname();
     let credential = if procedure.number == 0 {
@@ -90,7 +90,7 @@ pub fn exchange(stream: &mut TcpStream, call: &[u8]) -> Result<Vec<u8>> {
     Ok(reply)
 }
 
-/// The results of an accepted reply.
+/// Returns a reader of the results of an accepted reply.
 pub fn results(reply: &[u8]) -> Result<Reader<'_>> {
     let mut reader = Reader::new(reply);
     let header = ReplyHeader::decode(&mut reader)?;

@@ -21,14 +21,14 @@ fn cargo_fuzz(arguments: &[&str]) -> Result<Command> {
         .args(["+nightly", "fuzz"])
         .args(arguments)
         .current_dir(crate::tidy::root()?)
-        // The toolchain of whoever runs this must not override nightly.
+        // The caller's toolchain must not override nightly.
         .env_remove("RUSTUP_TOOLCHAIN")
         .env_remove("CARGO");
     Ok(command)
 }
 
-/// Fills the corpus from the list of all messages, so that even a short run
-/// gets behind the first few bytes.
+/// Fills the corpus from the list of all messages, so that even a short run gets past the first few
+/// bytes.
 fn seed() -> Result<()> {
     let status = Command::new("cargo")
         .args(["run", "--quiet", "--example", "seeds"])
@@ -47,8 +47,8 @@ fn fuzzed(target: &str, seconds: u32) -> Result<Output> {
     Ok(cargo_fuzz(&["run", target, "--", &time])?.output()?)
 }
 
-/// Whether no target found anything; true, with a line that says so, where
-/// fuzzing is not possible.
+/// Runs the targets. Returns whether none found anything; true, with a message, if fuzzing is not
+/// possible.
 pub fn run(options: &Fuzz) -> Result<bool> {
     let list = cargo_fuzz(&["list"])?.stderr(Stdio::piped()).output();
     let Some(list) = list.ok().filter(|list| list.status.success()) else {

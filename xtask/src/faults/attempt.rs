@@ -1,4 +1,4 @@
-//! One run that meets its fault: how the fault is brought about, and what was seen.
+//! One run with its fault: starts it, injects the fault, and collects the observations.
 
 use super::cell::{Cell, Fault, Phase};
 use super::command::{self, CallNumber, Line, Place, WINDOW, warm_up};
@@ -12,60 +12,60 @@ use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
-/// No run takes longer, whatever its server does: its phases, a fault, and a time-out and a
+/// Time limit of a run, whatever its server does: its phases, a fault, and a time-out and a
 /// reconnection in each of them.
 pub const RUN_LIMIT: Duration = Duration::from_secs(20);
-/// How long calls wait as a rule.
+/// Usual delay of calls.
 const DELAY: Duration = Duration::from_millis(5);
-/// How long they wait when the window ends and calls are to be in flight.
+/// Delay of calls at the end of the window, so that calls are in flight then.
 const DRAIN_DELAY: Duration = Duration::from_millis(400);
-/// How long before the end of the window that begins.
+/// Time before the end of the window at which that delay starts.
 const DRAIN_LEAD: Duration = Duration::from_millis(150);
-/// How often a server and its relay are started at most.
+/// Largest number of attempts to start a server and its relay.
 const START_ATTEMPTS: u32 = 3;
-/// How long a run may have measured at most before a call shows it.
+/// Longest time for which a run may have measured before a call shows it.
 const BEGUN_LATE: Duration = Duration::from_millis(500);
-/// How far into its phase a fault begins.
+/// Time from the start of a phase to the fault; the next two constants are for the other phases.
 const INTO_WARM_UP: Duration = Duration::from_millis(300);
 const INTO_WINDOW: Duration = Duration::from_millis(500);
 const INTO_DRAIN: Duration = Duration::from_millis(80);
-/// How long slow calls wait.
+/// Delay of slow calls; the next constant is that of calls that are too slow.
 const SLOW: Duration = Duration::from_millis(700);
 const TOO_SLOW: Duration = Duration::from_millis(1600);
 const LOOK_EVERY: Duration = Duration::from_millis(3);
 
-/// What was seen of a run.
+/// Observations of a run.
 pub struct Seen {
-    /// `None` if it did not end.
+    /// Exit status; `None` if the run did not end.
     pub status: Option<ExitStatus>,
     pub stdout: Vec<u8>,
     pub stderr: String,
-    /// When the fault began; `None` if the run was over before.
+    /// Start of the fault; `None` if the run was already over.
     pub fault_at: Option<Instant>,
-    /// From when the fault began to the end of the run.
+    /// Time from the start of the fault to the end of the run.
     pub resumed: Duration,
     pub calls: Vec<Call>,
-    /// One moment on both clocks.
+    /// One point in time on both clocks.
     pub started_at: SystemTime,
     pub started: Instant,
-    /// What is left in the export, now that the server is as it should be.
+    /// Names left in the export after the fault.
     pub left: Vec<String>,
-    /// Whether a file set is among that, and its marker says that no run uses it.
+    /// Whether `left` contains a file set whose marker file says that no run uses it.
     pub has_set_given_up: bool,
-    /// How the run that takes it away ended, and what is left then.
+    /// Result of the run that removes what was left.
     pub removal: Option<Removal>,
-    /// Files of another program that are not there any more.
+    /// Files of another program that were removed.
     pub taken: Vec<String>,
 }
 
-/// What came of taking away what was left.
+/// Result of a removal run: exit status, output, and names still left.
 pub struct Removal {
     pub status: ExitStatus,
     pub text: String,
     pub left: Vec<String>,
 }
 
-/// A server, what stands before it, and the run.
+/// A server, its relay, and the run.
 struct Attempt {
     cell: Cell,
     server: Server,
@@ -74,9 +74,9 @@ struct Attempt {
     started: Instant,
 }
 
-/// Makes the run of `cell`, with its own server and files of its own.
+/// Makes the run of `cell` with a separate server and separate files.
 ///
-/// A fault of the preparation meets the call `prepare_call` of it, if that is given.
+/// A fault of the prepare phase hits call number `prepare_call` of it, if given.
 pub fn attempt(filestone: &Path, cell: Cell, prepare_call: Option<usize>) -> Result<Seen> {
     let folder = Folder::new("faults")?;
     command::make_files(&folder.path)?;
@@ -116,7 +116,7 @@ pub fn attempt(filestone: &Path, cell: Cell, prepare_call: Option<usize>) -> Res
         target: target(attempt.server.address),
         ..line
     };
-    // A directory without a marker is known by nothing, and no run takes it away.
+    // A directory without a marker cannot be recognized, and no run removes it.
     let is_known = |name: &String| Ok(!attempt.server.is_empty(name)?);
     let known: Vec<bool> = left.iter().map(is_known).collect::<Result<_>>()?;
     let removal = if known.contains(&true) && status.is_some() {
@@ -145,8 +145,8 @@ fn target(address: SocketAddr) -> String {
     format!("nfs://{address}/export")
 }
 
-/// Both on ports of their own. A process that another run starts at that moment may still hold
-/// the port that was just found to be free: then with others.
+/// Starts both on free ports. A process that another run starts at that time may still use a port
+/// that was just found free; then tries again with other ports.
 fn server_and_relay(filestone: &Path) -> Result<(Server, Relay)> {
     let start = || {
         let server = Server::start(filestone, &[])?;
@@ -161,7 +161,7 @@ fn server_and_relay(filestone: &Path) -> Result<(Server, Relay)> {
 }
 
 impl Attempt {
-    /// Waits for the phase and lets the fault begin; when it began.
+    /// Waits for the phase and starts the fault. Returns its start time.
     fn bring_about(&mut self, prepare_call: Option<usize>) -> Result<Option<Instant>> {
         match self.cell.phase {
             Phase::Prepare => {
@@ -188,13 +188,13 @@ impl Attempt {
         let Some(begun) = self.begun()? else {
             return Ok(None);
         };
-        // The first call that shows it may have come late, but none of these comes in a window.
+        // The first call that shows it may have come late, but a window contains no such calls.
         let window_end = begun + warm_up(self.cell.face) + WINDOW - BEGUN_LATE;
         self.begin_at_call(command::clean_up_call(self.cell.face), window_end)
     }
 
-    /// Lets the fault begin when the call of this number since then has come, before it goes to
-    /// the server.
+    /// Starts the fault when call number `wanted.number` since `since` has arrived, before it is
+    /// forwarded to the server.
     fn begin_at_call(&mut self, wanted: CallNumber, since: Instant) -> Result<Option<Instant>> {
         let mut count = 0;
         let held = self.relay.hold(Box::new(move |call| {
@@ -214,7 +214,7 @@ impl Attempt {
         }
     }
 
-    /// Lets the fault begin so long after what is measured has begun.
+    /// Starts the fault `after` this time of measurement.
     fn begin_at(&mut self, after: Duration) -> Result<Option<Instant>> {
         if !self.wait_for_moment(after)? {
             return Ok(None);
@@ -224,7 +224,7 @@ impl Attempt {
         Ok(Some(now))
     }
 
-    /// Whether the run is still there so long after what is measured has begun.
+    /// Waits until the run has measured for this time. Returns false if it is over before.
     fn wait_for_moment(&mut self, after: Duration) -> Result<bool> {
         let Some(begun) = self.begun()? else {
             return Ok(false);
@@ -238,7 +238,7 @@ impl Attempt {
         Ok(true)
     }
 
-    /// When what is measured began.
+    /// Waits for the start of the measurement. Returns its time.
     fn begun(&mut self) -> Result<Option<Instant>> {
         loop {
             let calls = self.relay.calls();
@@ -288,7 +288,7 @@ impl Attempt {
         }
     }
 
-    /// The server is as it should be.
+    /// Ends the fault: the server behaves normally.
     fn end_fault(&mut self) -> Result<()> {
         self.relay.delay(DELAY);
         self.server.thaw()?;
@@ -297,11 +297,11 @@ impl Attempt {
         self.server.make_room()
     }
 
-    /// Waits for the end of the run, and ends the fault when it is time.
+    /// Waits for the end of the run, and ends the fault when due.
     fn wait(&mut self, fault_at: Option<Instant>) -> Result<Option<ExitStatus>> {
         let duration = self.cell.fault.duration();
         let mut fault_end = fault_at.and_then(|at| Some(at + duration?));
-        // Of a fault that is no delay, what was made to wait for it need not wait any longer.
+        // A fault that is not a delay does not need delayed calls any longer.
         let is_delay = matches!(self.cell.fault, Fault::Slow | Fault::TooSlow);
         let mut drain_end = fault_at.filter(|_| !is_delay).map(|at| at + DRAIN_DELAY);
         while self.started.elapsed() < RUN_LIMIT {
@@ -332,13 +332,13 @@ impl Attempt {
 }
 
 impl Seen {
-    /// When what is measured began.
+    /// Start time of the measurement.
     pub fn begun(&self, cell: Cell) -> Option<Instant> {
         let is_first = |call: &&Call| command::shows_begin(cell.face, call);
         Some(self.calls.iter().find(is_first)?.at)
     }
 
-    /// The calls that were on their way at that moment.
+    /// Calls in flight at this time.
     pub fn in_flight(&self, moment: Instant) -> impl Iterator<Item = &Call> {
         let is_answered = move |call: &Call| call.answer.is_some_and(|answer| answer.at <= moment);
         let calls = self.calls.iter();

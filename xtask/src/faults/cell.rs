@@ -1,24 +1,24 @@
-//! What the cells of the matrix are.
+//! The cells of the matrix.
 
 use std::fmt;
 use std::time::Duration;
 
-/// What the server does.
+/// What happens to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// It is stopped, and goes on within the time-out.
+    /// Stopped, and continued within the time-out.
     Paused,
-    /// It is stopped, and goes on when the run has given up or ended.
+    /// Stopped, and continued when the run has given up or ended.
     Frozen,
-    /// It is killed, and a new one is there in a moment, which knows nothing.
+    /// Killed, and restarted immediately without any state.
     Restarted,
-    /// It is killed, and is not there again before the run has ended.
+    /// Killed, and not restarted before the run has ended.
     Gone,
-    /// It remembers everything, but cannot be reached until the run has ended.
+    /// Unreachable until the run has ended, with its state intact.
     CutOff,
-    /// The connection of one client ends, and for a while no other can be made.
+    /// The connection of one client is closed, and for a while no other can be made.
     OneCutOff,
-    /// It has no room left.
+    /// The server has no space left.
     Full,
     /// Calls take long, but less than the time-out.
     Slow,
@@ -28,7 +28,7 @@ pub enum Fault {
     Planted,
 }
 
-/// A part of a run.
+/// A phase of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     Prepare,
@@ -38,7 +38,7 @@ pub enum Phase {
     CleanUp,
 }
 
-/// What is run.
+/// Command of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommandKind {
     Probe,
@@ -50,7 +50,7 @@ pub enum CommandKind {
     Fleet,
 }
 
-/// One run of the matrix.
+/// A run of the matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cell {
     pub fault: Fault,
@@ -87,7 +87,7 @@ impl Fault {
         }
     }
 
-    /// How long it lasts; `None` until the run has ended.
+    /// Duration of the fault; `None` until the run has ended.
     pub const fn duration(self) -> Option<Duration> {
         match self {
             Self::Paused => Some(Duration::from_millis(500)),
@@ -139,7 +139,7 @@ impl CommandKind {
 }
 
 impl Cell {
-    /// All of them, row by row.
+    /// Returns all cells, row by row.
     pub fn all() -> Vec<Self> {
         let rows = Fault::ALL
             .into_iter()
@@ -151,7 +151,7 @@ impl Cell {
 }
 
 impl Cell {
-    /// A fleet has no warm-up.
+    /// Whether the cell exists; for example, a fleet has no warm-up.
     fn exists(&self) -> bool {
         self.face != CommandKind::Fleet || self.phase != Phase::WarmUp
     }

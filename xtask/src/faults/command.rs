@@ -1,4 +1,4 @@
-//! The commands that are run, and by which of their calls their phases are known.
+//! The commands of the runs, and the calls that identify their phases.
 
 use super::cell::CommandKind;
 use super::relay::Call;
@@ -9,35 +9,35 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// What comes before the window where something does.
+/// Length of the warm-up, if there is one.
 const WARM_UP: Duration = Duration::from_millis(1000);
-/// The window.
+/// Length of the window.
 pub const WINDOW: Duration = Duration::from_millis(2000);
-/// How long a call may stay unanswered.
+/// Time limit of a call.
 pub const TIMEOUT: Duration = Duration::from_millis(1000);
-/// How long a lost connection is tried again.
+/// Time limit of reconnection attempts.
 pub const RECONNECT: Duration = Duration::from_millis(1500);
 
-/// Bytes of a WRITE of the probe, and above which one is not that of a marker.
+/// Size of a WRITE of the probe; larger than any WRITE of a marker file.
 const PROBE_SIZE: &str = "16K";
 const MARKER_MAX: usize = 8 << 10;
-/// A file of the fleet takes 1.3 s to write: between two files, which all writers reach at the
-/// same time, a full server is not noticed, because a file cut to nothing gives its room back.
+/// File size of the fleet: writing a file takes 1.3 s. Between two files, which all writers reach
+/// at the same time, a full server is not noticed, because truncating a file frees its space.
 const FLEET_FILE: &str = "2M";
-/// What the mix asks: FSSTAT stands in it because nothing else asks that.
+/// The mix. It contains FSSTAT because no other part of a run sends it.
 const MIX: &str = "fsstat 30\nread 20\nwrite 20\nlookup 10\ngetattr 10\ncreate 10\n";
-/// The record alone on standard output.
+/// Options for a record alone on standard output.
 const RECORD: [&str; 4] = ["--as", "json", "--mark", "0"];
 const REMOVE_SET: &str = "--remove-set";
-/// Files that a client of the replay makes at most.
+/// Largest number of files that a client of the replay makes.
 const LOAD_FILES: u32 = 400;
 
-/// Files for the commands, in `folder`.
+/// Writes the files for the commands into `folder`.
 pub fn make_files(folder: &Path) -> Result<()> {
     std::fs::write(folder.join("faults.mix"), MIX)?;
-    // It begins with what nothing else asks, removes nothing and is longer than the run, so
-    // that each phase is known by its calls. A server that is fast enough to come to its end begins again:
-    // files that are there are made empty then (FILE_OVERWRITE_IF).
+    // It starts with a call that nothing else sends, removes nothing and is longer than the run, so
+    // that its calls identify each phase. On a server that is fast enough to reach the end, the
+    // load starts again: existing files are truncated then (FILE_OVERWRITE_IF).
     let mut load = String::from(
         "QUERY_FS_INFORMATION 259 NT_STATUS_OK\n\
          NTCreateX \"\\clients\\client1\" 0x1 0x3 9999 NT_STATUS_OK\n\
@@ -56,7 +56,7 @@ pub fn make_files(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What comes before the window.
+/// Length of the warm-up.
 pub const fn warm_up(face: CommandKind) -> Duration {
     match face {
         CommandKind::Fleet => Duration::ZERO,
@@ -70,7 +70,7 @@ fn millis(duration: Duration) -> String {
     format!("{}ms", duration.as_millis())
 }
 
-/// What a run is made on.
+/// Target of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     Nfs,
@@ -78,28 +78,28 @@ pub enum Place {
     Local,
 }
 
-/// What `face` is called with.
+/// Command line of `face`.
 pub struct Line<'a> {
     pub filestone: &'a Path,
     pub folder: &'a Path,
     pub face: CommandKind,
-    /// The export of the server, or of the relay before it.
+    /// The export of the server, or of the relay in front of it.
     pub target: String,
     pub place: Place,
     pub clients: u32,
-    /// How long a call may stay unanswered.
+    /// Time limit of a call.
     pub timeout: Duration,
 }
 
 impl Line<'_> {
-    /// The run that meets the fault.
+    /// Returns the command of the run with the fault.
     pub fn run(&self) -> Command {
         let mut command = self.shown();
         command.args(RECORD);
         command
     }
 
-    /// The same, with what it shows for people.
+    /// Returns the same command with the text output.
     pub fn shown(&self) -> Command {
         let mut command = self.start();
         self.warmed_up(&mut command, warm_up(self.face))
@@ -110,10 +110,10 @@ impl Line<'_> {
         command
     }
 
-    /// The run that takes away what the one before it has left.
+    /// Returns the command that removes what the previous run left.
     pub fn removal(&self) -> Command {
         let option = match self.face {
-            // That it removes its set is said to each run of this mix.
+            // Every run of this mix is told to remove its set.
             CommandKind::Mix => None,
             CommandKind::KeptSet => Some(REMOVE_SET),
             CommandKind::Probe | CommandKind::Replay | CommandKind::Fleet => {
@@ -161,7 +161,7 @@ impl Line<'_> {
                 clients,
             ]),
             CommandKind::Fleet => command
-                // With a second writer there is a WRITE in flight at nearly any moment.
+                // With a second writer a WRITE is in flight almost all the time.
                 .args(["fleet", "--readers", "1", "--writers", clients, target])
                 .args(["--size", PROBE_SIZE, "--file-size", FLEET_FILE])
                 .args(["--rate", "100ops/s"]),
@@ -173,7 +173,7 @@ impl Line<'_> {
     }
 }
 
-/// Whether this call shows that the run has begun to do what it measures.
+/// Whether this call shows that the measured part has started.
 pub fn shows_begin(face: CommandKind, call: &Call) -> bool {
     match face {
         CommandKind::Probe | CommandKind::Fleet => {
@@ -185,12 +185,12 @@ pub fn shows_begin(face: CommandKind, call: &Call) -> bool {
     }
 }
 
-/// One of the calls that count.
+/// A call, by its number among matching calls.
 #[derive(Clone, Copy)]
 pub struct CallNumber {
-    /// Whether a call counts.
+    /// Whether a call matches.
     pub counts: fn(&Call) -> bool,
-    /// Which of them, from 1.
+    /// Number of the call among the matching ones, from 1.
     pub number: usize,
 }
 
@@ -199,13 +199,13 @@ impl CallNumber {
         Self { counts, number }
     }
 
-    /// Of all calls of NFS.
+    /// Counts all NFS calls.
     pub const fn of_nfs(number: usize) -> Self {
         Self::new(number, |call| call.procedure.is_some())
     }
 }
 
-/// The call of preparing that a fault is to meet.
+/// Returns the call of the preparation at which a fault starts.
 pub const fn prepare_call(face: CommandKind) -> CallNumber {
     match face {
         // After the marker and the file of the first client.
@@ -217,7 +217,7 @@ pub const fn prepare_call(face: CommandKind) -> CallNumber {
     }
 }
 
-/// The call of the clean-up that a fault is to meet.
+/// Returns the call of the clean-up at which a fault starts.
 pub const fn clean_up_call(face: CommandKind) -> CallNumber {
     match face {
         CommandKind::KeptSet => CallNumber::new(1, writes_marker),
@@ -235,12 +235,12 @@ fn removes(call: &Call) -> bool {
     call.is_any(&[Procedure::Remove, Procedure::Rmdir])
 }
 
-/// Whether a call after the window shows that the clean-up has begun.
+/// Whether a call after the window shows that the clean-up has started.
 pub fn is_of_clean_up(face: CommandKind, call: &Call) -> bool {
     (clean_up_call(face).counts)(call)
 }
 
-/// Whether a clean-up makes no such calls.
+/// Whether a call is one that the measurement sends and a clean-up does not.
 pub fn is_measured(face: CommandKind, call: &Call) -> bool {
     use Procedure::{Create, Fsstat, Read, Write};
     call.is_any(&[Write, Read, Create, Fsstat]) && !is_of_clean_up(face, call)

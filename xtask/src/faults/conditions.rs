@@ -1,8 +1,9 @@
-//! Runs that meet something which no call shows: over NFS, over SMB and in a directory of this host.
+//! Runs under a condition that calls do not show: over NFS, over SMB and in a directory of this
+//! host.
 //!
-//! A condition is there from the beginning, such as a server that grants one credit, or comes at a
-//! moment of the run's own time, such as a generator that stands still. What must hold of each run is
-//! in [`CONDITIONS`]: its exit code, what it says, and that it leaves nothing.
+//! A condition exists from the start, such as a server that grants one credit, or starts at a given
+//! time of the run, such as a stopped generator. [`CONDITIONS`] has the expected exit code and
+//! message of each run; no run may leave anything behind.
 
 use super::attempt::RUN_LIMIT;
 use super::cell::CommandKind;
@@ -20,41 +21,42 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// How far into the window something happens that comes by itself.
+/// Time from the start of the window to a timed event.
 const INTO_WINDOW: Duration = Duration::from_millis(700);
-/// How long a generator stands still.
+/// Time for which a generator is stopped.
 const STOPPED: Duration = Duration::from_secs(3);
-/// How long a call may stay unanswered while its generator stands still.
+/// Time limit of a call in runs whose generator is stopped.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Room for what nothing delays.
+/// Server memory that is large enough for undelayed calls.
 const MEMORY: &str = "--memory=1G";
-/// Clients for which the files are too few that a process may open.
+/// Number of clients that exceeds the file limit of the process.
 const MANY: u32 = 100;
 const FEW_FILES: &str = "prlimit --nofile=64";
-/// Enters the control group of the file that is named first, and then is the command.
+/// Shell script that enters the control group whose file is its first argument, and executes the
+/// rest.
 const ENTERED: &str = "echo $$ >\"$0\" && exec \"$@\"";
-/// A network of its own, in which nothing speaks IPv6.
+/// A separate network namespace without IPv6.
 const WITHOUT_IPV6: &str = "unshare --map-root-user --net sh -c 'ip link set lo up; \
      echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6; exec \"$0\" \"$@\"'";
 
-/// What happens.
+/// The event or setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Deed {
-    /// What the options of the server say.
+    /// Determined by the options of the server.
     Served,
     /// The generator may open few files.
     FewFiles,
     /// The generator has a tenth of a processor.
     Throttled,
-    /// The generator stands still for a while.
+    /// The generator is stopped for a while.
     Stopped,
-    /// Nobody reads on what it prints.
+    /// The reader closes the generator's output.
     ClosedOutput,
     /// Another program makes a file in the directory of the run.
     Planted,
 }
 
-/// A condition, and what must come of runs that meet it.
+/// A condition and the expected outcome of runs under it.
 struct Condition {
     name: &'static str,
     places: &'static [Place],
@@ -62,7 +64,7 @@ struct Condition {
     /// Options of the server.
     served: &'static [&'static str],
     code: i32,
-    /// The caveat that there must be: one of these.
+    /// Expected caveats: the record must have one of them.
     caveats: &'static [&'static str],
 }
 
@@ -120,7 +122,7 @@ const CONDITIONS: &[Condition] = &[
         deed: Deed::Throttled,
         served: &[],
         code: 0,
-        // With other work on the host it may wait for that, and come to less than its quota.
+        // With other work on the host it may wait for that and use less than its quota.
         caveats: &["did-not-run", "waited-for-processor"],
     },
     Condition {
@@ -129,7 +131,7 @@ const CONDITIONS: &[Condition] = &[
         deed: Deed::Stopped,
         served: &[],
         code: 0,
-        // Of a load whose clients have threads of their own, an interval may end in time.
+        // If the clients of a load have separate threads, an interval may end in time.
         caveats: &["long-interval", "\"cause\":\"stopped\""],
     },
     Condition {
@@ -150,7 +152,7 @@ const CONDITIONS: &[Condition] = &[
     },
 ];
 
-/// What runs on a host without IPv6, and what it starts.
+/// Command lines that run on a host without IPv6.
 const ALONE: &[&str] = &[
     "demo -d 200ms",
     "probe null -d 300ms --no-calibrate",
@@ -160,21 +162,22 @@ const ALONE: &[&str] = &[
     "fleet --writers 2 nfs: -d 500ms",
 ];
 
-/// One run.
+/// A run.
 #[derive(Clone, Copy)]
 pub enum Trial {
-    /// Of a condition of [`CONDITIONS`], by its number.
+    /// A run under a condition, by its number in [`CONDITIONS`].
     Met {
         condition: usize,
         place: Place,
         face: CommandKind,
     },
-    /// Without IPv6: a command line of [`ALONE`], by its number.
+    /// A run without IPv6: a command line of [`ALONE`], by its number.
     WithoutIpv6(usize),
 }
 
 impl Trial {
-    /// All of them. A directory of this host has neither calls to probe nor counters for a mix.
+    /// Returns all trials. A directory of this host has neither calls to probe nor counters for a
+    /// mix.
     pub fn all() -> Vec<Self> {
         let mut trials = Vec::new();
         for (condition, of) in CONDITIONS.iter().enumerate() {
@@ -202,7 +205,7 @@ impl Trial {
         trials
     }
 
-    /// Runs it and judges what came.
+    /// Makes the run and judges its outcome.
     pub fn judged(self, filestone: &Path) -> Verdict {
         let judged = match self {
             Self::WithoutIpv6(number) => without_ipv6(filestone, ALONE[number]),
@@ -246,13 +249,13 @@ fn without_ipv6(filestone: &Path, line: &str) -> Result<Verdict> {
     })
 }
 
-/// Whether an open loop was not let send in time by other programs of this host: that it does not count then
-/// is right, and not what is tried.
+/// Whether other programs of this host delayed the sends of an open loop: such a run rightly does
+/// not count, but that is not the subject of the test.
 fn is_late(said: &str) -> bool {
     said.contains("late on average by our own fault")
 }
 
-/// A run, and where it leaves what it leaves.
+/// A run, its server and the directories that it uses.
 struct Met<'c> {
     condition: &'c Condition,
     face: CommandKind,
@@ -326,7 +329,7 @@ fn met(
     met.run(command, warm_up(face) + INTO_WINDOW)
 }
 
-/// The command line of a run, its words apart.
+/// Splits the command line of a run into its words.
 fn words(command: &Command) -> Vec<String> {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words
@@ -334,7 +337,8 @@ fn words(command: &Command) -> Vec<String> {
         .collect()
 }
 
-/// The run, whose rows nobody reads but the first; its exit code is that of all.
+/// Returns the run with its output closed after the first row; the exit code is that of the
+/// pipeline.
 fn piped(line: &Line<'_>) -> Command {
     let mut command = Command::new("bash");
     let run = "\"$@\" --mark 100ms | head -2; exit ${PIPESTATUS[0]}";
@@ -342,19 +346,19 @@ fn piped(line: &Line<'_>) -> Command {
     command
 }
 
-/// The run as the last arguments of another command.
+/// Returns the run as the last arguments of another command.
 fn within(outer: &[&str], line: &Line<'_>) -> Command {
     let mut command = Command::new(outer[0]);
     command.args(&outer[1..]).args(words(&line.run()));
     command
 }
 
-/// A control group whose processes have a tenth of a processor together. It ends with this value, once
-/// they have ended.
+/// A control group whose processes together have a tenth of a processor. It is removed when this
+/// value is dropped, once they have ended.
 struct Quota(PathBuf);
 
 impl Quota {
-    /// Of version 2 where the processor's controller is there, else of version 1.
+    /// Makes the group in version 2 if the CPU controller is there, otherwise in version 1.
     fn of_a_tenth() -> Result<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -404,7 +408,7 @@ impl Met<'_> {
         self.evaluate(status.code(), record.as_ref(), said.trim())
     }
 
-    /// What comes at a moment of the run comes.
+    /// Triggers the event of the condition at its time in the run.
     fn let_happen(&mut self, run: &mut Running, moment: Duration) -> Result<()> {
         match self.condition.deed {
             Deed::Served | Deed::FewFiles | Deed::Throttled | Deed::ClosedOutput => Ok(()),
@@ -448,7 +452,7 @@ impl Met<'_> {
         if let Some(wrong) = record.and_then(verdict::balances) {
             return Ok(wrong);
         }
-        // What was due while an open loop stood still is late by more than an answer takes.
+        // Calls that were due while an open loop was stopped are late by more than a response time.
         let stood_still = condition.deed == Deed::Stopped && self.face == CommandKind::Mix;
         let wanted = if stood_still { 3 } else { condition.code };
         let is_other = code == Some(3) && wanted == 0 && is_late(said);
@@ -479,7 +483,7 @@ impl Met<'_> {
         })
     }
 
-    /// What is left in the directory, and what is not there any more of what was planted.
+    /// Names left in the directory, and planted files that were removed.
     fn left_here(&self) -> Result<(Vec<String>, Vec<String>)> {
         let mut left = Vec::new();
         for entry in std::fs::read_dir(&self.directory)? {

@@ -1,11 +1,11 @@
-//! How a run ends, by the documents: for each cell the exit code, the end that the record
-//! names, and why.
+//! Expected end of a run according to the documents: for each cell the exit code, the end in the
+//! record, and the reason.
 
 use super::cell::{Cell, CommandKind, Fault, Phase};
 use serde_json::Value;
 use std::fmt;
 
-/// Why a record says that its run ended.
+/// End of a run as stated in its record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
     Finished,
@@ -13,50 +13,50 @@ pub enum Reason {
     Interrupted,
 }
 
-/// How a run ended.
+/// End of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct End {
-    /// Its exit code.
+    /// Exit code.
     pub code: i32,
-    /// The end that its record names; `None` if it wrote none.
+    /// End in the record; `None` if the run wrote none.
     pub reason: Option<Reason>,
 }
 
-/// What it should be, and why.
+/// Permitted ends of a run, and the reason for them.
 #[derive(Debug, Clone, Copy)]
 pub struct Expected {
     pub ends: &'static [End],
     pub reason: &'static str,
 }
 
-/// Measured.
+/// The run measured.
 const DONE: End = End {
     code: 0,
     reason: Some(Reason::Finished),
 };
-/// The run went on to its end and does not count: too few operations succeeded, or none.
+/// The run reached its end and does not count: too few operations succeeded, or none.
 const UNCOUNTED: End = End {
     code: 3,
     reason: Some(Reason::Finished),
 };
-/// The server was given up in the middle.
+/// The run gave up the server before its end.
 const LOST: End = End {
     code: 3,
     reason: Some(Reason::TargetLost),
 };
-/// It was refused before anything was measured.
+/// The run was refused before it measured anything.
 const REFUSED: End = End {
     code: 3,
     reason: None,
 };
 
-/// What another program puts into a directory.
+/// Expected end if another program puts files into a directory.
 const UNCHANGED: Expected = Expected {
     ends: &[DONE],
     reason: "what another program puts into a directory changes nothing of the run",
 };
 
-/// The run went on to its end; whether it counts depends on how much failed.
+/// The run reached its end; whether it counts depends on the number of failures.
 const FINISHED: &[End] = &[DONE, UNCOUNTED];
 
 impl fmt::Display for End {
@@ -71,7 +71,7 @@ impl fmt::Display for End {
     }
 }
 
-/// Whether an exit code says of the run what its record says.
+/// Whether the exit code agrees with the record.
 pub fn agrees_with_record(end: End, record: Option<&Value>) -> bool {
     let ok = record.and_then(|record| record.pointer("/totals/ledger/ok")?.as_u64());
     let verdict = record.and_then(|record| record.get("validity")?.as_str());
@@ -83,7 +83,7 @@ pub fn agrees_with_record(end: End, record: Option<&Value>) -> bool {
     }
 }
 
-/// What the run of this cell should come to.
+/// Returns the expected end of the run of a cell.
 pub fn expected(cell: Cell) -> Expected {
     match cell.phase {
         _ if cell.fault == Fault::Planted => UNCHANGED,
@@ -126,7 +126,8 @@ fn in_prepare(cell: Cell) -> Expected {
     }
 }
 
-/// Warm-up and window: a fault in the first may leave nothing that succeeds in the second.
+/// Expected end for warm-up and window: a fault in the warm-up may prevent any success in the
+/// window.
 fn in_the_run(cell: Cell) -> Expected {
     let is_replay = cell.face == CommandKind::Replay;
     if cell.face == CommandKind::Fleet && matches!(cell.fault, Fault::Frozen | Fault::TooSlow) {

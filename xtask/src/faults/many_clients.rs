@@ -1,21 +1,21 @@
-//! Five hundred clients of a fleet whose server stands still for five seconds, and whose server is
-//! killed and comes back knowing nothing: what each must come to is worked out here.
+//! Five hundred clients of a fleet whose server is stopped for five seconds, or is killed and
+//! restarted without state. The expected counts of each client are derived here.
 //!
-//! Each client writes by a schedule of its own, 4 writes a second. One that is late makes up for no more
+//! Each client writes on its own schedule, 4 writes a second. A late client catches up on no more
 //! than a second of it.
 //!
-//! **Frozen** from F to F + 5 s, with calls that may take longer: each client writes what is due before
-//! F, waits with one write, and goes on at F + 5 s as if it were F + 4 s: it loses 4 s. In a window of D
-//! it begins by B (its directory and its file are made first), so of `4 (D - 4 s)` writes it makes all,
-//! but for those due before B, one that is cut off at either end, and one that was due in between.
-//! Nothing fails.
+//! **Frozen** from F to F + 5 s, with calls that may take longer: each client writes everything due
+//! before F, waits with one write, and continues at F + 5 s as if it were F + 4 s: it loses 4 s. In
+//! a window of D it starts by B (its directory and its file are made first), so it makes all of `4
+//! (D - 4 s)` writes, except those due before B, one that is cut off at either end, and one that
+//! was due in between. Nothing fails.
 //!
-//! **Killed** and there again after a second: its calls are sent again over new connections, and its file
-//! is not known. It tries again 100, 200, 400, 800, 1,000 and 1,000 ms after one another, and gives up
-//! when that has gone on for 3.5 s since its write was due. That is with the sixth failure, 2.5 s after
-//! the first, if the server was away for a second or more since then, and else with the seventh: so it
-//! fails six or seven times (a failure more if a connection is made while the server comes up), and for
-//! 3.5 s to 5.5 s.
+//! **Killed** and restarted after a second: its calls are sent again over new connections, and the
+//! server does not have its file. The client tries again after pauses of 100, 200, 400, 800, 1,000
+//! and 1,000 ms, and gives up when 3.5 s have passed since its write was due. That is with the
+//! sixth failure, 2.5 s after the first, if the server was away for a second or more since then,
+//! and otherwise with the seventh: so it fails six or seven times (one failure more if a connection
+//! is made while the server starts), and for 3.5 s to 5.5 s.
 
 use super::server::Server;
 use super::verdict::{self, Verdict, VerdictKind};
@@ -30,18 +30,18 @@ use std::time::Duration;
 const CLIENTS: u64 = 500;
 const WRITES_PER_S: u64 = 4;
 const WINDOW_S: u64 = 14;
-/// The server is met by its fault so long after the run was started.
+/// Time from the start of the run to the fault.
 const INTO_RUN: Duration = Duration::from_secs(4);
 const FROZEN: Duration = Duration::from_secs(5);
 const AWAY: Duration = Duration::from_secs(1);
-/// What a client makes up for of its schedule.
+/// Longest part of its schedule on which a client catches up, in seconds.
 const MADE_UP_S: u64 = 1;
-/// By when each has begun, on a host that is busy.
+/// Time by which each client has started on a busy host, in seconds.
 const BEGUN_S: u64 = 2;
-/// No run takes longer.
+/// Time limit of a run.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// What happens to the server.
+/// The fault of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
     Frozen,
@@ -59,7 +59,7 @@ impl Fault {
     }
 }
 
-/// Runs both; whether all went well.
+/// Runs both. Returns whether all went well.
 pub fn run(filestone: &Path) -> bool {
     let mut is_good = true;
     for fault in Fault::ALL {
@@ -74,7 +74,7 @@ pub fn run(filestone: &Path) -> bool {
     is_good
 }
 
-/// What was seen of a run.
+/// Observations of a run.
 struct Seen {
     code: Option<i32>,
     record: Value,
@@ -149,7 +149,7 @@ fn evaluate(fault: Fault, seen: &Seen) -> Verdict {
     };
     let (state, code) = match fault {
         Fault::Frozen => ("running", Some(0)),
-        // All have given up, and nobody is left to do anything.
+        // All clients have given up, so that no operations are possible.
         Fault::Killed => ("failed", seen.code),
     };
     let found = format!(

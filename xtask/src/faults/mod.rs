@@ -1,10 +1,9 @@
-//! Runs whose server does not behave: it stands still, dies, has no room or is slow, in each
-//! phase of a run.
+//! Runs against a server that misbehaves: it stops, dies, has no space or is slow, in each phase of
+//! a run.
 //!
-//! Each cell of the matrix is one run of the program as it is, against a server of the built-in
-//! kind, both processes of their own. A run must end by itself, with the exit code that the
-//! documents give to that end and a ledger that balances, and leave nothing on the server that
-//! it does not name.
+//! Each cell of the matrix is one run of the unmodified program against the built-in server, as two
+//! processes. A run must end by itself with the documented exit code and a balanced ledger, and
+//! must report everything that it leaves on the server.
 
 mod attempt;
 mod cell;
@@ -28,7 +27,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 use verdict::{Verdict, VerdictKind};
 
-/// How often a run is repeated whose fault did not meet its phase.
+/// Largest number of attempts of a run whose fault missed its phase.
 const ATTEMPTS: u32 = 4;
 
 /// Options of `cargo xtask faults`.
@@ -55,7 +54,7 @@ pub struct Faults {
     pub filestone: Option<PathBuf>,
 }
 
-/// A run of the matrix, or one beside it.
+/// A run of the matrix, or an additional one.
 #[derive(Clone, Copy)]
 enum Case {
     Cell(Cell),
@@ -71,7 +70,7 @@ impl fmt::Display for Case {
     }
 }
 
-/// What came of a run.
+/// Result of a run.
 struct Judged {
     case: Case,
     verdict: Verdict,
@@ -83,7 +82,7 @@ impl Judged {
     }
 }
 
-/// Runs the matrix; whether all went well.
+/// Runs the matrix. Returns whether all went well.
 pub fn run(options: &Faults) -> Result<bool> {
     let start = Instant::now();
     let filestone = match &options.filestone {
@@ -116,7 +115,7 @@ fn cases(only: Option<&str>) -> VecDeque<Case> {
     all.filter(is_wanted).collect()
 }
 
-/// The runs of all these cells, several at a time.
+/// Runs all these cells, several at a time.
 fn all(filestone: &Path, options: &Faults) -> Vec<Judged> {
     let waiting = Mutex::new(cases(options.only.as_deref()));
     let judged = Mutex::new(Vec::new());
@@ -142,7 +141,7 @@ fn all(filestone: &Path, options: &Faults) -> Vec<Judged> {
     judged.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The run of a cell, repeated while its fault does not meet its phase.
+/// Runs a cell and repeats it while its fault misses its phase.
 fn one(filestone: &Path, cell: Cell, prepare_call: Option<usize>) -> Verdict {
     let mut last = Verdict::bad("ERROR", "was not tried");
     for _ in 0..ATTEMPTS {

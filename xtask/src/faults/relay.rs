@@ -1,8 +1,8 @@
-//! What stands between a run and its server: it notes each call and its answer, delays calls,
-//! and holds one back until the fault that is to meet it has begun.
+//! A relay between a run and its server: it records each call and its reply, delays calls, and
+//! holds one back until the fault has started.
 //!
-//! Calls and not replies are delayed: what waits here has not been executed, so a server that
-//! is stopped now does not answer it.
+//! It delays calls, not replies: the server has not executed a call that waits here, so a server
+//! that is stopped now does not reply to it.
 
 use anyhow::{Context, Result};
 use filestone_wire::nfs3::{PROGRAM, Procedure};
@@ -17,40 +17,40 @@ use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often is looked for what nothing announces.
+/// Polling interval.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
-/// A call that came through.
+/// A call that the relay received.
 #[derive(Debug, Clone)]
 pub struct Call {
-    /// When it came from the client.
+    /// Time of arrival from the client.
     pub at: Instant,
-    /// `None` of other programs than NFS.
+    /// NFS procedure; `None` for other RPC programs.
     pub procedure: Option<Procedure>,
-    /// Bytes of it.
+    /// Length in bytes.
     pub len: usize,
-    /// Its answer.
+    /// Reply to the call.
     pub answer: Option<Answer>,
 }
 
-/// The answer to a call.
+/// Reply to a call.
 #[derive(Debug, Clone, Copy)]
 pub struct Answer {
-    /// When it came from the server.
+    /// Time of arrival from the server.
     pub at: Instant,
-    /// The first word of its results: of most procedures, the status.
+    /// First word of the results: the status, for most procedures.
     pub status: Option<u32>,
 }
 
 impl Call {
-    /// Whether it is one of these procedures of NFS.
+    /// Whether it is a call of one of these NFS procedures.
     pub fn is_any(&self, procedures: &[Procedure]) -> bool {
         self.procedure
             .is_some_and(|procedure| procedures.contains(&procedure))
     }
 }
 
-/// Which call is to be held back, seeing those before it.
+/// Selects the call to hold back; called for each call in order.
 pub type Choice = Box<dyn FnMut(&Call) -> bool + Send>;
 
 struct Gate {
@@ -59,14 +59,14 @@ struct Gate {
     open: Receiver<()>,
 }
 
-/// A call that is held back until this is dropped.
+/// A call that is held back until this value is dropped.
 pub struct Held {
     reached: Receiver<Instant>,
     _open: SyncSender<()>,
 }
 
 impl Held {
-    /// When the call came, if it has within this time.
+    /// Waits up to this time for the call. Returns its time of arrival.
     pub fn reached(&self, within: Duration) -> Option<Instant> {
         self.reached.recv_timeout(within).ok()
     }
@@ -79,7 +79,7 @@ struct Shared {
     is_over: AtomicBool,
     calls: Mutex<Vec<Call>>,
     gate: Mutex<Option<Gate>>,
-    /// All connections.
+    /// All open connections.
     open: Mutex<Vec<Open>>,
 }
 
@@ -92,15 +92,15 @@ struct Open {
 impl Open {
     fn cut(self) {
         for stream in [self.client, self.server] {
-            // One that has ended is not open any more.
+            // A connection that has ended is already closed.
             let _ = stream.shutdown(Shutdown::Both);
         }
     }
 }
 
-/// A relay; dropped, it takes no more connections.
+/// A relay; when dropped, it accepts no more connections.
 pub struct Relay {
-    /// Where it listens.
+    /// Address of the listener.
     pub address: SocketAddr,
     shared: Arc<Shared>,
 }
@@ -110,7 +110,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Relay {
-    /// Relays from `port` to `server`; calls wait for `delay`.
+    /// Relays from `port` to `server`; each call is delayed by `delay`.
     pub fn start(port: u16, server: SocketAddr, delay: Duration) -> Result<Self> {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let shared = Arc::new(Shared {
@@ -128,32 +128,32 @@ impl Relay {
         Ok(Self { address, shared })
     }
 
-    /// From now on, calls wait for so long, those that wait already included.
+    /// Sets the delay, also for calls that are already waiting.
     pub fn delay(&self, delay: Duration) {
         let nanos = delay.as_nanos() as u64;
         self.shared.delay_ns.store(nanos, Ordering::Relaxed);
     }
 
-    /// Whether connections are taken, or refused as on a host without a server.
+    /// Sets whether connections are accepted, or refused as on a host without a server.
     pub fn set_up(&self, is_up: bool) {
         self.shared.is_up.store(is_up, Ordering::Relaxed);
     }
 
-    /// Ends all connections.
+    /// Closes all connections.
     pub fn cut(&self) {
         lock(&self.shared.open)
             .drain(..)
             .for_each(|open| open.cut());
     }
 
-    /// Ends the one that was made last.
+    /// Closes the latest connection.
     pub fn cut_last(&self) {
         if let Some(last) = lock(&self.shared.open).pop() {
             last.cut();
         }
     }
 
-    /// Holds the first call back that `choice` says.
+    /// Holds back the first call that `choice` selects.
     pub fn hold(&self, choice: Choice) -> Held {
         let (reached, is_reached) = sync_channel(1);
         let (opening, open) = sync_channel(0);
@@ -168,7 +168,7 @@ impl Relay {
         }
     }
 
-    /// The calls so far, in the order in which they came.
+    /// Returns the calls until now, in order of arrival.
     pub fn calls(&self) -> Vec<Call> {
         lock(&self.shared.calls).clone()
     }
@@ -201,7 +201,7 @@ fn accept(shared: &Arc<Shared>, address: SocketAddr, listener: TcpListener) {
     }
 }
 
-/// A connection of a client, and how far what it asked has come.
+/// Relays a connection of a client in three threads.
 fn relay(shared: &Arc<Shared>, client: TcpStream) {
     let Ok(server) = TcpStream::connect(shared.server) else {
         return;
@@ -225,7 +225,7 @@ fn relay(shared: &Arc<Shared>, client: TcpStream) {
     std::thread::spawn(move || carry_replies(&answered, answering, back, &asked));
 }
 
-/// A call on its way, and when it came.
+/// A call on its way, and its time of arrival.
 struct Queued {
     at: Instant,
     record: Vec<u8>,
@@ -258,7 +258,7 @@ fn take_calls(
     }
 }
 
-/// Waits if this is the call that is to be held back.
+/// Blocks if `call` is the one to hold back.
 fn pass_gate(shared: &Shared, call: &Call) {
     let mut gate = lock(&shared.gate);
     if gate.as_mut().is_some_and(|gate| (gate.choice)(call)) {
@@ -267,7 +267,7 @@ fn pass_gate(shared: &Shared, call: &Call) {
         if let Some(gate) = reached
             && gate.reached.send(call.at).is_ok()
         {
-            // Ends when what holds it is dropped.
+            // Returns when the holder is dropped.
             let _ = gate.open.recv();
         }
     }
@@ -312,7 +312,7 @@ fn note_answer(shared: &Shared, asked: &Mutex<HashMap<u32, usize>>, record: &[u8
     let Ok(header) = ReplyHeader::decode(&mut reader) else {
         return;
     };
-    // A statement of its own: what holds both locks takes this one last.
+    // In a separate statement: a thread that holds both locks takes this one last.
     let number = lock(asked).remove(&header.xid);
     let is_success = header.body == ReplyBody::SUCCESS;
     let answer = Answer {
@@ -324,7 +324,7 @@ fn note_answer(shared: &Shared, asked: &Mutex<HashMap<u32, usize>>, record: &[u8
     }
 }
 
-/// One record of one fragment, as both ends send them.
+/// Receives an RPC record of one fragment; both ends send no others.
 fn receive(socket: &mut TcpStream) -> Option<Vec<u8>> {
     let mut mark = [0; 4];
     read_all(socket, &mut mark)?;

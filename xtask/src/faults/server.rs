@@ -1,5 +1,4 @@
-//! A server of the built-in kind, in a process of its own, that can be stopped, killed, started
-//! again and filled.
+//! The built-in server as a separate process that can be stopped, killed, restarted and filled.
 
 use crate::exchange::{self, Procedure};
 use crate::process::Running;
@@ -19,23 +18,23 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
-/// How long it takes to start at most.
+/// Time limit of the start.
 const START_LIMIT: Duration = Duration::from_secs(10);
-/// How long a look into it may take.
+/// Time limit of a request that inspects the export.
 const LOOK_LIMIT: Duration = Duration::from_secs(5);
-/// What it has for data and names.
+/// Memory for data and names.
 const MEMORY: &str = "64M";
-/// What is there from the start.
+/// Names that exist from the start.
 const FIXED: &[&str] = &["file", "files", "link"];
-/// Among the options of a server: that it serves SMB, too.
+/// Server option: serve SMB, too.
 pub const SMB: &str = "smb";
-/// A file that no run has made.
+/// A file that no run made.
 pub const FOREIGN: &str = "somebody-else";
-/// Files that take the room of others.
+/// Files that use up the space.
 const FILLERS: &str = "filler";
 
-/// A port that nobody listens on, below those that the system gives to clients: it is still
-/// free when a server is started again.
+/// Returns a port without a listener, below the range for clients: it is still free when a server
+/// is restarted.
 pub fn free_port() -> Result<u16> {
     static NEXT: AtomicU16 = AtomicU16::new(21_000);
     loop {
@@ -53,17 +52,17 @@ pub fn free_port() -> Result<u16> {
 pub struct Server {
     filestone: PathBuf,
     pub address: SocketAddr,
-    /// Where it serves SMB, where that is asked for.
+    /// SMB port, if the server was started with SMB.
     pub smb_port: Option<u16>,
     options: Vec<String>,
     process: Option<Running>,
     fillers: BTreeSet<String>,
-    /// Paths in the export of files that no run has made.
+    /// Paths in the export of files that no run made.
     planted: Vec<Vec<String>>,
 }
 
 impl Server {
-    /// Starts it on ports of its own, and with these options; it serves SMB if one of them is `smb`.
+    /// Starts the server on free ports with these options; it serves SMB if one of them is `smb`.
     pub fn start(filestone: &Path, options: &[&str]) -> Result<Self> {
         let smb = options.contains(&SMB).then(free_port).transpose()?;
         let has_memory = options.iter().any(|option| option.starts_with("--memory"));
@@ -84,7 +83,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Starts it anew on the same port, if it does not run.
+    /// Restarts the server on the same port if it does not run.
     pub fn start_again(&mut self) -> Result<()> {
         if self.process.is_some() {
             return Ok(());
@@ -105,17 +104,17 @@ impl Server {
         Ok(())
     }
 
-    /// Kills it: it forgets everything.
+    /// Kills the server, which loses all state.
     pub fn kill(&mut self) {
         self.process = None;
     }
 
-    /// Stops it where it is.
+    /// Stops the process.
     pub fn freeze(&self) -> Result<()> {
         self.signal(Signal::STOP)
     }
 
-    /// Lets it go on.
+    /// Continues the process.
     pub fn thaw(&self) -> Result<()> {
         self.signal(Signal::CONT)
     }
@@ -139,7 +138,7 @@ impl Server {
         Ok(look)
     }
 
-    /// Takes all the room that is left, for data and then for names.
+    /// Uses up the remaining space, first for data and then for names.
     pub fn fill(&mut self) -> Result<()> {
         let mut look = self.inspect()?;
         self.fillers.insert(FILLERS.to_owned());
@@ -162,7 +161,7 @@ impl Server {
         Ok(())
     }
 
-    /// Puts a file into each directory that a run has made, and into those in it.
+    /// Puts a file into each directory made by a run, and into their subdirectories.
     pub fn plant(&mut self) -> Result<()> {
         let mut look = self.inspect()?;
         for outer in self.left()? {
@@ -172,7 +171,7 @@ impl Server {
             places.extend(within.map(|inner| vec![outer.clone(), inner]));
             for place in places {
                 let names: Vec<&str> = place.iter().map(String::as_str).collect();
-                // What is no directory takes no file, and what has just been removed neither.
+                // Files and objects that have just been removed cannot take a file.
                 let directory = look.at(&names);
                 let made = directory.and_then(|directory| look.create_in(directory, FOREIGN));
                 if made.is_ok_and(|made| made.is_some()) {
@@ -184,7 +183,7 @@ impl Server {
         Ok(())
     }
 
-    /// The planted files that are not there any more.
+    /// Returns the planted files that were removed.
     pub fn taken(&self) -> Result<Vec<String>> {
         let mut look = self.inspect()?;
         let mut taken = Vec::new();
@@ -197,7 +196,7 @@ impl Server {
         Ok(taken)
     }
 
-    /// Gives the room back.
+    /// Frees the space.
     pub fn make_room(&mut self) -> Result<()> {
         let mut look = self.inspect()?;
         for name in std::mem::take(&mut self.fillers) {
@@ -206,7 +205,7 @@ impl Server {
         Ok(())
     }
 
-    /// Whether a file set is there whose marker says that no run uses it.
+    /// Whether a file set exists whose marker file says that no run uses it.
     pub fn has_set_given_up(&self) -> Result<bool> {
         let marker = self
             .inspect()?
@@ -214,7 +213,7 @@ impl Server {
         Ok(marker.is_ok_and(|text| text.lines().any(|line| line == "given up")))
     }
 
-    /// What runs have left in the export.
+    /// Returns the names that runs have left in the export.
     pub fn left(&self) -> Result<Vec<String>> {
         let mut look = self.inspect()?;
         let mut names = look.names(look.root)?;
@@ -222,7 +221,7 @@ impl Server {
         Ok(names)
     }
 
-    /// Whether there is nothing in this directory of the export.
+    /// Whether this directory of the export is empty.
     pub fn is_empty(&self, name: &str) -> Result<bool> {
         let mut look = self.inspect()?;
         let directory = exchange::handle_of(&mut look.stream, "/export", &[name])?;
@@ -230,7 +229,7 @@ impl Server {
     }
 }
 
-/// A connection to look at the export, and to change it.
+/// A connection that inspects and changes the export.
 struct Look {
     stream: TcpStream,
     root: Handle,
@@ -249,12 +248,12 @@ impl Look {
         exchange::exchange(&mut self.stream, &call)
     }
 
-    /// What is at a path of the export.
+    /// Returns the handle of a path in the export.
     fn at(&mut self, names: &[&str]) -> Result<Handle> {
         exchange::handle_of(&mut self.stream, "/export", names)
     }
 
-    /// Makes a file in the export; `None` if there is no room.
+    /// Makes a file in the export; `None` if there is no space.
     fn create(&mut self, name: &str) -> Result<Option<Handle>> {
         self.create_in(self.root, name)
     }
@@ -280,7 +279,7 @@ impl Look {
         }
     }
 
-    /// Whether there was room for it.
+    /// Writes to a file. Returns false if there is no space.
     fn write(&mut self, file: &Handle, offset: u64, len: usize) -> Result<bool> {
         let arguments = write::Args {
             file: file.borrow(),
@@ -297,7 +296,7 @@ impl Look {
         }
     }
 
-    /// The beginning of a file.
+    /// Reads the start of a file.
     fn read(&mut self, names: &[&str]) -> Result<String> {
         let file = exchange::handle_of(&mut self.stream, "/export", names)?;
         let arguments = read::Args {
@@ -324,7 +323,7 @@ impl Look {
         }
     }
 
-    /// The names in a directory, those that fit into one reply.
+    /// Returns the names in a directory that fit into one reply.
     fn names(&mut self, directory: Handle) -> Result<Vec<String>> {
         let arguments = readdir::Args {
             dir: directory.borrow(),

@@ -1,4 +1,4 @@
-//! What must hold of every run, whatever its server did.
+//! Conditions that every run must meet, whatever its server did.
 
 use super::attempt::{RUN_LIMIT, Seen};
 use super::cell::{Cell, CommandKind, Fault, Phase};
@@ -9,7 +9,7 @@ use filestone_wire::nfs3::Status;
 use serde_json::Value;
 use std::time::{Instant, SystemTime};
 
-/// What a ledger's entries besides `scheduled` are.
+/// Entries of a ledger other than `scheduled`.
 const ENTRIES: [&str; 6] = [
     "ok",
     "failed",
@@ -19,10 +19,10 @@ const ENTRIES: [&str; 6] = [
     "in_flight",
 ];
 
-/// What an error says of something that is left.
+/// Words of an error message about leftovers.
 const LEFT_WORDS: [&str; 2] = ["could not be removed", "stays in"];
 
-/// What came of a run: a word for the table, and what is to be told of it.
+/// Verdict on a run: a word for the table, and a message.
 #[derive(Debug, Clone)]
 pub struct Verdict {
     pub word: &'static str,
@@ -30,11 +30,11 @@ pub struct Verdict {
     pub detail: String,
 }
 
-/// Whether a run is as it should be.
+/// Kind of a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VerdictKind {
     Good,
-    /// The fault fell into another phase: nothing is shown.
+    /// The fault fell into another phase: the run shows nothing.
     Missed,
     Bad,
 }
@@ -65,7 +65,7 @@ impl Verdict {
     }
 }
 
-/// Judges what was seen of the run of `cell`.
+/// Judges the observations of the run of `cell`.
 pub fn evaluate(cell: Cell, seen: &Seen) -> Verdict {
     let record = record_of(seen);
     let findings = [
@@ -124,19 +124,19 @@ fn has_ended(seen: &Seen) -> Option<Verdict> {
     has_panicked.then(|| Verdict::bad("PANIC", seen.stderr.clone()))
 }
 
-/// The moment of the record's window on the relay's clock.
+/// Start of the record's window on the relay's clock.
 fn window_start(seen: &Seen, record: &Value) -> Option<Instant> {
     let text = record.pointer("/started_at")?.as_str()?;
     let at: SystemTime = humantime::parse_rfc3339(text).ok()?;
     Some(seen.started + at.duration_since(seen.started_at).ok()?)
 }
 
-/// Whether the fault began in the phase that it was to meet.
+/// Returns a verdict if the fault did not start in its phase.
 fn met_its_fault(cell: Cell, seen: &Seen, record: Option<&Value>) -> Option<Verdict> {
     let Some(at) = seen.fault_at else {
         return Some(Verdict::missed("the run was over before the fault began"));
     };
-    // Where there is no record, nothing tells better when it began than its calls.
+    // Without a record, the calls are the best evidence of the start.
     let by_record = record.and_then(|record| window_start(seen, record));
     let by_calls = seen.begun(cell).map(|begun| begun + warm_up(cell.face));
     let phase = match by_record.or(by_calls) {
@@ -153,7 +153,7 @@ fn met_its_fault(cell: Cell, seen: &Seen, record: Option<&Value>) -> Option<Verd
     None
 }
 
-/// The phase at a moment of a run whose window opened at `window`.
+/// Phase at a given time of a run whose window opened at `window`.
 fn phase_at(face: CommandKind, seen: &Seen, at: Instant, window: Instant) -> Option<Phase> {
     if at + warm_up(face) < window {
         return Some(Phase::Prepare);
@@ -181,7 +181,7 @@ fn was_told_full(seen: &Seen, at: Instant) -> bool {
     told.any(|answer| answer.status == Some(Status::NOSPC.0))
 }
 
-/// An entry of a ledger.
+/// Value of a ledger entry.
 fn count(ledger: &Value, entry: &str) -> u64 {
     ledger[entry].as_u64().unwrap_or_default()
 }
@@ -191,7 +191,7 @@ fn is_balanced(ledger: &Value) -> bool {
     ledger["scheduled"].as_u64() == Some(sum)
 }
 
-/// The ledgers of the whole run and of each kind of operation.
+/// Checks the ledgers of the whole run and of each kind of operation.
 pub fn balances(record: &Value) -> Option<Verdict> {
     let kinds = record.pointer("/totals/kinds").and_then(Value::as_array);
     let kinds = kinds.into_iter().flatten().map(|kind| &kind["ledger"]);
@@ -210,7 +210,7 @@ fn ledger_of(record: Option<&Value>) -> String {
     format!("; {}", entries.collect::<Vec<_>>().join(", "))
 }
 
-/// How the run ended.
+/// End of the run; `None` if it did not end.
 fn end_of(seen: &Seen, record: Option<&Value>) -> Option<End> {
     let code = seen.status?.code()?;
     let reason = record
@@ -244,7 +244,7 @@ fn ended_as_documented(cell: Cell, seen: &Seen, record: Option<&Value>) -> Optio
     ))
 }
 
-/// What a run says of what it left: in a caveat of its record, or else in its error.
+/// Text about leftovers: from a caveat of the record, or else from the error.
 fn said_of_leftovers(seen: &Seen, record: Option<&Value>) -> String {
     let Some(record) = record else {
         return seen.stderr.trim().to_owned();
@@ -258,7 +258,7 @@ fn said_of_leftovers(seen: &Seen, record: Option<&Value>) -> String {
     caveats.collect::<Vec<_>>().join(" ")
 }
 
-/// Whether what is left is the file set of a mix that keeps it, for any run to use.
+/// Whether the only leftover is the file set of a mix that keeps it for later runs.
 fn is_as_asked(cell: Cell, seen: &Seen, record: Option<&Value>) -> bool {
     let is_kept = cell.face == CommandKind::KeptSet && record.is_some();
     is_kept && seen.has_set_given_up && seen.left.len() == 1
@@ -279,10 +279,11 @@ fn said_what_is_left(cell: Cell, seen: &Seen, record: Option<&Value>) -> Option<
     ))
 }
 
-/// What was left must go when that is asked.
+/// Checks that the leftovers were removed by the removal run.
 fn was_removed(cell: Cell, seen: &Seen) -> Option<Verdict> {
     let removal = seen.removal.as_ref()?;
-    // A directory with a file of another program in it stays. Whether so short a run counts does not matter.
+    // A directory that contains a file of another program stays. Whether so short a run counts is
+    // not relevant.
     let has_ended = matches!(removal.status.code(), Some(0 | 3));
     let is_all_gone = removal.left.is_empty() && has_ended;
     if cell.fault == Fault::Planted || is_all_gone {
@@ -298,7 +299,7 @@ fn was_removed(cell: Cell, seen: &Seen) -> Option<Verdict> {
     ))
 }
 
-/// Nothing that another program made may be taken away.
+/// Checks that no file of another program was removed.
 pub fn took_of_others(taken: &[String]) -> Option<Verdict> {
     let is_taken = !taken.is_empty();
     is_taken.then(|| Verdict::bad("TAKEN", format!("files of another program: {taken:?}")))

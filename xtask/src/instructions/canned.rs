@@ -1,5 +1,5 @@
-//! A server of canned bytes: each call is answered at once with the same reply, its number apart.
-//! No socket, no clock, so that every run executes the same instructions.
+//! A server with canned replies: each call immediately gets the same reply, with its own ID. It has
+//! no socket and no clock, so that every run executes the same instructions.
 
 use filestone_engine::backend::{Backend, BackendError, WaitLimit};
 use filestone_protocol::client::{Client, Output};
@@ -9,25 +9,25 @@ use filestone_workload::operation::{Operation, SlotId};
 use filestone_workload::time::Timestamp;
 use std::ops::Range;
 
-/// From sending calls to their replies.
+/// Time from sending calls to their replies, in nanoseconds.
 const ROUND_TRIP_NANOS: u64 = 10_000;
 
-/// A reply, and what of it every call has for itself.
+/// A reply, and the byte ranges that differ from call to call.
 pub struct Reply {
-    /// The whole of it, or all that the client does not discard.
+    /// The whole reply, or all bytes that the client does not discard.
     pub bytes: Vec<u8>,
-    /// What stands at the same place in a call.
+    /// Ranges that are copied from the same offsets of the call.
     pub taken_over: &'static [Range<usize>],
 }
 
-/// One connection to it.
+/// A connection to the server.
 pub struct ReplayServer<C> {
     client: C,
     out: Output,
     now: Timestamp,
     reply: Reply,
-    /// Replies to all calls that were sent together, and room for more of them: they are long, and
-    /// to copy them is not what is counted.
+    /// Replies to all calls that were sent together, with spare capacity: they are long, and
+    /// copying them must not be counted.
     replies: Vec<u8>,
 }
 
@@ -45,13 +45,13 @@ impl<C: Client<Language = Operations>> ReplayServer<C> {
         }
     }
 
-    /// Answers all that was sent; so many bytes.
+    /// Replies to all calls that were sent. Returns the number of bytes.
     fn answer(&mut self) -> usize {
         let len = self.reply.bytes.len();
         let mut calls = self.out.bytes.as_slice();
         let mut end = 0;
         while let Some((mark, _)) = calls.split_first_chunk::<4>() {
-            // The uppermost bit of a record says that this is the last fragment.
+            // The top bit of a record mark flags the last fragment.
             let call_len = u32::from_be_bytes(*mark) as usize & 0x7fff_ffff;
             let (call, rest) = calls.split_at(4 + call_len);
             if self.replies.len() < end + len {
@@ -114,7 +114,7 @@ impl<C: Client<Language = Operations>> Backend for ReplayServer<C> {
             self.client.handle_discarded(discarded, self.now, completed);
             rest = after;
         }
-        // Calls that waited for the server's word.
+        // Calls that waited for the server.
         self.client.answer(&mut self.out);
         Ok(())
     }

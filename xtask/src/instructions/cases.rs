@@ -1,4 +1,4 @@
-//! What instructions are counted of: the hot path, as a run has it, but for sockets and clocks.
+//! The code whose instructions are counted: the hot path of a run, without sockets and clocks.
 //!
 //! Each case is set up, which is not counted, and then runs [`OPERATIONS`] operations.
 
@@ -40,23 +40,23 @@ use filestone_workload::time::Timestamp;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// So many that the begin and the end of a run do not count for much.
+/// Large enough that start and end of a run are negligible.
 pub const OPERATIONS: u64 = 12_800;
 
 /// Data of a READ over NFS.
 const READ_LEN: u32 = 128 << 10;
 const SECOND: u64 = 1_000_000_000;
 const FILE: FileId = FileId(0);
-/// Where the transaction id is, after the record mark.
+/// Position of the transaction ID, after the record mark.
 const XID: std::ops::Range<usize> = 4..8;
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
-/// A worker of one client that has so many calls in flight, on canned replies.
+/// A worker of one client with a number of calls in flight, on canned replies.
 type AnyProbe<C> = Worker<'static, ReplayServer<C>, Box<dyn Workload>, LocalSampleSink<Spare>>;
-/// The same over NFS.
+/// A worker over NFS.
 pub type ProbeWorker = AnyProbe<Nfs3Client>;
-/// The same over SMB.
+/// A worker over SMB.
 pub type ShareProbe = AnyProbe<share::Operator>;
 
 /// Sets up a probe of one operation.
@@ -126,7 +126,7 @@ fn operation(kind: OpKind, len: u32) -> Operation {
     }
 }
 
-/// A file of so many bytes.
+/// A file table with one file of `len` bytes.
 fn table(len: u32) -> FileTable {
     let mut table = FileTable::default();
     table.add(FileEntry {
@@ -159,7 +159,7 @@ fn client(in_flight: u32) -> Nfs3Client {
     Nfs3Client::new(shared, in_flight, Reading::Discard, 1)
 }
 
-/// A reply as a record, but for the data that are discarded.
+/// A reply as an RPC record, without the data that the client discards.
 fn reply(kind: OpKind) -> Reply {
     let data = vec![0; READ_LEN as usize];
     let mut message = ReplyHeader::success(0).to_bytes();
@@ -217,11 +217,11 @@ const ATTRIBUTES: Fattr3 = Fattr3 {
     ctime: TIME,
 };
 
-/// Asks the same for ever.
+/// A workload that repeats one request forever.
 #[derive(Clone, Copy)]
 struct Always {
     operation: Operation,
-    /// Whether the worker is told so, and has it repeated.
+    /// Whether the worker is told that the request repeats, and repeats it itself.
     is_constant: bool,
 }
 
@@ -248,7 +248,7 @@ impl IntervalSink for Spare {
     }
 }
 
-/// A client of a replay that reads a file of which only the bytes are counted.
+/// A client of a replay that reads a file and only counts the bytes.
 pub struct Lines {
     script: Script,
     site: LocalSite,
@@ -283,7 +283,7 @@ pub fn lines() -> Lines {
 }
 
 impl Lines {
-    /// Carries out, compares and records so many lines.
+    /// Executes, compares and records `count` lines.
     pub fn execute(&mut self, count: u64) {
         for _ in 0..count {
             let Ok(Next::Operation(line)) = self.script.next() else {
@@ -310,7 +310,7 @@ impl Lines {
     }
 }
 
-/// Sets up what samples are recorded by.
+/// Sets up the recorder of samples.
 pub fn recorder() -> Recorder {
     let ticks = 10;
     let kinds = [OpKind::NtCreateX, OpKind::ReadX, OpKind::MkDir];
@@ -319,7 +319,7 @@ pub fn recorder() -> Recorder {
     Recorder::new(buffer, Timestamp::ZERO, Timestamp::MAX)
 }
 
-/// Records as many samples as there are operations, no two alike.
+/// Records as many samples as there are operations, all different.
 pub fn record(mut recorder: Recorder) -> Recorder {
     for number in 0..OPERATIONS {
         recorder.record_one(&sample(OpKind::ReadX, number, 4096));
@@ -340,7 +340,7 @@ fn sample(kind: OpKind, number: u64, data_bytes: u32) -> Sample {
             answer: ReplyInfo::Plain,
             usable: Timestamp::ZERO,
             sent: due,
-            // From a microsecond to a millisecond, in no order.
+            // From a microsecond to a millisecond, in no particular order.
             done: due.after_nanos(1000 + number * 7919 % 1_000_000),
             calls: 1,
             retransmissions: 0,

@@ -1,7 +1,7 @@
-//! How many instructions the hot path executes, counted by callgrind through gungraun: the same
-//! on a busy machine as on a quiet one, where times are not.
+//! Number of instructions that the hot path executes, counted by callgrind through gungraun. Unlike
+//! times, the counts are the same on a busy machine as on a quiet one.
 //!
-//! The counts that were last found good are in `xtask/instructions.json`.
+//! The last accepted counts are in `xtask/instructions.json`.
 
 #[cfg(test)]
 mod cases;
@@ -14,12 +14,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// What may change without a reason.
+/// Largest permitted relative change without a reason.
 const TOLERANCE: f64 = 0.03;
-/// Of each benchmark: `OPERATIONS` of `cases.rs`.
+/// Operations of each benchmark: `OPERATIONS` of `cases.rs`.
 const OPERATIONS: f64 = 12_800.0;
 
-/// Benchmarks as gungraun calls them, and as people do.
+/// Names of benchmarks in gungraun and in tables.
 const NAMES: [(&str, &str); 9] = [
     ("null_1", "NULL ×1"),
     ("null_128", "NULL ×128"),
@@ -56,12 +56,12 @@ pub struct Instructions {
 /// Instructions per operation, by name of the case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
-    /// What built the program: another compiler makes other instructions.
+    /// Compiler of the program: another compiler generates other instructions.
     compiler: String,
     per_operation: BTreeMap<String, f64>,
 }
 
-/// Counts, prints and compares; whether all is as it was.
+/// Counts, prints and compares. Returns whether all counts are unchanged.
 pub fn run(options: &Instructions) -> Result<bool> {
     let counts = count(&options.profile)?;
     let mut all = stored()?;
@@ -111,7 +111,7 @@ pub fn count(profile: &str) -> Result<Counts> {
     })
 }
 
-/// Reads what gungraun prints: a JSON object for each benchmark.
+/// Parses the output of gungraun: a JSON object for each benchmark.
 fn read(text: &str) -> Result<BTreeMap<String, f64>> {
     let mut counts = BTreeMap::new();
     for summary in serde_json::Deserializer::from_str(text).into_iter::<serde_json::Value>() {
@@ -155,7 +155,7 @@ fn stored() -> Result<BTreeMap<String, Counts>> {
     counts.with_context(|| file.display().to_string())
 }
 
-/// By how many per cent a count differs from the stored one.
+/// Difference between a count and the stored one, in percent.
 fn change(counts: &Counts, stored: Option<&Counts>, name: &str) -> Option<f64> {
     let (old, new) = (
         stored?.per_operation.get(name)?,
@@ -164,7 +164,7 @@ fn change(counts: &Counts, stored: Option<&Counts>, name: &str) -> Option<f64> {
     Some((new / old - 1.0) * 100.0)
 }
 
-/// Cases that are off, or have nothing stored, and by how much.
+/// Cases that changed or have no stored count, with the change.
 fn off<'a>(counts: &'a Counts, stored: Option<&Counts>) -> Vec<(&'a str, f64)> {
     let changes = counts.per_operation.keys().map(|name| {
         let change = change(counts, stored, name);
@@ -175,7 +175,8 @@ fn off<'a>(counts: &'a Counts, stored: Option<&Counts>) -> Vec<(&'a str, f64)> {
         .collect()
 }
 
-/// The table, for a terminal and for docs/benchmarks.md; with changes where counts are stored.
+/// Renders the table, for a terminal and for docs/benchmarks.md; with changes where counts are
+/// stored.
 pub fn table(counts: &Counts, stored: Option<&Counts>, is_markdown: bool) -> String {
     let rows = NAMES.iter().filter_map(|(_, name)| {
         let count = *counts.per_operation.get(*name)?;
@@ -240,7 +241,7 @@ mod tests {
         for (kind, in_flight) in [(OpKind::Null, 1), (OpKind::Null, 32), (OpKind::Read, 8)] {
             let end = cases::share_probe(kind, in_flight).run();
             assert!(end.lost.is_none() && !end.is_interrupted);
-            // The first response brings the credits for all the others.
+            // The first response grants the credits for all others.
             let behind = u64::from(in_flight > 1);
             let rounds = cases::OPERATIONS / u64::from(in_flight) + behind;
             assert_eq!(

@@ -1,4 +1,4 @@
-//! A client of a share, in a session that nobody was asked for, and what it is answered.
+//! A client of a share, in a session without a logon exchange, and its responses.
 
 use super::canned::Reply;
 use super::{FILE, SECOND, table};
@@ -28,10 +28,11 @@ pub type Operator = Smb2Client<Operations>;
 pub const READ_LEN: u32 = 64 << 10;
 const SESSION: u64 = 1;
 const TREE: u32 = 2;
-/// Credits, of which all are granted that are asked for, and MessageId, behind the mark of a frame.
+/// Positions of the credits, which are granted as requested, and of MessageId, after the mark of a
+/// frame.
 const NUMBERS: &[Range<usize>] = &[18..20, 28..36];
 
-/// A client that is connected, logged on, and has the file open.
+/// Returns a client that is connected, logged on, and has the file open.
 pub fn client(in_flight: u32) -> Operator {
     let way = Arc::new(ConnectionSetup::new(terms()));
     let state = ClientState::new(Arc::clone(&way));
@@ -107,7 +108,7 @@ fn terms() -> ConnectOptions {
     }
 }
 
-/// Whoever is asked for nothing.
+/// Authentication mechanisms that must never start.
 #[derive(Debug)]
 struct Nobody;
 
