@@ -1,4 +1,4 @@
-//! What is asked of filestone here, and what must come of it.
+//! Checks of filestone against a server, and their expected results.
 
 use super::fixture::{DIRECTORY, FILE, LINK};
 use super::ganesha::Ganesha;
@@ -15,10 +15,10 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// No single run here takes longer.
+/// Time limit of a single run.
 pub const RUN_LIMIT: Duration = Duration::from_secs(30);
 
-/// Every procedure, and what of an export it is about.
+/// Every procedure, and the object of an export that it is called on.
 const PROCEDURES: &[(&str, &str)] = &[
     ("null", ""),
     ("getattr", FILE),
@@ -44,10 +44,10 @@ const PROCEDURES: &[(&str, &str)] = &[
     ("commit", ""),
 ];
 
-/// Where every procedure is tried: name, host, export, transport.
+/// Configuration in which every procedure is called: name, host, export, transport.
 pub type Way = (&'static str, &'static str, &'static str, &'static str);
 
-/// All of nfs-ganesha's.
+/// All configurations of nfs-ganesha.
 pub const WAYS: &[Way] = &[
     ("TCP disk", "127.0.0.1", "/export", "tcp"),
     ("TCPv6 disk", "[::1]", "/export", "tcp"),
@@ -57,10 +57,10 @@ pub const WAYS: &[Way] = &[
     ("UDP memory", "127.0.0.1", "/mem", "udp"),
 ];
 
-/// Statuses that a server may answer for what it does not have.
+/// Permitted error statuses for operations that a server does not support.
 const LEGITIMATE: &[&str] = &["NFS3ERR_NOTSUPP (10004)"];
 
-/// Everything a check needs to run.
+/// Programs and directories that a check needs.
 pub struct Bed {
     pub filestone: PathBuf,
     pub folder: PathBuf,
@@ -99,7 +99,7 @@ impl Bed {
     }
 }
 
-/// `ok`, the legitimate statuses, or what is wrong.
+/// Returns `ok` or the permitted statuses, or an error that describes the mismatch.
 pub fn evaluate(output: &Output, count: u32) -> Result<String, String> {
     let record = Record::read(output).map_err(|error| format!("{error:#}"))?;
     let number = |pointer: &str| record.number(pointer).map_err(|error| error.to_string());
@@ -137,7 +137,8 @@ pub fn evaluate(output: &Output, count: u32) -> Result<String, String> {
         .map_or("ok".into(), |status| (*status).to_owned()))
 }
 
-/// All 22 procedures in each of these ways; whether each was answered as it should be.
+/// Calls all 22 procedures in each of these configurations. Returns whether each result was as
+/// expected.
 pub fn procedures(bed: &Bed, ways: &[Way]) -> Result<bool> {
     let count = bed.count.to_string();
     let mut rows = Vec::new();
@@ -176,10 +177,10 @@ pub fn procedures(bed: &Bed, ways: &[Way]) -> Result<bool> {
     Ok(wrong.is_empty())
 }
 
-/// Its name, and what says how it went.
+/// Name of a scenario, and the function that runs it and describes its result.
 pub type Scenario<B = Bed> = (&'static str, fn(&B) -> Result<String>);
 
-/// What else a client meets.
+/// Further scenarios.
 pub const SCENARIOS: &[Scenario] = &[
     ("a file that MNT refuses is walked to", a_file_is_walked_to),
     (
@@ -199,7 +200,7 @@ pub const SCENARIOS: &[Scenario] = &[
     ("nothing is left on the server", nothing_is_left),
 ];
 
-/// Runs those whose names hold `only`; whether each went as it should.
+/// Runs the scenarios whose names contain `only`. Returns whether each had the expected result.
 pub fn scenarios<B>(bed: &B, scenarios: &[Scenario<B>], only: Option<&str>) -> Result<bool> {
     let wanted = |name: &str| only.is_none_or(|only| name.contains(only));
     let mut rows = Vec::new();
@@ -235,7 +236,7 @@ fn all_ok(bed: &Bed, operation: &str, target: &str, options: &[&str]) -> Result<
     }
 }
 
-/// Expects that a run ends with `code` and says something with all of `words`.
+/// Expects that a run ends with `code` and that its error contains all of `words`.
 pub fn refused(output: &Output, code: i32, words: &[&str]) -> Result<String> {
     let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
     if output.status.code() != Some(code) {
@@ -373,11 +374,11 @@ fn no_such_file(bed: &Bed) -> Result<String> {
     refused(&output, 3, &["nothing", "NFS3ERR_NOENT (2)"])
 }
 
-/// Answers every connection with `answer`, or takes it and says nothing.
+/// Answers every connection with `answer`, or accepts it and sends nothing. Returns the port.
 fn listen(answer: Option<&'static [u8]>) -> Result<u16> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let port = listener.local_addr()?.port();
-    // It ends with this process; nobody waits for it.
+    // The thread ends with this process, without being joined.
     std::thread::spawn(move || {
         let mut kept = Vec::new();
         for stream in listener.incoming().flatten() {
@@ -421,15 +422,14 @@ fn silent_server(bed: &Bed) -> Result<String> {
     refused(&bed.run(&arguments)?, 3, &[&port])
 }
 
-/// How a run ended that was cut short.
+/// End of an interrupted run.
 pub struct Ended {
-    /// Its exit code.
+    /// Exit code.
     pub code: Option<i32>,
     pub record: Value,
 }
 
-/// Starts a run that would take long, lets `meanwhile` happen to it, and reads
-/// how it ended.
+/// Starts a run that would take long, applies `meanwhile` to it, and returns its end.
 pub fn cut_short(
     bed: &Bed,
     arguments: &[&str],
@@ -457,7 +457,7 @@ pub fn cut_short(
     })
 }
 
-/// Expects that code and that reason of a run's end.
+/// Expects this exit code and this end reason of a run.
 pub fn ended(run: &Ended, code: i32, reason: &str) -> Result<String> {
     let (end, ok) = (&run.record["end"], &run.record["totals"]["ledger"]["ok"]);
     if run.code != Some(code) || end["reason"] != reason {
@@ -484,7 +484,7 @@ fn interrupted(bed: &Bed) -> Result<String> {
     ended(&end, 130, "interrupted")
 }
 
-/// The last of all: the server is gone afterwards.
+/// The last check: stops the server.
 pub fn server_stops(bed: &Bed, server: Ganesha) -> Result<bool> {
     let target = format!("nfs://127.0.0.1/export/{FILE}");
     let arguments = [
@@ -523,7 +523,7 @@ fn nothing_is_left(bed: &Bed) -> Result<String> {
     Ok(format!("the export holds {}", names.join(", ")))
 }
 
-/// What NULL and GETATTR achieve here: the server's figures, not ours.
+/// Prints the rates of NULL and GETATTR here; they are figures of the server, not of filestone.
 pub fn figures(bed: &Bed) -> Result<()> {
     let mut rows = Vec::new();
     for (operation, object) in [("null", ""), ("getattr", FILE)] {

@@ -1,5 +1,5 @@
-//! The files that are read: made over NFS with one call at a time, so that the
-//! same ones are in every export, whatever is behind it.
+//! The files that are read: made over NFS with one call at a time, so that every export contains
+//! the same files, whatever its file system.
 
 use super::{MOUNT_PORT, NFS_PORT};
 use crate::exchange::{self, Procedure, call, exchange};
@@ -14,11 +14,11 @@ use std::path::Path;
 
 /// A file with the pattern that `--verify` expects.
 pub const FILE: &str = "file";
-/// Its length.
+/// Length of [`FILE`] in bytes.
 pub const FILE_LEN: u64 = 1 << 20;
-/// A symbolic link to it.
+/// A symbolic link to [`FILE`].
 pub const LINK: &str = "link";
-/// A directory with small files in it.
+/// A directory of small files.
 pub const DIRECTORY: &str = "files";
 const SMALL_FILES: u32 = 20;
 const WRITE_LEN: usize = 32 << 10;
@@ -30,7 +30,7 @@ fn connect(host: &str, port: u16) -> Result<TcpStream> {
     Ok(stream)
 }
 
-/// The handle of an export.
+/// Returns the handle of an export.
 pub fn mount(host: &str, export: &str) -> Result<Handle> {
     exchange::handle_of(&mut connect(host, MOUNT_PORT)?, export, &[])
 }
@@ -54,7 +54,7 @@ pub fn make(host: &str, export: &str) -> Result<()> {
     Ok(())
 }
 
-/// Makes the same files in a directory of this host, but for the link.
+/// Makes the same files in a directory of this host, except for the link.
 pub fn make_in(directory: &Path) -> Result<()> {
     let with_pattern = |path: &Path, len: u64| {
         let mut data = vec![0; len as usize];

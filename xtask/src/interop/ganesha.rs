@@ -1,8 +1,7 @@
 //! nfs-ganesha with its port mapper, ready to be measured.
 //!
-//! Two exports: `/export`, on disk, and `/mem`, in the server's memory. What is
-//! known of it: it mounts directories only, and of the disk export only the
-//! export itself; else it answers MNT3ERR_ACCES.
+//! Two exports: `/export`, on disk, and `/mem`, in the server's memory. It only mounts directories,
+//! and of the disk export only the root; other paths get MNT3ERR_ACCES.
 
 use super::{MOUNT_PORT, NFS_PORT, succeed};
 use crate::process::Running;
@@ -14,23 +13,23 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Where it is.
+/// Address of the server.
 pub const HOST: &str = "127.0.0.1";
-/// What it exports: a directory on disk, and one in its memory.
+/// Exports: a directory on disk, and one in the server's memory.
 pub const EXPORTS: [&str; 2] = ["/export", "/mem"];
 const LOCK_MANAGER_PORT: u16 = 32_803;
 const RPCBIND_PORT: u16 = 111;
-/// It takes about three seconds here; a busy machine may take longer.
+/// Time limit of the start, which takes about three seconds here and longer on a busy machine.
 const START_LIMIT: Duration = Duration::from_secs(40);
 
-/// The server and what it needs, stopped in the opposite order of their start.
+/// The server and the daemons that it needs, stopped in the reverse order of their start.
 pub struct Ganesha {
     _server: Running,
     _status_monitor: Running,
     _rpcbind: Running,
     _dbus: Running,
     log: PathBuf,
-    /// What it says it is.
+    /// Version that the server reports.
     pub version: String,
 }
 
@@ -51,7 +50,7 @@ fn configuration(disk: &Path) -> String {
     )
 }
 
-/// A daemon that stays in the foreground, quiet.
+/// Starts a daemon in the foreground, with its output in a file.
 fn daemon(program: &str, arguments: &[&str], said: &Path) -> Result<Running> {
     let mut command = Command::new(program);
     command
@@ -67,15 +66,15 @@ fn local(port: u16) -> SocketAddr {
 }
 
 impl Ganesha {
-    /// Starts everything. Must run in network and mount namespaces of its own.
+    /// Starts everything. Must run in separate network and mount namespaces.
     pub fn start(folder: &Path) -> Result<Self> {
         succeed("ip", &["link", "set", "lo", "up"])?;
-        // Sockets and process ids of the daemons go where nobody else's are.
+        // The daemons' sockets and PID files go where no other program has any.
         succeed("mount", &["-t", "tmpfs", "run", "/run"])?;
         for path in ["/run/dbus", "/run/rpcbind", "/run/ganesha"] {
             std::fs::create_dir_all(path)?;
         }
-        // The status monitor remembers whom it watches; ours starts with nobody.
+        // The status monitor stores the hosts that it monitors; this one starts without any.
         succeed("mount", &["-t", "tmpfs", "status", "/var/lib/nfs"])?;
         for path in [
             "/var/lib/nfs/sm",
@@ -130,7 +129,7 @@ impl Ganesha {
         Ok(ganesha)
     }
 
-    /// The end of its log.
+    /// Last lines of its log.
     pub fn final_output(&self) -> String {
         let log = std::fs::read_to_string(&self.log).unwrap_or_default();
         let lines: Vec<&str> = log.lines().collect();
@@ -138,7 +137,7 @@ impl Ganesha {
     }
 }
 
-/// It listens before its exports are there; MNT says when they are.
+/// The server listens before its exports are ready; MNT succeeds once they are.
 fn exports_are_there(server: &mut Running) -> Result<()> {
     let start = std::time::Instant::now();
     loop {

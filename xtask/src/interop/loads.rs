@@ -1,10 +1,9 @@
-//! Load files against what they were made for: dbench's own load, its peer, its
-//! clients, and nfs-ganesha.
+//! Load files with the programs that they were made for: dbench's load, its peer, its clients, and
+//! nfs-ganesha.
 //!
-//! The load files of dbench 5 that speak NFS are not in any package. If
-//! `FILESTONE_DBENCH_SOURCE` names a clone of its repository (or a directory with
-//! `nfs*.load` in it), they are read from there; else that scenario says that it
-//! was left out.
+//! No package contains the NFS load files of dbench 5. If `FILESTONE_DBENCH_SOURCE` names a clone
+//! of its repository (or a directory with `nfs*.load` in it), they are read from there; otherwise
+//! that scenario reports that it was skipped.
 
 use super::checks::{Bed, Scenario};
 use crate::process::{self, Running};
@@ -20,14 +19,14 @@ use std::time::Duration;
 const CLIENT_TXT: &str = "/usr/share/dbench/client.txt";
 /// tbench's only port.
 const TBENCH: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 7003);
-/// A whole pass of client.txt over NFS takes long on a small machine.
+/// Time limit of an iteration of client.txt over NFS, which takes long on a small machine.
 const PASS_LIMIT: Duration = Duration::from_secs(300);
-/// Names a clone of dbench's repository.
+/// Environment variable with the path of a clone of dbench's repository.
 const SOURCE: &str = "FILESTONE_DBENCH_SOURCE";
-/// Loads that filestone makes itself.
+/// Loads that filestone generates.
 const MADE: &[&str] = &["office", "build", "untar", "mail", "database"];
 
-/// What load files are put through.
+/// Scenarios for load files.
 pub const SCENARIOS: &[Scenario] = &[
     (
         "check counts client.txt as it is known",
@@ -49,8 +48,8 @@ pub const SCENARIOS: &[Scenario] = &[
     ("a tree that was left over", left_over),
 ];
 
-/// What `filestone check` must find in client.txt: originals of the counts are in
-/// docs/reference/load-file.md.
+/// Expected counts of `filestone check` for client.txt; docs/reference/load-file.md has the
+/// originals.
 const KINDS: &[(&str, u64)] = &[
     ("ReadX", 124_199),
     ("NTCreateX", 79_230),
@@ -75,12 +74,12 @@ fn long_run(bed: &Bed, arguments: &[&str]) -> Result<Output> {
         .with_context(|| format!("filestone {}", arguments.join(" ")))
 }
 
-/// One pass of a load by one client; everything must come as the load expects.
+/// Runs one iteration of a load with one client; all results must be as the load expects.
 fn pass(bed: &Bed, load: &str, on: &str, options: &[&str]) -> Result<Record> {
     as_expected(bed, load, on, &[&["--run-once"], options].concat())
 }
 
-/// A run in which everything must come as the load expects.
+/// Runs a load; all results must be as the load expects.
 fn as_expected(bed: &Bed, load: &str, on: &str, options: &[&str]) -> Result<Record> {
     let arguments = ["replay", load, "--on", on, "--as", "json"];
     let record = Record::read(&long_run(bed, &[&arguments, options].concat())?)?;
@@ -99,7 +98,7 @@ fn as_expected(bed: &Bed, load: &str, on: &str, options: &[&str]) -> Result<Reco
     Ok(record)
 }
 
-/// Operations of the pass, and how many per second.
+/// Operations of the iteration and their rate per second, as text.
 fn figures(record: &Record) -> Result<String> {
     Ok(format!(
         "{:.0} operations, {:.0}/s, 0 mismatches",
@@ -147,7 +146,7 @@ fn client_txt_is_known(bed: &Bed) -> Result<String> {
     Ok("458,344 operations, 59,743 expected to fail, live set 23,965,486 bytes".into())
 }
 
-/// A directory of our own below the folder, gone when dropped.
+/// A directory below the folder, removed when dropped.
 struct Place(PathBuf);
 
 impl Place {
@@ -168,7 +167,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // It goes with the folder at the latest.
+        // It is removed with the folder at the latest.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -190,7 +189,7 @@ fn tbench_srv() -> Result<Running> {
     Ok(running)
 }
 
-/// Bytes of one pass, both ways, as dbench's own tbench moves them.
+/// Bytes of one iteration in both directions, as moved by dbench's tbench.
 const PASS_BYTES: (f64, f64) = (1_058_692_738.0, 1_513_330_583.0);
 
 fn a_pass_over_tcp(bed: &Bed) -> Result<String> {
@@ -286,7 +285,7 @@ fn our_loads_by_dbench(bed: &Bed) -> Result<String> {
         let place = Place::new(bed, "by-dbench")?;
         let mut dbench = Command::new("/usr/bin/dbench");
         dbench
-            // Its throughput is that of its last row: a run of one second has none.
+            // Its throughput is taken from its last row, which a run of one second lacks.
             .args(["-t", "3", "-c"])
             .arg(loads.join(format!("{load}.load")));
         dbench.arg("-D").arg(&place.0).arg("1");
@@ -296,8 +295,8 @@ fn our_loads_by_dbench(bed: &Bed) -> Result<String> {
     Ok(format!("{} loads", MADE.len()))
 }
 
-/// Each client locks a range of its own and one that both want: a second lock on
-/// the latter may be granted or denied, but nothing else.
+/// Each client locks a private range and one that both use: a second lock on the latter may be
+/// granted or denied, and nothing else.
 const LOCKS: &str = "MKDIR3 \"/clients\" *\n\
     MKDIR3 \"/clients/client1\" *\n\
     CREATE3 \"/clients/client1/own\" 0x00000000\n\
@@ -314,7 +313,7 @@ fn locks(bed: &Bed) -> Result<String> {
     figures(&pass(bed, &name, "nfs://127.0.0.1/export", &options)?)
 }
 
-/// The NFS loads at the place that the environment names.
+/// The NFS loads in the directory that the environment names.
 fn foreign_loads(folder: &Path) -> Result<Option<Vec<PathBuf>>> {
     let Some(source) = std::env::var_os(SOURCE).map(PathBuf::from) else {
         return Ok(None);
@@ -348,13 +347,13 @@ fn nfs_loads(bed: &Bed) -> Result<String> {
             "left out: {SOURCE} names no clone of dbench's repository"
         ));
     };
-    // Some of their lines are about a file that they do not make.
+    // Some of their lines refer to a file that they do not make.
     std::fs::write(bed.folder.join("disk/foo.dbench"), b"")?;
     let mut operations = 0.0;
     for load in &loads {
         let name = load.display().to_string();
-        // One of them repeats a line ten million times: it gets a moment of it. In the
-        // others clients would meet at one lock, and one of them be denied.
+        // One of them repeats a line ten million times, so it runs only for a moment. In the
+        // others, clients would compete for one lock, and one would be denied.
         let options: &[&str] = if name.contains("nfs_lock") {
             &["--enable-nlm", "--clients", "2", "--duration", "3s"]
         } else {

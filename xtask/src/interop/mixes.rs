@@ -1,5 +1,5 @@
-//! Operation mixes against nfs-ganesha and against ourselves: what comes out must be the
-//! mix, at the load, without an error, and the file set must be where and what it should.
+//! Operation mixes against nfs-ganesha and against the built-in server: the result must have the
+//! mix and the load without an error, and the file set must have the right place and content.
 
 use super::checks::{Bed, Scenario};
 use crate::process::{self, Running};
@@ -10,25 +10,26 @@ use std::path::PathBuf;
 use std::process::{Output, Stdio};
 use std::time::Duration;
 
-/// No single run here takes longer.
+/// Time limit of a single run.
 const RUN_LIMIT: Duration = Duration::from_secs(120);
 /// The in-memory export of nfs-ganesha.
 const MEMORY: &str = "nfs://127.0.0.1/mem";
-/// Its export on disk.
+/// The disk export of nfs-ganesha.
 const DISK: &str = "nfs://127.0.0.1/export";
-/// How far an operation's share may be off, relative to what it should be.
+/// Largest permitted relative deviation of an operation's share.
 const MIX_LIMIT: f64 = 0.02;
-/// How far the achieved load may be off what was due.
+/// Largest permitted relative deviation of the achieved load from the due load.
 const LOAD_LIMIT: f64 = 0.005;
-/// Of how many operations of a kind a deck's grain is less than [`MIX_LIMIT`].
+/// Number of operations of a kind from which the granularity of a shuffled mix is below
+/// [`MIX_LIMIT`].
 const COUNTABLE: f64 = 500.0;
 
-/// Every procedure, some of them seldom.
+/// Every procedure, some of them rare.
 const ALL_22: &str = "null 2\ngetattr 10\nsetattr 5\nlookup 20\naccess 8\nreadlink 4\nread 14\n\
     write 10\ncreate 3\nmkdir 2\nsymlink 2\nmknod 1\nremove 5\nrmdir 2\nrename 2\nlink 2\n\
     readdir 2\nreaddirplus 2\nfsstat 1\nfsinfo 1\npathconf 1\ncommit 1\n";
 
-/// What mixes are put through.
+/// Scenarios for mixes.
 pub const SCENARIOS: &[Scenario] = &[
     ("the default mix, memory export", the_default_mix),
     ("the default mix, ourselves", the_default_mix_to_ourselves),
@@ -41,7 +42,8 @@ pub const SCENARIOS: &[Scenario] = &[
     ("as nhfsstone", as_nhfsstone),
 ];
 
-/// What takes many runs, for a night: the same curve and objective are computed in virtual time by tests.
+/// Scenarios with many runs, for a night: tests compute the same curve and objective in virtual
+/// time.
 pub const THOROUGH: &[Scenario] = &[
     ("a curve of a queue that is known", a_curve),
     ("an objective of a queue that is known", an_objective),
@@ -58,7 +60,7 @@ fn mix(bed: &Bed, target: Option<&str>, options: &[&str]) -> Result<Record> {
     Record::read(&run(bed, &arguments)?)
 }
 
-/// A run without an error, with the shares that it should have, at its load.
+/// Checks that a run has no errors, the right shares and the right load.
 fn right(record: &Record) -> Result<String> {
     let number = |pointer: &str| record.number(pointer);
     let (scheduled, ok) = (
@@ -73,7 +75,7 @@ fn right(record: &Record) -> Result<String> {
         let percent = |name: &str| operation[name].as_f64().unwrap_or_default();
         let (want, got) = (percent("want_percent"), percent("got_percent"));
         let expected = want / 100.0 * scheduled;
-        // A deck's grain: one card more or less for each client.
+        // Granularity of a shuffled mix: one operation more or less for each client.
         let off = (got - want).abs() / want;
         if expected >= COUNTABLE {
             worst = worst.max(off);
@@ -88,7 +90,8 @@ fn right(record: &Record) -> Result<String> {
     let window = number("/window_ns")? / 1e9;
     let achieved = number("/totals/achieved_load_ops_per_s")?;
     let due = scheduled / window;
-    // What was in flight when the window began or ended was due within the longest response time.
+    // Operations in flight at the start or end of the window were due within the longest response
+    // time.
     let at_edges = number("/totals/response_time_ns/max")? / 1e9 / window;
     if scheduled >= COUNTABLE && (achieved / due - 1.0).abs() > LOAD_LIMIT + at_edges {
         bail!("{achieved:.1} operations/s achieved, {due:.1} were due");
@@ -155,18 +158,18 @@ fn all_procedures(bed: &Bed) -> Result<String> {
         "--remove-set",
     ];
     right(&mix(bed, None, &options)?)?;
-    // The in-memory export of ganesha has no MKNOD of pipes; the one on disk has.
+    // The in-memory export of nfs-ganesha does not support MKNOD of pipes; the one on disk does.
     right(&mix(bed, Some(DISK), &options)?)
 }
 
-/// The directory behind the disk export.
+/// Returns the directory of the disk export.
 fn disk(bed: &Bed) -> PathBuf {
     bed.folder.join("disk")
 }
 
 fn a_file_set(bed: &Bed) -> Result<String> {
     let target = Some(DISK);
-    // Reading changes nothing, so the second run must find everything as it should be.
+    // Reads change nothing, so the second run must find everything as expected.
     let options = [
         "--mix",
         "reading.mix",
@@ -305,7 +308,7 @@ fn as_nhfsstone(bed: &Bed) -> Result<String> {
     Ok(line.to_owned())
 }
 
-/// Our server as a queue: so many workers, and so long a service.
+/// Starts the built-in server as a queue with this number of workers and this service time.
 fn queue(bed: &Bed, service: &str, workers: &str) -> Result<(Running, String)> {
     let port = process::free_port()?;
     let text = port.to_string();
@@ -327,10 +330,10 @@ fn queue(bed: &Bed, service: &str, workers: &str) -> Result<(Running, String)> {
     Ok((server, format!("nfs://127.0.0.1:{port}/export")))
 }
 
-/// Two workers of 1 ms each: 2,000 operations/s and no more.
+/// Two workers of 1 ms each: at most 2,000 operations/s.
 fn a_curve(bed: &Bed) -> Result<String> {
     let (server, target) = queue(bed, "exp:1ms", "2")?;
-    // The search for the peak is tried in virtual time; here it would take a minute.
+    // Virtual-time tests cover the search for the peak; here it would take a minute.
     let options = [
         "--curve",
         "--peak",
@@ -353,7 +356,7 @@ fn a_curve(bed: &Bed) -> Result<String> {
     if points != 4 {
         bail!("{points} points instead of 4");
     }
-    // Intervals of four points of 2 s on a busy machine may be too wide to name one.
+    // The intervals of four points of 2 s on a busy machine may be too wide to name a knee.
     let knee = record.number("/curve/knee/load_ops_per_s");
     let knee = knee.map_or_else(
         |_| "no knee that could be named".into(),

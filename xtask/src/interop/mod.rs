@@ -1,9 +1,9 @@
-//! filestone against peers that are not ours: nfs-ganesha, Linux's own servers and client,
-//! Samba, or Prometheus, in a network of its own.
+//! filestone against foreign peers: nfs-ganesha, Linux's servers and client, Samba, or Prometheus,
+//! in a separate network.
 //!
-//! The server, the port mapper and this program run in new network, mount and
-//! process namespaces. So ports 111 and 2049 cannot collide with anybody's, and
-//! when the first process of the namespace ends, the kernel ends all others.
+//! The server, the port mapper and this program run in new network, mount and process namespaces.
+//! So ports 111 and 2049 cannot conflict with other programs, and when the first process of the
+//! namespace ends, the kernel ends all others.
 
 mod browser;
 mod checks;
@@ -26,9 +26,9 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
 
-/// Where nfs-ganesha answers NFS.
+/// NFS port of nfs-ganesha.
 const NFS_PORT: u16 = 2049;
-/// Where it answers MOUNT.
+/// MOUNT port of nfs-ganesha.
 const MOUNT_PORT: u16 = 20_048;
 
 /// Options of `cargo xtask interop`.
@@ -76,10 +76,10 @@ pub enum Peer {
     Mpi,
 }
 
-/// Programs, and the Debian packages they are in.
+/// Programs, and the Debian packages that contain them.
 type Needed = [(&'static str, &'static str)];
 
-/// What nfs-ganesha needs.
+/// Programs for nfs-ganesha.
 const FOR_GANESHA: &Needed = &[
     ("/usr/bin/ganesha.nfsd", "nfs-ganesha"),
     ("/usr/lib/*/ganesha/libfsalvfs.so", "nfs-ganesha-vfs"),
@@ -92,7 +92,7 @@ const FOR_GANESHA: &Needed = &[
     ("/usr/bin/dbench", "dbench"),
 ];
 
-/// Runs every check; whether all went well.
+/// Runs every check. Returns whether all passed.
 pub fn run(options: &Interop) -> Result<bool> {
     match &options.inside {
         None => outside(options),
@@ -100,7 +100,7 @@ pub fn run(options: &Interop) -> Result<bool> {
     }
 }
 
-/// Installs what is missing and starts the second half in its own namespaces.
+/// Installs missing programs and starts the second half in separate namespaces.
 fn outside(options: &Interop) -> Result<bool> {
     if !rustix::process::geteuid().is_root() {
         bail!(
@@ -140,8 +140,8 @@ fn outside(options: &Interop) -> Result<bool> {
         "--kill-child",
         "--mount-proc",
     ]);
-    // The shell is the first process of the namespace: one that ignores ^C, so
-    // that the program below it can clean up, and whose end ends the rest.
+    // The shell is the first process of the namespace: it ignores ^C, so that the program below it
+    // can clean up, and its end ends the rest.
     command
         .args(["--", "sh", "-c", "\"$@\"; exit $?", "interop"])
         .arg(std::env::current_exe()?)
@@ -162,7 +162,7 @@ fn outside(options: &Interop) -> Result<bool> {
     Ok(status.success())
 }
 
-/// Whether a file of that name, with at most one `*` for a folder, is there.
+/// Whether a file with this name exists; the name may contain one `*` for a folder.
 fn exists(pattern: &str) -> bool {
     let Some((before, after)) = pattern.split_once('*') else {
         return std::path::Path::new(pattern).exists();
@@ -174,10 +174,11 @@ fn exists(pattern: &str) -> bool {
         .any(|entry| entry.path().join(after.trim_start_matches('/')).exists())
 }
 
-/// Where apt keeps its lists: of two that update them at the same time one fails, without waiting.
+/// Directory of apt's package lists: if two processes update them at the same time, one fails
+/// without waiting.
 const LISTS: &str = "/var/lib/apt/lists";
 
-/// Installs the packages of programs that are not there.
+/// Installs the packages of missing programs.
 pub fn install(needed: &Needed) -> Result<()> {
     let mut missing: Vec<&str> = needed
         .iter()
@@ -189,7 +190,7 @@ pub fn install(needed: &Needed) -> Result<()> {
         return Ok(());
     }
     println!("installing {}", missing.join(" "));
-    // One chore after the other, until the file is closed.
+    // One xtask at a time, until the file is closed.
     let lists = File::open(LISTS).ok();
     if let Some(lists) = &lists {
         lists.lock().context(LISTS)?;
@@ -203,11 +204,11 @@ pub fn install(needed: &Needed) -> Result<()> {
         .concat(),
     ] {
         let status = Command::new("apt-get")
-            // Somebody else than a chore may be installing something.
+            // Another program may be installing packages.
             .args(["-o", "DPkg::Lock::Timeout=300"])
             .args(&arguments)
             .env("DEBIAN_FRONTEND", "noninteractive")
-            // In the one of maintenance, invoke-rc.d(8) starts no service of a new package.
+            // In the single-user runlevel, invoke-rc.d(8) does not start services of a new package.
             .env("RUNLEVEL", "1")
             .status();
         if !status.is_ok_and(|status| status.success()) {
@@ -221,7 +222,7 @@ pub fn install(needed: &Needed) -> Result<()> {
     Ok(())
 }
 
-/// The second half, alone in its namespaces.
+/// Runs the checks in the new namespaces.
 fn inside(options: &Interop, filestone: PathBuf) -> Result<bool> {
     let start = Instant::now();
     let folder = Folder::new("interop")?;

@@ -1,7 +1,7 @@
-//! The README's commands, as they stand there, one after the other.
+//! Runs the README's commands in order, as they are written.
 //!
-//! They are for people in front of a server of theirs: here it is nfs-ganesha, or a small Samba, and
-//! what would take minutes is told to take a second or less.
+//! They are meant for a user's server: here it is nfs-ganesha, or a small Samba, and commands that
+//! would take minutes are shortened to a second or less.
 
 use super::checks::{Bed, Scenario};
 use crate::{process, record, tidy};
@@ -10,29 +10,28 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// No single command takes longer.
+/// Time limit of a single command.
 const COMMAND_LIMIT: Duration = Duration::from_secs(60);
 
-/// What a terminal has that nobody has made wider.
+/// Default width of a terminal.
 const COLUMNS: usize = 80;
 
-/// All of them.
+/// All scenarios.
 pub const SCENARIOS: &[Scenario] = &[("the README's commands", the_commands)];
 
-/// What the README has for a server.
+/// Server URL in the README.
 const SERVER: &str = "nfs://server/export";
 
-/// A server in the place of the README's.
+/// A server that replaces the README's.
 pub struct Place<'p> {
-    /// What it is to the commands.
+    /// Target URL for the commands.
     pub target: &'p str,
-    /// The password of its user, for the environment.
+    /// Password of its user, for the environment.
     pub password: Option<&'p str>,
-    /// How short a run is that the README leaves as long as it is by default, and of a ladder, in which
-    /// there are many.
+    /// Options that shorten a run with default duration, and each run of a ladder.
     pub usual: &'p str,
     pub ladder: &'p str,
-    /// The longest READ that it takes, where the README has one of 128 KiB.
+    /// Largest supported READ size, used in place of the README's 128 KiB.
     pub longest: &'p str,
 }
 
@@ -47,7 +46,7 @@ fn the_commands(bed: &Bed) -> Result<String> {
     on(bed, &bed.folder.join("readme"), &place)
 }
 
-/// Has a shell run the commands in a new folder, against the server that is here.
+/// Runs the commands in a shell in a new folder, against this server.
 pub fn on(bed: &Bed, folder: &Path, place: &Place<'_>) -> Result<String> {
     let page = std::fs::read_to_string(tidy::root()?.join("README.md"))?;
     std::fs::create_dir(folder)?;
@@ -65,7 +64,7 @@ pub fn on(bed: &Bed, folder: &Path, place: &Place<'_>) -> Result<String> {
         );
         let output = process::run(&mut shell, &[], folder, COMMAND_LIMIT)
             .with_context(|| (*command).to_owned())?;
-        // With other work beside it a host does not let every open loop send in time.
+        // On a busy host an open loop may be late.
         let is_right = is_as_it_should(command, output.status.code()) || record::is_late(&output);
         if !is_right {
             let said = String::from_utf8_lossy(&output.stderr);
@@ -82,8 +81,8 @@ pub fn on(bed: &Bed, folder: &Path, place: &Place<'_>) -> Result<String> {
     Ok(format!("{} measured, in {COLUMNS} columns", commands.len()))
 }
 
-/// Those about a server, from the blocks of code; without what comes out of a pipe, which is
-/// about another machine.
+/// Commands for a server from the blocks of code; without commands behind a pipe, which are about
+/// another machine.
 fn commands(page: &str) -> Vec<&str> {
     page.lines()
         .filter_map(|line| line.strip_prefix("    "))
@@ -91,7 +90,8 @@ fn commands(page: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Whether a command may end so. What doctor has to say of a server on this host is a warning.
+/// Whether this exit code is acceptable. Findings of `doctor` about a server on this host are
+/// warnings.
 fn is_as_it_should(command: &str, code: Option<i32>) -> bool {
     code == Some(0) || code == Some(1) && is_doctor(command)
 }
@@ -100,7 +100,7 @@ fn is_doctor(command: &str) -> bool {
     command.starts_with("filestone doctor ")
 }
 
-/// The same with the server that is here, and in little time.
+/// The same command for this server, shortened.
 fn shortened(command: &str, place: &Place<'_>) -> String {
     let command = command.split(" #").next().unwrap_or(command).trim();
     let more = if command.contains("--curve") {
@@ -119,7 +119,7 @@ fn shortened(command: &str, place: &Place<'_>) -> String {
 }
 
 fn in_a_shell(bed: &Bed, folder: &Path, command: &str) -> Result<Command> {
-    // Whatever the file is called that is tried, this is its name in the README.
+    // The name in the README, whatever the tested file is called.
     let programs = folder.join("programs");
     if !programs.exists() {
         std::fs::create_dir(&programs)?;

@@ -1,8 +1,8 @@
-//! A Linux machine under QEMU, emulated: right, but not fast.
+//! A Linux machine under QEMU, emulated: correct, but not fast.
 //!
-//! It is at [`GUEST`] of a network of its own with this program's namespace, and takes jobs
-//! through a folder that both see: a script with the next number, which leaves its output and
-//! its exit status beside itself.
+//! It has address [`GUEST`] in a separate network with this program's namespace. It executes jobs
+//! from a shared folder: a job is a numbered script, next to which the guest writes the output and
+//! the exit status.
 
 use super::image::Image;
 use crate::process::Running;
@@ -14,16 +14,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// The guest's address.
+/// Address of the guest.
 pub const GUEST: &str = "10.77.0.2";
-/// This program's, as the guest sees it.
+/// Address of this program, as seen by the guest.
 pub const HOST: &str = "10.77.0.1";
-/// It takes about six seconds here; a busy machine may take longer.
+/// Time limit of the start, which takes about six seconds here and longer on a busy machine.
 const START_LIMIT: Duration = Duration::from_secs(180);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// How long the guest may take to say why a script takes too long.
+/// Time limit of the guest to report why a script takes too long.
 const DIAGNOSIS_LIMIT: Duration = Duration::from_secs(10);
-/// Every program with a command line, and where in the kernel its threads are.
+/// Lists every process with its command line and the kernel functions in which its threads wait.
 const WAITING: &str = "cd /proc; for process in [0-9]*; do \
     [ -n \"$(tr -d '\\0' <$process/cmdline)\" ] || continue; \
     echo \"$process $(tr '\\0' ' ' <$process/cmdline)\"; \
@@ -33,25 +33,25 @@ const INTERFACE: &str = "guest";
 const APPEND: &str = "console=ttyS0 rdinit=/init quiet loglevel=4 panic=-1 mitigations=off \
     nokaslr lsm= audit=0 cryptomgr.notests nowatchdog random.trust_cpu=on net.ifnames=0";
 
-/// The machine; it is ended when this is dropped.
+/// The machine, stopped when this is dropped.
 pub struct Guest {
     _qemu: Running,
     console: PathBuf,
-    /// The folder that both see, `/share` in the guest.
+    /// The shared folder, `/share` in the guest.
     pub share: PathBuf,
     jobs: Cell<u32>,
-    /// Its kernel, as it says itself.
+    /// Kernel version that the guest reports.
     pub kernel: String,
 }
 
-/// Something that runs in the guest.
+/// A script that runs in the guest.
 pub struct Job {
     path: PathBuf,
     script: String,
 }
 
 impl Guest {
-    /// Starts it. Must run in a network namespace of its own.
+    /// Starts the machine. Must run in a separate network namespace.
     pub fn start(image: &Image, folder: &Path) -> Result<Self> {
         let share = folder.join("share");
         fs::create_dir_all(&share)?;
@@ -103,19 +103,19 @@ impl Guest {
         Ok(guest)
     }
 
-    /// Makes `file` a program of the guest, `/share/NAME`.
+    /// Copies `file` into the guest as the program `/share/NAME`.
     pub fn bring(&self, file: &Path, name: &str) -> Result<()> {
         fs::copy(file, self.share.join(name))
             .with_context(|| format!("{} into the guest", file.display()))?;
         Ok(())
     }
 
-    /// Starts a script of the shell.
+    /// Starts a shell script.
     pub fn spawn(&self, script: &str) -> Result<Job> {
         let number = self.jobs.get() + 1;
         self.jobs.set(number);
         let path = self.share.join(number.to_string());
-        // Written under another name first: the guest is not to see half of it.
+        // Written under another name first, so that the guest does not read a partial file.
         let draft = path.with_extension("draft");
         fs::write(&draft, format!("cd /root\n{script}\n"))?;
         fs::rename(&draft, path.with_extension("job"))?;
@@ -125,8 +125,8 @@ impl Guest {
         })
     }
 
-    /// Runs a script of the shell to its end, but waits no longer than `limit`: then the error
-    /// says what each program of the guest waits for.
+    /// Runs a shell script to its end, with the time limit `limit`. The error after it lists where
+    /// each process of the guest waits.
     pub fn run(&self, script: &str, limit: Duration) -> Result<Output> {
         self.spawn(script)?.wait(limit).or_else(|error| {
             let waiting = self.spawn(WAITING)?.wait(DIAGNOSIS_LIMIT)?;
@@ -134,7 +134,7 @@ impl Guest {
         })
     }
 
-    /// Runs a script that must succeed; what it printed.
+    /// Runs a script that must succeed. Returns its output.
     pub fn succeed(&self, script: &str, limit: Duration) -> Result<String> {
         let output = self.run(script, limit)?;
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -149,12 +149,12 @@ impl Guest {
         Ok(said)
     }
 
-    /// The end of what its console printed.
+    /// Last lines of its console output.
     pub fn final_output(&self) -> String {
         last_lines(&self.console)
     }
 
-    /// The guest's clock begins up to a second late.
+    /// Sets the guest's clock, which is up to a second late after the start.
     fn set_clock(&self) -> Result<()> {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?;
         self.succeed(
@@ -166,7 +166,7 @@ impl Guest {
 }
 
 impl Job {
-    /// Waits until it ends, but no longer than `limit`.
+    /// Waits for the end of the script, with the time limit `limit`.
     pub fn wait(self, limit: Duration) -> Result<Output> {
         let start = Instant::now();
         let ended = self.path.with_extension("ended");
@@ -192,7 +192,7 @@ impl Job {
     }
 }
 
-/// A small ext4 file system: the guest's `/ext4`.
+/// Makes a small ext4 file system: the guest's `/ext4`.
 fn make_disk(path: &Path) -> Result<()> {
     File::create(path)?.set_len(96 << 20)?;
     let made = Command::new("mkfs.ext4")
@@ -206,7 +206,7 @@ fn make_disk(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The host's end of the network between host and guest.
+/// Sets up the host's end of the network between host and guest.
 fn network() -> Result<()> {
     let network = format!("{HOST}/24");
     let commands: [&[&str]; 4] = [
@@ -231,7 +231,7 @@ fn last_lines(console: &Path) -> String {
     lines[lines.len().saturating_sub(15)..].join("\n")
 }
 
-/// Waits until the guest says that it is ready; its kernel's version.
+/// Waits until the guest reports that it is ready. Returns its kernel version.
 fn booted(qemu: &mut Running, console: &Path) -> Result<String> {
     let start = Instant::now();
     loop {

@@ -1,7 +1,7 @@
-//! A Linux kernel and a root file system in memory, out of Debian's own packages.
+//! A Linux kernel and an initial root file system in memory, made from Debian's packages.
 //!
-//! Packages are unpacked, not installed: none of their scripts runs. Everything is kept in the
-//! target folder, and made anew when what it is made of has changed.
+//! Packages are unpacked, not installed: none of their scripts runs. Everything is cached in the
+//! target folder, and made again when its inputs have changed.
 
 use anyhow::{Context, Result, bail};
 use std::fs::{self, File};
@@ -13,7 +13,7 @@ use std::time::Instant;
 
 /// The guest's first process.
 const INIT: &str = include_str!("init.sh");
-/// What the guest needs; their dependencies follow.
+/// Packages that the guest needs, without their dependencies.
 const PACKAGES: &[&str] = &[
     "nfs-kernel-server",
     "nfs-common",
@@ -29,7 +29,7 @@ const PACKAGES: &[&str] = &[
     "python3-minimal",
     "libpython3-stdlib",
 ];
-/// Dependencies that only scripts of packages need, and large ones that nothing here calls.
+/// Dependencies that only package scripts need, and large unused ones.
 const UNNEEDED: &[&str] = &[
     "perl",
     "libperl",
@@ -46,7 +46,7 @@ const UNNEEDED: &[&str] = &[
     "base-files",
     "passwd",
 ];
-/// Kernel modules; what they depend on follows.
+/// Kernel modules, without their dependencies.
 const MODULES: &[&str] = &[
     "virtio_pci",
     "virtio_net",
@@ -66,7 +66,7 @@ const MODULES: &[&str] = &[
     "crc32c_generic",
     "ksmbd",
     "cifs",
-    // They ask for these by name.
+    // The kernel requests these by name.
     "aesni-intel",
     "ccm",
     "cmac",
@@ -98,7 +98,7 @@ const FOLDERS: &[&str] = &[
     "var/lib/nfs/v4recovery",
     "etc",
 ];
-/// Parts of packages that nothing here reads.
+/// Parts of packages that are not used here.
 const UNREAD: &[&str] = &[
     "usr/share/doc",
     "usr/share/man",
@@ -115,7 +115,7 @@ const ACCOUNTS: &str = "root:x:0:0:root:/root:/bin/sh\n_rpc:x:100:65534::/run/rp
     nobody:x:65534:65534::/:/bin/false\n";
 const GROUPS: &str = "root:x:0:\nuser1:x:1000:\nnogroup:x:65534:\n";
 
-/// What QEMU starts.
+/// Kernel and root file system for QEMU.
 #[derive(Debug, Clone)]
 pub struct Image {
     pub kernel: PathBuf,
@@ -123,7 +123,7 @@ pub struct Image {
 }
 
 impl Image {
-    /// The image in `folder`, made if it is not there or out of date.
+    /// Returns the image in `folder`; makes it if it is missing or out of date.
     pub fn find_or_make(folder: &Path) -> Result<Self> {
         fs::create_dir_all(folder.join("packages/partial"))?;
         let image = Self::within(folder);
@@ -144,7 +144,7 @@ impl Image {
         Ok(image)
     }
 
-    /// Where they are in such a folder.
+    /// Returns the paths of an image in a folder.
     pub fn within(folder: &Path) -> Self {
         Self {
             kernel: folder.join("kernel"),
@@ -179,7 +179,7 @@ impl Image {
     }
 }
 
-/// The names of the packages: those above with their dependencies, and the kernel.
+/// Names of the packages: those above with their dependencies, and the kernel.
 fn wanted(folder: &Path) -> Result<Vec<String>> {
     let nothing = folder.join("no-packages");
     File::create(&nothing)?;
@@ -195,7 +195,7 @@ fn wanted(folder: &Path) -> Result<Vec<String>> {
     let said = match resolve() {
         Ok(said) => said,
         Err(_) => {
-            // A new machine has no lists of packages yet.
+            // A new machine has no package lists.
             output(Command::new("apt-get").args(["-q", "update"]))?;
             resolve()?
         }
@@ -213,7 +213,7 @@ fn wanted(folder: &Path) -> Result<Vec<String>> {
     Ok(packages)
 }
 
-/// The package of the distribution's kernel, of which `linux-image-amd64` is but a name.
+/// Name of the distribution's kernel package, to which `linux-image-amd64` only refers.
 fn kernel_package() -> Result<String> {
     let said = output(Command::new("apt-cache").args(["depends", "linux-image-amd64"]))?;
     let said = String::from_utf8_lossy(&said.stdout);
@@ -230,7 +230,7 @@ fn stamp(packages: &[String]) -> String {
     format!("{:016x}", hasher.finish())
 }
 
-/// The archives of the packages, in their order.
+/// Downloads the package archives. Returns their paths in the same order.
 fn download(folder: &Path, packages: &[String]) -> Result<Vec<PathBuf>> {
     let archive = |package: &String| -> Result<Option<PathBuf>> {
         let begins = format!("{package}_");
@@ -260,7 +260,7 @@ fn download(folder: &Path, packages: &[String]) -> Result<Vec<PathBuf>> {
     archives.collect()
 }
 
-/// The skeleton of a system whose programs are all below `usr`.
+/// Makes the skeleton of a system whose programs are all below `usr`.
 fn lay_out(root: &Path) -> Result<()> {
     for path in ["bin", "sbin", "lib", "lib64"] {
         fs::create_dir_all(root.join("usr").join(path))?;
@@ -293,7 +293,7 @@ fn unpack(archive: &Path, into: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Files that an installation would have made, and busybox under all its names.
+/// Writes files that an installation would have made, and links to busybox under all its names.
 fn populate(root: &Path) -> Result<()> {
     let write = |path: &str, text: &str| fs::write(root.join(path), text);
     write("etc/passwd", ACCOUNTS)?;
@@ -315,7 +315,7 @@ fn populate(root: &Path) -> Result<()> {
         symlink("../run", root.join("var/run"))?;
     }
     symlink("../proc/self/mounts", root.join("etc/mtab"))?;
-    // busybox's own shell would prefer its own mount to the one that knows NFS.
+    // busybox's shell would prefer its built-in mount to the one that supports NFS.
     if root.join("usr/bin/sh").symlink_metadata().is_err() {
         symlink("dash", root.join("usr/bin/sh"))?;
     }
@@ -334,7 +334,7 @@ fn populate(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The modules wanted, with those they need, uncompressed; the kernel's version.
+/// Installs the modules and their dependencies, uncompressed. Returns the kernel's version.
 fn modules(package: &Path, root: &Path) -> Result<String> {
     let from = [package.join("usr/lib/modules"), package.join("lib/modules")]
         .into_iter()
@@ -346,14 +346,14 @@ fn modules(package: &Path, root: &Path) -> Result<String> {
         from.join(&version),
         root.join("usr/lib/modules").join(&version),
     );
-    // modprobe, in the root to be, says what depends on what.
+    // modprobe, run in the new root, lists the dependencies.
     fs::create_dir_all(root.join("usr/lib/modules"))?;
     fs::rename(&from, &to)?;
     inside(root, &["/usr/sbin/depmod", &version])?;
     let mut needed = Vec::new();
     for module in MODULES {
         let arguments = ["/usr/sbin/modprobe", "-S", &version, "-a", "-D", module];
-        // Some are part of the kernel itself; modprobe then names no file.
+        // Some are built into the kernel; modprobe then does not list a file.
         let Ok(said) = inside(root, &arguments) else {
             continue;
         };
@@ -383,8 +383,8 @@ fn modules(package: &Path, root: &Path) -> Result<String> {
     Ok(version)
 }
 
-/// The kernel, uncompressed where that can be done: QEMU starts it at once, and need not
-/// emulate its decompression.
+/// Writes the kernel, uncompressed if possible: QEMU then starts it at once and need not emulate
+/// its decompression.
 fn kernel(compressed: &Path, to: &Path) -> Result<()> {
     const XZ: &[u8] = b"\xfd7zXZ\0";
     let bytes = fs::read(compressed).with_context(|| compressed.display().to_string())?;
@@ -394,7 +394,7 @@ fn kernel(compressed: &Path, to: &Path) -> Result<()> {
     };
     let xz = to.with_extension("xz");
     fs::write(&xz, &bytes[start..])?;
-    // It ends with an error, at what follows the compressed part.
+    // xz ends with an error, caused by the data after the compressed part.
     let plain = Command::new("xz")
         .args(["-d", "-c", "--single-stream"])
         .stdin(File::open(&xz)?)
@@ -421,12 +421,12 @@ fn pack(root: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Runs a program of the root to be.
+/// Runs a program of the new root.
 fn inside(root: &Path, arguments: &[&str]) -> Result<Output> {
     output(Command::new("chroot").arg(root).args(arguments))
 }
 
-/// Runs `command`; what it said, or how it failed.
+/// Runs `command`. Returns its output, or an error.
 fn output(command: &mut Command) -> Result<Output> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command
@@ -440,7 +440,7 @@ fn output(command: &mut Command) -> Result<Output> {
     Ok(output)
 }
 
-/// Removes a folder of ours, if it is there.
+/// Removes a folder of the image, if it exists.
 fn remove(path: &Path) -> Result<()> {
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {

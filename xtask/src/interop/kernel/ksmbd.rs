@@ -1,6 +1,6 @@
 //! ksmbd, the SMB server of Linux's kernel, in the guest.
 //!
-//! What it lacks in this version: SMB 2.0.2, AES-GMAC, and a list of what it may encrypt with.
+//! This version lacks SMB 2.0.2, AES-GMAC, and a list of permitted ciphers.
 
 use super::Ground;
 use super::guest::GUEST;
@@ -13,17 +13,18 @@ use anyhow::{Context, Result, bail};
 use std::process::Command;
 use std::time::Duration;
 
-/// No single script in the guest takes longer.
+/// Time limit of a single script in the guest.
 const SCRIPT_LIMIT: Duration = Duration::from_secs(60);
 const SMBCLIENT_LIMIT: Duration = Duration::from_secs(8);
-/// Where the files come from, below the folder that both see.
+/// Directory of the files, below the shared folder.
 const FILES: &str = "smb";
 
-/// Starts it, and goes every way that it has; whether each went as it should.
+/// Starts ksmbd and tests every combination of dialect, protection and account that it supports.
+/// Returns whether each result was as expected.
 ///
-/// Debian's ksmbd-tools do not fit every kernel: since some update, that of Debian 12 (6.1.192)
-/// takes no share from version 3.4.7, and before it there is one (6.1.170) that dies of a CREATE.
-/// Then there is nothing to test, and that is said.
+/// Debian's ksmbd-tools do not work with every kernel: since some update, the kernel of Debian 12
+/// (6.1.192) does not accept a share from version 3.4.7, and an earlier one (6.1.170) crashes on a
+/// CREATE. Then the test is skipped, with a message.
 pub fn run(ground: &Ground, only: Option<&str>) -> Result<bool> {
     if only.is_some_and(|only| !"ksmbd".contains(only)) {
         return Ok(true);
@@ -50,14 +51,14 @@ pub fn run(ground: &Ground, only: Option<&str>) -> Result<bool> {
     std::fs::write(&password_file, format!("{PASSWORD}\n"))?;
     let place = Place {
         authority: GUEST,
-        // It has all but the oldest.
+        // It supports all dialects except the oldest.
         dialects: &DIALECTS[1..],
         password_file: &password_file,
     };
     smb::ways(&ground.bed, &place, &Unseen)
 }
 
-/// ksmbd says nothing of its sessions.
+/// A server probe without information: ksmbd does not report its sessions.
 struct Unseen;
 
 impl ServerProbe for Unseen {
@@ -94,7 +95,7 @@ fn start(ground: &Ground) -> Result<()> {
     Ok(())
 }
 
-/// Lists the share with smbclient; the error is the status that it got.
+/// Lists the share with smbclient; the error contains the status that it got.
 fn shown(ground: &Ground, dialect: &Dialect, protection: &str) -> Result<()> {
     let mut command = Command::new("smbclient");
     command

@@ -1,8 +1,8 @@
-//! filestone against Linux's own servers, of NFS and of SMB, and its clients of both.
+//! filestone against Linux's servers for NFS and SMB, and its clients for both.
 //!
-//! All are in one machine under QEMU, made of Debian's packages: it is emulated, so that this
-//! runs wherever QEMU does and whatever the host's kernel has been built with. What is tested is
-//! what is right; how fast it is, says nothing.
+//! All run in one machine under QEMU, made from Debian's packages. It is emulated, so that this
+//! test runs wherever QEMU does and independent of the host's kernel configuration. It tests
+//! correctness; its speed has no significance.
 
 mod guest;
 mod image;
@@ -27,32 +27,32 @@ const NEEDED: &Needed = &[
     ("/usr/bin/smbclient", "smbclient"),
 ];
 
-/// Where every procedure is tried.
+/// Configurations in which every procedure is called.
 const WAYS: &[checks::Way] = &[
     ("TCP tmpfs", GUEST, "/export", "tcp"),
     ("UDP tmpfs", GUEST, "/export", "udp"),
     ("TCP ext4", GUEST, "/ext4", "tcp"),
 ];
 
-/// What a scenario needs: filestone here, and the guest.
+/// Environment of a scenario: filestone here, and the guest.
 pub struct Ground {
     pub bed: checks::Bed,
     pub guest: Guest,
 }
 
-/// Installs what is missing, and makes the guest's image where there is a network.
+/// Installs missing programs, and makes the guest's image where a network is available.
 pub fn prepare() -> Result<()> {
     install(NEEDED)?;
     Image::find_or_make(&folder()?)?;
     Ok(())
 }
 
-/// Where the image is kept.
+/// Folder of the image.
 fn folder() -> Result<PathBuf> {
     Ok(process::target_folder()?.join("interop-kernel"))
 }
 
-/// Runs every check; whether all went well.
+/// Runs every check. Returns whether all passed.
 pub fn run(options: &Interop, bed: checks::Bed, start: Instant) -> Result<bool> {
     let only = options.only.as_deref();
     let guest = Guest::start(&Image::within(&folder()?), &bed.folder)?;

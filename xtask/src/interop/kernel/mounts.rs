@@ -1,4 +1,4 @@
-//! Our own share, mounted by the SMB client of Linux's kernel in the guest.
+//! A share of the built-in server, mounted by the SMB client of Linux's kernel in the guest.
 
 use super::Ground;
 use super::guest::HOST;
@@ -10,23 +10,24 @@ use std::net::SocketAddr;
 use std::process::Stdio;
 use std::time::Duration;
 
-/// What runs in the guest.
+/// Script that runs in the guest.
 const PROGRAM: &str = include_str!("mounts.py");
 const PORT: u16 = 4450;
-/// Names of the server's own directory: the program's number.
+/// Number of names in the server's directory; the program has the same number.
 const NAMES: &str = "5000";
-/// One way takes about ten seconds where nothing else runs, and a minute with everything.
+/// Time limit per combination, which takes about ten seconds on an idle machine and a minute on a
+/// busy one.
 const WAY_LIMIT: Duration = Duration::from_secs(300);
 const SERVER_LIMIT: Duration = Duration::from_secs(20);
 
-/// A dialect, as the kernel's option `vers` has it, and how its messages are protected.
+/// A dialect in the syntax of the kernel's option `vers`, and the protection of messages.
 type Way = (&'static str, &'static str);
 
-/// What is always gone: there the server's leases have an epoch, and its frames are encrypted, of
-/// which this client expects more than of others.
+/// The combination that always runs: with it the server's leases have an epoch and its frames are
+/// encrypted, for which this client has the most requirements.
 const USUAL: Way = ("3.1.1", "sealed");
 
-/// Every dialect, and every protection.
+/// A selection that covers every dialect and every protection.
 const WAYS: &[Way] = &[
     ("2.0", "plain"),
     ("2.1", "signed"),
@@ -35,7 +36,7 @@ const WAYS: &[Way] = &[
     ("3.1.1", "sealed"),
 ];
 
-/// Every dialect with every protection that it has.
+/// Every dialect with every protection that it supports.
 const ALL_WAYS: &[Way] = &[
     ("2.0", "plain"),
     ("2.0", "signed"),
@@ -52,7 +53,7 @@ const ALL_WAYS: &[Way] = &[
     ("3.1.1", "sealed"),
 ];
 
-/// What is asked of every way.
+/// Checks for every combination.
 const CHECKS: &[&str] = &[
     "a_tree",
     "names_there",
@@ -64,14 +65,14 @@ const CHECKS: &[&str] = &[
     "random_operations",
 ];
 
-/// How much more is done where every way is gone.
+/// Settings for more work, used with all combinations.
 const THOROUGHLY: &str = "export NAMES_MADE=5000 OPERATIONS=2000";
 
-/// What takes long, and is asked of one.
+/// Long checks, and the one combination for them.
 const LONG: (Way, &[&str]) = (("3.1.1", "plain"), &["many_names", "a_large_file"]);
 
-/// Goes the usual way, or every one where this scenario is asked for; whether each went as it
-/// should. All checks are made of all ways where that is asked for.
+/// Runs the usual combination, or the selection if this scenario is requested, or with
+/// `is_thorough` all checks on all combinations. Returns whether each result was as expected.
 pub fn run(ground: &Ground, only: Option<&str>, is_thorough: bool) -> Result<bool> {
     if only.is_some_and(|only| !"mounts of our share".contains(only)) {
         return Ok(true);
@@ -133,7 +134,7 @@ fn serve(ground: &Ground) -> Result<Running> {
     Ok(server)
 }
 
-/// Has the guest make these checks; what they took, if all went well.
+/// Runs these checks in the guest. Returns their number and duration if all passed.
 fn mounted(ground: &Ground, way: Way, checks: &[&str], setting: &str) -> Result<String> {
     let (version, protection) = way;
     let script = format!(
@@ -158,7 +159,7 @@ fn mounted(ground: &Ground, way: Way, checks: &[&str], setting: &str) -> Result<
         .context("no check was made")
 }
 
-/// Of a line that ends with `(1.2 s)`: how long that is.
+/// Seconds from a line that ends with `(1.2 s)`.
 fn seconds_of(line: &str) -> Option<f64> {
     let (_, end) = line.rsplit_once('(')?;
     end.strip_suffix(" s)")?.parse().ok()

@@ -1,4 +1,4 @@
-//! What Linux's server and client do that neither ours nor nfs-ganesha does.
+//! Behavior of Linux's server and client that neither the built-in server nor nfs-ganesha has.
 
 use super::Ground;
 use super::guest::{GUEST, HOST};
@@ -9,11 +9,12 @@ use anyhow::{Context, Result, bail};
 use std::process::Stdio;
 use std::time::Duration;
 
-/// No single script in the guest takes longer, but those of mixes.
+/// Time limit of a single script in the guest, except for those with a longer one.
 const SCRIPT_LIMIT: Duration = Duration::from_secs(60);
-/// Of these it is known that they took 16 s on many machines, and once more than 60 s.
+/// Time limit of the mount scenario, which took 16 s on many machines, and once more than 60 s.
 const A_MOUNT_LIMIT: Duration = Duration::from_secs(240);
-/// One file that is removed while it is open, and one that is open at the end of a pass.
+/// Load with one file that is removed while it is open, and one that is open at the end of an
+/// iteration.
 const OPEN_FILES: &str = r#"Deltree "\clients\client1" NT_STATUS_OK
 Mkdir "\clients" NT_STATUS_OK
 Mkdir "\clients\client1" NT_STATUS_OK
@@ -24,10 +25,10 @@ NTCreateX "\clients\client1\open" 0x40 0x2 10002 NT_STATUS_OK
 WriteX 10002 0 4096 4096 NT_STATUS_OK
 ReadX 10002 0 4096 4096 NT_STATUS_OK
 "#;
-/// The port mapper's, which our server answers on the port of everything else.
+/// Port of the port mapper, which the built-in server implements on its only port.
 const PORT_MAPPER: &str = "111";
 
-/// All of them.
+/// All scenarios.
 pub const ALL: &[Scenario<Ground>] = &[
     (
         "a directory of many pages is listed",
@@ -49,7 +50,7 @@ pub const ALL: &[Scenario<Ground>] = &[
     ("the server restarts in a clean-up", a_restart_in_a_clean_up),
 ];
 
-/// knfsd holds the entries to the count, and leaves attributes and verifier out of it.
+/// knfsd applies the count limit only to entries, not to attributes and verifier.
 fn a_directory_of_many_pages(ground: &Ground) -> Result<String> {
     const NAMES: u32 = 2000;
     let script =
@@ -72,8 +73,8 @@ fn a_directory_of_many_pages(ground: &Ground) -> Result<String> {
     Ok(said.join(", "))
 }
 
-/// Two mounts of our server, as two clients are: the second is told when the first lets go.
-/// Without that the kernel would ask again after 30 s.
+/// Two mounts of the built-in server act as two clients: the second gets the lock when the first
+/// releases it. Without a grant message the kernel would only retry after 30 s.
 fn locks_are_waited_for(ground: &Ground) -> Result<String> {
     let arguments = ["serve", "--port", PORT_MAPPER, "--bind", HOST];
     let mut command = ground.bed.command(&arguments);
@@ -104,13 +105,14 @@ fn locks_are_waited_for(ground: &Ground) -> Result<String> {
     Ok(format!("granted after {:.1} s", after - before))
 }
 
-/// Two runs that differ by a number of calls alone differ by as many at the server: what a run asks
-/// before its operations is in both. And in the longer one, as the server's counters were read meanwhile,
-/// there is nothing to doubt about them. In the guest, where the counters are.
+/// Two runs that differ only in their number of calls differ by the same number at the server:
+/// calls before the operations are in both. The longer run also compares its calls with the
+/// server's counters, which must agree without a caveat. It runs in the guest, which has the
+/// counters.
 fn calls_are_counted(ground: &Ground) -> Result<String> {
     const FEW: u32 = 500;
     const MANY: u32 = 4500;
-    /// The part of all calls that may be missing or too many.
+    /// Largest permitted share of missing or additional calls.
     const OFF_MAX: f64 = 0.001;
     let script = format!(
         "mkdir -p /export/counted; calls() {{ sed -n 's/^rpc \\([0-9]*\\) .*/\\1/p' /proc/net/rpc/nfsd; }}\n\
@@ -159,9 +161,10 @@ fn a_mount_of_version_4(ground: &Ground) -> Result<String> {
     a_mount(ground, "4.2")
 }
 
-/// Twice in a row, after a run that was killed, as the first of two layers; and what a run over
-/// a connection of its own has there is not taken away. A run is killed once it is at work: how
-/// long it takes to its marker, before which its directory is anybody's, depends on the machine.
+/// Replays twice in a row, after a run that was killed, and as the first of two layers. The
+/// leftovers of a live run over another connection must not be removed. A run is killed once it is
+/// at work: the time until it writes its marker file, before which its directory is not claimed,
+/// depends on the machine.
 fn a_mount(ground: &Ground, version: &str) -> Result<String> {
     std::fs::write(ground.guest.share.join("open.load"), OPEN_FILES)?;
     let script = format!(
@@ -194,7 +197,7 @@ fn a_mount(ground: &Ground, version: &str) -> Result<String> {
     ))
 }
 
-/// Of a script's trace, whose lines are `+`, the uptime, and a command: what took longest.
+/// Returns the longest step of a script's trace, whose lines are `+`, the uptime, and a command.
 fn longest_step(trace: &str) -> Option<(f64, &str)> {
     let steps: Vec<(f64, &str)> = trace
         .lines()
@@ -215,8 +218,8 @@ fn a_mix_on_version_4(ground: &Ground) -> Result<String> {
     a_mix_through(ground, "4.2")
 }
 
-/// What nhfsstone asked for, as the kernel counted it: in so short a run within three points of
-/// its share each, and the load within 8 %. No kind is asked for more than ten times its due.
+/// Compares the kernel's counts with nhfsstone's mix: in such a short run each share must be within
+/// three points, and the load within 8 %. No kind may exceed ten times its share.
 fn a_mix_through(ground: &Ground, version: &str) -> Result<String> {
     const POINTS_MAX: f64 = 3.0;
     const OFFERED: f64 = 100.0;
@@ -248,7 +251,7 @@ fn a_mix_through(ground: &Ground, version: &str) -> Result<String> {
     ))
 }
 
-/// What stops the server in the guest for a while and starts it again.
+/// Script that stops the server in the guest for a second and starts it again.
 const RESTART: &str = "rpc.nfsd 0; sleep 1; rpc.nfsd -t -u -p 2049 -H 0.0.0.0 8";
 
 fn a_restart_in_a_replay(ground: &Ground) -> Result<String> {
@@ -295,7 +298,7 @@ fn a_restart_in_a_replay(ground: &Ground) -> Result<String> {
     ))
 }
 
-/// The set is some hundred files; the server goes away when the first twenty of them are gone.
+/// The set has some hundred files; the server stops after the first twenty were removed.
 fn a_restart_in_a_clean_up(ground: &Ground) -> Result<String> {
     ground
         .guest

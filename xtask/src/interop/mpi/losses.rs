@@ -1,5 +1,5 @@
-//! A rank of a mix that is killed, stopped or slowed while the job prepares, warms up, measures or
-//! cleans up: the job ends soon, keeps its record if anything was measured, and leaves no file set.
+//! Kills, stops or slows a rank of a mix while the job prepares, warms up, measures or cleans up:
+//! the job must end soon, keep its record if anything was measured, and leave no file set.
 
 use super::{Bed, SERVER_PORT, hosts, mix_at, rank_of};
 use crate::process::Running;
@@ -12,33 +12,33 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// What this needs besides MPI.
+/// Programs that this test needs in addition to MPI.
 pub const NEEDED: &crate::interop::Needed = &[("/usr/bin/nfs-ls", "libnfs-utils")];
-/// Calls are served one after the other, so that file sets are made and removed for seconds.
+/// Server options: one call at a time, so that making and removing file sets takes seconds.
 const SERVED: &[&str] = &["--service-time", "2ms"];
-/// The rank that something happens to; its part of the job is the last.
+/// The affected rank; its part of the job is the last.
 const RANK: &str = "2";
-/// The file set of its part.
+/// File set of that part.
 const ITS_SET: &str = "3of3";
-/// Where rank 0 tells what it is doing.
+/// Port at which rank 0 publishes its phase.
 const METRICS_PORT: u16 = 20_771;
-/// A rank that is slowed is stopped for so long, and goes on for so long, for a while.
+/// Stopped time and running time in the cycle of a slowed rank.
 const SLOWED: (Duration, Duration) = (Duration::from_millis(200), Duration::from_millis(100));
 const SLOWED_FOR: Duration = Duration::from_secs(3);
-/// How long a phase may take to come.
+/// Time limit for a phase to start.
 const PHASE_WITHIN: Duration = Duration::from_secs(40);
-/// How long the job may go on after a rank was killed or stopped: the watchdog (2 s), the clean-up of
-/// the others, the file set of the one that was lost, and leave-taking (5 s), each on a server that takes
-/// seconds for it.
+/// Time limit for the end of the job after a rank was killed or stopped: the watchdog (2 s), the
+/// clean-up of the other ranks, removal of the lost rank's file set, and disconnection (5 s), each
+/// on a server that takes seconds for it.
 const LOST_ENDS_WITHIN: Duration = Duration::from_secs(20);
-/// The same after one was slowed: the rest of the run, too.
+/// Time limit for the end of the job after a rank was slowed, which includes the rest of the run.
 const SLOWED_ENDS_WITHIN: Duration = Duration::from_secs(40);
-/// How long a stopped rank may go on when it goes on.
+/// Time limit for the end of a stopped rank after it continues.
 const WOKEN_ENDS_WITHIN: Duration = Duration::from_secs(10);
-/// How often is looked.
+/// Polling interval.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// What happens to a rank.
+/// Event that affects a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mishap {
     Killed,
@@ -46,7 +46,7 @@ enum Mishap {
     Slowed,
 }
 
-/// When it does.
+/// Phase of the event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum During {
     Prepare,
@@ -56,7 +56,7 @@ enum During {
 }
 
 impl During {
-    /// What rank 0's metrics call it.
+    /// Name in rank 0's metrics.
     const fn name(self) -> &'static str {
         match self {
             Self::Prepare => "preparing",
@@ -66,7 +66,7 @@ impl During {
         }
     }
 
-    /// What the record says that the job was doing.
+    /// Phase in the record.
     const fn phase_of_loss(self) -> &'static str {
         match self {
             Self::Prepare => "preparing",
@@ -76,7 +76,7 @@ impl During {
     }
 }
 
-/// Every mishap in every phase; whether all went as the documents say.
+/// Runs every event in every phase. Returns whether all ended as documented.
 pub fn run(bed: &Bed<'_>, only: Option<&str>) -> bool {
     let mut is_good = true;
     for mishap in [Mishap::Killed, Mishap::Stopped, Mishap::Slowed] {
@@ -95,13 +95,13 @@ pub fn run(bed: &Bed<'_>, only: Option<&str>) -> bool {
     is_good
 }
 
-/// A job that is struck.
+/// A job with an affected rank.
 struct Struck {
     job: Running,
     first: Pid,
     rank: Pid,
     log: PathBuf,
-    /// Rank 0's exit code: launchers that let ranks be lost have one of their own.
+    /// File with rank 0's exit code: launchers that tolerate the loss of ranks return another one.
     code: PathBuf,
     record: PathBuf,
 }
@@ -117,7 +117,7 @@ fn case(bed: &Bed<'_>, mishap: Mishap, during: During) -> Result<String> {
     })
 }
 
-/// What comes of the mishap, from the phase in which it happens to an export without file sets.
+/// Applies the event in its phase, and checks everything up to an export without file sets.
 fn follow(struck: &mut Struck, mishap: Mishap, during: During) -> Result<String> {
     await_phase(during)?;
     let begun = Instant::now();
@@ -126,13 +126,13 @@ fn follow(struck: &mut Struck, mishap: Mishap, during: During) -> Result<String>
         Mishap::Killed | Mishap::Stopped => LOST_ENDS_WITHIN,
         Mishap::Slowed => SLOWED_ENDS_WITHIN,
     };
-    // Launchers wait for a rank that is stopped, so rank 0 is what ends the job.
+    // Launchers wait for a stopped rank, so the end of rank 0 counts.
     let first = struck.first;
     ended_within(limit, || Ok(!exists(first)))?;
     let took = begun.elapsed();
     check_export(struck)?;
     if mishap == Mishap::Stopped {
-        // It may have been killed by the launcher.
+        // The launcher may have killed it.
         let _ = kill_process(struck.rank, Signal::CONT);
     }
     let job = &mut struck.job;
@@ -140,7 +140,7 @@ fn follow(struck: &mut Struck, mishap: Mishap, during: During) -> Result<String>
     let code = std::fs::read_to_string(&struck.code).unwrap_or_default();
     let rank = struck.rank;
     ended_within(WOKEN_ENDS_WITHIN, || Ok(!exists(rank)))?;
-    // A rank that goes on makes nothing anew.
+    // A rank that continues must not make files again.
     check_export(struck)?;
     let outcome = match mishap {
         Mishap::Slowed => check_whole(struck, code.trim())?,
@@ -149,7 +149,7 @@ fn follow(struck: &mut Struck, mishap: Mishap, during: During) -> Result<String>
     Ok(format!("{outcome}; over {:.1} s later", took.as_secs_f64()))
 }
 
-/// Three ranks that make a mix.
+/// Starts a mix with three ranks.
 fn start(bed: &Bed<'_>, name: &str) -> Result<Struck> {
     let record = bed.folder.join(name);
     let log = bed.folder.join(format!("{name}.log"));
@@ -167,7 +167,7 @@ fn start(bed: &Bed<'_>, name: &str) -> Result<Struck> {
         .args(["--metrics", &metrics, "--metrics-linger", "0s"])
         .arg("--output")
         .arg(&record);
-    // What other ranks are given does not matter.
+    // Options of the other ranks have no effect.
     command
         .args([":", "-n", "2"])
         .arg(&bed.filestone)
@@ -199,7 +199,7 @@ fn await_phase(during: During) -> Result<()> {
     Ok(())
 }
 
-/// What rank 0 tells, if it does already.
+/// Metrics of rank 0, if it already publishes them.
 fn metrics() -> Option<String> {
     let mut stream = TcpStream::connect(("127.0.0.1", METRICS_PORT)).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(2))).ok()?;
@@ -212,12 +212,12 @@ fn metrics() -> Option<String> {
     Some(text)
 }
 
-/// The names in the server's export, by a client that is not ours.
+/// Names in the server's export, listed by a foreign client.
 fn names() -> Result<String> {
     let url = format!("nfs://127.0.0.1/export?nfsport={SERVER_PORT}&mountport={SERVER_PORT}");
     let listed = Command::new("nfs-ls").arg(url).output()?;
     let text = String::from_utf8_lossy(&listed.stdout).into_owned();
-    // What the built-in server always has.
+    // Names that the built-in server always has.
     ensure!(
         text.contains("link"),
         "nfs-ls: {text}{}",
@@ -237,7 +237,7 @@ fn strike(struck: &Struck, mishap: Mishap) -> Result<()> {
 
 fn slow_down(rank: Pid) -> Result<()> {
     let begun = Instant::now();
-    // It may come to its end meanwhile.
+    // The process may end in between.
     while begun.elapsed() < SLOWED_FOR && exists(rank) {
         let _ = kill_process(rank, Signal::STOP);
         std::thread::sleep(SLOWED.0);
@@ -247,7 +247,7 @@ fn slow_down(rank: Pid) -> Result<()> {
     Ok(())
 }
 
-/// Whether a process is there that has not ended.
+/// Whether a process exists and has not ended.
 fn exists(process: Pid) -> bool {
     let status = format!("/proc/{}/stat", process.as_raw_nonzero());
     let status = std::fs::read_to_string(status).unwrap_or_default();
@@ -282,7 +282,7 @@ fn record_in(folder: &Path) -> Result<Value> {
     Ok(serde_json::from_str(&text)?)
 }
 
-/// The record of a job whose rank was slowed has all parts.
+/// Checks that the record of a job with a slowed rank has all parts.
 fn check_whole(struck: &Struck, code: &str) -> Result<String> {
     let record = record_in(&struck.record)?;
     let lost = record.pointer("/job/lost");
@@ -293,7 +293,8 @@ fn check_whole(struck: &Struck, code: &str) -> Result<String> {
     Ok("a record of 3 hosts".into())
 }
 
-/// Before the start there is an error that names the rank, and then the record of the others.
+/// Before the start, expects an error that names the rank; afterwards, the record of the other
+/// ranks.
 fn check_lost(struck: &Struck, during: During, code: &str) -> Result<String> {
     let said = std::fs::read_to_string(&struck.log)?;
     if during == During::Prepare {

@@ -1,5 +1,6 @@
-//! Jobs of many hosts: filestone built with MPI, started by the launchers of Open MPI and MPICH, as
-//! ranks of one host and of hosts that are network namespaces, with ranks that die or stop.
+//! Jobs of many hosts: filestone built with MPI, started by the launchers of Open MPI and MPICH,
+//! with ranks on one host and on hosts that are network namespaces, and with ranks that die or
+//! stop.
 
 mod losses;
 mod slurm;
@@ -14,32 +15,33 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// What both families need.
+/// Programs that both MPI families need.
 const NEEDED: &super::Needed = &[
     ("/usr/lib/*/lib/libclang.so", "libclang-dev"),
     ("/usr/sbin/ip", "iproute2"),
 ];
-/// Where the server of all jobs listens.
+/// Port of the server for all jobs.
 const SERVER_PORT: u16 = 20_770;
-/// How long one job may take, its start included.
+/// Time limit of a job, including its start.
 const JOB_LIMIT: Duration = Duration::from_secs(60);
 
-/// A family of MPI, by the names that Debian gives its programs.
+/// An MPI implementation, with the Debian names of its programs.
 struct Family {
     name: &'static str,
     needed: &'static super::Needed,
     compiler: &'static str,
-    /// How Slurm starts its ranks.
+    /// Option of Slurm that starts its ranks.
     slurm: &'static str,
-    /// A setting that changes nothing in what is built, so that Cargo keeps what depends on one
-    /// family's headers apart from what depends on another's: it does not look at `MPICC`.
+    /// A setting without effect on the build, so that Cargo keeps the artifacts for the two
+    /// families' headers separate: it does not track `MPICC`.
     apart: &'static str,
     launcher: &'static str,
-    /// So that ranks may be more than processors, and root's.
+    /// Options that permit more ranks than processors, and ranks run by root.
     alone: &'static [&'static str],
-    /// How a launcher is told of the hosts `10.77.0.1` and `10.77.0.2`, and of what reaches them.
+    /// Options for the hosts `10.77.0.1` and `10.77.0.2`, and for the agent that reaches them.
     hosts: fn(agent: &Path) -> Vec<String>,
-    /// So that the job goes on when a rank dies; none where the launcher ends all ranks whatever it is told.
+    /// Options that let the job continue when a rank dies; `None` if the launcher always ends all
+    /// ranks.
     survives: Option<&'static [&'static str]>,
 }
 
@@ -106,8 +108,8 @@ const FAMILIES: [Family; 2] = [
     },
 ];
 
-/// Runs the jobs of both families; thoroughly, also those that Slurm starts, and those of which a rank is
-/// killed, stopped or slowed in each phase, where the launcher lets the others go on.
+/// Runs the jobs of both families. With `thorough`, also those that Slurm starts, and those with a
+/// rank that is killed, stopped or slowed in each phase, if the launcher lets the others continue.
 pub fn run(options: &Interop) -> Result<bool> {
     install(NEEDED)?;
     if options.thorough {
@@ -145,7 +147,7 @@ pub fn run(options: &Interop) -> Result<bool> {
     Ok(is_good)
 }
 
-/// Whether a check is passed, which it says.
+/// Runs a check and prints its result. Returns whether it passed.
 fn told(bed: &Bed<'_>, name: &str, check: impl FnOnce(&Bed<'_>) -> Result<String>) -> bool {
     let begun = Instant::now();
     let family = bed.family.name;
@@ -168,10 +170,11 @@ const OPTIMIZED: [&str; 2] = [
     "profile.dev.package.filestone-protocol.opt-level=1",
 ];
 
-/// Builds filestone with this family's headers, and puts it into `folder`.
+/// Builds filestone with this family's headers, and copies it into `folder`.
 ///
-/// Features of dependencies are united over what is built together. With the whole workspace and a
-/// test of it, they are those of CI's tests, whose libraries are used again.
+/// Cargo unifies the features of dependencies over everything built together. With the whole
+/// workspace and one of its tests, they are those of CI's tests, so that their libraries are
+/// reused.
 fn build(family: &Family, folder: &Path) -> Result<PathBuf> {
     let status = Command::new("cargo")
         .args(["build", "--quiet", "--workspace"])
@@ -210,17 +213,17 @@ const CHECKS: [(&str, Check); 5] = [
         Some(survives) => lost(bed, Signal::KILL, survives),
         None => all_lost(bed),
     }),
-    // A launcher that is told to let ranks be lost does not end one that is stopped, either.
+    // A launcher that tolerates the loss of ranks does not end a stopped one, either.
     ("a rank is stopped", |bed| lost(bed, Signal::STOP, &[])),
 ];
 
 impl Bed<'_> {
-    /// The built-in server, in a process of its own.
+    /// Starts the built-in server as a separate process.
     fn serve(&self, bind: &str, namespace: Option<&str>) -> Result<Running> {
         self.serve_with(bind, namespace, &[])
     }
 
-    /// The same with more options.
+    /// Starts the built-in server with more options.
     fn serve_with(&self, bind: &str, namespace: Option<&str>, more: &[&str]) -> Result<Running> {
         let mut command = within(namespace, &self.filestone);
         command.args([
@@ -265,7 +268,7 @@ impl Bed<'_> {
     }
 }
 
-/// A command, in a network namespace if one is named.
+/// Returns a command, which runs in a network namespace if one is given.
 fn within(namespace: Option<&str>, program: &Path) -> Command {
     match namespace {
         None => Command::new(program),
@@ -277,14 +280,14 @@ fn within(namespace: Option<&str>, program: &Path) -> Command {
     }
 }
 
-/// nhfsstone's mix for so long, as JSON.
+/// Adds arguments for nhfsstone's mix with this duration, as JSON.
 fn mix(command: &mut Command, filestone: &Path, server: &str, duration: &str) {
     mix_at(command, filestone, server, "400");
     command.args(["--files", "8", "--clients", "4"]);
     command.args(["--warm-up", "500ms", "--duration", duration]);
 }
 
-/// nhfsstone's mix at this load, as JSON.
+/// Adds arguments for nhfsstone's mix at this load, as JSON.
 fn mix_at(command: &mut Command, filestone: &Path, server: &str, offered: &str) {
     command.arg(filestone).args([
         "mix",
@@ -353,7 +356,7 @@ fn four_ranks(bed: &Bed<'_>) -> Result<String> {
     check_sums(&record, 4)
 }
 
-/// The parts of a record add up; what it came to.
+/// Checks that the parts of a record add up. Returns a summary.
 fn check_sums(record: &Value, ranks: usize) -> Result<String> {
     let hosts = hosts(record);
     ensure!(hosts.len() == ranks, "{} hosts", hosts.len());
@@ -377,7 +380,7 @@ fn check_sums(record: &Value, ranks: usize) -> Result<String> {
     ))
 }
 
-/// Network namespaces with a bridge between them, removed with what is in them.
+/// Network namespaces with a bridge between them, removed with all their processes.
 struct Namespaces;
 
 const HOSTS: [(&str, &str); 3] = [
@@ -429,7 +432,7 @@ fn ip(arguments: &[&str]) -> Result<()> {
     super::succeed("ip", arguments)
 }
 
-/// A program in place of ssh: HOST COMMAND… runs the command in the namespace of that host.
+/// Writes a replacement for ssh: HOST COMMAND… runs the command in the namespace of that host.
 fn agent(folder: &Path) -> Result<PathBuf> {
     let path = folder.join("agent");
     let cases: String = HOSTS
@@ -458,7 +461,8 @@ fn in_namespaces(bed: &Bed<'_>) -> Result<String> {
     check_sums(&record, 2)
 }
 
-/// A rank that gets this signal while it is measured is named, and the other's record is kept.
+/// Sends a signal to a rank during the measurement: the record of the other rank must be kept and
+/// name the lost one.
 fn lost(bed: &Bed<'_>, signal: Signal, survives: &[&str]) -> Result<String> {
     let record = bed.folder.join(format!("lost-{}", signal.as_raw()));
     struck(bed, signal, survives, &record)?;
@@ -476,8 +480,8 @@ fn lost(bed: &Bed<'_>, signal: Signal, survives: &[&str]) -> Result<String> {
     Ok(lost.context("nobody is said to be lost")?.to_string())
 }
 
-/// The launcher ends all ranks with the one that is killed: it does not hang, says so by its exit code,
-/// and nothing looks like a record of a run that ended.
+/// Kills a rank whose launcher ends all ranks: the launcher must not hang, must report it by its
+/// exit code, and must not leave a file that looks like the record of a complete run.
 fn all_lost(bed: &Bed<'_>) -> Result<String> {
     let record = bed.folder.join("all-lost");
     let code = struck(bed, Signal::KILL, &[], &record)?;
@@ -489,7 +493,7 @@ fn all_lost(bed: &Bed<'_>) -> Result<String> {
     Ok("all ranks are ended by the launcher, and there is no record".into())
 }
 
-/// A job of three ranks, of which one is struck by a signal, and the exit code that it ends with.
+/// Runs a job of three ranks, one of which gets a signal. Returns the exit code.
 fn struck(bed: &Bed<'_>, signal: Signal, survives: &[&str], record: &Path) -> Result<Option<i32>> {
     let _server = bed.serve("127.0.0.1", None)?;
     let mut command = bed.launcher(None);
@@ -512,7 +516,7 @@ fn struck(bed: &Bed<'_>, signal: Signal, survives: &[&str], record: &Path) -> Re
     }
 }
 
-/// The process of a rank of a job, by what its launcher puts into its environment.
+/// Process ID of a rank, found by the environment variables that its launcher sets.
 fn rank_of(job: u32, rank: &str, limit: Duration) -> Result<Pid> {
     let begun = Instant::now();
     let wanted = [
@@ -533,7 +537,7 @@ fn rank_of(job: u32, rank: &str, limit: Duration) -> Result<Pid> {
     bail!("rank {rank} was not started")
 }
 
-/// All processes that this one has started, and those that they have.
+/// All descendants of a process.
 fn descendants(process: u32) -> Vec<u32> {
     let threads = std::fs::read_dir(format!("/proc/{process}/task"));
     let children = threads.into_iter().flatten().flatten().flat_map(|thread| {

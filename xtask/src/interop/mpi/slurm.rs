@@ -1,4 +1,4 @@
-//! Jobs that Slurm starts: two nodes that are one machine, as `docs/cluster/slurm-two-nodes.sh` makes them.
+//! Jobs that Slurm starts: two nodes on one machine, as made by `docs/cluster/slurm-two-nodes.sh`.
 
 use super::{Bed, Check, check_sums, hosts, mix};
 use crate::process;
@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// What Slurm takes besides a family of MPI.
+/// Programs that Slurm needs in addition to an MPI family.
 pub const NEEDED: &super::super::Needed = &[
     ("/usr/sbin/slurmctld", "slurmctld"),
     ("/usr/sbin/slurmd", "slurmd"),
@@ -20,16 +20,16 @@ pub const NEEDED: &super::super::Needed = &[
     ),
 ];
 
-/// What is checked.
+/// The checks.
 pub const CHECKS: [(&str, Check); 2] = [
     ("2 nodes of Slurm", two_nodes),
     ("Slurm sends SIGTERM", terminated),
 ];
 
-/// How long Slurm's daemons may take to come up and to end, and the job besides.
+/// Time limit for the start and end of Slurm's daemons and for the job.
 const LIMIT: Duration = Duration::from_secs(90);
 
-/// A command within a Slurm that is there as long as it is.
+/// Returns a command that runs within a temporary Slurm installation.
 fn within_slurm() -> Result<Command> {
     let mut command = Command::new("bash");
     command.arg(crate::tidy::root()?.join("docs/cluster/slurm-two-nodes.sh"));
@@ -55,7 +55,8 @@ fn two_nodes(bed: &Bed<'_>) -> Result<String> {
     check_sums(&record_in(&folder, &said)?, 2)
 }
 
-/// Starts `srun` with the arguments after the file's name, and tells the job to end when there are rows.
+/// Starts `srun` with the arguments after the file name, and terminates the job once it prints
+/// rows.
 const TERMINATE: &str = r#"
 rows=$1; shift
 srun --job-name=terminated "$@" >"$rows" 2>&1 &
@@ -65,7 +66,8 @@ scancel --signal=TERM --name=terminated
 wait $job
 "#;
 
-/// What Slurm does to a job before its time is over (`--signal=TERM@60`): the record is kept, and says so.
+/// Slurm terminates a job before its time limit (`--signal=TERM@60`): the record must be kept, and
+/// report it.
 fn terminated(bed: &Bed<'_>) -> Result<String> {
     let _server = bed.serve("127.0.0.1", None)?;
     let (folder, rows) = (bed.folder.join("terminated"), bed.folder.join("rows"));

@@ -1,16 +1,16 @@
-//! The dashboard, as the queries that are in it.
+//! The queries of the dashboard.
 
 use crate::tidy;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-/// Where it is.
+/// Path of the dashboard.
 const PATH: &str = "docs/grafana/filestone.json";
 
-/// The queries of a dashboard, with the titles of their panels and their legends.
+/// Queries of a dashboard, with panel titles and legends.
 pub struct Dashboard(Vec<Query>);
 
-/// One of them.
+/// A query.
 pub struct Query {
     pub panel: String,
     pub legend: String,
@@ -38,12 +38,12 @@ impl Dashboard {
         Ok(Self(queries))
     }
 
-    /// All of them.
+    /// Returns all queries.
     pub fn queries(&self) -> &[Query] {
         &self.0
     }
 
-    /// The one with this legend in the panel of this title.
+    /// Returns the query with this legend in the panel with this title.
     pub fn query(&self, panel: &str, legend: &str) -> Result<&Query> {
         let found = self
             .0
@@ -57,7 +57,8 @@ impl Dashboard {
 }
 
 impl Query {
-    /// As Grafana sends it, with everything selected and rates over so many seconds.
+    /// The query as Grafana sends it, with everything selected and rates over this number of
+    /// seconds.
     pub fn over(&self, seconds: u64) -> String {
         self.text
             .replace("$__rate_interval", &format!("{seconds}s"))

@@ -1,8 +1,9 @@
-//! A run that Prometheus scrapes, and the dashboard's queries held against the record of the run.
+//! A run that Prometheus scrapes; the results of the dashboard's queries are compared with the
+//! record of the run.
 //!
-//! One scrapes it as Debian has it, with classic histograms. One keeps native ones and is pushed to, by an
-//! agent that scrapes in its place.
-//! The queries are those of `docs/grafana/filestone.json`, read from it.
+//! One Prometheus scrapes the run with Debian's configuration and classic histograms. Another one
+//! stores native histograms, which an agent scrapes and pushes to it. The queries are read from
+//! `docs/grafana/filestone.json`.
 
 mod dashboard;
 mod scraper;
@@ -19,19 +20,19 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// What this needs.
+/// Programs that this test needs.
 pub const NEEDED: &Needed = &[
     ("/usr/bin/prometheus", "prometheus"),
     ("/usr/sbin/ip", "iproute2"),
     ("/usr/bin/unshare", "util-linux"),
 ];
-/// How long is measured.
+/// Length of the measured window.
 const WINDOW: &str = "15s";
-/// The whole run, with its end.
+/// Time limit of the whole run.
 const RUN_LIMIT: Duration = Duration::from_secs(60);
 const START_LIMIT: Duration = Duration::from_secs(30);
 
-/// Runs every check; whether all went well.
+/// Runs every check. Returns whether all passed.
 pub fn run(bed: &checks::Bed, start: Instant) -> Result<bool> {
     super::succeed("ip", &["link", "set", "lo", "up"])?;
     let dashboard = Dashboard::read()?;
@@ -45,7 +46,7 @@ pub fn run(bed: &checks::Bed, start: Instant) -> Result<bool> {
     );
     let _server = serve(bed, server)?;
     let record = Record::read(&measure(bed, &folder, server, metrics)?)?;
-    // What was scraped last is found by looking at every second, of which one must have passed since.
+    // The query for the last scrape checks every second, and one second must have passed since.
     std::thread::sleep(2 * scraper::SCRAPE_EVERY);
     let mut is_good = true;
     for verdict in verdicts::all(&dashboard, &record, &classic, &native)? {
@@ -55,7 +56,7 @@ pub fn run(bed: &checks::Bed, start: Instant) -> Result<bool> {
     Ok(is_good)
 }
 
-/// filestone's own server, with something to find: some READs fail, all replies take their time.
+/// Starts the built-in server with something to find: some READs fail, and all replies are delayed.
 fn serve(bed: &checks::Bed, port: u16) -> Result<Running> {
     let mut command = bed.command(&["serve", "--bind", "127.0.0.1", "--port", &port.to_string()]);
     command
@@ -69,7 +70,7 @@ fn serve(bed: &checks::Bed, port: u16) -> Result<Running> {
     Ok(server)
 }
 
-/// A mix at an offered load, which waits at its end until it has been scraped once more.
+/// Runs a mix at an offered load, which waits at its end for one more scrape.
 fn measure(bed: &checks::Bed, folder: &Folder, server: u16, metrics: u16) -> Result<Output> {
     let target = format!("nfs://127.0.0.1:{server}/export");
     let metrics = format!("127.0.0.1:{metrics}");

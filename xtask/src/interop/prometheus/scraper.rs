@@ -1,4 +1,4 @@
-//! A Prometheus of its own: configuration, port and storage in a folder that goes with it.
+//! A temporary Prometheus: its configuration, port and storage are removed with its folder.
 
 use crate::process::{Running, free_port};
 use anyhow::{Context, Result, bail};
@@ -7,24 +7,24 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How often it scrapes.
+/// Scrape interval.
 pub const SCRAPE_EVERY: Duration = Duration::from_secs(1);
 const START_LIMIT: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// A Prometheus that has what one port of this host is scraped for every second.
+/// A Prometheus that stores the metrics of one port of this host, scraped every second.
 pub struct Scraper {
     address: String,
     running: Vec<Running>,
 }
 
-/// Where one runs.
+/// Folder and port of a Prometheus.
 struct Place {
     folder: PathBuf,
     address: String,
 }
 
-/// The configuration of one that scrapes this port.
+/// Returns the configuration for scraping this port.
 fn scraping(port: u16) -> String {
     let every = SCRAPE_EVERY.as_secs();
     format!(
@@ -46,7 +46,7 @@ impl Place {
         self.folder.join("data").display().to_string()
     }
 
-    /// Starts it, and waits until it is ready.
+    /// Starts Prometheus and waits until it is ready.
     fn run(&self, configuration: &str, options: &[String]) -> Result<Running> {
         let path = self.folder.join("prometheus.yml");
         std::fs::write(&path, configuration)?;
@@ -74,14 +74,14 @@ impl Place {
     }
 }
 
-/// A sample of a query's answer.
+/// A sample in the result of a query.
 #[derive(Debug, Clone)]
 pub struct Sample {
     pub value: f64,
 }
 
 impl Scraper {
-    /// One that scrapes itself.
+    /// Starts a Prometheus that scrapes.
     pub fn start(folder: &Path, port: u16) -> Result<Self> {
         let at = Place::new(folder)?;
         let storage = format!("--storage.tsdb.path={}", at.data());
@@ -92,7 +92,8 @@ impl Scraper {
         scraper.has_begun()
     }
 
-    /// One that is pushed to, and an agent that scrapes and pushes: both keep native histograms.
+    /// Starts a Prometheus that is pushed to, and an agent that scrapes and pushes: both store
+    /// native histograms.
     pub fn pushed_to(folder: &Path, port: u16) -> Result<Self> {
         let at = Place::new(folder)?;
         let receiver = [
@@ -120,7 +121,7 @@ impl Scraper {
         scraper.has_begun()
     }
 
-    /// Waits for the first sample: it looks for targets every five seconds only, from its start on.
+    /// Waits for the first sample; Prometheus refreshes its targets every five seconds.
     fn has_begun(mut self) -> Result<Self> {
         let start = Instant::now();
         while self.query("up", None)?.is_empty() {
@@ -137,7 +138,7 @@ impl Scraper {
         Ok(self)
     }
 
-    /// What a query gives at a moment, in seconds since 1970; now without one.
+    /// Result of a query at this time in seconds since 1970, or now without one.
     pub fn query(&self, query: &str, at: Option<f64>) -> Result<Vec<Sample>> {
         let mut request = ureq::get(format!("http://{}/api/v1/query", self.address))
             .config()
@@ -163,7 +164,7 @@ impl Scraper {
             .collect())
     }
 
-    /// The one value that a query gives.
+    /// Result of a query that returns one value.
     pub fn value(&self, query: &str, at: f64) -> Result<f64> {
         match self.query(query, Some(at))?.as_slice() {
             [sample] => Ok(sample.value),
@@ -171,9 +172,9 @@ impl Scraper {
         }
     }
 
-    /// When a series was scraped last, in seconds since 1970, looked for from that moment on.
+    /// Time of the last scrape of a series, in seconds since 1970, searched from that time on.
     pub fn last_scrape(&self, series: &str) -> Result<f64> {
-        // A series that is not scraped any more is stale after the next scrape that fails.
+        // A series that is no longer scraped becomes stale after the next failed scrape.
         let query = format!("max(max_over_time(timestamp({series})[5m:1s]))");
         match self.query(&query, None)?.as_slice() {
             [sample] => Ok(sample.value),

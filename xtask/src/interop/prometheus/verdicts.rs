@@ -1,8 +1,8 @@
-//! What the dashboard's queries give, held against the record.
+//! Compares results of the dashboard's queries with the record.
 //!
-//! Rates are taken over a stretch that begins before the run and ends with its last scrape. Prometheus
-//! extrapolates nothing then: a counter that begins at 0 has no more before, and after the last sample is
-//! nothing left of the stretch. So they are exact, but for percentiles, which lie in a bucket.
+//! Rates are taken over a range that starts before the run and ends with its last scrape.
+//! Prometheus then extrapolates nothing: a counter that starts at 0 has no earlier values, and the
+//! range ends with the last sample. So rates are exact; percentiles are accurate to a bucket.
 
 use super::dashboard::Dashboard;
 use super::scraper::Scraper;
@@ -10,19 +10,20 @@ use crate::record::Record;
 use anyhow::{Context, Result};
 use std::fmt;
 
-/// The panel of native histograms, from which one of the two has no answer.
+/// The panel of native histograms, for which one of the two Prometheus servers has no data.
 const NATIVE: &str = "Response time, of native histograms";
-/// Longer than the run.
+/// Length of the range in seconds, longer than the run.
 const STRETCH_S: u64 = 120;
-/// A classic bucket ends at most a quarter after where it begins, a native one at 2^(1/16) times.
+/// Ratio of the bounds of a classic bucket: at most 1.25; for a native bucket it is 2^(1/16).
 const CLASSIC_WIDTH: f64 = 1.25;
 const NATIVE_WIDTH: f64 = 1.045;
-/// Floating point, and times in whole milliseconds.
+/// Relative tolerance for floating point, and for times in whole milliseconds.
 const EXACT: f64 = 1e-6;
-/// A rate in the middle of a run: a step of a second at either end of ten.
+/// Relative tolerance of a rate in the middle of a run: one of ten seconds may be missing at either
+/// end.
 const IN_THE_MIDDLE: f64 = 0.15;
 
-/// One comparison.
+/// A comparison.
 pub struct Verdict {
     what: String,
     found: f64,
@@ -53,7 +54,7 @@ impl Verdict {
         }
     }
 
-    /// Both in one bucket of that width.
+    /// Compares two values, which must be within one bucket of that width.
     fn in_bucket(what: &str, found: f64, expected: f64, width: f64) -> Self {
         Self {
             what: what.into(),
@@ -64,7 +65,7 @@ impl Verdict {
     }
 }
 
-/// What the record says.
+/// Values from the record.
 struct Figures {
     ok: f64,
     ended: f64,
@@ -81,7 +82,7 @@ impl Figures {
         let data_bytes = measured.filter_map(|kind| kind["data_bytes"].as_f64());
         Ok(Self {
             ok: record.number("/totals/ledger/ok")?,
-            // Times are those of what ended well.
+            // Times are those of successful operations.
             ended: ["ok", "failed", "timed_out", "disconnected"]
                 .into_iter()
                 .map(|outcome| record.number(&format!("/totals/ledger/{outcome}")))
@@ -94,7 +95,7 @@ impl Figures {
     }
 }
 
-/// All comparisons.
+/// Makes all comparisons.
 pub fn all(
     dashboard: &Dashboard,
     record: &Record,
@@ -102,7 +103,7 @@ pub fn all(
     native: &Scraper,
 ) -> Result<Vec<Verdict>> {
     let figures = Figures::of(record)?;
-    // Whichever of the two came last has read the last values.
+    // The later of the two scrapes has read the final values.
     let series = "filestone_run_phase{phase=\"finished\"}";
     let (at, at_native) = (classic.last_scrape(series)?, native.last_scrape(series)?);
     let (last, mean) = if at >= at_native {
@@ -156,7 +157,7 @@ pub fn all(
     Ok(verdicts)
 }
 
-/// The load as people see it, while the run goes on.
+/// Compares the load that the dashboard shows while the run is active.
 fn in_the_middle(
     dashboard: &Dashboard,
     scraper: &Scraper,
@@ -175,7 +176,7 @@ fn in_the_middle(
     ))
 }
 
-/// Every counter of the ledger, of every kind of operation.
+/// Compares every ledger counter of every kind of operation.
 fn counters(record: &Record, scraper: &Scraper, end: f64) -> Result<Verdict> {
     let (mut found, mut expected) = (0.0, 0.0);
     let mut wrong = Vec::new();
@@ -203,9 +204,9 @@ fn counters(record: &Record, scraper: &Scraper, end: f64) -> Result<Verdict> {
     })
 }
 
-/// Every query of the dashboard is one, and gives something where there is something.
+/// Checks that every query of the dashboard is valid, and returns data if this run has any for it.
 fn answered(dashboard: &Dashboard, scraper: &Scraper, end: f64) -> Result<Verdict> {
-    /// What this run does not have: clients of a fleet, native histograms here.
+    /// Panels without data in this run: clients of a fleet, and native histograms.
     const ABSENT: [&str; 2] = ["Clients of a fleet", NATIVE];
     let queries = dashboard.queries();
     let mut answered = 0;
