@@ -1,5 +1,5 @@
-//! Every dialect, protection and account that SMB has, against one server: each way must do
-//! all that filestone can do, or be refused where the protocol has no such way.
+//! Every SMB dialect, protection and account against one server: each combination must support
+//! everything that filestone does, or be refused where the protocol does not have it.
 
 use super::checks::{self, Bed};
 use super::fixture::{DIRECTORY, FILE};
@@ -11,11 +11,11 @@ use std::path::Path;
 use std::process::Output;
 use std::time::{Duration, Instant};
 
-/// All ways of one server together take no longer: three times what they take where system calls
-/// are slow.
+/// Time limit of all combinations on one server: three times their duration on a host with slow
+/// system calls.
 const TABLE_LIMIT: Duration = Duration::from_secs(480);
 
-/// What is asked of a server, and of which object of a share.
+/// Operations, and the object of a share that each is called on.
 pub const PROBES: &[(&str, &str)] = &[
     ("echo", ""),
     ("create", ""),
@@ -31,12 +31,12 @@ pub const PROBES: &[(&str, &str)] = &[
     ("notify", ""),
 ];
 
-/// A dialect, by filestone's name and by smbclient's.
+/// A dialect, with filestone's name and smbclient's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dialect {
     pub name: &'static str,
     pub for_smbclient: &'static str,
-    /// Encryption came with 3.0.
+    /// Whether the dialect supports encryption, which came with 3.0.
     encrypts: bool,
 }
 
@@ -48,7 +48,7 @@ const fn dialect(name: &'static str, for_smbclient: &'static str, encrypts: bool
     }
 }
 
-/// All that filestone speaks, the oldest first.
+/// All dialects that filestone supports, oldest first.
 pub const DIALECTS: &[Dialect] = &[
     dialect("2.0.2", "SMB2_02", false),
     dialect("2.1", "SMB2_10", false),
@@ -57,7 +57,7 @@ pub const DIALECTS: &[Dialect] = &[
     dialect("3.1.1", "SMB3_11", true),
 ];
 
-/// What keeps others from reading or changing messages.
+/// Protection of messages against reading or changing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protection {
     Unsigned,
@@ -85,32 +85,32 @@ impl Protection {
     }
 }
 
-/// Who asks.
+/// Account of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Account {
     Guest,
     User,
 }
 
-/// What says how a server sees a run.
+/// Reports a server's view of a run.
 pub trait ServerProbe {
-    /// Makes a run of this way, and says what the server makes of it: an error if that is not
-    /// what the run was told.
+    /// Makes a run with this combination and returns the server's description of it. Fails if it
+    /// does not match the options of the run.
     fn watch(&self, way: &Way, place: &Place) -> Result<String>;
 }
 
-/// Where a server is, and what it has.
+/// Address and capabilities of a server.
 pub struct Place<'a> {
-    /// Host, and port where it is not SMB's own.
+    /// Host, with the port if it is not the standard SMB port.
     pub authority: &'a str,
-    /// What it speaks.
+    /// Supported dialects.
     pub dialects: &'a [Dialect],
-    /// Holds the password of [`USER`].
+    /// File with the password of [`USER`].
     pub password_file: &'a Path,
 }
 
 impl Place<'_> {
-    /// An object of the share that this account may use.
+    /// Target URL of an object in the share for this account.
     pub fn target(&self, account: Account, object: &str) -> String {
         let authority = self.authority;
         let target = match account {
@@ -121,7 +121,7 @@ impl Place<'_> {
     }
 }
 
-/// A way to speak with a server.
+/// A combination of dialect, protection and account.
 #[derive(Debug, Clone, Copy)]
 pub struct Way {
     pub dialect: Dialect,
@@ -130,7 +130,7 @@ pub struct Way {
 }
 
 impl Way {
-    /// All that there are in these dialects.
+    /// All combinations with these dialects.
     pub fn all(dialects: &[Dialect]) -> Vec<Self> {
         let mut ways = Vec::new();
         for &dialect in dialects {
@@ -147,7 +147,7 @@ impl Way {
         ways
     }
 
-    /// A guest has no key, so that nothing is signed or encrypted with it (MS-SMB2, 3.2.5.3.1).
+    /// A guest has no session key, so nothing can be signed or encrypted (MS-SMB2, 3.2.5.3.1).
     fn is_possible(&self) -> bool {
         match (self.account, self.protection) {
             (_, Protection::Unsigned) => true,
@@ -157,7 +157,7 @@ impl Way {
         }
     }
 
-    /// The options of filestone.
+    /// Options of filestone.
     pub fn options(&self, password_file: &Path) -> Vec<String> {
         let mut options = vec!["--dialect".to_owned(), self.dialect.name.to_owned()];
         if let Some(option) = self.protection.option() {
@@ -171,7 +171,7 @@ impl Way {
     }
 }
 
-/// What all of a way's runs came to.
+/// Results of all runs of a combination.
 #[derive(Default)]
 struct Row {
     probes: usize,
@@ -190,7 +190,7 @@ impl Row {
     }
 }
 
-/// Goes all ways of a server; whether each went as it should.
+/// Tests all combinations on a server. Returns whether each result was as expected.
 pub fn ways(bed: &Bed, place: &Place, witness: &dyn ServerProbe) -> Result<bool> {
     let start = Instant::now();
     let (mut rows, mut wrong) = (Vec::new(), Vec::new());
@@ -238,7 +238,7 @@ pub fn ways(bed: &Bed, place: &Place, witness: &dyn ServerProbe) -> Result<bool>
     Ok(wrong.is_empty())
 }
 
-/// Every probe, the default mix and a load by one way.
+/// Runs every probe, the default mix and a load with one combination.
 fn go(bed: &Bed, place: &Place, way: &Way, row: &mut Row) -> Result<()> {
     let options = way.options(place.password_file);
     let options: Vec<&str> = options.iter().map(String::as_str).collect();
@@ -261,7 +261,7 @@ fn go(bed: &Bed, place: &Place, way: &Way, row: &mut Row) -> Result<()> {
     Ok(())
 }
 
-/// How many operations of the default mix succeeded: all.
+/// Number of successful operations of the default mix; fails unless all succeed.
 fn mix(bed: &Bed, target: &str, options: &[&str]) -> Result<f64> {
     let arguments = [
         "mix",
@@ -290,7 +290,8 @@ fn mix(bed: &Bed, target: &str, options: &[&str]) -> Result<f64> {
     Ok(ok)
 }
 
-/// How many operations a pass of the load `office` has; each as the load expects.
+/// Number of operations in an iteration of the load `office`; fails unless each has the expected
+/// result.
 fn load(bed: &Bed, target: &str, options: &[&str]) -> Result<f64> {
     let arguments = [
         "replay",
@@ -312,7 +313,8 @@ fn load(bed: &Bed, target: &str, options: &[&str]) -> Result<f64> {
     record.number("/totals/ledger/scheduled")
 }
 
-/// A way that the protocol does not have must end before anything is measured, and say why.
+/// Checks that a combination that the protocol does not have ends before the measurement, with the
+/// reason.
 fn is_refused(bed: &Bed, place: &Place, way: &Way) -> Result<String> {
     let options = way.options(place.password_file);
     let options: Vec<&str> = options.iter().map(String::as_str).collect();
@@ -322,7 +324,7 @@ fn is_refused(bed: &Bed, place: &Place, way: &Way) -> Result<String> {
         &target,
         &[&["--count", "10"], &options[..]].concat(),
     )?;
-    // What the dialect does not have is refused first.
+    // A missing feature of the dialect is refused first.
     let lacks_encryption = way.protection == Protection::Encrypted && !way.dialect.encrypts;
     let word = match way.account {
         Account::Guest if !lacks_encryption => "guest",
@@ -331,7 +333,7 @@ fn is_refused(bed: &Bed, place: &Place, way: &Way) -> Result<String> {
     says_why(&output, word)
 }
 
-/// The first error of a run that did not begin; it must have this word in it.
+/// Returns the first error of a run that did not start; it must contain this word.
 fn says_why(output: &Output, word: &str) -> Result<String> {
     let said = String::from_utf8_lossy(&output.stderr);
     let error = said.lines().find_map(|line| line.strip_prefix("error: "));
@@ -353,7 +355,7 @@ mod tests {
         let ways = Way::all(DIALECTS);
         assert_eq!(ways.len(), 30);
         let possible = ways.iter().filter(|way| way.is_possible());
-        // Five as guest; of the user five unsigned, five signed, three encrypted.
+        // As guest five; as the user five unsigned, five signed, three encrypted.
         assert_eq!(possible.count(), 18);
     }
 

@@ -1,4 +1,4 @@
-//! Copies that the server makes: that they arrive, byte by byte, in the file that they are made to.
+//! Server-side copies: every byte must arrive in the destination file.
 
 use super::TestEnv;
 use super::settings::Purpose;
@@ -13,19 +13,19 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// How long a copy may take until it is there.
+/// Time limit for a copy to appear.
 const COPY_LIMIT: Duration = Duration::from_secs(20);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// A copy: bytes of an operation and of the file, and further options.
+/// A copy: bytes per operation and of the file, and further options.
 struct Wanted {
     size: usize,
     file: usize,
     options: &'static [&'static str],
 }
 
-/// More than Samba makes in one request; and pieces that the pattern of the file tells apart, since
-/// it comes again after a mebibyte.
+/// Copies larger than Samba copies in one request, and in parts that the pattern of the file, which
+/// repeats after a mebibyte, can distinguish.
 const ALL: &[Wanted] = &[
     Wanted {
         size: 20 << 20,
@@ -44,7 +44,7 @@ const ALL: &[Wanted] = &[
     },
 ];
 
-/// A file is copied over and over, and is what it was copied from.
+/// Copies a file repeatedly and compares the copies with the source.
 pub fn compared(ground: &TestEnv) -> Result<String> {
     let mut said = Vec::new();
     for wanted in ALL {
@@ -54,7 +54,7 @@ pub fn compared(ground: &TestEnv) -> Result<String> {
     Ok(said.join(", "))
 }
 
-/// How many copies were made.
+/// Returns the number of copies.
 fn copy(ground: &TestEnv, wanted: &Wanted) -> Result<f64> {
     let (size, file) = (wanted.size.to_string(), wanted.file.to_string());
     let server = ground.servers.get(Purpose::Open);
@@ -92,7 +92,7 @@ fn copy(ground: &TestEnv, wanted: &Wanted) -> Result<f64> {
         .stderr(File::create(&warned)?);
     let mut run = Running::start(&mut command, &[])?;
     let compared = compare(&ground.directory(), wanted.file, &mut run);
-    // The figures of the operations until then are there after ^C, too; if it has ended, there is
+    // The figures of the operations until then also exist after ^C; if the run has ended, there is
     // nothing to interrupt.
     let _ = run.interrupt();
     run.wait(checks::RUN_LIMIT)?;
@@ -110,14 +110,14 @@ fn copy(ground: &TestEnv, wanted: &Wanted) -> Result<f64> {
     Ok(copies)
 }
 
-/// Waits until both files are the pattern that the source was written with.
+/// Waits until both files contain the pattern of the source.
 fn compare(directory: &Path, len: usize, run: &mut Running) -> Result<()> {
     let start = Instant::now();
     let mut last = "no file of a copy".to_owned();
     while start.elapsed() < COPY_LIMIT {
         if let Some(own) = own_directory(directory)? {
             let files = [own.join("source0"), own.join("client0")];
-            // Between two looks at a run that ends they may go.
+            // A run that ends may remove them between two checks.
             let read = files.map(|path| std::fs::read(path).unwrap_or_default());
             let wrong = read.iter().position(|data| !is_pattern(data, len));
             match wrong {
@@ -139,7 +139,7 @@ fn is_pattern(data: &[u8], len: usize) -> bool {
     data.len() == len && pieces.all(|piece| table.starts_with(piece))
 }
 
-/// The directory that the run has made.
+/// Returns the directory that the run made.
 fn own_directory(directory: &Path) -> Result<Option<PathBuf>> {
     for entry in std::fs::read_dir(directory)? {
         let entry = entry?;

@@ -1,5 +1,5 @@
-//! Handles that outlive their connection: what stands between filestone and Samba cuts it in the middle
-//! of a load that holds a file open, and locked.
+//! Durable handles: a relay between filestone and Samba cuts the connection in the middle of a load
+//! that holds a file open and locked.
 
 use super::TestEnv;
 use super::settings::Purpose;
@@ -12,13 +12,14 @@ use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Where a message says what it asks (MS-SMB2, section 2.2.1.2).
+/// Offset of Command in the header of a message (MS-SMB2, section 2.2.1.2).
 const COMMAND: usize = 12;
 const NEXT: usize = 20;
-/// At which WRITE the connection is cut: in the middle of those of the load.
+/// Number of the WRITE that cuts the connection: in the middle of those of the load.
 const CUT_AT: u64 = 4;
 
-/// A file that is written while it is locked, and read again: all that needs the handle, and the lock.
+/// A file that is written while it is locked, and read again: operations that need both the handle
+/// and the lock.
 const LOAD: &str = r#"Mkdir "\clients\client1" NT_STATUS_OK
 NTCreateX "\clients\client1\held" 0x40 0x5 10 NT_STATUS_OK
 LockX 10 0 8192 NT_STATUS_OK
@@ -32,16 +33,16 @@ UnlockX 10 0 8192 NT_STATUS_OK
 Close 10 NT_STATUS_OK
 "#;
 
-/// What is expected of one run.
+/// Expected results of a run.
 struct Case {
     purpose: Purpose,
     dialect: &'static str,
     options: &'static [&'static str],
-    /// Handles asked for, granted, taken up again, and gone.
+    /// Handles requested, granted, reconnected, and lost.
     handles: [f64; 4],
-    /// The context that takes a handle up again, if one does.
+    /// Create context that reconnects a handle, if any.
     context: Option<&'static [u8]>,
-    /// LOCKs that are asked for, the one that unlocks among them.
+    /// LOCK requests, including the unlock.
     locks: u64,
 }
 
@@ -67,7 +68,7 @@ const CASES: &[Case] = &[
     taken_up("3.0", &[], b"DH2C"),
     taken_up("3.1.1", &[], b"DH2C"),
     taken_up("3.1.1", &["--oplock", "batch"], b"DH2C"),
-    // A server that gives none: the file is opened anew, and locked again.
+    // A server without durable handles: filestone opens the file again, and locks it again.
     Case {
         purpose: Purpose::NotDurable,
         dialect: "3.1.1",
@@ -78,7 +79,7 @@ const CASES: &[Case] = &[
     },
 ];
 
-/// In every case the load is carried out as if nothing had been.
+/// Checks in every case that the load ran as if the connection had not been cut.
 pub fn handles(ground: &TestEnv) -> Result<String> {
     let load = ground.bed.folder.join("held.load");
     std::fs::write(&load, LOAD)?;
@@ -146,7 +147,7 @@ fn check(case: &Case, relay: &Relay, record: &Record) -> Result<()> {
     Ok(())
 }
 
-/// What went by.
+/// Counters of the relayed requests.
 #[derive(Default)]
 struct Seen {
     writes: AtomicU64,
@@ -165,7 +166,7 @@ impl Seen {
         count.load(Ordering::Relaxed)
     }
 
-    /// Whether the connection is to be cut before these messages have gone on.
+    /// Counts these messages. Returns whether to cut the connection before they are forwarded.
     fn look_at(&self, mut messages: &[u8]) -> bool {
         let number = |messages: &[u8], at: usize| messages.get(at).copied().unwrap_or_default();
         loop {
@@ -198,14 +199,14 @@ impl Seen {
     }
 }
 
-/// Stands before a server.
+/// A relay in front of a server.
 struct Relay {
     port: u16,
     seen: Arc<Seen>,
 }
 
 impl Relay {
-    /// It ends with this process; nobody waits for it.
+    /// Starts a relay, which runs until this process ends.
     fn start(port: u16) -> Result<Self> {
         let server = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
@@ -222,7 +223,7 @@ impl Relay {
     }
 }
 
-/// Relays a connection, in two threads.
+/// Relays a connection in two threads.
 fn relay(client: TcpStream, server: SocketAddr, seen: &Arc<Seen>) -> Result<()> {
     let server = TcpStream::connect(server)?;
     for stream in [&client, &server] {
@@ -244,12 +245,12 @@ fn relay(client: TcpStream, server: SocketAddr, seen: &Arc<Seen>) -> Result<()> 
     Ok(())
 }
 
-/// Passes requests on, frame by frame, up to the one at which the connection is cut.
+/// Forwards requests, frame by frame, until the one that cuts the connection.
 fn requests(mut from: &TcpStream, mut to: &TcpStream, seen: &Seen) -> std::io::Result<()> {
     let (mut mark, mut frame) = ([0; 4], Vec::new());
     loop {
         from.read_exact(&mut mark)?;
-        // The first byte is a type of messages, which is 0 (MS-SMB2, section 2.1).
+        // The first byte is the message type, which is 0 (MS-SMB2, section 2.1).
         frame.resize(u32::from_be_bytes(mark) as usize, 0);
         from.read_exact(&mut frame)?;
         if seen.look_at(&frame) {

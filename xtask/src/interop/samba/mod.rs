@@ -1,5 +1,5 @@
-//! filestone against Samba: one server for each configuration that a client must cope with, and
-//! Samba's client against our own server.
+//! filestone against Samba: one server for each configuration that a client must support, and
+//! Samba's client against the built-in server.
 
 mod copies;
 mod durable_handles;
@@ -18,22 +18,22 @@ use settings::Purpose;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// What this needs beside Samba itself.
+/// Programs that this test needs in addition to Samba.
 pub const NEEDED: &Needed = &[
     ("/usr/sbin/ip", "iproute2"),
     ("/usr/bin/unshare", "util-linux"),
 ];
-/// Where nothing can be written: in the share, and in the file system.
+/// Name of a share, and of its file system, without free space.
 const FULL: &str = "full";
 
-/// What a scenario needs: filestone, and the servers.
+/// Environment of a scenario: filestone, and the servers.
 pub struct TestEnv {
     pub bed: checks::Bed,
     pub servers: Servers,
 }
 
 impl TestEnv {
-    /// Behind the shares of the server that lets everyone in.
+    /// Directory of the shares of the server with guest access.
     fn directory(&self) -> PathBuf {
         self.servers.get(Purpose::Open).directory()
     }
@@ -43,7 +43,7 @@ impl TestEnv {
 pub struct Servers(Vec<Samba>);
 
 impl Servers {
-    /// Starts all of them at once; each has the same files in its share.
+    /// Starts all servers at once; each has the same files in its share.
     fn start(folder: &Path) -> Result<Self> {
         let mut servers: Vec<Samba> = Vec::new();
         for (number, (purpose, settings)) in settings::ALL.iter().enumerate() {
@@ -60,14 +60,14 @@ impl Servers {
         Ok(Self(servers))
     }
 
-    /// The one for this purpose.
+    /// Returns the server for this purpose.
     pub fn get(&self, purpose: Purpose) -> &Samba {
         let number = settings::ALL.iter().position(|(of, _)| *of == purpose);
         &self.0[number.unwrap_or_default()]
     }
 }
 
-/// Runs every check; whether all went well.
+/// Runs every check. Returns whether all passed.
 pub fn run(only: Option<&str>, bed: checks::Bed, start: Instant) -> Result<bool> {
     super::succeed("ip", &["link", "set", "lo", "up"])?;
     let servers = Servers::start(&bed.folder)?;
@@ -107,7 +107,7 @@ pub fn run(only: Option<&str>, bed: checks::Bed, start: Instant) -> Result<bool>
     Ok(is_good)
 }
 
-/// A file system without space, there until this is dropped.
+/// A file system without free space, mounted until this is dropped.
 struct Full(PathBuf);
 
 impl Full {
@@ -121,7 +121,7 @@ impl Full {
 
 impl Drop for Full {
     fn drop(&mut self) {
-        // It would be gone with the namespace, but the folder around it is removed before.
+        // It would end with the namespace, but the folder around it is removed before.
         let _ = super::succeed("umount", &["--lazy", &self.0.display().to_string()]);
     }
 }

@@ -1,5 +1,5 @@
-//! filestone's own server of SMB against Samba's client: every dialect, as a guest and as a user,
-//! plain, signed and encrypted, with the same conversation each time.
+//! The built-in SMB server against Samba's client: every dialect, as a guest and as a user, plain,
+//! signed and encrypted, with the same commands each time.
 
 use crate::interop::checks::Bed;
 use crate::process::{self, Running};
@@ -13,25 +13,25 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 const START_LIMIT: Duration = Duration::from_secs(10);
-/// One conversation takes well under a second.
+/// Time limit of one session of commands, which takes well under a second.
 const TALK_LIMIT: Duration = Duration::from_secs(30);
-/// Bytes that are put and got back: several transfers of the longest kind.
+/// Length of the file that is uploaded and downloaded: several transfers of the largest size.
 const FILE_LEN: usize = 3 << 20;
 
-/// What smbclient is told to do; the names are to be found in whatever case.
+/// Commands for smbclient; the server must find names regardless of case.
 const CONVERSATION: &str = "mkdir talk; cd talk; put sent Sent.bin; allinfo SENT.BIN; \
     rename Sent.bin Other.bin; get other.BIN back; ls; del Other.bin; cd ..; rmdir TALK; ls files/*";
 
 const DIALECTS: [&str; 5] = ["SMB2_02", "SMB2_10", "SMB3_00", "SMB3_02", "SMB3_11"];
 
-/// How messages are protected, as smbclient's options say it.
+/// Protections of messages as options of smbclient.
 const PROTECTIONS: [(&str, &str); 3] = [
     ("plain", "--client-protection=off"),
     ("signed", "--client-protection=sign"),
     ("encrypted", "--client-protection=encrypt"),
 ];
 
-/// A server with a share, for guests or for the user.
+/// A server with a share for guests or for the user.
 struct Served {
     server: Running,
     smb_port: u16,
@@ -60,7 +60,8 @@ impl Served {
     }
 }
 
-/// Has smbclient talk with the server in every way; whether each went as it should.
+/// Connects smbclient to the server in every combination. Returns whether each result was as
+/// expected.
 pub fn ways(bed: &Bed) -> Result<bool> {
     let folder = bed.folder.join("own-server");
     std::fs::create_dir_all(&folder)?;
@@ -109,7 +110,7 @@ pub fn ways(bed: &Bed) -> Result<bool> {
     Ok(is_good)
 }
 
-/// One conversation: what was wrong with it, if anything was.
+/// Runs the commands once. Returns the error, if any.
 fn talk(folder: &Path, port: u16, options: &[&str], sent: &[u8]) -> Result<Option<String>> {
     let back = folder.join("back");
     let _ = std::fs::remove_file(&back);

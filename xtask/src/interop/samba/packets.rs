@@ -1,4 +1,4 @@
-//! What tshark reads in what filestone sends: it has not been written by us, and knows the standard.
+//! Checks filestone's packets with tshark, an independent implementation of the standard.
 
 use super::TestEnv;
 use super::settings::Purpose;
@@ -13,11 +13,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Output;
 
-/// What a READ of these asks for: more than the 64 KiB that one credit is good for.
+/// Bytes per READ: more than the 64 KiB that one credit covers. The next constant is the number of
+/// READs.
 const READ_LEN: u64 = 100_000;
 const READS: u32 = 50;
 
-/// Commands of SMB2 by number (MS-SMB2, section 2.2.1).
+/// SMB2 command codes (MS-SMB2, section 2.2.1).
 const NEGOTIATE: u64 = 0;
 const SESSION_SETUP: u64 = 1;
 const CREATE: u64 = 5;
@@ -29,11 +30,11 @@ const QUERY_DIRECTORY: u64 = 14;
 const QUERY_INFO: u64 = 16;
 const SET_INFO: u64 = 17;
 
-/// Every message of 3.0 is signed, and every signature is what tshark makes of it.
+/// Checks that every message of 3.0 is signed, and that tshark computes the same signatures.
 ///
-/// Each request travels alone: of a compound tshark 4.0 takes all that follows for a part of the
-/// first message, and finds the signatures of Samba's compounds wrong, too. Nor is this asked of
-/// 3.1.1 with AES-GMAC, which it finds wrong of smbclient's messages as well.
+/// Each request is sent alone: tshark 4.0 takes all messages of a compound after the first for a
+/// part of it, and reports wrong signatures for Samba's compounds, too. The check does not include
+/// 3.1.1 with AES-GMAC: tshark rejects those signatures of smbclient, too.
 pub fn signed(ground: &TestEnv) -> Result<String> {
     let options = ["--dialect", "3.0", "--sign", "required", "--no-compound"];
     let seen = Seen::of(ground, Run::Reads, &options)?;
@@ -62,7 +63,7 @@ pub fn signed(ground: &TestEnv) -> Result<String> {
     ))
 }
 
-/// With the key of the session tshark decrypts all that comes after the session's setup.
+/// Checks that tshark decrypts all messages after the session setup with the session key.
 pub fn encrypted(ground: &TestEnv) -> Result<String> {
     let options = ["--dialect", "3.1.1", "--encrypt", "required"];
     let seen = Seen::of(ground, Run::Reads, &options)?;
@@ -71,8 +72,8 @@ pub fn encrypted(ground: &TestEnv) -> Result<String> {
     Ok(format!("{}, {reads}, {decrypted}", seen.text()))
 }
 
-/// Three of four connections are bound to the session of the first, and no nonce comes twice for
-/// its key, over whichever of them.
+/// Checks that three of four connections are bound to the session of the first, and that no nonce
+/// is used twice with its key on any of them.
 pub fn channels(ground: &TestEnv) -> Result<String> {
     let options = ["--connections-per-client", "4", "-j", "4", "--encrypt"];
     let seen = Seen::of(ground, Run::Reads, &options)?;
@@ -85,7 +86,7 @@ pub fn channels(ground: &TestEnv) -> Result<String> {
     Ok(format!("{}, {decrypted}, 3 bindings", seen.text()))
 }
 
-/// A load for a moment, with all that is in it.
+/// Captures a load that runs for a moment, with all its kinds of requests.
 pub fn load(ground: &TestEnv) -> Result<String> {
     let seen = Seen::of(ground, Run::Office, &["--encrypt", "required"])?;
     let commands: BTreeSet<u64> = seen.commands().collect();
@@ -105,7 +106,7 @@ pub fn load(ground: &TestEnv) -> Result<String> {
     Ok(format!("{}, {decrypted}", seen.text()))
 }
 
-/// What is captured.
+/// A captured run.
 #[derive(Clone, Copy)]
 enum Run {
     Reads,
@@ -113,7 +114,7 @@ enum Run {
 }
 
 impl Run {
-    /// Makes it; all of it must be as expected.
+    /// Makes the run, which must succeed.
     fn make(self, ground: &TestEnv, place: &Place, options: &[&str], keys: &Path) -> Result<()> {
         let (length, count) = (READ_LEN.to_string(), READS.to_string());
         let file = place.target(Account::User, FILE);
@@ -157,26 +158,27 @@ impl Run {
     }
 }
 
-/// A packet of ours, as tshark reads it; what may be there more than once is a list, in order.
+/// A packet of filestone as dissected by tshark; fields that can occur more than once are lists, in
+/// order.
 struct Packet {
     number: String,
-    /// Of which connection.
+    /// TCP connection of the packet.
     stream: String,
-    /// Of which sessions.
+    /// Sessions of its messages.
     sessions: Vec<String>,
     commands: Vec<u64>,
     ids: Vec<u64>,
     charges: Vec<u64>,
     credits: Vec<u64>,
     signed: Vec<u64>,
-    /// How many signatures are good.
+    /// Number of correct signatures.
     good: usize,
-    /// Of what is encrypted.
+    /// Nonces of encrypted messages.
     nonces: Vec<String>,
     lengths: Vec<u64>,
     offsets: Vec<u64>,
     dialects: Vec<u64>,
-    /// SESSION_SETUPs that bind the connection to a session.
+    /// Number of SESSION_SETUPs that bind the connection to a session.
     bindings: usize,
 }
 
@@ -197,7 +199,7 @@ const FIELDS: &[&str] = &[
     "smb2.ses_req_flags.session_binding",
 ];
 
-/// The values in a cell; what tshark gives no number for is an error.
+/// Parses the numbers in a cell; other text is an error.
 fn numbers(cell: &str) -> Result<Vec<u64>> {
     let number = |text: &str| match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16),
@@ -261,16 +263,16 @@ impl Packet {
     }
 }
 
-/// Our side of a run.
+/// Packets that filestone sent in a run.
 struct Seen {
     packets: Vec<Packet>,
 }
 
 impl Seen {
-    /// Captures a run and has tshark read it. What must be so of every run is looked at here.
+    /// Captures a run, dissects it with tshark, and makes the checks that apply to every run.
     fn of(ground: &TestEnv, run: Run, options: &[&str]) -> Result<Self> {
         let server = ground.servers.get(Purpose::Open);
-        // Of its own, and gone at the end: captures are large.
+        // In a separate folder that is removed at the end: captures are large.
         let folder = process::Folder::within(&ground.bed.folder, "tshark")?;
         let password_file = server.password_file();
         let place = Place {
@@ -290,7 +292,7 @@ impl Seen {
         };
         let malformed = format!("{ours} && _ws.malformed");
         no_packet(&dissection, &malformed, "", "malformed")?;
-        // Of both sides: what the server encrypts is for the same key.
+        // In both directions: the server encrypts with a key of the same session.
         let encrypted = "smb2.header.transform.nonce";
         no_packet(&dissection, encrypted, "Encrypted SMB3", "not decrypted")?;
         dissection.preferences = &["smb2.verify_signatures:TRUE"];
@@ -315,8 +317,9 @@ impl Seen {
         )
     }
 
-    /// Each request takes as many numbers as it costs credits (MS-SMB2, section 3.2.4.1.5), and
-    /// asks for no fewer than it takes. A CANCEL has the number of what it cancels.
+    /// Checks that each request uses as many message IDs as its credit charge (MS-SMB2, section
+    /// 3.2.4.1.5) and requests at least as many credits. A CANCEL has the ID of the request that it
+    /// cancels.
     fn message_ids_are_unique(&self) -> Result<()> {
         let mut taken: BTreeSet<(&str, u64)> = BTreeSet::new();
         for packet in &self.packets {
@@ -343,7 +346,7 @@ impl Seen {
         Ok(())
     }
 
-    /// Every NEGOTIATE offers these dialects.
+    /// Checks that every NEGOTIATE offers these dialects.
     fn offered(&self, dialects: &[u64]) -> Result<()> {
         let negotiates = self.packets.iter();
         let mut count = 0;
@@ -359,7 +362,8 @@ impl Seen {
         Ok(())
     }
 
-    /// Every READ asks for what it was told to, from one end of the file to the other and again.
+    /// Checks that every READ has the requested length, and that the offsets cycle through the file
+    /// from start to end.
     fn reads(&self) -> Result<String> {
         let reads = || {
             self.packets
@@ -390,7 +394,8 @@ impl Seen {
         Ok(format!("{READS} READs of {READ_LEN}"))
     }
 
-    /// All but the session's setup is encrypted, and with no nonce twice.
+    /// Checks that all messages except the session setup are encrypted, and that no nonce is used
+    /// twice.
     fn decrypted(&self) -> Result<String> {
         let mut nonces: BTreeSet<(&str, &str)> = BTreeSet::new();
         for packet in &self.packets {
@@ -418,8 +423,8 @@ impl Seen {
     }
 }
 
-/// Fails with what tshark says of the first packet that passes the filter, and of which it says
-/// this.
+/// Fails if a packet matches the filter and tshark's text for it contains `says`; the error has the
+/// text of the first one.
 fn no_packet(dissection: &Dissection, filter: &str, says: &str, what: &str) -> Result<()> {
     let fields = ["frame.number", "_ws.col.Info", "_ws.expert.message"];
     let mut found = dissection.fields(filter, &fields)?;
@@ -438,7 +443,7 @@ fn no_packet(dissection: &Dissection, filter: &str, says: &str, what: &str) -> R
 mod tests {
     use super::*;
 
-    /// A READ of this number in a packet of the only connection.
+    /// A READ with this message ID in a packet of the only connection.
     fn read(id: &str, nonce: &str, offset: &str) -> Packet {
         let cells = [
             "7", "0", "0x1", "8", id, "2", "2", "0", "", nonce, "100000", offset, "", "",
@@ -462,7 +467,7 @@ mod tests {
         };
         assert!(seen(["0100", "0200"]).decrypted().is_ok());
         assert!(seen(["0100", "0100"]).decrypted().is_err());
-        // What has no nonce travelled in the clear.
+        // A packet without a nonce was sent unencrypted.
         assert!(seen(["0100", ""]).decrypted().is_err());
     }
 

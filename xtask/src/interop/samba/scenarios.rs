@@ -1,5 +1,5 @@
-//! What else a client meets: accounts, shares and protections that it is refused, a full file
-//! system, ^C, and what is left behind.
+//! Further scenarios: refused accounts, shares and protections, a full file system, ^C, and
+//! leftovers.
 
 use super::settings::Purpose;
 use super::{FULL, TestEnv, copies, durable_handles, packets, small, tampering};
@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// All of them.
+/// Scenarios against Samba.
 pub const ALL: &[Scenario<TestEnv>] = &[
     ("a server that requires signatures", signatures_required),
     ("a server that requires encryption", encryption_required),
@@ -65,10 +65,10 @@ pub const ALL: &[Scenario<TestEnv>] = &[
     ("nothing is left in the share", nothing_is_left),
 ];
 
-/// Those that come with filestone.
+/// The loads that filestone includes.
 const LOADS: &[&str] = &["office", "build", "untar", "mail", "database"];
 
-/// Of operations that leave nothing to take away.
+/// Mix of operations that leave nothing to remove, in percent.
 const SHARES: &[(&str, f64)] = &[
     ("null", 4.0),
     ("getattr", 28.0),
@@ -78,10 +78,10 @@ const SHARES: &[(&str, f64)] = &[
     ("write", 12.0),
     ("commit", 2.0),
 ];
-/// In the form of dbench's smb backend.
+/// A load in the format of dbench's smb backend.
 const BY_PATH: &str = include_str!("../../../../crates/cli/tests/it/by_path.load");
 
-/// How far a share may be off, in points.
+/// Largest permitted deviation of a share, in percentage points.
 const SHARE_LIMIT: f64 = 1.0;
 
 const OTHER_STATUS: &str = r#"Mkdir "\clients\client1" NT_STATUS_OK
@@ -90,7 +90,7 @@ QUERY_PATH_INFORMATION "\clients\client1\none\below" 1004 NT_STATUS_OBJECT_NAME_
 QUERY_PATH_INFORMATION "\clients\client1\none\below" 1004 0xc000003a
 "#;
 
-/// A run as the user against the server of this purpose.
+/// Runs `probe` as the user against the server with this purpose.
 fn probe(ground: &TestEnv, purpose: Purpose, options: &[&str]) -> Result<Output> {
     let server = ground.servers.get(purpose);
     let password_file = server.password_file();
@@ -107,7 +107,7 @@ fn probe(ground: &TestEnv, purpose: Purpose, options: &[&str]) -> Result<Output>
         .probe("read", &target, &[&always, options].concat())
 }
 
-/// A run as the user that must succeed; how it was, in a few words.
+/// Runs `probe` as the user; the run must succeed. Returns a short description.
 fn succeeds(ground: &TestEnv, purpose: Purpose, options: &[&str]) -> Result<String> {
     match checks::evaluate(&probe(ground, purpose, options)?, 50) {
         Ok(verdict) if verdict == "ok" => Ok("50 operations".into()),
@@ -211,7 +211,7 @@ fn nothing_newer(ground: &TestEnv) -> Result<String> {
     checks::refused(&output, 3, &["STATUS_NOT_SUPPORTED", "0xc00000bb"])
 }
 
-/// Who logs in, and with which password.
+/// User name and password of a logon.
 struct Login {
     user: &'static str,
     password: &'static str,
@@ -274,7 +274,7 @@ fn no_guests(ground: &TestEnv) -> Result<String> {
     checks::refused(&output, 3, &["STATUS_"])
 }
 
-/// A run as guest that must be refused.
+/// Runs `probe` as a guest; the run must be refused.
 fn refuses_guest(ground: &TestEnv, path: &str, words: &[&str]) -> Result<String> {
     let target = format!("smb://127.0.0.1/{path}");
     let output = ground.bed.probe("read", &target, &["--count", "10"])?;
@@ -291,7 +291,7 @@ fn no_such_share(ground: &TestEnv) -> Result<String> {
     refuses_guest(ground, "nowhere/file", &words)
 }
 
-/// Not the server's fault: another share has to be named.
+/// A usage error, not an error of the server: the user must name another share.
 fn a_printer(ground: &TestEnv) -> Result<String> {
     let target = format!("smb://127.0.0.1/{PRINTER}/file");
     let output = ground.bed.probe("read", &target, &["--count", "10"])?;
@@ -303,8 +303,8 @@ fn no_such_file(ground: &TestEnv) -> Result<String> {
     refuses_guest(ground, &format!("{GUEST_SHARE}/nothing"), &words)
 }
 
-/// With a user there may be several connections, and a guest has one; who has none either is told
-/// by whom.
+/// Checks the findings about multichannel: a user may have several connections and a guest has one.
+/// The finding states the reason if the server permits only one.
 fn interfaces_named(ground: &TestEnv) -> Result<String> {
     let mut said = Vec::new();
     for (purpose, user, words) in [
@@ -354,7 +354,7 @@ fn interfaces_named(ground: &TestEnv) -> Result<String> {
     Ok(said.join(", "))
 }
 
-/// One pass of a load over a share that is everyone's.
+/// Runs one iteration of a load on the guest share.
 fn replay(ground: &TestEnv, load: &str) -> Result<Record> {
     let target = format!("smb://127.0.0.1/{GUEST_SHARE}");
     let arguments = [
@@ -381,7 +381,8 @@ fn every_load(ground: &TestEnv) -> Result<String> {
     Ok(format!("{lines} lines of {} loads", LOADS.len()))
 }
 
-/// A real server has to agree with every line of it: with what is opened for what, too.
+/// A real server must return the expected result of every line, including the access rights of
+/// opened files.
 fn by_path(ground: &TestEnv) -> Result<String> {
     let path = ground.bed.folder.join("by-path.load");
     std::fs::write(&path, BY_PATH)?;
@@ -394,7 +395,7 @@ fn by_path(ground: &TestEnv) -> Result<String> {
     Ok(format!("{lines} lines, {written} bytes written"))
 }
 
-/// Both statuses are of something that is not there, and only one of them is right.
+/// Two statuses mean that the object does not exist; only one of them is correct.
 fn other_status(ground: &TestEnv) -> Result<String> {
     let path = ground.bed.folder.join("other-status.load");
     std::fs::write(&path, OTHER_STATUS)?;
@@ -411,8 +412,9 @@ fn other_status(ground: &TestEnv) -> Result<String> {
     Ok(expected.to_owned())
 }
 
-/// Asks the server a mix, and reads its counters as one: nearly the same. Beside the mix the run
-/// looks for its set, which the run before has made.
+/// Runs a mix and converts the difference of the server's counters into a mix: the shares must be
+/// nearly equal. In addition to the mix, the run searches for its file set, which the previous run
+/// made.
 fn profile_as_mix(ground: &TestEnv) -> Result<String> {
     let server = ground.servers.get(Purpose::Open);
     let folder = &ground.bed.folder;
@@ -475,7 +477,7 @@ fn mix(ground: &TestEnv, file: &Path, options: &[&str]) -> Result<Output> {
     Ok(output)
 }
 
-/// What was counted between two readings, in the form of one.
+/// Difference of two readings of the counters, in the format of one.
 fn difference(before: &str, after: &str) -> String {
     let count = |line: &str| line.split_once(": ")?.1.trim().parse::<u64>().ok();
     let lines = before.lines().zip(after.lines());
@@ -491,7 +493,7 @@ fn difference(before: &str, after: &str) -> String {
         .collect()
 }
 
-/// Room for the directory of the run, and for a few files.
+/// Enough space for the directory of the run and a few files.
 fn disk_full(ground: &TestEnv) -> Result<String> {
     let target = format!("smb://127.0.0.1/{GUEST_SHARE}/{FULL}");
     let output = ground
@@ -527,17 +529,18 @@ fn interrupted(ground: &TestEnv) -> Result<String> {
     checks::ended(&end, 130, "interrupted")
 }
 
-/// The load `office` on the guests' share for a second.
+/// Runs the load `office` on the guest share for a second.
 fn office(ground: &TestEnv, options: &[&str]) -> Result<Record> {
     let share = format!("smb://127.0.0.1/{GUEST_SHARE}");
     let always = ["replay", "office", "--on", &share, "--as", "json"];
     let mut command = ground.bed.command(&[&always, options].concat());
     let folder = &ground.bed.folder;
-    // Whether it counts is another matter: what only reads may miss files that a whole pass makes.
+    // Whether the run counts is not relevant: a read-only load may miss files that a whole
+    // iteration makes.
     Record::read_ended(&process::run(&mut command, &[], folder, checks::RUN_LIMIT)?)
 }
 
-/// What is in the clients' trees: the names and when each was changed last.
+/// Names in the clients' trees, with the time of their last change.
 fn clients_trees(ground: &TestEnv) -> Result<String> {
     let clients = ground.directory().join("clients");
     let mut find = Command::new("find");
@@ -565,7 +568,7 @@ fn reading_only(ground: &TestEnv) -> Result<String> {
     Ok(format!("{read} bytes read, {left_out} kinds left out"))
 }
 
-/// The load `office` by smbtorture's command line, as the user.
+/// Runs the load `office` with smbtorture's command line, as the user.
 fn smbtorture(ground: &TestEnv, options: &[&str]) -> Result<Output> {
     let share = format!("//127.0.0.1/{USER_SHARE}");
     let always = ["as", "smbtorture", &share, "-U", USER, "--loadfile=office"];

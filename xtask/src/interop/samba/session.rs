@@ -1,4 +1,4 @@
-//! What a server says of the session that a client has with it.
+//! State of a client's session as reported by the server.
 
 use super::TestEnv;
 use crate::interop::smb::{Account, Place, Protection, ServerProbe, Way};
@@ -10,12 +10,12 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long a session may take to be there.
+/// Time limit for a session to appear.
 const SESSION_LIMIT: Duration = Duration::from_secs(5);
 const LOOK_EVERY: Duration = Duration::from_millis(30);
 const RUN_LIMIT: Duration = Duration::from_secs(15);
 
-/// smbclient, to see that a server does what it was configured for.
+/// smbclient, used to verify that a server has its configured behavior.
 pub struct Smbclient {
     pub dialect: &'static str,
     pub protection: Protection,
@@ -24,7 +24,7 @@ pub struct Smbclient {
 }
 
 impl Smbclient {
-    /// Its session, as the server sees it; or what it said when it got none.
+    /// Connects. Returns the session as seen by the server, or smbclient's output if it got none.
     pub fn connect(
         &self,
         server: &Samba,
@@ -46,7 +46,7 @@ impl Smbclient {
             .arg(format!("--client-protection={protection}"))
             .args(["-U", &format!("{}%{PASSWORD}", self.user)])
             .arg(format!("//127.0.0.1/{}", self.share))
-            // It asks what to do for as long as this pipe is open.
+            // smbclient waits for commands while this pipe is open.
             .stdin(Stdio::piped())
             .stdout(File::create(&said)?)
             .stderr(Stdio::null());
@@ -59,11 +59,11 @@ impl Smbclient {
     }
 }
 
-/// The session of a client as soon as it is the same in two looks and as awaited; as it was seen
-/// last if it never is, and none if the client ends before it has one.
+/// Waits until two consecutive status reports of the client's session are equal and as awaited.
+/// Returns the last state if it never is, and `None` if the client ends before it has a session.
 ///
-/// One look is not enough: smbd writes down who came and which share is connected before it writes
-/// down how the messages are signed.
+/// A single report is not enough: smbd records the user and the connected share before it records
+/// how messages are signed.
 fn seen(
     server: &Samba,
     folder: &Path,
@@ -74,7 +74,7 @@ fn seen(
     let mut before = None;
     while start.elapsed() < SESSION_LIMIT {
         let status = server.status(folder)?;
-        // Before the user is known the session is there, but is nobody's. A share comes last.
+        // A session exists before its user is known. The share comes last.
         let now = status.sessions().next().filter(|_| status.trees() > 0);
         if now.as_ref().is_some_and(&is_awaited) && now == before {
             return Ok(now);
@@ -91,7 +91,7 @@ fn seen(
     }
 }
 
-/// Waits until the server knows of no session, so that the next is another's.
+/// Waits until the server has no sessions, so that the next one belongs to another client.
 fn gone(server: &Samba, folder: &Path) -> Result<()> {
     let start = Instant::now();
     while server.status(folder)?.sessions().next().is_some() {
@@ -103,7 +103,7 @@ fn gone(server: &Samba, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Asks a server of what it sees.
+/// Queries a server about its sessions.
 pub struct AtServer<'a> {
     pub ground: &'a TestEnv,
     pub server: &'a Samba,
@@ -124,7 +124,7 @@ impl ServerProbe for AtServer<'_> {
         let session = seen(server, &bed.folder, &mut run, |session| {
             is_as_told(way, session)
         })?;
-        // It logs off when it is interrupted; if it has ended, there is nothing to interrupt.
+        // The run logs off when interrupted; if it has ended, there is nothing to interrupt.
         let _ = run.interrupt();
         run.wait(RUN_LIMIT)?;
         let session =
@@ -145,7 +145,7 @@ fn is_as_told(way: &Way, session: &Session) -> bool {
         Account::User => USER_ACCOUNT,
     };
     let is_protected = match way.protection {
-        // What must be signed at all times, such as a TREE_CONNECT of 3.1.1, may be.
+        // Messages that must always be signed, such as a TREE_CONNECT of 3.1.1, may be signed.
         Protection::Unsigned => session.cipher == "-" && !session.is_all_signed,
         Protection::Signed => session.cipher == "-" && session.is_all_signed,
         Protection::Encrypted => session.cipher != "-",

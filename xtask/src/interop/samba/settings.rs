@@ -1,4 +1,4 @@
-//! The configurations, and that each is in force: smbclient is shown what filestone must meet.
+//! The configurations, and a check with smbclient that each is in force.
 
 use super::{TestEnv, session};
 use crate::interop::smb::Protection;
@@ -6,38 +6,38 @@ use crate::samba::{self, GUEST_SHARE, Setting, USER, USER_SHARE};
 use crate::table;
 use anyhow::Result;
 
-/// What a server is for.
+/// Purpose of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// Lets guests and the user in, with every protection and without.
+    /// Accepts guests and the user, with and without every protection.
     Open,
     /// Requires signatures.
     Signing,
     /// Requires encryption.
     Encrypting,
-    /// Requires encryption, and has one cipher.
+    /// Requires encryption, with one cipher.
     Cipher(&'static str),
-    /// Requires signatures, and has one algorithm for them.
+    /// Requires signatures, with one algorithm.
     Signature(&'static str),
-    /// Has no guests.
+    /// Rejects guests.
     NoGuests,
-    /// Speaks nothing older than SMB 3.
+    /// Supports only SMB 3 and later.
     NoSmb2,
-    /// Speaks nothing newer than SMB 2.1.
+    /// Supports only SMB 2.1 and earlier.
     NoSmb3,
-    /// Has one connection for a session.
+    /// Permits one connection per session.
     NoChannels,
-    /// Keeps handles for clients whose connections are lost.
+    /// Supports durable handles.
     Durable,
-    /// Does not.
+    /// Does not support durable handles.
     NotDurable,
-    /// Grants so many credits, has no room in a listing, and takes as many connections as a command
-    /// of the README has clients.
+    /// Grants this number of credits, has small limits for listings, and accepts as many
+    /// connections as a command of the README has clients.
     Small(&'static str),
 }
 
 impl Purpose {
-    /// Where its server listens.
+    /// Port of the server.
     pub fn port(self) -> u16 {
         let number = ALL.iter().position(|(purpose, _)| *purpose == self);
         match number.unwrap_or_default() {
@@ -53,17 +53,17 @@ const ENCRYPTING: Setting = ("server smb encrypt", "required");
 const CIPHERS: &str = "server smb3 encryption algorithms";
 const SIGNATURES: &str = "server smb3 signing algorithms";
 
-/// What is small about a small server besides its credits. All names that begin with a dot are hidden.
+/// Limits of a small server other than its credits. All names that start with a dot are hidden.
 const SMALL: [Setting; 4] = [
     ("smb2 max read", "65536"),
     ("smb2 max write", "65536"),
     ("max connections", SMALL_CONNECTIONS),
     ("veto files", "/.*/"),
 ];
-/// As many clients as one of the README's commands has.
+/// Number of clients of a command of the README.
 const SMALL_CONNECTIONS: &str = "16";
 
-/// All of them. The first is at SMB's own port.
+/// Configurations of all servers. The first uses the standard SMB port.
 pub const ALL: &[(Purpose, &[Setting])] = &[
     (Purpose::Open, &[COUNTING]),
     (Purpose::Signing, &[SIGNING]),
@@ -106,7 +106,7 @@ pub const ALL: &[(Purpose, &[Setting])] = &[
         Purpose::NoChannels,
         &[("server multi channel support", "no")],
     ),
-    // What the system, or NFS, or another program may do with a file is not looked at.
+    // Samba does not check for conflicting use by the system, NFS or another program.
     (
         Purpose::Durable,
         &[
@@ -140,7 +140,7 @@ pub const ALL: &[(Purpose, &[Setting])] = &[
     ),
 ];
 
-/// What smbclient is told, and what must come of it.
+/// Options of smbclient and the expected result.
 struct Shown {
     purpose: Purpose,
     dialect: &'static str,
@@ -150,11 +150,11 @@ struct Shown {
     expected: Expected,
 }
 
-/// What must come of it.
+/// Expected result of smbclient.
 enum Expected {
-    /// A session of which the server says this.
+    /// A session that the server describes with this text.
     Session(&'static str),
-    /// An end with this in what is said.
+    /// A refusal whose output contains this text.
     Refusal(&'static str),
 }
 use Expected::{Refusal, Session};
@@ -190,7 +190,7 @@ const fn of_stranger(purpose: Purpose, share: &'static str, expected: Expected) 
     }
 }
 
-/// Of a session without protection, what logs the user in is signed nevertheless.
+/// In a session without protection, the logon messages are signed nevertheless.
 const SHOWN: &[Shown] = &[
     of_user(
         Purpose::Open,
@@ -256,7 +256,7 @@ const SHOWN: &[Shown] = &[
         Unsigned,
         Session("some signed with AES-128-GMAC, encrypted with AES-128-GCM"),
     ),
-    // 3.0 has no other cipher than AES-128-CCM.
+    // 3.0 only has the cipher AES-128-CCM.
     of_user(
         Purpose::Cipher("AES-128-GCM"),
         "SMB3_00",
@@ -312,7 +312,7 @@ const SHOWN: &[Shown] = &[
     ),
 ];
 
-/// Whether each does for smbclient what filestone must meet.
+/// Whether the server behaves with smbclient as configured, for every configuration.
 pub fn are_in_force(ground: &TestEnv) -> Result<bool> {
     let (mut rows, mut is_good) = (Vec::new(), true);
     for shown in SHOWN {

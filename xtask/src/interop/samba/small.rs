@@ -1,5 +1,5 @@
-//! The README's commands on servers that grant little: credits, bytes of a listing, of a READ and of a
-//! WRITE, and connections.
+//! The README's commands on servers with small limits: credits, bytes of a listing, of a READ and
+//! of a WRITE, and connections.
 
 use super::TestEnv;
 use super::settings::Purpose;
@@ -11,12 +11,13 @@ use anyhow::{Result, anyhow, bail};
 use filestone_plan::plan::FileSetPlan;
 use std::time::Duration;
 
-/// Runs so short that both servers are through in less than a minute.
+/// Runs that are short enough to finish on both servers in less than a minute.
 const USUAL: &str = "-d 300ms --no-calibrate";
 const REPLAY_LIMIT: Duration = Duration::from_secs(60);
 const LADDER: &str = "-d 200ms --warm-up 0 --cost-idle 200ms --pause 0 --no-calibrate";
 
-/// All commands on both servers at the same time: as the user on one, and as a guest on the other.
+/// Runs all commands on both servers at the same time: as the user on one, and as a guest on the
+/// other.
 pub fn commands(ground: &TestEnv) -> Result<String> {
     let as_user = format!("{USER}@");
     std::thread::scope(|scope| {
@@ -49,7 +50,7 @@ fn on_one(ground: &TestEnv, credits: &'static str, target: &str) -> Result<Strin
     };
     let ran = readme::on(&ground.bed, &folder, &place)
         .map_err(|error| anyhow!("{credits} credits: {error:#}"))?;
-    // The README has no replay on a share.
+    // The README has no replay on an SMB share.
     let mut replay = ground
         .bed
         .command(&["replay", "office", "--on", target, "-d", "300ms"]);

@@ -1,4 +1,4 @@
-//! Answers with wrong signatures: what stands between filestone and Samba changes one bit of some.
+//! Responses with wrong signatures: a relay between filestone and Samba changes one bit of some.
 
 use super::TestEnv;
 use super::settings::Purpose;
@@ -15,20 +15,21 @@ use std::process::Output;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a message begins with, and how long its header is (MS-SMB2, section 2.2.1.2).
+/// First bytes of a message, and the length of its header (MS-SMB2, section 2.2.1.2).
 const PROTOCOL: &[u8] = b"\xfeSMB";
 const HEADER_LEN: usize = 64;
-/// Where in it what is.
+/// Offsets in the header.
 const COMMAND: usize = 12;
 const FLAGS: usize = 16;
 const NEXT: usize = 20;
 const SIGNATURE: usize = 48;
 
-/// Signed answers before a probe begins: of its preparation, and of its own connection.
+/// Number of signed responses before a probe starts: those of its preparation and of its measuring
+/// connection.
 const BEFORE: u64 = 8;
 const READS: u32 = 200;
 
-/// Whatever is signed before the run: without it there is no run.
+/// Changes each signed response before the run: the run must fail.
 pub fn before(ground: &TestEnv) -> Result<String> {
     let mut said = String::new();
     for number in 1..=BEFORE {
@@ -40,7 +41,7 @@ pub fn before(ground: &TestEnv) -> Result<String> {
     Ok(said)
 }
 
-/// As many operations fail as answers were changed, whatever signs.
+/// Checks that as many operations fail as responses were changed, with every signing algorithm.
 pub fn in_probe(ground: &TestEnv) -> Result<String> {
     let mut changed = 0;
     for dialect in ["2.1", "3.0", "3.1.1"] {
@@ -55,7 +56,7 @@ pub fn in_probe(ground: &TestEnv) -> Result<String> {
     Ok(format!("{changed} of {} failed", 3 * READS))
 }
 
-/// The lines fail whose answers were changed, and no client is lost for it.
+/// Checks that the lines with changed responses fail, and that no client is lost.
 pub fn in_replay(ground: &TestEnv) -> Result<String> {
     let relay = Relay::start(ground, Choice::EveryRead(20))?;
     let target = relay.target(ground, "");
@@ -82,7 +83,7 @@ pub fn in_replay(ground: &TestEnv) -> Result<String> {
     Ok(format!("{changed} of {lines} lines failed"))
 }
 
-/// How many operations failed: each whose answer was changed, and no other.
+/// Number of failed operations: those with changed responses, and no other.
 fn evaluate(record: &Record, relay: &Relay) -> Result<u64> {
     let changed = relay.passing.changed.load(Ordering::Relaxed);
     let failed = record.number("/totals/ledger/failed")?;
@@ -132,16 +133,16 @@ fn run(ground: &TestEnv, asked: &[&str], options: &[&str]) -> Result<Output> {
     ground.bed.run(&[asked, &always, options].concat())
 }
 
-/// Which signed answers are changed.
+/// Selection of the signed responses to change.
 #[derive(Clone, Copy)]
 enum Choice {
-    /// The one of this number, from 1.
+    /// The response with this number, from 1.
     Nth(u64),
-    /// Of so many answers to READ the last.
+    /// The last of each group of this many responses to READ.
     EveryRead(u64),
 }
 
-/// What all connections have in common.
+/// State shared by all connections.
 struct Passing {
     choice: Choice,
     signed: AtomicU64,
@@ -149,14 +150,14 @@ struct Passing {
     changed: AtomicU64,
 }
 
-/// Stands before a server.
+/// A relay in front of a server.
 struct Relay {
     port: u16,
     passing: Arc<Passing>,
 }
 
 impl Relay {
-    /// It ends with this process; nobody waits for it.
+    /// Starts a relay, which runs until this process ends.
     fn start(ground: &TestEnv, choice: Choice) -> Result<Self> {
         let server = ground.servers.get(Purpose::Open);
         let server = SocketAddr::from((Ipv4Addr::LOCALHOST, server.port));
@@ -189,7 +190,7 @@ impl Relay {
     }
 }
 
-/// Relays a connection, in two threads.
+/// Relays a connection in two threads.
 fn relay(client: TcpStream, server: SocketAddr, passing: &Arc<Passing>) -> Result<()> {
     let server = TcpStream::connect(server)?;
     for stream in [&client, &server] {
@@ -209,12 +210,12 @@ fn relay(client: TcpStream, server: SocketAddr, passing: &Arc<Passing>) -> Resul
     Ok(())
 }
 
-/// Passes answers on, frame by frame.
+/// Forwards responses, frame by frame.
 fn answers(mut from: &TcpStream, mut to: &TcpStream, passing: &Passing) -> std::io::Result<()> {
     let (mut mark, mut frame) = ([0; 4], Vec::new());
     loop {
         from.read_exact(&mut mark)?;
-        // The first byte is a type of messages, which is 0 (MS-SMB2, section 2.1).
+        // The first byte is the message type, which is 0 (MS-SMB2, section 2.1).
         frame.resize(u32::from_be_bytes(mark) as usize, 0);
         from.read_exact(&mut frame)?;
         passing.look_at(&mut frame);
@@ -229,7 +230,7 @@ fn number<const LEN: usize>(message: &[u8], at: usize) -> u64 {
 }
 
 impl Passing {
-    /// Changes a bit of each signature that was chosen, in all messages of a compound.
+    /// Changes a bit of each selected signature, in all messages of a compound.
     fn look_at(&self, mut messages: &mut [u8]) {
         while messages.len() >= HEADER_LEN && messages.starts_with(PROTOCOL) {
             let is_signed = number::<4>(messages, FLAGS) & u64::from(HeaderFlags::SIGNED.0) != 0;
@@ -245,7 +246,7 @@ impl Passing {
         }
     }
 
-    /// Whether this signed answer is the one, or one of those, to be changed.
+    /// Whether to change this signed response.
     fn is_chosen(&self, command: u64) -> bool {
         let signed = 1 + self.signed.fetch_add(1, Ordering::Relaxed);
         match self.choice {
@@ -262,7 +263,7 @@ impl Passing {
 mod tests {
     use super::*;
 
-    /// An answer to this command, signed, with as much behind it up to the next.
+    /// A signed response to this command; `next` is the offset of the next one.
     fn answer(command: Command, next: u32) -> Vec<u8> {
         let mut message = vec![0; HEADER_LEN];
         message[..4].copy_from_slice(PROTOCOL);
