@@ -1,5 +1,5 @@
-//! One RPC call at a time over a blocking connection: enough to mount an export and resolve a path.
-//! The measured calls are in [`raw_client`](crate::raw_client).
+//! Single RPC calls over a blocking connection: enough to mount an export and resolve a path. The
+//! measured calls are in [`raw_client`](crate::raw_client).
 
 use anyhow::{Context, Result, anyhow, bail};
 use filestone_wire::mount::{self, DirPath, MntReply};

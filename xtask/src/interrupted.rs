@@ -1,5 +1,5 @@
-//! ^C, and what else tells a chore to end early: what it waits for is over at once, so that it stops
-//! what it started and removes what it made on its way out, as after any error.
+//! ^C and other signals that end an xtask early: its waits return at once, so that it stops the
+//! processes that it started and removes its files on the way out, as after any error.
 
 use anyhow::{Result, bail};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -8,14 +8,14 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
-/// The signal that came, or 0.
+/// The received signal, or 0.
 static SIGNAL: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 
-/// Notes these signals from now on. The second one ends the chore where it is.
+/// Registers handlers for these signals. The second signal ends the process immediately.
 pub fn listen() -> Result<()> {
     let is_second = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
-        // In this order: the first one finds what the last line is about not yet true.
+        // The order matters: at the first signal, the flag of the last line is not yet set.
         flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&is_second))?;
         flag::register(signal, Arc::clone(&is_second))?;
         flag::register_usize(signal, Arc::clone(&SIGNAL), signal as usize)?;
@@ -23,13 +23,13 @@ pub fn listen() -> Result<()> {
     Ok(())
 }
 
-/// What a chore ends with that was told to end.
+/// Exit code of an interrupted xtask; `None` if no signal was received.
 pub fn exit_code() -> Option<ExitCode> {
     let signal = SIGNAL.load(Ordering::Relaxed);
     (signal != 0).then(|| ExitCode::from(128_u8.saturating_add(signal as u8)))
 }
 
-/// An error once the chore was told to end.
+/// Fails after a signal was received.
 pub fn check() -> Result<()> {
     if exit_code().is_some() {
         bail!("told to end");

@@ -1,4 +1,4 @@
-//! The project's own chores: `cargo xtask --help` lists them.
+//! Tasks for developers of the project: `cargo xtask --help` lists them.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr)] // a chore talks to the one who started it
@@ -99,7 +99,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether the chore found everything in order.
+/// Runs a command. Returns whether everything was in order.
 fn run(chore: &Chore) -> Result<bool> {
     match chore {
         Chore::Tidy => tidy::run(),
@@ -122,7 +122,7 @@ fn run(chore: &Chore) -> Result<bool> {
     }
 }
 
-/// Runs the tests with every new snapshot taken for the right one.
+/// Runs the tests and accepts every new snapshot.
 fn bless() -> Result<bool> {
     let status = Command::new("cargo")
         .args(["test", "--workspace", "--quiet"])

@@ -1,4 +1,4 @@
-//! The man pages, made from the definitions of the command line: the text of `--help` in the
+//! The man pages, generated from the definitions of the command line: the text of `--help` in the
 //! sections of a man page.
 
 use anyhow::{Context, Result};
@@ -16,7 +16,7 @@ pub struct Man {
     pub check: bool,
 }
 
-/// Pages in a folder, by name.
+/// Reads the pages in a folder, by name.
 fn pages(folder: &Path, extension: &str) -> Result<BTreeMap<String, String>> {
     let mut pages = BTreeMap::new();
     let entries = std::fs::read_dir(folder)
@@ -35,7 +35,7 @@ fn pages(folder: &Path, extension: &str) -> Result<BTreeMap<String, String>> {
     Ok(pages)
 }
 
-/// The pages of a command and of all below it, by file name.
+/// Generates the pages of a command and of all its subcommands, by file name.
 fn made(command: &Command) -> Result<BTreeMap<String, String>> {
     let mut pages = BTreeMap::new();
     for below in command
@@ -48,7 +48,7 @@ fn made(command: &Command) -> Result<BTreeMap<String, String>> {
     Ok(pages)
 }
 
-/// The whole command line, built: commands know their full names.
+/// Returns the complete command line, built: commands have their full names.
 fn manual() -> Command {
     let mut manual = filestone_cli::manual().disable_help_subcommand(true);
     manual.build();
@@ -60,7 +60,7 @@ fn display_name(command: &Command) -> &str {
 }
 
 fn page(command: &Command) -> Result<String> {
-    // clap_mangen leaves out descriptions that the short help leaves out.
+    // clap_mangen omits descriptions that the short help omits.
     let mut command = command
         .clone()
         .mut_args(|arg| arg.hide_short_help(false))
@@ -95,22 +95,22 @@ fn page(command: &Command) -> Result<String> {
     sections_of(&end, &mut last);
     see_also(&command, &mut last);
     last.to_writer(&mut text)?;
-    // Each part begins with the same preamble.
+    // Each part starts with the same preamble.
     let preamble = Roff::new().render();
     let text = String::from_utf8(text)?.replace(&preamble, "");
     Ok(preamble + &title(&command) + &text)
 }
 
-/// The line with name, section, date (none: it would differ from build to build), source and manual.
-/// No hyphens are put into words, which may be names of options, and no blanks between them.
+/// Returns the line with name, section, date (empty: it would differ from build to build), source
+/// and manual. Disables hyphenation, because words may be names of options, and justification.
 fn title(command: &Command) -> String {
     let name = display_name(command).to_uppercase();
     let version = env!("CARGO_PKG_VERSION");
     format!(".TH \"{name}\" \"1\" \"\" \"filestone {version}\" \"filestone manual\"\n.nh\n.ad l\n")
 }
 
-/// What follows the options in a help text. A line that ends with a colon, before lines that are
-/// indented, is the heading of a section; indented lines are kept as they are.
+/// Adds the text after the options of a help text. A line that ends with a colon, before indented
+/// lines, is a section heading; indented lines are kept as they are.
 fn sections_of(text: &str, page: &mut Roff) {
     let mut is_kept = false;
     let mut has_section = false;
@@ -147,7 +147,7 @@ fn sections_of(text: &str, page: &mut Roff) {
     }
 }
 
-/// The name of a section as man pages have it.
+/// Returns the name of a section in the style of man pages.
 fn section(heading: &str) -> String {
     match heading.split_once(',').map_or(heading, |(name, _)| name) {
         "Exit codes" => "EXIT STATUS".into(),
@@ -156,7 +156,8 @@ fn section(heading: &str) -> String {
     }
 }
 
-/// The page of the command above, those below, those of commands that the help names, and the reference.
+/// Adds references to the parent command, subcommands, commands that the help names, and the
+/// reference manual.
 fn see_also(command: &Command, page: &mut Roff) {
     let own = display_name(command);
     let help = command.clone().render_long_help().to_string();
@@ -200,7 +201,7 @@ fn see_also(command: &Command, page: &mut Roff) {
     })]);
 }
 
-/// Writes the pages and the JSON schemas, or says which are not current.
+/// Writes the pages and the JSON schemas, or with `--check` lists those that are not current.
 pub fn run(options: &Man) -> Result<bool> {
     let schemas = filestone_cli::derived_schemas().into_iter();
     let schemas = schemas.map(|(name, schema)| (format!("{name}.json"), schema));
@@ -209,8 +210,8 @@ pub fn run(options: &Man) -> Result<bool> {
     Ok(are_pages_current && are_schemas_current)
 }
 
-/// Writes what differs in a folder; with `check`, says only what that is. Whether nothing does, or it is
-/// written.
+/// Writes the files that differ in a folder; with `check`, only lists them. Returns whether the
+/// folder is now current.
 fn update(
     folder: &str,
     extension: &str,
@@ -253,12 +254,12 @@ mod tests {
     use super::*;
     use clap::Arg;
 
-    /// Text in one line, with single blanks.
+    /// Text in one line, with single spaces.
     fn words(text: &str) -> String {
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    /// A part of a page as it is read, in one line.
+    /// The rendered text of a part of a page, in one line.
     fn plain(roff: &str) -> String {
         let lines = roff.lines().filter(|line| !line.starts_with('.'));
         let text = lines.collect::<Vec<_>>().join(" ");
@@ -268,7 +269,7 @@ mod tests {
         words(&text.replace("\\\\", "\\"))
     }
 
-    /// What a page has about an argument, with the section.
+    /// The entry of an argument in a page, with its section.
     fn entry<'page>(page: &'page str, arg: &Arg) -> (&'page str, &'page str) {
         let name = match arg.get_long() {
             Some(long) => format!("--{long}"),

@@ -1,13 +1,13 @@
-//! How well the search for the highest load that keeps an objective does against M/M/k
-//! servers in virtual time: errors, coverage of the interval and time, over many seeds. The
-//! tests of the model search with three; this is for a night.
+//! Accuracy of the search for the highest load that meets an objective, with M/M/k servers in
+//! virtual time: errors, coverage of the interval and time, over many seeds. The tests of the model
+//! search with three; this command is for a night.
 
 use clap::Args;
 use filestone_control::load_control::{LoadRange, ObjectiveSearch};
 use filestone_control::queueing::{MarkovServers, Service, SimulatedRun, SimulatedServer};
 use filestone_plan::plan::{Figure, Objective, ObjectivePlan};
 
-/// Number of servers, capacity, utilisation at the answer.
+/// Number of servers, capacity, and utilisation at the true load.
 const SERVERS: [(u32, f64, f64); 9] = [
     (1, 20_000.0, 0.9),
     (1, 50_000.0, 0.8),
@@ -20,7 +20,8 @@ const SERVERS: [(u32, f64, f64); 9] = [
     (16, 50_000.0, 0.85),
 ];
 
-/// What must hold with each of so many seeds, and nine in ten intervals cover the answer.
+/// Cases of `--check` with their numbers of seeds: every search must meet the limits below, and
+/// nine in ten intervals must contain the true load.
 const CHECKED: [(Case, u64); 8] = [
     (Case::mean(1, 4000.0), 100),
     (Case::percentile(1, 16_000.0, 0.8), 100),
@@ -31,7 +32,7 @@ const CHECKED: [(Case, u64); 8] = [
     (Case::mean(16, 4000.0), 100),
     (Case::percentile(16, 20_000.0, 0.9), 40),
 ];
-/// Length of an interval unless another is asked for.
+/// Default length of an interval.
 const INTERVAL_MS: u64 = 250;
 const ERROR_MOST: f64 = 0.03;
 const SECONDS_MOST: f64 = 90.0;
@@ -54,18 +55,18 @@ pub struct Objectives {
     pub check: bool,
 }
 
-/// One search against one server.
+/// Result of a search against a server.
 #[derive(Debug, Clone, Copy)]
 struct Found {
-    /// How far the load found is from the true one, as a share of that.
+    /// Relative error of the load found.
     error: f64,
-    /// How wide the interval is, likewise.
+    /// Relative width of the interval.
     width: f64,
     is_covered: bool,
     time_s: f64,
 }
 
-/// A server whose answer is known, and the objective that holds up to there.
+/// A server whose answer is known, and the objective that is met up to that load.
 #[derive(Debug, Clone, Copy)]
 struct Case {
     servers: u32,
@@ -135,7 +136,7 @@ impl Case {
         }
     }
 
-    /// The searches with these seeds, half of them on a thread of their own.
+    /// Searches with these seeds, half of them on a separate thread.
     fn over(&self, seeds: std::ops::Range<u64>, interval_ms: u64) -> Vec<Found> {
         let part = |parity: u64| {
             let seeds = seeds.clone().filter(move |seed| seed % 2 == parity);
@@ -150,7 +151,7 @@ impl Case {
         })
     }
 
-    /// Searches, prints, and says whether what is promised was kept.
+    /// Searches and prints. Returns whether the searches meet the limits.
     fn keeps(&self, seeds: std::ops::Range<u64>) -> bool {
         let found = self.over(seeds, INTERVAL_MS);
         self.print(&found);
@@ -181,14 +182,14 @@ impl Case {
     }
 }
 
-/// Searches and prints; whether all is as it is promised, if that is asked.
+/// Searches and prints. With `check`, returns whether all searches meet the limits.
 pub fn run(options: &Objectives) -> bool {
     println!(
         "| servers | capacity | answer | objective | mean error | rms error | worst error | mean width | covered | mean time | longest |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|---|");
     if options.check {
-        // All are searched, whatever is wrong with one.
+        // All cases run, even if one fails.
         let kept = CHECKED.map(|(case, seeds)| case.keeps(1..seeds + 1));
         return kept.iter().all(|kept| *kept);
     }

@@ -1,4 +1,4 @@
-//! Processes that a chore starts, and that never outlive it.
+//! Child processes that never outlive this program.
 
 use crate::{interrupted, processors};
 use anyhow::{Context, Result, bail};
@@ -11,20 +11,20 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// How often something awaited is looked for.
+/// Polling interval.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// How long half a chore may take to clean up.
+/// Time limit for the clean-up of the second half of an xtask.
 const CLEAN_UP_LIMIT: Duration = Duration::from_secs(20);
 
-/// A process that is stopped, by its id, when this is dropped.
+/// A process that is stopped, by its ID, when this is dropped.
 pub struct Running {
     child: Child,
-    /// Whether those that it starts are in a group with it, and are stopped with it.
+    /// Whether it leads a process group, which is stopped with it.
     leads_group: bool,
 }
 
 impl Running {
-    /// Starts `command` on `cpus`; on any of ours if there are none named.
+    /// Starts `command` on `cpus`, or on any available processor if `cpus` is empty.
     pub fn start(command: &mut Command, cpus: &[usize]) -> Result<Self> {
         interrupted::check()?;
         let name = command.get_program().to_string_lossy().into_owned();
@@ -36,49 +36,49 @@ impl Running {
         })
     }
 
-    /// Starts `command` as the leader of a group: those that it starts end with it.
+    /// Starts `command` as the leader of a process group: its children are stopped with it.
     pub fn start_group(command: &mut Command) -> Result<Self> {
         let mut running = Self::start(command.process_group(0), &[])?;
         running.leads_group = true;
         Ok(running)
     }
 
-    /// Its process id.
+    /// Process ID.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// How it ended, if it has.
+    /// Exit status, if it has ended.
     pub fn ended(&mut self) -> Result<Option<ExitStatus>> {
         Ok(self.child.try_wait()?)
     }
 
-    /// Sends it what ^C does.
+    /// Sends SIGINT, as ^C does.
     pub fn interrupt(&self) -> Result<()> {
         self.signal(Signal::INT)
     }
 
-    /// Sends it a signal.
+    /// Sends a signal.
     pub fn signal(&self, signal: Signal) -> Result<()> {
         let id = rustix::process::Pid::from_child(&self.child);
         Ok(rustix::process::kill_process(id, signal)?)
     }
 
-    /// Sends a signal to all of its group.
+    /// Sends a signal to the process group.
     pub fn signal_group(&self, signal: Signal) -> Result<()> {
         let id = rustix::process::Pid::from_child(&self.child);
         Ok(rustix::process::kill_process_group(id, signal)?)
     }
 
-    /// Whether any process of its group is there.
+    /// Whether any process of its group exists.
     pub fn group_is_there(&mut self) -> bool {
-        // One that has ended is there until it is waited for.
+        // An ended process exists until it is waited for.
         let _ = self.ended();
         let id = rustix::process::Pid::from_child(&self.child);
         rustix::process::test_kill_process_group(id).is_ok()
     }
 
-    /// Waits until it ends, but not past `limit`.
+    /// Waits for the end of the process, with the time limit `limit`.
     pub fn wait(mut self, limit: Duration) -> Result<ExitStatus> {
         let start = Instant::now();
         while start.elapsed() < limit {
@@ -91,7 +91,7 @@ impl Running {
         bail!("process {} did not end within {limit:?}", self.id())
     }
 
-    /// Waits until somebody listens at `address`.
+    /// Waits until a server listens at `address`.
     pub fn wait_for(&mut self, address: SocketAddr, limit: Duration) -> Result<()> {
         let start = Instant::now();
         loop {
@@ -121,9 +121,9 @@ impl Drop for Running {
     }
 }
 
-/// Runs `command` to its end, but not past `limit`, and collects what it said.
+/// Runs `command` to its end, with the time limit `limit`, and returns its output.
 ///
-/// What it says goes to files in `folder`: a pipe that nobody empties would stop it.
+/// The output goes to files in `folder`: a full pipe would block the process.
 pub fn run(
     command: &mut Command,
     cpus: &[usize],
@@ -143,8 +143,8 @@ pub fn run(
     })
 }
 
-/// Runs the other half of a chore, in namespaces of its own, to its end. Once the chore is told to end it
-/// waits for that half to clean up, and then ends it.
+/// Runs the second half of an xtask, in separate namespaces, to its end. After a signal it waits
+/// for that half to clean up, and stops it after [`CLEAN_UP_LIMIT`].
 pub fn run_other_half(command: &mut Command) -> Result<ExitStatus> {
     let mut half = Running::start(command, &[])?;
     let mut told_at: Option<Instant> = None;
@@ -153,7 +153,7 @@ pub fn run_other_half(command: &mut Command) -> Result<ExitStatus> {
             return Ok(status);
         }
         if let Err(told) = interrupted::check() {
-            // By ^C the other half was told, too; by kill(1) it may not have been.
+            // ^C also reaches the other half; a signal by kill(1) may not.
             if told_at.get_or_insert_with(Instant::now).elapsed() > CLEAN_UP_LIMIT {
                 return Err(told);
             }
@@ -162,20 +162,20 @@ pub fn run_other_half(command: &mut Command) -> Result<ExitStatus> {
     }
 }
 
-/// A folder of our own that is removed when this is dropped.
+/// A temporary folder, removed when this is dropped.
 pub struct Folder {
-    /// Where it is.
+    /// Path of the folder.
     pub path: PathBuf,
 }
 
 impl Folder {
-    /// A new folder; `name` says what it is for. Its number is nobody else's: process ids are
-    /// not enough, because in namespaces of their own two programs have the same.
+    /// Makes a new folder with `name` in its name. The number after it makes it unique: process IDs
+    /// are not enough, because two programs in different PID namespaces may have the same.
     pub fn new(name: &str) -> Result<Self> {
         Self::within(&std::env::temp_dir(), name)
     }
 
-    /// The same in a folder of which it is known what it is on.
+    /// Makes a new folder in `parent`, for callers that need a known file system.
     pub fn within(parent: &Path, name: &str) -> Result<Self> {
         for number in std::process::id().. {
             let path = parent.join(format!("filestone-{name}-{number}"));
@@ -191,20 +191,22 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // In the way of nobody if it stays: its name is ours alone.
+        // A remaining folder does no harm: its name is unique.
         let _ = std::fs::remove_dir_all(&self.path);
     }
 }
 
-/// A port that nobody uses at this moment.
+/// Returns a port that is unused at this moment.
 pub fn free_port() -> Result<u16> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }
 
-/// Names a filestone that is built already: what asks Cargo waits until nobody else builds.
+/// Environment variable with the path of a built filestone: otherwise Cargo is called, which waits
+/// for other builds.
 const BUILT: &str = "FILESTONE_PROGRAM";
 
-/// Builds filestone with a profile, `release` or `dist`, unless [`BUILT`] names one, and says where it is.
+/// Builds filestone with a profile, `release` or `dist`, unless [`BUILT`] names one. Returns its
+/// path.
 pub fn build_filestone(profile: &str) -> Result<PathBuf> {
     if let Some(built) = std::env::var_os(BUILT) {
         return std::fs::canonicalize(&built)
@@ -227,14 +229,14 @@ pub fn build_filestone(profile: &str) -> Result<PathBuf> {
     Ok(binary)
 }
 
-/// Where Cargo builds: this program lies in the folder of its profile, and that in it.
+/// Cargo's target folder: it contains the folder of the profile, which contains this program.
 pub fn target_folder() -> Result<PathBuf> {
     let own = std::env::current_exe()?;
     let target = own.parent().and_then(Path::parent);
     Ok(target.context("xtask lies in no target folder")?.to_owned())
 }
 
-/// Lets this process, and what it starts, open as many files as the system allows.
+/// Raises the limit of open files of this process and its children to the permitted maximum.
 pub fn raise_file_limit() -> u64 {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
@@ -242,7 +244,7 @@ pub fn raise_file_limit() -> u64 {
         current: limit.maximum,
         maximum: limit.maximum,
     };
-    // Refused only if it would be above the maximum, which it is not.
+    // This only fails above the maximum, which cannot be.
     let _ = setrlimit(Resource::Nofile, raised);
     limit.maximum.unwrap_or(u64::MAX)
 }

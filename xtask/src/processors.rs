@@ -1,11 +1,11 @@
-//! Which processors a process may use.
+//! Processors that a process may use.
 
 use anyhow::{Context, Result, anyhow, bail};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::process::{Child, Command};
 use std::time::Duration;
 
-/// The processors this process may use.
+/// Processors that this process may use.
 pub fn available() -> Result<Vec<usize>> {
     let set = sched_getaffinity(None)?;
     Ok((0..CpuSet::MAX_CPU)
@@ -13,7 +13,7 @@ pub fn available() -> Result<Vec<usize>> {
         .collect())
 }
 
-/// Binds this thread, and what it starts, to `cpus`.
+/// Pins this thread and its children to `cpus`.
 pub fn bind(cpus: &[usize]) -> Result<()> {
     let mut set = CpuSet::new();
     for cpu in cpus {
@@ -22,10 +22,10 @@ pub fn bind(cpus: &[usize]) -> Result<()> {
     sched_setaffinity(None, &set).with_context(|| format!("processors {cpus:?} cannot be used"))
 }
 
-/// Starts a process that may use only `cpus`; any of ours if there are none named.
+/// Starts a process that may use only `cpus`, or any available processor if `cpus` is empty.
 pub fn spawn_on(command: &mut Command, cpus: &[usize]) -> Result<Child> {
-    // A child inherits the processors of the thread that starts it, so a thread
-    // of its own leaves ours as they were.
+    // A child inherits the processors of the thread that starts it, so a separate thread leaves
+    // those of this one unchanged.
     std::thread::scope(|scope| {
         scope
             .spawn(|| {
@@ -39,18 +39,18 @@ pub fn spawn_on(command: &mut Command, cpus: &[usize]) -> Result<Child> {
     })
 }
 
-/// Share of this host's processor time that somebody uses right now, from 0 to 1.
+/// Share of this host's CPU time in use over this period, from 0 to 1.
 pub fn busy_share(over: Duration) -> Result<f64> {
     let before = times()?;
     std::thread::sleep(over);
     let after = times()?;
     let spent = |index: usize| after[index].saturating_sub(before[index]) as f64;
     let all: f64 = (0..after.len().min(before.len())).map(spent).sum();
-    // The fourth and fifth are idle and waiting for a disk (proc(5)).
+    // The fourth and fifth fields are idle and waiting for a disk (proc(5)).
     Ok(1.0 - (spent(3) + spent(4)) / all.max(1.0))
 }
 
-/// The times in the first line of /proc/stat.
+/// CPU times in the first line of /proc/stat.
 fn times() -> Result<Vec<u64>> {
     let text = std::fs::read_to_string("/proc/stat")?;
     let line = text.lines().next().unwrap_or_default();

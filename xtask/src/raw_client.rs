@@ -1,10 +1,9 @@
-//! The least a program can do to exchange these bytes over one socket.
+//! The minimum that a program must do to exchange these bytes over one socket.
 //!
-//! This is what filestone is compared with: no clock per operation, no
-//! histogram, no check of a reply beyond its length. It is not handicapped:
-//! buffers are reused, calls are encoded before the start, with several in
-//! flight one `recv` takes all that came and one `send` answers it, and it looks for
-//! replies before it sleeps, as filestone does.
+//! filestone is compared with this client, which has no clock per operation, no histogram, and no
+//! check of a reply except for its length. It is not handicapped: buffers are reused, calls are
+//! encoded before the start, with several in flight one `recv` reads all replies that have arrived
+//! and one `send` answers them, and it polls for replies before it sleeps, as filestone does.
 
 use crate::exchange::{self, Procedure};
 use crate::processors;
@@ -23,7 +22,7 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::time::{Duration, Instant};
 
-/// How many turns go by between two looks at the clock.
+/// Number of turns between two readings of the clock.
 const TURNS_PER_LOOK: u32 = 16;
 
 /// What is asked.
@@ -41,7 +40,7 @@ pub enum Asked {
     SmbRead,
 }
 
-/// As long as filestone looks.
+/// Polling time before sleeping, as in filestone.
 const LOOK: Duration = Duration::from_micros(100);
 
 /// Options of `cargo xtask raw-client`.
@@ -80,7 +79,7 @@ pub struct RawClient {
     pub cpu: Option<usize>,
 }
 
-/// What came of it, as one line of JSON.
+/// Result of a run, printed as one line of JSON.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct RawResult {
     pub ops_per_s: f64,
@@ -90,14 +89,14 @@ pub struct RawResult {
     pub reply_len: usize,
 }
 
-/// Calls encoded before the start, the first `in_flight` of them repeated at the
-/// end, so that any run of that many lies in one piece.
+/// Calls encoded before the start, with the first `in_flight` of them repeated at the end, so that
+/// any run of that many calls is contiguous.
 struct Calls {
     bytes: Vec<u8>,
     call_len: usize,
     count: usize,
     next: usize,
-    /// The number that the next call is given, if calls have numbers.
+    /// Message ID of the next call, for SMB.
     next_id: Option<u64>,
 }
 
@@ -113,7 +112,7 @@ impl Calls {
         }
     }
 
-    /// The next `n` calls; `n` is at most what may be in flight.
+    /// Returns the next `n` calls; `n` is at most `in_flight`.
     fn take(&mut self, n: usize) -> &[u8] {
         let start = self.next * self.call_len;
         self.next = (self.next + n) % self.count;
@@ -128,7 +127,7 @@ impl Calls {
     }
 }
 
-/// One connection with everything that was prepared for it.
+/// A connection with its prepared calls and buffers.
 struct Prepared {
     stream: TcpStream,
     calls: Calls,
@@ -136,18 +135,18 @@ struct Prepared {
     data_len: u32,
     in_flight: usize,
     buffer: Vec<u8>,
-    /// Spent looking for replies that had not come.
+    /// Time spent polling without a reply.
     spun: Duration,
 }
 
-/// Counts of one stretch.
+/// Counts of one window.
 struct Counts {
     replies: u64,
     elapsed: Duration,
     cpu: Duration,
 }
 
-/// Measures, and prints the result as JSON.
+/// Measures and prints the result as JSON.
 pub fn run(options: &RawClient) -> Result<bool> {
     println!("{}", serde_json::to_string(&measure(options)?)?);
     Ok(true)
@@ -214,7 +213,7 @@ fn prepare(options: &RawClient) -> Result<Prepared> {
     Ok(prepared(options, stream, &calls, reply.len() + 4, data_len))
 }
 
-/// The same over SMB, whose requests have numbers that count up.
+/// Prepares SMB requests, which have increasing message IDs.
 fn prepare_smb(options: &RawClient, mut stream: TcpStream) -> Result<Prepared> {
     let credits = u16::try_from(options.in_flight + 1)?;
     let share = options.export.trim_start_matches('/');
@@ -241,7 +240,7 @@ fn prepare_smb(options: &RawClient, mut stream: TcpStream) -> Result<Prepared> {
     Ok(prepared)
 }
 
-/// With one distinct call, as many copies as are in flight.
+/// Prepares the calls; a single distinct call is copied once per call in flight.
 fn prepared(
     options: &RawClient,
     stream: TcpStream,
@@ -264,8 +263,8 @@ fn prepared(
     }
 }
 
-/// READs of the whole file, one after the other; a rest is left out, so that all
-/// replies are equally long.
+/// Returns READs of the whole file in order; a remainder is omitted, so that all replies have the
+/// same length.
 fn reads(handle: nfs3::Handle, file_len: u64, len: u32) -> Result<Vec<Vec<u8>>> {
     let count = file_len / u64::from(len.max(1));
     if count == 0 {
@@ -282,7 +281,7 @@ fn reads(handle: nfs3::Handle, file_len: u64, len: u32) -> Result<Vec<Vec<u8>>> 
     Ok((0..count).map(call).collect())
 }
 
-/// Looks into one reply, so that not only errors are counted; bytes of file data.
+/// Checks one reply, so that a run cannot consist of errors. Returns the bytes of file data.
 fn check(options: &RawClient, reply: &[u8]) -> Result<u32> {
     let mut reader = exchange::results(reply)?;
     match options.asked {
@@ -299,7 +298,7 @@ fn check(options: &RawClient, reply: &[u8]) -> Result<u32> {
     }
 }
 
-/// A number of bytes, of which none is the end of the connection.
+/// Returns a non-zero number of bytes; zero means the end of the connection.
 fn some(len: usize) -> Result<usize> {
     if len == 0 {
         bail!("the server closed the connection");
@@ -308,7 +307,7 @@ fn some(len: usize) -> Result<usize> {
 }
 
 impl Prepared {
-    /// Puts the calls into flight. With one in flight each turn begins with its own.
+    /// Sends the initial calls. With one in flight each turn sends its own call.
     fn start(&mut self) -> Result<()> {
         if self.in_flight > 1 {
             self.stream.write_all(self.calls.take(self.in_flight))?;
@@ -316,7 +315,7 @@ impl Prepared {
         Ok(())
     }
 
-    /// Takes what has come, or comes next, into the buffer from `at` on.
+    /// Receives available data, or waits for data, into the buffer from `at` on.
     fn receive(&mut self, at: usize) -> Result<usize> {
         let end = if at > 0 || self.in_flight == 1 {
             self.reply_len
@@ -340,7 +339,7 @@ impl Prepared {
         some(self.stream.read(buffer)?)
     }
 
-    /// One in flight: a whole call out, a whole reply in.
+    /// Single call in flight: sends a whole call, receives a whole reply.
     fn ping_pong(&mut self, duration: Duration) -> Result<Counts> {
         self.spun = Duration::ZERO;
         let watch = Stopwatch::start();
@@ -358,7 +357,8 @@ impl Prepared {
         Ok(watch.stop(replies, self.spun))
     }
 
-    /// Many in flight: all that came in, as many calls out as replies were whole.
+    /// Many calls in flight: receives all available data, sends as many calls as complete replies
+    /// arrived.
     fn pipeline(&mut self, duration: Duration) -> Result<Counts> {
         self.spun = Duration::ZERO;
         let watch = Stopwatch::start();
@@ -375,8 +375,8 @@ impl Prepared {
                 }
             }
         }
-        // What is left of a reply belongs to the next stretch, which expects
-        // to begin between two of them.
+        // The next window must start at a reply boundary, so the rest of a partial reply is
+        // received first.
         if received > 0 {
             let rest = self.reply_len - received;
             self.stream.read_exact(&mut self.buffer[..rest])?;
@@ -386,7 +386,7 @@ impl Prepared {
     }
 }
 
-/// Time and this thread's processor time.
+/// Wall-clock time and CPU time of this thread.
 struct Stopwatch {
     start: Instant,
     cpu: Duration,
@@ -413,7 +413,7 @@ impl Stopwatch {
     }
 }
 
-/// Processor time of this thread, user and system.
+/// CPU time of this thread, user and system.
 fn thread_cpu() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(

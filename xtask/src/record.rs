@@ -1,10 +1,10 @@
-//! Figures out of a run record, as filestone prints it: read as any other program would.
+//! Figures from a run record printed by filestone, parsed as any other program would.
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use std::process::Output;
 
-/// The run record that `filestone probe --as json` printed.
+/// The run record printed by `filestone probe --as json`.
 pub struct Record(Value);
 
 #[cfg(test)]
@@ -14,7 +14,7 @@ impl From<Value> for Record {
     }
 }
 
-/// Whether a run does not count because it was not let send in time, and for no other reason.
+/// Whether a run does not count only because its sends were late.
 pub fn is_late(output: &Output) -> bool {
     let said = String::from_utf8_lossy(&output.stderr);
     let has_failed = ["error: ", "ended otherwise than expected"];
@@ -25,8 +25,9 @@ pub fn is_late(output: &Output) -> bool {
 }
 
 impl Record {
-    /// Reads it; what it said on standard error is part of the complaint. A run that does not count because
-    /// other programs of this host did not let it send in time has the outcomes of any other.
+    /// Parses the record; an error includes the standard error output. A run that does not count
+    /// because other programs of this host delayed its sends has the same outcomes as any other,
+    /// and is accepted.
     pub fn read(output: &Output) -> Result<Self> {
         if !output.status.success() && !is_late(output) {
             let said = String::from_utf8_lossy(&output.stderr);
@@ -35,7 +36,7 @@ impl Record {
         Self::parse(output)
     }
 
-    /// The same of a run that ended in order, whether or not it counts.
+    /// Parses the record of a run that ended normally, whether or not it counts.
     pub fn read_ended(output: &Output) -> Result<Self> {
         match output.status.code() {
             Some(3) => Self::parse(output),
@@ -70,7 +71,7 @@ impl Record {
             .map_or(&[], Vec::as_slice)
     }
 
-    /// The kinds of operations that failed, with their failures.
+    /// The kinds of operations with failures, and their failures.
     pub fn failures(&self) -> Vec<&Value> {
         let kinds = self.list("/totals/kinds").iter();
         kinds
@@ -78,12 +79,12 @@ impl Record {
             .collect()
     }
 
-    /// Whether this text is anywhere in it.
+    /// Whether the record contains this text.
     pub fn holds(&self, text: &str) -> bool {
         self.0.to_string().contains(text)
     }
 
-    /// Bytes of one call and of one reply of the measured kind, as sent.
+    /// Bytes of one call and of one reply of the measured kind on the wire.
     pub fn message_lens(&self) -> Result<(usize, usize)> {
         let calls = self.number("/totals/kinds/0/calls")?;
         let sent = self.number("/totals/kinds/0/bytes_sent")?;

@@ -1,5 +1,5 @@
-//! Samba servers of our own: each with its configuration, accounts, state and shares in a
-//! folder, nothing of which is the system's.
+//! Temporary Samba servers: each has its configuration, accounts, state and shares in a folder,
+//! separate from those of the system.
 
 use crate::process::{self, Running};
 use crate::times::Times;
@@ -12,60 +12,61 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Programs, and the Debian packages they are in.
+/// Programs, and the Debian packages that contain them.
 pub const NEEDED: &[(&str, &str)] = &[
     ("/usr/sbin/smbd", "samba"),
     ("/usr/bin/smbclient", "smbclient"),
 ];
-/// The user of every server here, who is this system's root in the shares.
+/// User of every server here; mapped to root of this system in the shares.
 pub const USER: &str = "bench";
-/// Who the user is to this system.
+/// System account of the user.
 pub const USER_ACCOUNT: &str = "root";
-/// Who a guest is to this system.
+/// System account of a guest.
 pub const GUEST_ACCOUNT: &str = "nobody";
 /// The user's password.
 pub const PASSWORD: &str = "netbench-1995";
-/// A user who is known, and may not log in.
+/// A known user whose account is disabled.
 pub const DISABLED_USER: &str = "retired";
-/// Who may be a guest.
+/// Share for guests.
 pub const GUEST_SHARE: &str = "guest";
-/// For the user only; the same files.
+/// Share for the user only, with the same files.
 pub const USER_SHARE: &str = "users";
-/// A share that is a printer.
+/// A printer share.
 pub const PRINTER: &str = "printer";
-/// Accounts of this system behind those of Samba, which lets nobody in who has none.
+/// Mapping of system accounts to Samba's, which requires one for every user.
 const MAP: &[(&str, &str)] = &[(USER_ACCOUNT, USER), ("daemon", DISABLED_USER)];
-/// The file with the accounts and what their passwords hash to.
+/// File with the accounts and their password hashes.
 const ACCOUNTS: &str = "private/smbpasswd";
-/// What a configuration needs folders for.
+/// Folders that a configuration needs.
 const FOLDERS: &[&str] = &[
     "private", "lock", "state", "cache", "pid", "ncalrpc", "share", "spool",
 ];
-/// It takes half a second; a busy machine may take longer.
+/// Time limit of the start, which takes half a second and longer on a busy machine.
 const START_LIMIT: Duration = Duration::from_secs(30);
 const STOP_LIMIT: Duration = Duration::from_secs(10);
 const STATUS_LIMIT: Duration = Duration::from_secs(10);
 
-/// A line of a configuration: the parameter and its value.
+/// A configuration parameter and its value.
 pub type Setting<'a> = (&'a str, &'a str);
 
 /// A server, stopped with its children when this is dropped.
 pub struct Samba {
     server: Running,
-    /// What it was started with.
+    /// Path of its configuration.
     pub configuration: PathBuf,
-    /// Where it listens, on loopback.
+    /// Port on the loopback interface.
     pub port: u16,
     folder: PathBuf,
 }
 
 impl Samba {
-    /// Starts one in `folder`, which it makes; `settings` go into the section of all shares.
+    /// Makes `folder` and starts a server in it; `settings` are added to the section of all shares.
     pub fn start(folder: &Path, port: u16, settings: &[Setting]) -> Result<Self> {
         Self::start_beside(None, folder, port, settings)
     }
 
-    /// The same with the accounts of another: making them takes longer than all else.
+    /// Starts a server with the accounts of another one: making accounts takes longer than the
+    /// rest.
     pub fn start_beside(
         other: Option<&Self>,
         folder: &Path,
@@ -109,24 +110,24 @@ impl Samba {
         })
     }
 
-    /// Waits until it takes connections.
+    /// Waits until it accepts connections.
     pub fn wait(&mut self) -> Result<()> {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, self.port));
         let is_up = self.server.wait_for(address, START_LIMIT);
         is_up.with_context(|| format!("smbd did not come up:\n{}", self.final_output()))
     }
 
-    /// The directory behind its shares.
+    /// Directory of its shares.
     pub fn directory(&self) -> PathBuf {
         self.folder.join("share")
     }
 
-    /// A file that holds the password, and nothing else.
+    /// File that contains only the password.
     pub fn password_file(&self) -> PathBuf {
         self.folder.join("password")
     }
 
-    /// The end of its log.
+    /// Last lines of its log.
     pub fn final_output(&self) -> String {
         let read = |name| std::fs::read_to_string(self.folder.join(name)).unwrap_or_default();
         let said = read("stderr") + &read("log.smbd");
@@ -134,7 +135,7 @@ impl Samba {
         lines[lines.len().saturating_sub(20)..].join("\n")
     }
 
-    /// What it knows of its sessions and open files.
+    /// Returns the sessions and open files of the server.
     pub fn status(&self, folder: &Path) -> Result<Status> {
         let mut command = Command::new("smbstatus");
         command.arg("-s").arg(&self.configuration).arg("--json");
@@ -144,7 +145,7 @@ impl Samba {
             .context("smbstatus printed no JSON")
     }
 
-    /// Its counters, as they are printed for people.
+    /// Returns the counters of the server in text format.
     pub fn profile(&self, folder: &Path) -> Result<String> {
         let mut command = Command::new("smbstatus");
         command.arg("-s").arg(&self.configuration).arg("--profile");
@@ -152,12 +153,12 @@ impl Samba {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// What processor time its processes have had.
+    /// CPU time of its processes.
     pub fn times(&self) -> Times {
         Times::of_group(self.server.id())
     }
 
-    /// Stops it as an administrator does; an error if any of its processes stays.
+    /// Stops it like an administrator; fails if any of its processes remains.
     pub fn stop(mut self) -> Result<()> {
         let start = Instant::now();
         self.server.signal_group(rustix::process::Signal::TERM)?;
@@ -171,11 +172,11 @@ impl Samba {
     }
 }
 
-/// What `smbstatus --json` printed.
+/// Output of `smbstatus --json`.
 pub struct Status(serde_json::Value);
 
 impl Status {
-    /// The sessions that are there.
+    /// Current sessions.
     pub fn sessions(&self) -> impl Iterator<Item = Session> {
         let sessions = self.0["sessions"].as_object();
         sessions.into_iter().flatten().map(|(_, session)| {
@@ -191,12 +192,12 @@ impl Status {
         })
     }
 
-    /// How many shares are connected to.
+    /// Number of connected shares.
     pub fn trees(&self) -> usize {
         self.count("tcons")
     }
 
-    /// How many files are open.
+    /// Number of open files.
     pub fn open_files(&self) -> usize {
         self.count("open_files")
     }
@@ -206,28 +207,28 @@ impl Status {
     }
 }
 
-/// A session, as the server sees it; `-` stands for what it does not do.
+/// A session as seen by the server; `-` marks an unused protection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
-    /// The account of this system.
+    /// System account.
     pub user: String,
-    /// As smbclient's `-m` takes it.
+    /// Dialect as in smbclient's `-m`.
     pub dialect: String,
-    /// By its name in the standard.
+    /// Cipher, by its name in the standard.
     pub cipher: String,
-    /// By its name in the standard.
+    /// Signing algorithm, by its name in the standard.
     pub signature: String,
-    /// Whether every message is signed, and not only those that must be.
+    /// Whether every message is signed, not only those that must be.
     pub is_all_signed: bool,
 }
 
 impl Session {
-    /// In one line.
+    /// The session in one line of text.
     pub fn text(&self) -> String {
         format!("{} as {}, {}", self.dialect, self.user, self.protection())
     }
 
-    /// What keeps others from reading or changing its messages.
+    /// Protection of its messages against reading or changing.
     pub fn protection(&self) -> String {
         let all = if self.is_all_signed { "all" } else { "some" };
         let signed = match self.signature.as_str() {
@@ -242,7 +243,7 @@ impl Session {
     }
 }
 
-/// The version of the server that is installed.
+/// Version of the installed server.
 pub fn version() -> String {
     let output = Command::new("/usr/sbin/smbd").arg("--version").output();
     let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
@@ -257,7 +258,7 @@ fn make_accounts(configuration: &Path) -> Result<()> {
     smbpasswd(configuration, &["-d", "daemon"])
 }
 
-/// Changes the accounts of this configuration alone.
+/// Changes the accounts of this configuration only.
 fn smbpasswd(configuration: &Path, arguments: &[&str]) -> Result<()> {
     let mut child = Command::new("smbpasswd")
         .arg("-c")
@@ -269,7 +270,7 @@ fn smbpasswd(configuration: &Path, arguments: &[&str]) -> Result<()> {
         .spawn()
         .context("smbpasswd did not start")?;
     let mut stdin = child.stdin.take().context("smbpasswd has no input")?;
-    // Not every one of its commands asks for a password: that one may have closed it is no error.
+    // Not every command reads a password: it may have closed its input, which is not an error.
     let _ = write!(stdin, "{PASSWORD}\n{PASSWORD}\n");
     drop(stdin);
     let output = child.wait_with_output()?;
@@ -313,7 +314,7 @@ fn configuration(folder: &Path, port: u16, settings: &[Setting]) -> String {
     let on_disk: &[Setting] = &[
         ("path", &share),
         ("read only", "no"),
-        // The folder is root's.
+        // The folder belongs to root.
         ("force user", "root"),
     ];
     let printer: &[Setting] = &[

@@ -1,5 +1,5 @@
-//! One request of SMB2 at a time over a blocking connection: enough to open a file of a server that
-//! lets anybody in as a guest. What is measured is in [`raw_client`](crate::raw_client).
+//! Single SMB2 requests over a blocking connection: enough to open a file on a server that accepts
+//! guests. The measured requests are in [`raw_client`](crate::raw_client).
 
 use anyhow::{Context, Result, bail};
 use filestone_wire::smb2::codec::{Array, Decode, Encode, Reader, Text};
@@ -15,26 +15,26 @@ use filestone_wire::smb2::{
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-/// A frame longer than this is no response to what is asked here.
+/// Largest accepted frame in bytes; no response to these requests is longer.
 const FRAME_MAX: usize = 2 << 20;
-/// Where MessageId stands in a frame of one message.
+/// Offset of MessageId in a frame with one message.
 pub const MESSAGE_ID_AT: usize = 4 + 24;
 /// NTLMSSP_NEGOTIATE_UNICODE, REQUEST_TARGET and NTLM (MS-NLMP, section 2.2.2.5).
 const NTLM_FLAGS: u32 = 0x0000_0205;
 const USER: &str = "raw";
 
-/// A session in which a file is open.
+/// A session with an open file.
 pub struct Opened {
-    /// The number of the next message.
+    /// Message ID of the next request.
     pub next_id: u64,
     session_id: u64,
     tree_id: u32,
     file_id: FileId,
-    /// Bytes of the file.
+    /// Length of the file in bytes.
     pub file_len: u64,
 }
 
-/// Comes to a file of a share, by dialect 2.1, with credits for so many requests in flight.
+/// Opens a file of a share with dialect 2.1, and gets credits for `credits` requests in flight.
 pub fn open(stream: &mut TcpStream, share: &str, file: &str, credits: u16) -> Result<Opened> {
     let mut way = Opened {
         next_id: 0,
@@ -77,7 +77,7 @@ fn accepted(header: Header) -> Result<Header> {
 }
 
 impl Opened {
-    /// A frame that asks this, with the number 0.
+    /// Returns a frame with this request and message ID 0.
     pub fn frame(&self, command: Command, credits: u16, body: &impl Encode) -> Vec<u8> {
         let header = Header {
             credit_charge: 1,
@@ -96,12 +96,12 @@ impl Opened {
         bytes
     }
 
-    /// ECHO.
+    /// Returns a frame with ECHO.
     pub fn echo(&self) -> Vec<u8> {
         self.frame(Command::Echo, 1, &echo::Request::default())
     }
 
-    /// READ of the file.
+    /// Returns a frame with READ of the file.
     pub fn read(&self, offset: u64, length: u32) -> Vec<u8> {
         let request = read::Request {
             padding: read::Request::PADDING,
@@ -164,7 +164,7 @@ impl Opened {
         Ok((Header::from_bytes(&response)?, response))
     }
 
-    /// Gives a frame the next number.
+    /// Assigns the next message ID to a frame.
     pub fn number(&mut self, frame: &mut [u8]) {
         let place = frame.get_mut(MESSAGE_ID_AT..);
         if let Some(place) = place.and_then(|tail| tail.first_chunk_mut()) {
@@ -174,7 +174,7 @@ impl Opened {
     }
 }
 
-/// Sends a frame, and returns the one that answers it, without its mark.
+/// Sends a frame and returns the response without its length prefix.
 pub fn exchange(stream: &mut TcpStream, frame: &[u8]) -> Result<Vec<u8>> {
     stream
         .write_all(frame)
@@ -192,7 +192,7 @@ pub fn exchange(stream: &mut TcpStream, frame: &[u8]) -> Result<Vec<u8>> {
     Ok(response)
 }
 
-/// NEGOTIATE_MESSAGE (MS-NLMP, section 2.2.1.1), with nothing in it.
+/// Returns an empty NEGOTIATE_MESSAGE (MS-NLMP, section 2.2.1.1).
 fn first_token() -> Vec<u8> {
     let mut token = [&b"NTLMSSP\0"[..], &1_u32.to_le_bytes()].concat();
     token.extend_from_slice(&NTLM_FLAGS.to_le_bytes());
@@ -200,7 +200,7 @@ fn first_token() -> Vec<u8> {
     token
 }
 
-/// AUTHENTICATE_MESSAGE (section 2.2.1.3) of a user who proves nothing.
+/// Returns an AUTHENTICATE_MESSAGE (section 2.2.1.3) of a user without credentials.
 fn last_token() -> Vec<u8> {
     const PAYLOAD_AT: u32 = 64;
     let user: Vec<u8> = USER.encode_utf16().flat_map(u16::to_le_bytes).collect();

@@ -1,11 +1,11 @@
 //! Tables of text.
 
-/// Whether a cell holds a figure, a bar, or nothing where one could be.
+/// Whether a cell contains a figure, a bar, or a dash for a missing value.
 fn is_figure(cell: &str) -> bool {
     cell.starts_with(|c: char| c.is_ascii_digit() || "≥≤–+-".contains(c))
 }
 
-/// How a column is set.
+/// Width and alignment of a column.
 struct Column {
     width: usize,
     is_of_figures: bool,
@@ -29,14 +29,14 @@ impl Column {
         }
     }
 
-    /// What stands below the head in Markdown.
+    /// Returns the cell of the delimiter row in Markdown.
     fn rule(&self) -> String {
         let end = if self.is_of_figures { ":" } else { "-" };
         format!("-{}{end}", "-".repeat(self.width))
     }
 }
 
-/// Columns as wide as their longest cell: figures to the right, words to the left.
+/// Lays out columns as wide as their longest cell: figures right-aligned, words left-aligned.
 pub fn lay_out(head: &[&str], rows: &[Vec<String>], is_markdown: bool) -> String {
     let columns: Vec<Column> = head
         .iter()
@@ -73,7 +73,7 @@ pub fn lay_out(head: &[&str], rows: &[Vec<String>], is_markdown: bool) -> String
     text
 }
 
-/// `1,234,567`.
+/// Formats a number as `1,234,567`.
 pub fn thousands(number: f64) -> String {
     filestone_workload::text::thousands(number.max(0.0).round() as u64)
 }

@@ -1,23 +1,23 @@
-//! Processor time of processes, as the kernel has it.
+//! CPU time of processes as reported by the kernel.
 
 use std::path::Path;
 
-/// Processor time of processes.
+/// CPU time of processes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Times {
-    /// In user space.
+    /// Seconds in user space.
     pub user_s: f64,
-    /// In the kernel.
+    /// Seconds in the kernel.
     pub system_s: f64,
 }
 
 impl Times {
-    /// Of all processes that this one has waited for, and of those that they have waited for.
+    /// CPU time of all child processes that were waited for, and of their descendants.
     pub fn of_children() -> Self {
         Stat::of(Path::new("/proc/self/stat")).children()
     }
 
-    /// Of the processes of a group, with those that they have waited for.
+    /// CPU time of the processes of a group, including children that they have waited for.
     pub fn of_group(group: u32) -> Self {
         let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
         let mut all = Self {
@@ -37,7 +37,7 @@ impl Times {
         all
     }
 
-    /// What has been used since then.
+    /// Difference from an earlier reading.
     pub fn since(self, then: Self) -> Self {
         Self {
             user_s: self.user_s - then.user_s,
@@ -45,14 +45,14 @@ impl Times {
         }
     }
 
-    /// In user space and in the kernel.
+    /// Sum of user space and kernel, in seconds.
     pub fn all_s(self) -> f64 {
         self.user_s + self.system_s
     }
 }
 
-/// A line of /proc/PID/stat (proc(5)), from its third field on: the second is in parentheses and
-/// may hold anything.
+/// Fields of a line of /proc/PID/stat (proc(5)), from the third one on: the second is in
+/// parentheses and may contain any text.
 struct Stat(Vec<String>);
 
 impl Stat {
@@ -62,17 +62,17 @@ impl Stat {
         Self(after.split_whitespace().map(str::to_owned).collect())
     }
 
-    /// Field 5.
+    /// Process group: field 5.
     fn group(&self) -> Option<u32> {
         self.0.get(2)?.parse().ok()
     }
 
-    /// Fields 14 and 15.
+    /// CPU time of the process: fields 14 and 15.
     fn own(&self) -> Times {
         self.times(11)
     }
 
-    /// Fields 16 and 17.
+    /// CPU time of its children: fields 16 and 17.
     fn children(&self) -> Times {
         self.times(13)
     }

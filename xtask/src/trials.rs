@@ -1,5 +1,5 @@
-//! How often trials of two servers (`filestone ab`) tell what is so, in simulated runs: false
-//! alarms where both are the same, and differences that are there.
+//! Error rates of trials of two servers (`filestone ab`) in simulated runs: false alarms for equal
+//! servers, and detection of real differences.
 
 use crate::table::lay_out;
 use clap::Args;
@@ -9,9 +9,9 @@ use filestone_measure::measure::figures::{Quantity, RunFigure, Statistic, TimeKi
 use filestone_workload::random::{Generator, RandomStream, RngExt, exponential, stream};
 use std::ops::RangeInclusive;
 
-/// Alarms where there is no difference, in percent.
+/// Permitted range of false alarms, in percent.
 const ALARMS: RangeInclusive<f64> = 3.5..=6.5;
-/// Of 20 trials this share must tell a difference of 3 %.
+/// Least share of trials, in percent, that must detect a difference of 3 %: 19 of 20.
 const TOLD: f64 = 95.0;
 const DETECT: f64 = 0.02;
 const POWER: f64 = 0.8;
@@ -28,22 +28,22 @@ pub struct TrialsOptions {
     pub first_seed: u64,
 }
 
-/// What runs differ by without a reason.
+/// Random variation of runs.
 #[derive(Debug, Clone, Copy)]
 struct Noise {
     name: &'static str,
-    /// One standard deviation of single runs, as a share.
+    /// Relative standard deviation of single runs.
     deviation: f64,
-    /// By how much each run is slower than the one before.
+    /// Relative slowdown of each run from the previous one.
     drift: f64,
-    /// How often something else is in the way.
+    /// Probability of a disturbance.
     disturbed: f64,
-    /// By how much, as a logarithm, that makes a run slower on average.
+    /// Mean slowdown by a disturbance, as a logarithm.
     disturbance: f64,
 }
 
-/// The medians of equal runs of the built-in server differ by 2.5 % on a busy virtual machine; a
-/// quiet one is at the lower end.
+/// Levels of noise: the medians of equal runs of the built-in server differ by 2.5 % on a busy
+/// virtual machine; a quiet one is at the lower end.
 const NOISES: [Noise; 5] = [
     Noise {
         name: "0.5 %",
@@ -83,7 +83,7 @@ const NOISES: [Noise; 5] = [
 ];
 
 impl Noise {
-    /// The logarithm of what a run measures of an arm that is so much slower.
+    /// Logarithm of the simulated result of a run of an arm that is slower by the share `slower`.
     fn run(&self, slower: f64, number: f64, random: &mut Generator) -> f64 {
         let disturbance = if random.random::<f64>() < self.disturbed {
             exponential(random, self.disturbance)
@@ -100,7 +100,7 @@ fn normal(random: &mut Generator) -> f64 {
     radius * (std::f64::consts::TAU * random.random::<f64>()).cos()
 }
 
-/// What one trial found, and in how many pairs.
+/// Verdict of a trial, and its number of pairs.
 struct Tried {
     verdict: Verdict,
     pairs: u64,
@@ -144,7 +144,7 @@ fn tried(noise: &Noise, slower: f64, seed: u64) -> Tried {
     }
 }
 
-/// Trials of one case, on all processors.
+/// Runs the trials of one case on all processors.
 fn all(noise: &Noise, slower: f64, options: &TrialsOptions) -> Vec<Tried> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64;
     let seeds = options.first_seed..options.first_seed + options.tries;
@@ -165,7 +165,7 @@ fn all(noise: &Noise, slower: f64, options: &TrialsOptions) -> Vec<Tried> {
     })
 }
 
-/// Counts, and says whether every case is within its bar.
+/// Counts, and returns whether every case is within its bar.
 pub fn run(options: &TrialsOptions) -> bool {
     let mut all_hold = true;
     let mut cells = vec![];

@@ -1,4 +1,4 @@
-//! What passes over loopback, captured, and read field by field by tshark.
+//! Captures of loopback traffic, dissected into fields by tshark.
 
 use crate::process::{self, Running};
 use anyhow::{Context, Result, bail};
@@ -7,21 +7,21 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Programs, and the Debian packages they are in.
+/// Programs, and the Debian packages that contain them.
 pub const NEEDED: &[(&str, &str)] = &[
     ("/usr/bin/tshark", "tshark"),
     ("/usr/bin/dumpcap", "wireshark-common"),
 ];
 
-/// How long dumpcap may take to begin, and to end.
+/// Time limit for dumpcap to start, and to end.
 const CAPTURE_LIMIT: Duration = Duration::from_secs(10);
-/// How long tshark may take over a capture.
+/// Time limit of tshark for a capture.
 const READ_LIMIT: Duration = Duration::from_secs(20);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// After which dumpcap has written what has passed: it is given packets in batches.
+/// Time after which dumpcap has written the previous packets: it receives them in batches.
 const BATCH: Duration = Duration::from_millis(400);
 
-/// A capture that goes on.
+/// A running capture.
 pub struct Capture {
     dumpcap: Running,
     path: PathBuf,
@@ -29,7 +29,7 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// Begins one of a TCP port of loopback, in a file of this folder.
+    /// Starts a capture of a TCP port of loopback, in a file of this folder.
     pub fn start(folder: &Path, port: u16) -> Result<Self> {
         let (path, said) = (folder.join("capture.pcap"), folder.join("dumpcap"));
         let mut command = Command::new("dumpcap");
@@ -43,7 +43,7 @@ impl Capture {
             .stderr(File::create(&said)?);
         let mut dumpcap = Running::start(&mut command, &[])?;
         let start = Instant::now();
-        // It says so when the interface is open.
+        // dumpcap prints this when the interface is open.
         while !std::fs::read_to_string(&said)?.contains("File: ") {
             let ended = dumpcap.ended()?;
             if ended.is_some() || start.elapsed() > CAPTURE_LIMIT {
@@ -59,8 +59,8 @@ impl Capture {
         })
     }
 
-    /// Ends it, and says where it is. An error if packets were lost: nothing could be said of the
-    /// others.
+    /// Stops the capture and returns its path. Fails if packets were lost, because the others would
+    /// be inconclusive.
     pub fn stop(self) -> Result<PathBuf> {
         std::thread::sleep(BATCH);
         self.dumpcap.interrupt()?;
@@ -74,18 +74,18 @@ impl Capture {
     }
 }
 
-/// How tshark is to read a capture.
+/// Options of tshark for a capture.
 pub struct Dissection<'a> {
     pub capture: &'a Path,
-    /// What it has for its configuration: its tables of keys, too.
+    /// Configuration directory, which includes the tables of keys.
     pub configuration: &'a Path,
-    /// Its preferences, as `name:value`.
+    /// Preferences as `name:value`.
     pub preferences: &'a [&'a str],
 }
 
 impl Dissection<'_> {
-    /// These fields of every packet that the filter lets pass: a cell for each, in which a comma
-    /// stands between the values of a field that is there more than once.
+    /// Returns these fields of every packet that matches the filter: one cell per field, with
+    /// commas between the values of a repeated field.
     pub fn fields(&self, filter: &str, fields: &[&str]) -> Result<Vec<Vec<String>>> {
         let mut command = Command::new("tshark");
         command

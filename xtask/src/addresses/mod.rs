@@ -182,7 +182,7 @@ impl Way {
         }
     }
 
-    /// One address with the MAC address of the link.
+    /// A single address, with the MAC address of the link.
     fn passthru() -> Self {
         Self {
             has_macs: false,
@@ -220,7 +220,7 @@ fn ways(count: u32) -> Vec<Way> {
     ]
 }
 
-/// The host with the addresses.
+/// The host with the addresses, its network and the filestone to test.
 struct Host<'n> {
     filestone: &'n Path,
     folder: &'n Path,

@@ -98,7 +98,7 @@ impl Network {
     }
 
     /// Checks that the server has `count` clients in its ARP table, each with the MAC address of
-    /// its own MAC-VLAN.
+    /// its MAC-VLAN.
     pub fn check_macs(&self, count: u32) -> Result<()> {
         let neighbours = self.ip_on_server(&["-4", "neigh", "show", "dev", "veth1"])?;
         for number in 0..count {

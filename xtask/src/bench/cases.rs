@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Length of the warm-up before each measured window, in seconds.
 const WARM_UP_SECONDS: f64 = 0.2;
 
-/// Protocol with which both clients call the built-in server.
+/// Protocol of both clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Over {
     Nfs,
@@ -32,7 +32,7 @@ pub struct Case {
     data: Option<&'static str>,
     /// Least share of the raw client's rate.
     rate_bar: Option<f64>,
-    /// Largest multiple of the raw client's processor time per operation.
+    /// Largest multiple of the raw client's CPU time per operation.
     cpu_bar: Option<f64>,
 }
 
@@ -179,12 +179,12 @@ pub struct Comparison {
     pub raw_ops_per_s: f64,
     pub ours_ops_per_s: f64,
     pub ours_data_bytes_per_s: f64,
-    /// Median of the pairs' ratios.
+    /// Median of the pairs' ratios of rates.
     pub rate_ratio: f64,
     pub rate_bar: Option<f64>,
     pub raw_cpu_ns_per_op: f64,
     pub ours_cpu_ns_per_op: f64,
-    /// Median of the pairs' ratios.
+    /// Median of the pairs' ratios of CPU time.
     pub cpu_ratio: f64,
     pub cpu_bar: Option<f64>,
     call_len: usize,

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 /// Version that all ranks report.
 const VERSION: &str = "bench";
-/// Time for which ranks report intervals.
+/// Reporting time of the ranks.
 const TELLING: Duration = Duration::from_secs(20);
 /// Largest permitted CPU use of rank 0, in percent of one processor.
 const BAR_PERCENT: f64 = 1.0;

@@ -1,13 +1,13 @@
 //! Cost of the live page for a run: with the page open and twenty readers that follow its events.
 //!
 //! For an open loop, the same run takes place without and with the page, in turns. Two runs of a
-//! closed loop differ by 12 % even under identical conditions, so the closed loop is one run in
-//! which readers connect and disconnect: the operations of two seconds with readers are compared
-//! with those before and after.
+//! closed loop differ by 12 % even under identical conditions, so the closed loop is one run, and
+//! readers connect and disconnect during it: the operations of two seconds with readers are
+//! compared with those before and after.
 //!
-//! The worker has a processor, on which neither readers nor the page nor the server run. Readers
-//! stand for other hosts, so they yield to all other threads on their processor; on a machine with
-//! two processors they share one with the server, and that is part of the measured cost.
+//! The worker has a processor to itself, without readers, the page or the server. Readers stand for
+//! other hosts, so they yield to all other threads on their processor; on a machine with two
+//! processors they share one with the server, and that is part of the measured cost.
 
 use super::limits::Limit;
 use super::{Serving, TestBed};
@@ -28,7 +28,7 @@ const READERS: usize = 20;
 /// Pairs of runs.
 const ROUNDS: usize = 7;
 const SECONDS: u32 = 5;
-/// Length of the run in which readers connect and disconnect, in seconds. The constants below are
+/// Length of the run with readers that connect and disconnect, in seconds. The constants below are
 /// the length of a turn with or without readers, and the time after a change that is not counted.
 const IN_TURNS_SECONDS: u32 = 80;
 const TURN: Duration = Duration::from_secs(2);

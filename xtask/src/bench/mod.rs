@@ -76,7 +76,7 @@ pub struct Serving {
     pub process: u32,
 }
 
-/// All results.
+/// Results of all cases, limits and instruction counts.
 #[derive(Debug, Serialize)]
 struct Results {
     rounds: usize,

@@ -7,7 +7,6 @@
 //! cipher library needs for its bytes alone: a client that never sleeps sends both kinds of READ at
 //! the same rate. In a closed loop the encrypting server is slower, and the client's additional
 //! sleeps while it waits would count as cost of the cipher.
-//! something comes would count as the cipher's.
 
 use super::dbench::{self, Figures, LOAD};
 use super::{Bar, Bed, Comparison};
@@ -32,7 +31,7 @@ const CLIENTS: u32 = 4;
 /// Numbers of connections and of ECHOs in flight per connection for filestone, 32 in flight in
 /// total. The best one is used.
 const OUR_DEPTHS: &[Depth] = &[Depth::new(1, 32), Depth::new(2, 16), Depth::new(4, 8)];
-/// The same numbers for smbtorture.
+/// Numbers of connections and of ECHOs in flight per connection for smbtorture.
 const THEIR_DEPTHS: &[Depth] = &[
     Depth::new(1, 1),
     Depth::new(1, 8),

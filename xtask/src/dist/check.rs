@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Debian release of the root in which packages are installed.
+/// Debian release of the root for the installed packages.
 const DEBIAN: &str = "bookworm";
 /// Largest permitted size of the static program in bytes.
 const STATIC_LIMIT: u64 = 15_000_000;

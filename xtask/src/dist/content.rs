@@ -10,7 +10,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Directory in which a distribution keeps zsh functions.
+/// Directory of zsh functions in a distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ZshFolder {
     Debian,

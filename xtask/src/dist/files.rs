@@ -1,4 +1,4 @@
-//! Files and directories that packages are made of.
+//! Files and directories of packages.
 
 use super::Release;
 use anyhow::{Context, Result};

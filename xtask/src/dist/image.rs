@@ -1,7 +1,7 @@
 //! The image: an OCI layout in a tar archive, which podman, skopeo and docker load.
 //!
-//! It consists of three short JSON documents and one layer. They are written here, without a tool,
-//! and their bytes depend only on the program.
+//! The image consists of three short JSON documents and one layer. They are written here, without a
+//! tool, and their bytes depend only on the program.
 
 use super::archive::{self, sha256};
 use super::{HOMEPAGE, Release, SUMMARY, VERSION, content, files};

@@ -1,5 +1,5 @@
-//! Packages: a static program, packages of Debian and of RPM, an image, the source, a list of what is in
-//! the program, and checksums. The same commit gives the same bytes, wherever it is built.
+//! Packages: a static program, packages for Debian and RPM, an image, the source, a list of the
+//! program's libraries, and checksums. The same commit gives the same bytes, wherever it is built.
 //!
 //! Made with Debian's tools, which install in seconds; compiling cargo-deb and cargo-generate-rpm
 //! would take minutes.

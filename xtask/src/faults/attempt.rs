@@ -1,4 +1,4 @@
-//! One run with its fault: starts it, injects the fault, and collects the observations.
+//! A run with its fault: starts it, injects the fault, and collects the observations.
 
 use super::cell::{Cell, Fault, Phase};
 use super::command::{self, CallNumber, Line, Place, WINDOW, warm_up};
@@ -19,11 +19,11 @@ pub const RUN_LIMIT: Duration = Duration::from_secs(20);
 const DELAY: Duration = Duration::from_millis(5);
 /// Delay of calls at the end of the window, so that calls are in flight then.
 const DRAIN_DELAY: Duration = Duration::from_millis(400);
-/// Time before the end of the window at which that delay starts.
+/// Start of that delay, as the time before the end of the window.
 const DRAIN_LEAD: Duration = Duration::from_millis(150);
 /// Largest number of attempts to start a server and its relay.
 const START_ATTEMPTS: u32 = 3;
-/// Longest time for which a run may have measured before a call shows it.
+/// Longest time between the start of the measurement and the first call that shows it.
 const BEGUN_LATE: Duration = Duration::from_millis(500);
 /// Time from the start of a phase to the fault; the next two constants are for the other phases.
 const INTO_WARM_UP: Duration = Duration::from_millis(300);
@@ -45,7 +45,7 @@ pub struct Seen {
     /// Time from the start of the fault to the end of the run.
     pub resumed: Duration,
     pub calls: Vec<Call>,
-    /// One point in time on both clocks.
+    /// Start of the run on the system clock; `started` is the same time on the monotonic clock.
     pub started_at: SystemTime,
     pub started: Instant,
     /// Names left in the export after the fault.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-/// What happens to the server.
+/// Fault of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// Stopped, and continued within the time-out.
@@ -20,7 +20,7 @@ pub enum Fault {
     OneCutOff,
     /// The server has no space left.
     Full,
-    /// Calls take long, but less than the time-out.
+    /// Calls are slow, but faster than the time-out.
     Slow,
     /// Calls take longer than the time-out.
     TooSlow,

@@ -205,7 +205,7 @@ impl CallNumber {
     }
 }
 
-/// Returns the call of the preparation at which a fault starts.
+/// Returns the call of the preparation that triggers a fault.
 pub const fn prepare_call(face: CommandKind) -> CallNumber {
     match face {
         // After the marker and the file of the first client.
@@ -217,7 +217,7 @@ pub const fn prepare_call(face: CommandKind) -> CallNumber {
     }
 }
 
-/// Returns the call of the clean-up at which a fault starts.
+/// Returns the call of the clean-up that triggers a fault.
 pub const fn clean_up_call(face: CommandKind) -> CallNumber {
     match face {
         CommandKind::KeptSet => CallNumber::new(1, writes_marker),

@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 
 /// Time from the start of the window to a timed event.
 const INTO_WINDOW: Duration = Duration::from_millis(700);
-/// Time for which a generator is stopped.
+/// Duration of a stop of the generator.
 const STOPPED: Duration = Duration::from_secs(3);
 /// Time limit of a call in runs whose generator is stopped.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -337,8 +337,7 @@ fn words(command: &Command) -> Vec<String> {
         .collect()
 }
 
-/// Returns the run with its output closed after the first row; the exit code is that of the
-/// pipeline.
+/// Returns the run with its output closed after the first two lines, and the exit code of the run.
 fn piped(line: &Line<'_>) -> Command {
     let mut command = Command::new("bash");
     let run = "\"$@\" --mark 100ms | head -2; exit ${PIPESTATUS[0]}";

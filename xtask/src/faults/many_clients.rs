@@ -1,14 +1,14 @@
 //! Five hundred clients of a fleet whose server is stopped for five seconds, or is killed and
 //! restarted without state. The expected counts of each client are derived here.
 //!
-//! Each client writes on its own schedule, 4 writes a second. A late client catches up on no more
+//! Each client writes on its own schedule, 4 writes a second. A late client makes up for no more
 //! than a second of it.
 //!
 //! **Frozen** from F to F + 5 s, with calls that may take longer: each client writes everything due
 //! before F, waits with one write, and continues at F + 5 s as if it were F + 4 s: it loses 4 s. In
 //! a window of D it starts by B (its directory and its file are made first), so it makes all of `4
 //! (D - 4 s)` writes, except those due before B, one that is cut off at either end, and one that
-//! was due in between. Nothing fails.
+//! was due in between. No operation fails.
 //!
 //! **Killed** and restarted after a second: its calls are sent again over new connections, and the
 //! server does not have its file. The client tries again after pauses of 100, 200, 400, 800, 1,000
@@ -34,9 +34,9 @@ const WINDOW_S: u64 = 14;
 const INTO_RUN: Duration = Duration::from_secs(4);
 const FROZEN: Duration = Duration::from_secs(5);
 const AWAY: Duration = Duration::from_secs(1);
-/// Longest part of its schedule on which a client catches up, in seconds.
+/// Part of its schedule that a late client makes up for, in seconds.
 const MADE_UP_S: u64 = 1;
-/// Time by which each client has started on a busy host, in seconds.
+/// Latest start of a client on a busy host, in seconds.
 const BEGUN_S: u64 = 2;
 /// Time limit of a run.
 const LIMIT: Duration = Duration::from_secs(60);

@@ -1,8 +1,8 @@
 //! A relay between a run and its server: it records each call and its reply, delays calls, and
 //! holds one back until the fault has started.
 //!
-//! It delays calls, not replies: the server has not executed a call that waits here, so a server
-//! that is stopped now does not reply to it.
+//! The relay delays calls, not replies: the server has not executed a call that waits here, so a
+//! server that is stopped now does not reply to it.
 
 use anyhow::{Context, Result};
 use filestone_wire::nfs3::{PROGRAM, Procedure};
@@ -79,11 +79,11 @@ struct Shared {
     is_over: AtomicBool,
     calls: Mutex<Vec<Call>>,
     gate: Mutex<Option<Gate>>,
-    /// All open connections.
+    /// Open connections of clients.
     open: Mutex<Vec<Open>>,
 }
 
-/// Both ends of a connection.
+/// Sockets of a relayed connection: to the client and to the server.
 struct Open {
     client: TcpStream,
     server: TcpStream,

@@ -221,7 +221,7 @@ const ATTRIBUTES: Fattr3 = Fattr3 {
 #[derive(Clone, Copy)]
 struct Always {
     operation: Operation,
-    /// Whether the worker is told that the request repeats, and repeats it itself.
+    /// Whether the workload reports itself as constant, so that the worker repeats the request.
     is_constant: bool,
 }
 

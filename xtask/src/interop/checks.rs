@@ -44,10 +44,10 @@ const PROCEDURES: &[(&str, &str)] = &[
     ("commit", ""),
 ];
 
-/// Configuration in which every procedure is called: name, host, export, transport.
+/// Configuration for a test of all procedures: name, host, export, transport.
 pub type Way = (&'static str, &'static str, &'static str, &'static str);
 
-/// All configurations of nfs-ganesha.
+/// Configurations for nfs-ganesha.
 pub const WAYS: &[Way] = &[
     ("TCP disk", "127.0.0.1", "/export", "tcp"),
     ("TCPv6 disk", "[::1]", "/export", "tcp"),

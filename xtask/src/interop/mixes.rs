@@ -20,8 +20,8 @@ const DISK: &str = "nfs://127.0.0.1/export";
 const MIX_LIMIT: f64 = 0.02;
 /// Largest permitted relative deviation of the achieved load from the due load.
 const LOAD_LIMIT: f64 = 0.005;
-/// Number of operations of a kind from which the granularity of a shuffled mix is below
-/// [`MIX_LIMIT`].
+/// Least number of operations of a kind whose share is checked: above it the granularity of a
+/// shuffled mix is below [`MIX_LIMIT`].
 const COUNTABLE: f64 = 500.0;
 
 /// Every procedure, some of them rare.

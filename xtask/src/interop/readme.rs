@@ -1,7 +1,7 @@
 //! Runs the README's commands in order, as they are written.
 //!
-//! They are meant for a user's server: here it is nfs-ganesha, or a small Samba, and commands that
-//! would take minutes are shortened to a second or less.
+//! The commands are meant for a user's server: here it is nfs-ganesha, or a small Samba, and
+//! commands that would take minutes are shortened to a second or less.
 
 use super::checks::{Bed, Scenario};
 use crate::{process, record, tidy};
@@ -16,7 +16,7 @@ const COMMAND_LIMIT: Duration = Duration::from_secs(60);
 /// Default width of a terminal.
 const COLUMNS: usize = 80;
 
-/// All scenarios.
+/// The scenario that runs all commands.
 pub const SCENARIOS: &[Scenario] = &[("the README's commands", the_commands)];
 
 /// Server URL in the README.

@@ -1,5 +1,5 @@
-//! The loads of our own: the files in `loads/` and the counts in their pages, both
-//! made from the models in `crates/workload/src/load/synthetic`.
+//! The synthetic loads: the files in `loads/` and the counts in their pages, both generated from
+//! the models in `crates/workload/src/load/synthetic`.
 
 mod pattern;
 mod replayed;
@@ -19,29 +19,29 @@ pub struct Loads {
     pub check: bool,
 }
 
-/// Where the made part of a page begins and ends.
+/// Start marker of the generated part of a page; the next one is the end marker.
 const BEGIN: &str = "<!-- made by cargo xtask loads -->\n";
 const END: &str = "<!-- end of what is made -->\n";
 
-/// A file of the project, and what it must be.
+/// A generated file and its expected text.
 struct Product {
     path: String,
     text: String,
 }
 
-/// Counts a load, having held each of its lines against a tree of our own.
+/// Counts a load after checking each of its lines against a tree in memory.
 fn statistics(load: SyntheticLoad, text: &str) -> Result<LoadStatistics> {
     replayed::replay(text).with_context(|| format!("loads/{}.load", load.name()))
 }
 
-/// `page` with its made part replaced.
+/// Returns `page` with its generated part replaced.
 fn with_made_part(page: &str, part: &str) -> Option<String> {
     let (before, rest) = page.split_once(BEGIN)?;
     let (_, after) = rest.split_once(END)?;
     Some(format!("{before}{BEGIN}\n{part}\n{END}{after}"))
 }
 
-/// Everything that is made, as it must be.
+/// Returns all generated files.
 fn products(root: &Path) -> Result<Vec<Product>> {
     let mut products = Vec::new();
     let mut rows = Vec::new();
@@ -71,7 +71,7 @@ fn page(root: &Path, path: String, part: &str) -> Result<Product> {
     Ok(Product { path, text })
 }
 
-/// One row per load.
+/// Renders a table with one row per load.
 fn overview(rows: &[(SyntheticLoad, usize, LoadStatistics)]) -> String {
     let mut table = String::from(
         "| load | operations | fail as expected | bytes read | bytes written | live set | handles at once | size of the text |\n|---|--:|--:|--:|--:|--:|--:|--:|\n",
@@ -92,7 +92,7 @@ fn overview(rows: &[(SyntheticLoad, usize, LoadStatistics)]) -> String {
     table
 }
 
-/// Writes what is made, or says what is not current.
+/// Writes the generated files, or with `--check` lists those that are not current.
 pub fn run(options: &Loads) -> Result<bool> {
     let root = crate::tidy::root()?;
     let mut in_order = true;
@@ -148,7 +148,7 @@ mod tests {
         // About one operation in eight fails, as expected.
         let in_thousand = office.failures() * 1000 / office.operations();
         assert!((110..=140).contains(&in_thousand), "{in_thousand}");
-        // Three bytes are read for two that are written, and more often.
+        // Three bytes are read for two that are written, with more calls.
         let ratio = office.bytes_read * 100 / office.bytes_written;
         assert!((140..=160).contains(&ratio), "{ratio}");
         assert!(office.count("ReadX") > office.count("WriteX"));

@@ -1,7 +1,7 @@
-//! Which names a pattern of FIND_FIRST means, worked out backwards: for each end of
-//! the pattern the set of ends of the name that it matches (MS-FSCC 2.1.4.4).
+//! Matching of names with a pattern of FIND_FIRST, computed backwards: for each suffix of the
+//! pattern the set of suffixes of the name that it matches (MS-FSCC 2.1.4.4).
 
-/// Whether `pattern`, with `*` and `<` as its wildcards, means `name`.
+/// Whether `pattern`, with the wildcards `*` and `<`, matches `name`.
 pub fn means(pattern: &str, name: &str) -> bool {
     let name = name.to_ascii_lowercase().into_bytes();
     let last_period = name.iter().rposition(|byte| *byte == b'.');

@@ -1,6 +1,6 @@
-//! Holds each line of a load against a tree in memory that the lines themselves
-//! make. It knows nothing of what wrote them, nor of the compiler of load files:
-//! its own small reading of the grammar is what makes it worth having.
+//! Checks each line of a load against a tree in memory that the lines themselves build. The module
+//! is independent of the generator and of the compiler of load files: its small parser of the
+//! grammar makes it a separate check.
 
 use super::pattern;
 use super::statistics::LoadStatistics;
@@ -12,14 +12,14 @@ const NAME_NOT_FOUND: &str = "NT_STATUS_OBJECT_NAME_NOT_FOUND";
 const PATH_NOT_FOUND: &str = "NT_STATUS_OBJECT_PATH_NOT_FOUND";
 const NO_SUCH_FILE: &str = "NT_STATUS_NO_SUCH_FILE";
 const HOME: &str = r"\clients\client1";
-/// dbench 4 keeps numbers of a load in an `int`.
+/// Largest number in a load: dbench 4 stores numbers in an `int`.
 const NUMBER_MOST: u64 = i32::MAX as u64;
-/// dbench's line buffer.
+/// Size of dbench's line buffer.
 const LINE_LONGEST: usize = 1022;
-/// tbench's server ends at a message of 70,000 bytes.
+/// Largest transfer: tbench's server ends at a message of 70,000 bytes.
 const TRANSFER_MOST: u64 = 65_536;
 
-/// What a path stands for: its length, or nothing for a directory.
+/// Object at a path: length of a file, or `None` for a directory.
 type Node = Option<u64>;
 
 #[derive(Default)]
@@ -31,7 +31,7 @@ struct Replay {
     statistics: LoadStatistics,
 }
 
-/// Counts a load whose lines are all true; says which is not.
+/// Counts a load whose lines are all correct; the error names a wrong line.
 pub fn replay(text: &str) -> Result<LoadStatistics> {
     let mut replay = Replay::default();
     replay.tree.insert(String::new(), None);
@@ -62,7 +62,7 @@ pub fn replay(text: &str) -> Result<LoadStatistics> {
     Ok(replay.statistics)
 }
 
-/// Verb, arguments and status; quotation marks hold a path together.
+/// Splits a line into verb, arguments and status; quotation marks enclose a path.
 fn tokens(line: &str) -> Result<Vec<&str>> {
     let mut tokens = Vec::new();
     let mut rest = line;
@@ -89,7 +89,7 @@ fn number(token: &str) -> Result<u64> {
     Ok(number)
 }
 
-/// Names are the same whatever their case.
+/// Returns the key of a path. Names are case-insensitive.
 fn key(path: &str) -> Result<String> {
     ensure!(
         path == r"\clients" || path == HOME || path.starts_with(r"\clients\client1\"),
@@ -117,7 +117,7 @@ impl Replay {
         Ok(())
     }
 
-    /// What the operation comes to, having changed the tree accordingly.
+    /// Changes the tree like the operation and returns its status.
     fn execute(&mut self, verb: &str, arguments: &[&str]) -> Result<&'static str> {
         Ok(match (verb, arguments) {
             ("Deltree", [path]) => self.deltree(&key(path)?),
@@ -157,7 +157,7 @@ impl Replay {
         })
     }
 
-    /// What asking for a path comes to.
+    /// Returns the status of a lookup of a path.
     fn look(&self, path: &str) -> &'static str {
         match (
             self.tree.contains_key(path),
@@ -291,12 +291,12 @@ impl Replay {
         Ok(OK)
     }
 
-    /// The heights of the water.
+    /// Updates the maxima.
     fn note(&mut self) {
         let directories = self.tree.values().filter(|node| node.is_none()).count() as u64;
         let statistics = &mut self.statistics;
         statistics.live_most = statistics.live_most.max(self.live);
-        // The root and the directory of all clients are not the client's.
+        // The root and the directory of all clients do not belong to the client.
         statistics.directories_most = statistics
             .directories_most
             .max(directories.saturating_sub(2));

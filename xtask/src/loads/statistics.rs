@@ -1,27 +1,27 @@
-//! What a load contains, counted.
+//! Counts of a load's content.
 
 use std::collections::BTreeMap;
 
-/// What a load contains.
+/// Counts of a load's content.
 #[derive(Debug, Clone, Default)]
 pub struct LoadStatistics {
-    /// By verb: how many, and how many of them fail as expected.
+    /// By verb: number of operations, and of those that fail as expected.
     pub verbs: BTreeMap<String, (u64, u64)>,
     /// Expected failures by status.
     pub statuses: BTreeMap<String, u64>,
     pub bytes_read: u64,
     pub bytes_written: u64,
-    /// Bytes in all files together, at most.
+    /// Largest total size of all files, in bytes.
     pub live_most: u64,
-    /// Files there at once, at most.
+    /// Largest number of files at a time.
     pub files_most: u64,
-    /// Directories there at once, at most, with the client's own.
+    /// Largest number of directories at a time, including the client's.
     pub directories_most: u64,
-    /// The longest that a file gets.
+    /// Largest size of a file, in bytes.
     pub file_longest: u64,
-    /// Handles open at once, at most.
+    /// Largest number of handles open at a time.
     pub open_most: u64,
-    /// Components of a path below the client's own directory, at most.
+    /// Largest number of path components below the client's directory.
     pub depth_most: u64,
 }
 
@@ -48,7 +48,7 @@ impl LoadStatistics {
         self.verbs.get(verb).map_or(0, |(count, _)| *count)
     }
 
-    /// The counts as a part of the load's page.
+    /// Renders the counts as a table for the load's page.
     pub fn table(&self) -> String {
         let mut verbs: Vec<_> = self.verbs.iter().collect();
         verbs.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
@@ -91,7 +91,7 @@ impl LoadStatistics {
     }
 }
 
-/// A number with a comma between each three digits.
+/// Formats a number with a comma between each three digits.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();

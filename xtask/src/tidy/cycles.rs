@@ -1,19 +1,19 @@
-//! No circles between modules: of the modules in one module, each taken with all that is in
-//! it, none uses another that uses it in turn. A module and what is in it may use each other.
+//! No cycles between sibling modules: each module counts with all its submodules, and two siblings
+//! must not use each other, directly or indirectly. A module and its submodules may use each other.
 
 use super::Findings;
 use super::source::words;
 use super::tree::Tree;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Where a module is: the names from its crate's root to it.
+/// Path of a module: the names from its crate's root to it.
 type Path = Vec<String>;
 
-/// The modules of one crate, each with what it uses.
+/// The modules of one crate, and their uses.
 struct Modules {
-    /// The file of each.
+    /// File of each module.
     files: BTreeMap<Path, String>,
-    /// Which module names which.
+    /// Pairs of a module and the path that it uses.
     uses: Vec<(Path, Path)>,
 }
 
@@ -46,7 +46,7 @@ impl Modules {
         Self { files, uses }
     }
 
-    /// Edges between modules in the same module, by that module.
+    /// Edges between sibling modules, by their parent module.
     fn between_siblings(&self) -> BTreeMap<Path, BTreeMap<String, BTreeSet<String>>> {
         let mut levels: BTreeMap<Path, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
         for (user, used) in &self.uses {
@@ -59,7 +59,7 @@ impl Modules {
         levels
     }
 
-    /// One circle for each module that has some in it, with the files that tie it.
+    /// Returns one cycle for each module that contains any, with the files that cause it.
     fn circles(&self) -> Vec<Vec<String>> {
         let levels = self.between_siblings();
         let found = levels.iter().filter_map(|(level, edges)| {
@@ -70,7 +70,7 @@ impl Modules {
         found.collect()
     }
 
-    /// `a (file that names b)`.
+    /// Describes an edge as `a (file that names b)`.
     fn tie(&self, level: &[String], from: &str, to: &str) -> String {
         let below = |path: &Path, name: &str| {
             path.starts_with(level) && path.get(level.len()).is_some_and(|part| part == name)
@@ -85,7 +85,7 @@ impl Modules {
     }
 }
 
-/// The module that a file below `src` holds.
+/// Path of the module in a file below `src`.
 fn module_of(file: &str) -> Path {
     let stem = file.trim_end_matches(".rs");
     let mut parts: Path = stem.split('/').map(str::to_owned).collect();
@@ -98,7 +98,7 @@ fn module_of(file: &str) -> Path {
     parts
 }
 
-/// The longest part of a path that is a module.
+/// Longest prefix of a path that is a module.
 fn longest_module(files: &BTreeMap<Path, String>, mut path: Path) -> Path {
     while !path.is_empty() && !files.contains_key(&path) {
         path.pop();
@@ -106,17 +106,17 @@ fn longest_module(files: &BTreeMap<Path, String>, mut path: Path) -> Path {
     path
 }
 
-/// What the module names by `crate::` and `super::`, groups taken apart.
+/// Paths in the code that start with `crate::` or `super::`, with groups expanded.
 fn paths_in(code: &str, module: &[String]) -> Vec<Path> {
     let mut found = Vec::new();
     for at in words(code, "crate") {
         if let Some(rest) = code[at..].strip_prefix("crate::") {
-            // `$crate` of a macro is the same crate.
+            // `$crate` in a macro is the same crate.
             expand(rest, &[], &mut found);
         }
     }
     for at in words(code, "super") {
-        // Of `super::super::x`, the first takes both steps.
+        // In `super::super::x`, the first occurrence handles both steps.
         if code[..at].ends_with("super::") {
             continue;
         }
@@ -130,7 +130,7 @@ fn paths_in(code: &str, module: &[String]) -> Vec<Path> {
     found
 }
 
-/// The paths that begin here, after `base`: one, or those of a group in braces.
+/// Expands the text after a path `base` into its paths: one, or those of a group in braces.
 fn expand(text: &str, base: &[String], found: &mut Vec<Path>) {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let (mut rest, mut path) = (text, base.to_vec());
@@ -153,7 +153,7 @@ fn expand(text: &str, base: &[String], found: &mut Vec<Path>) {
     found.push(path);
 }
 
-/// What commas divide in a group, up to its end.
+/// Splits the content of a group at its commas, up to the closing brace.
 fn parts_of_group(group: &str) -> Vec<&str> {
     let (mut depth, mut start, mut parts) = (0, 0, Vec::new());
     for (at, c) in group.char_indices() {
@@ -174,13 +174,13 @@ fn parts_of_group(group: &str) -> Vec<&str> {
     parts
 }
 
-/// The shortest circle, if there is one.
+/// Shortest cycle, if any.
 fn circle_in(edges: &BTreeMap<String, BTreeSet<String>>) -> Option<Vec<String>> {
     let circles = edges.keys().filter_map(|start| way_back(edges, start));
     circles.min_by_key(Vec::len)
 }
 
-/// The shortest way from a module back to itself.
+/// Shortest path from a module back to itself.
 fn way_back(edges: &BTreeMap<String, BTreeSet<String>>, start: &str) -> Option<Vec<String>> {
     let mut seen = BTreeSet::new();
     let mut ways = std::collections::VecDeque::from([vec![start.to_owned()]]);

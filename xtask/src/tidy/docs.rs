@@ -1,5 +1,5 @@
-//! Rules about pages: the glossary has every public type of model, and
-//! ARCHITECTURE.md names every crate and every check.
+//! Rules about pages: the glossary contains every public type of model, and ARCHITECTURE.md names
+//! every crate and every check.
 
 use super::source::words;
 use super::tree::Tree;
@@ -68,7 +68,7 @@ pub fn architecture(tree: &Tree, findings: &mut Findings) {
     }
 }
 
-/// A page that leads somebody to a file that has moved is worse than none.
+/// Checks that the files that a page names exist: a wrong path is worse than none.
 fn files_are_there(page: &str, tree: &Tree, findings: &mut Findings) {
     // Every other part of a line of text that is split at backticks is code.
     let quoted = page
@@ -86,14 +86,14 @@ fn files_are_there(page: &str, tree: &Tree, findings: &mut Findings) {
     }
 }
 
-/// The freeze test's table is the tool's promise: the README shows it as computed.
+/// Checks that the README shows the computed table of the freeze test, which is the tool's promise.
 pub fn readme(tree: &Tree, findings: &mut Findings) {
     let page = tree.file("README.md").map_or("", |file| file.text.as_str());
     let Some(snapshot) = tree.file(FREEZE) else {
         findings.report(FREEZE, "is missing", "it is the table of the freeze test");
         return;
     };
-    // A snapshot begins with a head between two lines of dashes.
+    // A snapshot starts with a header between two lines of dashes.
     let table = snapshot.text.splitn(3, "---\n").nth(2).unwrap_or_default();
     for row in table.lines().filter(|row| !page.contains(*row)) {
         findings.report(

@@ -1,5 +1,5 @@
-//! The length of functions, as a ratchet: short ones may not grow past the
-//! limit; those that are longer are listed, and the list may only shrink.
+//! Limit of the length of functions, as a ratchet: short ones may not grow beyond it; longer ones
+//! are listed, and the list may only shrink.
 
 use super::Findings;
 use super::source::{closing, line_of, words};
@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 
 /// Lines from `fn` to the closing brace.
 const LIMIT: usize = 70;
-/// Lines of code, tests not counted, from which a file is worth a second look.
+/// Lines of code without tests; a file with more deserves a review.
 const FILE_LIMIT: usize = 600;
-/// The known longer ones: one `path function lines` per line.
+/// The list of longer functions: one `path function lines` per line.
 const KNOWN: &str = "xtask/long-functions.txt";
 
-/// Functions of the text and their lengths in lines.
+/// Functions of the text: name, first line and length in lines.
 fn lengths(code: &str) -> Vec<(String, usize, usize)> {
     let mut found = Vec::new();
     for at in words(code, "fn") {

@@ -1,13 +1,13 @@
-//! Protocols stay in their own modules: what is not theirs does not name them.
+//! Protocols stay in their own modules: other modules do not name them.
 
 use super::Findings;
 use super::source::line_of;
 use super::tree::Tree;
 
-/// Words of names that are a protocol's, versions aside.
+/// Words in names that belong to a protocol, without versions.
 const PROTOCOLS: &[&str] = &["nfs", "nlm", "smb", "tbench"];
 
-/// Where protocols are written down, each in modules of its own.
+/// Paths of the protocols' modules.
 const PROTOCOL_MODULES: &[&str] = &[
     "crates/wire/",
     "crates/protection/",
@@ -16,26 +16,26 @@ const PROTOCOL_MODULES: &[&str] = &[
     "crates/engine/src/protocols/",
     "crates/server/",
     "crates/echo/",
-    // The languages of load files and of counters, which have words for them.
+    // The languages of load files and of counters, which contain protocol names.
     "crates/workload/src/load/",
     "crates/plan/src/mix/",
-    // Their options and names on command lines, and the command lines of the ancestors.
+    // Protocol options and names on command lines, and the command lines of the ancestors.
     "crates/cli/src/options/",
     "crates/cli/src/planning/",
     "crates/cli/src/compat/",
-    // Tools of the workspace, which try and measure them.
+    // Tools of the workspace, which test and measure protocols.
     "xtask/",
     "fuzz/",
 ];
 
-/// Where each has a line or two.
+/// Files that may register each protocol in a line or two.
 const REGISTRIES: &[&str] = &[
     "crates/workload/src/kind.rs",
     "crates/workload/src/failure.rs",
     "crates/plan/src/plan.rs",
-    // Plans for tests.
+    // Example plans for tests.
     "crates/plan/src/examples.rs",
-    // Names of statuses that users expect.
+    // Status names that users expect.
     "crates/plan/src/plan/expected.rs",
     "crates/plan/src/plan/target.rs",
     "crates/plan/src/plan/target/smb.rs",
@@ -45,7 +45,7 @@ const REGISTRIES: &[&str] = &[
     "crates/cli/src/lib.rs",
     "crates/cli/src/manual.rs",
     "crates/cli/src/protocols.rs",
-    // The tables of nhfsstone, whose names are those of NFS version 2.
+    // The tables of nhfsstone, which use the names of NFS version 2.
     "crates/cli/src/report/nhfsstone.rs",
 ];
 
@@ -71,14 +71,14 @@ pub fn protocol_layering(tree: &Tree, findings: &mut Findings) {
     }
 }
 
-/// Flags of netlink messages (netlink(7)), which have nothing to do with NLM's locks.
+/// Flags of netlink messages (netlink(7)), unrelated to NLM.
 const NETLINK_FLAGS: &str = "NLM_F_";
 
 fn names_a_protocol(name: &str) -> bool {
     !name.starts_with(NETLINK_FLAGS) && words(name).any(|word| is_protocol(&word))
 }
 
-/// All names of a text, and where they stand.
+/// All names in a text, with their offsets.
 fn names(code: &str) -> impl Iterator<Item = (usize, &str)> {
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
     let mut at = 0;
@@ -91,7 +91,7 @@ fn names(code: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// What a name in snake, camel or capital letters is made of, in lower case.
+/// Words of a name in snake case, camel case or capitals, in lower case.
 fn words(name: &str) -> impl Iterator<Item = String> {
     let is_capitals = !name.contains(char::is_lowercase);
     let mut spaced = String::new();
@@ -105,7 +105,7 @@ fn words(name: &str) -> impl Iterator<Item = String> {
     words.into_iter()
 }
 
-/// `nfs`, `nfs3` and `nfsv2`, but not `nfsstat`.
+/// Whether a word is a protocol: `nfs`, `nfs3` and `nfsv2`, but not `nfsstat`.
 fn is_protocol(word: &str) -> bool {
     let unnumbered = word.trim_end_matches(|c: char| c.is_ascii_digit());
     let name = if unnumbered == word {

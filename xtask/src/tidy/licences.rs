@@ -1,5 +1,6 @@
-//! Licences, sources and banned crates among all dependencies: the rules of `deny.toml`, read from what
-//! `cargo metadata` lists, so that CI needs no cargo-deny. Advisories remain to `cargo deny check advisories`.
+//! Licences, sources and banned crates among all dependencies: the rules of `deny.toml`, checked
+//! against the output of `cargo metadata`, so that CI does not need cargo-deny. Advisories are left
+//! to `cargo deny check advisories`.
 
 use super::Findings;
 use super::tree::Tree;
@@ -71,7 +72,7 @@ fn names(list: Option<&toml::Value>) -> impl Iterator<Item = &str> {
     list.into_iter().flatten().filter_map(toml::Value::as_str)
 }
 
-/// Why the licence of a package is not permitted.
+/// Returns the reason if the licence of a package is not permitted.
 fn wrong_licence(rules: &toml::Table, name: &str, licence: Option<&str>) -> Option<String> {
     let rules = rules.get("licenses");
     let exceptions = rules.and_then(|rules| rules.get("exceptions")?.as_array());
@@ -99,7 +100,7 @@ fn wrong_licence(rules: &toml::Table, name: &str, licence: Option<&str>) -> Opti
     (!is_allowed).then(|| format!("has the licence {licence}"))
 }
 
-/// Banned crates and the packages that depend on them without being listed.
+/// Banned crates, and the packages that depend on them without an exception.
 fn banned<'a>(rules: &'a toml::Table, packages: &'a [Value]) -> Vec<(&'a str, &'a str)> {
     let entries = rules
         .get("bans")
@@ -114,7 +115,7 @@ fn banned<'a>(rules: &'a toml::Table, packages: &'a [Value]) -> Vec<(&'a str, &'
             let dependent = package["name"].as_str().unwrap_or_default();
             let is_of_workspace = package["source"].is_null();
             let mut dependencies = package["dependencies"].as_array().into_iter().flatten();
-            // Optional dependencies of foreign crates may be off.
+            // Optional dependencies of foreign crates may be disabled.
             let depends = dependencies.any(|dependency| {
                 dependency["name"] == banned
                     && dependency["kind"].is_null()

@@ -1,10 +1,10 @@
-//! Rules about the crates' manifests: which crate may know which.
+//! Rules about the crates' manifests: permitted dependencies between crates.
 
 use super::Findings;
 use super::tree::{File, Tree};
 
-/// What the pure half may be built from: codecs, statistics, seeded randomness
-/// and serialisation. Nothing here can reach the outside world.
+/// Permitted dependencies of the pure crates: codecs, statistics, seeded randomness and
+/// serialisation, without I/O.
 const PURE_MAY_USE: &[&str] = &[
     "base64",
     "filestone-control",
@@ -21,18 +21,18 @@ const PURE_MAY_USE: &[&str] = &[
     "rustc-hash",
     "schemars",
     "serde",
-    // Lets bytes be written as bytes.
+    // Serializes bytes as bytes.
     "serde_bytes",
     "serde_json",
     "statrs",
-    // Of text to a tree of values, and of bytes to a number: neither has anything to do with the world.
+    // Parsing of text into values, and checksums of bytes, without I/O.
     "toml",
     "crc32c",
     "thiserror",
 ];
 
-/// What protects messages: ciphers with keys that are given. Nothing of it reaches the outside
-/// world, but for random numbers of aws-lc-rs, which nothing in there asks for.
+/// Permitted dependencies of message protection: ciphers with given keys. None of them does I/O,
+/// except for the random numbers of aws-lc-rs, which the crate does not use.
 const PROTECTION_MAY_USE: &[&str] = &[
     "aes",
     "aws-lc-rs",
@@ -46,7 +46,7 @@ const PROTECTION_MAY_USE: &[&str] = &[
 
 const WIRE_MAY_USE: &[&str] = &["thiserror"];
 
-/// Names in a section of a manifest, with their lines.
+/// Names in a section of a manifest, with their line numbers.
 fn entries<'a>(manifest: &'a File, section: &str) -> Vec<(usize, &'a str)> {
     let mut is_inside = false;
     let mut found = Vec::new();
@@ -141,12 +141,12 @@ pub fn pure_dependencies(tree: &Tree, findings: &mut Findings) {
     }
 }
 
-/// An asynchronous runtime, and what needs one.
+/// Asynchronous runtimes, and crates that need one.
 const RUNTIMES: &[&str] = &["tokio", "async-std", "smol", "axum", "hyper"];
 
 pub fn async_runtime_only_in_live(tree: &Tree, findings: &mut Findings) {
     for folder in tree.crates() {
-        // Browsers are driven by a library that has one.
+        // Browsers are driven by a library that needs a runtime.
         if folder == "crates/live" || folder == "xtask" {
             continue;
         }
@@ -220,7 +220,7 @@ pub fn lints_are_inherited(tree: &Tree, findings: &mut Findings) {
     }
 }
 
-/// The lint denies; this cannot be allowed again further down. What is not in a
+/// Checks that crates deny unsafe code, which cannot be allowed again further down. Code outside a
 /// library's sources, such as the counting allocator of a test, may allow it.
 pub fn no_unsafe_code(tree: &Tree, findings: &mut Findings) {
     for folder in tree.crates() {

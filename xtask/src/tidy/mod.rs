@@ -1,7 +1,7 @@
-//! Architecture rules that neither the compiler nor clippy holds, as checks.
+//! Architecture rules that neither the compiler nor clippy enforces, as checks.
 //!
-//! Each check has a name, which ARCHITECTURE.md must mention, and says in its
-//! messages what to do instead. `cargo test` runs them all.
+//! Each check has a name, which ARCHITECTURE.md must mention; its messages state the remedy. `cargo
+//! test` runs them all.
 
 mod cycles;
 mod docs;
@@ -22,14 +22,14 @@ use tree::Tree;
 
 pub use tree::root;
 
-/// One rule.
+/// A rule.
 struct Check {
-    /// Its name, as ARCHITECTURE.md has it.
+    /// Name of the rule in ARCHITECTURE.md.
     name: &'static str,
     run: fn(&Tree, &mut Findings),
 }
 
-/// What the checks found.
+/// Findings of the checks.
 #[derive(Default)]
 struct Findings {
     check: &'static str,
@@ -37,7 +37,7 @@ struct Findings {
     notes: Vec<String>,
 }
 
-/// A place that breaks a rule.
+/// A violation of a rule.
 struct Complaint {
     check: &'static str,
     place: String,
@@ -192,7 +192,7 @@ fn examine(tree: &Tree) -> Findings {
     findings
 }
 
-/// Runs every check on the tree that holds this program's source.
+/// Runs every check on the tree that contains this program's source.
 pub fn run() -> Result<bool> {
     let tree = Tree::load()?;
     let findings = examine(&tree);

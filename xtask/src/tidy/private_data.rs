@@ -1,7 +1,6 @@
-//! Rules about what must not be in a published file.
+//! Rules about data that must not be in a published file.
 //!
-//! The words looked for are spelled apart here, so that this file does not
-//! break its own rules.
+//! The words to find are split here, so that this file does not break its own rules.
 
 use super::Findings;
 use super::tree::Tree;
@@ -14,7 +13,7 @@ const PRIVATE_PLACES: &[&str] = &[
     concat!("/Us", "ers/"),
 ];
 
-/// What points a build at something other than crates.io.
+/// Settings that make a build use a registry other than crates.io.
 const REGISTRIES: &[&str] = &[
     concat!("index", "-url"),
     concat!("registry ", "= \"http"),

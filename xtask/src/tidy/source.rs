@@ -1,11 +1,10 @@
-//! Just enough of Rust's lexical structure for the checks: a copy of a source
-//! in which comments, strings and characters are blank, and where its tests are.
+//! A minimal lexer of Rust for the checks: a copy of a source with blank comments, strings and
+//! characters, and the location of its tests.
 //!
-//! This is no parser. A check that needs more than brackets and words belongs
-//! into clippy.
+//! This is not a parser. A check that needs more than brackets and words belongs into clippy.
 
-/// The text with comments, string and character literals replaced by spaces.
-/// Lines and columns stay where they were.
+/// Returns the text with comments, string and character literals replaced by spaces. Lines and
+/// columns do not move.
 pub fn blank(text: &str) -> String {
     let mut lexer = Lexer {
         rest: text,
@@ -73,7 +72,7 @@ impl Lexer<'_> {
         self.hide(at);
     }
 
-    /// Length of `r#`, `b`, `br##`, … before a quote, and the hashes in it.
+    /// Length of `r#`, `b`, `br##`, … before a quote, and its number of hashes.
     fn literal_prefix(&self) -> Option<(usize, usize)> {
         let letters = self.rest.find(|c| !matches!(c, 'r' | 'b' | 'c'))?;
         let hashes = self.rest[letters..].find(|c| c != '#')?;
@@ -112,7 +111,7 @@ impl Lexer<'_> {
         self.hide(len);
     }
 
-    /// A character literal, or the tick of a lifetime.
+    /// Handles a character literal, or the tick of a lifetime.
     fn quote(&mut self) {
         let mut chars = self.rest[1..].chars();
         let first = chars.next();
@@ -135,7 +134,7 @@ impl Lexer<'_> {
     }
 }
 
-/// Where the bracket that opens at `open` is closed (the closing one's index).
+/// Index of the bracket that closes the one at `open`.
 pub fn closing(blanked: &str, open: usize) -> Option<usize> {
     let mut depth = 0;
     for (at, c) in blanked[open..].char_indices() {
@@ -153,7 +152,7 @@ pub fn closing(blanked: &str, open: usize) -> Option<usize> {
     None
 }
 
-/// The blanked text with `#[cfg(test)]` modules and items blank as well.
+/// Returns the blanked text with `#[cfg(test)]` modules and items blank as well.
 pub fn without_tests(blanked: &str) -> String {
     let mut out = blanked.to_owned();
     let mut from = 0;
@@ -175,7 +174,7 @@ pub fn without_tests(blanked: &str) -> String {
     out
 }
 
-/// Indices at which `word` stands as a word of its own.
+/// Indices of `word` as a separate word.
 pub fn words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = usize> + 't {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(word)
@@ -185,7 +184,7 @@ pub fn words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = usize> + 
         })
 }
 
-/// The line, counted from 1, that holds index `at`.
+/// Line number of index `at`, from 1.
 pub fn line_of(text: &str, at: usize) -> usize {
     text[..at].matches('\n').count() + 1
 }

@@ -8,7 +8,7 @@ use std::process::Command;
 
 const NO_STD_TARGET: &str = "thumbv7em-none-eabi";
 
-/// Names that say nothing about what a module holds.
+/// Module names that do not describe their content.
 const VAGUE: &[&str] = &[
     "utils", "util", "common", "helpers", "helper", "manager", "types", "core", "misc",
 ];
@@ -39,7 +39,7 @@ pub fn wire_needs_no_std(tree: &Tree, findings: &mut Findings) {
     }
 }
 
-/// Builds wire for a target that has no std, if that target is installed.
+/// Builds wire for a target without std, if that target is installed.
 pub fn build_wire_without_std(tree: &Tree) -> Result<String> {
     let rustc = Command::new("rustc")
         .args(["--print", "sysroot"])
@@ -104,7 +104,7 @@ pub fn module_names(tree: &Tree, findings: &mut Findings) {
 }
 
 pub fn only_cli_prints(tree: &Tree, findings: &mut Findings) {
-    // Examples and tests are programs of their own.
+    // Examples and tests are separate programs.
     let libraries = tree
         .sources("crates/")
         .filter(|file| file.path.contains("/src/") && !file.path.starts_with("crates/cli/"));
@@ -121,7 +121,7 @@ pub fn only_cli_prints(tree: &Tree, findings: &mut Findings) {
     }
 }
 
-/// In wire, and in whatever else takes a peer's bytes apart.
+/// Applies to wire and to all other code that parses a peer's bytes.
 pub fn no_panic_on_bytes(tree: &Tree, findings: &mut Findings) {
     let folders = [
         "crates/wire/src/",
@@ -174,8 +174,8 @@ pub(super) fn match_body(code: &str, at: usize) -> Option<&str> {
     Some(&code[open + 1..close])
 }
 
-/// The patterns of a match's body: what stands before each `=>` outside
-/// brackets, up to the arm before.
+/// Returns the patterns of a match's body: the text before each `=>` outside brackets, up to the
+/// previous arm.
 pub(super) fn patterns_of(body: &str) -> Vec<String> {
     let mut depth = 0;
     let mut text = String::new();
@@ -184,8 +184,7 @@ pub(super) fn patterns_of(body: &str) -> Vec<String> {
             '(' | '[' | '{' => depth += 1,
             ')' | ']' | '}' => {
                 depth -= 1;
-                // A block ends its arm, with or without a comma; the braces of
-                // a pattern end nothing.
+                // A block ends its arm, with or without a comma; the braces of a pattern do not.
                 let rest = body[at + 1..].trim_start();
                 let is_pattern = ["=>", "|", "if "].iter().any(|next| rest.starts_with(next));
                 if depth == 0 && c == '}' && !is_pattern {
@@ -205,8 +204,8 @@ pub(super) fn patterns_of(body: &str) -> Vec<String> {
         .collect()
 }
 
-/// Words that promise work instead of doing it. Spelled apart, so that this
-/// file does not break its own rule.
+/// Words that announce work instead of doing it. They are split here, so that this file does not
+/// break its own rule.
 const PROMISES: &[&str] = &[
     concat!("HA", "CK"),
     concat!("FIX", "ME"),

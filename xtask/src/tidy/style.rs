@@ -1,11 +1,11 @@
-//! Habits of writing that make a function hard to call or to read.
+//! Style rules: habits that make a function hard to call or to read.
 
 use super::Findings;
 use super::source::{closing, line_of, words};
 use super::sources::{match_body, patterns_of};
 use super::tree::{File, Tree};
 
-/// What a program of the workspace is made of, tests aside.
+/// Source files of programs in the workspace with their code, without tests.
 fn code_of(tree: &Tree) -> impl Iterator<Item = (&File, String)> {
     let sources = tree.sources("").filter(|file| !file.is_test);
     sources.map(|file| (file, file.code()))
@@ -46,7 +46,7 @@ pub fn no_match_on_bool(tree: &Tree, findings: &mut Findings) {
     }
 }
 
-/// The parameters of the function whose signature begins here.
+/// Parameters of the function whose signature starts here.
 fn parameters_of(text: &str) -> Option<Vec<&str>> {
     let name_end = 2 + text[2..].find(['(', '<', '{', ';'])?;
     let open = match text[name_end..].chars().next()? {
@@ -58,13 +58,13 @@ fn parameters_of(text: &str) -> Option<Vec<&str>> {
     Some(split(&text[open + 1..close]))
 }
 
-/// Where the parenthesis stands that follows generic parameters.
+/// Index of the parenthesis after generic parameters.
 fn after_generics(text: &str, open: usize) -> Option<usize> {
     let (mut depth, mut before) = (0, ' ');
     for (at, c) in text[open..].char_indices() {
         match c {
             '<' => depth += 1,
-            // The head of an arrow closes nothing.
+            // The `>` of an arrow closes nothing.
             '>' if before != '-' => depth -= 1,
             '(' if depth == 0 => return Some(open + at),
             _ => {}
@@ -74,7 +74,7 @@ fn after_generics(text: &str, open: usize) -> Option<usize> {
     None
 }
 
-/// What commas divide, outside of brackets.
+/// Splits the text at commas outside of brackets.
 fn split(text: &str) -> Vec<&str> {
     let (mut depth, mut start, mut parts, mut before) = (0, 0, Vec::new(), ' ');
     for (at, c) in text.char_indices() {
@@ -94,7 +94,7 @@ fn split(text: &str) -> Vec<&str> {
     parts
 }
 
-/// `(a, b): (A, B)` and `ab: (A, B)`, but not `unit: ()`.
+/// Whether a parameter is a tuple: `(a, b): (A, B)` and `ab: (A, B)`, but not `unit: ()`.
 fn is_tuple(parameter: &str) -> bool {
     let kind = match parameter.trim_start().strip_prefix('(') {
         Some(rest) => return !rest.starts_with(')'),

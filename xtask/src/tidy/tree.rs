@@ -1,28 +1,28 @@
-//! The files that belong to the project, with their text.
+//! The text files of the project.
 
 use super::source;
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// One file of text.
+/// A text file.
 pub struct File {
-    /// Relative to the root, with `/`.
+    /// Path relative to the root, with `/`.
     pub path: String,
     pub text: String,
-    /// For Rust: the text without comments and literals; else empty.
+    /// For Rust, the text without comments and literals; otherwise empty.
     pub blanked: String,
-    /// Whether all of it is test code.
+    /// Whether the whole file is test code.
     pub is_test: bool,
 }
 
-/// Everything that is, or is about to be, under version control.
+/// All files that are, or are about to be, under version control.
 pub struct Tree {
     pub root: PathBuf,
     pub files: Vec<File>,
 }
 
-/// The root of the workspace: where this crate's folder lies.
+/// Root of the workspace: the parent of this crate's folder.
 pub fn root() -> Result<PathBuf> {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
     manifest
@@ -32,14 +32,14 @@ pub fn root() -> Result<PathBuf> {
 }
 
 impl Tree {
-    /// Reads them. Outside a repository (an unpacked archive), every file that
-    /// is not a build product.
+    /// Reads the files. Outside a repository (an unpacked archive), reads every file that is not a
+    /// build product.
     pub fn load() -> Result<Self> {
         let root = root()?;
         let paths = listed(&root).map_or_else(|| walked(&root), Ok)?;
         let mut files = Vec::new();
         for path in paths {
-            // A file may be gone or be no text; neither is a matter for tidy.
+            // Files that were removed or are not text do not matter to tidy.
             let Ok(text) = std::fs::read_to_string(root.join(&path)) else {
                 continue;
             };
@@ -59,19 +59,19 @@ impl Tree {
         Ok(Self { root, files })
     }
 
-    /// The file at `path`.
+    /// Returns the file at `path`.
     pub fn file(&self, path: &str) -> Option<&File> {
         self.files.iter().find(|file| file.path == path)
     }
 
-    /// Rust sources below `folder`.
+    /// Returns the Rust sources below `folder`.
     pub fn sources(&self, folder: &str) -> impl Iterator<Item = &File> {
         self.files
             .iter()
             .filter(move |file| file.path.starts_with(folder) && file.path.ends_with(".rs"))
     }
 
-    /// The folders of the workspace's crates.
+    /// Returns the folders of the workspace's crates.
     pub fn crates(&self) -> Vec<String> {
         self.files
             .iter()
@@ -83,14 +83,14 @@ impl Tree {
 }
 
 impl File {
-    /// The blanked text without test modules.
+    /// Returns the blanked text without test modules.
     pub fn code(&self) -> String {
         source::without_tests(&self.blanked)
     }
 }
 
-/// A module declared as `#[cfg(test)] mod name;` is test code, in its own file;
-/// one with a `#[path]` is known by its name, `…_tests.rs`.
+/// Marks test modules: `#[cfg(test)] mod name;` declares a file of test code; one with a `#[path]`
+/// is recognized by its name, `…_tests.rs`.
 fn mark_test_modules(files: &mut [File]) {
     let mut modules = Vec::new();
     for file in files.iter() {

@@ -16,9 +16,9 @@ struct Pattern {
     matches: &'static str,
     /// Correct uses, which are removed from a sentence before it is matched.
     except: &'static str,
-    /// Whether only the first sentence of a comment counts.
+    /// Whether the pattern applies only to the first sentence of a comment.
     is_for_first: bool,
-    /// What to write instead.
+    /// Suggested replacement.
     advice: &'static str,
 }
 
@@ -159,7 +159,8 @@ fn paragraphs(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// Its sentences: each ends with a full stop, a question mark or an exclamation mark before a blank and a capital.
+/// Sentences of a paragraph: each ends with a full stop, a question mark or an exclamation mark
+/// before a blank and a capital.
 fn sentences(paragraph: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut start = 0;
@@ -175,12 +176,12 @@ fn sentences(paragraph: &str) -> Vec<&str> {
     found
 }
 
-/// The crate that a path belongs to.
+/// Returns the crate of a path.
 fn crate_of(path: &str) -> &str {
     path.find("/src/").map_or(path, |end| &path[..end])
 }
 
-/// Sentences of all crates that match, by crate and pattern: where each is, and its text.
+/// Matching sentences of all crates, by crate and pattern, with their locations.
 type Matches = BTreeMap<(String, &'static str), Vec<String>>;
 
 fn matching<'a>(files: impl Iterator<Item = &'a File>) -> Matches {

@@ -1,8 +1,8 @@
 //! A Linux machine under QEMU, emulated: correct, but not fast.
 //!
-//! It has address [`GUEST`] in a separate network with this program's namespace. It executes jobs
-//! from a shared folder: a job is a numbered script, next to which the guest writes the output and
-//! the exit status.
+//! The guest has address [`GUEST`] in a separate network with this program's namespace. It executes
+//! jobs from a shared folder: a job is a numbered script, next to which the guest writes the output
+//! and the exit status.
 
 use super::image::Image;
 use crate::process::Running;
@@ -23,7 +23,7 @@ const START_LIMIT: Duration = Duration::from_secs(180);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Time limit of the guest to report why a script takes too long.
 const DIAGNOSIS_LIMIT: Duration = Duration::from_secs(10);
-/// Lists every process with its command line and the kernel functions in which its threads wait.
+/// Lists every process with its command line and the kernel functions that its threads wait in.
 const WAITING: &str = "cd /proc; for process in [0-9]*; do \
     [ -n \"$(tr -d '\\0' <$process/cmdline)\" ] || continue; \
     echo \"$process $(tr '\\0' ' ' <$process/cmdline)\"; \

@@ -27,7 +27,7 @@ const NEEDED: &Needed = &[
     ("/usr/bin/smbclient", "smbclient"),
 ];
 
-/// Configurations in which every procedure is called.
+/// Configurations for a test of all procedures.
 const WAYS: &[checks::Way] = &[
     ("TCP tmpfs", GUEST, "/export", "tcp"),
     ("UDP tmpfs", GUEST, "/export", "udp"),

@@ -23,8 +23,8 @@ const SERVER_LIMIT: Duration = Duration::from_secs(20);
 /// A dialect in the syntax of the kernel's option `vers`, and the protection of messages.
 type Way = (&'static str, &'static str);
 
-/// The combination that always runs: with it the server's leases have an epoch and its frames are
-/// encrypted, for which this client has the most requirements.
+/// The combination that always runs: leases have an epoch and frames are encrypted, and this client
+/// has the most requirements for both.
 const USUAL: Way = ("3.1.1", "sealed");
 
 /// A selection that covers every dialect and every protection.

@@ -28,7 +28,7 @@ ReadX 10002 0 4096 4096 NT_STATUS_OK
 /// Port of the port mapper, which the built-in server implements on its only port.
 const PORT_MAPPER: &str = "111";
 
-/// All scenarios.
+/// Scenarios against Linux's server and client.
 pub const ALL: &[Scenario<Ground>] = &[
     (
         "a directory of many pages is listed",

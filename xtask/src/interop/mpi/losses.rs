@@ -20,7 +20,7 @@ const SERVED: &[&str] = &["--service-time", "2ms"];
 const RANK: &str = "2";
 /// File set of that part.
 const ITS_SET: &str = "3of3";
-/// Port at which rank 0 publishes its phase.
+/// Metrics port of rank 0, which publishes its phase.
 const METRICS_PORT: u16 = 20_771;
 /// Stopped time and running time in the cycle of a slowed rank.
 const SLOWED: (Duration, Duration) = (Duration::from_millis(200), Duration::from_millis(100));

@@ -493,7 +493,7 @@ fn all_lost(bed: &Bed<'_>) -> Result<String> {
     Ok("all ranks are ended by the launcher, and there is no record".into())
 }
 
-/// Runs a job of three ranks, one of which gets a signal. Returns the exit code.
+/// Runs a job of three ranks and sends a signal to one. Returns the exit code.
 fn struck(bed: &Bed<'_>, signal: Signal, survives: &[&str], record: &Path) -> Result<Option<i32>> {
     let _server = bed.serve("127.0.0.1", None)?;
     let mut command = bed.launcher(None);
@@ -537,7 +537,7 @@ fn rank_of(job: u32, rank: &str, limit: Duration) -> Result<Pid> {
     bail!("rank {rank} was not started")
 }
 
-/// All descendants of a process.
+/// Returns the descendants of a process.
 fn descendants(process: u32) -> Vec<u32> {
     let threads = std::fs::read_dir(format!("/proc/{process}/task"));
     let children = threads.into_iter().flatten().flatten().flat_map(|thread| {

@@ -1,9 +1,9 @@
 //! A run that Prometheus scrapes; the results of the dashboard's queries are compared with the
 //! record of the run.
 //!
-//! One Prometheus scrapes the run with Debian's configuration and classic histograms. Another one
-//! stores native histograms, which an agent scrapes and pushes to it. The queries are read from
-//! `docs/grafana/filestone.json`.
+//! The first Prometheus scrapes the run with Debian's configuration and classic histograms. The
+//! second one stores native histograms, which an agent scrapes and pushes to it. The queries are
+//! read from `docs/grafana/filestone.json`.
 
 mod dashboard;
 mod scraper;

@@ -10,7 +10,7 @@ use crate::record::Record;
 use anyhow::{Context, Result};
 use std::fmt;
 
-/// The panel of native histograms, for which one of the two Prometheus servers has no data.
+/// The panel of native histograms; one of the two Prometheus servers has no data for it.
 const NATIVE: &str = "Response time, of native histograms";
 /// Length of the range in seconds, longer than the run.
 const STRETCH_S: u64 = 120;
