@@ -72,7 +72,7 @@ pub fn run(options: &Bisect) -> Result<bool> {
     Ok(found == Some(options.slower.to_string().as_str()))
 }
 
-/// A repository whose commits are called `commit 1` to `commit 16`.
+/// Makes a repository whose commits are called `commit 1` to `commit 16`.
 fn make(path: &Path, options: &Bisect) -> Result<()> {
     git(path, &["init", "--quiet", "--initial-branch=main"])?;
     // The script belongs to the environment, not to a commit.

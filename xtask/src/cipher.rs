@@ -11,8 +11,8 @@ const AUTHENTICATED: [u8; 32] = [7; 32];
 const READS_PER_BATCH: u32 = 500;
 const BATCHES: u32 = 21;
 
-/// CPU time to decrypt one response, in microseconds; encrypting takes the same. Median of several
-/// batches.
+/// Measures the CPU time to decrypt one response, in microseconds; encrypting takes the same.
+/// Median of several batches.
 pub fn us_per_read() -> f64 {
     let key = UnboundKey::new(&AES_128_GCM, &[1; 16]).expect("a key of 16 bytes");
     let key = LessSafeKey::new(key);

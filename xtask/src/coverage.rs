@@ -43,7 +43,7 @@ impl Row {
     }
 }
 
-/// M/M/k with a service time of 100 µs.
+/// Returns the case of M/M/k with a service time of 100 µs.
 fn markov(servers: u32, utilisation: f64, stretch_ms: u64, stretches: usize) -> Row {
     let server = MarkovServers {
         servers,
@@ -60,7 +60,8 @@ fn markov(servers: u32, utilisation: f64, stretch_ms: u64, stretches: usize) -> 
     }
 }
 
-/// A server that is paused for 2 ms at a time on average, 5 % of the time in total.
+/// Returns the case of a server that is paused for 2 ms at a time on average, 5 % of the time in
+/// total.
 fn interrupted(stretch_ms: u64, stretches: usize) -> Row {
     Row {
         name: "interrupted".into(),

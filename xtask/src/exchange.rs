@@ -24,7 +24,7 @@ pub struct Procedure {
 }
 
 impl Procedure {
-    /// A procedure of NFSv3.
+    /// Returns a procedure of NFSv3.
     pub const fn nfs(procedure: nfs3::Procedure) -> Self {
         Self {
             program: nfs3::PROGRAM,

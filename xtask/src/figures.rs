@@ -1,6 +1,6 @@
 //! Statistics of a handful of runs.
 
-/// Median; for an even number of figures the mean of the two middle ones.
+/// Returns the median; for an even number of figures the mean of the two middle ones.
 pub fn median(figures: &[f64]) -> f64 {
     let mut sorted = figures.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -23,7 +23,7 @@ pub fn listen() -> Result<()> {
     Ok(())
 }
 
-/// Exit code of an interrupted xtask; `None` if no signal was received.
+/// Returns the exit code of an interrupted xtask; `None` if no signal was received.
 pub fn exit_code() -> Option<ExitCode> {
     let signal = SIGNAL.load(Ordering::Relaxed);
     (signal != 0).then(|| ExitCode::from(128_u8.saturating_add(signal as u8)))

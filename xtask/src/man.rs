@@ -254,12 +254,12 @@ mod tests {
     use super::*;
     use clap::Arg;
 
-    /// Text in one line, with single spaces.
+    /// Returns the text in one line, with single spaces.
     fn words(text: &str) -> String {
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    /// The rendered text of a part of a page, in one line.
+    /// Returns the rendered text of a part of a page, in one line.
     fn plain(roff: &str) -> String {
         let lines = roff.lines().filter(|line| !line.starts_with('.'));
         let text = lines.collect::<Vec<_>>().join(" ");
@@ -269,7 +269,7 @@ mod tests {
         words(&text.replace("\\\\", "\\"))
     }
 
-    /// The entry of an argument in a page, with its section.
+    /// Returns the entry of an argument in a page, with its section.
     fn entry<'page>(page: &'page str, arg: &Arg) -> (&'page str, &'page str) {
         let name = match arg.get_long() {
             Some(long) => format!("--{long}"),

@@ -48,7 +48,7 @@ impl Running {
         self.child.id()
     }
 
-    /// Exit status, if it has ended.
+    /// Returns the exit status, if it has ended.
     pub fn ended(&mut self) -> Result<Option<ExitStatus>> {
         Ok(self.child.try_wait()?)
     }
@@ -229,7 +229,8 @@ pub fn build_filestone(profile: &str) -> Result<PathBuf> {
     Ok(binary)
 }
 
-/// Cargo's target folder: it contains the folder of the profile, which contains this program.
+/// Returns Cargo's target folder: it contains the folder of the profile, which contains this
+/// program.
 pub fn target_folder() -> Result<PathBuf> {
     let own = std::env::current_exe()?;
     let target = own.parent().and_then(Path::parent);

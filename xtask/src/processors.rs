@@ -5,7 +5,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::process::{Child, Command};
 use std::time::Duration;
 
-/// Processors that this process may use.
+/// Returns the processors that this process may use.
 pub fn available() -> Result<Vec<usize>> {
     let set = sched_getaffinity(None)?;
     Ok((0..CpuSet::MAX_CPU)
@@ -39,7 +39,7 @@ pub fn spawn_on(command: &mut Command, cpus: &[usize]) -> Result<Child> {
     })
 }
 
-/// Share of this host's CPU time in use over this period, from 0 to 1.
+/// Measures the share of this host's CPU time in use over this period, from 0 to 1.
 pub fn busy_share(over: Duration) -> Result<f64> {
     let before = times()?;
     std::thread::sleep(over);
@@ -50,7 +50,7 @@ pub fn busy_share(over: Duration) -> Result<f64> {
     Ok(1.0 - (spent(3) + spent(4)) / all.max(1.0))
 }
 
-/// CPU times in the first line of /proc/stat.
+/// Returns the CPU times in the first line of /proc/stat.
 fn times() -> Result<Vec<u64>> {
     let text = std::fs::read_to_string("/proc/stat")?;
     let line = text.lines().next().unwrap_or_default();

@@ -339,7 +339,7 @@ impl Prepared {
         some(self.stream.read(buffer)?)
     }
 
-    /// Single call in flight: sends a whole call, receives a whole reply.
+    /// Measures with one call in flight: sends a whole call, receives a whole reply.
     fn ping_pong(&mut self, duration: Duration) -> Result<Counts> {
         self.spun = Duration::ZERO;
         let watch = Stopwatch::start();
@@ -357,8 +357,8 @@ impl Prepared {
         Ok(watch.stop(replies, self.spun))
     }
 
-    /// Many calls in flight: receives all available data, sends as many calls as complete replies
-    /// arrived.
+    /// Measures with many calls in flight: receives all available data, sends as many calls as
+    /// complete replies arrived.
     fn pipeline(&mut self, duration: Duration) -> Result<Counts> {
         self.spun = Duration::ZERO;
         let watch = Stopwatch::start();
@@ -413,7 +413,7 @@ impl Stopwatch {
     }
 }
 
-/// CPU time of this thread, user and system.
+/// Returns the CPU time of this thread, user and system.
 fn thread_cpu() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(

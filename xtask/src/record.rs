@@ -50,7 +50,7 @@ impl Record {
         record.with_context(|| format!("filestone printed no run record: {}", said()))
     }
 
-    /// The number at this JSON pointer.
+    /// Returns the number at this JSON pointer.
     pub fn number(&self, pointer: &str) -> Result<f64> {
         self.0
             .pointer(pointer)
@@ -58,12 +58,12 @@ impl Record {
             .with_context(|| format!("the run record has no number at {pointer}"))
     }
 
-    /// The text at this JSON pointer.
+    /// Returns the text at this JSON pointer.
     pub fn text(&self, pointer: &str) -> Option<&str> {
         self.0.pointer(pointer).and_then(Value::as_str)
     }
 
-    /// The list at this JSON pointer; empty if there is none.
+    /// Returns the list at this JSON pointer; empty if there is none.
     pub fn list(&self, pointer: &str) -> &[Value] {
         self.0
             .pointer(pointer)
@@ -71,7 +71,7 @@ impl Record {
             .map_or(&[], Vec::as_slice)
     }
 
-    /// The kinds of operations with failures, and their failures.
+    /// Returns the kinds of operations with failures, and their failures.
     pub fn failures(&self) -> Vec<&Value> {
         let kinds = self.list("/totals/kinds").iter();
         kinds
@@ -84,7 +84,7 @@ impl Record {
         self.0.to_string().contains(text)
     }
 
-    /// Bytes of one call and of one reply of the measured kind on the wire.
+    /// Returns the bytes of one call and of one reply of the measured kind on the wire.
     pub fn message_lens(&self) -> Result<(usize, usize)> {
         let calls = self.number("/totals/kinds/0/calls")?;
         let sent = self.number("/totals/kinds/0/bytes_sent")?;

@@ -117,17 +117,17 @@ impl Samba {
         is_up.with_context(|| format!("smbd did not come up:\n{}", self.final_output()))
     }
 
-    /// Directory of its shares.
+    /// Returns the directory of its shares.
     pub fn directory(&self) -> PathBuf {
         self.folder.join("share")
     }
 
-    /// File that contains only the password.
+    /// Returns the file that contains only the password.
     pub fn password_file(&self) -> PathBuf {
         self.folder.join("password")
     }
 
-    /// Last lines of its log.
+    /// Returns the last lines of its log.
     pub fn final_output(&self) -> String {
         let read = |name| std::fs::read_to_string(self.folder.join(name)).unwrap_or_default();
         let said = read("stderr") + &read("log.smbd");
@@ -153,7 +153,7 @@ impl Samba {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// CPU time of its processes.
+    /// Returns the CPU time of its processes.
     pub fn times(&self) -> Times {
         Times::of_group(self.server.id())
     }
@@ -176,7 +176,7 @@ impl Samba {
 pub struct Status(serde_json::Value);
 
 impl Status {
-    /// Current sessions.
+    /// Returns the current sessions.
     pub fn sessions(&self) -> impl Iterator<Item = Session> {
         let sessions = self.0["sessions"].as_object();
         sessions.into_iter().flatten().map(|(_, session)| {
@@ -192,12 +192,12 @@ impl Status {
         })
     }
 
-    /// Number of connected shares.
+    /// Returns the number of connected shares.
     pub fn trees(&self) -> usize {
         self.count("tcons")
     }
 
-    /// Number of open files.
+    /// Returns the number of open files.
     pub fn open_files(&self) -> usize {
         self.count("open_files")
     }
@@ -223,12 +223,12 @@ pub struct Session {
 }
 
 impl Session {
-    /// The session in one line of text.
+    /// Returns the session in one line of text.
     pub fn text(&self) -> String {
         format!("{} as {}, {}", self.dialect, self.user, self.protection())
     }
 
-    /// Protection of its messages against reading or changing.
+    /// Returns the protection of its messages against reading or changing.
     pub fn protection(&self) -> String {
         let all = if self.is_all_signed { "all" } else { "some" };
         let signed = match self.signature.as_str() {
@@ -243,7 +243,7 @@ impl Session {
     }
 }
 
-/// Version of the installed server.
+/// Returns the version of the installed server.
 pub fn version() -> String {
     let output = Command::new("/usr/sbin/smbd").arg("--version").output();
     let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());

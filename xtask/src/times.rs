@@ -12,12 +12,13 @@ pub struct Times {
 }
 
 impl Times {
-    /// CPU time of all child processes that were waited for, and of their descendants.
+    /// Returns the CPU time of all child processes that were waited for, and of their descendants.
     pub fn of_children() -> Self {
         Stat::of(Path::new("/proc/self/stat")).children()
     }
 
-    /// CPU time of the processes of a group, including children that they have waited for.
+    /// Returns the CPU time of the processes of a group, including children that they have waited
+    /// for.
     pub fn of_group(group: u32) -> Self {
         let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
         let mut all = Self {
@@ -37,7 +38,7 @@ impl Times {
         all
     }
 
-    /// Difference from an earlier reading.
+    /// Returns the difference from an earlier reading.
     pub fn since(self, then: Self) -> Self {
         Self {
             user_s: self.user_s - then.user_s,
@@ -45,7 +46,7 @@ impl Times {
         }
     }
 
-    /// Sum of user space and kernel, in seconds.
+    /// Returns the sum of user space and kernel, in seconds.
     pub fn all_s(self) -> f64 {
         self.user_s + self.system_s
     }
@@ -67,12 +68,12 @@ impl Stat {
         self.0.get(2)?.parse().ok()
     }
 
-    /// CPU time of the process: fields 14 and 15.
+    /// Returns the CPU time of the process: fields 14 and 15.
     fn own(&self) -> Times {
         self.times(11)
     }
 
-    /// CPU time of its children: fields 16 and 17.
+    /// Returns the CPU time of its children: fields 16 and 17.
     fn children(&self) -> Times {
         self.times(13)
     }

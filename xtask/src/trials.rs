@@ -83,7 +83,8 @@ const NOISES: [Noise; 5] = [
 ];
 
 impl Noise {
-    /// Logarithm of the simulated result of a run of an arm that is slower by the share `slower`.
+    /// Samples the logarithm of the simulated result of a run of an arm that is slower by the share
+    /// `slower`.
     fn run(&self, slower: f64, number: f64, random: &mut Generator) -> f64 {
         let disturbance = if random.random::<f64>() < self.disturbed {
             exponential(random, self.disturbance)
@@ -94,7 +95,7 @@ impl Noise {
     }
 }
 
-/// A value of the standard normal distribution (Box and Muller).
+/// Samples a value of the standard normal distribution (Box and Muller).
 fn normal(random: &mut Generator) -> f64 {
     let radius = (2.0 * exponential(random, 1.0)).sqrt();
     radius * (std::f64::consts::TAU * random.random::<f64>()).cos()

@@ -170,7 +170,7 @@ impl Way {
         }
     }
 
-    /// Addresses for a server behind a gateway.
+    /// Returns the addresses for a server behind a gateway.
     fn far() -> Self {
         let near = Self::mac_vlans(20, "bridge");
         let gateway = vec![format!("--gateway={SERVER}")];
@@ -182,7 +182,7 @@ impl Way {
         }
     }
 
-    /// A single address, with the MAC address of the link.
+    /// Returns a single address, with the MAC address of the link.
     fn passthru() -> Self {
         Self {
             has_macs: false,

@@ -20,7 +20,7 @@ pub const FAR: &str = "10.5.0.1";
 /// The first address of MAC-VLANs.
 const FIRST: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 1);
 
-/// A range of `count` addresses in the network of the link.
+/// Returns a range of `count` addresses in the network of the link.
 pub fn sources(count: u32) -> String {
     let last = Ipv4Addr::from(u32::from(FIRST) + count - 1);
     format!("{FIRST}-{last}")
@@ -114,7 +114,7 @@ impl Network {
         Ok(())
     }
 
-    /// Number of MAC-VLANs of this host.
+    /// Returns the number of MAC-VLANs of this host.
     pub fn mac_vlans(&self) -> Result<u32> {
         let devices = fs::read_to_string("/proc/net/dev")?;
         Ok(devices
@@ -123,7 +123,7 @@ impl Network {
             .count() as u32)
     }
 
-    /// Output of `ip` about links, addresses, routes and rules of this host.
+    /// Returns the output of `ip` about links, addresses, routes and rules of this host.
     pub fn listing(&self) -> Result<String> {
         let mut listing = String::new();
         for arguments in [

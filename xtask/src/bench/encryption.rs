@@ -48,7 +48,7 @@ pub fn limits(bed: &TestBed) -> Result<Vec<Limit>> {
     }])
 }
 
-/// Server CPU time per READ, in microseconds.
+/// Measures the server CPU time per READ, in microseconds.
 fn us_per_read(
     bed: &TestBed,
     server: &Serving,

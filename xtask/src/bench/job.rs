@@ -242,7 +242,7 @@ impl Observer for Spent {
     }
 }
 
-/// CPU time of this thread.
+/// Returns the CPU time of this thread.
 fn processor_time() -> Duration {
     let spent = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(

@@ -159,7 +159,7 @@ fn run(bed: &TestBed, server: &Serving, load: &[&str], is_watched: bool) -> Resu
     figures(&record)
 }
 
-/// Rates without and with readers, in operations per second, turn by turn of one run.
+/// Measures the rates without and with readers, in operations per second, turn by turn of one run.
 fn in_turns(bed: &TestBed, server: &Serving) -> Result<Vec<[f64; 2]>> {
     let mut probing = Probing::start(bed, server, CLOSED_LOOP, IN_TURNS_SECONDS, true)?;
     let address = probing.address_of_page()?;
@@ -205,7 +205,7 @@ fn pairs_of_turns(rates: &[Option<f64>]) -> Vec<[f64; 2]> {
     three.filter_map(pair).collect()
 }
 
-/// Operations per second of the ticks between these times; `None` without ticks.
+/// Returns the operations per second of the ticks between these times; `None` without ticks.
 fn rate_within(record: &Record, from: SystemTime, to: SystemTime) -> Result<Option<f64>> {
     let started = record.text("/started_at").context("no start")?;
     let started = humantime::parse_rfc3339(started)?;

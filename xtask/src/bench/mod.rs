@@ -147,12 +147,12 @@ impl TestBed {
         command
     }
 
-    /// Processors of the client under test.
+    /// Returns the processors of the client under test.
     pub fn client_cpus(&self) -> Vec<usize> {
         self.client_cpu.into_iter().collect()
     }
 
-    /// Directory for temporary output.
+    /// Returns the directory for temporary output.
     pub fn folder(&self) -> &Path {
         &self.folder.path
     }

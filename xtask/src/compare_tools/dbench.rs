@@ -32,12 +32,12 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// CPU time in user space per line, in nanoseconds.
+    /// Returns the CPU time in user space per line, in nanoseconds.
     pub fn user_ns_per_line(&self) -> f64 {
         self.times.user_s * 1e9 / self.lines.max(1.0)
     }
 
-    /// CPU time per line, in microseconds.
+    /// Returns the CPU time per line, in microseconds.
     pub fn us_per_line(&self) -> f64 {
         self.times.all_s() * 1e6 / self.lines.max(1.0)
     }

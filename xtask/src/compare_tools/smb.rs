@@ -311,14 +311,14 @@ impl Ground<'_> {
         })
     }
 
-    /// Half of the encrypted READs per second that a closed loop reaches here.
+    /// Measures half of the encrypted READs per second that a closed loop reaches here.
     fn rate_of_reads(&self) -> Result<f64> {
         let record = self.our_read("required", TRIAL_S, &[])?;
         Ok(record.number("/totals/achieved_load_ops_per_s")? / 2.0)
     }
 
-    /// Additional cost of an encrypted READ for filestone: CPU time of the worker thread in
-    /// microseconds, without polling for responses.
+    /// Measures the additional cost of an encrypted READ for filestone: CPU time of the worker
+    /// thread in microseconds, without polling for responses.
     fn our_decryption(&self, rate: f64) -> Result<f64> {
         let cost = |encryption| -> Result<f64> {
             let pace = ["--offered", &format!("{rate:.0}"), "--busy-poll"];
@@ -388,7 +388,7 @@ fn show(command: &Command) {
     eprintln!("{}", words.join(" "));
 }
 
-/// ECHOs per second, for each second: `echo[num/s=47932,avslat=…]`.
+/// Returns the ECHOs per second, for each second: `echo[num/s=47932,avslat=…]`.
 fn rates(text: &str) -> Vec<f64> {
     let after = text.split("echo[num/s=").skip(1);
     after

@@ -85,7 +85,7 @@ fn count(records: &Path, runs: u32) -> Result<[Coverage; COVERED.len()]> {
     Ok(found)
 }
 
-/// A run without an interval counts as one that misses the true value.
+/// Counts one run; without an interval it counts as one that misses the true value.
 fn take(coverage: &mut Coverage, totals: &Totals, statistic: Statistic) -> Result<()> {
     let truth_ns = 1e9 * truth_s(statistic)?;
     let name = format!("response_time.{}", statistic.name());

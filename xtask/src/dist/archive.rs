@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// A tar archive of names in a directory.
+/// Writes a tar archive of these names in a directory.
 pub fn tar(release: &Release, folder: &Path, names: &[&str], file: &Path) -> Result<()> {
     tool::run(
         tar_command(release, folder, file)
@@ -82,7 +82,7 @@ pub fn checksums(folder: &Path) -> Result<()> {
     files::write(&folder.join(CHECKSUMS), lines)
 }
 
-/// SHA-256 of bytes, in hexadecimal digits.
+/// Returns the SHA-256 of bytes, in hexadecimal digits.
 pub fn sha256(bytes: &[u8]) -> String {
     let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, bytes);
     digest

@@ -19,7 +19,7 @@ pub struct Library {
 }
 
 impl Library {
-    /// Package URL (purl) of the library.
+    /// Returns the package URL (purl) of the library.
     pub fn url(&self) -> String {
         format!("pkg:cargo/{}@{}", self.name, self.version)
     }
@@ -54,7 +54,7 @@ pub fn graph(release: &Release) -> Result<Graph> {
     Ok(read(&listed))
 }
 
-/// Target whose libraries are listed; the glibc target has the same libraries.
+/// Returns the target whose libraries are listed; the glibc target has the same libraries.
 fn target(release: &Release) -> String {
     Variant::Static.target(release.machine)
 }

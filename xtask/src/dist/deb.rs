@@ -67,7 +67,7 @@ fn control(release: &Release, package: &str, depends: &str, size: u64) -> String
     )
 }
 
-/// A paragraph in lines of a description.
+/// Wraps a paragraph into lines of a description.
 fn wrapped(paragraph: &str) -> String {
     let mut lines = vec![String::new()];
     for word in paragraph.split_whitespace() {

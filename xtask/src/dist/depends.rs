@@ -17,7 +17,7 @@ const PACKAGES: &[(&str, &str)] = &[
     ("libmpi.so.40", "libopenmpi3"),
 ];
 
-/// Value of the `Depends:` field for a program.
+/// Returns the value of the `Depends:` field for a program.
 pub fn of(program: &Path) -> Result<String> {
     let shown = tool::text(
         Command::new("readelf")
@@ -27,7 +27,7 @@ pub fn of(program: &Path) -> Result<String> {
     depends_of(&shown)
 }
 
-/// Value of the `Depends:` field from the output of readelf(1).
+/// Returns the value of the `Depends:` field from the output of readelf(1).
 fn depends_of(shown: &str) -> Result<String> {
     let mut packages: Vec<&str> = Vec::new();
     for library in shown
@@ -63,7 +63,7 @@ fn with_version(package: &str, version: Option<Vec<u32>>) -> String {
     }
 }
 
-/// Newest required symbol version with this prefix.
+/// Returns the newest required symbol version with this prefix.
 fn newest(shown: &str, prefix: &str) -> Option<Vec<u32>> {
     let names = shown.lines().filter_map(|line| line.split("Name: ").nth(1));
     let versions = names.filter_map(|name| name.split_whitespace().next()?.strip_prefix(prefix));

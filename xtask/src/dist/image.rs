@@ -73,7 +73,7 @@ pub fn make(release: &Release, program: &Path, file: &Path) -> Result<()> {
     )
 }
 
-/// Path of a blob in a layout.
+/// Returns the path of a blob in a layout.
 fn blob_path(bytes: &[u8]) -> String {
     format!("blobs/sha256/{}", sha256(bytes))
 }

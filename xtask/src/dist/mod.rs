@@ -85,7 +85,7 @@ impl Machine {
         )
     }
 
-    /// Architecture name of Rust and RPM.
+    /// Returns the architecture name of Rust and RPM.
     const fn name(self) -> &'static str {
         match self {
             Self::X86_64 => "x86_64",
@@ -93,7 +93,7 @@ impl Machine {
         }
     }
 
-    /// Architecture name of Debian and images.
+    /// Returns the architecture name of Debian and images.
     const fn debian_name(self) -> &'static str {
         match self {
             Self::X86_64 => "amd64",
@@ -108,7 +108,7 @@ impl Machine {
         }
     }
 
-    /// Name of a binutils program for this architecture.
+    /// Returns the name of a binutils program for this architecture.
     fn tool(self, name: &str) -> String {
         if self.is_host() {
             name.into()
@@ -175,7 +175,7 @@ impl Kind {
         Self::Sbom,
     ];
 
-    /// File name of the package.
+    /// Returns the file name of the package.
     fn file_name(self, machine: Machine) -> String {
         let (name, debian) = (machine.name(), machine.debian_name());
         match self {
@@ -236,7 +236,7 @@ impl Release {
         })
     }
 
-    /// Directory of the profile in Cargo's target directory.
+    /// Returns the directory of the profile in Cargo's target directory.
     fn profile_folder(&self) -> &str {
         if self.profile == "dev" {
             "debug"
@@ -245,7 +245,7 @@ impl Release {
         }
     }
 
-    /// Time of the commit in RFC 3339 format.
+    /// Returns the time of the commit in RFC 3339 format.
     fn timestamp(&self) -> String {
         let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(self.time);
         humantime::format_rfc3339_seconds(time).to_string()

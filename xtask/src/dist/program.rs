@@ -17,7 +17,7 @@ pub enum Variant {
 }
 
 impl Variant {
-    /// Rust target triple.
+    /// Returns the Rust target triple.
     pub fn target(self, machine: Machine) -> String {
         let libc = match self {
             Self::Static => "musl",
@@ -26,7 +26,7 @@ impl Variant {
         format!("{}-unknown-linux-{libc}", machine.name())
     }
 
-    /// Cargo features of the program.
+    /// Returns the Cargo features of the program.
     pub const fn features(self) -> &'static [&'static str] {
         match self {
             Self::Mpi => &["--features", "mpi"],

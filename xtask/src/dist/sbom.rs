@@ -70,7 +70,7 @@ fn dependency(library: &Library, needs: &BTreeSet<Library>) -> Value {
     json!({"ref": library.url(), "dependsOn": needs})
 }
 
-/// Entries for the C library in aws-lc-sys, Rust's standard library, and musl.
+/// Returns entries for the C library in aws-lc-sys, Rust's standard library, and musl.
 fn not_of_cargo(release: &Release, graph: &Graph) -> Result<Vec<Value>> {
     let wrapper = graph.keys().find(|library| library.name == "aws-lc-sys");
     let wrapper = wrapper.context("filestone does not need aws-lc-sys any more")?;

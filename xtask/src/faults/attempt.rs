@@ -332,7 +332,7 @@ impl Attempt {
 }
 
 impl Seen {
-    /// Start time of the measurement.
+    /// Returns the start time of the measurement.
     pub fn begun(&self, cell: Cell) -> Option<Instant> {
         let is_first = |call: &&Call| command::shows_begin(cell.face, call);
         Some(self.calls.iter().find(is_first)?.at)

@@ -87,7 +87,7 @@ impl Fault {
         }
     }
 
-    /// Duration of the fault; `None` until the run has ended.
+    /// Returns the duration of the fault; `None` until the run has ended.
     pub const fn duration(self) -> Option<Duration> {
         match self {
             Self::Paused => Some(Duration::from_millis(500)),

@@ -56,7 +56,7 @@ pub fn make_files(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Length of the warm-up.
+/// Returns the length of the warm-up.
 pub const fn warm_up(face: CommandKind) -> Duration {
     match face {
         CommandKind::Fleet => Duration::ZERO,
@@ -199,7 +199,7 @@ impl CallNumber {
         Self { counts, number }
     }
 
-    /// Counts all NFS calls.
+    /// Selects a call by its number among all NFS calls.
     pub const fn of_nfs(number: usize) -> Self {
         Self::new(number, |call| call.procedure.is_some())
     }

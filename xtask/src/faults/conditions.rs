@@ -482,7 +482,7 @@ impl Met<'_> {
         })
     }
 
-    /// Names left in the directory, and planted files that were removed.
+    /// Returns the names left in the directory, and the planted files that were removed.
     fn left_here(&self) -> Result<(Vec<String>, Vec<String>)> {
         let mut left = Vec::new();
         for entry in std::fs::read_dir(&self.directory)? {

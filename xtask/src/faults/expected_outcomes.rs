@@ -126,8 +126,8 @@ fn in_prepare(cell: Cell) -> Expected {
     }
 }
 
-/// Expected end for warm-up and window: a fault in the warm-up may prevent any success in the
-/// window.
+/// Returns the expected end for warm-up and window: a fault in the warm-up may prevent any success
+/// in the window.
 fn in_the_run(cell: Cell) -> Expected {
     let is_replay = cell.face == CommandKind::Replay;
     if cell.face == CommandKind::Fleet && matches!(cell.fault, Fault::Frozen | Fault::TooSlow) {

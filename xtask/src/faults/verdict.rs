@@ -124,7 +124,7 @@ fn has_ended(seen: &Seen) -> Option<Verdict> {
     has_panicked.then(|| Verdict::bad("PANIC", seen.stderr.clone()))
 }
 
-/// Start of the record's window on the relay's clock.
+/// Returns the start of the record's window on the relay's clock.
 fn window_start(seen: &Seen, record: &Value) -> Option<Instant> {
     let text = record.pointer("/started_at")?.as_str()?;
     let at: SystemTime = humantime::parse_rfc3339(text).ok()?;
@@ -153,7 +153,7 @@ fn met_its_fault(cell: Cell, seen: &Seen, record: Option<&Value>) -> Option<Verd
     None
 }
 
-/// Phase at a given time of a run whose window opened at `window`.
+/// Returns the phase at a given time of a run whose window opened at `window`.
 fn phase_at(face: CommandKind, seen: &Seen, at: Instant, window: Instant) -> Option<Phase> {
     if at + warm_up(face) < window {
         return Some(Phase::Prepare);
@@ -181,7 +181,7 @@ fn was_told_full(seen: &Seen, at: Instant) -> bool {
     told.any(|answer| answer.status == Some(Status::NOSPC.0))
 }
 
-/// Value of a ledger entry.
+/// Returns the value of a ledger entry.
 fn count(ledger: &Value, entry: &str) -> u64 {
     ledger[entry].as_u64().unwrap_or_default()
 }
@@ -210,7 +210,7 @@ fn ledger_of(record: Option<&Value>) -> String {
     format!("; {}", entries.collect::<Vec<_>>().join(", "))
 }
 
-/// End of the run; `None` if it did not end.
+/// Returns the end of the run; `None` if it did not end.
 fn end_of(seen: &Seen, record: Option<&Value>) -> Option<End> {
     let code = seen.status?.code()?;
     let reason = record
@@ -244,7 +244,7 @@ fn ended_as_documented(cell: Cell, seen: &Seen, record: Option<&Value>) -> Optio
     ))
 }
 
-/// Text about leftovers: from a caveat of the record, or else from the error.
+/// Returns the text about leftovers: from a caveat of the record, or else from the error.
 fn said_of_leftovers(seen: &Seen, record: Option<&Value>) -> String {
     let Some(record) = record else {
         return seen.stderr.trim().to_owned();

@@ -126,7 +126,7 @@ fn operation(kind: OpKind, len: u32) -> Operation {
     }
 }
 
-/// A file table with one file of `len` bytes.
+/// Returns a file table with one file of `len` bytes.
 fn table(len: u32) -> FileTable {
     let mut table = FileTable::default();
     table.add(FileEntry {
@@ -159,7 +159,7 @@ fn client(in_flight: u32) -> Nfs3Client {
     Nfs3Client::new(shared, in_flight, Reading::Discard, 1)
 }
 
-/// A reply as an RPC record, without the data that the client discards.
+/// Returns a reply as an RPC record, without the data that the client discards.
 fn reply(kind: OpKind) -> Reply {
     let data = vec![0; READ_LEN as usize];
     let mut message = ReplyHeader::success(0).to_bytes();

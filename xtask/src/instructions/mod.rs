@@ -144,7 +144,7 @@ fn file() -> Result<PathBuf> {
     Ok(crate::tidy::root()?.join("xtask/instructions.json"))
 }
 
-/// The stored counts by profile.
+/// Returns the stored counts by profile.
 fn stored() -> Result<BTreeMap<String, Counts>> {
     let file = file()?;
     if !file.exists() {
@@ -155,7 +155,7 @@ fn stored() -> Result<BTreeMap<String, Counts>> {
     counts.with_context(|| file.display().to_string())
 }
 
-/// Difference between a count and the stored one, in percent.
+/// Returns the difference between a count and the stored one, in percent.
 fn change(counts: &Counts, stored: Option<&Counts>, name: &str) -> Option<f64> {
     let (old, new) = (
         stored?.per_operation.get(name)?,
@@ -164,7 +164,7 @@ fn change(counts: &Counts, stored: Option<&Counts>, name: &str) -> Option<f64> {
     Some((new / old - 1.0) * 100.0)
 }
 
-/// Cases that changed or have no stored count, with the change.
+/// Returns the cases that changed or have no stored count, with the change.
 fn off<'a>(counts: &'a Counts, stored: Option<&Counts>) -> Vec<(&'a str, f64)> {
     let changes = counts.per_operation.keys().map(|name| {
         let change = change(counts, stored, name);

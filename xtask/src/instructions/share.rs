@@ -118,7 +118,7 @@ impl Mechanisms for Nobody {
     }
 }
 
-/// A response as a frame.
+/// Returns a response as a frame.
 pub fn reply(kind: OpKind) -> Reply {
     let data = vec![0; READ_LEN as usize];
     let bytes = match kind {

@@ -484,7 +484,7 @@ fn interrupted(bed: &Bed) -> Result<String> {
     ended(&end, 130, "interrupted")
 }
 
-/// The last check: stops the server.
+/// Stops the server; this is the last check.
 pub fn server_stops(bed: &Bed, server: Ganesha) -> Result<bool> {
     let target = format!("nfs://127.0.0.1/export/{FILE}");
     let arguments = [

@@ -129,7 +129,7 @@ impl Ganesha {
         Ok(ganesha)
     }
 
-    /// Last lines of its log.
+    /// Returns the last lines of its log.
     pub fn final_output(&self) -> String {
         let log = std::fs::read_to_string(&self.log).unwrap_or_default();
         let lines: Vec<&str> = log.lines().collect();
@@ -137,7 +137,7 @@ impl Ganesha {
     }
 }
 
-/// The server listens before its exports are ready; MNT succeeds once they are.
+/// Waits until MNT succeeds: the server listens before its exports are ready.
 fn exports_are_there(server: &mut Running) -> Result<()> {
     let start = std::time::Instant::now();
     loop {

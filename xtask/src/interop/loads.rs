@@ -98,7 +98,7 @@ fn as_expected(bed: &Bed, load: &str, on: &str, options: &[&str]) -> Result<Reco
     Ok(record)
 }
 
-/// Operations of the iteration and their rate per second, as text.
+/// Returns the operations of the iteration and their rate per second, as text.
 fn figures(record: &Record) -> Result<String> {
     Ok(format!(
         "{:.0} operations, {:.0}/s, 0 mismatches",
@@ -313,7 +313,7 @@ fn locks(bed: &Bed) -> Result<String> {
     figures(&pass(bed, &name, "nfs://127.0.0.1/export", &options)?)
 }
 
-/// The NFS loads in the directory that the environment names.
+/// Returns the NFS loads in the directory that the environment names.
 fn foreign_loads(folder: &Path) -> Result<Option<Vec<PathBuf>>> {
     let Some(source) = std::env::var_os(SOURCE).map(PathBuf::from) else {
         return Ok(None);

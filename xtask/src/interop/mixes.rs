@@ -330,7 +330,7 @@ fn queue(bed: &Bed, service: &str, workers: &str) -> Result<(Running, String)> {
     Ok((server, format!("nfs://127.0.0.1:{port}/export")))
 }
 
-/// Two workers of 1 ms each: at most 2,000 operations/s.
+/// Measures the curve of two workers of 1 ms each: at most 2,000 operations/s.
 fn a_curve(bed: &Bed) -> Result<String> {
     let (server, target) = queue(bed, "exp:1ms", "2")?;
     // Virtual-time tests cover the search for the peak; here it would take a minute.

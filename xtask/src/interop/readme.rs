@@ -81,8 +81,8 @@ pub fn on(bed: &Bed, folder: &Path, place: &Place<'_>) -> Result<String> {
     Ok(format!("{} measured, in {COLUMNS} columns", commands.len()))
 }
 
-/// Commands for a server from the blocks of code; without commands behind a pipe, which are about
-/// another machine.
+/// Returns the commands for a server from the blocks of code; without commands behind a pipe, which
+/// are about another machine.
 fn commands(page: &str) -> Vec<&str> {
     page.lines()
         .filter_map(|line| line.strip_prefix("    "))
@@ -100,7 +100,7 @@ fn is_doctor(command: &str) -> bool {
     command.starts_with("filestone doctor ")
 }
 
-/// The same command for this server, shortened.
+/// Returns the same command for this server, shortened.
 fn shortened(command: &str, place: &Place<'_>) -> String {
     let command = command.split(" #").next().unwrap_or(command).trim();
     let more = if command.contains("--curve") {

@@ -110,7 +110,7 @@ pub struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// Target URL of an object in the share for this account.
+    /// Returns the target URL of an object in the share for this account.
     pub fn target(&self, account: Account, object: &str) -> String {
         let authority = self.authority;
         let target = match account {
@@ -130,7 +130,7 @@ pub struct Way {
 }
 
 impl Way {
-    /// All combinations with these dialects.
+    /// Returns all combinations with these dialects.
     pub fn all(dialects: &[Dialect]) -> Vec<Self> {
         let mut ways = Vec::new();
         for &dialect in dialects {
@@ -147,7 +147,8 @@ impl Way {
         ways
     }
 
-    /// A guest has no session key, so nothing can be signed or encrypted (MS-SMB2, 3.2.5.3.1).
+    /// Whether the protocol has this combination: a guest has no session key, so nothing can be
+    /// signed or encrypted (MS-SMB2, 3.2.5.3.1).
     fn is_possible(&self) -> bool {
         match (self.account, self.protection) {
             (_, Protection::Unsigned) => true,
@@ -157,7 +158,7 @@ impl Way {
         }
     }
 
-    /// Options of filestone.
+    /// Returns the options of filestone.
     pub fn options(&self, password_file: &Path) -> Vec<String> {
         let mut options = vec!["--dialect".to_owned(), self.dialect.name.to_owned()];
         if let Some(option) = self.protection.option() {
@@ -261,7 +262,7 @@ fn go(bed: &Bed, place: &Place, way: &Way, row: &mut Row) -> Result<()> {
     Ok(())
 }
 
-/// Number of successful operations of the default mix; fails unless all succeed.
+/// Runs the default mix and returns the number of successful operations; fails unless all succeed.
 fn mix(bed: &Bed, target: &str, options: &[&str]) -> Result<f64> {
     let arguments = [
         "mix",
@@ -290,8 +291,8 @@ fn mix(bed: &Bed, target: &str, options: &[&str]) -> Result<f64> {
     Ok(ok)
 }
 
-/// Number of operations in an iteration of the load `office`; fails unless each has the expected
-/// result.
+/// Runs one iteration of the load `office` and returns the number of operations; fails unless each
+/// has the expected result.
 fn load(bed: &Bed, target: &str, options: &[&str]) -> Result<f64> {
     let arguments = [
         "replay",

@@ -46,7 +46,7 @@ impl Modules {
         Self { files, uses }
     }
 
-    /// Edges between sibling modules, by their parent module.
+    /// Returns the edges between sibling modules, by their parent module.
     fn between_siblings(&self) -> BTreeMap<Path, BTreeMap<String, BTreeSet<String>>> {
         let mut levels: BTreeMap<Path, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
         for (user, used) in &self.uses {
@@ -85,7 +85,7 @@ impl Modules {
     }
 }
 
-/// Path of the module in a file below `src`.
+/// Returns the path of the module in a file below `src`.
 fn module_of(file: &str) -> Path {
     let stem = file.trim_end_matches(".rs");
     let mut parts: Path = stem.split('/').map(str::to_owned).collect();
@@ -98,7 +98,7 @@ fn module_of(file: &str) -> Path {
     parts
 }
 
-/// Longest prefix of a path that is a module.
+/// Returns the longest prefix of a path that is a module.
 fn longest_module(files: &BTreeMap<Path, String>, mut path: Path) -> Path {
     while !path.is_empty() && !files.contains_key(&path) {
         path.pop();
@@ -106,7 +106,7 @@ fn longest_module(files: &BTreeMap<Path, String>, mut path: Path) -> Path {
     path
 }
 
-/// Paths in the code that start with `crate::` or `super::`, with groups expanded.
+/// Returns the paths in the code that start with `crate::` or `super::`, with groups expanded.
 fn paths_in(code: &str, module: &[String]) -> Vec<Path> {
     let mut found = Vec::new();
     for at in words(code, "crate") {
@@ -174,13 +174,13 @@ fn parts_of_group(group: &str) -> Vec<&str> {
     parts
 }
 
-/// Shortest cycle, if any.
+/// Returns the shortest cycle, if any.
 fn circle_in(edges: &BTreeMap<String, BTreeSet<String>>) -> Option<Vec<String>> {
     let circles = edges.keys().filter_map(|start| way_back(edges, start));
     circles.min_by_key(Vec::len)
 }
 
-/// Shortest path from a module back to itself.
+/// Returns the shortest path from a module back to itself.
 fn way_back(edges: &BTreeMap<String, BTreeSet<String>>, start: &str) -> Option<Vec<String>> {
     let mut seen = BTreeSet::new();
     let mut ways = std::collections::VecDeque::from([vec![start.to_owned()]]);

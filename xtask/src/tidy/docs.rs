@@ -9,7 +9,7 @@ const GLOSSARY: &str = "docs/glossary.md";
 const FREEZE: &str = "crates/engine/tests/it/snapshots/it__known_answers__three_ways_to_look_at_a_frozen_server.snap";
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
 
-/// Names of public types in a blanked source.
+/// Returns the names of public types in a blanked source.
 fn public_types(code: &str) -> Vec<&str> {
     let mut found = Vec::new();
     for at in words(code, "pub") {

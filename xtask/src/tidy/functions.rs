@@ -13,7 +13,7 @@ const FILE_LIMIT: usize = 600;
 /// The list of longer functions: one `path function lines` per line.
 const KNOWN: &str = "xtask/long-functions.txt";
 
-/// Functions of the text: name, first line and length in lines.
+/// Returns the functions of the text: name, first line and length in lines.
 fn lengths(code: &str) -> Vec<(String, usize, usize)> {
     let mut found = Vec::new();
     for at in words(code, "fn") {
@@ -37,7 +37,7 @@ fn lengths(code: &str) -> Vec<(String, usize, usize)> {
     found
 }
 
-/// Index of the `{` or `;` that ends the signature.
+/// Returns the index of the `{` or `;` that ends the signature.
 fn signature_end(text: &str) -> Option<usize> {
     let mut depth = 0;
     text.char_indices().find_map(|(at, c)| {

@@ -78,7 +78,7 @@ fn names_a_protocol(name: &str) -> bool {
     !name.starts_with(NETLINK_FLAGS) && words(name).any(|word| is_protocol(&word))
 }
 
-/// All names in a text, with their offsets.
+/// Returns all names in a text, with their offsets.
 fn names(code: &str) -> impl Iterator<Item = (usize, &str)> {
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
     let mut at = 0;
@@ -91,7 +91,7 @@ fn names(code: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Words of a name in snake case, camel case or capitals, in lower case.
+/// Returns the words of a name in snake case, camel case or capitals, in lower case.
 fn words(name: &str) -> impl Iterator<Item = String> {
     let is_capitals = !name.contains(char::is_lowercase);
     let mut spaced = String::new();

@@ -100,7 +100,7 @@ fn wrong_licence(rules: &toml::Table, name: &str, licence: Option<&str>) -> Opti
     (!is_allowed).then(|| format!("has the licence {licence}"))
 }
 
-/// Banned crates, and the packages that depend on them without an exception.
+/// Returns banned crates, and the packages that depend on them without an exception.
 fn banned<'a>(rules: &'a toml::Table, packages: &'a [Value]) -> Vec<(&'a str, &'a str)> {
     let entries = rules
         .get("bans")

@@ -46,7 +46,7 @@ const PROTECTION_MAY_USE: &[&str] = &[
 
 const WIRE_MAY_USE: &[&str] = &["thiserror"];
 
-/// Names in a section of a manifest, with their line numbers.
+/// Returns the names in a section of a manifest, with their line numbers.
 fn entries<'a>(manifest: &'a File, section: &str) -> Vec<(usize, &'a str)> {
     let mut is_inside = false;
     let mut found = Vec::new();

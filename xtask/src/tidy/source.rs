@@ -72,7 +72,7 @@ impl Lexer<'_> {
         self.hide(at);
     }
 
-    /// Length of `r#`, `b`, `br##`, … before a quote, and its number of hashes.
+    /// Returns the length of `r#`, `b`, `br##`, … before a quote, and its number of hashes.
     fn literal_prefix(&self) -> Option<(usize, usize)> {
         let letters = self.rest.find(|c| !matches!(c, 'r' | 'b' | 'c'))?;
         let hashes = self.rest[letters..].find(|c| c != '#')?;
@@ -134,7 +134,7 @@ impl Lexer<'_> {
     }
 }
 
-/// Index of the bracket that closes the one at `open`.
+/// Returns the index of the bracket that closes the one at `open`.
 pub fn closing(blanked: &str, open: usize) -> Option<usize> {
     let mut depth = 0;
     for (at, c) in blanked[open..].char_indices() {
@@ -174,7 +174,7 @@ pub fn without_tests(blanked: &str) -> String {
     out
 }
 
-/// Indices of `word` as a separate word.
+/// Returns the indices of `word` as a separate word.
 pub fn words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = usize> + 't {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(word)
@@ -184,7 +184,7 @@ pub fn words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = usize> + 
         })
 }
 
-/// Line number of index `at`, from 1.
+/// Returns the line number of index `at`, from 1.
 pub fn line_of(text: &str, at: usize) -> usize {
     text[..at].matches('\n').count() + 1
 }

@@ -5,7 +5,7 @@ use super::source::{closing, line_of, words};
 use super::sources::{match_body, patterns_of};
 use super::tree::{File, Tree};
 
-/// Source files of programs in the workspace with their code, without tests.
+/// Returns the source files of programs in the workspace with their code, without tests.
 fn code_of(tree: &Tree) -> impl Iterator<Item = (&File, String)> {
     let sources = tree.sources("").filter(|file| !file.is_test);
     sources.map(|file| (file, file.code()))
@@ -46,7 +46,7 @@ pub fn no_match_on_bool(tree: &Tree, findings: &mut Findings) {
     }
 }
 
-/// Parameters of the function whose signature starts here.
+/// Returns the parameters of the function whose signature starts here.
 fn parameters_of(text: &str) -> Option<Vec<&str>> {
     let name_end = 2 + text[2..].find(['(', '<', '{', ';'])?;
     let open = match text[name_end..].chars().next()? {
@@ -58,7 +58,7 @@ fn parameters_of(text: &str) -> Option<Vec<&str>> {
     Some(split(&text[open + 1..close]))
 }
 
-/// Index of the parenthesis after generic parameters.
+/// Returns the index of the parenthesis after generic parameters.
 fn after_generics(text: &str, open: usize) -> Option<usize> {
     let (mut depth, mut before) = (0, ' ');
     for (at, c) in text[open..].char_indices() {

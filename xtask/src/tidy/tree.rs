@@ -22,7 +22,7 @@ pub struct Tree {
     pub files: Vec<File>,
 }
 
-/// Root of the workspace: the parent of this crate's folder.
+/// Returns the root of the workspace: the parent of this crate's folder.
 pub fn root() -> Result<PathBuf> {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
     manifest

@@ -129,7 +129,7 @@ const PATTERNS: &[Pattern] = &[
     },
 ];
 
-/// The doc comments of a file: first line and joined text of each paragraph.
+/// Returns the doc comments of a file: first line and joined text of each paragraph.
 fn paragraphs(text: &str) -> Vec<(usize, String)> {
     let mut found: Vec<(usize, String)> = Vec::new();
     let mut is_open = false;
@@ -159,8 +159,8 @@ fn paragraphs(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// Sentences of a paragraph: each ends with a full stop, a question mark or an exclamation mark
-/// before a blank and a capital.
+/// Returns the sentences of a paragraph: each ends with a full stop, a question mark or an
+/// exclamation mark before a blank and a capital.
 fn sentences(paragraph: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut start = 0;

@@ -149,7 +149,7 @@ impl Guest {
         Ok(said)
     }
 
-    /// Last lines of its console output.
+    /// Returns the last lines of its console output.
     pub fn final_output(&self) -> String {
         last_lines(&self.console)
     }

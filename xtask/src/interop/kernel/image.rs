@@ -179,7 +179,7 @@ impl Image {
     }
 }
 
-/// Names of the packages: those above with their dependencies, and the kernel.
+/// Returns the names of the packages: those above with their dependencies, and the kernel.
 fn wanted(folder: &Path) -> Result<Vec<String>> {
     let nothing = folder.join("no-packages");
     File::create(&nothing)?;
@@ -213,7 +213,7 @@ fn wanted(folder: &Path) -> Result<Vec<String>> {
     Ok(packages)
 }
 
-/// Name of the distribution's kernel package, to which `linux-image-amd64` only refers.
+/// Returns the name of the distribution's kernel package, to which `linux-image-amd64` only refers.
 fn kernel_package() -> Result<String> {
     let said = output(Command::new("apt-cache").args(["depends", "linux-image-amd64"]))?;
     let said = String::from_utf8_lossy(&said.stdout);

@@ -47,7 +47,7 @@ pub fn prepare() -> Result<()> {
     Ok(())
 }
 
-/// Folder of the image.
+/// Returns the folder of the image.
 fn folder() -> Result<PathBuf> {
     Ok(process::target_folder()?.join("interop-kernel"))
 }

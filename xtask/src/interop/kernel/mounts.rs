@@ -159,7 +159,7 @@ fn mounted(ground: &Ground, way: Way, checks: &[&str], setting: &str) -> Result<
         .context("no check was made")
 }
 
-/// Seconds from a line that ends with `(1.2 s)`.
+/// Returns the seconds from a line that ends with `(1.2 s)`.
 fn seconds_of(line: &str) -> Option<f64> {
     let (_, end) = line.rsplit_once('(')?;
     end.strip_suffix(" s)")?.parse().ok()

@@ -50,7 +50,8 @@ pub const ALL: &[Scenario<Ground>] = &[
     ("the server restarts in a clean-up", a_restart_in_a_clean_up),
 ];
 
-/// knfsd applies the count limit only to entries, not to attributes and verifier.
+/// Lists a large directory: knfsd applies the count limit only to entries, not to attributes and
+/// verifier.
 fn a_directory_of_many_pages(ground: &Ground) -> Result<String> {
     const NAMES: u32 = 2000;
     let script =
@@ -73,7 +74,7 @@ fn a_directory_of_many_pages(ground: &Ground) -> Result<String> {
     Ok(said.join(", "))
 }
 
-/// Two mounts of the built-in server act as two clients: the second gets the lock when the first
+/// Tests two mounts of the built-in server as two clients: the second gets the lock when the first
 /// releases it. Without a grant message the kernel would only retry after 30 s.
 fn locks_are_waited_for(ground: &Ground) -> Result<String> {
     let arguments = ["serve", "--port", PORT_MAPPER, "--bind", HOST];
@@ -105,8 +106,8 @@ fn locks_are_waited_for(ground: &Ground) -> Result<String> {
     Ok(format!("granted after {:.1} s", after - before))
 }
 
-/// Two runs that differ only in their number of calls differ by the same number at the server:
-/// calls before the operations are in both. The longer run also compares its calls with the
+/// Checks that two runs that differ only in their number of calls differ by the same number at the
+/// server: calls before the operations are in both. The longer run also compares its calls with the
 /// server's counters, which must agree without a caveat. It runs in the guest, which has the
 /// counters.
 fn calls_are_counted(ground: &Ground) -> Result<String> {
@@ -298,7 +299,7 @@ fn a_restart_in_a_replay(ground: &Ground) -> Result<String> {
     ))
 }
 
-/// The set has some hundred files; the server stops after the first twenty were removed.
+/// Stops the server after the first twenty of some hundred files of the set were removed.
 fn a_restart_in_a_clean_up(ground: &Ground) -> Result<String> {
     ground
         .guest

@@ -56,7 +56,7 @@ enum During {
 }
 
 impl During {
-    /// Name in rank 0's metrics.
+    /// Returns the name in rank 0's metrics.
     const fn name(self) -> &'static str {
         match self {
             Self::Prepare => "preparing",
@@ -66,7 +66,7 @@ impl During {
         }
     }
 
-    /// Phase in the record.
+    /// Returns the phase in the record.
     const fn phase_of_loss(self) -> &'static str {
         match self {
             Self::Prepare => "preparing",
@@ -199,7 +199,7 @@ fn await_phase(during: During) -> Result<()> {
     Ok(())
 }
 
-/// Metrics of rank 0, if it already publishes them.
+/// Fetches the metrics of rank 0, if it already publishes them.
 fn metrics() -> Option<String> {
     let mut stream = TcpStream::connect(("127.0.0.1", METRICS_PORT)).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(2))).ok()?;
@@ -212,7 +212,7 @@ fn metrics() -> Option<String> {
     Some(text)
 }
 
-/// Names in the server's export, listed by a foreign client.
+/// Returns the names in the server's export, listed by a foreign client.
 fn names() -> Result<String> {
     let url = format!("nfs://127.0.0.1/export?nfsport={SERVER_PORT}&mountport={SERVER_PORT}");
     let listed = Command::new("nfs-ls").arg(url).output()?;
@@ -293,7 +293,7 @@ fn check_whole(struck: &Struck, code: &str) -> Result<String> {
     Ok("a record of 3 hosts".into())
 }
 
-/// Before the start, expects an error that names the rank; afterwards, the record of the other
+/// Expects, before the start, an error that names the rank, and afterwards the record of the other
 /// ranks.
 fn check_lost(struck: &Struck, during: During, code: &str) -> Result<String> {
     let said = std::fs::read_to_string(&struck.log)?;

@@ -66,8 +66,8 @@ scancel --signal=TERM --name=terminated
 wait $job
 "#;
 
-/// Slurm terminates a job before its time limit (`--signal=TERM@60`): the record must be kept, and
-/// report it.
+/// Checks that a job that Slurm terminates before its time limit (`--signal=TERM@60`) keeps its
+/// record, which must report it.
 fn terminated(bed: &Bed<'_>) -> Result<String> {
     let _server = bed.serve("127.0.0.1", None)?;
     let (folder, rows) = (bed.folder.join("terminated"), bed.folder.join("rows"));

@@ -57,8 +57,8 @@ impl Dashboard {
 }
 
 impl Query {
-    /// The query as Grafana sends it, with everything selected and rates over this number of
-    /// seconds.
+    /// Returns the query as Grafana sends it, with everything selected and rates over this number
+    /// of seconds.
     pub fn over(&self, seconds: u64) -> String {
         self.text
             .replace("$__rate_interval", &format!("{seconds}s"))

@@ -138,7 +138,7 @@ impl Scraper {
         Ok(self)
     }
 
-    /// Result of a query at this time in seconds since 1970, or now without one.
+    /// Returns the result of a query at this time in seconds since 1970, or now without one.
     pub fn query(&self, query: &str, at: Option<f64>) -> Result<Vec<Sample>> {
         let mut request = ureq::get(format!("http://{}/api/v1/query", self.address))
             .config()
@@ -164,7 +164,7 @@ impl Scraper {
             .collect())
     }
 
-    /// Result of a query that returns one value.
+    /// Returns the result of a query that returns one value.
     pub fn value(&self, query: &str, at: f64) -> Result<f64> {
         match self.query(query, Some(at))?.as_slice() {
             [sample] => Ok(sample.value),
@@ -172,7 +172,8 @@ impl Scraper {
         }
     }
 
-    /// Time of the last scrape of a series, in seconds since 1970, searched from that time on.
+    /// Returns the time of the last scrape of a series, in seconds since 1970, searched from that
+    /// time on.
     pub fn last_scrape(&self, series: &str) -> Result<f64> {
         // A series that is no longer scraped becomes stale after the next failed scrape.
         let query = format!("max(max_over_time(timestamp({series})[5m:1s]))");

@@ -33,7 +33,7 @@ pub struct TestEnv {
 }
 
 impl TestEnv {
-    /// Directory of the shares of the server with guest access.
+    /// Returns the directory of the shares of the server with guest access.
     fn directory(&self) -> PathBuf {
         self.servers.get(Purpose::Open).directory()
     }

@@ -255,7 +255,7 @@ impl Packet {
         })
     }
 
-    /// Commands without a signature.
+    /// Returns the commands without a signature.
     fn unsigned(&self) -> Vec<u64> {
         let signed = self.commands.iter().zip(&self.signed);
         let unsigned = signed.filter(|(_, is_signed)| **is_signed == 0);
@@ -443,7 +443,7 @@ fn no_packet(dissection: &Dissection, filter: &str, says: &str, what: &str) -> R
 mod tests {
     use super::*;
 
-    /// A READ with this message ID in a packet of the only connection.
+    /// Returns a READ with this message ID in a packet of the only connection.
     fn read(id: &str, nonce: &str, offset: &str) -> Packet {
         let cells = [
             "7", "0", "0x1", "8", id, "2", "2", "0", "", nonce, "100000", offset, "", "",

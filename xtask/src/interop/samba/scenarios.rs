@@ -291,7 +291,7 @@ fn no_such_share(ground: &TestEnv) -> Result<String> {
     refuses_guest(ground, "nowhere/file", &words)
 }
 
-/// A usage error, not an error of the server: the user must name another share.
+/// Expects a usage error, not an error of the server: the user must name another share.
 fn a_printer(ground: &TestEnv) -> Result<String> {
     let target = format!("smb://127.0.0.1/{PRINTER}/file");
     let output = ground.bed.probe("read", &target, &["--count", "10"])?;
@@ -381,8 +381,8 @@ fn every_load(ground: &TestEnv) -> Result<String> {
     Ok(format!("{lines} lines of {} loads", LOADS.len()))
 }
 
-/// A real server must return the expected result of every line, including the access rights of
-/// opened files.
+/// Replays a load for which a real server must return the expected result of every line, including
+/// the access rights of opened files.
 fn by_path(ground: &TestEnv) -> Result<String> {
     let path = ground.bed.folder.join("by-path.load");
     std::fs::write(&path, BY_PATH)?;
@@ -395,7 +395,8 @@ fn by_path(ground: &TestEnv) -> Result<String> {
     Ok(format!("{lines} lines, {written} bytes written"))
 }
 
-/// Two statuses mean that the object does not exist; only one of them is correct.
+/// Expects a mismatch for the wrong one of two statuses that both mean that the object does not
+/// exist.
 fn other_status(ground: &TestEnv) -> Result<String> {
     let path = ground.bed.folder.join("other-status.load");
     std::fs::write(&path, OTHER_STATUS)?;
@@ -477,7 +478,7 @@ fn mix(ground: &TestEnv, file: &Path, options: &[&str]) -> Result<Output> {
     Ok(output)
 }
 
-/// Difference of two readings of the counters, in the format of one.
+/// Returns the difference of two readings of the counters, in the format of one.
 fn difference(before: &str, after: &str) -> String {
     let count = |line: &str| line.split_once(": ")?.1.trim().parse::<u64>().ok();
     let lines = before.lines().zip(after.lines());
@@ -493,7 +494,7 @@ fn difference(before: &str, after: &str) -> String {
         .collect()
 }
 
-/// Enough space for the directory of the run and a few files.
+/// Tests a disk with enough space for the directory of the run and a few files.
 fn disk_full(ground: &TestEnv) -> Result<String> {
     let target = format!("smb://127.0.0.1/{GUEST_SHARE}/{FULL}");
     let output = ground
@@ -540,7 +541,7 @@ fn office(ground: &TestEnv, options: &[&str]) -> Result<Record> {
     Record::read_ended(&process::run(&mut command, &[], folder, checks::RUN_LIMIT)?)
 }
 
-/// Names in the clients' trees, with the time of their last change.
+/// Returns the names in the clients' trees, with the time of their last change.
 fn clients_trees(ground: &TestEnv) -> Result<String> {
     let clients = ground.directory().join("clients");
     let mut find = Command::new("find");

@@ -37,7 +37,7 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// Port of the server.
+    /// Returns the port of the server.
     pub fn port(self) -> u16 {
         let number = ALL.iter().position(|(purpose, _)| *purpose == self);
         match number.unwrap_or_default() {

@@ -83,7 +83,7 @@ pub fn in_replay(ground: &TestEnv) -> Result<String> {
     Ok(format!("{changed} of {lines} lines failed"))
 }
 
-/// Number of failed operations: those with changed responses, and no other.
+/// Returns the number of failed operations, which must be those with changed responses.
 fn evaluate(record: &Record, relay: &Relay) -> Result<u64> {
     let changed = relay.passing.changed.load(Ordering::Relaxed);
     let failed = record.number("/totals/ledger/failed")?;
@@ -263,7 +263,7 @@ impl Passing {
 mod tests {
     use super::*;
 
-    /// A signed response to this command; `next` is the offset of the next one.
+    /// Returns a signed response to this command; `next` is the offset of the next one.
     fn answer(command: Command, next: u32) -> Vec<u8> {
         let mut message = vec![0; HEADER_LEN];
         message[..4].copy_from_slice(PROTOCOL);
