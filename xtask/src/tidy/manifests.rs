@@ -146,8 +146,7 @@ const RUNTIMES: &[&str] = &["tokio", "async-std", "smol", "axum", "hyper"];
 
 pub fn async_runtime_only_in_live(tree: &Tree, findings: &mut Findings) {
     for folder in tree.crates() {
-        // Browsers are driven by a library that needs a runtime.
-        if folder == "crates/live" || folder == "xtask" {
+        if folder == "crates/live" {
             continue;
         }
         let path = format!("{folder}/Cargo.toml");

@@ -1,28 +1,34 @@
 //! Chromium and its driver.
 
+use super::webdriver::Session;
 use super::{LOOK_EVERY, PATIENCE};
 use crate::process::{Running, free_port};
-use anyhow::{Context, Result, bail};
-use fantoccini::{Client, ClientBuilder};
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::net::SocketAddr;
+use std::ops::Deref;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
 /// A browser with one page.
 pub struct Browser {
-    /// Drives the page.
-    pub client: Client,
+    session: Session,
     driver: Running,
-    address: SocketAddr,
-    session: String,
+}
+
+impl Deref for Browser {
+    type Target = Session;
+
+    fn deref(&self) -> &Session {
+        &self.session
+    }
 }
 
 impl Browser {
     /// Starts one; its files go to `folder`.
-    pub async fn start(folder: &Path) -> Result<Self> {
+    pub fn start(folder: &Path) -> Result<Self> {
         let address = SocketAddr::from(([127, 0, 0, 1], free_port()?));
         let log = folder.join("chromedriver.log");
         let mut command = Command::new("chromedriver");
@@ -42,23 +48,9 @@ impl Browser {
                 "--window-size=1280,1000", format!("--user-data-dir={}", profile.display()),
             ] },
         });
-        let capabilities = capabilities.as_object().cloned().unwrap_or_default();
-        let connector = hyper_util::client::legacy::connect::HttpConnector::new();
-        let client = ClientBuilder::new(connector)
-            .capabilities(capabilities)
-            .connect(&format!("http://{address}"))
-            .await
-            .context("chromedriver gave no session")?;
-        let session = client
-            .session_id()
-            .await?
-            .context("a session without an id")?;
-        Ok(Self {
-            client,
-            driver,
-            address,
-            session,
-        })
+        let session =
+            Session::new(address, capabilities).context("chromedriver gave no session")?;
+        Ok(Self { session, driver })
     }
 
     /// The process of the driver: the browser's processes descend from it.
@@ -66,74 +58,51 @@ impl Browser {
         self.driver.id()
     }
 
-    /// What WebDriver has no word for.
-    fn post(&self, path: &str, body: &Value) -> Result<Value> {
-        let url = format!("http://{}/session/{}/{path}", self.address, self.session);
-        let body = serde_json::to_vec(body)?;
-        let response = ureq::post(&url)
-            .header("Content-Type", "application/json")
-            .send(&body[..]);
-        let text = response?.body_mut().read_to_string()?;
-        Ok(serde_json::from_str::<Value>(&text)?["value"].take())
-    }
-
     /// A command of Chromium's own protocol.
     pub fn devtools(&self, command: &str, parameters: &Value) -> Result<Value> {
         let body = json!({ "cmd": command, "params": parameters });
-        self.post("goog/cdp/execute", &body)
-    }
-
-    /// What is wrong with the page by its console.
-    pub fn complaints(&self) -> Result<Vec<String>> {
-        let entries = self.post("se/log", &json!({ "type": "browser" }))?;
-        let entries = entries.as_array().cloned().unwrap_or_default();
-        let wrong = entries.iter().filter(|entry| {
-            let level = entry["level"].as_str().unwrap_or_default();
-            level == "SEVERE" || level == "WARNING"
-        });
-        Ok(wrong.map(|entry| entry["message"].to_string()).collect())
+        self.post("/goog/cdp/execute", &body)
     }
 
     /// The value of an expression in the page.
-    pub async fn value(&self, expression: &str) -> Result<Value> {
+    pub fn value(&self, expression: &str) -> Result<Value> {
         // What is not there yet has no value.
         let script = format!("try {{ return ({expression}); }} catch {{ return null; }}");
-        Ok(self.client.execute(&script, vec![]).await?)
+        self.run(&script)
     }
 
-    /// The text of an element.
-    pub async fn text(&self, selector: &str) -> Result<String> {
-        let expression = format!("document.querySelector({selector:?})?.textContent ?? ''");
-        let text = self.value(&expression).await?;
+    /// The value of an expression that is a string.
+    pub fn string(&self, expression: &str) -> Result<String> {
+        let text = self.value(expression)?;
         Ok(text.as_str().unwrap_or_default().to_owned())
     }
 
+    /// The text of an element.
+    pub fn text(&self, selector: &str) -> Result<String> {
+        let text = format!("document.querySelector({selector:?})?.textContent");
+        self.string(&text)
+    }
+
     /// Waits until an expression is true in the page.
-    pub async fn until(&self, expression: &str) -> Result<()> {
+    pub fn until(&self, expression: &str) -> Result<()> {
         let start = Instant::now();
         loop {
-            if self.value(expression).await? == Value::Bool(true) {
+            if self.value(expression)? == Value::Bool(true) {
                 return Ok(());
             }
             if start.elapsed() > PATIENCE {
-                let seen = self.value("document.body.innerText.slice(0, 3000)").await?;
+                let seen = self.value("document.body.innerText.slice(0, 3000)")?;
                 bail!("this never came to be: {expression}; the page: {seen}");
             }
-            tokio::time::sleep(LOOK_EVERY).await;
+            std::thread::sleep(LOOK_EVERY);
         }
     }
 
-    /// Types a key, as a person without a mouse does, into whatever has the focus.
-    pub async fn key(&self, key: &str) -> Result<()> {
-        let element = self.client.active_element().await?;
-        Ok(element.send_keys(key).await?)
-    }
-
     /// Saves a picture of what is seen, if pictures are wanted.
-    pub async fn picture(&self, folder: Option<&Path>, name: &str) -> Result<()> {
+    pub fn picture(&self, folder: Option<&Path>, name: &str) -> Result<()> {
         if let Some(folder) = folder {
             std::fs::create_dir_all(folder)?;
-            std::fs::write(folder.join(name), self.client.screenshot().await?)?;
+            std::fs::write(folder.join(name), self.screenshot()?)?;
         }
         Ok(())
     }
@@ -144,16 +113,23 @@ impl Browser {
             json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
         self.devtools("Emulation.setDeviceMetricsOverride", &metrics)?;
         let scheme = json!({ "name": "prefers-color-scheme", "value": ground });
-        self.devtools(
-            "Emulation.setEmulatedMedia",
-            &json!({ "features": [scheme] }),
-        )?;
-        Ok(())
+        let media = json!({ "features": [scheme] });
+        self.devtools("Emulation.setEmulatedMedia", &media)
+            .map(drop)
     }
 
-    /// Ends it.
-    pub async fn close(self) -> Result<()> {
-        self.client.close().await?;
-        Ok(())
+    /// Ends it. Its console must have no errors and warnings but those that contain `expected`.
+    pub fn close(self, expected: Option<&str>) -> Result<()> {
+        let entries = self.post("/se/log", &json!({ "type": "browser" }))?;
+        let mut complaints = Vec::new();
+        for entry in entries.as_array().into_iter().flatten() {
+            let message = entry["message"].as_str().unwrap_or_default();
+            let is_wrong = entry["level"] == "SEVERE" || entry["level"] == "WARNING";
+            if is_wrong && !expected.is_some_and(|expected| message.contains(expected)) {
+                complaints.push(message);
+            }
+        }
+        ensure!(complaints.is_empty(), "the console has {complaints:?}");
+        self.session.close()
     }
 }

@@ -2,10 +2,10 @@
 //! keyboard alone; the page's figures are those of the record.
 
 use super::chromium::Browser;
-use super::{PATIENCE, Watched, block_on};
+use super::webdriver::{ENTER, TAB};
+use super::{PATIENCE, Watched};
 use crate::interop::checks::Bed;
-use anyhow::{Context, Result, ensure};
-use fantoccini::{Locator, key::Key};
+use anyhow::{Result, ensure};
 use serde_json::Value;
 use std::path::Path;
 use std::time::Duration;
@@ -38,27 +38,19 @@ pub fn changed(bed: &Bed, pictures: Option<&Path>) -> Result<()> {
         &kept_text,
     ];
     let watched = Watched::start(bed, "fleet", &words, &[])?;
-    block_on(async {
-        let browser = Browser::start(&bed.folder).await?;
-        browser.client.goto(&watched.link).await?;
-        change_by_mouse(&browser, pictures).await?;
-        change_by_keyboard(&browser).await?;
-        narrow_and_dark(&browser, pictures).await?;
-        browser
-            .until("!document.getElementById('over').hidden")
-            .await?;
-        browser
-            .until("!document.getElementById('report-link').hidden")
-            .await?;
-        watched.ended(PATIENCE)?;
-        let text = std::fs::read_to_string(kept.join("run.json"))?;
-        let record: Value = serde_json::from_str(&text)?;
-        same_as_record(&browser, &record).await?;
-        browser.picture(pictures, "live-over.png").await?;
-        let complaints = browser.complaints()?;
-        ensure!(complaints.is_empty(), "the console has {complaints:?}");
-        browser.close().await
-    })
+    let browser = Browser::start(&bed.folder)?;
+    browser.open(&watched.link)?;
+    change_by_mouse(&browser, pictures)?;
+    change_by_keyboard(&browser)?;
+    narrow_and_dark(&browser, pictures)?;
+    browser.until("!document.getElementById('over').hidden")?;
+    browser.until("!document.getElementById('report-link').hidden")?;
+    watched.ended(PATIENCE)?;
+    let text = std::fs::read_to_string(kept.join("run.json"))?;
+    let record: Value = serde_json::from_str(&text)?;
+    same_as_record(&browser, &record)?;
+    browser.picture(pictures, "live-over.png")?;
+    browser.close(None)
 }
 
 const ROW_OF: &str =
@@ -72,77 +64,46 @@ fn column(group: &str, column: u32) -> String {
     )
 }
 
-async fn click(browser: &Browser, selector: &str) -> Result<()> {
-    let element = browser
-        .client
-        .wait()
-        .for_element(Locator::Css(selector))
-        .await?;
-    element
-        .click()
-        .await
-        .with_context(|| format!("{selector} cannot be clicked"))
-}
-
 /// A rate is set for one group, and another is quiesced.
-async fn change_by_mouse(browser: &Browser, pictures: Option<&Path>) -> Result<()> {
-    browser
-        .until(&format!("({}) === '250 running'", column("writers", 3)))
-        .await?;
-    browser
-        .until("document.querySelectorAll('#clients tbody tr').length > 10")
-        .await?;
-    browser.until("(parseFloat(document.getElementById('now-load').textContent.replace(',', '')) || 0) > 1000").await?;
+fn change_by_mouse(browser: &Browser, pictures: Option<&Path>) -> Result<()> {
+    browser.until(&format!("({}) === '250 running'", column("writers", 3)))?;
+    browser.until("document.querySelectorAll('#clients tbody tr').length > 10")?;
+    browser.until("(parseFloat(document.getElementById('now-load').textContent.replace(',', '')) || 0) > 1000")?;
     if pictures.is_some() {
         // Something to be seen in the charts.
-        tokio::time::sleep(Duration::from_secs(5)).await;
+        std::thread::sleep(Duration::from_secs(5));
     }
-    click(browser, "#groups input[aria-label='choose writers']").await?;
-    let value = browser.client.find(Locator::Id("value")).await?;
-    value.send_keys("1ops/s").await?;
-    click(browser, "#set").await?;
-    browser.until("document.querySelector('.outcome').textContent.includes('250 of 250 clients would be told')").await?;
-    browser.picture(pictures, "live-fleet-change.png").await?;
-    click(browser, "#do-it").await?;
-    browser.until("document.querySelector('.outcome').textContent.includes('Change 1: 250 of 250 clients were told')").await?;
-    click(browser, "#groups input[aria-label='choose writers']").await?;
-    click(browser, "#groups input[aria-label='choose readers']").await?;
-    click(browser, "#quiesce").await?;
-    click(browser, "#do-it").await?;
+    browser.click("#groups input[aria-label='choose writers']")?;
+    browser.click("#value")?;
+    browser.type_keys("1ops/s")?;
+    browser.click("#set")?;
+    browser.until("document.querySelector('.outcome').textContent.includes('250 of 250 clients would be told')")?;
+    browser.picture(pictures, "live-fleet-change.png")?;
+    browser.click("#do-it")?;
+    browser.until("document.querySelector('.outcome').textContent.includes('Change 1: 250 of 250 clients were told')")?;
+    browser.click("#groups input[aria-label='choose writers']")?;
+    browser.click("#groups input[aria-label='choose readers']")?;
+    browser.click("#quiesce")?;
+    browser.click("#do-it")?;
     browser
-        .until("document.querySelector('.outcome').textContent.includes('Change 2: 250 of 250')")
-        .await?;
-    browser
-        .until(&format!("({}) === '250 stopped'", column("readers", 3)))
-        .await?;
+        .until("document.querySelector('.outcome').textContent.includes('Change 2: 250 of 250')")?;
+    browser.until(&format!("({}) === '250 stopped'", column("readers", 3)))?;
     // Of 250 writers with one operation a second each.
-    browser.until("(parseFloat(document.getElementById('now-load').textContent.replace(',', '')) || 9e9) < 400").await?;
-    browser
-        .until("document.querySelectorAll('#change-rows tr').length === 2")
-        .await?;
-    browser.client.execute("scrollTo(0, 0)", vec![]).await?;
-    browser.picture(pictures, "live.png").await?;
-    let fleet = browser.client.find(Locator::Id("fleet")).await?;
-    browser
-        .client
-        .execute("document.getElementById('fleet').scrollIntoView()", vec![])
-        .await?;
-    ensure!(fleet.is_displayed().await?, "the fleet is not seen");
-    browser.picture(pictures, "live-fleet.png").await
-}
-
-/// Whatever has the focus.
-async fn focused(browser: &Browser) -> Result<String> {
-    let id = browser.value("document.activeElement?.id ?? ''").await?;
-    Ok(id.as_str().unwrap_or_default().to_owned())
+    browser.until("(parseFloat(document.getElementById('now-load').textContent.replace(',', '')) || 9e9) < 400")?;
+    browser.until("document.querySelectorAll('#change-rows tr').length === 2")?;
+    browser.run("scrollTo(0, 0)")?;
+    browser.picture(pictures, "live.png")?;
+    browser.run("document.getElementById('fleet').scrollIntoView()")?;
+    ensure!(browser.is_displayed("#fleet")?, "the fleet is not seen");
+    browser.picture(pictures, "live-fleet.png")
 }
 
 /// Tabs on until this has the focus.
-async fn tab_to(browser: &Browser, id: &str) -> Result<()> {
+fn tab_to(browser: &Browser, id: &str) -> Result<()> {
     // Rows of clients have a box each.
     for _ in 0..300 {
-        browser.key(&Key::Tab.to_string()).await?;
-        if focused(browser).await? == id {
+        browser.type_keys(TAB)?;
+        if browser.string("document.activeElement?.id")? == id {
             return Ok(());
         }
     }
@@ -150,43 +111,27 @@ async fn tab_to(browser: &Browser, id: &str) -> Result<()> {
 }
 
 /// One client is stopped without a mouse.
-async fn change_by_keyboard(browser: &Browser) -> Result<()> {
-    browser
-        .client
-        .execute("document.activeElement.blur(); scrollTo(0, 0)", vec![])
-        .await?;
-    tab_to(browser, "which").await?;
-    browser
-        .client
-        .execute("document.getElementById('which').select()", vec![])
-        .await?;
-    browser.key("writers/7").await?;
-    tab_to(browser, "stop").await?;
-    browser.key(&Key::Enter.to_string()).await?;
-    browser
-        .until("document.activeElement.id === 'do-it'")
-        .await?;
-    browser.key(&Key::Enter.to_string()).await?;
-    browser.until("document.querySelector('.outcome').textContent.includes('Change 3: 1 of 1 clients were told')").await?;
-    browser
-        .until(&format!("({}).includes('1 stopped')", column("writers", 3)))
-        .await
+fn change_by_keyboard(browser: &Browser) -> Result<()> {
+    browser.run("document.activeElement.blur(); scrollTo(0, 0)")?;
+    tab_to(browser, "which")?;
+    browser.run("document.getElementById('which').select()")?;
+    browser.type_keys("writers/7")?;
+    tab_to(browser, "stop")?;
+    browser.type_keys(ENTER)?;
+    browser.until("document.activeElement.id === 'do-it'")?;
+    browser.type_keys(ENTER)?;
+    browser.until("document.querySelector('.outcome').textContent.includes('Change 3: 1 of 1 clients were told')")?;
+    browser.until(&format!("({}).includes('1 stopped')", column("writers", 3)))
 }
 
-async fn narrow_and_dark(browser: &Browser, pictures: Option<&Path>) -> Result<()> {
+fn narrow_and_dark(browser: &Browser, pictures: Option<&Path>) -> Result<()> {
     browser.look(400, 900, "dark")?;
-    browser
-        .until("document.documentElement.scrollWidth <= 400")
-        .await?;
-    browser
-        .until("getComputedStyle(document.body).backgroundColor === 'rgb(21, 24, 28)'")
-        .await?;
-    browser.client.execute("scrollTo(0, 0)", vec![]).await?;
-    browser.picture(pictures, "live-narrow-dark.png").await?;
+    browser.until("document.documentElement.scrollWidth <= 400")?;
+    browser.until("getComputedStyle(document.body).backgroundColor === 'rgb(21, 24, 28)'")?;
+    browser.run("scrollTo(0, 0)")?;
+    browser.picture(pictures, "live-narrow-dark.png")?;
     browser.look(1600, 1000, "light")?;
-    browser
-        .until("document.documentElement.scrollWidth <= 1600")
-        .await?;
+    browser.until("document.documentElement.scrollWidth <= 1600")?;
     browser.look(1280, 1000, "light")
 }
 
@@ -204,19 +149,19 @@ fn grouped(number: u64) -> String {
 }
 
 /// The page tells what the record has.
-async fn same_as_record(browser: &Browser, record: &Value) -> Result<()> {
+fn same_as_record(browser: &Browser, record: &Value) -> Result<()> {
     let ledger = &record["totals"]["ledger"];
     let count = |name: &str| ledger[name].as_u64().unwrap_or(0);
     let ok = grouped(count("ok"));
     let failed = count("failed") + count("timed_out") + count("disconnected") + count("skipped");
     for (selector, wanted) in [("#sum-ok", ok.clone()), ("#sum-errors", grouped(failed))] {
-        let text = browser.text(selector).await?;
+        let text = browser.text(selector)?;
         ensure!(
             text == wanted,
             "{selector} is {text:?}, and the record has {wanted:?}"
         );
     }
-    let answer = browser.text("#answer").await?;
+    let answer = browser.text("#answer")?;
     ensure!(
         answer.contains(&format!("{ok} succeeded")),
         "{answer:?} lacks {ok:?}"
@@ -227,7 +172,7 @@ async fn same_as_record(browser: &Browser, record: &Value) -> Result<()> {
     for group in files.as_array().into_iter().flatten() {
         let name = group["name"].as_str().unwrap_or_default();
         let written = group["clients"].as_u64().unwrap_or(0);
-        let text = browser.value(&column(name, 2)).await?;
+        let text = browser.value(&column(name, 2))?;
         ensure!(
             text == grouped(written).as_str(),
             "{name}: {text} is not {written}"

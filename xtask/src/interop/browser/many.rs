@@ -1,6 +1,5 @@
 //! 100,000 clients, of which hardly any has begun: the table of them stays fast, and small.
 
-use super::block_on;
 use super::chromium::Browser;
 use super::synthetic::Synthetic;
 use crate::interop::checks::Bed;
@@ -40,63 +39,53 @@ requestAnimationFrame(step);
 pub fn scrolled(bed: &Bed, pictures: Option<&Path>) -> Result<()> {
     let mut fleet = Synthetic::start(100_000)?;
     fleet.interval();
-    block_on(async {
-        let browser = Browser::start(&bed.folder).await?;
-        browser.client.goto(&fleet.link()).await?;
-        browser.until("document.getElementById('clients')?.querySelector('table')?.getAttribute('aria-rowcount') === '100001'").await?;
-        // Charts go on meanwhile, as they do in a run.
-        let intervals = async {
-            loop {
-                tokio::time::sleep(Duration::from_secs(1)).await;
-                fleet.interval();
-            }
-        };
-        let found = tokio::select! {
-            found = browser.client.execute_async(SCROLL, vec![]) => found?,
-            () = intervals => Value::Null,
-        };
-        let tasks: Vec<f64> = found["tasks"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_f64)
-            .collect();
-        println!("      {found}");
-        ensure!(
-            tasks.iter().all(|task| *task <= TASK_MAX_MS),
-            "long tasks: {tasks:?} ms"
-        );
-        ensure!(
-            found["rows"].as_u64().unwrap_or(0) < 100,
-            "rows that are not seen are there: {found}"
-        );
-        // Wherever it is scrolled to, the rows come.
-        let middle = "document.getElementById('clients').scrollTop = 1500000";
-        browser.client.execute(middle, vec![]).await?;
-        browser
-            .until("document.querySelector('#clients tbody tr')?.dataset.name === 'writers/50000'")
-            .await?;
-        filtered(&browser).await?;
-        browser.devtools("Performance.enable", &json!({}))?;
-        let heap = browser.devtools("Performance.getMetrics", &json!({}));
-        let memory = renderer_mb(browser.process())?;
-        println!(
-            "      the page's process occupies {memory} MB; {}",
-            heap_text(heap)
-        );
-        ensure!(
-            memory <= MEMORY_MAX_MB,
-            "the page's process occupies {memory} MB"
-        );
-        browser
-            .client
-            .execute("document.getElementById('fleet').scrollIntoView()", vec![])
-            .await?;
-        browser.picture(pictures, "live-100000.png").await?;
-        let complaints = browser.complaints()?;
-        ensure!(complaints.is_empty(), "the console has {complaints:?}");
-        browser.close().await
-    })
+    let browser = Browser::start(&bed.folder)?;
+    browser.open(&fleet.link())?;
+    browser.until("document.getElementById('clients')?.querySelector('table')?.getAttribute('aria-rowcount') === '100001'")?;
+    // Charts go on meanwhile, as they do in a run.
+    let found = std::thread::scope(|scope| {
+        let script = scope.spawn(|| browser.run_async(SCROLL));
+        while !script.is_finished() {
+            std::thread::sleep(Duration::from_secs(1));
+            fleet.interval();
+        }
+        script.join().expect("no panic")
+    })?;
+    let tasks: Vec<f64> = found["tasks"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_f64)
+        .collect();
+    println!("      {found}");
+    ensure!(
+        tasks.iter().all(|task| *task <= TASK_MAX_MS),
+        "long tasks: {tasks:?} ms"
+    );
+    ensure!(
+        found["rows"].as_u64().unwrap_or(0) < 100,
+        "rows that are not seen are there: {found}"
+    );
+    // Wherever it is scrolled to, the rows come.
+    let middle = "document.getElementById('clients').scrollTop = 1500000";
+    browser.run(middle)?;
+    browser
+        .until("document.querySelector('#clients tbody tr')?.dataset.name === 'writers/50000'")?;
+    filtered(&browser)?;
+    browser.devtools("Performance.enable", &json!({}))?;
+    let heap = browser.devtools("Performance.getMetrics", &json!({}));
+    let memory = renderer_mb(browser.process())?;
+    println!(
+        "      the page's process occupies {memory} MB; {}",
+        heap_text(heap)
+    );
+    ensure!(
+        memory <= MEMORY_MAX_MB,
+        "the page's process occupies {memory} MB"
+    );
+    browser.run("document.getElementById('fleet').scrollIntoView()")?;
+    browser.picture(pictures, "live-100000.png")?;
+    browser.close(None)
 }
 
 fn heap_text(metrics: Result<Value>) -> String {
@@ -112,16 +101,13 @@ fn heap_text(metrics: Result<Value>) -> String {
 }
 
 /// What is listed is filtered and sorted by the server.
-async fn filtered(browser: &Browser) -> Result<()> {
+fn filtered(browser: &Browser) -> Result<()> {
     let fill = "const field = document.getElementById('filter-which'); field.value = 'writers[99990..99999]'; \
                 field.dispatchEvent(new Event('change'));";
-    browser.client.execute(fill, vec![]).await?;
+    browser.run(fill)?;
     browser
-        .until("document.querySelector('#clients tbody tr')?.dataset.name === 'writers/99990'")
-        .await?;
-    browser
-        .until("document.getElementById('clients').querySelectorAll('tbody tr').length === 10")
-        .await
+        .until("document.querySelector('#clients tbody tr')?.dataset.name === 'writers/99990'")?;
+    browser.until("document.getElementById('clients').querySelectorAll('tbody tr').length === 10")
 }
 
 /// The memory of the browser's process that has the page, in MB: what is its own, and its share of what

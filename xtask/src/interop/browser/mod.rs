@@ -9,10 +9,11 @@ mod many;
 mod points;
 mod report;
 mod synthetic;
+mod webdriver;
 
 use super::Interop;
 use super::checks::Bed;
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -118,13 +119,4 @@ impl Watched {
         }
         Ok(())
     }
-}
-
-/// Runs what drives a browser.
-fn block_on<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("no runtime")?;
-    runtime.block_on(work)
 }

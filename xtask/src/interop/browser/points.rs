@@ -3,10 +3,10 @@
 
 use super::chromium::Browser;
 use super::synthetic::Served;
-use super::{LOOK_EVERY, PATIENCE, Watched, block_on};
+use super::webdriver::RIGHT;
+use super::{LOOK_EVERY, PATIENCE, Watched};
 use crate::interop::checks::Bed;
 use anyhow::{Result, bail, ensure};
-use fantoccini::key::Key;
 use filestone_live::event::{Event, Point, PointFigure, RunBegun};
 use filestone_live::shared::Shared;
 use filestone_plan::plan::{LocalTarget, Plan, ReplayPlan, TargetPlan, WorkloadPlan};
@@ -32,19 +32,14 @@ const PIXELS_OF_FIRST_LINE: &str = "(() => {
 pub fn drawn(bed: &Bed, pictures: Option<&Path>) -> Result<()> {
     let served = Served::start("points that come")?;
     start(&served, 1);
-    block_on(async {
-        let browser = Browser::start(&bed.folder).await?;
-        browser.client.goto(&served.link()).await?;
-        curve(&browser, &served).await?;
-        trial(&browser, &served).await?;
-        looks(&browser, pictures).await?;
-        report_of_a_sweep(bed, &browser).await?;
-        let mut complaints = browser.complaints()?;
-        // That is about this test, which looks at pixels.
-        complaints.retain(|complaint| !complaint.contains("willReadFrequently"));
-        ensure!(complaints.is_empty(), "the console has {complaints:?}");
-        browser.close().await
-    })
+    let browser = Browser::start(&bed.folder)?;
+    browser.open(&served.link())?;
+    curve(&browser, &served)?;
+    trial(&browser, &served)?;
+    looks(&browser, pictures)?;
+    report_of_a_sweep(bed, &browser)?;
+    // Chromium warns of that because this test reads pixels.
+    browser.close(Some("willReadFrequently"))
 }
 
 fn start(served: &Served, number: u32) {
@@ -102,21 +97,20 @@ fn side(name: &str, runs: u32, rate: f64) -> Event {
 }
 
 /// Goes to the plot with this place, and to its next point; what a screen reader says of that.
-async fn read_next(browser: &Browser, place: usize) -> Result<String> {
+fn read_next(browser: &Browser, place: usize) -> Result<String> {
     let focus = format!("document.querySelectorAll('#points .plot')[{place}].focus()");
-    browser.client.execute(&focus, vec![]).await?;
-    browser.key(&Key::Right.to_string()).await?;
+    browser.run(&focus)?;
+    browser.type_keys(RIGHT)?;
     let spoken = format!(
         "document.querySelectorAll('#points .plot')[{place}].parentElement.querySelectorAll('.still-off')[{place}].textContent"
     );
-    browser.until(&format!("({spoken}) !== ''")).await?;
-    let text = browser.value(&spoken).await?;
-    Ok(text.as_str().unwrap_or_default().to_owned())
+    browser.until(&format!("({spoken}) !== ''"))?;
+    browser.string(&spoken)
 }
 
-async fn is_drawn(browser: &Browser, place: usize) -> Result<()> {
+fn is_drawn(browser: &Browser, place: usize) -> Result<()> {
     let count = PIXELS_OF_FIRST_LINE.replace("PLACE", &place.to_string());
-    browser.until(&format!("({count}) > 20")).await
+    browser.until(&format!("({count}) > 20"))
 }
 
 fn holds(told: &str, wanted: &str) -> Result<()> {
@@ -125,7 +119,7 @@ fn holds(told: &str, wanted: &str) -> Result<()> {
 }
 
 /// Points come one by one, and who reads stays where they are.
-async fn curve(browser: &Browser, served: &Served) -> Result<()> {
+fn curve(browser: &Browser, served: &Served) -> Result<()> {
     served.feed.publish(load_point(
         1,
         8000.0,
@@ -135,12 +129,10 @@ async fn curve(browser: &Browser, served: &Served) -> Result<()> {
     served
         .feed
         .publish(load_point(2, 1000.0, "upwards", [1000.0, 1.0, 2.0]));
-    browser
-        .until("document.querySelectorAll('#points .plot').length === 2")
-        .await?;
-    is_drawn(browser, 0).await?;
-    is_drawn(browser, 1).await?;
-    let told = read_next(browser, 1).await?;
+    browser.until("document.querySelectorAll('#points .plot').length === 2")?;
+    is_drawn(browser, 0)?;
+    is_drawn(browser, 1)?;
+    let told = read_next(browser, 1)?;
     holds(&told, "mean: 1.00 ms (900 µs to 1.10 ms) at 1,000/s")?;
     served
         .feed
@@ -151,33 +143,27 @@ async fn curve(browser: &Browser, served: &Served) -> Result<()> {
     served
         .feed
         .publish(load_point(5, 2000.0, "downwards", [1980.0, 2.5, 6.0]));
-    browser
-        .until("document.querySelectorAll('#points tbody tr').length === 5")
-        .await?;
+    browser.until("document.querySelectorAll('#points tbody tr').length === 5")?;
     let is_still_there = "document.activeElement === document.querySelectorAll('#points .plot')[1]";
-    browser.until(is_still_there).await?;
-    let told = read_next(browser, 0).await?;
+    browser.until(is_still_there)?;
+    let told = read_next(browser, 0)?;
     holds(&told, "achieved: 1,000/s at 1,000/s")
 }
 
 /// A side is known better with each run.
-async fn trial(browser: &Browser, served: &Served) -> Result<()> {
+fn trial(browser: &Browser, served: &Served) -> Result<()> {
     start(served, 2);
     served.feed.publish(side("A", 1, 1000.0));
-    browser
-        .until("document.querySelectorAll('#points .plot').length === 4")
-        .await?;
+    browser.until("document.querySelectorAll('#points .plot').length === 4")?;
     served.feed.publish(side("B", 1, 1100.0));
     served.feed.publish(side("A", 2, 1010.0));
     let rows = "[...document.querySelectorAll('#points table')].pop().textContent";
-    browser
-        .until(&format!("{rows}.includes('1,010/s (989.8/s to 1,030/s)')"))
-        .await?;
-    is_drawn(browser, 2).await?;
-    is_drawn(browser, 3).await
+    browser.until(&format!("{rows}.includes('1,010/s (989.8/s to 1,030/s)')"))?;
+    is_drawn(browser, 2)?;
+    is_drawn(browser, 3)
 }
 
-async fn looks(browser: &Browser, pictures: Option<&Path>) -> Result<()> {
+fn looks(browser: &Browser, pictures: Option<&Path>) -> Result<()> {
     let to_points = "document.getElementById('points').scrollIntoView()";
     for (name, width, ground) in [
         ("live-points.png", 1280, "light"),
@@ -185,29 +171,23 @@ async fn looks(browser: &Browser, pictures: Option<&Path>) -> Result<()> {
         ("live-points-narrow.png", 400, "light"),
     ] {
         browser.look(width, 1600, ground)?;
-        browser.client.execute(to_points, vec![]).await?;
-        browser
-            .until("document.documentElement.scrollWidth <= innerWidth")
-            .await?;
-        is_drawn(browser, 2).await?;
-        browser.picture(pictures, name).await?;
+        browser.run(to_points)?;
+        browser.until("document.documentElement.scrollWidth <= innerWidth")?;
+        is_drawn(browser, 2)?;
+        browser.picture(pictures, name)?;
     }
     browser.look(1280, 1000, "light")
 }
 
-async fn report_of_a_sweep(bed: &Bed, browser: &Browser) -> Result<()> {
+fn report_of_a_sweep(bed: &Bed, browser: &Browser) -> Result<()> {
     let words = ["sweep", "--over", "in-flight=1,2", "--pause", "0s"];
     let measured = ["--", "probe", "null", "-d", "1s", "--warm-up", "1s"];
     let watched = Watched::start(bed, "sweep", &words, &measured)?;
-    browser.client.goto(&watched.link).await?;
-    browser
-        .until("document.querySelectorAll('#points tbody tr').length === 2")
-        .await?;
-    browser
-        .until("!document.getElementById('report-link').hidden")
-        .await?;
+    browser.open(&watched.link)?;
+    browser.until("document.querySelectorAll('#points tbody tr').length === 2")?;
+    browser.until("!document.getElementById('report-link').hidden")?;
     watched.ended(PATIENCE)?;
-    let text = saved(bed, browser).await?;
+    let text = saved(bed, browser)?;
     ensure!(
         text.contains("over in-flight"),
         "the report of the sweep does not tell what was swept"
@@ -216,13 +196,13 @@ async fn report_of_a_sweep(bed: &Bed, browser: &Browser) -> Result<()> {
 }
 
 /// What the link to the report saves.
-async fn saved(bed: &Bed, browser: &Browser) -> Result<String> {
+fn saved(bed: &Bed, browser: &Browser) -> Result<String> {
     let folder = bed.folder.join("saved");
     std::fs::create_dir(&folder)?;
     let to = json!({ "behavior": "allow", "downloadPath": folder });
     browser.devtools("Page.setDownloadBehavior", &to)?;
     let click = "document.getElementById('report-link').click()";
-    browser.client.execute(click, vec![]).await?;
+    browser.run(click)?;
     let start = Instant::now();
     while start.elapsed() < PATIENCE {
         for entry in std::fs::read_dir(&folder)? {
@@ -235,7 +215,7 @@ async fn saved(bed: &Bed, browser: &Browser) -> Result<String> {
                 return Ok(std::fs::read_to_string(path)?);
             }
         }
-        tokio::time::sleep(LOOK_EVERY).await;
+        std::thread::sleep(LOOK_EVERY);
     }
     bail!("the link saves nothing")
 }

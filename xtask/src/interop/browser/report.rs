@@ -1,6 +1,5 @@
 //! The report of an hour in intervals of 100 ms: how large it is, and how soon it can be used.
 
-use super::block_on;
 use super::chromium::Browser;
 use crate::interop::checks::Bed;
 use anyhow::{Context, Result, ensure};
@@ -43,25 +42,18 @@ pub fn of_an_hour(bed: &Bed, pictures: Option<&Path>) -> Result<()> {
     )?;
     std::fs::remove_file(&record)?;
     let bytes = report.metadata()?.len();
-    block_on(async {
-        let browser = Browser::start(&bed.folder).await?;
-        browser
-            .client
-            .goto(&format!("file://{}", report.display()))
-            .await?;
-        let found = browser.client.execute_async(FIRST_STEP, vec![]).await?;
-        println!("      {:.2} MB, {found}", bytes as f64 / 1e6);
-        ensure!(bytes <= BYTES_MAX, "it has {bytes} bytes");
-        let ready_ms = found["ready_ms"].as_f64().unwrap_or(f64::MAX);
-        ensure!(
-            ready_ms <= READY_MAX_MS,
-            "it can be used after {ready_ms:.0} ms"
-        );
-        browser.picture(pictures, "report-of-an-hour.png").await?;
-        let complaints = browser.complaints()?;
-        ensure!(complaints.is_empty(), "the console has {complaints:?}");
-        browser.close().await
-    })
+    let browser = Browser::start(&bed.folder)?;
+    browser.open(&format!("file://{}", report.display()))?;
+    let found = browser.run_async(FIRST_STEP)?;
+    println!("      {:.2} MB, {found}", bytes as f64 / 1e6);
+    ensure!(bytes <= BYTES_MAX, "it has {bytes} bytes");
+    let ready_ms = found["ready_ms"].as_f64().unwrap_or(f64::MAX);
+    ensure!(
+        ready_ms <= READY_MAX_MS,
+        "it can be used after {ready_ms:.0} ms"
+    );
+    browser.picture(pictures, "report-of-an-hour.png")?;
+    browser.close(None)
 }
 
 /// The record of a short mix, of all operations that nhfsstone's has.
