@@ -287,6 +287,7 @@ mod tests {
             names(text),
             [
                 ("of-first", 1),
+                ("one-pronoun", 1),
                 ("pronoun-first", 1),
                 ("stand-lie", 1),
                 ("what-comes-of", 1)
