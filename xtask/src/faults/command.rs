@@ -113,7 +113,7 @@ impl Line<'_> {
     /// Returns the command that removes what the previous run left.
     pub fn removal(&self) -> Command {
         let option = match self.face {
-            // Every run of this mix is told to remove its set.
+            // Every run of this mix removes its set.
             CommandKind::Mix => None,
             CommandKind::KeptSet => Some(REMOVE_SET),
             CommandKind::Probe | CommandKind::Replay | CommandKind::Fleet => {

@@ -306,7 +306,9 @@ impl Lines {
     /// Removes the directory.
     pub fn clean_up(self) {
         drop(self.layer);
-        self.site.release(TreeCleanup::Remove).expect("it is ours");
+        self.site
+            .release(TreeCleanup::Remove)
+            .expect("its own directory");
     }
 }
 

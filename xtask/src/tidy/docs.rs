@@ -1,47 +1,10 @@
-//! Rules about pages: the glossary contains every public type of model, and ARCHITECTURE.md names
-//! every crate and every check.
+//! Rules about pages: ARCHITECTURE.md names every crate and every check.
 
-use super::source::words;
 use super::tree::Tree;
 use super::{CHECKS, Findings};
 
-const GLOSSARY: &str = "docs/glossary.md";
 const FREEZE: &str = "crates/engine/tests/it/snapshots/it__known_answers__three_ways_to_look_at_a_frozen_server.snap";
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
-
-/// Returns the names of public types in a blanked source.
-fn public_types(code: &str) -> Vec<&str> {
-    let mut found = Vec::new();
-    for at in words(code, "pub") {
-        let mut parts = code[at + 3..].split_whitespace();
-        let is_type = matches!(parts.next(), Some("struct" | "enum" | "trait" | "type"));
-        if let Some(name) = parts.next().filter(|_| is_type) {
-            let end = name
-                .find(|c: char| !c.is_alphanumeric() && c != '_')
-                .unwrap_or(name.len());
-            found.push(&name[..end]);
-        }
-    }
-    found
-}
-
-pub fn glossary(tree: &Tree, findings: &mut Findings) {
-    let page = tree.file(GLOSSARY).map_or("", |file| file.text.as_str());
-    let sources = super::manifests::PURE
-        .iter()
-        .flat_map(|folder| tree.sources(folder));
-    for file in sources.filter(|file| file.path.contains("/src/")) {
-        for name in public_types(&file.code()) {
-            if !page.contains(&format!("`{name}`")) {
-                findings.report(
-                    &file.path,
-                    format!("public type {name} is not in {GLOSSARY}"),
-                    "say in one line what it is and what the literature calls it, or make it private",
-                );
-            }
-        }
-    }
-}
 
 pub fn architecture(tree: &Tree, findings: &mut Findings) {
     let page = tree
@@ -101,17 +64,5 @@ pub fn readme(tree: &Tree, findings: &mut Findings) {
             format!("does not show the freeze test's row \"{row}\""),
             "copy the table from the snapshot: it is what the tool computes",
         );
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn public_types_are_found_and_functions_are_not() {
-        let code =
-            "pub struct A(pub u32); pub enum B<T> {} pub fn c() {} pub(crate) struct D; struct E;";
-        assert_eq!(public_types(code), ["A", "B"]);
     }
 }

@@ -162,10 +162,6 @@ const CHECKS: &[Check] = &[
         run: words::plain_words,
     },
     Check {
-        name: "glossary",
-        run: docs::glossary,
-    },
-    Check {
         name: "architecture",
         run: docs::architecture,
     },

@@ -67,7 +67,7 @@ fn explained(error: &IncompatibleRuns) -> Error {
         IncompatibleRuns::Plan { .. } => {
             "compare tells two runs apart; a job asks the same on all hosts"
         }
-        IncompatibleRuns::Seed { .. } => "give each host a --seed of its own",
+        IncompatibleRuns::Seed { .. } => "give each host a different --seed",
         IncompatibleRuns::SamePart { .. } => "name the record of each part once",
         IncompatibleRuns::SameRun { .. } => "name the record of each host once, and no copy of it",
         IncompatibleRuns::Time { .. } => "start them together, and keep the hosts' clocks (chrony)",

@@ -145,7 +145,7 @@ fn of_points(path: &Path) -> Option<Error> {
 
 /// Returns the error that the named file is not a record, but was written next to one.
 pub fn no_record(path: &Path) -> Error {
-    let what = format!("{}: this file is no run record", path.display());
+    let what = format!("{}: this file is not a run record", path.display());
     Error::usage(what).with_help(format!("the record of a run is {RECORD_FILE}, beside it"))
 }
 
@@ -315,7 +315,7 @@ pub fn text_of(path: &Path) -> Result<String, Error> {
     bounded.read_to_string(&mut text).map_err(of)?;
     if bounded.limit() == 0 {
         return Err(Error::usage(format!(
-            "{}: this is no run record: it has more than {} MiB",
+            "{}: this is not a run record: it has more than {} MiB",
             path.display(),
             RECORD_BYTES_MAX >> 20
         )));
@@ -550,7 +550,7 @@ mod tests {
         let one = super::super::compared_runs::read(&paths[1..2], &[]);
         let error = one.map(|runs| runs.len()).expect_err("no record");
         assert!(
-            error.message.contains("this file is no run record"),
+            error.message.contains("this file is not a run record"),
             "{}",
             error.message
         );

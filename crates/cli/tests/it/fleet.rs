@@ -48,7 +48,7 @@ fn what_is_wrong_with_a_plan_is_told_with_its_line() {
     let told = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{told}");
     assert!(
-        told.contains("plan.toml:3: \"write_sise\" is no key of a group"),
+        told.contains("plan.toml:3: \"write_sise\" is not a key of a group"),
         "{told}"
     );
     assert!(told.contains("did you mean write_size?"), "{told}");

@@ -222,8 +222,8 @@ fn reason(why: IntervalUnavailable) -> String {
         IntervalUnavailable::NoOperations | IntervalUnavailable::NoSamples => {
             "there were none".into()
         }
-        IntervalUnavailable::TooFewAbove { .. } => "too few operations lie beyond it".into(),
-        IntervalUnavailable::Extreme => "what lies beyond the longest is not known".into(),
+        IntervalUnavailable::TooFewAbove { .. } => "too few operations exceed it".into(),
+        IntervalUnavailable::Extreme => "it is an extreme value".into(),
         IntervalUnavailable::NotRecorded => "the record does not have what it takes".into(),
     }
 }

@@ -39,9 +39,9 @@ mod tests {
 
     #[test]
     fn a_directory_gives_its_own_names_and_no_others() {
-        let files = SetEntry::of(files_directory(3).as_bytes()).expect("ours");
-        let links = SetEntry::of(b"sym").expect("ours");
-        let created = SetEntry::of(b"new").expect("ours");
+        let files = SetEntry::of(files_directory(3).as_bytes()).expect("a name of a file set");
+        let links = SetEntry::of(b"sym").expect("a name of a file set");
+        let created = SetEntry::of(b"new").expect("a name of a file set");
         let (file, link) = (file_name(7), link_name(7));
         let given = |name: &[u8]| [files, links, created].map(|part| part.gives(name));
         assert_eq!(given(file.as_bytes()), [true, false, false]);

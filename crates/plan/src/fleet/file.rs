@@ -386,7 +386,7 @@ impl<'t> Section<'t> {
                 let near = suggestion(name.as_bytes(), keys.iter().copied());
                 return Err(FleetFileError {
                     line: line_at(text, key.span().start),
-                    message: format!("\"{name}\" is no key of {what}"),
+                    message: format!("\"{name}\" is not a key of {what}"),
                     help: Some(match near {
                         Some(near) => format!("did you mean {near}?"),
                         None => format!("the keys are {}", keys.join(", ")),
@@ -538,12 +538,12 @@ quiesce_files = 7
         for (text, wanted, help) in [
             (
                 "durtion = 3\n",
-                "1: \"durtion\" is no key of the plan",
+                "1: \"durtion\" is not a key of the plan",
                 "did you mean duration?",
             ),
             (
                 "[[group]]\ncount = 1\nreed_size = 4\n",
-                "3: \"reed_size\" is no key of a group",
+                "3: \"reed_size\" is not a key of a group",
                 "did you mean read_size?",
             ),
             (
@@ -574,7 +574,7 @@ quiesce_files = 7
             ("[ramp]\nclients = 1\n", "1: a ramp needs \"every\"", ""),
             (
                 "[ramp]\nstep = 1\n",
-                "2: \"step\" is no key of [ramp]",
+                "2: \"step\" is not a key of [ramp]",
                 "the keys are clients, every",
             ),
             ("seed = 1\n", "1: there is no [[group]]", ""),

@@ -50,7 +50,7 @@ pub enum ProtocolError {
     #[error("{0}")]
     Refused(String),
     /// The data is not a message of the protocol, for this reason.
-    #[error("sent what is no message of its protocol: {0}")]
+    #[error("sent an invalid message: {0}")]
     Message(&'static str),
     /// The server has ended the session, or the access to its export or share, with this status.
     /// The connection itself still works.

@@ -42,7 +42,7 @@ pub fn scrolled(bed: &Bed, pictures: Option<&Path>) -> Result<()> {
     let browser = Browser::start(&bed.folder)?;
     browser.open(&fleet.link())?;
     browser.until("document.getElementById('clients')?.querySelector('table')?.getAttribute('aria-rowcount') === '100001'")?;
-    // Charts go on meanwhile, as they do in a run.
+    // Charts are redrawn during the scroll, as in a run.
     let found = std::thread::scope(|scope| {
         let script = scope.spawn(|| browser.run_async(SCROLL));
         while !script.is_finished() {

@@ -59,7 +59,8 @@ fn other_things_are_never_overwritten() {
     let path = scratch("foreign");
     fs::create_dir_all(&path).expect("a new directory");
     fs::write(path.join("thesis.tex"), "x").expect("a new file");
-    let error = OutputDirectory::claim(&path, OnExistingDirectory::Refuse).expect_err("not ours");
+    let error = OutputDirectory::claim(&path, OnExistingDirectory::Refuse)
+        .expect_err("a foreign directory");
     assert!(
         error.message.ends_with("such as thesis.tex"),
         "{}",
@@ -83,7 +84,7 @@ fn nct_writes_beside_what_is_there_and_touches_nothing_else() {
     fs::write(path.join("thesis.tex"), "x").expect("a new file");
     fs::write(path.join("raw"), "of nct's earlier run").expect("a new file");
     let directory =
-        OutputDirectory::claim(&path, OnExistingDirectory::Merge).expect("room beside them");
+        OutputDirectory::claim(&path, OnExistingDirectory::Merge).expect("a second directory");
     directory
         .keep(&fixtures::plain(), RECORD_FILE)
         .expect("there is space");
@@ -95,7 +96,8 @@ fn nct_writes_beside_what_is_there_and_touches_nothing_else() {
     assert!(read("raw").starts_with("# Created on"));
     // A file that only has the name of a filestone file is foreign.
     fs::write(path.join("run.json"), "{}").expect("a file");
-    let error = OutputDirectory::claim(&path, OnExistingDirectory::Merge).expect_err("not ours");
+    let error =
+        OutputDirectory::claim(&path, OnExistingDirectory::Merge).expect_err("a foreign directory");
     let expected = format!("-o {}: intervals.dat in it would be", path.display());
     assert!(error.message.starts_with(&expected), "{}", error.message);
     let file = path.join("thesis.tex");

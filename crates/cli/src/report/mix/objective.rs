@@ -135,7 +135,7 @@ fn without_bounds(record: &ObjectiveRecord) -> String {
 const fn because(end: SearchStopReason) -> &'static str {
     match end {
         SearchStopReason::TimedOut => {
-            "; time was over before it was known as precisely as was asked"
+            "; the search time ended before the requested precision was reached"
         }
         SearchStopReason::Interrupted => "; the search was interrupted",
         SearchStopReason::Precise | SearchStopReason::NeverMet | SearchStopReason::AlwaysMet => "",

@@ -452,7 +452,7 @@ mod tests {
                 source: source.parse().ok(),
                 ..dial(address)
             };
-            let error = connect_many(&wanted(2), dial, context).expect_err("it is not ours");
+            let error = connect_many(&wanted(2), dial, context).expect_err("it is foreign");
             let text = error.to_string();
             assert!(text.contains(&format!("from {source}: ")), "{text}");
             assert!(error.help().is_some_and(|help| help.contains("--source")));

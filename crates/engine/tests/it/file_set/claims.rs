@@ -23,7 +23,7 @@ fn what_was_not_made_by_us_is_not_touched() {
     bench.make_directory("", "set");
     bench.write("set", "precious", b"data");
     let plan = plan(4, "1K");
-    let (what, help) = refusal(&bench.prepare(&plan, 1).expect_err("it is not ours"));
+    let (what, help) = refusal(&bench.prepare(&plan, 1).expect_err("it is foreign"));
     assert_eq!(
         what,
         "/export/set: was not made by filestone: nothing has been touched"
@@ -34,7 +34,7 @@ fn what_was_not_made_by_us_is_not_touched() {
         b"This directory was made by filestone, a benchmark.",
     ] {
         bench.write("set", MARKER, text);
-        refusal(&bench.prepare(&plan, 1).expect_err("it is not ours"));
+        refusal(&bench.prepare(&plan, 1).expect_err("it is foreign"));
     }
     assert_eq!(bench.names("set"), [MARKER, "precious"]);
     let file = super::bench::plan(4, "1K");
@@ -243,7 +243,7 @@ fn of_the_set_of_a_process_that_is_over_what_is_foreign_stays() {
     owned_by(&mut bench, "7", "elsewhere.invalid");
     bench.write("set/client0000/files0", "precious", b"data");
     let go_on = AtomicBool::new(false);
-    let (what, _) = refusal(&reclaim(&server, true, &go_on).expect_err("not ours"));
+    let (what, _) = refusal(&reclaim(&server, true, &go_on).expect_err("a foreign directory"));
     assert!(what.contains("files0: there is something in it"), "{what}");
     assert_eq!(bench.text("set/client0000/files0/precious"), b"data");
     bench.prepare(&plan(4, "1K"), 1).expect("it was given up");
@@ -256,7 +256,10 @@ fn a_set_that_somebody_has_taken_over_is_not_removed() {
     let mut set = bench.prepare(&plan(4, "1K"), 1).expect("it is made");
     owned_by(&mut bench, "7", "elsewhere.invalid");
     let go_on = AtomicBool::new(false);
-    let (what, _) = refusal(&set.remove(&bench.session, &go_on).expect_err("not ours"));
+    let (what, _) = refusal(
+        &set.remove(&bench.session, &go_on)
+            .expect_err("a foreign directory"),
+    );
     assert!(what.contains("is not ours any more"), "{what}");
     set.release(&bench.session).expect("nothing to give up");
     let text = String::from_utf8(bench.text(&format!("set/{MARKER}"))).expect("text");
@@ -270,7 +273,10 @@ fn what_somebody_has_put_into_a_set_stays() {
     let mut set = bench.prepare(&plan(4, "1K"), 2).expect("it is made");
     bench.write("set/client0001/files0", "precious", b"data");
     let go_on = AtomicBool::new(false);
-    let (what, help) = refusal(&set.remove(&bench.session, &go_on).expect_err("not ours"));
+    let (what, help) = refusal(
+        &set.remove(&bench.session, &go_on)
+            .expect_err("a foreign directory"),
+    );
     let expected = "/export/set/client0001/files0: there is something in it";
     assert!(what.starts_with(expected), "{what}");
     assert!(help.contains("move it away"), "{help}");
@@ -279,7 +285,10 @@ fn what_somebody_has_put_into_a_set_stays() {
     let mut set = bench.prepare(&plan(4, "1K"), 2).expect("it can be mended");
     bench.remove("set/client0001/files0", "precious");
     bench.write("set", "letter.txt", b"dear");
-    let (what, _) = refusal(&set.remove(&bench.session, &go_on).expect_err("not ours"));
+    let (what, _) = refusal(
+        &set.remove(&bench.session, &go_on)
+            .expect_err("a foreign directory"),
+    );
     let expected = "/export/set/letter.txt: was not made by filestone";
     assert!(what.starts_with(expected), "{what}");
     assert_eq!(bench.names("set"), ["letter.txt", MARKER]);

@@ -168,7 +168,7 @@ fn a_clients_without_our_marker_is_somebody_elses() {
         for error in [
             claim_at(&target).expect_err("it is there"),
             remove_left_over(&target, None, TIMEOUT, LeftoverPolicy::Remove)
-                .expect_err("it is not ours"),
+                .expect_err("it is foreign"),
         ] {
             let (what, _) = refusal(&error);
             let expected = "/export/clients/client0/clients: was not made by filestone";

@@ -147,7 +147,7 @@ pub(super) async fn set_up(
         };
         response.encode(&mut token);
     }
-    Err(ConnectError::Terms("the authentication comes to no end"))
+    Err(ConnectError::Terms("the authentication does not end"))
 }
 
 /// Returns the scope of a SESSION_SETUP: binding requests are signed with the key of the session
