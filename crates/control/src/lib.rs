@@ -1,7 +1,7 @@
 //! Arrival processes, load controllers, jobs of several hosts, and queues with known results.
 //!
-//! Nothing here opens a socket, reads a clock, spawns a thread, touches a file or uses an unseeded
-//! random number; `clippy.toml` enforces it.
+//! This crate does not open sockets, read clocks, spawn threads or access files (`clippy.toml`
+//! enforces it). Its random numbers are seeded.
 
 #![forbid(unsafe_code)]
 

@@ -5,7 +5,7 @@
 //! the interval at its end. The loop knows neither protocol nor options, and prints nothing.
 //! Warm-up, measured window and drain are moments in the [`Schedule`], not copies of the loop.
 //!
-//! Between a due moment and its completion nothing allocates, locks, formats or logs
+//! Between a due moment and its completion nothing allocates, formats or logs
 //! (`tests/allocations.rs`).
 
 mod client;

@@ -1,7 +1,7 @@
 //! The run record and the results computed from it: figures, checks, costs, comparisons.
 //!
-//! Nothing here opens a socket, reads a clock, spawns a thread, touches a file
-//! or draws an unseeded random number; `clippy.toml` enforces it.
+//! This crate does not open sockets, read clocks, spawn threads or access files (`clippy.toml`
+//! enforces it). Its random numbers are seeded.
 
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,7 @@
 //! Simulated clients: sans-IO sessions and clients of NFSv3 and SMB, and the workloads that drive them.
 //!
-//! Nothing here opens a socket, reads a clock, spawns a thread, touches a file
-//! or draws an unseeded random number; `clippy.toml` enforces it.
+//! This crate does not open sockets, read clocks, spawn threads or access files (`clippy.toml`
+//! enforces it). Its random numbers are seeded.
 
 #![forbid(unsafe_code)]
 

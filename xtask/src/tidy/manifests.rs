@@ -104,7 +104,7 @@ pub fn cli_knows_no_protocol(tree: &Tree, findings: &mut Findings) {
                 findings.report(
                     format_args!("{path}:{line}"),
                     "cli lists wire",
-                    "a command turns options into a plan; what needs messages belongs into engine or model",
+                    "a command turns options into a plan; what needs messages belongs into engine or protocol",
                 );
             }
         }
@@ -170,7 +170,7 @@ pub fn protection_dependencies(tree: &Tree, findings: &mut Findings) {
         findings,
         "crates/protection/Cargo.toml",
         PROTECTION_MAY_USE,
-        "model and server both stand on it: keys come in as arguments, and nothing goes out but bytes",
+        "protocol and server use it: keys are arguments, and only bytes go out",
     );
 }
 

@@ -1,8 +1,8 @@
 //! Checks whether the numbers of a record read from a file can be those of a run, since a file can
 //! contain anything.
 //!
-//! The consistency of its counts ([`RunRecord::check`]) is checked after every run, and reported
-//! where a record is shown: older versions counted some of them otherwise.
+//! [`RunRecord::check`] checks the consistency of the counts. Reports print its result, since older
+//! versions counted some of them differently.
 
 mod parts;
 
