@@ -77,7 +77,9 @@ pub fn run(options: &Instructions) -> Result<bool> {
     for (name, change) in off.iter().filter(|_| options.check) {
         eprintln!(
             "error: {name}: {change:+.1} % instructions\n\
-             help: find out why; if it is to be so, `cargo xtask instructions --write` and say why in the commit"
+             help: find the cause; if the change is intended, run `cargo xtask instructions --write --profile {}` \
+             and give the reason in the commit",
+            options.profile
         );
     }
     if let Some(stored) = stored.filter(|stored| stored.compiler != counts.compiler) {

@@ -1,70 +1,95 @@
-//! Licences, sources and banned crates among all dependencies: the rules of `deny.toml`, checked
-//! against the output of `cargo metadata`, so that CI does not need cargo-deny. Advisories are left
-//! to `cargo deny check advisories`.
+//! Licences, sources and banned crates among all dependencies: those rules of `deny.toml`, checked
+//! against the output of `cargo metadata`, so that CI does not need cargo-deny. `cargo deny check` also
+//! checks advisories, duplicate versions and wildcards.
 
 use super::Findings;
 use super::tree::Tree;
+use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use spdx::{Expression, ParseMode};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::process::Command;
 
 const RULES: &str = "deny.toml";
 const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
 pub fn licences(tree: &Tree, findings: &mut Findings) {
+    if let Err(error) = check(tree, findings) {
+        findings.report(RULES, format!("{error:#}"), "correct it, then run tidy again");
+    }
+}
+
+fn check(tree: &Tree, findings: &mut Findings) -> Result<()> {
     let text = tree.file(RULES).map_or("", |file| file.text.as_str());
-    let rules: toml::Table = match text.parse() {
-        Ok(rules) => rules,
-        Err(error) => return findings.report(RULES, error.to_string(), "correct it"),
-    };
-    let output = Command::new("cargo")
-        .args([
-            "metadata",
-            "--format-version",
-            "1",
-            "--locked",
-            "--all-features",
-        ])
-        .current_dir(&tree.root)
-        .output();
-    let listed = output
-        .ok()
-        .and_then(|output| serde_json::from_slice::<Value>(&output.stdout).ok());
-    let Some(packages) = listed
-        .as_ref()
-        .and_then(|listed| listed["packages"].as_array())
-    else {
-        return findings.report(
-            "Cargo.lock",
-            "cargo metadata lists no packages",
-            "run `cargo metadata --locked` to see why",
-        );
-    };
-    for package in packages {
-        let name = package["name"].as_str().unwrap_or_default();
-        if let Some(message) = wrong_licence(&rules, name, package["license"].as_str()) {
+    let rules: toml::Table = text.parse()?;
+    let targets = rules.get("graph").and_then(|graph| graph.get("targets"));
+    let mut packages = BTreeMap::new();
+    let mut dependents = BTreeSet::new();
+    for target in names(targets) {
+        let graph = metadata(&tree.root, target)?;
+        dependents.extend(banned(&rules, &graph));
+        packages.extend(used(&graph));
+    }
+    for ((name, _), (licence, source)) in &packages {
+        if let Some(message) = wrong_licence(&rules, name, licence.as_deref()) {
             findings.report(
                 name,
                 message,
                 "use another crate: filestone is under MIT or Apache-2.0",
             );
         }
-        let source = package["source"].as_str();
-        if source.is_some_and(|source| source != CRATES_IO) {
+        if let Some(source) = source.as_deref().filter(|source| *source != CRATES_IO) {
             findings.report(
                 name,
-                format!("comes from {}", source.unwrap_or_default()),
+                format!("comes from {source}"),
                 "depend on crates.io only, so that anyone can build it",
             );
         }
     }
-    for (name, dependent) in banned(&rules, packages) {
+    for (name, dependent) in dependents {
         findings.report(
             dependent,
             format!("depends on {name}"),
-            format!("{RULES} says why not, and which crates may"),
+            format!("{RULES} gives the reason against it, and the crates that may"),
         );
     }
+    Ok(())
+}
+
+/// Returns what `cargo metadata` lists for a target.
+fn metadata(root: &Path, target: &str) -> Result<Value> {
+    let output = Command::new("cargo")
+        .args(["metadata", "--format-version", "1", "--locked", "--all-features"])
+        .args(["--filter-platform", target])
+        .current_dir(root)
+        .output()
+        .context("cargo did not start")?;
+    let message = String::from_utf8_lossy(&output.stderr);
+    let message = message.lines().last().unwrap_or_default();
+    ensure!(output.status.success(), "cargo metadata: {message}");
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+fn text(value: &Value) -> Option<String> {
+    value.as_str().map(str::to_owned)
+}
+
+fn list(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+/// Returns licence and source of the packages in a dependency graph, by name and version.
+fn used(graph: &Value) -> BTreeMap<(String, Option<String>), (Option<String>, Option<String>)> {
+    let ids: BTreeSet<_> = list(&graph["resolve"]["nodes"]).map(|node| text(&node["id"])).collect();
+    list(&graph["packages"])
+        .filter(|package| ids.contains(&text(&package["id"])))
+        .map(|package| {
+            let name = text(&package["name"]).unwrap_or_default();
+            let key = (name, text(&package["version"]));
+            (key, (text(&package["license"]), text(&package["source"])))
+        })
+        .collect()
 }
 
 fn names(list: Option<&toml::Value>) -> impl Iterator<Item = &str> {
@@ -100,29 +125,24 @@ fn wrong_licence(rules: &toml::Table, name: &str, licence: Option<&str>) -> Opti
     (!is_allowed).then(|| format!("has the licence {licence}"))
 }
 
-/// Returns banned crates, and the packages that depend on them without an exception.
-fn banned<'a>(rules: &'a toml::Table, packages: &'a [Value]) -> Vec<(&'a str, &'a str)> {
-    let entries = rules
-        .get("bans")
-        .and_then(|bans| bans.get("deny")?.as_array());
-    let mut found = Vec::new();
+/// Returns banned crates with the packages that depend on them without being listed as wrappers.
+fn banned(rules: &toml::Table, graph: &Value) -> BTreeSet<(String, String)> {
+    let package_names: BTreeMap<_, _> = list(&graph["packages"])
+        .map(|package| (text(&package["id"]), text(&package["name"]).unwrap_or_default()))
+        .collect();
+    let name = |id: &Value| package_names.get(&text(id)).cloned().unwrap_or_default();
+    let entries = rules.get("bans").and_then(|bans| bans.get("deny")?.as_array());
+    let mut found = BTreeSet::new();
     for entry in entries.into_iter().flatten() {
         let Some(banned) = entry.get("crate").and_then(toml::Value::as_str) else {
             continue;
         };
         let wrappers: Vec<&str> = names(entry.get("wrappers")).collect();
-        for package in packages {
-            let dependent = package["name"].as_str().unwrap_or_default();
-            let is_of_workspace = package["source"].is_null();
-            let mut dependencies = package["dependencies"].as_array().into_iter().flatten();
-            // Optional dependencies of foreign crates may be disabled.
-            let depends = dependencies.any(|dependency| {
-                dependency["name"] == banned
-                    && dependency["kind"].is_null()
-                    && (is_of_workspace || dependency["optional"] == false)
-            });
-            if depends && !wrappers.contains(&dependent) {
-                found.push((banned, dependent));
+        for node in list(&graph["resolve"]["nodes"]) {
+            let dependent = name(&node["id"]);
+            let depends = list(&node["deps"]).any(|dependency| name(&dependency["pkg"]) == banned);
+            if depends && !wrappers.contains(&dependent.as_str()) {
+                found.insert((banned.to_owned(), dependent));
             }
         }
     }
@@ -153,18 +173,17 @@ mod tests {
 
     #[test]
     fn only_listed_crates_depend_on_a_banned_one() {
-        let package = |name: &str, optional: bool| {
-            serde_json::json!({
-                "name": name,
-                "source": CRATES_IO,
-                "dependencies": [{ "name": "tokio", "kind": null, "optional": optional }],
-            })
+        let package = |name: &str| serde_json::json!({ "id": name, "name": name });
+        let node = |name: &str, dependency: &str| {
+            serde_json::json!({ "id": name, "deps": [{ "pkg": dependency }] })
         };
-        let packages = [
-            package("live", false),
-            package("engine", false),
-            package("hyper", true),
-        ];
-        assert_eq!(banned(&rules(), &packages), [("tokio", "engine")]);
+        let graph = serde_json::json!({
+            "packages": [package("live"), package("engine"), package("tokio"), package("other")],
+            "resolve": { "nodes": [
+                node("live", "tokio"), node("engine", "tokio"), node("tokio", "other"),
+            ] },
+        });
+        let expected = BTreeSet::from([("tokio".to_owned(), "engine".to_owned())]);
+        assert_eq!(banned(&rules(), &graph), expected);
     }
 }

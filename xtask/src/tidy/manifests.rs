@@ -142,7 +142,7 @@ pub fn pure_dependencies(tree: &Tree, findings: &mut Findings) {
 }
 
 /// Asynchronous runtimes, and crates that need one.
-const RUNTIMES: &[&str] = &["tokio", "async-std", "smol", "axum", "hyper"];
+const RUNTIMES: &[&str] = &["tokio", "async-std", "smol", "axum", "hyper", "hyper-util"];
 
 pub fn async_runtime_only_in_live(tree: &Tree, findings: &mut Findings) {
     for folder in tree.crates() {
@@ -153,7 +153,8 @@ pub fn async_runtime_only_in_live(tree: &Tree, findings: &mut Findings) {
         let Some(file) = manifest(tree, findings, &path) else {
             continue;
         };
-        let listed = entries(file, "[dependencies]").into_iter();
+        let sections = ["[dependencies]", "[dev-dependencies]"];
+        let listed = sections.iter().flat_map(|section| entries(file, section));
         for (line, name) in listed.filter(|(_, name)| RUNTIMES.contains(name)) {
             findings.report(
                 format_args!("{path}:{line}"),

@@ -16,7 +16,7 @@ struct Pattern {
     matches: &'static str,
     /// Correct uses, which are removed from a sentence before it is matched.
     except: &'static str,
-    /// Whether the pattern applies only to the first sentence of a comment.
+    /// Whether the pattern applies only to the first sentence of a paragraph.
     is_for_first: bool,
     /// Suggested replacement.
     advice: &'static str,
@@ -40,8 +40,8 @@ const fn pattern(
 const PATTERNS: &[Pattern] = &[
     pattern(
         "pronoun-first",
-        r"^(What|Who|Whose|How|Whether|As whom|By what|In what|Where|Why)\b",
-        r"^.*\?$|^Whether ",
+        r"^(What|Who|Whose|How|As whom|By what|In what|Where|Why)\b",
+        r"^.*\?$",
         "begin with a noun or a verb: `Options of …`, `Returns …`",
     ),
     pattern(
@@ -59,7 +59,7 @@ const PATTERNS: &[Pattern] = &[
     pattern(
         "person",
         r"\b([Ww]hoever|whom(ever)?|[Ww]ho (is|has|had|can|may|will|would|waits|asks|calls|reads))\b",
-        r", who(m|ever)? ",
+        r", who ",
         "name the client, the server, the worker or the user",
     ),
     pattern(
@@ -114,7 +114,7 @@ const PATTERNS: &[Pattern] = &[
     ),
     pattern(
         "one-pronoun",
-        r"^(None|One|It|They|All|Those|These|That|Them|Nothing|Neither|Either|The same|Not|Yes|It does|Likewise|So|Both|In any case|If [^.]*)\b[^.]{0,30}\.?$",
+        r"^(None|One|It|They|All|Those|These|That|Them|Nothing|Neither|Either|The same|Not|Yes|It does|Likewise|So|Both|In any case|If (so|not|it (is|does)))\b[^.]{0,30}\.?$",
         "",
         "a sentence with a subject",
     ),
@@ -214,16 +214,29 @@ fn matching<'a>(files: impl Iterator<Item = &'a File>) -> Matches {
     found
 }
 
-fn ceilings(tree: &Tree) -> BTreeMap<(String, String), usize> {
+/// Reads the ceilings; reports lines that are malformed or repeated.
+fn ceilings(tree: &Tree, findings: &mut Findings) -> BTreeMap<(String, String), usize> {
     let text = tree.file(CEILINGS).map_or("", |file| file.text.as_str());
-    text.lines()
-        .filter(|line| !line.starts_with('#'))
-        .filter_map(|line| {
-            let mut parts = line.split_whitespace();
-            let key = (parts.next()?.to_owned(), parts.next()?.to_owned());
-            Some((key, parts.next()?.parse().ok()?))
-        })
-        .collect()
+    let mut ceilings = BTreeMap::new();
+    for line in text.lines().filter(|line| !line.starts_with('#')) {
+        let parts: Vec<&str> = line.split_whitespace().collect();
+        let ceiling = match parts[..] {
+            [folder, name, count] => count.parse().ok().map(|count| (folder, name, count)),
+            _ => None,
+        };
+        let is_new = ceiling.is_some_and(|(folder, name, count)| {
+            let key = (folder.to_owned(), name.to_owned());
+            ceilings.insert(key, count).is_none()
+        });
+        if !is_new {
+            findings.report(
+                CEILINGS,
+                format!("{line:?} is malformed or repeated"),
+                "write `crate pattern sentences`, once each",
+            );
+        }
+    }
+    ceilings
 }
 
 pub fn plain_words(tree: &Tree, findings: &mut Findings) {
@@ -231,7 +244,7 @@ pub fn plain_words(tree: &Tree, findings: &mut Findings) {
         !file.is_test && file.path.contains("/src/") && !file.path.starts_with("fuzz/")
     });
     let found = matching(sources);
-    let mut ceilings = ceilings(tree);
+    let mut ceilings = ceilings(tree, findings);
     for ((folder, name), places) in &found {
         let ceiling = ceilings.remove(&(folder.clone(), (*name).to_owned()));
         let ceiling = ceiling.unwrap_or(0);

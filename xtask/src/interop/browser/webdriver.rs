@@ -40,7 +40,7 @@ impl Session {
         capabilities["timeouts"] =
             json!({ "implicit": limit_ms / 2, "pageLoad": limit_ms, "script": limit_ms / 2 });
         let wanted = json!({ "capabilities": { "alwaysMatch": capabilities } });
-        let begun = session.post("", &wanted)?;
+        let begun = session.post("", &wanted).context("no session")?;
         let id = begun["sessionId"].as_str().context("no session's id")?;
         session.url = format!("{}/{id}", session.url);
         Ok(session)
