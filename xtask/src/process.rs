@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 /// Polling interval.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// Time limit for the clean-up of the second half of an xtask.
+/// Time limit for the clean-up of the second half of a command.
 const CLEAN_UP_LIMIT: Duration = Duration::from_secs(20);
 
 /// A process that is stopped, by its ID, when this is dropped.
@@ -143,7 +143,7 @@ pub fn run(
     })
 }
 
-/// Runs the second half of an xtask, in separate namespaces, to its end. After a signal it waits
+/// Runs the second half of a command, in separate namespaces, to its end. After a signal it waits
 /// for that half to clean up, and stops it after [`CLEAN_UP_LIMIT`].
 pub fn run_other_half(command: &mut Command) -> Result<ExitStatus> {
     let mut half = Running::start(command, &[])?;

@@ -178,7 +178,7 @@ fn make(
 ) {
     let tell = link.tell.clone();
     let ended = {
-        let mut context = Context::new(stop, &mut observer).conducted_by(&mut link);
+        let mut context = Context::new(stop, &mut observer).controlled_by(&mut link);
         runner.run(plan, calibrates, &mut context)
     };
     let ending = match ended {

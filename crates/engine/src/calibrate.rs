@@ -418,7 +418,7 @@ fn measure_lateness(
         stop,
         end_run: &end_run,
         offer: None,
-        hope: None,
+        live_workers: None,
     };
     let members = WorkerClient::of_worker(&plan, 0, |_| Nulls);
     let books = own_books(&plan, sink);

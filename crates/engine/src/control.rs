@@ -166,9 +166,9 @@ pub struct Context<'run> {
     /// The password of the user that clients log on as, if there is one.
     pub password: Option<&'run Password>,
     /// The socket through which a fleet is controlled while it runs.
-    pub fleet_socket: SocketChoice,
+    pub control_socket: SocketChoice,
     /// Controller of the run, if it is part of a job of several hosts.
-    pub conductor: Option<&'run mut dyn JobController>,
+    pub controller: Option<&'run mut dyn JobController>,
 }
 
 impl<'run> Context<'run> {
@@ -179,25 +179,25 @@ impl<'run> Context<'run> {
             cancellation: Cancellation::default(),
             observer,
             password: None,
-            fleet_socket: SocketChoice::None,
-            conductor: None,
+            control_socket: SocketChoice::None,
+            controller: None,
         }
     }
 
     /// Returns the context with the controller of a job.
     #[must_use]
-    pub fn conducted_by(self, conductor: &'run mut dyn JobController) -> Self {
+    pub fn controlled_by(self, controller: &'run mut dyn JobController) -> Self {
         Self {
-            conductor: Some(conductor),
+            controller: Some(controller),
             ..self
         }
     }
 
     /// Returns the context with the socket through which the fleet is controlled.
     #[must_use]
-    pub fn with_fleet_socket(self, fleet_socket: SocketChoice) -> Self {
+    pub fn with_control_socket(self, control_socket: SocketChoice) -> Self {
         Self {
-            fleet_socket,
+            control_socket,
             ..self
         }
     }

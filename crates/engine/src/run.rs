@@ -197,16 +197,16 @@ fn measure(
     let (full, from_workers) = sync_channel(workers * (BUFFERS_PER_WORKER + 1) + 1);
     let recording = &target.recording(workers);
     let mut coordinator = Coordinator::new(plan, recording);
-    let (end_run, hope) = (&AtomicBool::new(false), &LiveWorkers::new(workers as u32));
+    let (end_run, live_workers) = (&AtomicBool::new(false), &LiveWorkers::new(workers as u32));
     let offer = &OfferedLoad::of(plan);
     let mut steered = steering.map(|steering| Steered::new(steering, offer, plan));
     let signals = WorkerControl {
         stop: context.stop,
         end_run,
-        offer: (steered.is_some() || context.conductor.is_some()).then_some(offer),
-        hope: Some(hope),
+        offer: (steered.is_some() || context.controller.is_some()).then_some(offer),
+        live_workers: Some(live_workers),
     };
-    let mut attendant = target.attendant();
+    let mut hook = target.hook();
     let (started_at, clock, watch) = std::thread::scope(|scope| -> Result<_, RunError> {
         let thread = |index, ready, started| WorkerThread {
             plan,
@@ -221,12 +221,12 @@ fn measure(
         drop(full);
         check_memory(&mut clients.record, |memory| &mut memory.after_bytes);
         let mut watch = sources.map(|sources| Sampler::start(plan, sources, context));
-        let conductor = context.conductor.as_deref_mut();
-        let mut conducted = JobHook::after_start(conductor, context.stop, offer, plan);
+        let controller = context.controller.as_deref_mut();
+        let mut conducted = JobHook::after_start(controller, context.stop, offer, plan);
         let (started_at, clock) = (SystemTime::now(), clock.restarted());
         let begin = |start: &SyncSender<Clock>| drop(start.send(clock.clone()));
         starts.iter().for_each(begin);
-        let own = attendant.as_mut();
+        let own = hook.as_mut();
         let own = own.map(|own| &mut **own as &mut dyn RunHook);
         let some = [attending(&mut steered), own, attending(&mut watch)];
         let all = some.into_iter().chain([attending(&mut conducted)]);

@@ -260,7 +260,7 @@ pub struct WorkerControl<'run> {
     /// The offered load, if it is steered.
     pub offer: Option<&'run OfferedLoad>,
     /// Counts the workers that still have clients; `None` if there is only one worker.
-    pub hope: Option<&'run LiveWorkers>,
+    pub live_workers: Option<&'run LiveWorkers>,
 }
 
 impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, W, K> {
@@ -278,7 +278,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         let count = |client: u32| counts.as_ref()?.get(client as usize).copied();
         let orders = members
             .first()
-            .and_then(|member| member.workload.order_count());
+            .and_then(|member| member.workload.control_epoch());
         let clients: Vec<ClientState<W>> = members
             .into_iter()
             .map(|member| {

@@ -65,7 +65,7 @@ pub struct Responder {
     service: Arc<Service>,
     smb: Option<Arc<SmbService>>,
     pub tally: Arc<Tally>,
-    detour: Option<Box<DelayedPath>>,
+    delayed_path: Option<Box<DelayedPath>>,
     start: Instant,
     now: u64,
     /// Time of the last receive since the start: all calls in the data had arrived by then.
@@ -80,14 +80,14 @@ impl Responder {
         service: Arc<Service>,
         smb: Option<Arc<SmbService>>,
         tally: Arc<Tally>,
-        detour: Option<DelayedPath>,
+        delayed_path: Option<DelayedPath>,
         start: Instant,
     ) -> Self {
         Self {
             service,
             smb,
             tally,
-            detour: detour.map(Box::new),
+            delayed_path: delayed_path.map(Box::new),
             start,
             now: 0,
             arrival: Duration::ZERO,
@@ -109,20 +109,20 @@ impl Responder {
     /// Stores the time of a receive, for the queue and for timeouts of SMB.
     #[inline]
     pub fn note_arrival(&mut self) {
-        if self.detour.is_some() || self.smb.is_some() {
+        if self.delayed_path.is_some() || self.smb.is_some() {
             self.arrival = self.start.elapsed();
         }
     }
 
     /// Returns whether replies may be delayed or modified.
     pub fn has_detour(&self) -> bool {
-        self.detour.is_some()
+        self.delayed_path.is_some()
     }
 
     /// Returns the time before a reply is due during which the thread polls rather than sleeps.
     pub fn spin(&self) -> Duration {
-        let detour = self.detour.as_ref();
-        let has_queue = detour.is_some_and(|detour| detour.queue.is_some());
+        let delayed_path = self.delayed_path.as_ref();
+        let has_queue = delayed_path.is_some_and(|delayed_path| delayed_path.queue.is_some());
         if has_queue { SPIN } else { Duration::ZERO }
     }
 
@@ -133,7 +133,7 @@ impl Responder {
 
     /// Returns the remaining time of a freeze of the whole server.
     pub fn frozen_for(&self) -> Option<Duration> {
-        let faults = self.detour.as_ref()?.faults.as_ref()?;
+        let faults = self.delayed_path.as_ref()?.faults.as_ref()?;
         let now = self.since_start();
         faults
             .frozen_until(now)
@@ -143,7 +143,7 @@ impl Responder {
     /// Answers one call.
     #[inline]
     pub fn respond(&mut self, call: &[u8], ends: &Endpoints, sink: &mut ReplySink) -> Outcome {
-        if self.detour.is_some() {
+        if self.delayed_path.is_some() {
             return self.respond_by_detour(call, ends, sink);
         }
         self.service.serve(call, self.caller(ends), sink);
@@ -201,11 +201,11 @@ impl Responder {
         connection: &mut smb2::Connection,
         sink: &mut ReplySink,
     ) -> Outcome {
-        let command = self.detour.as_ref().and_then(|_| {
+        let command = self.delayed_path.as_ref().and_then(|_| {
             let is_smb2 = incoming.envelope != Envelope::Smb1;
             SmbService::command_of(incoming.messages).filter(|_| is_smb2)
         });
-        let (Some(command), Some(detour)) = (command, self.detour.as_mut()) else {
+        let (Some(command), Some(delayed_path)) = (command, self.delayed_path.as_mut()) else {
             let answered = service.answer(
                 connection,
                 incoming,
@@ -216,7 +216,7 @@ impl Responder {
             return outcome_of(answered);
         };
         let since_start = self.start.elapsed();
-        let faults = detour.faults.as_mut();
+        let faults = delayed_path.faults.as_mut();
         let verdict = faults.map_or_else(FaultPlan::default, |faults| {
             faults.evaluate(RequestKind::Command(command), since_start)
         });
@@ -225,9 +225,9 @@ impl Responder {
         }
         let is_queued = smb2::is_work(command) && !verdict.is_dropped;
         let queued_until = is_queued
-            .then(|| detour.queued_until(self.arrival))
+            .then(|| delayed_path.queued_until(self.arrival))
             .flatten();
-        let whim = FaultAction {
+        let fault_action = FaultAction {
             session_end: verdict.session_end,
             refusal: verdict.error_of_smb,
             loops: verdict.is_looped,
@@ -237,7 +237,7 @@ impl Responder {
         };
         let mut reply = Box::<ReplySink>::default();
         if service
-            .answer(connection, incoming, whim, self.means(), &mut reply)
+            .answer(connection, incoming, fault_action, self.means(), &mut reply)
             .is_err()
         {
             return Outcome::Disconnect;
@@ -309,11 +309,11 @@ impl Responder {
     ) -> Outcome {
         let since_start = self.since_start();
         let procedure = Service::procedure_of(call);
-        let (Some(procedure), Some(detour)) = (procedure, self.detour.as_mut()) else {
+        let (Some(procedure), Some(delayed_path)) = (procedure, self.delayed_path.as_mut()) else {
             self.service.serve(call, self.caller(ends), sink);
             return Outcome::Answered;
         };
-        let faults = detour.faults.as_mut();
+        let faults = delayed_path.faults.as_mut();
         let verdict = faults.map_or_else(FaultPlan::default, |faults| {
             faults.evaluate(RequestKind::Procedure(procedure), since_start)
         });
@@ -323,7 +323,7 @@ impl Responder {
         if verdict.is_dropped {
             return Outcome::Answered;
         }
-        let queued_until = detour.queued_until(self.arrival);
+        let queued_until = delayed_path.queued_until(self.arrival);
         let mut reply = Box::<ReplySink>::default();
         match verdict.error {
             Some(status) => self.service.refuse(call, status, &self.tally, &mut reply),
@@ -351,8 +351,8 @@ impl Responder {
     }
 
     fn spend(&mut self, verdict: &FaultPlan) {
-        let detour = self.detour.as_mut();
-        if let Some(faults) = detour.and_then(|detour| detour.faults.as_mut()) {
+        let delayed_path = self.delayed_path.as_mut();
+        if let Some(faults) = delayed_path.and_then(|delayed_path| delayed_path.faults.as_mut()) {
             faults.spend(verdict);
         }
     }
@@ -375,8 +375,8 @@ impl Responder {
             }
             reply.extend(&stranger);
         }
-        let detour = self.detour.as_mut();
-        if let Some(faults) = detour.and_then(|detour| detour.faults.as_mut()) {
+        let delayed_path = self.delayed_path.as_mut();
+        if let Some(faults) = delayed_path.and_then(|delayed_path| delayed_path.faults.as_mut()) {
             faults.spoil(&verdict, shape, &mut bytes);
         }
         reply.extend(&bytes);

@@ -107,8 +107,14 @@ impl Server {
             let tally = Arc::new(Tally::default());
             running.tallies.push(Arc::clone(&tally));
             let faults = FaultSource::new(&options.faults, options.seed + index as u64);
-            let detour = DelayedPath::new(faults, queue.clone());
-            let responder = Responder::new(Arc::clone(&service), smb.clone(), tally, detour, start);
+            let delayed_path = DelayedPath::new(faults, queue.clone());
+            let responder = Responder::new(
+                Arc::clone(&service),
+                smb.clone(),
+                tally,
+                delayed_path,
+                start,
+            );
             let patience = options.record_patience;
             let worker = Worker::new(index, Arc::clone(&mailboxes), sockets, responder, patience)?;
             let processor = options.pin.get(index % options.pin.len().max(1)).copied();
@@ -203,11 +209,11 @@ fn deal(
 ) -> Vec<WorkerSockets> {
     let mut dealt: Vec<WorkerSockets> = Vec::new();
     dealt.resize_with(thread_count, WorkerSockets::default);
-    for (sockets, speech) in bound {
+    for (sockets, listener_protocol) in bound {
         let datagrams = sockets.datagrams.into_iter().zip(sockets.addresses);
         for (index, (datagram, address)) in datagrams.enumerate() {
             if let Some(worker) = dealt.get_mut(index % thread_count) {
-                worker.datagrams.push((datagram, speech));
+                worker.datagrams.push((datagram, listener_protocol));
                 worker.datagram_addresses.push(address);
             }
         }
@@ -215,7 +221,7 @@ fn deal(
             let listeners = sockets.listeners.into_iter();
             first
                 .listeners
-                .extend(listeners.map(|listener| (listener, speech)));
+                .extend(listeners.map(|listener| (listener, listener_protocol)));
         }
     }
     if let Some(first) = dealt.first_mut() {

@@ -201,8 +201,8 @@ impl Runner for Telling {
         // Ranks start at different intervals, so that they report different values at the same
         // time.
         let part = plan.part.map_or(0, |part| part.index as usize);
-        if let Some(conductor) = &mut context.conductor {
-            conductor.start(context.stop);
+        if let Some(controller) = &mut context.controller {
+            controller.start(context.stop);
             let begun = Instant::now();
             let told = measured.iter().cycle().skip(part).take(count as usize);
             for (number, told) in (0_u32..).zip(told) {
@@ -213,7 +213,7 @@ impl Runner for Telling {
                     end_ns: end.as_nanos() as u64,
                     ..told.clone()
                 };
-                conductor.interval(&told, 0.0, true);
+                controller.interval(&told, 0.0, true);
             }
         }
         Ok(record.clone())

@@ -88,7 +88,7 @@ where
         stop: &NEVER,
         end_run: &NEVER,
         offer: None,
-        hope: None,
+        live_workers: None,
     };
     let always = |_| Box::new(always) as Box<dyn Workload>;
     let members = WorkerClient::of_worker(plan, 0, always);

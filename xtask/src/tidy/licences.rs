@@ -16,7 +16,11 @@ const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
 pub fn licences(tree: &Tree, findings: &mut Findings) {
     if let Err(error) = check(tree, findings) {
-        findings.report(RULES, format!("{error:#}"), "correct it, then run tidy again");
+        findings.report(
+            RULES,
+            format!("{error:#}"),
+            "correct it, then run tidy again",
+        );
     }
 }
 
@@ -60,7 +64,13 @@ fn check(tree: &Tree, findings: &mut Findings) -> Result<()> {
 /// Returns what `cargo metadata` lists for a target.
 fn metadata(root: &Path, target: &str) -> Result<Value> {
     let output = Command::new("cargo")
-        .args(["metadata", "--format-version", "1", "--locked", "--all-features"])
+        .args([
+            "metadata",
+            "--format-version",
+            "1",
+            "--locked",
+            "--all-features",
+        ])
         .args(["--filter-platform", target])
         .current_dir(root)
         .output()
@@ -81,7 +91,9 @@ fn list(value: &Value) -> impl Iterator<Item = &Value> {
 
 /// Returns licence and source of the packages in a dependency graph, by name and version.
 fn used(graph: &Value) -> BTreeMap<(String, Option<String>), (Option<String>, Option<String>)> {
-    let ids: BTreeSet<_> = list(&graph["resolve"]["nodes"]).map(|node| text(&node["id"])).collect();
+    let ids: BTreeSet<_> = list(&graph["resolve"]["nodes"])
+        .map(|node| text(&node["id"]))
+        .collect();
     list(&graph["packages"])
         .filter(|package| ids.contains(&text(&package["id"])))
         .map(|package| {
@@ -128,10 +140,17 @@ fn wrong_licence(rules: &toml::Table, name: &str, licence: Option<&str>) -> Opti
 /// Returns banned crates with the packages that depend on them without being listed as wrappers.
 fn banned(rules: &toml::Table, graph: &Value) -> BTreeSet<(String, String)> {
     let package_names: BTreeMap<_, _> = list(&graph["packages"])
-        .map(|package| (text(&package["id"]), text(&package["name"]).unwrap_or_default()))
+        .map(|package| {
+            (
+                text(&package["id"]),
+                text(&package["name"]).unwrap_or_default(),
+            )
+        })
         .collect();
     let name = |id: &Value| package_names.get(&text(id)).cloned().unwrap_or_default();
-    let entries = rules.get("bans").and_then(|bans| bans.get("deny")?.as_array());
+    let entries = rules
+        .get("bans")
+        .and_then(|bans| bans.get("deny")?.as_array());
     let mut found = BTreeSet::new();
     for entry in entries.into_iter().flatten() {
         let Some(banned) = entry.get("crate").and_then(toml::Value::as_str) else {
@@ -174,9 +193,7 @@ mod tests {
     #[test]
     fn only_listed_crates_depend_on_a_banned_one() {
         let package = |name: &str| serde_json::json!({ "id": name, "name": name });
-        let node = |name: &str, dependency: &str| {
-            serde_json::json!({ "id": name, "deps": [{ "pkg": dependency }] })
-        };
+        let node = |name: &str, dependency: &str| serde_json::json!({ "id": name, "deps": [{ "pkg": dependency }] });
         let graph = serde_json::json!({
             "packages": [package("live"), package("engine"), package("tokio"), package("other")],
             "resolve": { "nodes": [

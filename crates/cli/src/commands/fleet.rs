@@ -44,7 +44,7 @@ pub fn measurement(options: &FleetOptions) -> Result<Measurement<'_>, Error> {
         detail: Detail::Whole,
     };
     let job = Job {
-        fleet_socket: options.ctl.clone().unwrap_or(SocketChoice::Usual),
+        control_socket: options.ctl.clone().unwrap_or(SocketChoice::Usual),
         ..Job::new(plan)?
     };
     let jobs = Job::with_credentials(vec![job], &credentials, &options.report)?;

@@ -10,7 +10,7 @@ use crate::planning::gates::with_gates;
 use crate::report::parts::page::Detail;
 use crate::report::{json, text};
 use crate::{ExitStatus, console};
-use filestone_control::job::{HostRun, IncompatibleRuns, merge_by_hand};
+use filestone_control::job::{HostRun, IncompatibleRuns, merge_independent};
 use filestone_measure::measure::{RunRecord, gates, validity};
 use std::path::Path;
 
@@ -19,9 +19,9 @@ pub fn run(options: &MergeOptions) -> Result<ExitStatus, Error> {
     let mut runs = Vec::new();
     for (part, path) in (0..).zip(&options.records) {
         let name = path.display().to_string();
-        runs.push(HostRun::by_hand(name, part, read(path)?));
+        runs.push(HostRun::independent(name, part, read(path)?));
     }
-    let mut merged = merge_by_hand(&runs).map_err(|error| explained(&error))?;
+    let mut merged = merge_independent(&runs).map_err(|error| explained(&error))?;
     if !options.gates.fail_if.is_empty() {
         merged.plan = with_gates(merged.plan, &options.gates)?;
         merged.gates = gates::evaluate(&merged);

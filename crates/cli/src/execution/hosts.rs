@@ -208,7 +208,7 @@ impl Runner for Here {
             plan: plan.clone(),
             loads: vec![],
             password: None,
-            fleet_socket: SocketChoice::None,
+            control_socket: SocketChoice::None,
         };
         let calibration = Calibration::unless(!calibrates);
         measure_in(&job, calibration, context)

@@ -58,7 +58,7 @@ pub struct Job {
     /// Password of the user that clients log on as, if there is one.
     pub password: Option<Password>,
     /// Socket through which a fleet is controlled while it runs.
-    pub fleet_socket: SocketChoice,
+    pub control_socket: SocketChoice,
 }
 
 impl Job {
@@ -72,7 +72,7 @@ impl Job {
             plan,
             loads,
             password: None,
-            fleet_socket: SocketChoice::Usual,
+            control_socket: SocketChoice::Usual,
         })
     }
 
@@ -111,7 +111,7 @@ impl Job {
             plan,
             loads: read.clone(),
             password: None,
-            fleet_socket: SocketChoice::None,
+            control_socket: SocketChoice::None,
         });
         Ok(jobs.collect())
     }
@@ -383,17 +383,17 @@ fn measure_in(
     };
     let peers = built_in::Peers::of(plan, &job.loads, Environment::here().processors)?;
     // Borrowed for as long as the job.
-    let conductor: Option<&mut dyn JobController> = match &mut context.conductor {
-        Some(conductor) => Some(&mut **conductor),
+    let controller: Option<&mut dyn JobController> = match &mut context.controller {
+        Some(controller) => Some(&mut **controller),
         None => None,
     };
     let mut context = Context {
         cancellation: context.cancellation.clone(),
-        conductor,
+        controller,
         ..Context::new(context.stop, &mut *context.observer)
     }
     .with_password(job.password.as_ref())
-    .with_fleet_socket(job.fleet_socket.clone());
+    .with_control_socket(job.control_socket.clone());
     let job = filestone_engine::Job {
         plan,
         loads: &job.loads,

@@ -128,7 +128,7 @@ impl Rounds<'_> {
             plan: plan_of_run(&job.plan, round as u64),
             loads: job.loads.clone(),
             password: job.password.clone(),
-            fleet_socket: job.fleet_socket.clone(),
+            control_socket: job.control_socket.clone(),
         }
     }
 

@@ -153,7 +153,7 @@ impl From<StateName> for ClientState {
     }
 }
 
-/// Orders by their names.
+/// Sort keys by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum OrderName {
     /// By number.

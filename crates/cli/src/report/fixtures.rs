@@ -9,7 +9,7 @@ pub use fleet::{changed_fleet, fleet};
 pub use mix::mix;
 pub use steered::{curve, mix_through_mount, objective};
 
-use filestone_control::job::{HostRun, merge_by_hand};
+use filestone_control::job::{HostRun, merge_independent};
 use filestone_measure::measure::figures::with_figures;
 use filestone_measure::measure::replay_record::{
     ClientKindRecord, ClientRecord, MismatchRecord, ReplayRecord,
@@ -325,10 +325,10 @@ pub fn job(hosts: u32) -> RunRecord {
         record.plan.duration_ns = Some(record.window_ns);
         record.plan.seed = part.into();
         record.started_at = format!("2026-01-02T03:04:05.{part:03}Z");
-        HostRun::by_hand(format!("node{}", part + 1), part, record)
+        HostRun::independent(format!("node{}", part + 1), part, record)
     };
     let runs: Vec<HostRun> = (0..hosts).map(run).collect();
-    merge_by_hand(&runs).expect("one job")
+    merge_independent(&runs).expect("one job")
 }
 
 /// CREATE with unmeasured REMOVE, and errors.

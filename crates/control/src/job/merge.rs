@@ -34,7 +34,7 @@ pub struct HostRun {
 
 impl HostRun {
     /// Creates the run of a host without clock comparison.
-    pub fn by_hand(name: impl Into<String>, part: u32, record: RunRecord) -> Self {
+    pub fn independent(name: impl Into<String>, part: u32, record: RunRecord) -> Self {
         Self {
             name: name.into(),
             part,

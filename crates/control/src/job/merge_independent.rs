@@ -124,7 +124,7 @@ pub enum IncompatibleRuns {
 }
 
 /// Merges these runs, each with its display name, into the record of their job.
-pub fn merge_by_hand(runs: &[HostRun]) -> Result<RunRecord, IncompatibleRuns> {
+pub fn merge_independent(runs: &[HostRun]) -> Result<RunRecord, IncompatibleRuns> {
     let [first, others @ ..] = runs else {
         return Err(IncompatibleRuns::One);
     };

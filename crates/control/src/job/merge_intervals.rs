@@ -132,7 +132,7 @@ fn add_tick(sum: &mut TickRecord, tick: &TickRecord) {
 pub struct IntervalMerger {
     merger: RecordMerger,
     pending: BTreeMap<(bool, u64), Vec<EncodedInterval>>,
-    /// Latest interval that each host has reported; `None` before the first.
+    /// Latest interval that each host has reported: `Nothing` before the first, `All` after the last.
     told: Vec<Told>,
 }
 

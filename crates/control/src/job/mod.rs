@@ -13,7 +13,7 @@ mod partition;
 
 pub use encoded_interval::{EncodedInterval, EncodedKind};
 pub use merge::{HostRun, MergeError, decide, evaluate, merge};
-pub use merge_independent::{IncompatibleRuns, merge_by_hand};
+pub use merge_independent::{IncompatibleRuns, merge_independent};
 pub use merge_intervals::IntervalMerger;
 pub use partition::{PartitionError, deal, dealt_set, on_each_of};
 

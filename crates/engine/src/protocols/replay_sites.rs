@@ -105,7 +105,7 @@ impl<'run> SiteOptions<'run> {
     pub fn replay<S, C>(
         &self,
         context: &mut Context<'_>,
-        crew: &C,
+        spawner: &C,
         open: impl Fn(&TargetPlan) -> Option<Result<S, RunError>>,
     ) -> Result<RunRecord, RunError>
     where
@@ -126,12 +126,12 @@ impl<'run> SiteOptions<'run> {
         match fleet {
             None => {
                 let loads = Loads::new(plan, replay, self.loads);
-                replay_on(plan, replay, loads, site, crew, context)
+                replay_on(plan, replay, loads, site, spawner, context)
             }
             Some((fleet, piece)) => {
                 let places = (0..plan.clients).map(|client| fleet.target_of(client));
                 let site = site.dealt(places.collect());
-                replay_on(plan, replay, piece, site, crew, context)
+                replay_on(plan, replay, piece, site, spawner, context)
             }
         }
     }

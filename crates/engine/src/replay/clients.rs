@@ -26,7 +26,7 @@ pub struct LayerClient<'run, L> {
     table: Arc<[u8]>,
     /// Buffer for the data of a unit.
     unit: Vec<u8>,
-    inspector: DataVerifier,
+    verifier: DataVerifier,
 }
 
 /// Results of a client.
@@ -48,7 +48,7 @@ impl<'run, L: Layer> LayerClient<'run, L> {
             lost: None,
             table,
             unit: Vec::new(),
-            inspector: DataVerifier::default(),
+            verifier: DataVerifier::default(),
         }
     }
 
@@ -69,7 +69,7 @@ impl<'run, L: Layer> LayerClient<'run, L> {
             Err(lost) => return self.mark_lost(lost),
         };
         if let Some(Payload::Reading(_)) = line.payload {
-            reply.status = reply.status.with_fault(self.inspector.take_fault());
+            reply.status = reply.status.with_fault(self.verifier.take_fault());
         }
         let outcome = match line.expected.mismatch(&reply.status) {
             None => Outcome::Ok,
@@ -107,9 +107,9 @@ impl<'run, L: Layer> LayerClient<'run, L> {
                 self.layer.execute(&line.action, &self.unit)
             }
             Some(Payload::Reading(reading)) => {
-                self.inspector.start(reading);
-                let inspector = &mut self.inspector;
-                self.layer.carry_out_seen(&line.action, inspector)
+                self.verifier.start(reading);
+                let verifier = &mut self.verifier;
+                self.layer.execute_verified(&line.action, verifier)
             }
         }
     }

@@ -118,7 +118,7 @@ impl<'run> Fleet<'run> {
         };
         let control = FleetControl::new(controller);
         context.observer.controllable(&control);
-        let choice = &context.fleet_socket;
+        let choice = &context.control_socket;
         let socket = match ControlSocket::serve(choice, control) {
             Ok(socket) => socket,
             Err(error) if *choice == SocketChoice::Usual => {
@@ -253,11 +253,7 @@ impl ReplayWorkload for Fleet<'_> {
         }
     }
 
-    fn attendant(
-        &self,
-        _cleaned: &Arc<AtomicU32>,
-        cancellations: &Cancellations,
-    ) -> Box<dyn RunHook> {
+    fn hook(&self, _cleaned: &Arc<AtomicU32>, cancellations: &Cancellations) -> Box<dyn RunHook> {
         Box::new(FleetProgress {
             shared: Arc::clone(&self.shared),
             seen: Arc::clone(&self.seen),

@@ -62,9 +62,9 @@ pub trait Layer {
     /// Executes one action. Writes take their bytes from `data`, repeatedly; `data` is not empty.
     fn execute(&mut self, action: &Action<'_>, data: &[u8]) -> Result<Reply, LayerLost>;
 
-    /// Executes one action and passes the data read to the inspector. Layers that read files
+    /// Executes one action and passes the data read to the verifier. Layers that read files
     /// override it; others have no data to check.
-    fn carry_out_seen(
+    fn execute_verified(
         &mut self,
         action: &Action<'_>,
         _inspector: &mut DataVerifier,

@@ -40,11 +40,7 @@ pub trait ReplayWorkload {
     fn connected(&mut self, _times: Vec<Option<u64>>) {}
 
     /// Returns the hook of the run. `cleaned` counts the clients that have cleaned up.
-    fn attendant(
-        &self,
-        cleaned: &Arc<AtomicU32>,
-        cancellations: &Cancellations,
-    ) -> Box<dyn RunHook>;
+    fn hook(&self, cleaned: &Arc<AtomicU32>, cancellations: &Cancellations) -> Box<dyn RunHook>;
 
     /// Adds the totals of the clients to the record.
     fn complete(
@@ -93,11 +89,7 @@ impl ReplayWorkload for Loads<'_> {
         Arc::clone(self.table.bytes())
     }
 
-    fn attendant(
-        &self,
-        cleaned: &Arc<AtomicU32>,
-        cancellations: &Cancellations,
-    ) -> Box<dyn RunHook> {
+    fn hook(&self, cleaned: &Arc<AtomicU32>, cancellations: &Cancellations) -> Box<dyn RunHook> {
         Box::new(super::progress::ReplayProgress::new(
             self.plan,
             Arc::clone(&self.shared),

@@ -24,13 +24,13 @@ pub fn replay_on<S: WorkDir, P: ReplayWorkload>(
     replay: &ReplayPlan,
     piece: P,
     site: S,
-    crew: &dyn ClientSpawner<S, P::Client>,
+    spawner: &dyn ClientSpawner<S, P::Client>,
     context: &mut Context<'_>,
 ) -> Result<RunRecord, RunError> {
     if let Some(remark) = site.note() {
         context.observer.note(&remark);
     }
-    let target = OpenReplay::new(plan, replay, piece, site, crew);
+    let target = OpenReplay::new(plan, replay, piece, site, spawner);
     run_on(plan, Box::new(target), context, None)
 }
 
@@ -42,7 +42,7 @@ struct OpenReplay<'run, S, P: ReplayWorkload> {
     plan: &'run Plan,
     replay: &'run ReplayPlan,
     piece: P,
-    crew: &'run dyn ClientSpawner<S, P::Client>,
+    spawner: &'run dyn ClientSpawner<S, P::Client>,
     target: Target,
     /// `None` after its release.
     replaying: Option<Arc<ReplayState<S, AccountOf<P>>>>,
@@ -61,7 +61,7 @@ impl<'run, S: WorkDir, P: ReplayWorkload> OpenReplay<'run, S, P> {
         replay: &'run ReplayPlan,
         piece: P,
         site: S,
-        crew: &'run dyn ClientSpawner<S, P::Client>,
+        spawner: &'run dyn ClientSpawner<S, P::Client>,
     ) -> Self {
         let (mut site, cancellations) = (site, Cancellations::default());
         site.cancel_with(&cancellations.clean_up);
@@ -71,7 +71,7 @@ impl<'run, S: WorkDir, P: ReplayWorkload> OpenReplay<'run, S, P> {
             plan,
             replay,
             piece,
-            crew,
+            spawner,
             target: site.target(),
             replaying: Some(Arc::new(ReplayState::new(
                 site,
@@ -98,11 +98,11 @@ impl<S: WorkDir, P: ReplayWorkload> OpenTarget for OpenReplay<'_, S, P> {
     }
 
     fn recording(&self, workers: usize) -> Recording {
-        self.crew.recording(self.plan, workers)
+        self.spawner.recording(self.plan, workers)
     }
 
-    fn attendant(&self) -> Option<Box<dyn RunHook>> {
-        Some(self.piece.attendant(&self.cleaned, &self.cancellations))
+    fn hook(&self) -> Option<Box<dyn RunHook>> {
+        Some(self.piece.hook(&self.cleaned, &self.cancellations))
     }
 
     fn connect(
@@ -122,7 +122,7 @@ impl<S: WorkDir, P: ReplayWorkload> OpenTarget for OpenReplay<'_, S, P> {
             table: &table,
             first_connections: self.piece.first_connections(),
         };
-        let mut connected = self.crew.connect(&wanted, context)?;
+        let mut connected = self.spawner.connect(&wanted, context)?;
         self.piece
             .connected(std::mem::take(&mut connected.connect_times));
         self.threads = connected.workers.len() as u32;

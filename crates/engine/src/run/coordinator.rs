@@ -277,8 +277,8 @@ impl<'run> Coordinator<'run> {
             }
             surveyed.observer.counted(&mut buffer);
             surveyed.observer.interval(&record);
-            for attendant in &mut surveyed.attendants {
-                attendant.interval(&record, surveyed.end_run, surveyed.observer);
+            for hook in &mut surveyed.attendants {
+                hook.interval(&record, surveyed.end_run, surveyed.observer);
             }
             self.give_back(buffer);
         }
@@ -289,8 +289,8 @@ impl<'run> Coordinator<'run> {
             was_stopped: self.ends.iter().any(|end| end.is_interrupted),
             end_run: surveyed.end_run,
         };
-        for attendant in &mut surveyed.attendants {
-            next = next.min(attendant.poll(&look, surveyed.observer));
+        for hook in &mut surveyed.attendants {
+            next = next.min(hook.poll(&look, surveyed.observer));
         }
         next
     }

@@ -15,7 +15,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// Hook that connects the controller with the workers.
 pub struct JobHook<'run> {
-    conductor: &'run mut dyn JobController,
+    controller: &'run mut dyn JobController,
     offer: &'run OfferedLoad,
     window_start: Timestamp,
 }
@@ -24,15 +24,15 @@ impl<'run> JobHook<'run> {
     /// Waits for the start if there is a controller, and returns its hook for the run of `plan`,
     /// whose intervals begin after its warm-up.
     pub fn after_start<'job>(
-        conductor: Option<&'run mut (dyn JobController + 'job)>,
+        controller: Option<&'run mut (dyn JobController + 'job)>,
         stop: &AtomicBool,
         offer: &'run OfferedLoad,
         plan: &Plan,
     ) -> Option<Self> {
-        let conductor = conductor?;
-        conductor.start(stop);
+        let controller = controller?;
+        controller.start(stop);
         Some(Self {
-            conductor,
+            controller,
             offer,
             window_start: Timestamp::from_nanos(plan.warm_up_ns),
         })
@@ -49,14 +49,14 @@ impl RunHook for JobHook<'_> {
         let begun = self.window_start.after_nanos(interval.start_ns);
         let is_whole = self.offer.followed_since() <= begun;
         let load = self.offer.load_ops_per_s();
-        self.conductor.interval(interval, load, is_whole);
+        self.controller.interval(interval, load, is_whole);
     }
 
     fn poll(&mut self, at: &RunSnapshot<'_>, _observer: &mut dyn Observer) -> Timestamp {
         if at.stage != Stage::Running {
             return Timestamp::MAX;
         }
-        while let Some(order) = self.conductor.order() {
+        while let Some(order) = self.controller.order() {
             match order {
                 JobCommand::Offer(load) => self.offer.change(load),
                 JobCommand::Finish => at.end_run.store(true, Ordering::Relaxed),

@@ -53,7 +53,7 @@ pub trait OpenTarget {
     }
 
     /// Returns a hook of the run in addition to the coordinator.
-    fn attendant(&self) -> Option<Box<dyn RunHook>> {
+    fn hook(&self) -> Option<Box<dyn RunHook>> {
         None
     }
 

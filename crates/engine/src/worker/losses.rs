@@ -77,15 +77,15 @@ impl<B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'_, B, W, K> {
         if is_lost {
             self.lost.count += 1;
             if self.lost.count == all
-                && let Some(hope) = self.signals.hope
+                && let Some(live_workers) = self.signals.live_workers
             {
-                hope.remove();
+                live_workers.remove();
             }
         } else {
             if self.lost.count == all
-                && let Some(hope) = self.signals.hope
+                && let Some(live_workers) = self.signals.live_workers
             {
-                hope.add();
+                live_workers.add();
             }
             self.lost.count -= 1;
         }
@@ -94,7 +94,12 @@ impl<B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'_, B, W, K> {
     #[cold]
     fn check_losses(&mut self, now: Timestamp) -> Result<(), BackendError> {
         let is_all = self.lost.are_all(&self.clients);
-        if is_all && self.signals.hope.is_none_or(|hope| hope.is_empty()) {
+        if is_all
+            && self
+                .signals
+                .live_workers
+                .is_none_or(|live_workers| live_workers.is_empty())
+        {
             return Err(self.line.backend.loss());
         }
         // A run by count ends when the other clients are done.

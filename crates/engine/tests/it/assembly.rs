@@ -220,7 +220,7 @@ fn run_workers(case: &Case) -> (Vec<Vec<Box<IntervalBuffer>>>, Timestamp) {
                     stop: &stop,
                     end_run: &AtomicBool::new(false),
                     offer: None,
-                    hope: None,
+                    live_workers: None,
                 },
             )
             .run();

@@ -61,7 +61,7 @@ fn interrupted(
             stop: &stop,
             end_run: &AtomicBool::new(false),
             offer: None,
-            hope: None,
+            live_workers: None,
         },
     )
     .run();

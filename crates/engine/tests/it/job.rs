@@ -134,7 +134,7 @@ fn made(plan: &Plan) -> (Run, Vec<(Timestamp, Operation)>) {
             stop: &stop,
             end_run: &end_run,
             offer: None,
-            hope: None,
+            live_workers: None,
         };
         let members = WorkerClient::of_worker(plan, worker, make);
         let books = own_books(plan, sink);

@@ -100,7 +100,7 @@ where
         stop: &stop,
         end_run: &end_run,
         offer: None,
-        hope: None,
+        live_workers: None,
     };
     let members = WorkerClient::of_worker(&plan, 0, |_| Nulls);
     let backend = WaitingBy(Simulated::new(service, 1), wait);

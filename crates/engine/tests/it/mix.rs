@@ -201,7 +201,7 @@ fn asked(plan: &Plan, service: Service) -> BTreeMap<(u32, String), u32> {
             stop: &AtomicBool::new(false),
             end_run: &AtomicBool::new(false),
             offer: None,
-            hope: None,
+            live_workers: None,
         };
         let make = |client: u32| {
             let mix = plan.mix().expect("a mix");

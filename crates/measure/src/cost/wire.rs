@@ -46,7 +46,7 @@ pub enum Framing {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PathOverhead {
     /// Transport.
-    pub carrier: Framing,
+    pub framing: Framing,
     /// Whether the path uses IPv6.
     pub is_ipv6: bool,
     /// Largest packet in bytes, including its IP header.
@@ -68,12 +68,12 @@ impl PathOverhead {
     /// Returns the packets of a message of `len_bytes`, record mark included. At least one, since a
     /// datagram may be empty.
     pub fn message(&self, len_bytes: u64) -> Packets {
-        let (payload, room) = match self.carrier {
+        let (payload, room) = match self.framing {
             Framing::Tcp { .. } => (len_bytes, self.segment_bytes()),
             Framing::Udp => self.datagram(len_bytes + UDP_HEADER),
         };
         let packets = payload.div_ceil(room).max(1);
-        let fragment_header = match self.carrier {
+        let fragment_header = match self.framing {
             Framing::Udp if self.is_ipv6 && packets > 1 => IPV6_FRAGMENT_HEADER,
             _ => 0,
         };
@@ -100,7 +100,7 @@ impl PathOverhead {
 
     /// Returns whether received data are acknowledged with separate packets.
     pub const fn acknowledges(&self) -> bool {
-        matches!(self.carrier, Framing::Tcp { .. })
+        matches!(self.framing, Framing::Tcp { .. })
     }
 
     /// Returns the bytes of a pure acknowledgement.
@@ -132,7 +132,7 @@ impl PathOverhead {
     }
 
     fn transport_header(&self) -> u64 {
-        match self.carrier {
+        match self.framing {
             Framing::Udp => 0,
             Framing::Tcp { has_timestamps } => {
                 TCP_HEADER + if has_timestamps { TCP_TIMESTAMPS } else { 0 }
@@ -149,13 +149,13 @@ mod tests {
     use filestone_wire::xdr::Encode;
 
     const UDP: PathOverhead = PathOverhead {
-        carrier: Framing::Udp,
+        framing: Framing::Udp,
         is_ipv6: false,
         mtu_bytes: 1500,
         link_header_bytes: ETHERNET_HEADER,
     };
     const TCP: PathOverhead = PathOverhead {
-        carrier: Framing::Tcp {
+        framing: Framing::Tcp {
             has_timestamps: true,
         },
         ..UDP
@@ -300,9 +300,9 @@ mod tests {
     #[test]
     fn an_impossible_mtu_is_a_small_one() {
         for mtu_bytes in [0, 1, 27, 68] {
-            for carrier in [Framing::Udp, TCP.carrier] {
+            for framing in [Framing::Udp, TCP.framing] {
                 let path = PathOverhead {
-                    carrier,
+                    framing,
                     is_ipv6: true,
                     mtu_bytes,
                     ..UDP

@@ -131,13 +131,6 @@ impl<'record> Evidence<'record> {
         self.record.plan.target.is_directory()
     }
 
-    /// Returns whether the load is counted in calls, of which an operation may need several:
-    /// through a kernel mount.
-    pub fn is_in_calls(&self) -> bool {
-        let mix = self.record.mix.as_ref();
-        mix.is_some_and(|mix| mix.wire.is_some() || mix.asked_calls.is_some())
-    }
-
     /// Returns a sum over all slots as a share of their time.
     pub fn share_of_slots(&self, nanos: f64) -> f64 {
         nanos / (self.flow.slots.max(1.0) * self.record.window_ns.max(1) as f64)

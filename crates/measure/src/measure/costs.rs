@@ -398,7 +398,7 @@ mod tests {
             first_failure: None,
         };
         let path = PathOverhead {
-            carrier: Framing::Tcp {
+            framing: Framing::Tcp {
                 has_timestamps: true,
             },
             is_ipv6: false,

@@ -708,6 +708,13 @@ pub enum InvariantViolation {
 }
 
 impl RunRecord {
+    /// Whether the offered load is in calls, of which an operation may need several: a mix through a
+    /// kernel mount.
+    pub fn is_in_calls(&self) -> bool {
+        let mix = self.mix.as_ref();
+        mix.is_some_and(|mix| mix.wire.is_some() || mix.asked_calls.is_some())
+    }
+
     /// Creates the record of a run of this plan, without results.
     pub fn new(plan: Plan, tool: Tool) -> Self {
         Self {

@@ -37,7 +37,7 @@ pub struct Setting {
     /// Key in a plan.
     pub key: &'static str,
     /// Time of effect of a change.
-    pub holds_from: EffectiveFrom,
+    pub effective_from: EffectiveFrom,
     read: fn(&str, &mut GroupPlan) -> Result<(), String>,
     show: fn(&GroupPlan) -> String,
 }
@@ -59,13 +59,13 @@ const NONE: &str = "none";
 
 const fn setting(
     key: &'static str,
-    holds_from: EffectiveFrom,
+    effective_from: EffectiveFrom,
     read: fn(&str, &mut GroupPlan) -> Result<(), String>,
     show: fn(&GroupPlan) -> String,
 ) -> Setting {
     Setting {
         key,
-        holds_from,
+        effective_from,
         read,
         show,
     }

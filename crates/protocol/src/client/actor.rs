@@ -93,7 +93,7 @@ thread_local! {
 
 /// A client that executes its tasks sequentially.
 pub struct Actor<C: Calls> {
-    desk: CallSlot<C>,
+    call_slot: CallSlot<C>,
     /// Data exchanged with the future: `None` at first, and while lent.
     tray: Option<Box<Tray>>,
     future: Pin<Box<dyn Future<Output = ()> + Send>>,
@@ -101,7 +101,9 @@ pub struct Actor<C: Calls> {
 
 impl<C: Calls> fmt::Debug for Actor<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Actor").field("desk", &self.desk).finish()
+        f.debug_struct("Actor")
+            .field("call_slot", &self.call_slot)
+            .finish()
     }
 }
 
@@ -119,20 +121,20 @@ impl<C: Calls> Actor<C> {
     /// with [`ended`], and repeats.
     pub fn new(future: impl Future<Output = ()> + Send + 'static) -> Self {
         Self {
-            desk: CallSlot::default(),
+            call_slot: CallSlot::default(),
             tray: None,
             future: Box::pin(future),
         }
     }
 
     /// Returns the slot of its calls and their results.
-    pub fn desk(&mut self) -> &mut CallSlot<C> {
-        &mut self.desk
+    pub fn call_slot(&mut self) -> &mut CallSlot<C> {
+        &mut self.call_slot
     }
 
     /// Returns the call that it waits for, or made last.
     pub fn call(&self) -> &Call<C> {
-        self.desk.call()
+        self.call_slot.call()
     }
 
     /// Returns the size of the future in bytes, without its caches and buffers.
@@ -157,14 +159,18 @@ impl<C: Calls> Actor<C> {
 
     /// Polls the future once; returns the state of its task.
     pub fn resume(&mut self, now: Timestamp) -> Progress {
-        let Self { desk, tray, future } = self;
-        desk.set_now(now);
+        let Self {
+            call_slot,
+            tray,
+            future,
+        } = self;
+        call_slot.set_now(now);
         let outer = LENT.replace(Some(tray.take().unwrap_or_default()));
         let mut context = Context::from_waker(Waker::noop());
         // The future never ends.
-        let _: Poll<()> = desk.lend(|| future.as_mut().poll(&mut context));
+        let _: Poll<()> = call_slot.lend(|| future.as_mut().poll(&mut context));
         *tray = LENT.replace(outer);
-        match desk.wanted() {
+        match call_slot.wanted() {
             WaitReason::Reply => Progress::Called,
             WaitReason::Timer(nanos) => Progress::Pausing(nanos),
             // An idle future without a result means that it had no task.

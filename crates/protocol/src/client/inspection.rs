@@ -5,7 +5,7 @@ use filestone_workload::payload::{DataVerifier, Payload, VerifyError};
 /// The verifier of a client, created on first use.
 #[derive(Debug, Default)]
 pub struct LazyVerifier {
-    inspector: Option<Box<DataVerifier>>,
+    verifier: Option<Box<DataVerifier>>,
     /// Whether the current reads are verified.
     is_on: bool,
 }
@@ -17,15 +17,15 @@ impl LazyVerifier {
         self.is_on = false;
         if let Some(Payload::Reading(reading)) = payload {
             self.is_on = true;
-            self.inspector.get_or_insert_default().start(reading);
+            self.verifier.get_or_insert_default().start(reading);
         }
     }
 
     /// Returns the verifier, if the current reads are verified.
     #[inline]
-    pub fn inspector(&mut self) -> Option<&mut DataVerifier> {
+    pub fn verifier(&mut self) -> Option<&mut DataVerifier> {
         if self.is_on {
-            self.inspector.as_deref_mut()
+            self.verifier.as_deref_mut()
         } else {
             None
         }
@@ -34,6 +34,6 @@ impl LazyVerifier {
     /// Returns the error found in the data of the line.
     #[inline]
     pub fn take_fault(&mut self) -> Option<VerifyError> {
-        self.inspector()?.take_fault()
+        self.verifier()?.take_fault()
     }
 }

@@ -201,7 +201,7 @@ fn set_all<'s>(
     for (before, after) in places {
         note_settings(shared, before, after, &values, &mut outcome);
     }
-    let mut holds = values.iter().map(|value| value.setting.holds_from);
+    let mut holds = values.iter().map(|value| value.setting.effective_from);
     let is_late = holds.any(|from| from == EffectiveFrom::NextFile);
     let wanted = Wanted {
         what: ChangeKind::Set,
@@ -311,7 +311,7 @@ fn execute(fleet: &FleetState<'_>, wanted: &Wanted<'_>, outcome: Outcome) -> Cha
         for (client, orders) in &outcome.orders {
             fleet.shared.order(*client, *orders);
         }
-        fleet.shared.order_count().increase();
+        fleet.shared.control_epoch().increase();
         ChangeRecord {
             number,
             at_ns: fleet.now.nanos(),

@@ -38,8 +38,8 @@ impl ChangeLog {
     pub fn unsettled(&self) -> Option<EffectiveFrom> {
         let open = self.changes.get(self.settled..).unwrap_or_default();
         let mut open = open.iter().filter(|change| change.settled_ns.is_none());
-        let first = holds_from(open.next()?);
-        if open.any(|change| holds_from(change) == EffectiveFrom::NextFile) {
+        let first = effective_from(open.next()?);
+        if open.any(|change| effective_from(change) == EffectiveFrom::NextFile) {
             return Some(EffectiveFrom::NextFile);
         }
         Some(first)
@@ -51,7 +51,8 @@ impl ChangeLog {
         let count = (count as usize).min(self.changes.len());
         let open = self.changes.get_mut(self.settled..count);
         for change in open.unwrap_or_default() {
-            if up_to == EffectiveFrom::NextFile || holds_from(change) == EffectiveFrom::NextTransfer
+            if up_to == EffectiveFrom::NextFile
+                || effective_from(change) == EffectiveFrom::NextTransfer
             {
                 change.settled_ns.get_or_insert(now_ns.max(change.at_ns));
             }
@@ -82,11 +83,11 @@ impl ChangeLog {
 }
 
 /// Returns when a change takes effect; for several settings, the latest time of them.
-fn holds_from(change: &ChangeRecord) -> EffectiveFrom {
+fn effective_from(change: &ChangeRecord) -> EffectiveFrom {
     let is_late = |key: &str| {
         let mut settings = SETTINGS.iter();
         let setting = settings.find(|setting| setting.key == key);
-        setting.is_some_and(|setting| setting.holds_from == EffectiveFrom::NextFile)
+        setting.is_some_and(|setting| setting.effective_from == EffectiveFrom::NextFile)
     };
     if change.settings.iter().any(|setting| is_late(&setting.key)) {
         EffectiveFrom::NextFile

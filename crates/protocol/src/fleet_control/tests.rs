@@ -47,7 +47,7 @@ fn a_rate_is_set_for_a_range_and_every_other_setting_stays() {
     let dry = set(true);
     assert_eq!((dry.named, dry.changed, dry.number), (6, 6, None));
     assert_eq!(shared.gauges()[0].orders().settings, 0);
-    assert_eq!(shared.order_count().now(), 0);
+    assert_eq!(shared.control_epoch().now(), 0);
     let view = set(false);
     assert_eq!(
         (view.changed, view.number, view.at_ns),
@@ -63,7 +63,7 @@ fn a_rate_is_set_for_a_range_and_every_other_setting_stays() {
             clients: 6,
         }]
     );
-    assert_eq!(shared.order_count().now(), 1);
+    assert_eq!(shared.control_epoch().now(), 1);
     let settings = shared.gauges()[1].orders().settings;
     let group = &shared.settings(settings).expect("they are there").group;
     assert_eq!(group.rate.map(|rate| rate.per_s.min), Some(5.0));
@@ -129,7 +129,7 @@ fn whatever_is_no_request_is_refused_and_changes_nothing() {
         };
         assert!(refusal.what.starts_with(wanted), "{}", refusal.what);
     }
-    assert_eq!(shared.order_count().now(), 0);
+    assert_eq!(shared.control_epoch().now(), 0);
 }
 
 #[test]

@@ -81,7 +81,7 @@ pub trait Workload<L: WorkType = Operations>: Send {
 
     /// Returns the counter that grows when such clients receive control words while they run;
     /// called once.
-    fn order_count(&self) -> Option<ControlEpoch> {
+    fn control_epoch(&self) -> Option<ControlEpoch> {
         None
     }
 
@@ -172,8 +172,8 @@ impl<L: WorkType, W: Workload<L> + ?Sized> Workload<L> for Box<W> {
         (**self).skip()
     }
 
-    fn order_count(&self) -> Option<ControlEpoch> {
-        (**self).order_count()
+    fn control_epoch(&self) -> Option<ControlEpoch> {
+        (**self).control_epoch()
     }
 
     fn is_called(&self) -> bool {

@@ -145,16 +145,16 @@ impl Exchange<'_> {
     fn set_disposition(&mut self, target: Target, is_pending: bool) -> Result<(), Failure> {
         target.needs(AccessMask::DELETE)?;
         let shared = self.shared;
-        let mut hub = shared.hub();
+        let mut open_table = shared.open_table();
         if is_pending {
             check_deletable(&shared.tree(), target.number)?;
             if target.number == shared.root {
                 return Err(Status::CANNOT_DELETE.into());
             }
-            self.give_up_overdue(&mut hub);
-            self.await_handles(&mut hub, target.number, Some(target.id))?;
+            self.give_up_overdue(&mut open_table);
+            self.await_handles(&mut open_table, target.number, Some(target.id))?;
         }
-        hub.set_delete_pending(target.number, target.id, is_pending);
+        open_table.set_delete_pending(target.number, target.id, is_pending);
         Ok(())
     }
 
@@ -164,9 +164,9 @@ impl Exchange<'_> {
             return Err(Status::INVALID_PARAMETER);
         }
         let shared = self.shared;
-        let mut hub = shared.hub();
-        hub.changed(target.number, target.id);
-        self.connection.outbox.extend(hub.take_letters());
+        let mut open_table = shared.open_table();
+        open_table.changed(target.number, target.id);
+        self.connection.outbox.extend(open_table.take_letters());
         let asked = Sattr3 {
             size: Some(size),
             ..Sattr3::default()
@@ -193,10 +193,10 @@ impl Exchange<'_> {
         if size < now {
             self.set_size(target, size)?;
         }
-        let mut hub = shared.hub();
-        hub.changed(target.number, target.id);
-        hub.reserve(target.number, size);
-        self.connection.outbox.extend(hub.take_letters());
+        let mut open_table = shared.open_table();
+        open_table.changed(target.number, target.id);
+        open_table.reserve(target.number, size);
+        self.connection.outbox.extend(open_table.take_letters());
         Ok(())
     }
 
@@ -204,14 +204,14 @@ impl Exchange<'_> {
     /// by its name.
     fn await_handles(
         &mut self,
-        hub: &mut GlobalOpenTable,
+        open_table: &mut GlobalOpenTable,
         number: InodeNumber,
         open: Option<u64>,
     ) -> Result<(), Failure> {
-        let must_wait = hub.moves(number, open);
-        self.connection.outbox.extend(hub.take_letters());
+        let must_wait = open_table.moves(number, open);
+        self.connection.outbox.extend(open_table.take_letters());
         if must_wait {
-            return Err(self.wait_for_break(hub, number));
+            return Err(self.wait_for_break(open_table, number));
         }
         Ok(())
     }
@@ -220,9 +220,9 @@ impl Exchange<'_> {
         target.needs(AccessMask::DELETE)?;
         let path = SharePath::new(asked.name)?;
         let shared = self.shared;
-        let mut hub = shared.hub();
+        let mut open_table = shared.open_table();
         let mut tree = shared.tree_mut();
-        let file = hub.file(target.number).ok_or(Status::FILE_CLOSED)?;
+        let file = open_table.file(target.number).ok_or(Status::FILE_CLOSED)?;
         let from = file.name_of(target.id).ok_or(Status::FILE_CLOSED)?.clone();
         let to = locate(&mut tree, shared.root, &path)?;
         if target.number == shared.root || to.object == Some(shared.root) {
@@ -246,19 +246,19 @@ impl Exchange<'_> {
         if from == new {
             return Ok(());
         }
-        self.give_up_overdue(&mut hub);
-        self.await_handles(&mut hub, target.number, Some(target.id))?;
-        check_shared(&hub, target, to.parent)?;
+        self.give_up_overdue(&mut open_table);
+        self.await_handles(&mut open_table, target.number, Some(target.id))?;
+        check_shared(&open_table, target, to.parent)?;
         if let Some(replaced) = replaced {
-            self.await_handles(&mut hub, replaced, None)?;
-            check_replaceable(&tree, &hub, target, replaced)?;
+            self.await_handles(&mut open_table, replaced, None)?;
+            check_replaceable(&tree, &open_table, target, replaced)?;
         }
         if target.is_directory {
             let lies_within = |at| tree.is_within(at, target.number).unwrap_or(false);
-            for number in hub.open_within(lies_within) {
-                self.await_handles(&mut hub, number, None)?;
+            for number in open_table.open_within(lies_within) {
+                self.await_handles(&mut open_table, number, None)?;
             }
-            if !hub.open_within(lies_within).is_empty() {
+            if !open_table.open_within(lies_within).is_empty() {
                 return Err(Status::ACCESS_DENIED.into());
             }
         }
@@ -272,8 +272,8 @@ impl Exchange<'_> {
             self.now,
         )
         .map_err(status_of)?;
-        hub.renamed(target.number, &from, &new);
-        drop((tree, hub));
+        open_table.renamed(target.number, &from, &new);
+        drop((tree, open_table));
         let spelt: Box<str> = asked.name.chars().collect();
         self.session()?
             .opens
@@ -285,7 +285,7 @@ impl Exchange<'_> {
     fn link(&mut self, target: Target, asked: FileRenameInformation<'_>) -> Result<(), Status> {
         let path = SharePath::new(asked.name)?;
         let shared = self.shared;
-        let hub = shared.hub();
+        let open_table = shared.open_table();
         let mut tree = shared.tree_mut();
         if target.is_directory {
             return Err(Status::FILE_IS_A_DIRECTORY);
@@ -295,7 +295,7 @@ impl Exchange<'_> {
             if !asked.replace_if_exists {
                 return Err(Status::OBJECT_NAME_COLLISION);
             }
-            if hub.file(replaced).is_some() {
+            if open_table.file(replaced).is_some() {
                 return Err(Status::ACCESS_DENIED);
             }
             tree.remove(to.parent, &to.name, shared.identity, self.now)
@@ -314,8 +314,17 @@ impl Exchange<'_> {
 
 /// Checks that other opens share the file, and the directory that receives its name, with the
 /// renaming open.
-fn check_shared(hub: &GlobalOpenTable, target: Target, parent: InodeNumber) -> Result<(), Status> {
-    let holders = |number| hub.file(number).into_iter().flat_map(|file| &file.holders);
+fn check_shared(
+    open_table: &GlobalOpenTable,
+    target: Target,
+    parent: InodeNumber,
+) -> Result<(), Status> {
+    let holders = |number| {
+        open_table
+            .file(number)
+            .into_iter()
+            .flat_map(|file| &file.holders)
+    };
     let mut others = holders(target.number).filter(|holder| holder.open != target.id);
     let read_write = ShareAccess::READ.with(ShareAccess::WRITE);
     // No open of the directory may have DELETE access, or deny it to others.
@@ -329,12 +338,12 @@ fn check_shared(hub: &GlobalOpenTable, target: Target, parent: InodeNumber) -> R
 /// Checks that a file may be replaced by a rename.
 fn check_replaceable(
     tree: &Tree,
-    hub: &GlobalOpenTable,
+    open_table: &GlobalOpenTable,
     target: Target,
     replaced: InodeNumber,
 ) -> Result<(), Status> {
     let is_directory = tree.inode(replaced).map_err(status_of)?.is_directory();
-    if is_directory || target.is_directory || hub.file(replaced).is_some() {
+    if is_directory || target.is_directory || open_table.file(replaced).is_some() {
         return Err(Status::ACCESS_DENIED);
     }
     check_deletable(tree, replaced).map_err(|_| Status::ACCESS_DENIED)

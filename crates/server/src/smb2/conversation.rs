@@ -118,12 +118,13 @@ impl SmbConversation {
             Envelope::Plain | Envelope::Smb1 => frame,
         };
         let incoming = Incoming { envelope, messages };
-        let whim = FaultAction {
+        let fault_action = FaultAction {
             session_end: self.session_end.take(),
             ..FaultAction::default()
         };
         let means = means(&self.tally, self.frames, &mut self.room);
-        self.service.answer(connection, incoming, whim, means, sink)
+        self.service
+            .answer(connection, incoming, fault_action, means, sink)
     }
 
     /// Delivers events between connections, and the events that result from them.

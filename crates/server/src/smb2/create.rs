@@ -94,33 +94,33 @@ impl Exchange<'_> {
         }
         let asked = self.asked_caching(&wanted);
         let shared = self.shared;
-        let mut hub = shared.hub();
-        hub.check_room()?;
+        let mut open_table = shared.open_table();
+        open_table.check_room()?;
         let mut tree = shared.tree_mut();
-        let opened = self.open_or_make(&mut tree, &mut hub, &wanted, asked);
+        let opened = self.open_or_make(&mut tree, &mut open_table, &wanted, asked);
         let made = match opened {
             Ok(made) => made,
             Err(failure) => {
-                self.connection.outbox.extend(hub.take_letters());
+                self.connection.outbox.extend(open_table.take_letters());
                 return Err(failure);
             }
         };
         tree.hold(made.number).map_err(status_of)?;
-        let open = hub.next_number();
+        let open = open_table.next_number();
         let holder = self.holder(&wanted, &made, open);
-        hub.add(made.number, holder);
+        open_table.add(made.number, holder);
         if made.action != CreateAction::OPENED && made.action != CreateAction::CREATED {
-            hub.changed(made.number, open);
+            open_table.changed(made.number, open);
         }
         if made.action != CreateAction::OPENED {
-            hub.reserve(made.number, wanted.room().min(tree.memory_limit()));
+            open_table.reserve(made.number, wanted.room().min(tree.memory_limit()));
         }
         let facts = FileMetadata::of(&tree, made.number)?;
-        let facts = facts.reserving(hub.reserved(made.number));
+        let facts = facts.reserving(open_table.reserved(made.number));
         let granted = asked.filter(|_| !facts.is_directory);
-        let granted = granted.and_then(|asked| hub.grant(made.number, open, asked));
-        self.connection.outbox.extend(hub.take_letters());
-        drop((tree, hub));
+        let granted = granted.and_then(|asked| open_table.grant(made.number, open, asked));
+        self.connection.outbox.extend(open_table.take_letters());
+        drop((tree, open_table));
         let tree_id = self.chain.tree_id;
         let is_directory = facts.is_directory;
         self.session()?.opens.insert(
@@ -200,7 +200,7 @@ impl Exchange<'_> {
     fn open_or_make(
         &mut self,
         tree: &mut Tree,
-        hub: &mut GlobalOpenTable,
+        open_table: &mut GlobalOpenTable,
         wanted: &Wanted<'_>,
         asked: Option<Asked>,
     ) -> Result<Made, Failure> {
@@ -210,9 +210,9 @@ impl Exchange<'_> {
             Some(Asked::Oplock(_)) | None => None,
         };
         if let Some(owner) = lease {
-            hub.check_lease(owner, located.object)?;
+            open_table.check_lease(owner, located.object)?;
         }
-        self.give_up_overdue(hub);
+        self.give_up_overdue(open_table);
         let Some(number) = located.object else {
             return self.make(tree, wanted, located).map_err(Failure::from);
         };
@@ -236,10 +236,10 @@ impl Exchange<'_> {
             removes: wanted.options.contains(CreateOptions::DELETE_ON_CLOSE),
             lease,
         };
-        match hub.contend(number, &contender) {
+        match open_table.contend(number, &contender) {
             Ok(()) => {}
             Err(OpenConflict::Refused(status)) => return Err(status.into()),
-            Err(OpenConflict::Wait) => return Err(self.wait_for_break(hub, number)),
+            Err(OpenConflict::Wait) => return Err(self.wait_for_break(open_table, number)),
         }
         let action = if wanted.is_overwriting() {
             self.overwrite(tree, number, wanted)?;
@@ -316,7 +316,7 @@ impl Exchange<'_> {
         let number = open.number;
         let mut response = close::Response::default();
         if request.flags.contains(close::CloseFlags::POSTQUERY_ATTRIB) {
-            let reserved = self.shared.hub().reserved(number);
+            let reserved = self.shared.open_table().reserved(number);
             let facts = FileMetadata::of(&self.shared.tree(), number)?.reserving(reserved);
             response = close::Response {
                 flags: close::CloseFlags::POSTQUERY_ATTRIB,
@@ -340,16 +340,16 @@ impl Exchange<'_> {
             return;
         };
         let shared = self.shared;
-        let mut hub = shared.hub();
-        let doomed = hub.close(open.number, id);
+        let mut open_table = shared.open_table();
+        let doomed = open_table.close(open.number, id);
         let mut tree = shared.tree_mut();
         if let Some(doomed) = doomed {
             remove(&mut tree, open.number, &doomed, shared.identity, self.now);
         }
         tree.release_hold(open.number);
         drop(tree);
-        self.connection.outbox.extend(hub.take_letters());
-        drop(hub);
+        self.connection.outbox.extend(open_table.take_letters());
+        drop(open_table);
         let waiting = self.connection.waiting.iter();
         let orphans = waiting.filter(
             |(_, waiting)| matches!(waiting.waits_for, WaitingFor::Lock { open, .. } if open == id),
@@ -631,7 +631,7 @@ fn has_lease(granted: Granted) -> bool {
     granted.level == OplockLevel::LEASE
 }
 
-/// Returns a name in the form that the hub stores.
+/// Returns a name in the form that the open_table stores.
 pub fn shared_name(name: &str) -> Arc<[u8]> {
     Arc::from(name.as_bytes())
 }

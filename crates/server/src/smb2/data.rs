@@ -72,9 +72,9 @@ impl Exchange<'_> {
         }
         let range = ByteRange::of_transfer(offset, len.into());
         let shared = self.shared;
-        let hub = shared.hub();
-        hub.check_transfer(place.number, place.id, range, Transfer::Read)?;
-        drop(hub);
+        let open_table = shared.open_table();
+        open_table.check_transfer(place.number, place.id, range, Transfer::Read)?;
+        drop(open_table);
         let tree = shared.tree();
         let (inode, content) = tree.file(place.number).map_err(status_of)?;
         let extent = Tree::read_extent(content, offset, len);
@@ -116,11 +116,11 @@ impl Exchange<'_> {
         }
         let range = ByteRange::of_transfer(offset, data.len() as u64);
         let shared = self.shared;
-        let mut hub = shared.hub();
-        hub.check_transfer(place.number, place.id, range, Transfer::Write)?;
-        hub.changed(place.number, place.id);
-        self.connection.outbox.extend(hub.take_letters());
-        drop(hub);
+        let mut open_table = shared.open_table();
+        open_table.check_transfer(place.number, place.id, range, Transfer::Write)?;
+        open_table.changed(place.number, place.id);
+        self.connection.outbox.extend(open_table.take_letters());
+        drop(open_table);
         let count = data.len() as u32;
         let mut tree = shared.tree_mut();
         let before = tree.inode(place.number).map_err(status_of)?.mtime;

@@ -23,7 +23,7 @@ const BREAK_TIMEOUT: u64 = 35_000_000_000;
 #[derive(Debug)]
 pub struct Shared {
     pub tree: Arc<RwLock<Tree>>,
-    pub hub: Mutex<GlobalOpenTable>,
+    pub open_table: Mutex<GlobalOpenTable>,
     pub options: SmbOptions,
     /// Root directory of the share.
     pub root: InodeNumber,
@@ -35,11 +35,13 @@ pub struct Shared {
 }
 
 impl Shared {
-    pub fn hub(&self) -> MutexGuard<'_, GlobalOpenTable> {
-        self.hub.lock().unwrap_or_else(PoisonError::into_inner)
+    pub fn open_table(&self) -> MutexGuard<'_, GlobalOpenTable> {
+        self.open_table
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Locks the tree for reading. Lock the hub first if both are needed.
+    /// Locks the tree for reading. Lock the open_table first if both are needed.
     pub fn tree(&self) -> RwLockReadGuard<'_, Tree> {
         self.tree.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -138,25 +140,29 @@ impl Exchange<'_> {
 
     /// Makes this request wait until other opens have acknowledged the break of their cached state.
     /// A request that is retried does not wait again.
-    pub fn wait_for_break(&mut self, hub: &mut GlobalOpenTable, number: InodeNumber) -> Failure {
+    pub fn wait_for_break(
+        &mut self,
+        open_table: &mut GlobalOpenTable,
+        number: InodeNumber,
+    ) -> Failure {
         let until = match self.waited_for() {
             Some(WaitingFor::Break { until, .. }) => until,
             _ => self.since_start.as_nanos() as u64 + BREAK_TIMEOUT,
         };
         let waiter = self.waiter();
-        match waiter.and_then(|waiter| hub.wait(number, Awaited::Break, waiter)) {
+        match waiter.and_then(|waiter| open_table.wait(number, Awaited::Break, waiter)) {
             Ok(()) => Failure::Wait(WaitingFor::Break { number, until }),
             Err(status) => status.into(),
         }
     }
 
     /// Treats the break as acknowledged if this request has waited for the longest permitted time.
-    pub fn give_up_overdue(&self, hub: &mut GlobalOpenTable) {
+    pub fn give_up_overdue(&self, open_table: &mut GlobalOpenTable) {
         let now = self.since_start.as_nanos() as u64;
         if let Some(WaitingFor::Break { number, until }) = self.waited_for()
             && until <= now
         {
-            hub.give_up_breaks(number);
+            open_table.give_up_breaks(number);
         }
     }
 

@@ -118,7 +118,7 @@ struct Run<'m> {
     chain: ChainState,
     sealed: Option<u64>,
     resumed: Option<u64>,
-    whim: FaultAction,
+    fault_action: FaultAction,
     /// Offset of the current frame of responses.
     frame: usize,
     last: Option<Last>,
@@ -173,7 +173,7 @@ impl Frames<'_> {
         &mut self,
         envelope: Envelope,
         messages: &[u8],
-        whim: FaultAction,
+        fault_action: FaultAction,
         sink: &mut ReplySink,
     ) -> Result<(), CloseConnection> {
         let sealed = match envelope {
@@ -184,7 +184,7 @@ impl Frames<'_> {
         if let Some(session) = sealed.and_then(|id| self.connection.sessions.get_mut(&id)) {
             session.has_sealed = true;
         }
-        if let Some(end) = whim.session_end {
+        if let Some(end) = fault_action.session_end {
             self.end_session_of(messages, end);
             // A frame encrypted for a session that does not exist is not answered.
             if sealed.is_some_and(|id| !self.connection.sessions.contains_key(&id)) {
@@ -196,7 +196,7 @@ impl Frames<'_> {
             chain: ChainState::default(),
             sealed,
             resumed: None,
-            whim,
+            fault_action,
             frame: 0,
             last: None,
             cancelled: Vec::new(),
@@ -206,11 +206,11 @@ impl Frames<'_> {
         };
         self.run(&mut run, sink)?;
         for async_id in run.cancelled {
-            let whim = FaultAction {
+            let fault_action = FaultAction {
                 refusal: Some(Status::CANCELLED),
                 ..FaultAction::default()
             };
-            self.resume(async_id, whim, sink)?;
+            self.resume(async_id, fault_action, sink)?;
         }
         Ok(())
     }
@@ -336,11 +336,11 @@ impl Frames<'_> {
             return Ok(());
         }
         while let Some(async_id) = self.connection.orphans.pop() {
-            let whim = FaultAction {
+            let fault_action = FaultAction {
                 refusal: Some(Status::RANGE_NOT_LOCKED),
                 ..FaultAction::default()
             };
-            self.resume(async_id, whim, sink)?;
+            self.resume(async_id, fault_action, sink)?;
         }
         self.connection.is_answering_orphans = false;
         Ok(())
@@ -369,12 +369,12 @@ impl Frames<'_> {
         if run.sealed.is_some_and(|id| id != run.chain.session_id) {
             return Err(CloseConnection);
         }
-        if run.whim.is_dropped {
+        if run.fault_action.is_dropped {
             return Ok(true);
         }
         let before = run.chain;
         let start = begin_response(run, sink);
-        let is_given_up = resumed.is_some() && run.whim.refusal.is_some();
+        let is_given_up = resumed.is_some() && run.fault_action.refusal.is_some();
         let admitted = if is_given_up {
             Ok(())
         } else if header.flags.contains(HeaderFlags::RELATED) && run.chain.is_broken {
@@ -382,18 +382,20 @@ impl Frames<'_> {
         } else {
             self.authorize(run, message)
         };
-        let refused = run.whim.refusal;
+        let refused = run.fault_action.refusal;
         let is_last = offset + message.bytes.len() >= run.messages.len();
         let answered = match admitted {
             Err(status) => Err(Failure::Status(status)),
             Ok(()) if self.exposes_tree(run, &header) => Err(Failure::Hangup),
             Ok(()) if run.unknown.is_some() => Err(Failure::Status(Status::INVALID_PARAMETER)),
             Ok(()) if refused.is_some() => Err(Failure::Status(refused.unwrap_or_default())),
-            Ok(()) if run.whim.is_stuck && is_last => Err(Failure::Wait(WaitingFor::Nothing)),
+            Ok(()) if run.fault_action.is_stuck && is_last => {
+                Err(Failure::Wait(WaitingFor::Nothing))
+            }
             Ok(()) => self.execute(run, message, resumed, sink),
         };
         if resumed.is_some() {
-            run.whim.refusal = None;
+            run.fault_action.refusal = None;
         }
         run.chain.is_broken |= breaks_chain(header.command, &answered);
         let answering = Answering {
@@ -554,7 +556,7 @@ impl Frames<'_> {
         let is_signed = message.header.flags.contains(HeaderFlags::SIGNED)
             || session.is_some_and(|session| session.must_sign);
         let mut exchange = Exchange {
-            loops: run.whim.loops,
+            loops: run.fault_action.loops,
             resumed,
             may_splice: is_alone && !is_signed && run.sealed.is_none(),
             ..self.exchange(message.header, run.chain)
@@ -662,7 +664,7 @@ impl Frames<'_> {
         if is_signed {
             flags = flags.with(HeaderFlags::SIGNED);
         }
-        let credits = if is_final || run.whim.no_credits {
+        let credits = if is_final || run.fault_action.no_credits {
             0
         } else {
             self.connection.window.grant(header.credits)
@@ -776,7 +778,7 @@ impl Frames<'_> {
     fn resume(
         &mut self,
         async_id: u64,
-        whim: FaultAction,
+        fault_action: FaultAction,
         sink: &mut ReplySink,
     ) -> Result<(), CloseConnection> {
         let Some(waiting) = self.connection.waiting.get_mut(&async_id) else {
@@ -792,7 +794,7 @@ impl Frames<'_> {
             chain,
             sealed,
             resumed: Some(async_id),
-            whim,
+            fault_action,
             frame: 0,
             last: None,
             cancelled: Vec::new(),

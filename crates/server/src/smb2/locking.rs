@@ -40,10 +40,10 @@ impl Exchange<'_> {
         }
         let owner = Owner { number, open };
         let shared = self.shared;
-        let mut hub = shared.hub();
+        let mut open_table = shared.open_table();
         let elements = request.locks.iter();
         let answered = if first.flags.contains(LockFlags::UNLOCK) {
-            unlock_all(&mut hub, owner, elements)
+            unlock_all(&mut open_table, owner, elements)
         } else {
             // In a request with several ranges, none may wait (section 3.3.5.14.2).
             let waits = |element: LockElement| !element.flags.contains(LockFlags::FAIL_IMMEDIATELY);
@@ -51,17 +51,17 @@ impl Exchange<'_> {
             if waits && request.locks.len() > 1 {
                 return Err(Status::INVALID_PARAMETER.into());
             }
-            match lock_all(&mut hub, owner, elements) {
+            match lock_all(&mut open_table, owner, elements) {
                 Err(Status::LOCK_NOT_GRANTED) if waits => {
                     let waiter = self.waiter()?;
-                    hub.wait(number, Awaited::Lock, waiter)?;
+                    open_table.wait(number, Awaited::Lock, waiter)?;
                     return Err(Failure::Wait(WaitingFor::Lock { number, open }));
                 }
                 answered => answered,
             }
         };
-        hub.changed(number, open);
-        self.connection.outbox.extend(hub.take_letters());
+        open_table.changed(number, open);
+        self.connection.outbox.extend(open_table.take_letters());
         answered?;
         put(sink, &Response::default())
     }
@@ -87,7 +87,7 @@ impl Exchange<'_> {
             return;
         };
         let waiter = self.connection.waiter(async_id);
-        self.shared.hub().stop_waiting(number, waiter);
+        self.shared.open_table().stop_waiting(number, waiter);
     }
 
     pub fn oplock_break(&mut self, message: &Message<'_>, sink: &mut ReplySink) -> Answered {
@@ -100,9 +100,9 @@ impl Exchange<'_> {
                 if level == OplockLevel::LEASE {
                     return Err(Status::INVALID_PARAMETER.into());
                 }
-                let mut hub = shared.hub();
-                let answered = hub.acknowledge_oplock(number, id, level);
-                self.connection.outbox.extend(hub.take_letters());
+                let mut open_table = shared.open_table();
+                let answered = open_table.acknowledge_oplock(number, id, level);
+                self.connection.outbox.extend(open_table.take_letters());
                 answered
             }
             Acknowledgment::Lease(lease) => {
@@ -112,9 +112,9 @@ impl Exchange<'_> {
                     client,
                     key: lease.lease_key,
                 };
-                let mut hub = shared.hub();
-                let answered = hub.acknowledge_lease(owner, lease.state);
-                self.connection.outbox.extend(hub.take_letters());
+                let mut open_table = shared.open_table();
+                let answered = open_table.acknowledge_lease(owner, lease.state);
+                self.connection.outbox.extend(open_table.take_letters());
                 answered
             }
         };
@@ -125,7 +125,7 @@ impl Exchange<'_> {
 
 /// Unlocks ranges in order; ranges before one that is not locked stay unlocked.
 fn unlock_all(
-    hub: &mut GlobalOpenTable,
+    open_table: &mut GlobalOpenTable,
     owner: Owner,
     elements: impl Iterator<Item = LockElement>,
 ) -> Result<(), Status> {
@@ -134,25 +134,25 @@ fn unlock_all(
             return Err(Status::INVALID_PARAMETER);
         }
         let range = ByteRange::new(element.offset, element.length)?;
-        hub.unlock(owner.number, owner.open, range)?;
+        open_table.unlock(owner.number, owner.open, range)?;
     }
     Ok(())
 }
 
 /// Locks all ranges, or none.
 fn lock_all(
-    hub: &mut GlobalOpenTable,
+    open_table: &mut GlobalOpenTable,
     owner: Owner,
     elements: impl Iterator<Item = LockElement>,
 ) -> Result<(), Status> {
     let mut set = Vec::new();
     for element in elements {
-        let locked = lock_one(hub, owner, element);
+        let locked = lock_one(open_table, owner, element);
         match locked {
             Ok(range) => set.push(range),
             Err(status) => {
                 for range in set {
-                    let _ = hub.unlock(owner.number, owner.open, range);
+                    let _ = open_table.unlock(owner.number, owner.open, range);
                 }
                 return Err(status);
             }
@@ -162,7 +162,7 @@ fn lock_all(
 }
 
 fn lock_one(
-    hub: &mut GlobalOpenTable,
+    open_table: &mut GlobalOpenTable,
     owner: Owner,
     element: LockElement,
 ) -> Result<ByteRange, Status> {
@@ -178,6 +178,6 @@ fn lock_one(
         range,
         is_exclusive,
     };
-    hub.lock(owner.number, lock)?;
+    open_table.lock(owner.number, lock)?;
     Ok(range)
 }

@@ -357,19 +357,19 @@ mod tests {
 
     #[test]
     fn of_two_links_the_one_goes_by_which_it_was_asked() {
-        let mut hub = GlobalOpenTable::default();
-        hub.add(FILE, holder(1, "a"));
-        hub.add(FILE, holder(2, "b"));
-        hub.set_delete_pending(FILE, 2, true);
-        hub.renamed(FILE, &name("b"), &name("c"));
-        assert_eq!(hub.close(FILE, 2), None);
-        assert_eq!(hub.close(FILE, 1), Some(name("c")));
+        let mut open_table = GlobalOpenTable::default();
+        open_table.add(FILE, holder(1, "a"));
+        open_table.add(FILE, holder(2, "b"));
+        open_table.set_delete_pending(FILE, 2, true);
+        open_table.renamed(FILE, &name("b"), &name("c"));
+        assert_eq!(open_table.close(FILE, 2), None);
+        assert_eq!(open_table.close(FILE, 1), Some(name("c")));
         let mut goes = holder(3, "a");
         goes.deletes_on_close = true;
-        hub.add(FILE, goes);
-        hub.add(FILE, holder(4, "c"));
-        assert_eq!(hub.close(FILE, 3), None);
-        assert_eq!(hub.close(FILE, 4), Some(name("a")));
+        open_table.add(FILE, goes);
+        open_table.add(FILE, holder(4, "c"));
+        assert_eq!(open_table.close(FILE, 3), None);
+        assert_eq!(open_table.close(FILE, 4), Some(name("a")));
     }
 
     fn owner(client: u8) -> LeaseOwner {
@@ -389,8 +389,8 @@ mod tests {
     }
 
     /// Returns the sessions that breaks are sent to, and the remaining state.
-    fn breaks(hub: &mut GlobalOpenTable) -> Vec<(u64, LeaseState)> {
-        let letters = hub.take_letters().into_iter();
+    fn breaks(open_table: &mut GlobalOpenTable) -> Vec<(u64, LeaseState)> {
+        let letters = open_table.take_letters().into_iter();
         let broken = letters.filter_map(|letter| match letter.notice {
             ConnectionEvent::Break {
                 notification: Notification::Lease(broken),
@@ -404,14 +404,14 @@ mod tests {
     #[test]
     fn a_lease_that_is_being_taken_back_is_taken_back_further_afterwards() {
         let (read, handle) = (LeaseState::READ_CACHING, LeaseState::HANDLE_CACHING);
-        let mut hub = GlobalOpenTable::default();
-        hub.add(FILE, holder(1, "a"));
-        hub.grant(FILE, 1, lease(1, read.with(handle)));
+        let mut open_table = GlobalOpenTable::default();
+        open_table.add(FILE, holder(1, "a"));
+        open_table.grant(FILE, 1, lease(1, read.with(handle)));
         // The same lease on a later connection, which receives the breaks.
-        hub.add(FILE, holder(2, "a"));
-        hub.grant(FILE, 2, lease(1, read.with(handle)));
-        hub.close(FILE, 1);
-        hub.add(FILE, holder(3, "a"));
+        open_table.add(FILE, holder(2, "a"));
+        open_table.grant(FILE, 2, lease(1, read.with(handle)));
+        open_table.close(FILE, 1);
+        open_table.add(FILE, holder(3, "a"));
         let excluding = OpenRequest {
             access: AccessMask::READ_DATA,
             share: ShareAccess(0),
@@ -419,12 +419,15 @@ mod tests {
             removes: false,
             lease: None,
         };
-        assert_eq!(hub.contend(FILE, &excluding), Err(OpenConflict::Wait));
-        assert_eq!(breaks(&mut hub), [(2, read)]);
+        assert_eq!(
+            open_table.contend(FILE, &excluding),
+            Err(OpenConflict::Wait)
+        );
+        assert_eq!(breaks(&mut open_table), [(2, read)]);
         // A write before the acknowledgement invalidates data that have been read.
-        hub.changed(FILE, 3);
-        assert_eq!(breaks(&mut hub), []);
-        assert_eq!(hub.acknowledge_lease(owner(1), read), Ok(()));
-        assert_eq!(breaks(&mut hub), [(2, LeaseState::NONE)]);
+        open_table.changed(FILE, 3);
+        assert_eq!(breaks(&mut open_table), []);
+        assert_eq!(open_table.acknowledge_lease(owner(1), read), Ok(()));
+        assert_eq!(breaks(&mut open_table), [(2, LeaseState::NONE)]);
     }
 }

@@ -67,15 +67,15 @@ impl Exchange<'_> {
         }
         let mut information = match request.class {
             InfoClass::File(class) => {
-                let hub = shared.hub();
-                let file = hub.file(open.number);
+                let open_table = shared.open_table();
+                let file = open_table.file(open.number);
                 let is_doomed = file.is_some_and(|file| {
                     let mut holders = file.holders.iter();
                     let own = holders.find(|holder| holder.open == id);
                     file.is_delete_pending() || own.is_some_and(|own| own.deletes_on_close)
                 });
-                let reserved = hub.reserved(open.number);
-                drop(hub);
+                let reserved = open_table.reserved(open.number);
+                drop(open_table);
                 if class == FileInfoClass(class::NORMALIZED_NAME) && !has_normalized {
                     return Err(Status::NOT_SUPPORTED.into());
                 }

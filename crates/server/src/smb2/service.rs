@@ -53,7 +53,7 @@ impl SmbService {
         Self {
             shared: Shared {
                 tree,
-                hub: Mutex::default(),
+                open_table: Mutex::default(),
                 options,
                 root,
                 identity: Identity::unchecked(uid, gid),
@@ -88,12 +88,16 @@ impl SmbService {
         &self,
         connection: &mut Connection,
         incoming: Incoming<'_>,
-        whim: FaultAction,
+        fault_action: FaultAction,
         means: RequestContext<'_>,
         sink: &mut ReplySink,
     ) -> Result<(), CloseConnection> {
-        self.frames(connection, means)
-            .answer(incoming.envelope, incoming.messages, whim, sink)
+        self.frames(connection, means).answer(
+            incoming.envelope,
+            incoming.messages,
+            fault_action,
+            sink,
+        )
     }
 
     /// Processes an event from another connection.

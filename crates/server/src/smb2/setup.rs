@@ -67,7 +67,7 @@ impl Exchange<'_> {
             return Err(Status::INSUFFICIENT_RESOURCES);
         }
         let place = self.connection.place;
-        let id = self.shared.hub().add_session(place)?;
+        let id = self.shared.open_table().add_session(place)?;
         let session = Session::new(&self.connection.preauth);
         self.connection.sessions.insert(id, session);
         self.chain.session_id = id;
@@ -278,9 +278,9 @@ impl Exchange<'_> {
         };
         let user = session.user.clone();
         if is_new {
-            let mut hub = self.shared.hub();
-            hub.own_session(id, &user, request.previous_session_id);
-            self.connection.outbox.extend(hub.take_letters());
+            let mut open_table = self.shared.open_table();
+            open_table.own_session(id, &user, request.previous_session_id);
+            self.connection.outbox.extend(open_table.take_letters());
         }
         let response = Response {
             session_flags,
@@ -350,7 +350,7 @@ impl Exchange<'_> {
     pub fn end_session(&mut self, id: u64) {
         self.close_opens(id, None);
         if self.connection.sessions.remove(&id).is_some() {
-            self.shared.hub().remove_session(id);
+            self.shared.open_table().remove_session(id);
         }
     }
 

@@ -22,7 +22,9 @@ impl Worker {
         };
         for mail in mailbox.collect() {
             match mail {
-                WorkerMessage::Socket(socket, speech) => self.adopt(socket, speech),
+                WorkerMessage::Socket(socket, listener_protocol) => {
+                    self.adopt(socket, listener_protocol)
+                }
                 WorkerMessage::Notice(token, notice) => self.take_in(token, notice),
             }
         }
@@ -30,10 +32,10 @@ impl Worker {
 
     /// Accepts all waiting connections, and distributes them over the threads round robin.
     pub(super) fn accept(&mut self, index: usize) {
-        while let Some((listener, speech)) = self.sockets.listeners.get(index) {
-            let speech = *speech;
+        while let Some((listener, listener_protocol)) = self.sockets.listeners.get(index) {
+            let listener_protocol = *listener_protocol;
             match accept_with(listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
-                Ok(socket) => self.dispatch(socket, speech),
+                Ok(socket) => self.dispatch(socket, listener_protocol),
                 Err(Errno::AGAIN) => return,
                 Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
                     return self.pause_accepting();
@@ -44,20 +46,20 @@ impl Worker {
         }
     }
 
-    fn dispatch(&mut self, socket: OwnedFd, speech: ListenerProtocol) {
+    fn dispatch(&mut self, socket: OwnedFd, listener_protocol: ListenerProtocol) {
         self.responder.tally.count_connection();
         let target = self.next_mailbox % self.mailboxes.len();
         self.next_mailbox = target + 1;
         match self.mailboxes.get(target) {
             Some(mailbox) if target != self.index => {
-                mailbox.deliver(WorkerMessage::Socket(socket, speech));
+                mailbox.deliver(WorkerMessage::Socket(socket, listener_protocol));
             }
-            _ => self.adopt(socket, speech),
+            _ => self.adopt(socket, listener_protocol),
         }
     }
 
     /// Adds a connection to this thread.
-    fn adopt(&mut self, socket: OwnedFd, speech: ListenerProtocol) {
+    fn adopt(&mut self, socket: OwnedFd, listener_protocol: ListenerProtocol) {
         // filestone batches replies itself; the kernel must not wait for more.
         let _ = sockopt::set_tcp_nodelay(&socket, true);
         let index = self.free.pop().unwrap_or_else(|| {
@@ -74,7 +76,7 @@ impl Worker {
             self.free.push(index);
             return;
         }
-        let smb = match speech {
+        let smb = match listener_protocol {
             ListenerProtocol::Rpc | ListenerProtocol::Echo => None,
             ListenerProtocol::Smb => self.responder.connect(ConnectionId {
                 worker: self.index,
@@ -83,7 +85,7 @@ impl Worker {
         };
         if let Some(slot) = self.slots.get_mut(index as usize) {
             let mut connection = Connection::new(socket, self.serial, smb);
-            connection.is_echo = speech == ListenerProtocol::Echo;
+            connection.is_echo = listener_protocol == ListenerProtocol::Echo;
             *slot = Some(Box::new(connection));
         }
     }

@@ -26,7 +26,7 @@ impl Worker {
         let mut buffer = std::mem::take(&mut self.receive);
         let mut sink = self.spare_sinks.pop().unwrap_or_default();
         for _ in 0..BATCH {
-            let Some((socket, speech)) = self.sockets.datagrams.get(index) else {
+            let Some((socket, listener_protocol)) = self.sockets.datagrams.get(index) else {
                 break;
             };
             // An error here belongs to a datagram sent earlier; the next may be fine.
@@ -40,7 +40,7 @@ impl Worker {
                 continue;
             };
             let call = buffer.get(..count).unwrap_or_default();
-            if *speech == ListenerProtocol::Echo {
+            if *listener_protocol == ListenerProtocol::Echo {
                 // A datagram that the socket does not take is lost, as usual for UDP.
                 let sent = sendto(socket, call, SendFlags::DONTWAIT, &peer).unwrap_or(0);
                 self.responder.tally.count_sent(sent);

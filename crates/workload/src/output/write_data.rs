@@ -240,15 +240,15 @@ mod tests {
         let unit = unit.with_checksum(FileKey::default(), place, payloads.table());
         let mut whole = Vec::new();
         unit.fill(u64::from(len), payloads.table(), &mut whole);
-        let mut inspector = DataVerifier::default();
-        inspector.start(&ReadCheck {
+        let mut verifier = DataVerifier::default();
+        verifier.start(&ReadCheck {
             file: FileKey::default(),
             is_first: true,
             is_last: true,
             ..ReadCheck::default()
         });
-        inspector.see(&whole);
-        assert_eq!(inspector.take_fault(), None);
+        verifier.see(&whole);
+        assert_eq!(verifier.take_fault(), None);
         let mut data = WriteData::default();
         data.keep_unit(&unit);
         let mut at = 0;

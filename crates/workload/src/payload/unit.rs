@@ -487,10 +487,10 @@ mod tests {
     }
 
     fn inspect(file: FileKey, data: &[u8], piece: usize) -> Option<VerifyError> {
-        let mut inspector = DataVerifier::default();
+        let mut verifier = DataVerifier::default();
         let (mut offset, whole) = (0, data.len());
         for data in data.chunks(piece) {
-            inspector.start(&ReadCheck {
+            verifier.start(&ReadCheck {
                 file,
                 offset,
                 number: 0,
@@ -499,12 +499,12 @@ mod tests {
             });
             offset += data.len() as u64;
             // The first half arrives twice.
-            inspector.see(&data[..data.len() / 2]);
-            inspector.rewind();
-            inspector.see(data);
-            inspector.keep();
+            verifier.see(&data[..data.len() / 2]);
+            verifier.rewind();
+            verifier.see(data);
+            verifier.keep();
         }
-        inspector.take_fault()
+        verifier.take_fault()
     }
 
     #[test]

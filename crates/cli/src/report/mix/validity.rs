@@ -1,6 +1,6 @@
 //! Validity checks of a run of a mix, each with its figure, bound and verdict.
 //!
-//! The model evaluates the checks and derives the caveats from them. All checks are printed, so
+//! `filestone-measure` evaluates the checks and derives the caveats from them. All checks are printed, so
 //! that a valid run shows the reasons. An inconclusive check states how long a run would have to
 //! be.
 

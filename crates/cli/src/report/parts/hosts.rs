@@ -79,7 +79,7 @@ fn clocks(job: &JobRecord) -> String {
 mod tests {
     use super::*;
     use crate::report::fixtures;
-    use filestone_control::job::{HostRun, merge_by_hand};
+    use filestone_control::job::{HostRun, merge_independent};
 
     #[test]
     fn each_host_has_a_row() {
@@ -87,9 +87,9 @@ mod tests {
             let mut record = fixtures::plain();
             record.started_at = format!("2026-11-24T16:05:00.{part:03}Z");
             record.plan.duration_ns = Some(record.window_ns);
-            HostRun::by_hand(format!("node{part}"), part, record)
+            HostRun::independent(format!("node{part}"), part, record)
         };
-        let merged = merge_by_hand(&[run(1), run(2)]).expect("a job");
+        let merged = merge_independent(&[run(1), run(2)]).expect("a job");
         insta::assert_snapshot!(section(&merged, Page::of(100)));
     }
 }

@@ -30,7 +30,7 @@ pub fn sentence(record: &RunRecord) -> Option<String> {
             };
             let achieved = achieved_ops_per_s;
             let rates = two_rates(record, achieved);
-            let rate = if is_in_calls(record) {
+            let rate = if record.is_in_calls() {
                 calls_per_second
             } else {
                 operations_per_second
@@ -41,12 +41,6 @@ pub fn sentence(record: &RunRecord) -> Option<String> {
         }
         _ => None,
     })
-}
-
-/// Whether loads are in calls, as through a kernel mount.
-fn is_in_calls(record: &RunRecord) -> bool {
-    let mix = record.mix.as_ref();
-    mix.is_some_and(|mix| mix.wire.is_some() || mix.asked_calls.is_some())
 }
 
 fn below(record: &RunRecord, cause: Shortfall) -> String {
@@ -60,7 +54,7 @@ fn below(record: &RunRecord, cause: Shortfall) -> String {
         Shortfall::Connection => "Connections were down, and the offered load was not achieved",
         Shortfall::Generator => "The load generator did not keep up with the offered load",
         Shortfall::Slots => return all_taken(record),
-        Shortfall::Server if is_in_calls(record) => OF_MOUNT,
+        Shortfall::Server if record.is_in_calls() => OF_MOUNT,
         Shortfall::Server => "The server did not keep up with the offered load",
     };
     who.into()
@@ -95,7 +89,7 @@ fn two_rates(record: &RunRecord, achieved_ops_per_s: f64) -> String {
     let seconds = record.window_ns.max(1) as f64 / 1e9;
     let of_window = record.totals.ledger.ended() as f64 / seconds;
     let is_same = (of_window - achieved_ops_per_s).abs() <= SAME_RATE * achieved_ops_per_s;
-    if is_same || is_in_calls(record) {
+    if is_same || record.is_in_calls() {
         return String::new();
     }
     format!(

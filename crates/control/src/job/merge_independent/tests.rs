@@ -39,9 +39,9 @@ fn run(seed: u64, times_ns: &[u64]) -> RunRecord {
 
 fn merged(records: [RunRecord; 2]) -> Result<RunRecord, IncompatibleRuns> {
     let [first, second] = records;
-    merge_by_hand(&[
-        HostRun::by_hand("a", 0, first),
-        HostRun::by_hand("b", 1, second),
+    merge_independent(&[
+        HostRun::independent("a", 0, first),
+        HostRun::independent("b", 1, second),
     ])
 }
 
@@ -154,7 +154,7 @@ fn records_that_do_not_belong_together_are_refused_with_the_reason() {
         refused(|other| other.totals.ledger.ok = 0),
         "b: the record contradicts itself: 1 of 1 operations are unaccounted for"
     );
-    let alone = merge_by_hand(&[HostRun::by_hand("a", 0, run(1, &[5]))]);
+    let alone = merge_independent(&[HostRun::independent("a", 0, run(1, &[5]))]);
     assert_eq!(
         alone.expect_err("one").to_string(),
         "one record is nothing to merge"
@@ -212,7 +212,7 @@ fn the_offered_load_after_the_loss_of_a_host_is_that_of_the_others() {
         record.plan = parts[part as usize].clone();
         record.totals.offered_load_ops_per_s = record.plan.arrivals.offered_load();
         record.totals.achieved_load_ops_per_s = 293.0 / 3.0;
-        HostRun::by_hand(format!("node{part}"), part, record)
+        HostRun::independent(format!("node{part}"), part, record)
     });
     let runs: Vec<HostRun> = runs.collect();
     let lost = filestone_measure::measure::job_record::LostHostRecord {

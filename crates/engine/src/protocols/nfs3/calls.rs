@@ -76,17 +76,17 @@ impl Encode for Encoded<'_> {
 /// Executes the call that a future waits for, with these file data after its arguments.
 fn exchange(
     connection: &mut RpcConnection,
-    desk: &mut CallSlot,
+    call_slot: &mut CallSlot,
     data: &[u8],
 ) -> Result<(), CallFailed> {
     let Call {
         procedure,
         arguments,
         ..
-    } = desk.call();
+    } = call_slot.call();
     let bytes = connection.call_with_data(*procedure, &Encoded(arguments), data)?;
     let len = bytes.len();
-    desk.answer(sequence::Results { bytes, len });
+    call_slot.answer(sequence::Results { bytes, len });
     Ok(())
 }
 
@@ -119,7 +119,7 @@ pub fn call_failed(
 pub struct Session {
     /// Connection for the calls.
     pub connection: RpcConnection,
-    desk: CallSlot,
+    call_slot: CallSlot,
 }
 
 impl Session {
@@ -133,8 +133,11 @@ impl Session {
 
     /// Creates a session over an existing connection.
     pub fn over(connection: RpcConnection) -> Self {
-        let desk = CallSlot::default();
-        Self { connection, desk }
+        let call_slot = CallSlot::default();
+        Self {
+            connection,
+            call_slot,
+        }
     }
 
     /// Returns the permissions of objects created for the run.
@@ -159,30 +162,33 @@ impl Session {
     where
         F: Future<Output = sequence::NfsResult<T>>,
     {
-        let Self { connection, desk } = self;
-        let mut calls = pin!(desk.lend(|| calls(&CallHandle::HERE)));
+        let Self {
+            connection,
+            call_slot,
+        } = self;
+        let mut calls = pin!(call_slot.lend(|| calls(&CallHandle::HERE)));
         let mut context = Context::from_waker(Waker::noop());
         loop {
-            desk.stop(connection.is_cancelled());
-            let polled = desk.lend(|| calls.as_mut().poll(&mut context));
+            call_slot.stop(connection.is_cancelled());
+            let polled = call_slot.lend(|| calls.as_mut().poll(&mut context));
             if let Poll::Ready(result) = polled {
                 return result.map_err(|failure| match failure {
                     sequence::ActionError::Status(status) => {
-                        let number = desk.call().procedure.number;
+                        let number = call_slot.call().procedure.number;
                         Failure::Answered(status, Procedure::from_number(number))
                     }
                     sequence::ActionError::ClientFailed
                     | sequence::ActionError::ConnectionReset => {
-                        Failure::Lost(lost(connection, desk))
+                        Failure::Lost(lost(connection, call_slot))
                     }
                 });
             }
-            match desk.wanted() {
+            match call_slot.wanted() {
                 WaitReason::Timer(nanos) => {
                     connection.wait(Duration::from_nanos(nanos))?;
-                    desk.rested();
+                    call_slot.rested();
                 }
-                WaitReason::Reply | WaitReason::None => exchange(connection, desk, data)?,
+                WaitReason::Reply | WaitReason::None => exchange(connection, call_slot, data)?,
             }
         }
     }
@@ -202,8 +208,8 @@ impl Session {
 }
 
 /// Returns the error of a future that could not continue over this connection.
-fn lost(connection: &RpcConnection, desk: &mut CallSlot) -> CallFailed {
-    let lost = desk.take_lost().unwrap_or(ClientError {
+fn lost(connection: &RpcConnection, call_slot: &mut CallSlot) -> CallFailed {
+    let lost = call_slot.take_lost().unwrap_or(ClientError {
         procedure: RpcProcedure::NONE,
         reason: ClientErrorKind::Disconnected,
     });

@@ -123,7 +123,7 @@ pub struct Connection {
     reaching: Reaching,
     socket: OwnedFd,
     session: Smb2Session,
-    desk: CallSlot,
+    call_slot: CallSlot,
     out: Output,
     sent: Vec<u8>,
     room: Box<[u8]>,
@@ -151,7 +151,7 @@ impl Connection {
             reaching: reaching.clone(),
             socket,
             session: reaching.session(slots),
-            desk: CallSlot::default(),
+            call_slot: CallSlot::default(),
             out: Output::default(),
             sent: Vec::new(),
             room: vec![0; ROOM].into_boxed_slice(),
@@ -355,37 +355,37 @@ impl Connection {
         source: &WriteData,
         requests: impl Future<Output = T>,
     ) -> Result<T, RequestError> {
-        let mut desk = std::mem::take(&mut self.desk);
+        let mut call_slot = std::mem::take(&mut self.call_slot);
         let mut requests = pin!(requests);
         let mut context = Context::from_waker(Waker::noop());
         loop {
-            desk.stop(self.reaching.cancellation.is_cancelled());
-            let polled = desk.lend(|| requests.as_mut().poll(&mut context));
+            call_slot.stop(self.reaching.cancellation.is_cancelled());
+            let polled = call_slot.lend(|| requests.as_mut().poll(&mut context));
             if let Poll::Ready(value) = polled {
-                self.desk = desk;
+                self.call_slot = call_slot;
                 return Ok(value);
             }
-            let exchanged = match desk.wanted() {
+            let exchanged = match call_slot.wanted() {
                 WaitReason::Timer(nanos) => {
                     let goes_on = self
                         .reaching
                         .cancellation
                         .pause(Duration::from_nanos(nanos));
-                    desk.rested();
+                    call_slot.rested();
                     if goes_on {
                         Ok(None)
                     } else {
                         Err(ExchangeError::Stopped)
                     }
                 }
-                WaitReason::Reply | WaitReason::None => self.exchange(&mut desk, source),
+                WaitReason::Reply | WaitReason::None => self.exchange(&mut call_slot, source),
             };
             match exchanged {
                 Ok(None) => {}
                 Ok(Some(ended)) => return Err(RequestError::Answered(ended)),
                 Err(error) => {
                     let mut failed = self.failed(error);
-                    failed.request = desk.call().procedure.shown();
+                    failed.request = call_slot.call().procedure.shown();
                     return Err(RequestError::Lost(failed.into()));
                 }
             }
@@ -395,14 +395,14 @@ impl Connection {
     fn failed(&self, source: ExchangeError) -> ExchangeFailed {
         ExchangeFailed {
             address: self.reaching.dial.address,
-            request: self.desk.call().procedure.shown(),
+            request: self.call_slot.call().procedure.shown(),
             source,
         }
     }
 
     /// Returns the error of a future that could not continue.
     fn why_lost(&mut self) -> ExchangeFailed {
-        let lost = self.desk.take_lost();
+        let lost = self.call_slot.take_lost();
         let why = lost.map_or(ClientErrorKind::Disconnected, |lost| lost.reason);
         let source = why_in_words(why, self.reaching.timeout);
         self.failed(source)
@@ -417,13 +417,16 @@ impl Connection {
     /// such responses.
     fn exchange(
         &mut self,
-        desk: &mut CallSlot,
+        call_slot: &mut CallSlot,
         source: &WriteData,
     ) -> Result<Option<smb2::Status>, ExchangeError> {
-        self.put(desk, source)?;
+        self.put(call_slot, source)?;
         // Session setup evaluates its own status.
         let is_of_session = self.session.established().is_some()
-            && matches!(desk.call().procedure.scope, Scope::Tree | Scope::Session);
+            && matches!(
+                call_slot.call().procedure.scope,
+                Scope::Tree | Scope::Session
+            );
         loop {
             let len = self.receive()?;
             let received = self.room.get(..len).unwrap_or_default();
@@ -440,7 +443,7 @@ impl Connection {
                     said = Said::of(bytes);
                 }
                 if said.ended.is_none() {
-                    desk.answer(Results { bytes, len });
+                    call_slot.answer(Results { bytes, len });
                 }
                 is_answered = true;
             });
@@ -458,7 +461,7 @@ impl Connection {
                 return Ok(None);
             }
             if wants_next {
-                self.put(desk, source)?;
+                self.put(call_slot, source)?;
             }
             if self.session.timed_out(self.now(), &mut self.out).is_some() {
                 return Err(ExchangeError::TimedOut(self.reaching.timeout));
@@ -469,8 +472,8 @@ impl Connection {
         }
     }
 
-    fn put(&mut self, desk: &mut CallSlot, source: &WriteData) -> Result<(), ExchangeError> {
-        let call = desk.call();
+    fn put(&mut self, call_slot: &mut CallSlot, source: &WriteData) -> Result<(), ExchangeError> {
+        let call = call_slot.call();
         let can_send = self.session.can_send(SLOT, &call.procedure);
         if !can_send.map_err(ExchangeError::NotSmb)? {
             return Err(ExchangeError::NotSmb(SmbStreamError::NoCredits {
@@ -489,7 +492,7 @@ impl Connection {
         self.session
             .put(SLOT, &sending, &mut self.out, &mut self.sent);
         if keeps {
-            std::mem::swap(desk.sent_mut(), &mut self.sent);
+            std::mem::swap(call_slot.sent_mut(), &mut self.sent);
         }
         let now = self.now();
         self.session.transmitted(now);

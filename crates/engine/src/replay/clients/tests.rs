@@ -125,7 +125,7 @@ fn run<L: Layer>(
         stop,
         end_run: &AtomicBool::new(false),
         offer: None,
-        hope: None,
+        live_workers: None,
     };
     let members = (0..plan.clients).map(member).collect();
     let books = own_books(plan, Keep(&mut kept));

@@ -83,7 +83,7 @@ fn kept_after_drain(duration_ns: Option<u64>, is_stopped: bool, halts: bool) -> 
     (0..2).for_each(|number| begin_to_write(&mut fleet.client(number)));
     let end_run = AtomicBool::new(halts);
     let cancellations = Cancellations::default();
-    let mut attendant = fleet.attendant(&Arc::default(), &cancellations);
+    let mut hook = fleet.hook(&Arc::default(), &cancellations);
     for (seconds, stage) in [(1, Stage::Running), (11, Stage::Running), (11, Stage::Done)] {
         let look = RunSnapshot {
             now: Timestamp::from_nanos(seconds * SECOND),
@@ -92,7 +92,7 @@ fn kept_after_drain(duration_ns: Option<u64>, is_stopped: bool, halts: bool) -> 
             was_stopped: is_stopped,
             end_run: &end_run,
         };
-        attendant.poll(&look, &mut NoObserver);
+        hook.poll(&look, &mut NoObserver);
     }
     let seen = lock(&fleet.seen);
     let last = seen.looks.back().expect("it was looked");

@@ -23,7 +23,7 @@ pub fn to(plan: &Plan, target: &Target) -> Option<RunPath> {
     let is_ethernet = kind.as_deref() == Some(ETHERNET);
     Some(RunPath {
         path: PathOverhead {
-            carrier: if plan.target.is_udp() {
+            framing: if plan.target.is_udp() {
                 Framing::Udp
             } else {
                 Framing::Tcp { has_timestamps }

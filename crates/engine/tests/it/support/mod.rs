@@ -128,7 +128,7 @@ pub fn run_members<B: Backend, W: Workload<B::Language>>(
             stop: &stop,
             end_run: &AtomicBool::new(false),
             offer: None,
-            hope: None,
+            live_workers: None,
         },
     )
     .run();

@@ -42,7 +42,7 @@ pub(super) fn offered(evidence: &Evidence<'_>, _: f64) -> Option<Told> {
             "offer more (--offered), or as much as is answered (without --offered, --in-flight 8)"
         }
     };
-    let unit = if evidence.is_in_calls() {
+    let unit = if evidence.record.is_in_calls() {
         "calls"
     } else {
         "operations"

@@ -40,7 +40,7 @@ const ACHIEVED_OFF_PERCENT_OF_MIX: f64 = 2.0;
 /// For a mix through a kernel mount, the load is the offered one in calls per second: filestone
 /// corrects the due load until that many calls are on the network.
 pub fn due_load_ops_per_s(record: &RunRecord) -> Option<f64> {
-    if is_in_calls(record) {
+    if record.is_in_calls() {
         return record.totals.offered_load_ops_per_s;
     }
     match record.plan.arrivals {
@@ -63,13 +63,6 @@ pub fn achieved_load_ops_per_s(record: &RunRecord) -> f64 {
     }
 }
 
-/// Returns whether the offered load is in calls, of which an operation may need several: through a
-/// kernel mount.
-fn is_in_calls(record: &RunRecord) -> bool {
-    let mix = record.mix.as_ref();
-    mix.is_some_and(|mix| mix.wire.is_some() || mix.asked_calls.is_some())
-}
-
 /// Returns the calls on the network, of a mix through a kernel mount.
 fn wire(record: &RunRecord) -> Option<&WireRecord> {
     record.mix.as_ref().and_then(|mix| mix.wire.as_ref())
@@ -80,7 +73,7 @@ fn wire(record: &RunRecord) -> Option<&WireRecord> {
 pub(super) fn achieved(record: &RunRecord) -> Option<Check> {
     let due_ops_per_s = due_load_ops_per_s(record).filter(|due| *due > 0.0)?;
     // An operation that fails as expected counts as achieved.
-    let expected = if is_in_calls(record) {
+    let expected = if record.is_in_calls() {
         0
     } else {
         record.totals.ledger.expected
@@ -97,11 +90,11 @@ pub(super) fn achieved(record: &RunRecord) -> Option<Check> {
     // Operations that cross the ends of the window of a valid run do not make its load exceed
     // 100 %.
     let is_of_ends = raw <= 100.0 || bound.holds(percent);
-    if !is_in_calls(record) && percent > 100.0 && is_of_ends {
+    if !record.is_in_calls() && percent > 100.0 && is_of_ends {
         percent = 100.0;
     }
     let chance = 100.0 * chance_of_load(record, due_ops_per_s, achieved_ops_per_s);
-    let left_over = if is_in_calls(record) {
+    let left_over = if record.is_in_calls() {
         0
     } else {
         record.totals.left_over(record.window_ns)
@@ -130,7 +123,7 @@ pub(super) fn achieved(record: &RunRecord) -> Option<Check> {
 /// backlog and do not describe the start.
 fn without_the_start(record: &RunRecord) -> f64 {
     let is_filled = record.plan.warm_up_ns > 0 && record.plan.count.is_none();
-    if is_filled || is_in_calls(record) {
+    if is_filled || record.is_in_calls() {
         return 1.0;
     }
     let of_interval = |interval: &IntervalRecord| {
@@ -167,7 +160,7 @@ fn chance_of_load(record: &RunRecord, due_ops_per_s: f64, achieved_ops_per_s: f6
         _ => 0.0,
     };
     let in_flight = achieved_ops_per_s * record.totals.response_time_ns.mean / 1e9;
-    let at_ends = if is_in_calls(record) {
+    let at_ends = if record.is_in_calls() {
         0.0
     } else {
         2.0 * in_flight.min(all)

@@ -249,7 +249,7 @@ struct Inner {
     standing: Standing,
     options: Smb2ClientOptions,
     /// Fast path that bypasses the actors.
-    short_way: FastPath,
+    fast_path: FastPath,
     /// Slots with requests that must be sent, in order.
     waiting: VecDeque<u32>,
     /// Slots with requests in the output.
@@ -312,7 +312,7 @@ impl<L: Smb2Language> Smb2Client<L> {
                 queued: Vec::with_capacity(slots.len() + 1),
                 slots,
                 standing,
-                short_way: FastPath::default(),
+                fast_path: FastPath::default(),
                 options,
                 alarm: Timestamp::MAX,
                 has_ended: false,
@@ -388,7 +388,7 @@ impl<L: Smb2Language> Smb2Client<L> {
             &mut CompletionBatch::default(),
         );
         self.inner.lost = None;
-        self.inner.short_way.close();
+        self.inner.fast_path.close();
         if self.inner.options.lane.primary.is_some() {
             return false;
         }
@@ -408,7 +408,7 @@ impl<L: Smb2Language> Smb2Client<L> {
     fn try_fast_path(&mut self, slot: u32, operation: &Operation, out: &mut Output) -> bool {
         let Self { session, inner, .. } = self;
         let losses = inner.options.way.losses();
-        let Some(fit) = inner.short_way.fit(operation, losses) else {
+        let Some(fit) = inner.fast_path.fit(operation, losses) else {
             return false;
         };
         let Some(own) = inner.slots.get_mut(slot as usize) else {
@@ -416,7 +416,7 @@ impl<L: Smb2Language> Smb2Client<L> {
         };
         // Requests that wait for credits come first.
         let may_go = matches!(inner.standing, Standing::Ready) && inner.waiting.is_empty();
-        if !may_go || !inner.short_way.put(session, slot, fit, out) {
+        if !may_go || !inner.fast_path.put(session, slot, fit, out) {
             return false;
         }
         own.is_short = true;
@@ -530,10 +530,10 @@ impl Inner {
         session.put(slot, &sending, out, &mut sent);
         if let Some(operation) = asked {
             let losses = self.options.way.losses();
-            self.short_way.open(&operation, call, session, losses);
+            self.fast_path.open(&operation, call, session, losses);
         }
         if keeps {
-            std::mem::swap(actor.desk().sent_mut(), &mut sent);
+            std::mem::swap(actor.call_slot().sent_mut(), &mut sent);
         }
         self.sent = sent;
         self.queued.push(slot);
@@ -689,7 +689,7 @@ impl Inner {
             let Some(actor) = self.actor(slot).filter(|_| is_over) else {
                 continue;
             };
-            actor.desk().rested();
+            actor.call_slot().rested();
             if let Some(end) = self.resume(slot, now) {
                 self.end(slot, end, now, completed);
             }
@@ -751,14 +751,14 @@ impl Inner {
         }
         let (bytes, len) = (answered.bytes, answered.bytes.len());
         if let Some(own) = self.slots.get_mut(slot as usize)
-            && let Some(inspector) = own.inspection.inspector()
+            && let Some(verifier) = own.inspection.verifier()
         {
             // The result is dropped: a line whose connection is lost is repeated from its
             // beginning.
-            inspector.see(data_read(Results { bytes, len }));
+            verifier.see(data_read(Results { bytes, len }));
         }
         if let Some(actor) = self.actor(slot) {
-            actor.desk().answer(Results { bytes, len });
+            actor.call_slot().answer(Results { bytes, len });
         }
         if let Some(end) = self.resume(slot, now) {
             self.end(slot, end, now, completed);
@@ -814,7 +814,7 @@ impl Inner {
             reason: why,
         });
         loop {
-            own.actor.desk().cut();
+            own.actor.call_slot().cut();
             match own.actor.resume(now) {
                 Progress::Ended(end) => return self.end(slot, end, now, completed),
                 // Over a working connection, the file of an aborted CLOSE is still closed.
@@ -844,14 +844,14 @@ impl Inner {
     /// Fails the outstanding request of a slot; another request can still be answered.
     fn reset_slot(&mut self, slot: u32, now: Timestamp, completed: &mut CompletionBatch) {
         if let Some(own) = self.slots.get_mut(slot as usize)
-            && let Some(inspector) = own.inspection.inspector()
+            && let Some(verifier) = own.inspection.verifier()
         {
-            inspector.rewind();
+            verifier.rewind();
         }
         let Some(actor) = self.actor(slot) else {
             return;
         };
-        actor.desk().reset();
+        actor.call_slot().reset();
         if let Some(end) = self.resume(slot, now) {
             self.end(slot, end, now, completed);
         }
@@ -882,7 +882,7 @@ impl Inner {
             return;
         };
         if end.answer == Err(ActionError::ClientFailed)
-            && let Some(lost) = own.actor.desk().take_lost()
+            && let Some(lost) = own.actor.call_slot().take_lost()
         {
             self.lost = Some(lost);
         }
@@ -1135,7 +1135,7 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
         for slot in 0..self.inner.establisher() {
             self.catch_up(slot);
         }
-        self.inner.short_way.close();
+        self.inner.fast_path.close();
         self.session.reset();
         self.inner.closing.clear();
         self.inner.options.way.mark_lost();

@@ -177,7 +177,9 @@ impl Bench {
         let mut bytes = header.to_bytes();
         bytes.extend(body.to_bytes());
         let len = bytes.len();
-        self.actor.desk().answer(Results { bytes: &bytes, len });
+        self.actor
+            .call_slot()
+            .answer(Results { bytes: &bytes, len });
         self.actor.resume(Timestamp::ZERO)
     }
 
@@ -220,7 +222,7 @@ impl Bench {
         self.way.mark_lost();
         self.way.make_of_tests();
         is_waited_for.then(|| {
-            self.actor.desk().reset();
+            self.actor.call_slot().reset();
             self.actor.resume(Timestamp::ZERO)
         })
     }

@@ -912,8 +912,8 @@ impl Workload<Lines> for Stream {
         }
     }
 
-    fn order_count(&self) -> Option<ControlEpoch> {
-        Some(self.shared.order_count().clone())
+    fn control_epoch(&self) -> Option<ControlEpoch> {
+        Some(self.shared.control_epoch().clone())
     }
 
     fn is_called(&self) -> bool {

@@ -17,7 +17,7 @@ pub struct SharedFleet {
     /// Patterns with available payloads, in their order.
     patterns: Vec<Pattern>,
     settings: SettingsTable,
-    order_count: ControlEpoch,
+    control_epoch: ControlEpoch,
     /// Start time of each client.
     beginnings: Box<[u64]>,
     gauges: Box<[ClientStats]>,
@@ -55,7 +55,7 @@ impl SharedFleet {
             payloads: Payloads::new(&own, fleet.unit_max()).and(&others),
             patterns: [own, others].concat(),
             settings,
-            order_count: ControlEpoch::default(),
+            control_epoch: ControlEpoch::default(),
             beginnings: fleet.beginnings().into(),
             gauges: (0..fleet.clients())
                 .map(|client| fleet.member(client).map(gauge).unwrap_or_default())
@@ -129,8 +129,8 @@ impl SharedFleet {
     }
 
     /// Returns the counter of control words sent.
-    pub fn order_count(&self) -> &ControlEpoch {
-        &self.order_count
+    pub fn control_epoch(&self) -> &ControlEpoch {
+        &self.control_epoch
     }
 
     pub(super) fn shelf(&self, client: u32) -> Option<&PublishedFiles> {

@@ -164,7 +164,7 @@ impl World {
         let mut server = Server {
             files,
             open: &mut open[client],
-            inspector: &mut inspectors[client],
+            verifier: &mut inspectors[client],
             table: shared.payloads().table(),
         };
         let is_down = self.down.contains(&now.nanos());
@@ -219,7 +219,7 @@ impl World {
                 self.wakes[client] = self.wakes[client].min(Timestamp::from_nanos(at));
             }
         }
-        self.shared.order_count().increase();
+        self.shared.control_epoch().increase();
     }
 
     /// Returns the index of the first group's settings after a change.
@@ -259,7 +259,7 @@ fn extent_of(action: &Action<'_>) -> (u64, u64) {
 struct Server<'w> {
     files: &'w mut BTreeMap<Vec<u8>, Vec<u8>>,
     open: &'w mut Option<Vec<u8>>,
-    inspector: &'w mut DataVerifier,
+    verifier: &'w mut DataVerifier,
     table: &'w [u8],
 }
 
@@ -322,10 +322,10 @@ impl Server<'_> {
             data[len as usize - 1] ^= 1;
         }
         if let Some(Payload::Reading(reading)) = payload {
-            self.inspector.start(reading);
-            self.inspector.see(&data);
-            self.inspector.keep();
-            if self.inspector.take_fault().is_some() {
+            self.verifier.start(reading);
+            self.verifier.see(&data);
+            self.verifier.keep();
+            if self.verifier.take_fault().is_some() {
                 let mismatch = filestone_workload::failure::Mismatch::WrongData;
                 return Outcome::Failed(Failure::Unexpected(mismatch));
             }

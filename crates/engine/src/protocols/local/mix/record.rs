@@ -120,16 +120,16 @@ fn add_limits(all: &mut Vec<WireLimitRecord>, more: Vec<WireLimitRecord>) {
 }
 
 /// Completes the record with the parts specific to a mix through a mount, and adds caveats.
-pub(super) fn complete(record: &mut RunRecord, mix: &MixPlan, came_to: MountMixResult) {
-    let MountMixResult { together, lost, .. } = came_to;
+pub(super) fn complete(record: &mut RunRecord, mix: &MixPlan, result: MountMixResult) {
+    let MountMixResult { together, lost, .. } = result;
     let totals = &record.totals;
     let mut mix_record = mix_record(mix, &together);
-    mix_record.file_set = came_to.file_set;
+    mix_record.file_set = result.file_set;
     mix_record.in_flight_mean = totals.in_flight_mean;
     mix_record.in_flight_by_littles_law =
         totals.achieved_load_ops_per_s * totals.service_time_ns.mean / 1e9;
     if let Some(wire) = &mut mix_record.wire {
-        wire.background_calls_per_s = came_to.background;
+        wire.background_calls_per_s = result.background;
         wire.corrections = together.corrections;
         if mix.local.arithmetic == FeedbackArithmetic::Exact {
             wire.limits = limits(mix, wire, &together.limits, record.window_ns);
@@ -146,11 +146,11 @@ pub(super) fn complete(record: &mut RunRecord, mix: &MixPlan, came_to: MountMixR
     if let Some(first) = lost.first().filter(|_| record.end == RunOutcome::Finished) {
         record.caveats.push(Caveat::ClientsLost {
             lost: lost.len() as u64,
-            clients: came_to.clients,
+            clients: result.clients,
             first: first.clone(),
         });
     }
-    let left = came_to.left.err().map(|left| what_stays(mix, left));
+    let left = result.left.err().map(|left| what_stays(mix, left));
     record.caveats.extend(left);
 }
 

@@ -28,7 +28,7 @@ pub(super) struct OpenMounts<'run> {
     ended: Sender<ClientEnd>,
     ends: Receiver<ClientEnd>,
     /// Set when the run has ended.
-    came_to: Option<MountMixResult>,
+    result: Option<MountMixResult>,
 }
 
 impl<'run> OpenMounts<'run> {
@@ -40,7 +40,7 @@ impl<'run> OpenMounts<'run> {
             target,
             ended,
             ends,
-            came_to: None,
+            result: None,
         }
     }
 
@@ -66,7 +66,7 @@ impl OpenTarget for OpenMounts<'_> {
         Recording::Shared(SharedRecorder::new(self.task.plan, workers))
     }
 
-    fn attendant(&self) -> Option<Box<dyn RunHook>> {
+    fn hook(&self) -> Option<Box<dyn RunHook>> {
         let groups = self.ready.groups.clone();
         let correcting = FeedbackController::new(self.task.plan, self.task.mix, groups);
         Some(Box::new(correcting))
@@ -115,7 +115,7 @@ impl OpenTarget for OpenMounts<'_> {
         });
         let left = leave(std::mem::take(&mut self.task.claims), mix.remove_set);
         self.ready.file_set.removed = mix.remove_set && left.is_ok();
-        self.came_to = Some(MountMixResult {
+        self.result = Some(MountMixResult {
             together,
             lost,
             clients,
@@ -127,8 +127,8 @@ impl OpenTarget for OpenMounts<'_> {
     }
 
     fn complete(&mut self, record: &mut RunRecord) {
-        if let Some(came_to) = self.came_to.take() {
-            complete(record, self.task.mix, came_to);
+        if let Some(result) = self.result.take() {
+            complete(record, self.task.mix, result);
         }
     }
 }

@@ -213,7 +213,7 @@ struct Attended<'run> {
     time: VirtualTime,
     proc: &'run Proc,
     written: Cell<Timestamp>,
-    attendant: RefCell<FeedbackController>,
+    hook: RefCell<FeedbackController>,
 }
 
 impl Time for Attended<'_> {
@@ -230,7 +230,7 @@ impl Time for Attended<'_> {
             was_stopped: false,
             end_run: &NEVER,
         };
-        self.attendant.borrow_mut().poll(&look, &mut NoObserver);
+        self.hook.borrow_mut().poll(&look, &mut NoObserver);
         now
     }
 
@@ -287,7 +287,7 @@ fn run_with<C: SystemCalls>(
         time: time.clone(),
         proc,
         written: Cell::new(Timestamp::ZERO),
-        attendant: RefCell::new(FeedbackController::new(plan, mix, vec![Arc::clone(&group)])),
+        hook: RefCell::new(FeedbackController::new(plan, mix, vec![Arc::clone(&group)])),
     };
     let backend = Blocking::new(callers, attended);
     let (mut samples, mut skipped, mut in_flight) = (Vec::new(), 0, 0);
@@ -300,7 +300,7 @@ fn run_with<C: SystemCalls>(
         stop,
         end_run: &NEVER,
         offer: None,
-        hope: None,
+        live_workers: None,
     };
     let worker = Worker::new(plan, 0, members, backend, books, signals);
     let WorkerResult { end, workloads, .. } = worker.run_and_keep();

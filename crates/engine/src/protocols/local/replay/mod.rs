@@ -131,15 +131,15 @@ impl Layer for LocalLayer {
         Ok(reply(answer, self.transfers.take_partial()))
     }
 
-    fn carry_out_seen(
+    fn execute_verified(
         &mut self,
         action: &Action<'_>,
-        inspector: &mut DataVerifier,
+        verifier: &mut DataVerifier,
     ) -> Result<Reply, LayerLost> {
-        self.transfers.look_with(Some(*inspector));
+        self.transfers.look_with(Some(*verifier));
         let answer = self.execute(action, &[0]);
         if let Some(seen) = self.transfers.look_with(None) {
-            *inspector = seen;
+            *verifier = seen;
         }
         answer
     }

@@ -60,7 +60,7 @@ pub(super) struct Transfers {
     /// Aborts transfers of several pieces when set.
     cancellation: Cancellation,
     /// Verifier of read data.
-    inspector: Option<DataVerifier>,
+    verifier: Option<DataVerifier>,
 }
 
 /// Returns the end of a range; an error if a file cannot have this length.
@@ -85,7 +85,7 @@ impl Transfers {
             buffered_writes: 0,
             partial: 0,
             cancellation: Cancellation::default(),
-            inspector: None,
+            verifier: None,
         }
     }
 
@@ -95,8 +95,8 @@ impl Transfers {
     }
 
     /// Replaces the verifier of read data and returns the previous one.
-    pub fn look_with(&mut self, inspector: Option<DataVerifier>) -> Option<DataVerifier> {
-        std::mem::replace(&mut self.inspector, inspector)
+    pub fn look_with(&mut self, verifier: Option<DataVerifier>) -> Option<DataVerifier> {
+        std::mem::replace(&mut self.verifier, verifier)
     }
 
     /// Whether this is the error of an aborted transfer.
@@ -140,9 +140,9 @@ impl Transfers {
                 }
                 Ok(got) => got,
             };
-            if let Some(inspector) = &mut self.inspector {
+            if let Some(verifier) = &mut self.verifier {
                 let seen = self.incoming.at_least(wanted);
-                inspector.see(seen.get(..got).unwrap_or_default());
+                verifier.see(seen.get(..got).unwrap_or_default());
             }
             done += got as u64;
             if got < wanted || done >= len {

@@ -276,13 +276,13 @@ impl ClientTask {
             return;
         }
         self.busy = None;
-        if let Some(inspector) = self.inspection.inspector() {
+        if let Some(verifier) = self.inspection.verifier() {
             if self.actor.call().kept_max == READ_HEAD_MAX {
-                inspector.see(data_of(results.bytes));
+                verifier.see(data_of(results.bytes));
             }
-            inspector.keep();
+            verifier.keep();
         }
-        self.actor.desk().answer(results);
+        self.actor.call_slot().answer(results);
         if let Some(end) = self.resume(now) {
             self.end(end, now, completed);
         }
@@ -315,7 +315,7 @@ impl ClientTask {
             self.is_wanted = true;
             return;
         }
-        self.actor.desk().rested();
+        self.actor.call_slot().rested();
         if let Some(end) = self.resume(now) {
             self.end(end, now, completed);
         }
@@ -344,13 +344,12 @@ impl ClientTask {
 
     /// Handles the next data of a READ.
     pub fn see(&mut self, data: &[u8]) {
-        let (Some(head), Some(inspector)) = (&mut self.read_head, self.inspection.inspector())
-        else {
+        let (Some(head), Some(verifier)) = (&mut self.read_head, self.inspection.verifier()) else {
             return;
         };
         let data = data.get(..head.left).unwrap_or(data);
         head.left -= data.len();
-        inspector.see(data);
+        verifier.see(data);
     }
 
     /// Handles the end of the data of a READ.
@@ -373,8 +372,8 @@ impl ClientTask {
     /// call is aborted. The data of that part arrive again if the call is repeated.
     pub fn drop_partial_reply(&mut self) {
         self.read_head = None;
-        if let Some(inspector) = self.inspection.inspector() {
-            inspector.rewind();
+        if let Some(verifier) = self.inspection.verifier() {
+            verifier.rewind();
         }
     }
 
@@ -402,7 +401,7 @@ impl ClientTask {
             reason: why,
         });
         loop {
-            self.actor.desk().cut();
+            self.actor.call_slot().cut();
             if let Progress::Ended(end) = self.actor.resume(now) {
                 return self.end(end, now, completed);
             }
@@ -425,7 +424,7 @@ impl ClientTask {
             return;
         };
         let is_lost = end.answer == Err(ActionError::ClientFailed);
-        if is_lost && let Some(lost) = self.actor.desk().take_lost() {
+        if is_lost && let Some(lost) = self.actor.call_slot().take_lost() {
             self.lost = Some(lost);
         }
         let status = match end.answer {

@@ -213,30 +213,30 @@ mod tests {
     /// Requests a lock from a server that answers with these statuses, repeating the last; returns
     /// the result, and the procedures called.
     fn answered(stats: &[nlm::Status]) -> (NfsResult<()>, Vec<u32>) {
-        let mut desk = CallSlot::default();
+        let mut call_slot = CallSlot::default();
         let mut locks = Locks::new(CallHandle::HERE, TIMEOUT_NANOS, 0);
         let file = Handle::new(&[1]).expect("a handle");
         let mut locking = pin!(locks.lock(&file, 0, 1));
         let (mut now, mut called) = (Timestamp::ZERO, Vec::new());
         loop {
-            desk.set_now(now);
+            call_slot.set_now(now);
             let mut context = Context::from_waker(Waker::noop());
-            let polled = desk.lend(|| locking.as_mut().poll(&mut context));
+            let polled = call_slot.lend(|| locking.as_mut().poll(&mut context));
             if let Poll::Ready(outcome) = polled {
                 assert!(now.nanos() <= TIMEOUT_NANOS);
                 return (outcome, called);
             }
-            match desk.wanted() {
+            match call_slot.wanted() {
                 WaitReason::Reply => {
                     let stat = stats.get(called.len()).or(stats.last());
                     let stat = stat.expect("an answer").0.to_be_bytes();
-                    called.push(desk.call().procedure.number);
+                    called.push(call_slot.call().procedure.number);
                     let bytes = &[&[0; 4][..], &stat].concat();
-                    desk.answer(Results { bytes, len: 8 });
+                    call_slot.answer(Results { bytes, len: 8 });
                 }
                 WaitReason::Timer(nanos) => {
                     now = now.after_nanos(nanos);
-                    desk.rested();
+                    call_slot.rested();
                 }
                 WaitReason::None => panic!("it waits for nothing"),
             }

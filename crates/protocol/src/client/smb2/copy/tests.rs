@@ -75,21 +75,21 @@ fn copy(
         target: TARGET,
         stretch,
     };
-    let mut desk = CallSlot::default();
+    let mut call_slot = CallSlot::default();
     let mut future = pin!(copying.copy(CallHandle::HERE, what, opens));
     let mut context = Context::from_waker(Waker::noop());
     loop {
-        if let Poll::Ready(done) = desk.lend(|| future.as_mut().poll(&mut context)) {
-            return match desk.take_lost() {
+        if let Poll::Ready(done) = call_slot.lend(|| future.as_mut().poll(&mut context)) {
+            return match call_slot.take_lost() {
                 Some(lost) => Err(format!("{:?}", lost.reason)),
                 None => Ok(done),
             };
         }
-        assert_eq!(desk.wanted(), WaitReason::Reply);
-        let asked = asked_in(&desk.call().arguments);
+        assert_eq!(call_slot.wanted(), WaitReason::Reply);
+        let asked = asked_in(&call_slot.call().arguments);
         let bytes = answer(&asked);
         let (bytes, len) = (&bytes[..], bytes.len());
-        desk.answer(Results { bytes, len });
+        call_slot.answer(Results { bytes, len });
     }
 }
 
