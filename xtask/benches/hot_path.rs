@@ -7,8 +7,8 @@ mod cases;
 
 use cases::{Lines, OPERATIONS, ProbeWorker, ShareProbe};
 use filestone_engine::worker::WorkerEnd;
-use filestone_measure::measure::Recorder;
 use filestone_workload::operation::OpKind;
+use filestone_workload::recording::Recorder;
 use gungraun::{
     Callgrind, LibraryBenchmarkConfig, library_benchmark, library_benchmark_group, main,
 };

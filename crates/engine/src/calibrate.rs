@@ -14,12 +14,12 @@ use crate::worker::{IntervalSink, Worker, WorkerClient, WorkerControl, own_books
 use filestone_control::load_control::RemainingTime;
 use filestone_measure::measure::processors::{ProcessorsRecord, ThreadTime};
 use filestone_measure::measure::run_record::Headroom;
-use filestone_measure::measure::{Distribution, IntervalBuffer};
 use filestone_plan::plan::{
     ArrivalsPlan, LeftoverPolicy, Plan, ProbePlan, TargetPlan, WorkloadPlan,
 };
 use filestone_protocol::workload::{Next, Workload};
 use filestone_workload::operation::{OpKind, Operation, Stability};
+use filestone_workload::recording::{Distribution, IntervalBuffer};
 use filestone_workload::time::Timestamp;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

@@ -14,10 +14,9 @@ use filestone_control::load_control::{RemainingTime, SteeredPoint};
 use filestone_measure::cost::Counter;
 use filestone_measure::measure::fleet_record::{ChangeRecord, GroupRecord};
 use filestone_measure::measure::run_record::{IntervalRecord, Target};
-use filestone_measure::measure::{
-    ConnectionsRecord, DistributionRecord, IntervalBuffer, RunPhase, RunRecord,
-};
+use filestone_measure::measure::{ConnectionsRecord, RunPhase, RunRecord};
 use filestone_workload::password::Password;
+use filestone_workload::recording::{DistributionRecord, IntervalBuffer};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};

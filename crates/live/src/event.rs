@@ -222,7 +222,7 @@ pub struct Times {
 
 impl Times {
     /// Summarizes a distribution; `None` if it is empty.
-    pub fn of(record: &filestone_measure::measure::DistributionRecord) -> Option<Self> {
+    pub fn of(record: &filestone_workload::recording::DistributionRecord) -> Option<Self> {
         (record.count > 0).then_some(Self {
             count: record.count,
             mean: record.mean,

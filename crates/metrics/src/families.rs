@@ -9,7 +9,8 @@ use crate::gauges::RunState;
 use crate::histograms::{histogram, seconds};
 use crate::times::Times;
 use crate::totals::{KindSums, Totals};
-use filestone_measure::measure::{Ledger, Role, RunPhase};
+use filestone_measure::measure::RunPhase;
+use filestone_workload::recording::{Ledger, Role};
 
 /// Prefix of all names.
 const PREFIX: &str = "filestone";

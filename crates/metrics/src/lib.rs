@@ -29,11 +29,12 @@ pub use gauges::RunState;
 pub use times::Times;
 pub use totals::{KindSums, Totals};
 
+use filestone_measure::measure::RunPhase;
 use filestone_measure::measure::connections_record::ConnectionsRecord;
 use filestone_measure::measure::fleet_record::GroupRecord;
 use filestone_measure::measure::run_record::{IntervalRecord, RunRecord, Target, Tool};
-use filestone_measure::measure::{IntervalBuffer, RunPhase};
 use filestone_plan::plan::Plan;
+use filestone_workload::recording::IntervalBuffer;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The metrics of the runs of this process.

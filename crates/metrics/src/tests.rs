@@ -1,11 +1,12 @@
 //! Runs whose counts are known analytically, and their exposed metrics.
 
 use super::*;
+use filestone_measure::measure::IntervalAggregator;
 use filestone_measure::measure::fleet_record::{ClientState, StateCount};
-use filestone_measure::measure::{IntervalAggregator, Role, Sample};
 use filestone_plan::plan::{LocalTarget, ReplayPlan, TICK_NANOS, TargetPlan, WorkloadPlan};
 use filestone_workload::failure::StatusSpace;
 use filestone_workload::operation::{Completion, OpKind, Outcome, ReplyInfo, SlotId};
+use filestone_workload::recording::{Role, Sample};
 use filestone_workload::time::Timestamp;
 
 const SECOND: u64 = 1_000_000_000;

@@ -4,9 +4,9 @@ use crate::times::Times;
 use filestone_measure::measure::run_record::{
     IntervalKindRecord, IntervalRecord, KindRecord, RunRecord, WorkerRecord,
 };
-use filestone_measure::measure::{IntervalBuffer, Ledger, Role};
 use filestone_workload::operation::OpKind;
 use filestone_workload::recording::interval::{CallCounts, IntervalCounts, KindBuffer};
+use filestone_workload::recording::{IntervalBuffer, Ledger, Role};
 use std::collections::BTreeMap;
 
 /// Maximum number of distinct failures per kind of operation; further ones that a server returns

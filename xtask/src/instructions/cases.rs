@@ -15,7 +15,6 @@ use filestone_engine::replay::{BlockingWorkDir, Layer, TreeCleanup, WorkDir};
 use filestone_engine::worker::{
     IntervalSink, LocalSampleSink, Worker, WorkerClient, WorkerControl, new_buffer, own_books,
 };
-use filestone_measure::measure::{IntervalBuffer, Recorder, Role, Sample};
 use filestone_plan::plan::{
     CreateModes, LeftoverPolicy, NfsTarget, Plan, ProbePlan, TargetPlan, TransportKind,
     WorkloadPlan,
@@ -36,6 +35,7 @@ use filestone_workload::load::{Next, Script};
 use filestone_workload::operation::{
     Completion, FileId, OpKind, Operation, Outcome, ReplyInfo, SlotId, Stability,
 };
+use filestone_workload::recording::{IntervalBuffer, Recorder, Role, Sample};
 use filestone_workload::time::Timestamp;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -19,11 +19,10 @@ use filestone_control::load_control::RemainingTime;
 use filestone_engine::Job;
 use filestone_engine::control::{Context, Observer};
 use filestone_measure::measure::verdict::caveats::waited_for_processor;
-use filestone_measure::measure::{
-    Caveat, DistributionRecord, ProcessorsRecord, RunRecord, validity,
-};
+use filestone_measure::measure::{Caveat, ProcessorsRecord, RunRecord, validity};
 use filestone_plan::plan::{LeftoverPolicy, Plan, ProbePlan, WorkloadPlan};
 use filestone_workload::operation::{OpKind, Stability};
+use filestone_workload::recording::DistributionRecord;
 use filestone_workload::statistics::series::half_width;
 use std::sync::atomic::Ordering;
 

@@ -3,9 +3,10 @@
 use filestone_engine::control::Observer;
 use filestone_measure::measure::fleet_record::GroupRecord;
 use filestone_measure::measure::run_record::{IntervalRecord, Target};
-use filestone_measure::measure::{ConnectionsRecord, IntervalBuffer, RunPhase};
+use filestone_measure::measure::{ConnectionsRecord, RunPhase};
 use filestone_metrics::Metrics;
 use filestone_plan::plan::Plan;
+use filestone_workload::recording::IntervalBuffer;
 use std::sync::Arc;
 
 /// Updates the metrics of one run.

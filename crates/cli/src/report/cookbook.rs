@@ -5,7 +5,8 @@ use crate::report::parts::page::Page;
 use crate::report::parts::table::{Column, Table};
 use crate::report::parts::units::{load, micros};
 use filestone_measure::measure::run_record::{IntervalRecord, Phase};
-use filestone_measure::measure::{DistributionRecord, RunRecord, validity};
+use filestone_measure::measure::{RunRecord, validity};
+use filestone_workload::recording::DistributionRecord;
 
 /// Transfer sizes that follow each other in a run, in bytes and in the format of settings.
 pub const SIZES: [(u64, &str); 3] = [(4096, "4K"), (1 << 20, "1M"), (4096, "4K")];

@@ -7,11 +7,12 @@
 //! words.
 
 use crate::report::parts::ledger::counts;
+use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::fleet_record::SettingsGeneration;
 use filestone_measure::measure::rows::in_rows;
 use filestone_measure::measure::run_record::{IntervalKindRecord, IntervalRecord, Phase};
-use filestone_measure::measure::{DistributionRecord, Ledger, Role, RunRecord};
 use filestone_workload::operation::OpKind;
+use filestone_workload::recording::{DistributionRecord, Ledger, Role};
 
 const TIMES: [&str; 10] = [
     "mean", "min", "p50", "p90", "p95", "p99", "p99_9", "p99_99", "max", "sum",

@@ -19,15 +19,14 @@ use filestone_measure::measure::run_record::{
     TickRecord, Tool, Totals, WorkerRecord,
 };
 use filestone_measure::measure::unexpected;
-use filestone_measure::measure::{
-    Caveat, Distribution, DistributionRecord, Ledger, RunRecord, Validity, run_record,
-};
+use filestone_measure::measure::{Caveat, RunRecord, Validity, run_record};
 use filestone_plan::plan::{
     ArrivalsPlan, LeftoverPolicy, LoadName, LocalTarget, NfsTarget, Pacing, Plan, ProbePlan,
     ReplayPlan, TICK_NANOS, TargetPlan, TcpTarget, WorkloadPlan,
 };
 use filestone_workload::load::{Generation, Mismatch};
 use filestone_workload::operation::{OpKind, Stability};
+use filestone_workload::recording::{Distribution, DistributionRecord, Ledger};
 use std::sync::LazyLock;
 
 /// Returns a record of each kind, except those of several layers.

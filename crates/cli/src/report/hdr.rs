@@ -5,9 +5,10 @@
 //! in milliseconds. Unmeasured operations are tagged `companion.OPERATION.…`.
 
 use crate::error::Error;
+use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::rows::in_rows;
 use filestone_measure::measure::run_record::IntervalKindRecord;
-use filestone_measure::measure::{Role, RunRecord};
+use filestone_workload::recording::Role;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use std::fmt::Display;

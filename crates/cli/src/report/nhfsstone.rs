@@ -18,8 +18,9 @@
 
 use crate::report::parts::kinds::measured_of;
 use filestone_measure::measure::mix_record::{MixRecord, WireRecord};
-use filestone_measure::measure::{DistributionRecord, RunRecord, validity, verdict};
+use filestone_measure::measure::{RunRecord, validity, verdict};
 use filestone_workload::operation::OpKind;
+use filestone_workload::recording::DistributionRecord;
 
 /// Procedures of NFSv2 (RFC 1094, section 2.2) in the order of their numbers, with their
 /// equivalents in NFSv3.

@@ -7,11 +7,12 @@ use crate::report::parts::units::seconds;
 use crate::report::picture::{
     Axis, Form, Line, Panel, Picture, Point, Quantity, Span, Style, Symbol,
 };
+use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::rows::in_rows;
 use filestone_measure::measure::run_record::{IntervalRecord, Phase};
 use filestone_measure::measure::verdict::percentile;
-use filestone_measure::measure::{Ledger, RunRecord};
 use filestone_plan::plan::TICK_NANOS;
+use filestone_workload::recording::Ledger;
 
 /// Maximum number of points of a line; longer lines are thinned.
 const POINTS_MAX: usize = 200;

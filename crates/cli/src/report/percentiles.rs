@@ -6,9 +6,10 @@
 use crate::report::caption;
 use crate::report::parts::units::seconds;
 use crate::report::picture::{Axis, Form, Line, Panel, Picture, Point, Quantity, Style, Symbol};
+use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::verdict::percentile::{self, TimesOf};
-use filestone_measure::measure::{DistributionRecord, RunRecord};
 use filestone_workload::figure::TimeKind;
+use filestone_workload::recording::DistributionRecord;
 
 /// Number of points of a line per nine.
 const POINTS_PER_NINE: u32 = 40;
@@ -228,7 +229,7 @@ mod tests {
     use super::*;
     use crate::report::fixtures;
     use crate::report::picture::render;
-    use filestone_measure::measure::Distribution;
+    use filestone_workload::recording::Distribution;
 
     fn distribution(values: impl IntoIterator<Item = u64>) -> DistributionRecord {
         let mut distribution = Distribution::<u64>::new();

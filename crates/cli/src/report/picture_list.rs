@@ -98,8 +98,8 @@ mod tests {
     use crate::report::picture::width;
     use crate::report::{fixtures, layers};
     use filestone_measure::measure::run_record::{IntervalRecord, RunOutcome, Totals};
-    use filestone_measure::measure::{DistributionRecord, Ledger};
     use filestone_plan::plan::{ArrivalsPlan, TargetPlan};
+    use filestone_workload::recording::{DistributionRecord, Ledger};
 
     /// Maximum size of a picture, because it is mailed and archived.
     const BYTES_MAX: usize = 60_000;

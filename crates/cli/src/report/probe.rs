@@ -9,8 +9,9 @@ use crate::quantity::{bytes_text, grouped, time_text};
 use filestone_measure::explanation::{GeneratorPart, busy_percent};
 use filestone_measure::measure::run_record::Headroom;
 use filestone_measure::measure::verdict::percentile::TimesOf;
-use filestone_measure::measure::{Ledger, RunRecord, ShortReads};
+use filestone_measure::measure::{RunRecord, ShortReads};
 use filestone_plan::plan::Plan;
+use filestone_workload::recording::Ledger;
 
 /// Renders the report. Caveats are printed separately, on standard error.
 pub fn render(record: &RunRecord, detail: Detail, page: Page) -> String {

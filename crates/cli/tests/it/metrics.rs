@@ -1,7 +1,8 @@
 //! `--metrics` from outside: what a scrape reads is what the record says.
 
 use crate::support::{DELAYING, Running, Scratch, command, is_late, record_of, serve, text};
-use filestone_measure::measure::{Ledger, Role, RunRecord};
+use filestone_measure::measure::RunRecord;
+use filestone_workload::recording::{Ledger, Role};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Output, Stdio};

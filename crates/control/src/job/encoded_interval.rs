@@ -2,9 +2,9 @@
 //! omitted, and histograms are bytes, because merging many hosts means decoding a megabyte per
 //! second.
 
-use filestone_measure::measure::EncodedDistribution;
 use filestone_measure::measure::run_record::{IntervalKindRecord, IntervalRecord};
 use filestone_workload::kind::{OpKind, Role};
+use filestone_workload::recording::EncodedDistribution;
 use filestone_workload::recording::distribution::HistogramError;
 use filestone_workload::recording::ledger::Ledger;
 use serde::{Deserialize, Serialize};

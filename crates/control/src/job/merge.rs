@@ -12,10 +12,9 @@ use filestone_measure::measure::run_record::{
     Headroom, InvariantViolation, RunOutcome, RunRecord, Target, Totals,
 };
 use filestone_measure::measure::verdict::caveats;
-use filestone_measure::measure::{
-    ConnectionsRecord, ProcessorsRecord, RecordMerger, gates, validity,
-};
+use filestone_measure::measure::{ConnectionsRecord, ProcessorsRecord, gates, validity};
 use filestone_plan::plan::Plan;
+use filestone_workload::recording::RecordMerger;
 use filestone_workload::recording::distribution::HistogramError;
 use std::collections::BTreeSet;
 

@@ -5,9 +5,9 @@ use super::sum;
 use filestone_measure::measure::run_record::{
     IntervalKindRecord, IntervalRecord, Phase, TickRecord,
 };
-use filestone_measure::measure::{EncodedDistribution, RecordMerger};
 use filestone_workload::recording::distribution::HistogramError;
 use filestone_workload::recording::ledger::Ledger;
+use filestone_workload::recording::{EncodedDistribution, RecordMerger};
 use std::collections::BTreeMap;
 
 /// Merges the same interval of several hosts into one. `None` for an empty list.

@@ -5,9 +5,9 @@ use filestone_measure::measure::losses::LossReasons;
 use filestone_measure::measure::run_record::{
     FailureCount, KindRecord, RunRecord, Totals, WorkerRecord,
 };
-use filestone_measure::measure::{DistributionRecord, RecordMerger};
 use filestone_workload::recording::distribution::HistogramError;
 use filestone_workload::recording::ledger::Ledger;
+use filestone_workload::recording::{DistributionRecord, RecordMerger};
 use std::collections::BTreeMap;
 
 /// Returns sums and merged distributions of these records, whose job's window is `window_ns` long,

@@ -17,13 +17,13 @@ use filestone_measure::measure::run_record::{
     FailureCount, Host, KindRecord, RunOutcome, RunRecord, Tool, Totals, WorkerRecord,
 };
 use filestone_measure::measure::verdict::caveats;
-use filestone_measure::measure::{Distribution, DistributionRecord, Ledger};
 use filestone_plan::plan::{
     ArrivalsPlan, CurvePlan, Figure, LeftoverPolicy, LocalTarget, NfsTarget, Objective,
     ObjectivePlan, Pacing, Plan, ProbePlan, ReplayPlan, SteeringPlan, TargetPlan, WorkloadPlan,
 };
 use filestone_workload::operation::{OpKind, Stability};
 use filestone_workload::recording::sample::Role;
+use filestone_workload::recording::{Distribution, DistributionRecord, Ledger};
 
 const SECOND: u64 = 1_000_000_000;
 const MS: u64 = 1_000_000;

@@ -1,9 +1,9 @@
 //! Known answers: curves of queues, whose knees are worked out on paper.
 
 use filestone_control::queueing::{DeterministicServers, MarkovServers};
-use filestone_measure::measure::DistributionRecord;
 use filestone_measure::measure::curve_record::{CurvePointRecord, KneeRecord};
 use filestone_measure::measure::knee::*;
+use filestone_workload::recording::DistributionRecord;
 
 /// `points` evenly spaced points up to `highest` of the capacity, which is 1000/s.
 fn curve(points: u32, highest: f64, response_s: impl Fn(f64) -> f64) -> Vec<LoadResponse> {

@@ -13,10 +13,9 @@ use filestone_measure::measure::mix_record::FileSetRecord;
 use filestone_measure::measure::processors::{ProcessorTime, ProcessorsRecord, ThreadTime};
 use filestone_measure::measure::run_record::{RunOutcome, RunRecord, Target};
 use filestone_measure::measure::stamps::{StampedCall, StampsRecord};
-use filestone_measure::measure::{
-    ConnectionsRecord, IntervalAggregator, IntervalBuffer, LossReasons, RunPhase,
-};
+use filestone_measure::measure::{ConnectionsRecord, IntervalAggregator, LossReasons, RunPhase};
 use filestone_plan::plan::{Plan, TICK_NANOS};
+use filestone_workload::recording::IntervalBuffer;
 use filestone_workload::time::Timestamp;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};

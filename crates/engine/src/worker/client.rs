@@ -1,11 +1,11 @@
 //! One simulated client as its worker sees it: its slots, and its due time.
 
 use filestone_control::arrivals::Arrivals;
-use filestone_measure::measure::{Role, Sample};
 use filestone_plan::plan::Plan;
 use filestone_protocol::workload::Workload;
 use filestone_workload::language::WorkType;
 use filestone_workload::operation::{Completion, OpKind, Outcome, ReplyInfo, SlotId};
+use filestone_workload::recording::{Role, Sample};
 use filestone_workload::time::Timestamp;
 use std::collections::VecDeque;
 

@@ -4,8 +4,8 @@
 use super::client::ClientState;
 use super::{SampleSink, Worker};
 use crate::backend::{Backend, BackendError, ConnectionEvent};
-use filestone_measure::measure::Role;
 use filestone_protocol::workload::Workload;
+use filestone_workload::recording::Role;
 use filestone_workload::time::Timestamp;
 
 /// Interval between checks whether only lost clients are left.

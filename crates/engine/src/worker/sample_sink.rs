@@ -1,8 +1,8 @@
 //! Sample sinks: destinations of a worker's measurements.
 
-use filestone_measure::measure::{IntervalBuffer, Recorder, Role, Sample};
 use filestone_workload::operation::OpKind;
 use filestone_workload::recording::interval::IntervalCounts;
+use filestone_workload::recording::{IntervalBuffer, Recorder, Role, Sample};
 use filestone_workload::time::Timestamp;
 
 /// Destination of full interval buffers, and source of empty ones.

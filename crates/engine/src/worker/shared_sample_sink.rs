@@ -5,10 +5,10 @@
 //! samples even while a thread blocks, because the coordinator empties the queues.
 
 use super::{SampleSink, new_buffer};
-use filestone_measure::measure::{IntervalBuffer, Recorder, Role, Sample};
 use filestone_plan::plan::Plan;
 use filestone_workload::operation::OpKind;
 use filestone_workload::recording::interval::IntervalCounts;
+use filestone_workload::recording::{IntervalBuffer, Recorder, Role, Sample};
 use filestone_workload::time::Timestamp;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -10,13 +10,14 @@ use filestone_engine::worker::{
     IntervalSink, Worker, WorkerClient, WorkerControl, new_buffer, own_books,
 };
 use filestone_measure::measure::run_record::Tool;
-use filestone_measure::measure::{IntervalAggregator, IntervalBuffer, RunRecord};
+use filestone_measure::measure::{IntervalAggregator, RunRecord};
 use filestone_plan::plan::{ArrivalsPlan, Plan};
 use filestone_protocol::workload::{FileEntry, FileTable, ObjectKind, Probe};
 use filestone_workload::completions::CompletionBatch;
 use filestone_workload::failure::StatusSpace;
 use filestone_workload::language::Operations;
 use filestone_workload::operation::{OpKind, Operation, Outcome, SlotId};
+use filestone_workload::recording::IntervalBuffer;
 use filestone_workload::time::Timestamp;
 use proptest::prelude::*;
 use std::cell::RefCell;

@@ -8,11 +8,11 @@ use filestone_engine::backend::{Backend, BackendError, WaitLimit};
 use filestone_engine::worker::{
     IntervalSink, Worker, WorkerClient, WorkerControl, WorkerEnd, new_buffer, own_books,
 };
-use filestone_measure::measure::{IntervalBuffer, Ledger};
 use filestone_plan::plan::{ArrivalsPlan, Plan};
 use filestone_workload::completions::CompletionBatch;
 use filestone_workload::language::Operations;
 use filestone_workload::operation::{Completion, Operation, Outcome, ReplyInfo, SlotId};
+use filestone_workload::recording::{IntervalBuffer, Ledger};
 use filestone_workload::time::Timestamp;
 use std::sync::atomic::{AtomicBool, Ordering};
 

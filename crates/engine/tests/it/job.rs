@@ -10,12 +10,13 @@ use filestone_engine::worker::{
     IntervalSink, Worker, WorkerClient, WorkerControl, new_buffer, own_books,
 };
 use filestone_measure::measure::run_record::{IntervalRecord, TickRecord, Tool, Totals};
-use filestone_measure::measure::{IntervalAggregator, IntervalBuffer, RunRecord};
+use filestone_measure::measure::{IntervalAggregator, RunRecord};
 use filestone_plan::plan::{ArrivalsPlan, Plan};
 use filestone_protocol::workload::{FileEntry, FileTable, ObjectKind, Probe, Workload, of_client};
 use filestone_workload::completions::CompletionBatch;
 use filestone_workload::language::Operations;
 use filestone_workload::operation::{OpKind, Operation, SlotId};
+use filestone_workload::recording::IntervalBuffer;
 use filestone_workload::time::Timestamp;
 use std::cell::RefCell;
 use std::rc::Rc;

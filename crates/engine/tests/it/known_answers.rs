@@ -135,7 +135,7 @@ fn three_ways_to_look_at_a_frozen_server() {
     };
     let mut table =
         String::from("loop             operations   p90    p95    p99  p99.9     max  (ms)\n");
-    let mut row = |name: &str, record: &filestone_measure::measure::DistributionRecord| {
+    let mut row = |name: &str, record: &filestone_workload::recording::DistributionRecord| {
         table += &format!(
             "{name:<16} {:>10} {:>5} {:>6} {:>6} {:>6} {:>7}\n",
             record.count,
@@ -167,8 +167,8 @@ fn three_ways_to_look_at_a_frozen_server() {
 /// The mistake of many load generators, for comparison: one operation per tick,
 /// ticks that pass while one is outstanding are dropped, and time is counted
 /// from the send.
-fn paced_and_skipping() -> filestone_measure::measure::DistributionRecord {
-    let mut times = filestone_measure::measure::Distribution::<u64>::new();
+fn paced_and_skipping() -> filestone_workload::recording::DistributionRecord {
+    let mut times = filestone_workload::recording::Distribution::<u64>::new();
     let (tick, end) = (1_000_000u64, 10 * SECOND);
     let mut at = 0;
     while at < end {

@@ -9,13 +9,14 @@ use filestone_engine::backend::{Backend, BackendError, WaitLimit};
 use filestone_engine::worker::{
     IntervalSink, Worker, WorkerClient, WorkerControl, new_buffer, own_books,
 };
-use filestone_measure::measure::{IntervalBuffer, Role, RunRecord};
+use filestone_measure::measure::RunRecord;
 use filestone_plan::file_set::{ChangingDirectories, ClientSet};
 use filestone_plan::plan::{ArrivalsPlan, Plan};
 use filestone_protocol::workload::{FileEntry, FileTable, MixWorkload, ObjectKind};
 use filestone_workload::completions::CompletionBatch;
 use filestone_workload::language::Operations;
 use filestone_workload::operation::{DirectoryCursor, OpKind, Operation, SlotId};
+use filestone_workload::recording::{IntervalBuffer, Role};
 use filestone_workload::time::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;

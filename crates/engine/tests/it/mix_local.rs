@@ -6,12 +6,13 @@ use crate::support::{SECOND, mixes, scratch};
 use filestone_engine::control::{NoObserver, Observer};
 use filestone_engine::protocols::local::mix::run_local;
 use filestone_engine::{ErrorCategory, RunError};
+use filestone_measure::measure::Caveat;
 use filestone_measure::measure::run_record::{IntervalRecord, RunOutcome, RunRecord};
-use filestone_measure::measure::{Caveat, Role};
 use filestone_plan::plan::{
     ArrivalsPlan, FeedbackArithmetic, FileSetPlan, FileSizes, LocalMix, Plan,
 };
 use filestone_workload::operation::OpKind;
+use filestone_workload::recording::Role;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};

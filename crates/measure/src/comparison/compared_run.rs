@@ -5,8 +5,9 @@ use crate::measure::figures::headline::HEADLINE;
 use crate::measure::figures::{BatchMeans, Quantity, RunFigure};
 use crate::measure::run_record::{Host, IntervalRecord, RunRecord, Target, Tool, Totals};
 use crate::measure::validity::{self, Validity};
-use crate::measure::{Caveat, FigureRecord, Role};
+use crate::measure::{Caveat, FigureRecord};
 use filestone_plan::plan::Plan;
+use filestone_workload::recording::Role;
 use filestone_workload::statistics::Estimate;
 
 /// The part of a run record that a comparison uses, without the long parts.

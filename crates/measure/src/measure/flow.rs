@@ -1,7 +1,7 @@
 //! Operations in flight, and their maximum.
 
 use super::run_record::{KindRecord, RunRecord};
-use super::sample::Role;
+use filestone_workload::recording::sample::Role;
 
 /// Share of slots in use, in percent, from which all slots count as in use.
 pub const SLOTS_TAKEN_PERCENT: f64 = 90.0;

@@ -111,11 +111,11 @@ fn third(ticks: &[(u64, f64)]) -> ThirdRecord {
 pub(crate) mod tests {
     use super::*;
     use crate::measure::run_record::{FailureCount, KindRecord};
-    use crate::measure::{Distribution, DistributionRecord, Ledger};
     use filestone_plan::plan::{
         ArrivalsPlan, FileSetPlan, FileSizes, MixCount, NfsTarget, Popularity, TICK_NANOS,
         TargetPlan, WorkloadPlan,
     };
+    use filestone_workload::recording::{Distribution, DistributionRecord, Ledger};
 
     const SECOND: u64 = 1_000_000_000;
 

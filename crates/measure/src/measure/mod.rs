@@ -1,9 +1,6 @@
 //! Counts and times, and the results computed from them: sample → ledger and histograms → interval
 //! → run record. Every report is a function of the record.
 
-pub use filestone_workload::recording::{
-    buckets, distribution, interval, ledger, quantile_interval, recorder, sample,
-};
 pub mod absence;
 pub mod assembly;
 pub mod caveat;
@@ -50,29 +47,21 @@ pub use assembly::IntervalAggregator;
 pub use caveat::Caveat;
 pub use connections_record::ConnectionsRecord;
 pub use curve_record::{CurveRecord, ObjectiveRecord};
-pub use distribution::{
-    Distribution, DistributionRecord, EncodedDistribution, RecordMerger, SignificantDigits,
-};
 pub use figure_record::{FigureRecord, OneSidedFigureRecord, RecordedInterval};
 pub use figures::RunFigure;
 pub use fleet_monitor::FleetMonitor;
 pub use fleet_record::FleetRecord;
 pub use gate_record::{GateOutcome, GateRecord, GateValue};
 pub use host_difference::HostDifference;
-pub use interval::{IntervalBuffer, TickCounts};
 pub use job_record::JobRecord;
-pub use ledger::Ledger;
 pub use losses::{LossReasons, LossRecord};
 pub use mismatches::{Mismatches, UnexpectedResult};
 pub use mix_record::MixRecord;
 pub use mount_record::MountRecord;
 pub use processors::ProcessorsRecord;
-pub use quantile_interval::QuantileInterval;
-pub use recorder::Recorder;
 pub use replay_record::ReplayRecord;
 pub use run_phase::RunPhase;
 pub use run_record::RunRecord;
-pub use sample::{Role, Sample};
 pub use short_reads::ShortReads;
 pub use shortfall::Shortfall;
 pub use validity::Validity;

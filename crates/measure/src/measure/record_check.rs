@@ -6,9 +6,9 @@
 
 mod parts;
 
-use super::distribution::DistributionRecord;
 use super::figure_record::FigureRecord;
 use super::run_record::{IntervalRecord, InvariantViolation, RunRecord};
+use filestone_workload::recording::distribution::DistributionRecord;
 
 impl RunRecord {
     /// Checks that reports can be made from the numbers of a record of unknown origin.

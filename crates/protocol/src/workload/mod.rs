@@ -17,11 +17,11 @@ pub use probe::Probe;
 pub use stream::Stream;
 
 use crate::workload::stream::ControlEpoch;
-use filestone_measure::measure::Sample;
 use filestone_plan::file_set::ClientSet;
 use filestone_plan::plan::{Plan, WorkloadPlan};
 use filestone_workload::language::{Operations, WorkType};
 use filestone_workload::operation::{Completion, OpKind, Operation};
+use filestone_workload::recording::Sample;
 use filestone_workload::time::Timestamp;
 use std::sync::Arc;
 

@@ -6,7 +6,7 @@ use super::{Compared, heading, name_of};
 use crate::error::Error;
 use crate::report::percentiles;
 use crate::report::picture::{Form, Line, Picture, Style};
-use filestone_measure::measure::DistributionRecord;
+use filestone_workload::recording::DistributionRecord;
 
 /// Returns the picture: a line per side, of all operations of its runs.
 pub fn picture(compared: &Compared) -> Result<Picture, Error> {

@@ -3,7 +3,8 @@
 
 use super::values::Number;
 use crate::report::parts::units::seconds;
-use filestone_measure::measure::{DistributionRecord, RunRecord};
+use filestone_measure::measure::RunRecord;
+use filestone_workload::recording::DistributionRecord;
 use serde::Serialize;
 
 /// Maximum number of time buckets.
@@ -120,7 +121,7 @@ fn column(group: &[Option<DistributionRecord>], rows: Rows) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use filestone_measure::measure::Distribution;
+    use filestone_workload::recording::Distribution;
 
     fn times(values: &[u64]) -> Option<DistributionRecord> {
         let mut distribution = Distribution::<u64>::new();

@@ -11,10 +11,11 @@ use crate::report::over_time::{
 };
 use crate::report::parts::kinds::measured;
 use crate::report::parts::units::seconds;
+use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::run_record::{IntervalKindRecord, IntervalRecord, Phase};
 use filestone_measure::measure::verdict::percentile::is_rank_known;
-use filestone_measure::measure::{DistributionRecord, Ledger, Role, RunRecord};
 use filestone_workload::operation::OpKind;
+use filestone_workload::recording::{DistributionRecord, Ledger, Role};
 use serde::Serialize;
 
 /// Maximum number of points of a line. With 13 lines of every sort this is about 2 MB.

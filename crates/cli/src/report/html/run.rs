@@ -12,8 +12,9 @@ use crate::report::parts::markup::{self, Block};
 use crate::report::parts::page::{Detail, Page};
 use crate::report::parts::{costs, gates, stamps, validity};
 use crate::report::{explanation, hosts, picture_list, text};
+use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::validity as rules;
-use filestone_measure::measure::{DistributionRecord, RunRecord};
+use filestone_workload::recording::DistributionRecord;
 use maud::{Markup, html};
 
 /// Name of the fact with the precision of the headline figures, which is part of the result if its

@@ -8,8 +8,9 @@ use crate::report::dbench::{self, Form as Spelling};
 use crate::report::parts::heading;
 use crate::report::percentiles;
 use crate::report::picture::{Axis, Form, Line, Panel, Picture, Point, Quantity, Style};
-use filestone_measure::measure::{DistributionRecord, RunRecord};
+use filestone_measure::measure::RunRecord;
 use filestone_plan::plan::ReplayPlan;
+use filestone_workload::recording::DistributionRecord;
 
 /// Maximum number of kinds that are drawn: those with the most time per pass.
 const KINDS_MAX: usize = 16;

@@ -3,9 +3,10 @@
 use crate::report::parts::kinds::measured;
 use crate::report::replay;
 use filestone_measure::measure::run_record::KindRecord;
-use filestone_measure::measure::{DistributionRecord, MountRecord, RunRecord};
+use filestone_measure::measure::{MountRecord, RunRecord};
 use filestone_plan::plan::ReplayPlan;
 use filestone_workload::operation::OpKind;
+use filestone_workload::recording::DistributionRecord;
 
 /// A column: a layer.
 pub struct Layer<'record> {

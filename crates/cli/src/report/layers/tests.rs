@@ -1,8 +1,9 @@
 use super::rows::{Row, sums};
 use super::*;
 use crate::report::fixtures;
-use filestone_measure::measure::{DistributionRecord, MountRecord};
+use filestone_measure::measure::MountRecord;
 use filestone_workload::operation::OpKind;
+use filestone_workload::recording::DistributionRecord;
 
 #[test]
 fn three_layers_side_by_side() {

@@ -65,7 +65,7 @@ fn never_started(record: &RunRecord, skipped: u64) -> String {
 mod tests {
     use super::*;
     use crate::report::fixtures;
-    use filestone_measure::measure::Role;
+    use filestone_workload::recording::Role;
 
     #[test]
     fn what_never_began_is_one_row_of_a_mix_and_no_error_of_a_search() {

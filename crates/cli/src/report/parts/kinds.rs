@@ -1,8 +1,9 @@
 //! Kinds of operation in a record.
 
+use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::run_record::KindRecord;
-use filestone_measure::measure::{Role, RunRecord};
 use filestone_workload::operation::OpKind;
+use filestone_workload::recording::Role;
 
 /// Returns the measured kinds.
 pub fn measured(record: &RunRecord) -> impl Iterator<Item = &KindRecord> {

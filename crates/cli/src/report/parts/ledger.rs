@@ -5,8 +5,9 @@ use super::percentile;
 use super::table::{Column, Table};
 use super::units::micros;
 use crate::quantity::grouped;
+use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::run_record::KindRecord;
-use filestone_measure::measure::{Ledger, Role, RunRecord};
+use filestone_workload::recording::{Ledger, Role};
 
 /// Returns the number of scheduled operations, followed by the outcomes that sum to it.
 pub const fn counts(ledger: &Ledger) -> [u64; 7] {

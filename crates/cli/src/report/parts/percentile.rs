@@ -3,9 +3,10 @@
 use super::page::Page;
 use super::table::{Column, Table};
 use super::units::micros;
+use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::verdict::percentile::{TimesOf, is_known};
-use filestone_measure::measure::{DistributionRecord, RunRecord};
 use filestone_workload::figure::TimeKind;
+use filestone_workload::recording::DistributionRecord;
 
 /// Mark behind a percentile that is not known.
 const MARK: &str = "~";
@@ -118,7 +119,7 @@ fn distribution(row: &DistributionRecord, of: Option<TimesOf<'_>>) -> [String; 9
 #[cfg(test)]
 mod tests {
     use super::*;
-    use filestone_measure::measure::Distribution;
+    use filestone_workload::recording::Distribution;
 
     #[test]
     fn a_percentile_of_two_operations_is_marked() {

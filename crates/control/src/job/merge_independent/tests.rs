@@ -1,7 +1,7 @@
 use super::*;
-use filestone_measure::measure::Distribution;
 use filestone_measure::measure::run_record::{RunOutcome, TickRecord, Tool};
 use filestone_plan::plan::TICK_NANOS;
+use filestone_workload::recording::Distribution;
 
 const SECOND: u64 = 1_000_000_000;
 

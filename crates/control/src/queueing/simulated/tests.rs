@@ -150,7 +150,8 @@ fn a_stall_of_a_second_is_seen_by_all_that_were_due_in_it() {
         .iter()
         .map(|seen| &seen.2.kinds[0].response_time_ns);
     let times: Vec<_> = times.collect();
-    let all = filestone_measure::measure::DistributionRecord::merged(&times).expect("own encoding");
+    let all =
+        filestone_workload::recording::DistributionRecord::merged(&times).expect("own encoding");
     assert!((100_000..100_100).contains(&all.p50), "{}", all.p50);
     // The queue of 1000 then shrinks by nine tenths of the service rate.
     assert!(

@@ -9,7 +9,6 @@ use crate::time::{Time, VirtualTime};
 use crate::worker::{
     IntervalSink, Worker, WorkerClient, WorkerControl, WorkerEnd, WorkerResult, own_books,
 };
-use filestone_measure::measure::IntervalBuffer;
 use filestone_plan::plan::{
     LoadName, LocalTarget, OnMismatch, Pacing, Plan, ReplayPlan, TargetPlan, WorkloadPlan,
 };
@@ -18,6 +17,7 @@ use filestone_protocol::workload::load_file::{ClientCounters, SharedLoad};
 use filestone_workload::failure::Failure;
 use filestone_workload::load::{Action, Cause, Load, Mismatch, Script, Status};
 use filestone_workload::operation::OpKind;
+use filestone_workload::recording::IntervalBuffer;
 use rustix::io::Errno;
 use std::sync::Arc;
 

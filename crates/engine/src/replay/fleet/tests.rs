@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::run::NoObserver;
-use filestone_measure::measure::Role;
 use filestone_plan::plan::{
     Direction, GroupPlan, HealthPlan, LeftoverPolicy, LocalTarget, RatePlan, RateUnit, TargetPlan,
     ValueRange, WorkloadPlan,
@@ -10,6 +9,7 @@ use filestone_plan::plan::{
 use filestone_protocol::workload::{Next, Workload};
 use filestone_workload::load::LoadWork;
 use filestone_workload::operation::{Completion, Outcome, ReplyInfo, SlotId};
+use filestone_workload::recording::Role;
 use filestone_workload::recording::sample::Sample;
 
 const SECOND: u64 = 1_000_000_000;

@@ -6,14 +6,15 @@ use filestone_engine::backend::simulated::Simulated;
 use filestone_engine::worker::{
     IntervalSink, Worker, WorkerClient, WorkerControl, WorkerEnd, new_buffer, own_books,
 };
+use filestone_measure::measure::IntervalAggregator;
 use filestone_measure::measure::run_record::{IntervalRecord, TickRecord, Totals};
-use filestone_measure::measure::{IntervalAggregator, IntervalBuffer};
 use filestone_plan::plan::{
     ArrivalsPlan, LeftoverPolicy, NfsTarget, Plan, ProbePlan, TargetPlan, WorkloadPlan,
 };
 use filestone_protocol::workload::{Next, Workload};
 use filestone_workload::language::Operations;
 use filestone_workload::operation::{OpKind, Operation, Stability};
+use filestone_workload::recording::IntervalBuffer;
 use filestone_workload::time::Timestamp;
 use std::cell::RefCell;
 use std::rc::Rc;

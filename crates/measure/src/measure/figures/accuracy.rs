@@ -357,7 +357,7 @@ fn around(estimate: Estimate, stretches: usize) -> FigureEstimate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::Distribution;
+    use filestone_workload::recording::Distribution;
     use filestone_workload::recording::ledger::Ledger;
 
     const SECOND: u64 = 1_000_000_000;

@@ -219,7 +219,8 @@ fn too_few_above(figures: PercentileOfAll) -> Check {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::{Distribution, FigureRecord, OneSidedFigureRecord};
+    use crate::measure::{FigureRecord, OneSidedFigureRecord};
+    use filestone_workload::recording::Distribution;
 
     #[test]
     fn a_median_of_98_is_known_and_a_p99_9_of_5000_is_not() {

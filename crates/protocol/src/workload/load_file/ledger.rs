@@ -1,10 +1,10 @@
 //! Counters that one client of a load keeps itself.
 
-use filestone_measure::measure::Sample;
 use filestone_measure::measure::replay_record::{
     ClientKindRecord, ClientRecord, SkippedLinesRecord,
 };
 use filestone_workload::operation::{OpKind, Outcome};
+use filestone_workload::recording::Sample;
 use filestone_workload::time::Timestamp;
 
 /// Counters that one client of a load keeps itself.

@@ -1,12 +1,12 @@
 mod tree;
 
 use super::*;
-use filestone_measure::measure::Role;
 use filestone_plan::plan::{FileSetPlan, FileSizes, MixCount, Popularity};
 use filestone_wire::nfs3::Status;
 use filestone_workload::failure::StatusSpace;
 use filestone_workload::operation::{Outcome, ReplyInfo, SlotId};
 use filestone_workload::random::RngExt;
+use filestone_workload::recording::Role;
 use filestone_workload::time::Timestamp;
 use std::collections::BTreeMap;
 use std::fmt::Write;

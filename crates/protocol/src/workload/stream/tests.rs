@@ -3,7 +3,6 @@
 
 use super::*;
 use crate::fleet_control::ChangeLog;
-use filestone_measure::measure::Role;
 use filestone_measure::measure::fleet_record::{ChangeKind, ChangeRecord, SettingsGeneration};
 use filestone_plan::examples::pairs;
 use filestone_plan::fleet::EffectiveFrom;
@@ -13,6 +12,7 @@ use filestone_plan::plan::{
 };
 use filestone_workload::operation::{Completion, OpKind, ReplyInfo, SlotId};
 use filestone_workload::payload::{DataVerifier, WriteBlock};
+use filestone_workload::recording::Role;
 use std::collections::BTreeMap;
 
 const MS: u64 = 1_000_000;

@@ -13,7 +13,6 @@ use crate::run::{RunHook, RunSnapshot, Stage};
 use crate::time::{Time, VirtualTime};
 use crate::worker::{SampleSink, Worker, WorkerClient, WorkerControl, WorkerEnd, WorkerResult};
 use filestone_measure::measure::mix_record::CorrectionRecord;
-use filestone_measure::measure::{Role, Sample};
 use filestone_plan::file_set::VolatileDirectory;
 use filestone_plan::mix::feedback::{Calls, FeedbackTarget, Group};
 use filestone_plan::plan::{
@@ -22,6 +21,7 @@ use filestone_plan::plan::{
 };
 use filestone_workload::operation::{OpKind, Outcome};
 use filestone_workload::recording::interval::IntervalCounts;
+use filestone_workload::recording::{Role, Sample};
 use filestone_workload::time::Timestamp;
 use rustix::io::Errno;
 use std::cell::{Cell, RefCell};

@@ -8,10 +8,10 @@ use super::caller::Prerequisites;
 use super::clients::ClientGroup;
 use super::pacer::Pacer;
 use super::work::{Account, Asked, MountKinds, MountWork};
-use filestone_measure::measure::Sample;
 use filestone_plan::plan::{MixPlan, Plan};
 use filestone_protocol::workload::{Next, Workload};
 use filestone_workload::operation::{Completion, OpKind};
+use filestone_workload::recording::Sample;
 use filestone_workload::time::Timestamp;
 use std::sync::Arc;
 

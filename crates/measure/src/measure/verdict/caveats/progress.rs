@@ -169,8 +169,8 @@ mod tests {
     use crate::measure::mix_figures::tests::tick;
     use crate::measure::processors::ProcessorsRecord;
     use crate::measure::run_record::{RunOutcome, Tool};
-    use crate::measure::{Distribution, Ledger};
     use filestone_plan::plan::{LocalTarget, Plan, ReplayPlan, TargetPlan, WorkloadPlan};
+    use filestone_workload::recording::{Distribution, Ledger};
 
     const SECOND: u64 = 1_000_000_000;
     const MS: u64 = 1_000_000;

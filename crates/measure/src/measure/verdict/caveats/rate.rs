@@ -92,8 +92,8 @@ mod tests {
     use crate::measure::fleet_record::FleetCounters;
     use crate::measure::replay_record::ReplayRecord;
     use crate::measure::run_record::Tool;
-    use crate::measure::{Distribution, DistributionRecord};
     use filestone_plan::plan::{LocalTarget, Plan, ReplayPlan, TargetPlan, WorkloadPlan};
+    use filestone_workload::recording::{Distribution, DistributionRecord};
 
     const SECOND: u64 = 1_000_000_000;
 
