@@ -79,6 +79,10 @@ pub fn exit_code_of(category: ErrorCategory) -> u8 {
 
 /// Formats an operating system error in filestone's style: `no space left on device (28)`.
 pub fn reason(error: &io::Error) -> String {
+    // The message of std when bytes are read as text; errors of libraries carry their own.
+    if error.kind() == io::ErrorKind::InvalidData && error.get_ref().is_none() {
+        return "not a text file (UTF-8)".to_owned();
+    }
     let text = error.to_string();
     let text = in_our_form(&text);
     // `TCP` keeps its case, `Address already in use` does not.

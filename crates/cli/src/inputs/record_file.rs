@@ -558,6 +558,16 @@ mod tests {
     }
 
     #[test]
+    fn bytes_are_not_a_record() {
+        let path = std::env::temp_dir().join(format!("filestone-bytes-{}", std::process::id()));
+        fs::write(&path, [0xff, 0xfe, 0x00]).expect("a temporary file");
+        let error = text_of(&path).expect_err("not text");
+        let expected = format!("{}: not a text file (UTF-8)", path.display());
+        assert_eq!(error.message, expected);
+        let _ = fs::remove_file(path);
+    }
+
+    #[test]
     fn figures_of_an_older_record_are_worked_out() {
         let record = fixtures::in_stretches();
         assert!(!record.totals.figures.is_empty());
