@@ -68,20 +68,7 @@ impl Server {
         let tree = Arc::new(RwLock::new(new_tree(&options, unique, now)));
         let smb = options.smb.clone();
         let smb = smb.map(|smb| Arc::new(SmbService::new(Arc::clone(&tree), smb, now)));
-        let service = Arc::new_cyclic(|service| {
-            let granter =
-                GrantDispatcher::new(Weak::clone(service), options.client_portmapper_port);
-            let addresses = sockets.addresses.clone();
-            let verifier = SplitMix64::seed_from_u64(!unique).next_u64().to_be_bytes();
-            let grants: Box<dyn GrantSink> = Box::new(granter);
-            Service::new(
-                tree,
-                verifier,
-                addresses,
-                ServiceOptions::new(&options),
-                grants,
-            )
-        });
+        let service = nfs_service(&options, tree, unique, sockets.addresses.clone());
         let queue = options.queue.map(|queue| Queue::new(queue, options.seed));
         let queue = queue.map(|queue| Arc::new(Mutex::new(queue)));
         let thread_count = options.threads.max(1);
@@ -122,6 +109,27 @@ impl Server {
         }
         Ok(running)
     }
+}
+
+/// Makes the NFS service, which grants locks through a dispatcher that knows it.
+fn nfs_service(
+    options: &Options,
+    tree: Arc<RwLock<Tree>>,
+    unique: u64,
+    addresses: Vec<SocketAddr>,
+) -> Arc<Service> {
+    Arc::new_cyclic(|service| {
+        let granter = GrantDispatcher::new(Weak::clone(service), options.client_portmapper_port);
+        let verifier = SplitMix64::seed_from_u64(!unique).next_u64().to_be_bytes();
+        let grants: Box<dyn GrantSink> = Box::new(granter);
+        Service::new(
+            tree,
+            verifier,
+            addresses,
+            ServiceOptions::new(options),
+            grants,
+        )
+    })
 }
 
 impl Running {
