@@ -28,22 +28,24 @@ fn check(tree: &Tree, findings: &mut Findings) -> Result<()> {
     let text = tree.file(RULES).map_or("", |file| file.text.as_str());
     let rules: toml::Table = text.parse()?;
     let targets = rules.get("graph").and_then(|graph| graph.get("targets"));
-    let mut packages = BTreeMap::new();
+    let mut packages = BTreeSet::new();
     let mut dependents = BTreeSet::new();
     for target in names(targets) {
         let graph = metadata(&tree.root, target)?;
         dependents.extend(banned(&rules, &graph));
         packages.extend(used(&graph));
     }
-    for ((name, _), (licence, source)) in &packages {
-        if let Some(message) = wrong_licence(&rules, name, licence.as_deref()) {
+    for package in &packages {
+        let name = &package.name;
+        if let Some(message) = wrong_licence(&rules, name, package.licence.as_deref()) {
             findings.report(
                 name,
                 message,
                 "use another crate: filestone is under MIT or Apache-2.0",
             );
         }
-        if let Some(source) = source.as_deref().filter(|source| *source != CRATES_IO) {
+        let source = package.source.as_deref();
+        if let Some(source) = source.filter(|source| *source != CRATES_IO) {
             findings.report(
                 name,
                 format!("comes from {source}"),
@@ -89,17 +91,27 @@ fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-/// Returns licence and source of the packages in a dependency graph, by name and version.
-fn used(graph: &Value) -> BTreeMap<(String, Option<String>), (Option<String>, Option<String>)> {
+/// A package that filestone depends on.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Package {
+    name: String,
+    version: Option<String>,
+    licence: Option<String>,
+    source: Option<String>,
+}
+
+/// Returns the packages in a dependency graph.
+fn used(graph: &Value) -> BTreeSet<Package> {
     let ids: BTreeSet<_> = list(&graph["resolve"]["nodes"])
         .map(|node| text(&node["id"]))
         .collect();
     list(&graph["packages"])
         .filter(|package| ids.contains(&text(&package["id"])))
-        .map(|package| {
-            let name = text(&package["name"]).unwrap_or_default();
-            let key = (name, text(&package["version"]));
-            (key, (text(&package["license"]), text(&package["source"])))
+        .map(|package| Package {
+            name: text(&package["name"]).unwrap_or_default(),
+            version: text(&package["version"]),
+            licence: text(&package["license"]),
+            source: text(&package["source"]),
         })
         .collect()
 }
