@@ -164,14 +164,15 @@ fn told(bed: &Bed<'_>, name: &str, check: impl FnOnce(&Bed<'_>) -> Result<String
     }
 }
 
-/// Without optimization, ranks that share few CPUs send late, and their jobs are not valid.
+/// Without optimization, ranks that share few CPUs send late, and their jobs are not valid. Level 2 on the path of
+/// an operation, since rustc takes generic functions from unoptimized dependencies at level 1.
 const OPTIMIZED: [&str; 7] = [
     "profile.dev.package.filestone-cluster.opt-level=1",
-    "profile.dev.package.filestone-engine.opt-level=1",
+    "profile.dev.package.filestone-engine.opt-level=2",
     "profile.dev.package.filestone-measure.opt-level=1",
     "profile.dev.package.filestone-metrics.opt-level=1",
     "profile.dev.package.filestone-plan.opt-level=1",
-    "profile.dev.package.filestone-protocol.opt-level=1",
+    "profile.dev.package.filestone-protocol.opt-level=2",
     "profile.dev.package.filestone-server.opt-level=1",
 ];
 
