@@ -364,9 +364,22 @@ pub fn cancel_clean_up_on<R>(
 /// Does `work` while another thread cancels it as soon as `is_time`.
 fn watch<R>(
     cancellation: &Cancellation,
-    is_time: impl Fn() -> bool + Send,
+    is_time: impl Fn() -> bool + Sync,
     work: impl FnOnce() -> R,
 ) -> R {
+    let (mut work, mut result) = (Some(work), None);
+    watch_erased(cancellation, &is_time, &mut || {
+        result = work.take().map(|work| work());
+    });
+    result.expect("the work is done once")
+}
+
+/// Compiled once, not for each type of work.
+fn watch_erased(
+    cancellation: &Cancellation,
+    is_time: &(dyn Fn() -> bool + Sync),
+    work: &mut dyn FnMut(),
+) {
     let (working, ended) = sync_channel::<()>(0);
     std::thread::scope(|scope| {
         let look = move || {
@@ -379,10 +392,9 @@ fn watch<R>(
         let thread = std::thread::Builder::new().name("filestone-stop".into());
         // A host that cannot start another thread has worse errors to report, and soon will.
         let _ = thread.spawn_scoped(scope, look);
-        let result = work();
+        work();
         drop(working);
-        result
-    })
+    });
 }
 
 #[cfg(test)]

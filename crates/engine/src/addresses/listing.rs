@@ -54,21 +54,21 @@ fn list_family(
     let mut addresses = AddressMessage::default();
     addresses.header.family = family;
     let addresses = RouteNetlinkMessage::GetAddress(addresses);
-    for message in netlink.list("addresses", &addresses)? {
+    for message in netlink.list("addresses", addresses)? {
         if let RouteNetlinkMessage::NewAddress(message) = message {
             listing.addresses.extend(address(&message));
         }
     }
     let mut routes = RouteMessage::default();
     routes.header.address_family = family;
-    for message in netlink.list("routes", &RouteNetlinkMessage::GetRoute(routes))? {
+    for message in netlink.list("routes", RouteNetlinkMessage::GetRoute(routes))? {
         if let RouteNetlinkMessage::NewRoute(message) = message {
             listing.routes.extend(route(&message));
         }
     }
     let mut rules = RuleMessage::default();
     rules.header.family = family;
-    for message in netlink.list("rules", &RouteNetlinkMessage::GetRule(rules))? {
+    for message in netlink.list("rules", RouteNetlinkMessage::GetRule(rules))? {
         if let RouteNetlinkMessage::NewRule(message) = message {
             listing.rules.push(rule(&message));
         }
@@ -82,7 +82,7 @@ pub(crate) fn interfaces(netlink: &mut Netlink) -> Result<Vec<LinkMessage>, Netl
     // The counters would make the reply long.
     let mask = vec![LinkExtentMask::SkipStats];
     links.attributes.push(LinkAttribute::ExtMask(mask));
-    let listed = netlink.list("interfaces", &RouteNetlinkMessage::GetLink(links))?;
+    let listed = netlink.list("interfaces", RouteNetlinkMessage::GetLink(links))?;
     let links = listed.into_iter().filter_map(|message| match message {
         RouteNetlinkMessage::NewLink(message) => Some(message),
         _ => None,
@@ -128,7 +128,10 @@ fn link(message: &LinkMessage) -> ListedLink {
 
 /// Returns the mode of a MAC-VLAN; `None` for another kind of link.
 fn mac_vlan_of(infos: &[LinkInfo]) -> Option<Option<Mode>> {
-    let is_mac_vlan = infos.contains(&LinkInfo::Kind(InfoKind::MacVlan));
+    // A comparison by `==` would compile those of all kinds of links.
+    let is_mac_vlan = infos
+        .iter()
+        .any(|info| matches!(info, LinkInfo::Kind(InfoKind::MacVlan)));
     let mode = infos.iter().find_map(|info| match info {
         LinkInfo::Data(InfoData::MacVlan(own)) => own.iter().find_map(|own| match own {
             InfoMacVlan::Mode(MacVlanMode::Bridge) => Some(Mode::Bridge),

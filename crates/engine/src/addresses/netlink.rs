@@ -49,7 +49,7 @@ impl Netlink {
         message: RouteNetlinkMessage,
         flags: u16,
     ) -> Result<io::Result<()>, NetlinkError> {
-        self.ask(message, NLM_F_ACK | flags)?;
+        self.send(&mut request(message, NLM_F_ACK | flags))?;
         loop {
             for answer in self.answers("the answer to a change")? {
                 if let NetlinkPayload::Error(error) = answer.payload {
@@ -66,10 +66,11 @@ impl Netlink {
     pub fn list(
         &mut self,
         what: &'static str,
-        message: &RouteNetlinkMessage,
+        message: RouteNetlinkMessage,
     ) -> Result<Vec<RouteNetlinkMessage>, NetlinkError> {
+        let mut request = request(message, NLM_F_DUMP);
         for _ in 0..LISTINGS_MAX {
-            self.ask(message.clone(), NLM_F_DUMP)?;
+            self.send(&mut request)?;
             if let Ok(listed) = self.listed(what)? {
                 return Ok(listed);
             }
@@ -103,15 +104,15 @@ impl Netlink {
         }
     }
 
-    fn ask(&mut self, message: RouteNetlinkMessage, flags: u16) -> Result<(), NetlinkError> {
+    fn send(
+        &mut self,
+        request: &mut NetlinkMessage<RouteNetlinkMessage>,
+    ) -> Result<(), NetlinkError> {
         self.number = self.number.wrapping_add(1);
-        let mut header = NetlinkHeader::default();
-        header.flags = NLM_F_REQUEST | flags;
-        header.sequence_number = self.number;
-        let mut packet = NetlinkMessage::new(header, NetlinkPayload::from(message));
-        packet.finalize();
-        let mut bytes = vec![0; packet.buffer_len()];
-        packet.serialize(&mut bytes);
+        request.header.sequence_number = self.number;
+        request.finalize();
+        let mut bytes = vec![0; request.buffer_len()];
+        request.serialize(&mut bytes);
         let sent = send(&self.socket, &bytes, SendFlags::empty());
         sent.map_err(failed("ask the kernel for its addresses"))?;
         Ok(())
@@ -148,6 +149,12 @@ impl Netlink {
         }
         Ok(answers)
     }
+}
+
+fn request(message: RouteNetlinkMessage, flags: u16) -> NetlinkMessage<RouteNetlinkMessage> {
+    let mut header = NetlinkHeader::default();
+    header.flags = NLM_F_REQUEST | flags;
+    NetlinkMessage::new(header, NetlinkPayload::from(message))
 }
 
 fn failed(what: &'static str) -> impl Fn(rustix::io::Errno) -> NetlinkError {
