@@ -3,7 +3,7 @@
 use super::output_directory::write_synced;
 use crate::error::Error;
 use crate::inputs::compared_runs;
-use crate::inputs::record_file::{RECORD_FILE, SWEEP_FILE, text_of};
+use crate::inputs::record_file::{RECORD_FILE, SWEEP_FILE, parse_json, text_of};
 use crate::report::picture::render;
 use crate::report::sweep::document::{self, FORMAT, SweepDocument};
 use crate::report::sweep::{SweepReport, drawing, script, study};
@@ -86,7 +86,8 @@ pub(super) fn read_document<D: DeserializeOwned>(
 ) -> Result<D, Error> {
     let text = text_of(path)?;
     let broken = |error: serde_json::Error| damaged(path, noun, &error.to_string());
-    let shape: Shape = serde_json::from_str(&text).map_err(broken)?;
+    let value = parse_json(&text).map_err(broken)?;
+    let shape = Shape::deserialize(&value).map_err(broken)?;
     if shape.format != format {
         return Err(Error::usage(format!(
             "{}: this {noun} has format {}; this version reads format {format}",
@@ -95,7 +96,7 @@ pub(super) fn read_document<D: DeserializeOwned>(
         ))
         .with_help("use the version of filestone that wrote it, or a newer one"));
     }
-    serde_json::from_str(&text).map_err(broken)
+    serde_json::from_value(value).map_err(broken)
 }
 
 /// Returns the error that a document is unusable.

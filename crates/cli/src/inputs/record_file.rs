@@ -203,7 +203,8 @@ pub fn kept_run(directory: &Path, plan: &Plan) -> Result<Option<RunRecord>, Erro
 /// Returns a plan as it is read back: the last digit of a number can change.
 pub fn as_kept(plan: &Plan) -> Option<Plan> {
     let text = serde_json::to_string(plan).ok()?;
-    serde_json::from_str(&text).ok()
+    let value: Value = serde_json::from_str(&text).ok()?;
+    serde_json::from_value(value).ok()
 }
 
 /// Returns the plans in a file: plans, or those of records.
@@ -333,9 +334,13 @@ fn read_documents(path: &Path) -> Result<Vec<Value>, Error> {
     documents_of(path, &text_of(path)?)
 }
 
+/// Parses JSON; a key that stands twice in an object is an error.
+pub fn parse_json(text: &str) -> serde_json::Result<Value> {
+    serde_json::from_str(text).map(|Unambiguous(value)| value)
+}
+
 fn documents_of(path: &Path, text: &str) -> Result<Vec<Value>, Error> {
-    let value = serde_json::from_str(text).map(|Unambiguous(value)| value);
-    let value = value.map_err(|error| {
+    let value = parse_json(text).map_err(|error| {
         if serde_json::from_str::<IgnoredAny>(text).is_ok() {
             return Error::usage(format!("{}: {error}", path.display()));
         }
