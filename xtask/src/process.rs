@@ -121,26 +121,50 @@ impl Drop for Running {
     }
 }
 
-/// Runs `command` to its end, with the time limit `limit`, and returns its output.
-///
-/// The output goes to files in `folder`: a full pipe would block the process.
+/// A process whose output goes to files: a full pipe would block it.
+pub struct Logged {
+    /// The process.
+    pub running: Running,
+    folder: PathBuf,
+}
+
+impl Logged {
+    /// Starts `command` with the files `stdout` and `stderr` in `folder`.
+    pub fn start(command: &mut Command, cpus: &[usize], folder: &Path) -> Result<Self> {
+        command
+            .stdin(Stdio::null())
+            .stdout(File::create(folder.join("stdout"))?)
+            .stderr(File::create(folder.join("stderr"))?);
+        Ok(Self {
+            running: Running::start(command, cpus)?,
+            folder: folder.to_owned(),
+        })
+    }
+
+    /// Returns its standard error output until now.
+    pub fn errors(&self) -> Result<String> {
+        Ok(std::fs::read_to_string(self.folder.join("stderr"))?)
+    }
+
+    /// Waits for its end, with the time limit `limit`, and returns its output.
+    pub fn wait(self, limit: Duration) -> Result<Output> {
+        Ok(Output {
+            status: self.running.wait(limit)?,
+            stdout: std::fs::read(self.folder.join("stdout"))?,
+            stderr: std::fs::read(self.folder.join("stderr"))?,
+        })
+    }
+}
+
+/// Runs `command` to its end, with the time limit `limit`, and returns its output, which also
+/// stays in files in `folder`.
 pub fn run(
     command: &mut Command,
     cpus: &[usize],
     folder: &Path,
     limit: Duration,
 ) -> Result<Output> {
-    let (out, err) = (folder.join("stdout"), folder.join("stderr"));
-    command
-        .stdin(Stdio::null())
-        .stdout(File::create(&out)?)
-        .stderr(File::create(&err)?);
-    let status = Running::start(command, cpus)?.wait(limit)?;
-    Ok(Output {
-        status,
-        stdout: std::fs::read(out)?,
-        stderr: std::fs::read(err)?,
-    })
+    Logged::start(command, cpus, folder)?.wait(limit)
 }
 
 /// Runs the second half of a command, in separate namespaces, to its end. After a signal it waits

@@ -1,12 +1,10 @@
 //! Figures without a comparison: punctuality of an open loop, memory of many connections.
 
 use super::TestBed;
-use crate::process::{self, Running};
+use crate::process::{self, Logged};
 use crate::record::Record;
 use anyhow::{Context, Result};
 use serde::Serialize;
-use std::fs::File;
-use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 /// A figure and its bar.
@@ -79,29 +77,17 @@ pub fn memory(bed: &TestBed) -> Result<Vec<Limit>> {
     let connections = CONNECTIONS.to_string();
     let options = ["--clients", &connections, "--duration", "5s"];
     let mut command = bed.probe(server.port, "null", "/export", &options);
-    let (out, err) = (bed.folder().join("stdout"), bed.folder().join("stderr"));
-    command
-        .stdin(Stdio::null())
-        .stdout(File::create(&out)?)
-        .stderr(File::create(&err)?);
-    let mut running = Running::start(&mut command, &bed.client_cpus())?;
+    let mut logged = Logged::start(&mut command, &bed.client_cpus(), bed.folder())?;
     let start = Instant::now();
     let mut peak = 0.0f64;
-    let status = loop {
-        peak = peak.max(peak_bytes(running.id()).unwrap_or(0.0));
-        if let Some(status) = running.ended()? {
-            break status;
-        }
+    while logged.running.ended()?.is_none() {
+        peak = peak.max(peak_bytes(logged.running.id()).unwrap_or(0.0));
         if start.elapsed() > Duration::from_secs(60) {
             anyhow::bail!("the run with {CONNECTIONS} connections did not end within a minute");
         }
         std::thread::sleep(Duration::from_millis(50));
-    };
-    let record = Record::read(&std::process::Output {
-        status,
-        stdout: std::fs::read(out)?,
-        stderr: std::fs::read(err)?,
-    })?;
+    }
+    let record = Record::read(&logged.wait(Duration::from_secs(1))?)?;
     let ok = record.number("/totals/ledger/ok")?;
     let each = (peak - BASE_BYTES) / f64::from(CONNECTIONS);
     Ok(vec![Limit {

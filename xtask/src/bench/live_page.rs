@@ -12,15 +12,13 @@
 use super::limits::Limit;
 use super::{Serving, TestBed};
 use crate::figures::median;
-use crate::process::Running;
+use crate::process::Logged;
 use crate::processors;
 use crate::record::Record;
 use anyhow::{Context, Result, bail, ensure};
-use std::fs::File;
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
-use std::path::{Path, PathBuf};
-use std::process::{Output, Stdio};
+
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -165,7 +163,7 @@ fn in_turns(bed: &TestBed, server: &Serving) -> Result<Vec<[f64; 2]>> {
     let address = probing.address_of_page()?;
     let mut turns = Vec::new();
     let mut is_watched = false;
-    while probing.running.ended()?.is_none() {
+    while probing.logged.running.ended()?.is_none() {
         let begun = SystemTime::now();
         let until = Instant::now() + TURN;
         let readers = if is_watched {
@@ -178,7 +176,7 @@ fn in_turns(bed: &TestBed, server: &Serving) -> Result<Vec<[f64; 2]>> {
         let read_nothing = answers.iter().any(|answer| interval_events(answer) == 0);
         // The last turn is cut short by the end of the run and is not in any pair.
         ensure!(
-            !read_nothing || probing.running.ended()?.is_some(),
+            !read_nothing || probing.logged.running.ended()?.is_some(),
             "a reader got no interval in {TURN:?}"
         );
         turns.push((begun + SETTLING, begun + TURN));
@@ -224,9 +222,7 @@ fn rate_within(record: &Record, from: SystemTime, to: SystemTime) -> Result<Opti
 
 /// A run of NULLs.
 struct Probing {
-    running: Running,
-    out: PathBuf,
-    err: PathBuf,
+    logged: Logged,
     limit: Duration,
 }
 
@@ -246,31 +242,20 @@ impl Probing {
         let pin = bed.client_cpu.map(|cpu| cpu.to_string());
         options.extend(pin.iter().flat_map(|pin| ["--pin", pin]));
         options.extend(has_page.then_some("--live"));
-        let (out, err) = (bed.folder().join("stdout"), bed.folder().join("stderr"));
         let mut command = bed.probe(server.port, "null", "/export", &options);
-        command
-            .stdin(Stdio::null())
-            .stdout(File::create(&out)?)
-            .stderr(File::create(&err)?);
         Ok(Self {
-            running: Running::start(&mut command, &[])?,
-            out,
-            err,
+            logged: Logged::start(&mut command, &[], bed.folder())?,
             limit: PATIENCE + Duration::from_secs(u64::from(seconds + WARM_UP_SECONDS)),
         })
     }
 
     fn address_of_page(&mut self) -> Result<SocketAddr> {
-        address_of_page(&mut self.running, &self.err)
+        address_of_page(&mut self.logged)
     }
 
     /// Waits for the end of the run and returns its record.
     fn record(self) -> Result<Record> {
-        Record::read(&Output {
-            status: self.running.wait(self.limit)?,
-            stdout: std::fs::read(self.out)?,
-            stderr: std::fs::read(self.err)?,
-        })
+        Record::read(&self.logged.wait(self.limit)?)
     }
 }
 
@@ -282,14 +267,14 @@ fn figures(record: &Record) -> Result<Figures> {
 }
 
 /// Returns the address in the link that the program prints.
-fn address_of_page(running: &mut Running, said: &Path) -> Result<SocketAddr> {
+fn address_of_page(logged: &mut Logged) -> Result<SocketAddr> {
     let start = Instant::now();
     loop {
-        let text = std::fs::read_to_string(said)?;
+        let text = logged.errors()?;
         if let Some(address) = address_in(&text) {
             return Ok(address);
         }
-        if running.ended()?.is_some() || start.elapsed() > PATIENCE {
+        if logged.running.ended()?.is_some() || start.elapsed() > PATIENCE {
             bail!("filestone printed no link; it said: {}", text.trim());
         }
         std::thread::sleep(LOOK_EVERY);

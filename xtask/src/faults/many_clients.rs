@@ -19,12 +19,11 @@
 
 use super::server::Server;
 use super::verdict::{self, Verdict, VerdictKind};
-use crate::process::{Folder, Running};
+use crate::process::{Folder, Logged};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
-use std::fs::File;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 const CLIENTS: u64 = 500;
@@ -83,7 +82,6 @@ struct Seen {
 fn attempt(filestone: &Path, fault: Fault) -> Result<Seen> {
     let folder = Folder::new("crowd")?;
     let mut server = Server::start(filestone, &[])?;
-    let (out, err) = (folder.path.join("stdout"), folder.path.join("stderr"));
     let mut command = Command::new(filestone);
     command
         .args(["fleet", "--writers", &CLIENTS.to_string()])
@@ -91,11 +89,8 @@ fn attempt(filestone: &Path, fault: Fault) -> Result<Seen> {
         .args(["--size", "4K", "--file-size", "16K"])
         .arg(format!("--rate={WRITES_PER_S}ops/s"))
         .arg(format!("--duration={WINDOW_S}s"))
-        .args(["--as", "json", "--mark", "0"])
-        .stdin(Stdio::null())
-        .stdout(File::create(&out)?)
-        .stderr(File::create(&err)?);
-    let run = Running::start(&mut command, &[])?;
+        .args(["--as", "json", "--mark", "0"]);
+    let run = Logged::start(&mut command, &[], &folder.path)?;
     std::thread::sleep(INTO_RUN);
     match fault {
         Fault::Frozen => {
@@ -109,13 +104,13 @@ fn attempt(filestone: &Path, fault: Fault) -> Result<Seen> {
             server.start_again()?;
         }
     }
-    let status = run.wait(LIMIT)?;
-    let told = std::fs::read_to_string(&err)?;
+    let output = run.wait(LIMIT)?;
+    let told = String::from_utf8_lossy(&output.stderr);
     ensure!(!told.contains("panicked"), "{told}");
-    let record = std::fs::read(&out)?;
-    let record = serde_json::from_slice(&record).with_context(|| format!("no record: {told}"))?;
+    let record =
+        serde_json::from_slice(&output.stdout).with_context(|| format!("no record: {told}"))?;
     Ok(Seen {
-        code: status.code(),
+        code: output.status.code(),
         record,
     })
 }
