@@ -1,15 +1,8 @@
 //! The built-in server as a separate process that can be stopped, killed, restarted and filled.
 
-use crate::exchange::{self, Procedure};
+use crate::exchange::{self, Export};
 use crate::process::Running;
 use anyhow::{Result, bail};
-use filestone_wire::nfs3::attributes::SetTime;
-use filestone_wire::nfs3::create::CreateHow;
-use filestone_wire::nfs3::write::StableHow;
-use filestone_wire::nfs3::{
-    DirOpArgs, Handle, Procedure as Nfs, Sattr3, Status, create, read, readdir, remove, write,
-};
-use filestone_wire::xdr::{Decode, Encode};
 use rustix::process::Signal;
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -125,35 +118,31 @@ impl Server {
             .map_or(Ok(()), |process| process.signal(signal))
     }
 
-    fn inspect(&self) -> Result<Look> {
+    fn inspect(&self) -> Result<Export> {
         let stream = TcpStream::connect_timeout(&self.address, LOOK_LIMIT)?;
         stream.set_read_timeout(Some(LOOK_LIMIT))?;
         stream.set_write_timeout(Some(LOOK_LIMIT))?;
         stream.set_nodelay(true)?;
-        let mut look = Look {
-            stream,
-            root: Handle::EMPTY,
-        };
-        look.root = exchange::handle_of(&mut look.stream, "/export", &[])?;
-        Ok(look)
+        let root = exchange::handle_of(&mut stream.try_clone()?, "/export", &[])?;
+        Ok(Export { stream, root })
     }
 
     /// Uses up the remaining space, first for data and then for names.
     pub fn fill(&mut self) -> Result<()> {
         let mut look = self.inspect()?;
         self.fillers.insert(FILLERS.to_owned());
-        let Some(file) = look.create(FILLERS)? else {
+        let Some(file) = look.create(look.root, FILLERS)? else {
             bail!("the server was full before");
         };
         let mut offset = 0;
         for len in [1 << 20, 64 << 10, 4 << 10] {
-            while look.write(&file, offset, len)? {
+            while look.write(&file, offset, &vec![7; len])? {
                 offset += len as u64;
             }
         }
         for number in 0.. {
             let name = format!("{FILLERS}{number}");
-            if look.create(&name)?.is_none() {
+            if look.create(look.root, &name)?.is_none() {
                 return Ok(());
             }
             self.fillers.insert(name);
@@ -173,7 +162,7 @@ impl Server {
                 let names: Vec<&str> = place.iter().map(String::as_str).collect();
                 // Files and objects that have just been removed cannot take a file.
                 let directory = look.at(&names);
-                let made = directory.and_then(|directory| look.create_in(directory, FOREIGN));
+                let made = directory.and_then(|directory| look.create(directory, FOREIGN));
                 if made.is_ok_and(|made| made.is_some()) {
                     self.planted
                         .push([place, vec![FOREIGN.to_owned()]].concat());
@@ -226,118 +215,5 @@ impl Server {
         let mut look = self.inspect()?;
         let directory = exchange::handle_of(&mut look.stream, "/export", &[name])?;
         Ok(look.names(directory)?.is_empty())
-    }
-}
-
-/// A connection that inspects and changes the export.
-struct Look {
-    stream: TcpStream,
-    root: Handle,
-}
-
-fn entry<'a>(directory: &'a Handle, name: &'a str) -> DirOpArgs<'a> {
-    DirOpArgs {
-        dir: directory.borrow(),
-        name: name.as_bytes(),
-    }
-}
-
-impl Look {
-    fn call(&mut self, procedure: Nfs, arguments: &impl Encode) -> Result<Vec<u8>> {
-        let call = exchange::call(Procedure::nfs(procedure), 1, arguments);
-        exchange::exchange(&mut self.stream, &call)
-    }
-
-    /// Returns the handle of a path in the export.
-    fn at(&mut self, names: &[&str]) -> Result<Handle> {
-        exchange::handle_of(&mut self.stream, "/export", names)
-    }
-
-    /// Makes a file in the export; `None` if there is no space.
-    fn create(&mut self, name: &str) -> Result<Option<Handle>> {
-        self.create_in(self.root, name)
-    }
-
-    fn create_in(&mut self, directory: Handle, name: &str) -> Result<Option<Handle>> {
-        let attributes = Sattr3 {
-            mode: Some(0o600),
-            uid: None,
-            gid: None,
-            size: None,
-            atime: SetTime::DontChange,
-            mtime: SetTime::DontChange,
-        };
-        let arguments = create::Args {
-            where_: entry(&directory, name),
-            how: CreateHow::Unchecked(attributes),
-        };
-        let reply = self.call(Nfs::Create, &arguments)?;
-        match create::Reply::decode(&mut exchange::results(&reply)?)? {
-            Ok(ok) => Ok(ok.obj.map(Handle::from)),
-            Err(fail) if fail.status == Status::NOSPC => Ok(None),
-            Err(fail) => bail!("{name}: CREATE answered {}", fail.status),
-        }
-    }
-
-    /// Writes to a file. Returns false if there is no space.
-    fn write(&mut self, file: &Handle, offset: u64, len: usize) -> Result<bool> {
-        let arguments = write::Args {
-            file: file.borrow(),
-            offset,
-            count: len as u32,
-            stable: StableHow::Unstable,
-            data: &vec![7; len],
-        };
-        let reply = self.call(Nfs::Write, &arguments)?;
-        match write::Reply::decode(&mut exchange::results(&reply)?)? {
-            Ok(_) => Ok(true),
-            Err(fail) if fail.status == Status::NOSPC => Ok(false),
-            Err(fail) => bail!("{FILLERS}: WRITE answered {}", fail.status),
-        }
-    }
-
-    /// Reads the start of a file.
-    fn read(&mut self, names: &[&str]) -> Result<String> {
-        let file = exchange::handle_of(&mut self.stream, "/export", names)?;
-        let arguments = read::Args {
-            file: file.borrow(),
-            offset: 0,
-            count: 4096,
-        };
-        let reply = self.call(Nfs::Read, &arguments)?;
-        match read::Reply::decode(&mut exchange::results(&reply)?)? {
-            Ok(ok) => Ok(String::from_utf8_lossy(ok.data).into_owned()),
-            Err(fail) => bail!("{names:?}: READ answered {}", fail.status),
-        }
-    }
-
-    fn remove(&mut self, name: &str) -> Result<()> {
-        let root = self.root;
-        let arguments = remove::Args {
-            object: entry(&root, name),
-        };
-        let reply = self.call(Nfs::Remove, &arguments)?;
-        match remove::Reply::decode(&mut exchange::results(&reply)?)? {
-            Ok(_) => Ok(()),
-            Err(fail) => bail!("{name}: REMOVE answered {}", fail.status),
-        }
-    }
-
-    /// Returns the names in a directory that fit into one reply.
-    fn names(&mut self, directory: Handle) -> Result<Vec<String>> {
-        let arguments = readdir::Args {
-            dir: directory.borrow(),
-            cookie: 0,
-            cookieverf: [0; 8],
-            count: 32 << 10,
-        };
-        let reply = self.call(Nfs::Readdir, &arguments)?;
-        let listed = match readdir::Reply::decode(&mut exchange::results(&reply)?)? {
-            Ok(listed) => listed,
-            Err(fail) => bail!("READDIR answered {}", fail.status),
-        };
-        let names = listed.entries.iter();
-        let names = names.map(|entry| String::from_utf8_lossy(entry.name).into_owned());
-        Ok(names.filter(|name| name != "." && name != "..").collect())
     }
 }

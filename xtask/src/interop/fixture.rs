@@ -2,13 +2,10 @@
 //! the same files, whatever its file system.
 
 use super::{MOUNT_PORT, NFS_PORT};
-use crate::exchange::{self, Procedure, call, exchange};
-use anyhow::{Context, Result, bail};
-use filestone_wire::nfs3::{
-    DirOpArgs, Handle, Procedure as Nfs, Sattr3, SetTime, Status, create, mkdir, symlink, write,
-};
+use crate::exchange::{self, Export};
+use anyhow::{Context, Result, ensure};
+use filestone_wire::nfs3::Handle;
 use filestone_wire::pattern;
-use filestone_wire::xdr::Decode;
 use std::net::TcpStream;
 use std::path::Path;
 
@@ -36,20 +33,30 @@ pub fn mount(host: &str, export: &str) -> Result<Handle> {
 }
 
 /// Makes the files in an export.
-pub fn make(host: &str, export: &str) -> Result<()> {
-    let root = mount(host, export)?;
-    let mut maker = Maker {
+pub fn make(host: &str, path: &str) -> Result<()> {
+    let mut export = Export {
+        root: mount(host, path)?,
         stream: connect(host, NFS_PORT)?,
     };
-    let file = maker.file(root, FILE)?;
-    for offset in (0..FILE_LEN).step_by(WRITE_LEN) {
-        maker.write(file, offset, WRITE_LEN)?;
-    }
-    maker.link(root, LINK)?;
-    let directory = maker.directory(root, DIRECTORY)?;
+    make_file(&mut export, None, FILE, FILE_LEN)?;
+    export.link(export.root, LINK, FILE)?;
+    let directory = export.make_directory(export.root, DIRECTORY)?;
     for number in 0..SMALL_FILES {
-        let file = maker.file(directory, &format!("file{number:04}"))?;
-        maker.write(file, 0, 4096)?;
+        let name = format!("file{number:04}");
+        make_file(&mut export, Some(directory), &name, 4096)?;
+    }
+    Ok(())
+}
+
+/// Makes a file with the pattern, in the root directory or another one.
+fn make_file(export: &mut Export, directory: Option<Handle>, name: &str, len: u64) -> Result<()> {
+    let file = export.create(directory.unwrap_or(export.root), name)?;
+    let file = file.with_context(|| format!("{name}: the server gave no handle"))?;
+    for offset in (0..len).step_by(WRITE_LEN) {
+        let mut data = vec![0; WRITE_LEN.min((len - offset) as usize)];
+        pattern::fill(offset, &mut data);
+        let is_whole = export.write(&file, offset, &data)?;
+        ensure!(is_whole, "{name}: it was not written completely");
     }
     Ok(())
 }
@@ -68,105 +75,4 @@ pub fn make_in(directory: &Path) -> Result<()> {
         with_pattern(&small.join(format!("file{number:04}")), 4096)?;
     }
     Ok(())
-}
-
-fn attributes(mode: u32) -> Sattr3 {
-    Sattr3 {
-        mode: Some(mode),
-        uid: None,
-        gid: None,
-        size: None,
-        atime: SetTime::DontChange,
-        mtime: SetTime::DontChange,
-    }
-}
-
-fn place<'a>(directory: &'a Handle, name: &'a str) -> DirOpArgs<'a> {
-    DirOpArgs {
-        dir: directory.borrow(),
-        name: name.as_bytes(),
-    }
-}
-
-fn made(what: &str, handle: Option<Handle>, status: Option<Status>) -> Result<Handle> {
-    match (handle, status) {
-        (_, Some(status)) => bail!("{what}: the server answered {status}"),
-        (None, None) => bail!("{what}: the server gave no handle"),
-        (Some(handle), None) => Ok(handle),
-    }
-}
-
-struct Maker {
-    stream: TcpStream,
-}
-
-impl Maker {
-    fn file(&mut self, directory: Handle, name: &str) -> Result<Handle> {
-        let args = create::Args {
-            where_: place(&directory, name),
-            how: create::CreateHow::Unchecked(attributes(0o644)),
-        };
-        let reply = exchange(
-            &mut self.stream,
-            &call(Procedure::nfs(Nfs::Create), 1, &args),
-        )?;
-        match create::Reply::decode(&mut exchange::results(&reply)?)? {
-            Ok(ok) => made(name, ok.obj.map(Handle::from), None),
-            Err(fail) => made(name, None, Some(fail.status)),
-        }
-    }
-
-    fn directory(&mut self, directory: Handle, name: &str) -> Result<Handle> {
-        let args = mkdir::Args {
-            where_: place(&directory, name),
-            attributes: attributes(0o755),
-        };
-        let reply = exchange(
-            &mut self.stream,
-            &call(Procedure::nfs(Nfs::Mkdir), 1, &args),
-        )?;
-        match mkdir::Reply::decode(&mut exchange::results(&reply)?)? {
-            Ok(ok) => made(name, ok.obj.map(Handle::from), None),
-            Err(fail) => made(name, None, Some(fail.status)),
-        }
-    }
-
-    fn link(&mut self, directory: Handle, name: &str) -> Result<()> {
-        let args = symlink::Args {
-            where_: place(&directory, name),
-            symlink: symlink::SymlinkData {
-                symlink_attributes: attributes(0o777),
-                symlink_data: FILE.as_bytes(),
-            },
-        };
-        let reply = exchange(
-            &mut self.stream,
-            &call(Procedure::nfs(Nfs::Symlink), 1, &args),
-        )?;
-        match symlink::Reply::decode(&mut exchange::results(&reply)?)? {
-            Ok(_) => Ok(()),
-            Err(fail) => bail!("{name}: the server answered {}", fail.status),
-        }
-    }
-
-    fn write(&mut self, file: Handle, offset: u64, len: usize) -> Result<()> {
-        let mut data = vec![0; len];
-        pattern::fill(offset, &mut data);
-        let args = write::Args {
-            file: file.borrow(),
-            offset,
-            count: len as u32,
-            stable: write::StableHow::FileSync,
-            data: &data,
-        };
-        let reply = exchange(
-            &mut self.stream,
-            &call(Procedure::nfs(Nfs::Write), 1, &args),
-        )?;
-        match write::Reply::decode(&mut exchange::results(&reply)?)? {
-            Ok(ok) if ok.count as usize == len => Ok(()),
-            Ok(ok) => bail!("WRITE of {len} bytes wrote {}", ok.count),
-            Err(fail) => bail!("WRITE: the server answered {}", fail.status),
-        }
-    }
 }
