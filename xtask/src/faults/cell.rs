@@ -1,5 +1,6 @@
 //! The cells of the matrix.
 
+use serde::Deserialize;
 use std::fmt;
 use std::time::Duration;
 
@@ -39,7 +40,8 @@ pub enum Phase {
 }
 
 /// Command of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum CommandKind {
     Probe,
     /// A mix that removes its file set.
@@ -59,18 +61,12 @@ pub struct Cell {
 }
 
 impl Fault {
-    pub const ALL: [Self; 10] = [
-        Self::Paused,
-        Self::Frozen,
-        Self::Restarted,
-        Self::Gone,
-        Self::CutOff,
-        Self::OneCutOff,
-        Self::Full,
-        Self::Slow,
-        Self::TooSlow,
-        Self::Planted,
-    ];
+    pub const ALL: [Self; 10] = {
+        use Fault::*;
+        [
+            Paused, Frozen, Restarted, Gone, CutOff, OneCutOff, Full, Slow, TooSlow, Planted,
+        ]
+    };
 
     pub const fn name(self) -> &'static str {
         match self {
@@ -99,13 +95,10 @@ impl Fault {
 }
 
 impl Phase {
-    pub const ALL: [Self; 5] = [
-        Self::Prepare,
-        Self::WarmUp,
-        Self::Measure,
-        Self::Drain,
-        Self::CleanUp,
-    ];
+    pub const ALL: [Self; 5] = {
+        use Phase::*;
+        [Prepare, WarmUp, Measure, Drain, CleanUp]
+    };
 
     pub const fn name(self) -> &'static str {
         match self {
@@ -119,13 +112,10 @@ impl Phase {
 }
 
 impl CommandKind {
-    pub const ALL: [Self; 5] = [
-        Self::Probe,
-        Self::Mix,
-        Self::KeptSet,
-        Self::Replay,
-        Self::Fleet,
-    ];
+    pub const ALL: [Self; 5] = {
+        use CommandKind::*;
+        [Probe, Mix, KeptSet, Replay, Fleet]
+    };
 
     pub const fn name(self) -> &'static str {
         match self {

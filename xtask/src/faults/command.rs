@@ -4,6 +4,7 @@ use super::cell::CommandKind;
 use super::relay::Call;
 use anyhow::Result;
 use filestone_wire::nfs3::Procedure;
+use serde::Deserialize;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
@@ -71,7 +72,8 @@ fn millis(duration: Duration) -> String {
 }
 
 /// Target of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Place {
     Nfs,
     Smb,

@@ -2,7 +2,7 @@
 //! host.
 //!
 //! A condition exists from the start, such as a server that grants one credit, or starts at a given
-//! time of the run, such as a stopped generator. [`CONDITIONS`] has the expected exit code and
+//! time of the run, such as a stopped generator. `conditions.toml` has the expected exit code and
 //! message of each run; no run may leave anything behind.
 
 use super::attempt::RUN_LIMIT;
@@ -10,14 +10,17 @@ use super::cell::CommandKind;
 use super::command::{self, Line, Place, warm_up};
 use super::server::{FOREIGN, SMB, Server};
 use super::verdict::{self, Verdict};
-use crate::process::{Folder, Running};
+use crate::process::{Folder, Logged, Running};
 use anyhow::{Context, Result};
 use rustix::process::Signal;
+use serde::Deserialize;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -40,9 +43,11 @@ const WITHOUT_IPV6: &str = "unshare --map-root-user --net sh -c 'ip link set lo 
      echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6; exec \"$0\" \"$@\"'";
 
 /// The event or setting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Deed {
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Deed {
     /// Determined by the options of the server.
+    #[default]
     Served,
     /// The generator may open few files.
     FewFiles,
@@ -56,101 +61,27 @@ enum Deed {
     Planted,
 }
 
-/// A condition and the expected outcome of runs under it.
-struct Condition {
-    name: &'static str,
-    places: &'static [Place],
+/// A condition and the expected outcome of runs under it; the file describes the fields.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Condition {
+    name: String,
+    on: BTreeMap<Place, Vec<CommandKind>>,
+    #[serde(default)]
     deed: Deed,
-    /// Options of the server.
-    served: &'static [&'static str],
+    #[serde(default)]
+    served: Vec<String>,
+    #[serde(default)]
     code: i32,
-    /// Expected caveats: the record must have one of them.
-    caveats: &'static [&'static str],
+    #[serde(default)]
+    caveats: Vec<String>,
 }
 
-const ALL: &[Place] = &[Place::Nfs, Place::Smb, Place::Local];
-
-const fn served(
-    name: &'static str,
-    places: &'static [Place],
-    served: &'static [&'static str],
-) -> Condition {
-    Condition {
-        name,
-        places,
-        deed: Deed::Served,
-        served,
-        code: 0,
-        caveats: &[],
-    }
-}
-
-const CONDITIONS: &[Condition] = &[
-    served(
-        "session deleted",
-        &[Place::Smb],
-        &["--fault=session-deleted,p=0.003"],
-    ),
-    served(
-        "session expired",
-        &[Place::Smb],
-        &["--fault=session-expired,p=0.003"],
-    ),
-    served(
-        "share closed",
-        &[Place::Smb],
-        &["--fault=share-closed,p=0.003"],
-    ),
-    served("credits 1", &[Place::Smb], &["--smb-credits=1"]),
-    served("transact 4 KiB", &[Place::Smb], &["--smb-max-transact=4K"]),
-    served(
-        "no READDIRPLUS",
-        &[Place::Nfs],
-        &["--fault=error=NFS3ERR_NOTSUPP,proc=readdirplus"],
-    ),
-    Condition {
-        name: "few files",
-        places: ALL,
-        deed: Deed::FewFiles,
-        served: &[],
-        code: 4,
-        caveats: &[],
-    },
-    Condition {
-        name: "CPU quota",
-        places: ALL,
-        deed: Deed::Throttled,
-        served: &[],
-        code: 0,
-        // With other work on the host it may wait for that and use less than its quota.
-        caveats: &["did-not-run", "waited-for-processor"],
-    },
-    Condition {
-        name: "stopped",
-        places: ALL,
-        deed: Deed::Stopped,
-        served: &[],
-        code: 0,
-        // If the clients of a load have separate threads, an interval may end in time.
-        caveats: &["long-interval", "\"cause\":\"stopped\""],
-    },
-    Condition {
-        name: "closed output",
-        places: ALL,
-        deed: Deed::ClosedOutput,
-        served: &[],
-        code: 0,
-        caveats: &[],
-    },
-    Condition {
-        name: "planted",
-        places: &[Place::Smb, Place::Local],
-        deed: Deed::Planted,
-        served: &[],
-        code: 0,
-        caveats: &["left-behind"],
-    },
-];
+static CONDITIONS: LazyLock<Vec<Condition>> = LazyLock::new(|| {
+    let read = toml::from_str(include_str!("conditions.toml"));
+    let mut file: BTreeMap<String, Vec<Condition>> = read.expect("a test reads the file");
+    file.remove("condition").unwrap_or_default()
+});
 
 /// Command lines that run on a host without IPv6.
 const ALONE: &[&str] = &[
@@ -165,9 +96,9 @@ const ALONE: &[&str] = &[
 /// A run.
 #[derive(Clone, Copy)]
 pub enum Trial {
-    /// A run under a condition, by its number in [`CONDITIONS`].
+    /// A run under a condition.
     Met {
-        condition: usize,
+        condition: &'static Condition,
         place: Place,
         face: CommandKind,
     },
@@ -176,24 +107,11 @@ pub enum Trial {
 }
 
 impl Trial {
-    /// Returns all trials. A directory of this host has neither calls to probe nor counters for a
-    /// mix.
+    /// Returns all trials.
     pub fn all() -> Vec<Self> {
         let mut trials = Vec::new();
-        for (condition, of) in CONDITIONS.iter().enumerate() {
-            for &place in of.places {
-                let faces: &[CommandKind] = match place {
-                    // Open loops and fleets may need less than the quota.
-                    Place::Local if of.deed == Deed::Throttled => &[CommandKind::Replay],
-                    _ if of.deed == Deed::Throttled => &[CommandKind::Probe, CommandKind::Replay],
-                    Place::Local => &[CommandKind::Replay, CommandKind::Fleet],
-                    Place::Nfs | Place::Smb => &[
-                        CommandKind::Probe,
-                        CommandKind::Mix,
-                        CommandKind::Replay,
-                        CommandKind::Fleet,
-                    ],
-                };
+        for condition in CONDITIONS.iter() {
+            for (&place, faces) in &condition.on {
                 trials.extend(faces.iter().map(|&face| Self::Met {
                     condition,
                     place,
@@ -213,7 +131,7 @@ impl Trial {
                 condition,
                 place,
                 face,
-            } => met(filestone, &CONDITIONS[condition], place, face),
+            } => met(filestone, condition, place, face),
         };
         judged.unwrap_or_else(|error| Verdict::bad("ERROR", format!("{error:#}")))
     }
@@ -228,7 +146,7 @@ impl fmt::Display for Trial {
                 place,
                 face,
             } => {
-                let (name, place) = (CONDITIONS[*condition].name, format!("{place:?}"));
+                let (name, place) = (&condition.name, format!("{place:?}"));
                 write!(f, "{name} {} {}", place.to_lowercase(), face.name())
             }
         }
@@ -278,7 +196,8 @@ fn met(
     let server = match place {
         Place::Local => None,
         Place::Nfs | Place::Smb => {
-            let options = [condition.served, &[SMB, MEMORY]].concat();
+            let served = condition.served.iter().map(String::as_str);
+            let options: Vec<&str> = served.chain([SMB, MEMORY]).collect();
             Some(Server::start(filestone, &options)?)
         }
     };
@@ -387,28 +306,22 @@ impl Drop for Quota {
 
 impl Met<'_> {
     fn run(&mut self, mut command: Command, moment: Duration) -> Result<Verdict> {
-        let file = |name: &str| self.folder.path.join(name);
-        let (out, err) = (file("stdout"), file("stderr"));
-        command
-            .stdin(Stdio::null())
-            .stdout(File::create(&out)?)
-            .stderr(File::create(&err)?);
-        let mut run = Running::start(&mut command, &[])?;
+        let run = Logged::start(&mut command, &[], &self.folder.path)?;
         let started = Instant::now();
-        self.let_happen(&mut run, moment)?;
+        self.let_happen(&run.running, moment)?;
         let rest = RUN_LIMIT.saturating_sub(started.elapsed());
-        let status = run.wait(rest)?;
-        let said = std::fs::read_to_string(&err)?;
-        let record: Option<Value> = serde_json::from_slice(&std::fs::read(&out)?).ok();
+        let output = run.wait(rest)?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        let record: Option<Value> = serde_json::from_slice(&output.stdout).ok();
         let record = record.map(|record| match record {
             Value::Array(mut all) => all.pop().unwrap_or_default(),
             record => record,
         });
-        self.evaluate(status.code(), record.as_ref(), said.trim())
+        self.evaluate(output.status.code(), record.as_ref(), said.trim())
     }
 
     /// Triggers the event of the condition at its time in the run.
-    fn let_happen(&mut self, run: &mut Running, moment: Duration) -> Result<()> {
+    fn let_happen(&mut self, run: &Running, moment: Duration) -> Result<()> {
         match self.condition.deed {
             Deed::Served | Deed::FewFiles | Deed::Throttled | Deed::ClosedOutput => Ok(()),
             Deed::Stopped => {
@@ -460,8 +373,12 @@ impl Met<'_> {
             return Ok(Verdict::bad("END", end));
         }
         let caveats = record.map_or_else(String::new, |record| record["caveats"].to_string());
-        let wanted_caveats = condition.caveats;
-        if !wanted_caveats.is_empty() && !wanted_caveats.iter().any(|one| caveats.contains(one)) {
+        let wanted_caveats = &condition.caveats;
+        if !wanted_caveats.is_empty()
+            && !wanted_caveats
+                .iter()
+                .any(|one| caveats.contains(one.as_str()))
+        {
             return Ok(Verdict::bad(
                 "UNREPORTED_LEFTOVER",
                 format!("the caveats are {caveats}"),
@@ -491,5 +408,15 @@ impl Met<'_> {
         let is_gone = |path: &&PathBuf| path.symlink_metadata().is_err();
         let taken = self.planted.iter().filter(is_gone);
         Ok((left, taken.map(|path| path.display().to_string()).collect()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_conditions_can_be_read_and_all_are_tried() {
+        assert_eq!((CONDITIONS.len(), Trial::all().len()), (11, 71));
     }
 }
