@@ -64,14 +64,7 @@ pub fn run(options: &Addresses) -> Result<bool> {
     };
     let mut command = Command::new("unshare");
     command
-        .args([
-            "--net",
-            "--mount",
-            "--pid",
-            "--fork",
-            "--kill-child",
-            "--mount-proc",
-        ])
+        .args("--net --mount --pid --fork --kill-child --mount-proc".split(' '))
         // The first process of a namespace ends all others with it.
         .args(["--", "sh", "-c", "\"$@\"; exit $?", "addresses"])
         .arg(std::env::current_exe()?)

@@ -20,13 +20,7 @@ pub fn tar(release: &Release, folder: &Path, names: &[&str], file: &Path) -> Res
 pub fn tar_command(release: &Release, folder: &Path, file: &Path) -> Command {
     let mut command = Command::new("tar");
     command
-        .args([
-            "--sort=name",
-            "--format=gnu",
-            "--numeric-owner",
-            "--owner=0",
-            "--group=0",
-        ])
+        .args("--sort=name --format=gnu --numeric-owner --owner=0 --group=0".split(' '))
         .arg(format!("--mtime=@{}", release.time))
         .arg("--directory")
         .arg(folder)

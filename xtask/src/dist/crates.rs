@@ -41,14 +41,7 @@ pub fn graph(release: &Release) -> Result<Graph> {
                 "--target",
                 &target,
             ])
-            .args([
-                "--edges",
-                "normal,no-proc-macro",
-                "--prefix",
-                "depth",
-                "--format",
-                "|{p}|{l}",
-            ])
+            .args("--edges normal,no-proc-macro --prefix depth --format |{p}|{l}".split(' '))
             .current_dir(&release.root),
     )?;
     Ok(read(&listed))

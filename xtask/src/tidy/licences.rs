@@ -66,13 +66,7 @@ fn check(tree: &Tree, findings: &mut Findings) -> Result<()> {
 /// Returns what `cargo metadata` lists for a target.
 fn metadata(root: &Path, target: &str) -> Result<Value> {
     let output = Command::new("cargo")
-        .args([
-            "metadata",
-            "--format-version",
-            "1",
-            "--locked",
-            "--all-features",
-        ])
+        .args("metadata --format-version 1 --locked --all-features".split(' '))
         .args(["--filter-platform", target])
         .current_dir(root)
         .output()

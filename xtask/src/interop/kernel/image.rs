@@ -14,102 +14,21 @@ use std::time::Instant;
 /// The guest's first process.
 const INIT: &str = include_str!("init.sh");
 /// Packages that the guest needs, without their dependencies.
-const PACKAGES: &[&str] = &[
-    "nfs-kernel-server",
-    "nfs-common",
-    "rpcbind",
-    "ksmbd-tools",
-    "busybox-static",
-    "dash",
-    "mount",
-    "util-linux",
-    "kmod",
-    "coreutils",
-    "libgcc-s1",
-    "python3-minimal",
-    "libpython3-stdlib",
-];
+const PACKAGES: &str = "nfs-kernel-server nfs-common rpcbind ksmbd-tools busybox-static dash mount util-linux kmod \
+    coreutils libgcc-s1 python3-minimal libpython3-stdlib";
 /// Dependencies that only package scripts need, and large unused ones.
-const UNNEEDED: &[&str] = &[
-    "perl",
-    "libperl",
-    "usrmerge",
-    "media-types",
-    "lsb-base",
-    "libc-bin",
-    "adduser",
-    "ucf",
-    "init-system-helpers",
-    "libicu",
-    "dpkg",
-    "debconf",
-    "base-files",
-    "passwd",
-];
-/// Kernel modules, without their dependencies.
-const MODULES: &[&str] = &[
-    "virtio_pci",
-    "virtio_net",
-    "virtio_blk",
-    "virtio-rng",
-    "9pnet_virtio",
-    "9p",
-    "nfsd",
-    "lockd",
-    "sunrpc",
-    "nfs",
-    "nfsv3",
-    "nfsv4",
-    "nfs_acl",
-    "auth_rpcgss",
-    "ext4",
-    "crc32c_generic",
-    "ksmbd",
-    "cifs",
-    // The kernel requests these by name.
-    "aesni-intel",
-    "ccm",
-    "cmac",
-    "ctr",
-    "ecb",
-    "gcm",
-    "ghash-generic",
-    "hmac",
-    "md5",
-    "nls_utf8",
-    "sha256_generic",
-    "sha512_generic",
-];
+const UNNEEDED: &str = "perl libperl usrmerge media-types lsb-base libc-bin adduser ucf init-system-helpers libicu \
+    dpkg debconf base-files passwd";
+/// Kernel modules, without their dependencies. The kernel requests those from aesni-intel on by name.
+const MODULES: &str = "virtio_pci virtio_net virtio_blk virtio-rng 9pnet_virtio 9p nfsd lockd sunrpc nfs nfsv3 \
+    nfsv4 nfs_acl auth_rpcgss ext4 crc32c_generic ksmbd cifs aesni-intel ccm cmac ctr ecb gcm \
+    ghash-generic hmac md5 nls_utf8 sha256_generic sha512_generic";
 /// Folders that a running system expects.
-const FOLDERS: &[&str] = &[
-    "proc",
-    "sys",
-    "dev",
-    "run/rpcbind",
-    "tmp",
-    "mnt",
-    "share",
-    "root",
-    "var/tmp",
-    "var/lib/nfs/rpc_pipefs",
-    "var/lib/nfs/nfsdcld",
-    "var/lib/nfs/sm",
-    "var/lib/nfs/sm.bak",
-    "var/lib/nfs/v4recovery",
-    "etc",
-];
+const FOLDERS: &str = "proc sys dev run/rpcbind tmp mnt share root var/tmp var/lib/nfs/rpc_pipefs \
+    var/lib/nfs/nfsdcld var/lib/nfs/sm var/lib/nfs/sm.bak var/lib/nfs/v4recovery etc";
 /// Parts of packages that are not used here.
-const UNREAD: &[&str] = &[
-    "usr/share/doc",
-    "usr/share/man",
-    "usr/share/locale",
-    "usr/share/info",
-    "usr/share/perl5",
-    "usr/lib/udev",
-    "usr/lib/systemd",
-    "usr/lib/x86_64-linux-gnu/gconv",
-    "etc/init.d",
-];
+const UNREAD: &str = "usr/share/doc usr/share/man usr/share/locale usr/share/info usr/share/perl5 usr/lib/udev \
+    usr/lib/systemd usr/lib/x86_64-linux-gnu/gconv etc/init.d";
 const ACCOUNTS: &str = "root:x:0:0:root:/root:/bin/sh\n_rpc:x:100:65534::/run/rpcbind:/bin/false\n\
     statd:x:101:65534::/var/lib/nfs:/bin/false\nuser1:x:1000:1000::/tmp:/bin/sh\n\
     nobody:x:65534:65534::/:/bin/false\n";
@@ -164,7 +83,7 @@ impl Image {
             let into = if is_kernel { &unpacked } else { &root };
             unpack(archive, into)?;
         }
-        for path in UNREAD {
+        for path in UNREAD.split(' ') {
             remove(&root.join(path))?;
         }
         populate(&root)?;
@@ -189,7 +108,7 @@ fn wanted(folder: &Path) -> Result<Vec<String>> {
             .args(["-s", "-o", "APT::Install-Recommends=0", "-o"])
             .arg(format!("Dir::State::status={}", nothing.display()))
             .args(["-o", "Debug::NoLocking=1", "install"])
-            .args(PACKAGES);
+            .args(PACKAGES.split(' '));
         output(&mut command)
     };
     let said = match resolve() {
@@ -205,7 +124,11 @@ fn wanted(folder: &Path) -> Result<Vec<String>> {
         .lines()
         .filter_map(|line| line.strip_prefix("Inst "))
         .filter_map(|line| line.split([' ', ':']).next())
-        .filter(|name| !UNNEEDED.iter().any(|unneeded| name.starts_with(unneeded)))
+        .filter(|name| {
+            !UNNEEDED
+                .split(' ')
+                .any(|unneeded| name.starts_with(unneeded))
+        })
         .map(str::to_owned)
         .collect();
     packages.sort();
@@ -266,7 +189,7 @@ fn lay_out(root: &Path) -> Result<()> {
         fs::create_dir_all(root.join("usr").join(path))?;
         symlink(format!("usr/{path}"), root.join(path))?;
     }
-    for path in FOLDERS {
+    for path in FOLDERS.split(' ') {
         fs::create_dir_all(root.join(path))?;
     }
     Ok(())
@@ -351,7 +274,7 @@ fn modules(package: &Path, root: &Path) -> Result<String> {
     fs::rename(&from, &to)?;
     inside(root, &["/usr/sbin/depmod", &version])?;
     let mut needed = Vec::new();
-    for module in MODULES {
+    for module in MODULES.split(' ') {
         let arguments = ["/usr/sbin/modprobe", "-S", &version, "-a", "-D", module];
         // Some are built into the kernel; modprobe then does not list a file.
         let Ok(said) = inside(root, &arguments) else {

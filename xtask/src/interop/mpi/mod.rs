@@ -38,8 +38,8 @@ struct Family {
     launcher: &'static str,
     /// Options that permit more ranks than processors, and ranks run by root.
     alone: &'static [&'static str],
-    /// Options for the hosts `10.77.0.1` and `10.77.0.2`, and for the agent that reaches them.
-    hosts: fn(agent: &Path) -> Vec<String>,
+    /// Options for the hosts `10.77.0.1` and `10.77.0.2`, before the path of the agent that reaches them.
+    hosts: &'static str,
     /// Options that let the job continue when a rank dies; `None` if the launcher always ends all
     /// ranks.
     survives: Option<&'static [&'static str]>,
@@ -57,27 +57,8 @@ const FAMILIES: [Family; 2] = [
         apart: "profile.dev.package.mpi-sys.codegen-units=2",
         launcher: "/usr/bin/mpirun.openmpi",
         alone: &["--allow-run-as-root", "--oversubscribe"],
-        hosts: |agent| {
-            let agent = agent.display().to_string();
-            [
-                "--host",
-                "10.77.0.1:1,10.77.0.2:1",
-                "--mca",
-                "plm_rsh_agent",
-                &agent,
-                "--mca",
-                "oob_tcp_if_include",
-                "10.77.0.0/24",
-                "--mca",
-                "btl_tcp_if_include",
-                "10.77.0.0/24",
-                "--mca",
-                "btl",
-                "tcp,self",
-            ]
-            .map(String::from)
-            .into()
-        },
+        hosts: "--host 10.77.0.1:1,10.77.0.2:1 --mca oob_tcp_if_include 10.77.0.0/24 --mca \
+                btl_tcp_if_include 10.77.0.0/24 --mca btl tcp,self --mca plm_rsh_agent",
         survives: Some(&["--enable-recovery"]),
     },
     Family {
@@ -91,19 +72,7 @@ const FAMILIES: [Family; 2] = [
         apart: "profile.dev.package.mpi-sys.codegen-units=3",
         launcher: "/usr/bin/mpirun.mpich",
         alone: &[],
-        hosts: |agent| {
-            let agent = agent.display().to_string();
-            [
-                "-hosts",
-                "10.77.0.1,10.77.0.2",
-                "-launcher",
-                "ssh",
-                "-launcher-exec",
-                &agent,
-            ]
-            .map(String::from)
-            .into()
-        },
+        hosts: "-hosts 10.77.0.1,10.77.0.2 -launcher ssh -launcher-exec",
         survives: None,
     },
 ];
@@ -232,15 +201,8 @@ impl Bed<'_> {
     /// Starts the built-in server with more options.
     fn serve_with(&self, bind: &str, namespace: Option<&str>, more: &[&str]) -> Result<Running> {
         let mut command = within(namespace, &self.filestone);
-        command.args([
-            "serve",
-            "--port",
-            &SERVER_PORT.to_string(),
-            "--bind",
-            bind,
-            "--threads",
-            "1",
-        ]);
+        let line = format!("serve --port {SERVER_PORT} --bind {bind} --threads 1");
+        command.args(line.split(' '));
         command.args(more);
         let log = std::fs::File::create(self.folder.join("serve.log"))?;
         command.stdout(log.try_clone()?).stderr(log);
@@ -295,20 +257,11 @@ fn mix(command: &mut Command, filestone: &Path, server: &str, duration: &str) {
 
 /// Adds arguments for nhfsstone's mix at this load, as JSON.
 fn mix_at(command: &mut Command, filestone: &Path, server: &str, offered: &str) {
-    command.arg(filestone).args([
-        "mix",
-        &format!("nfs://{server}:{SERVER_PORT}/export"),
-        "--mount-port",
-        &SERVER_PORT.to_string(),
-        "--mix",
-        "nhfsstone",
-        "--offered",
-        offered,
-        "--no-calibrate",
-        "--remove-set",
-        "--as",
-        "json",
-    ]);
+    let line = format!(
+        "mix nfs://{server}:{SERVER_PORT}/export --mount-port {SERVER_PORT} --mix nhfsstone \
+         --offered {offered} --no-calibrate --remove-set --as json"
+    );
+    command.arg(filestone).args(line.split(' '));
 }
 
 fn hosts(record: &Value) -> Vec<&Value> {
@@ -334,15 +287,7 @@ fn alone(bed: &Bed<'_>) -> Result<String> {
         bed.family.name
     );
     let mut command = Command::new(&bed.filestone);
-    command.args([
-        "probe",
-        "null",
-        "--duration",
-        "1s",
-        "--no-calibrate",
-        "--as",
-        "json",
-    ]);
+    command.args("probe null --duration 1s --no-calibrate --as json".split(' '));
     let (code, record, said) = bed.measure(&mut command)?;
     ensure!(code == 0, "exit code {code}: {said}");
     ensure!(
@@ -404,22 +349,15 @@ impl Namespaces {
         ip(&["-n", BRIDGE, "link", "set", "br0", "up"])?;
         for (name, address) in HOSTS {
             ip(&["netns", "add", name])?;
-            ip(&[
-                "-n", BRIDGE, "link", "add", name, "type", "veth", "peer", "name", "eth0", "netns",
-                name,
-            ])?;
-            ip(&["-n", BRIDGE, "link", "set", name, "master", "br0", "up"])?;
-            ip(&[
-                "-n",
-                name,
-                "address",
-                "add",
-                &format!("{address}/24"),
-                "dev",
-                "eth0",
-            ])?;
-            ip(&["-n", name, "link", "set", "eth0", "up"])?;
-            ip(&["-n", name, "link", "set", "lo", "up"])?;
+            for line in [
+                format!("-n {BRIDGE} link add {name} type veth peer name eth0 netns {name}"),
+                format!("-n {BRIDGE} link set {name} master br0 up"),
+                format!("-n {name} address add {address}/24 dev eth0"),
+                format!("-n {name} link set eth0 up"),
+                format!("-n {name} link set lo up"),
+            ] {
+                ip(&line.split(' ').collect::<Vec<_>>())?;
+            }
         }
         Ok(made)
     }
@@ -460,7 +398,8 @@ fn in_namespaces(bed: &Bed<'_>) -> Result<String> {
     let _server = bed.serve("10.77.0.9", Some("fs-mpi-s"))?;
     let agent = agent(&bed.folder)?;
     let mut command = bed.launcher(Some("fs-mpi-1"));
-    command.args((bed.family.hosts)(&agent)).args(["-n", "2"]);
+    command.args(bed.family.hosts.split(' '));
+    command.arg(agent).args(["-n", "2"]);
     mix(&mut command, &bed.filestone, "10.77.0.9", "3s");
     let (code, record, said) = bed.measure(&mut command)?;
     ensure!(code == 0, "exit code {code}: {said}");
