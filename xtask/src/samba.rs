@@ -145,14 +145,6 @@ impl Samba {
             .context("smbstatus printed no JSON")
     }
 
-    /// Returns the counters of the server in text format.
-    pub fn profile(&self, folder: &Path) -> Result<String> {
-        let mut command = Command::new("smbstatus");
-        command.arg("-s").arg(&self.configuration).arg("--profile");
-        let output = process::run(&mut command, &[], folder, STATUS_LIMIT)?;
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-    }
-
     /// Returns the CPU time of its processes.
     pub fn times(&self) -> Times {
         Times::of_group(self.server.id())
@@ -195,11 +187,6 @@ impl Status {
     /// Returns the number of connected shares.
     pub fn trees(&self) -> usize {
         self.count("tcons")
-    }
-
-    /// Returns the number of open files.
-    pub fn open_files(&self) -> usize {
-        self.count("open_files")
     }
 
     fn count(&self, name: &str) -> usize {
@@ -375,6 +362,6 @@ mod tests {
             session.text(),
             "SMB3_11 as root, all signed with AES-128-GMAC, encrypted with AES-128-GCM"
         );
-        assert_eq!(status.open_files(), 0);
+        assert_eq!(status.trees(), 0);
     }
 }

@@ -24,7 +24,7 @@ const START_LIMIT: Duration = Duration::from_secs(40);
 
 /// The server and the daemons that it needs, stopped in the reverse order of their start.
 pub struct Ganesha {
-    _server: Running,
+    server: Running,
     _status_monitor: Running,
     _rpcbind: Running,
     _dbus: Running,
@@ -117,7 +117,7 @@ impl Ganesha {
             .and_then(|()| server.wait_for(local(MOUNT_PORT), START_LIMIT))
             .and_then(|()| exports_are_there(&mut server));
         let ganesha = Self {
-            _server: server,
+            server,
             _status_monitor: status_monitor,
             _rpcbind: rpcbind,
             _dbus: dbus,
@@ -127,6 +127,11 @@ impl Ganesha {
         ready
             .with_context(|| format!("nfs-ganesha did not come up:\n{}", ganesha.final_output()))?;
         Ok(ganesha)
+    }
+
+    /// Process ID of the server.
+    pub fn id(&self) -> u32 {
+        self.server.id()
     }
 
     /// Returns the last lines of its log.

@@ -10,8 +10,6 @@ mod checks;
 mod fixture;
 mod ganesha;
 mod kernel;
-mod loads;
-mod mixes;
 mod mpi;
 mod prometheus;
 mod readme;
@@ -19,8 +17,10 @@ mod samba;
 mod smb;
 
 use crate::process::{self, Folder};
+use crate::scenario::{self, Bed, Code, Selection};
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::PathBuf;
 use std::process::Command;
@@ -57,6 +57,15 @@ pub struct Interop {
     /// The filestone to test; set by this program for its own second half
     #[arg(long, hide = true)]
     pub inside: Option<PathBuf>,
+}
+
+impl Interop {
+    fn selection(&self) -> Selection<'_> {
+        Selection {
+            only: self.only.as_deref(),
+            is_thorough: self.thorough,
+        }
+    }
 }
 
 /// A peer that is not ours.
@@ -132,14 +141,7 @@ fn outside(options: &Interop) -> Result<bool> {
     }
     let filestone = process::build_filestone("release")?;
     let mut command = Command::new("unshare");
-    command.args([
-        "--net",
-        "--mount",
-        "--pid",
-        "--fork",
-        "--kill-child",
-        "--mount-proc",
-    ]);
+    command.args("--net --mount --pid --fork --kill-child --mount-proc".split(' '));
     // The shell is the first process of the namespace: it ignores ^C, so that the program below it
     // can clean up, and its end ends the rest.
     command
@@ -226,16 +228,18 @@ pub fn install(needed: &Needed) -> Result<()> {
 fn inside(options: &Interop, filestone: PathBuf) -> Result<bool> {
     let start = Instant::now();
     let folder = Folder::new("interop")?;
-    let bed = checks::Bed {
+    let mut bed = Bed {
         filestone,
         folder: folder.path.clone(),
         count: options.count,
+        variables: BTreeMap::new(),
+        guest: None,
     };
     let is_good = match options.peer {
-        Peer::Ganesha => against_ganesha(options, &bed, start)?,
+        Peer::Ganesha => against_ganesha(options, &mut bed, start)?,
         Peer::Browser => browser::run(&bed, options)?,
         Peer::Kernel => kernel::run(options, bed, start)?,
-        Peer::Samba => samba::run(options.only.as_deref(), bed, start)?,
+        Peer::Samba => samba::run(options.selection(), bed, start)?,
         Peer::Prometheus => prometheus::run(&bed, start)?,
         Peer::Mpi => mpi::run(options)?,
     };
@@ -243,7 +247,12 @@ fn inside(options: &Interop, filestone: PathBuf) -> Result<bool> {
     Ok(is_good)
 }
 
-fn against_ganesha(options: &Interop, bed: &checks::Bed, start: Instant) -> Result<bool> {
+/// Scenarios against nfs-ganesha.
+const GANESHA: &str = include_str!("sheets/ganesha.toml");
+const GANESHA_LAST: &str = include_str!("sheets/ganesha_last.toml");
+const GANESHA_CODES: &[Code<Bed>] = &[("the README's commands", readme::the_commands)];
+
+fn against_ganesha(options: &Interop, bed: &mut Bed, start: Instant) -> Result<bool> {
     let server = ganesha::Ganesha::start(&bed.folder)?;
     println!(
         "nfs-ganesha {} is up after {:.1} s",
@@ -253,26 +262,17 @@ fn against_ganesha(options: &Interop, bed: &checks::Bed, start: Instant) -> Resu
     for export in ganesha::EXPORTS {
         fixture::make(ganesha::HOST, export)?;
     }
-    let only = options.only.as_deref();
-    let mut is_good = only.is_some() || checks::procedures(bed, checks::WAYS)?;
-    for scenarios in [
-        checks::SCENARIOS,
-        loads::SCENARIOS,
-        mixes::SCENARIOS,
-        readme::SCENARIOS,
-    ] {
-        is_good &= checks::scenarios(bed, scenarios, only)?;
-    }
-    if options.thorough {
-        is_good &= checks::scenarios(bed, mixes::THOROUGH, only)?;
-    }
+    bed.define("root", crate::tidy::root()?.display());
+    bed.define("ganesha", server.id());
+    let mut is_good = options.only.is_some() || checks::procedures(bed, checks::WAYS)?;
+    is_good &= scenario::run(GANESHA, GANESHA_CODES, bed, options.selection())?;
     if options.figures {
         checks::figures(bed)?;
     }
     if !is_good {
         eprintln!("what nfs-ganesha said last:\n{}", server.final_output());
     }
-    Ok(is_good & checks::server_stops(bed, server)?)
+    Ok(is_good & scenario::run(GANESHA_LAST, &[], bed, Selection::default())?)
 }
 
 /// Runs a program that must succeed.
@@ -290,6 +290,18 @@ fn succeed(program: &str, arguments: &[&str]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn names<B>(codes: &[Code<B>]) -> Vec<&'static str> {
+        codes.iter().map(|(name, _)| *name).collect()
+    }
+
+    #[test]
+    fn every_sheet_can_be_read_and_its_functions_exist() {
+        scenario::check_sheet(GANESHA, &names(GANESHA_CODES));
+        scenario::check_sheet(GANESHA_LAST, &[]);
+        scenario::check_sheet(kernel::SHEET, &[]);
+        scenario::check_sheet(samba::SHEET, &names(samba::CODES));
+    }
 
     #[test]
     fn a_program_is_found_behind_a_folder_that_varies() {

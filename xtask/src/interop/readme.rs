@@ -3,7 +3,7 @@
 //! The commands are meant for a user's server: here it is nfs-ganesha, or a small Samba, and
 //! commands that would take minutes are shortened to a second or less.
 
-use super::checks::{Bed, Scenario};
+use crate::scenario::Bed;
 use crate::{process, record, tidy};
 use anyhow::{Context, Result, bail};
 use std::path::Path;
@@ -15,9 +15,6 @@ const COMMAND_LIMIT: Duration = Duration::from_secs(60);
 
 /// Default width of a terminal.
 const COLUMNS: usize = 80;
-
-/// The scenario that runs all commands.
-pub const SCENARIOS: &[Scenario] = &[("the README's commands", the_commands)];
 
 /// Server URL in the README.
 const SERVER: &str = "nfs://server/export";
@@ -35,7 +32,8 @@ pub struct Place<'p> {
     pub longest: &'p str,
 }
 
-fn the_commands(bed: &Bed) -> Result<String> {
+/// Runs all commands against nfs-ganesha.
+pub fn the_commands(bed: &Bed) -> Result<String> {
     let place = Place {
         target: "nfs://127.0.0.1/export",
         password: None,

@@ -1,13 +1,14 @@
 //! Every SMB dialect, protection and account against one server: each combination must support
 //! everything that filestone does, or be refused where the protocol does not have it.
 
-use super::checks::{self, Bed};
+use super::checks;
 use super::fixture::{DIRECTORY, FILE};
 use crate::record::Record;
 use crate::samba::{GUEST_SHARE, USER, USER_SHARE};
+use crate::scenario::Bed;
 use crate::table;
 use anyhow::{Context, Result, bail};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::time::{Duration, Instant};
 
@@ -76,11 +77,11 @@ impl Protection {
         }
     }
 
-    const fn option(self) -> Option<&'static str> {
+    const fn option(self) -> &'static str {
         match self {
-            Self::Unsigned => None,
-            Self::Signed => Some("--sign"),
-            Self::Encrypted => Some("--encrypt"),
+            Self::Unsigned => "",
+            Self::Signed => "--sign required",
+            Self::Encrypted => "--encrypt required",
         }
     }
 }
@@ -100,19 +101,19 @@ pub trait ServerProbe {
 }
 
 /// Address and capabilities of a server.
-pub struct Place<'a> {
+pub struct Place {
     /// Host, with the port if it is not the standard SMB port.
-    pub authority: &'a str,
+    pub authority: String,
     /// Supported dialects.
-    pub dialects: &'a [Dialect],
+    pub dialects: &'static [Dialect],
     /// File with the password of [`USER`].
-    pub password_file: &'a Path,
+    pub password_file: PathBuf,
 }
 
-impl Place<'_> {
+impl Place {
     /// Returns the target URL of an object in the share for this account.
     pub fn target(&self, account: Account, object: &str) -> String {
-        let authority = self.authority;
+        let authority = &self.authority;
         let target = match account {
             Account::Guest => format!("smb://{authority}/{GUEST_SHARE}/{object}"),
             Account::User => format!("smb://{USER}@{authority}/{USER_SHARE}/{object}"),
@@ -159,14 +160,11 @@ impl Way {
     }
 
     /// Returns the options of filestone.
-    pub fn options(&self, password_file: &Path) -> Vec<String> {
-        let mut options = vec!["--dialect".to_owned(), self.dialect.name.to_owned()];
-        if let Some(option) = self.protection.option() {
-            options.extend([option.to_owned(), "required".to_owned()]);
-        }
+    pub fn options(&self, password_file: &Path) -> String {
+        let protection = self.protection.option();
+        let mut options = format!("--dialect {} {protection}", self.dialect.name);
         if self.account == Account::User {
-            options.push("--password-file".to_owned());
-            options.push(password_file.display().to_string());
+            options += &format!(" --password-file {}", password_file.display());
         }
         options
     }
@@ -241,14 +239,13 @@ pub fn ways(bed: &Bed, place: &Place, witness: &dyn ServerProbe) -> Result<bool>
 
 /// Runs every probe, the default mix and a load with one combination.
 fn go(bed: &Bed, place: &Place, way: &Way, row: &mut Row) -> Result<()> {
-    let options = way.options(place.password_file);
-    let options: Vec<&str> = options.iter().map(String::as_str).collect();
-    let count = bed.count.to_string();
+    let options = way.options(&place.password_file);
+    let count = bed.count;
     let mut wrong = Vec::new();
     for (operation, object) in PROBES {
         let target = place.target(way.account, object);
-        let counted = [&["--count", &count, "--in-flight", "4"], &options[..]].concat();
-        match checks::evaluate(&bed.probe(operation, &target, &counted)?, bed.count) {
+        let line = format!("{operation} {target} --count {count} --in-flight 4 {options}");
+        match checks::evaluate(&bed.probe(&line)?, bed.count) {
             Ok(verdict) if verdict == "ok" => row.probes += 1,
             Ok(other) | Err(other) => wrong.push(format!("{operation}: {other}")),
         }
@@ -263,24 +260,12 @@ fn go(bed: &Bed, place: &Place, way: &Way, row: &mut Row) -> Result<()> {
 }
 
 /// Runs the default mix and returns the number of successful operations; fails unless all succeed.
-fn mix(bed: &Bed, target: &str, options: &[&str]) -> Result<f64> {
-    let arguments = [
-        "mix",
-        target,
-        "--offered",
-        "300",
-        "--duration",
-        "1s",
-        "--clients",
-        "2",
-        "--remove-set",
-        "--as",
-        "json",
-        "--no-calibrate",
-        "--timeout",
-        "10s",
-    ];
-    let record = Record::read(&bed.run(&[&arguments, options].concat())?)?;
+fn mix(bed: &Bed, target: &str, options: &str) -> Result<f64> {
+    let line = format!(
+        "mix {target} --offered 300 --duration 1s --clients 2 --remove-set --as json --no-calibrate \
+         --timeout 10s {options}"
+    );
+    let record = Record::read(&bed.run(&line)?)?;
     let (scheduled, ok) = (
         record.number("/totals/ledger/scheduled")?,
         record.number("/totals/ledger/ok")?,
@@ -293,17 +278,9 @@ fn mix(bed: &Bed, target: &str, options: &[&str]) -> Result<f64> {
 
 /// Runs one iteration of the load `office` and returns the number of operations; fails unless each
 /// has the expected result.
-fn load(bed: &Bed, target: &str, options: &[&str]) -> Result<f64> {
-    let arguments = [
-        "replay",
-        "office",
-        "--on",
-        target,
-        "--run-once",
-        "--as",
-        "json",
-    ];
-    let record = Record::read(&bed.run(&[&arguments, options].concat())?)?;
+fn load(bed: &Bed, target: &str, options: &str) -> Result<f64> {
+    let line = format!("replay office --on {target} --run-once --as json {options}");
+    let record = Record::read(&bed.run(&line)?)?;
     let mismatches = record.number("/replay/mismatch_count")?;
     if mismatches > 0.0 {
         bail!(
@@ -317,14 +294,9 @@ fn load(bed: &Bed, target: &str, options: &[&str]) -> Result<f64> {
 /// Checks that a combination that the protocol does not have ends before the measurement, with the
 /// reason.
 fn is_refused(bed: &Bed, place: &Place, way: &Way) -> Result<String> {
-    let options = way.options(place.password_file);
-    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    let options = way.options(&place.password_file);
     let target = place.target(way.account, "");
-    let output = bed.probe(
-        "echo",
-        &target,
-        &[&["--count", "10"], &options[..]].concat(),
-    )?;
+    let output = bed.probe(&format!("echo {target} --count 10 {options}"))?;
     // A missing feature of the dialect is refused first.
     let lacks_encryption = way.protection == Protection::Encrypted && !way.dialect.encrypts;
     let word = match way.account {
@@ -363,9 +335,9 @@ mod tests {
     #[test]
     fn a_share_alone_has_no_slash_behind_it() {
         let place = Place {
-            authority: "127.0.0.1:4451",
+            authority: "127.0.0.1:4451".into(),
             dialects: DIALECTS,
-            password_file: Path::new("/password"),
+            password_file: PathBuf::from("/password"),
         };
         assert_eq!(
             place.target(Account::Guest, ""),

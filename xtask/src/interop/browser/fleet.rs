@@ -4,7 +4,7 @@
 use super::chromium::Browser;
 use super::webdriver::{ENTER, TAB};
 use super::{PATIENCE, Watched};
-use crate::interop::checks::Bed;
+use crate::scenario::Bed;
 use anyhow::{Result, ensure};
 use serde_json::Value;
 use std::path::Path;
@@ -15,29 +15,12 @@ const SECONDS: u32 = 40;
 
 pub fn changed(bed: &Bed, pictures: Option<&Path>) -> Result<()> {
     let kept = bed.folder.join("fleet");
-    let kept_text = kept.to_string_lossy().into_owned();
-    let duration = format!("{SECONDS}s");
-    let words = [
-        "fleet",
-        "--readers",
-        "250",
-        "--writers",
-        "250",
-        "nfs:",
-        "--size",
-        "4K",
-        "--file-size",
-        "16K",
-        "--rate",
-        "4ops/s",
-        "--connect-rate",
-        "500",
-        "-d",
-        &duration,
-        "-o",
-        &kept_text,
-    ];
-    let watched = Watched::start(bed, "fleet", &words, &[])?;
+    let line = format!(
+        "fleet --readers 250 --writers 250 nfs: --size 4K --file-size 16K --rate 4ops/s \
+         --connect-rate 500 -d {SECONDS}s -o {} --live",
+        kept.display()
+    );
+    let watched = Watched::start(bed, "fleet", &line)?;
     let browser = Browser::start(&bed.folder)?;
     browser.open(&watched.link)?;
     change_by_mouse(&browser, pictures)?;

@@ -2,7 +2,7 @@
 
 use super::chromium::Browser;
 use super::synthetic::Synthetic;
-use crate::interop::checks::Bed;
+use crate::scenario::Bed;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 use std::path::Path;

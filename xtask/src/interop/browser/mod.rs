@@ -12,11 +12,11 @@ mod synthetic;
 mod webdriver;
 
 use super::Interop;
-use super::checks::Bed;
+use crate::scenario::Bed;
 use anyhow::{Result, bail};
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use crate::process::Running;
@@ -78,14 +78,11 @@ struct Watched {
 }
 
 impl Watched {
-    /// Starts it with these words, `--live`, and what stands behind its `--`.
-    fn start(bed: &Bed, name: &str, words: &[&str], behind: &[&str]) -> Result<Self> {
+    /// Starts it with these arguments, which include `--live`.
+    fn start(bed: &Bed, name: &str, line: &str) -> Result<Self> {
         let said = bed.folder.join(format!("{name}.stderr"));
-        let mut command = Command::new(&bed.filestone);
+        let mut command = bed.command(line);
         command
-            .args(words)
-            .arg("--live")
-            .args(behind)
             .stdin(Stdio::null())
             .stdout(File::create(bed.folder.join(format!("{name}.stdout")))?)
             .stderr(File::create(&said)?);

@@ -5,7 +5,7 @@ use super::chromium::Browser;
 use super::synthetic::Served;
 use super::webdriver::RIGHT;
 use super::{LOOK_EVERY, PATIENCE, Watched};
-use crate::interop::checks::Bed;
+use crate::scenario::Bed;
 use anyhow::{Result, bail, ensure};
 use filestone_live::event::{Event, Point, PointFigure, RunBegun};
 use filestone_live::shared::Shared;
@@ -180,9 +180,8 @@ fn looks(browser: &Browser, pictures: Option<&Path>) -> Result<()> {
 }
 
 fn report_of_a_sweep(bed: &Bed, browser: &Browser) -> Result<()> {
-    let words = ["sweep", "--over", "in-flight=1,2", "--pause", "0s"];
-    let measured = ["--", "probe", "null", "-d", "1s", "--warm-up", "1s"];
-    let watched = Watched::start(bed, "sweep", &words, &measured)?;
+    let line = "sweep --over in-flight=1,2 --pause 0s --live -- probe null -d 1s --warm-up 1s";
+    let watched = Watched::start(bed, "sweep", line)?;
     browser.open(&watched.link)?;
     browser.until("document.querySelectorAll('#points tbody tr').length === 2")?;
     browser.until("!document.getElementById('report-link').hidden")?;

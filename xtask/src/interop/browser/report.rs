@@ -1,13 +1,13 @@
 //! The report of an hour in intervals of 100 ms: how large it is, and how soon it can be used.
 
 use super::chromium::Browser;
-use crate::interop::checks::Bed;
+use crate::scenario::Bed;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 /// Intervals of an hour.
 const INTERVALS: u64 = 36_000;
@@ -35,11 +35,8 @@ pub fn of_an_hour(bed: &Bed, pictures: Option<&Path>) -> Result<()> {
     let record = bed.folder.join("hour.json");
     write_hour(&measured(bed)?, &record)?;
     let report = bed.folder.join("hour.html");
-    run(
-        bed,
-        &["report", &record.display().to_string(), "--as", "html"],
-        &report,
-    )?;
+    let line = format!("report {} --as html", record.display());
+    run(bed, &line, &report)?;
     std::fs::remove_file(&record)?;
     let bytes = report.metadata()?.len();
     let browser = Browser::start(&bed.folder)?;
@@ -59,31 +56,14 @@ pub fn of_an_hour(bed: &Bed, pictures: Option<&Path>) -> Result<()> {
 /// The record of a short mix, of all operations that nhfsstone's has.
 fn measured(bed: &Bed) -> Result<Value> {
     let record = bed.folder.join("short.json");
-    let words = [
-        "mix",
-        "--mix",
-        "nhfsstone",
-        "--offered",
-        "800",
-        "--duration",
-        "2s",
-    ];
-    let more = [
-        "--warm-up",
-        "0",
-        "--mark",
-        "100ms",
-        "--no-calibrate",
-        "--as",
-        "json",
-    ];
-    run(bed, &[&words[..], &more].concat(), &record)?;
+    let line = "mix --mix nhfsstone --offered 800 --duration 2s --warm-up 0 --mark 100ms --no-calibrate --as json";
+    run(bed, line, &record)?;
     Ok(serde_json::from_reader(File::open(record)?)?)
 }
 
-fn run(bed: &Bed, words: &[&str], to: &Path) -> Result<()> {
-    let status = Command::new(&bed.filestone)
-        .args(words)
+fn run(bed: &Bed, line: &str, to: &Path) -> Result<()> {
+    let status = bed
+        .command(line)
         .stdin(Stdio::null())
         .stdout(File::create(to)?)
         .stderr(File::create(bed.folder.join("report.stderr"))?)
@@ -91,8 +71,7 @@ fn run(bed: &Bed, words: &[&str], to: &Path) -> Result<()> {
     // Whether it counts is another matter than what its report shows.
     ensure!(
         matches!(status.code(), Some(0 | 3)),
-        "filestone {} ended with {status}",
-        words[0]
+        "filestone {line} ended with {status}"
     );
     Ok(())
 }

@@ -2,12 +2,12 @@
 //!
 //! This version lacks SMB 2.0.2, AES-GMAC, and a list of permitted ciphers.
 
-use super::Ground;
-use super::guest::GUEST;
+use crate::guest::GUEST;
 use crate::interop::fixture;
 use crate::interop::smb::{self, DIALECTS, Dialect, Place, ServerProbe, Way};
 use crate::process;
 use crate::samba::{GUEST_SHARE, PASSWORD, USER, USER_SHARE};
+use crate::scenario::Bed;
 use crate::table;
 use anyhow::{Context, Result, bail};
 use std::process::Command;
@@ -25,37 +25,37 @@ const FILES: &str = "smb";
 /// Debian's ksmbd-tools do not work with every kernel: since some update, the kernel of Debian 12
 /// (6.1.192) does not accept a share from version 3.4.7, and an earlier one (6.1.170) crashes on a
 /// CREATE. Then the test is skipped, with a message.
-pub fn run(ground: &Ground, only: Option<&str>) -> Result<bool> {
+pub fn run(bed: &Bed, only: Option<&str>) -> Result<bool> {
     if only.is_some_and(|only| !"ksmbd".contains(only)) {
         return Ok(true);
     }
-    start(ground)?;
+    start(bed)?;
     let (mut rows, mut is_usable) = (Vec::new(), false);
     for dialect in DIALECTS {
         let mut row = vec![dialect.name.to_owned()];
         for protection in ["off", "sign", "encrypt"] {
-            let said = shown(ground, dialect, protection);
+            let said = shown(bed, dialect, protection);
             is_usable |= said.is_ok();
             row.push(said.map_or_else(|error| error.to_string(), |()| "ok".to_owned()));
         }
         rows.push(row);
     }
     let head = ["smbclient", "unsigned", "signed", "encrypted"];
-    println!("\nksmbd of Linux {}", ground.guest.kernel);
+    println!("\nksmbd of Linux {}", bed.guest()?.kernel);
     print!("{}", table::lay_out(&head, &rows, false));
     if !is_usable {
         println!("left out: smbclient gets nothing from this ksmbd either");
         return Ok(true);
     }
-    let password_file = ground.bed.folder.join("password");
+    let password_file = bed.folder.join("password");
     std::fs::write(&password_file, format!("{PASSWORD}\n"))?;
     let place = Place {
-        authority: GUEST,
+        authority: GUEST.into(),
         // It supports all dialects except the oldest.
         dialects: &DIALECTS[1..],
-        password_file: &password_file,
+        password_file,
     };
-    smb::ways(&ground.bed, &place, &Unseen)
+    smb::ways(bed, &place, &Unseen)
 }
 
 /// A server probe without information: ksmbd does not report its sessions.
@@ -67,8 +67,8 @@ impl ServerProbe for Unseen {
     }
 }
 
-fn start(ground: &Ground) -> Result<()> {
-    let files = ground.guest.share.join(FILES);
+fn start(bed: &Bed) -> Result<()> {
+    let files = bed.guest()?.share.join(FILES);
     std::fs::create_dir_all(&files)?;
     fixture::make_in(&files)?;
     let shared = "path = /smb\nread only = no\nforce user = root\nforce group = root";
@@ -88,15 +88,14 @@ fn start(ground: &Ground) -> Result<()> {
          ksmbd.mountd\n\
          sleep 1; grep -q ':01BD ' /proc/net/tcp /proc/net/tcp6"
     );
-    ground
-        .guest
+    bed.guest()?
         .succeed(&script, SCRIPT_LIMIT)
         .context("ksmbd did not start")?;
     Ok(())
 }
 
 /// Lists the share with smbclient; the error contains the status that it got.
-fn shown(ground: &Ground, dialect: &Dialect, protection: &str) -> Result<()> {
+fn shown(bed: &Bed, dialect: &Dialect, protection: &str) -> Result<()> {
     let mut command = Command::new("smbclient");
     command
         .args(["-s", "/dev/null", "-m", dialect.for_smbclient])
@@ -104,7 +103,7 @@ fn shown(ground: &Ground, dialect: &Dialect, protection: &str) -> Result<()> {
         .arg(format!("--client-protection={protection}"))
         .args(["-U", &format!("{USER}%{PASSWORD}")])
         .args([&format!("//{GUEST}/{USER_SHARE}"), "-c", "ls"]);
-    let output = process::run(&mut command, &[], &ground.bed.folder, SMBCLIENT_LIMIT)?;
+    let output = process::run(&mut command, &[], &bed.folder, SMBCLIENT_LIMIT)?;
     if output.status.success() {
         return Ok(());
     }

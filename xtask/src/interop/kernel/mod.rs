@@ -4,16 +4,15 @@
 //! test runs wherever QEMU does and independent of the host's kernel configuration. It tests
 //! correctness; its speed has no significance.
 
-mod guest;
 mod image;
 mod ksmbd;
 mod mounts;
-mod scenarios;
 
 use super::{Interop, Needed, checks, fixture, install};
+use crate::guest::{GUEST, Guest, HOST};
 use crate::process;
+use crate::scenario::{self, Bed};
 use anyhow::Result;
-use guest::{GUEST, Guest};
 use image::Image;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -34,11 +33,8 @@ const WAYS: &[checks::Way] = &[
     ("TCP ext4", GUEST, "/ext4", "tcp"),
 ];
 
-/// Environment of a scenario: filestone here, and the guest.
-pub struct Ground {
-    pub bed: checks::Bed,
-    pub guest: Guest,
-}
+/// Scenarios against Linux's server and client.
+pub const SHEET: &str = include_str!("../sheets/kernel.toml");
 
 /// Installs missing programs, and makes the guest's image where a network is available.
 pub fn prepare() -> Result<()> {
@@ -53,9 +49,10 @@ fn folder() -> Result<PathBuf> {
 }
 
 /// Runs every check. Returns whether all passed.
-pub fn run(options: &Interop, bed: checks::Bed, start: Instant) -> Result<bool> {
+pub fn run(options: &Interop, mut bed: Bed, start: Instant) -> Result<bool> {
     let only = options.only.as_deref();
-    let guest = Guest::start(&Image::within(&folder()?), &bed.folder)?;
+    let image = Image::within(&folder()?);
+    let guest = Guest::start(&image.kernel, &image.root, &bed.folder)?;
     println!(
         "Linux {} is up after {:.1} s",
         guest.kernel,
@@ -66,12 +63,15 @@ pub fn run(options: &Interop, bed: checks::Bed, start: Instant) -> Result<bool> 
         fixture::make(GUEST, export)?;
     }
     let mut is_good = only.is_some() || checks::procedures(&bed, WAYS)?;
-    let ground = Ground { bed, guest };
-    is_good &= ksmbd::run(&ground, only)?;
-    is_good &= mounts::run(&ground, only, options.thorough)?;
-    is_good &= checks::scenarios(&ground, scenarios::ALL, only)?;
+    bed.define("guest", GUEST);
+    bed.define("host", HOST);
+    bed.guest = Some(guest);
+    is_good &= ksmbd::run(&bed, only)?;
+    is_good &= mounts::run(&bed, only, options.thorough)?;
+    is_good &= scenario::run(SHEET, &[], &bed, options.selection())?;
     if !is_good {
-        eprintln!("what the guest said last:\n{}", ground.guest.final_output());
+        let said = bed.guest()?.final_output();
+        eprintln!("what the guest said last:\n{said}");
     }
     Ok(is_good)
 }

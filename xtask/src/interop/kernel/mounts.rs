@@ -1,13 +1,12 @@
 //! A share of the built-in server, mounted by the SMB client of Linux's kernel in the guest.
 
-use super::Ground;
-use super::guest::HOST;
+use crate::guest::HOST;
 use crate::process::Running;
 use crate::samba::{PASSWORD, USER};
+use crate::scenario::Bed;
 use crate::table;
 use anyhow::{Context, Result, bail};
 use std::net::SocketAddr;
-use std::process::Stdio;
 use std::time::Duration;
 
 /// Script that runs in the guest.
@@ -18,7 +17,6 @@ const NAMES: &str = "5000";
 /// Time limit per combination, which takes about ten seconds on an idle machine and a minute on a
 /// busy one.
 const WAY_LIMIT: Duration = Duration::from_secs(300);
-const SERVER_LIMIT: Duration = Duration::from_secs(20);
 
 /// A dialect in the syntax of the kernel's option `vers`, and the protection of messages.
 type Way = (&'static str, &'static str);
@@ -73,17 +71,17 @@ const LONG: (Way, &[&str]) = (("3.1.1", "plain"), &["many_names", "a_large_file"
 
 /// Runs the usual combination, or the selection if this scenario is requested, or with
 /// `is_thorough` all checks on all combinations. Returns whether each result was as expected.
-pub fn run(ground: &Ground, only: Option<&str>, is_thorough: bool) -> Result<bool> {
+pub fn run(bed: &Bed, only: Option<&str>, is_thorough: bool) -> Result<bool> {
     if only.is_some_and(|only| !"mounts of our share".contains(only)) {
         return Ok(true);
     }
-    let _server = serve(ground)?;
-    std::fs::write(ground.guest.share.join("mounts.py"), PROGRAM)?;
+    let _server = serve(bed)?;
+    std::fs::write(bed.guest()?.share.join("mounts.py"), PROGRAM)?;
     let mut rows = Vec::new();
     let mut is_good = true;
     let setting = if is_thorough { THOROUGHLY } else { "" };
     let mut go = |way: Way, checks: &[&str]| -> Result<()> {
-        let said = mounted(ground, way, checks, setting);
+        let said = mounted(bed, way, checks, setting);
         is_good &= said.is_ok();
         let said = said.unwrap_or_else(|error| format!("{error:#}"));
         for (index, line) in said.lines().enumerate() {
@@ -110,32 +108,24 @@ pub fn run(ground: &Ground, only: Option<&str>, is_thorough: bool) -> Result<boo
     } else {
         go(USUAL, CHECKS)?;
     }
-    println!("\nour share, mounted by Linux {}", ground.guest.kernel);
+    println!("\nour share, mounted by Linux {}", bed.guest()?.kernel);
     let head = ["dialect", "", "what came of it"];
     print!("{}", table::lay_out(&head, &rows, false));
     Ok(is_good)
 }
 
-fn serve(ground: &Ground) -> Result<Running> {
-    let password_file = ground.bed.folder.join("password-of-mounts");
+fn serve(bed: &Bed) -> Result<Running> {
+    let password_file = bed.folder.join("password-of-mounts");
     std::fs::write(&password_file, format!("{PASSWORD}\n"))?;
-    let port = PORT.to_string();
-    let mut command = ground
-        .bed
-        .command(&["serve", "--port", "0", "--bind", HOST]);
-    command
-        .args(["--smb-port", &port, "--files", NAMES, "--user", USER])
-        .arg("--password-file")
-        .arg(&password_file)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    let mut server = Running::start(&mut command, &[])?;
-    server.wait_for(SocketAddr::new(HOST.parse()?, PORT), SERVER_LIMIT)?;
-    Ok(server)
+    let file = password_file.display();
+    let line = format!(
+        "serve --port 0 --bind {HOST} --smb-port {PORT} --files {NAMES} --user {USER} --password-file {file}"
+    );
+    bed.serve(&line, SocketAddr::new(HOST.parse()?, PORT))
 }
 
 /// Runs these checks in the guest. Returns their number and duration if all passed.
-fn mounted(ground: &Ground, way: Way, checks: &[&str], setting: &str) -> Result<String> {
+fn mounted(bed: &Bed, way: Way, checks: &[&str], setting: &str) -> Result<String> {
     let (version, protection) = way;
     let script = format!(
         "modprobe -a cifs nls_utf8; {setting}\n\
@@ -144,7 +134,7 @@ fn mounted(ground: &Ground, way: Way, checks: &[&str], setting: &str) -> Result<
          exit $status",
         checks.join(" ")
     );
-    let output = ground.guest.run(&script, WAY_LIMIT)?;
+    let output = bed.guest()?.run(&script, WAY_LIMIT)?;
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     if !output.status.success() {
         bail!("{said}{}", String::from_utf8_lossy(&output.stderr));

@@ -9,15 +9,15 @@ mod dashboard;
 mod scraper;
 mod verdicts;
 
-use super::{Needed, checks};
-use crate::process::{Folder, Running, free_port};
+use super::Needed;
+use crate::process::{self, Folder, Running, free_port};
 use crate::record::Record;
+use crate::scenario::Bed;
 use anyhow::{Context, Result, bail};
 use dashboard::Dashboard;
 use scraper::Scraper;
-use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 use std::time::{Duration, Instant};
 
 /// Programs that this test needs.
@@ -30,10 +30,9 @@ pub const NEEDED: &Needed = &[
 const WINDOW: &str = "15s";
 /// Time limit of the whole run.
 const RUN_LIMIT: Duration = Duration::from_secs(60);
-const START_LIMIT: Duration = Duration::from_secs(30);
 
 /// Runs every check. Returns whether all passed.
-pub fn run(bed: &checks::Bed, start: Instant) -> Result<bool> {
+pub fn run(bed: &Bed, start: Instant) -> Result<bool> {
     super::succeed("ip", &["link", "set", "lo", "up"])?;
     let dashboard = Dashboard::read()?;
     let folder = Folder::within(&bed.folder, "scraped")?;
@@ -57,38 +56,20 @@ pub fn run(bed: &checks::Bed, start: Instant) -> Result<bool> {
 }
 
 /// Starts the built-in server with something to find: some READs fail, and all replies are delayed.
-fn serve(bed: &checks::Bed, port: u16) -> Result<Running> {
-    let mut command = bed.command(&["serve", "--bind", "127.0.0.1", "--port", &port.to_string()]);
-    command
-        .args(["--fault", "error=NFS3ERR_IO,proc=read,p=0.05"])
-        .args(["--fault", "delay=exp:2ms"])
-        .stdin(Stdio::null())
-        .stdout(Stdio::null());
-    let mut server = Running::start(&mut command, &[])?;
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    server.wait_for(address, START_LIMIT)?;
-    Ok(server)
+fn serve(bed: &Bed, port: u16) -> Result<Running> {
+    let line = format!(
+        "serve --bind 127.0.0.1 --port {port} --fault error=NFS3ERR_IO,proc=read,p=0.05 --fault delay=exp:2ms"
+    );
+    bed.serve(&line, SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
 }
 
 /// Runs a mix at an offered load, which waits at its end for one more scrape.
-fn measure(bed: &checks::Bed, folder: &Folder, server: u16, metrics: u16) -> Result<Output> {
-    let target = format!("nfs://127.0.0.1:{server}/export");
-    let metrics = format!("127.0.0.1:{metrics}");
-    let mut command: Command = bed.command(&["mix", &target, "--no-calibrate", "--as", "json"]);
-    command
-        .args(["--offered", "500", "--clients", "4", "--warm-up", "3s"])
-        .args(["--duration", WINDOW, "--metrics", &metrics]);
-    let (out, err) = (folder.path.join("out"), folder.path.join("err"));
-    command
-        .stdin(Stdio::null())
-        .stdout(File::create(&out)?)
-        .stderr(File::create(&err)?);
-    let status = Running::start(&mut command, &[])?.wait(RUN_LIMIT);
-    let output = Output {
-        status: status.context("the run")?,
-        stdout: std::fs::read(out)?,
-        stderr: std::fs::read(err)?,
-    };
+fn measure(bed: &Bed, folder: &Folder, server: u16, metrics: u16) -> Result<Output> {
+    let mut command = bed.command(&format!(
+        "mix nfs://127.0.0.1:{server}/export --no-calibrate --as json --offered 500 --clients 4 --warm-up 3s \
+         --duration {WINDOW} --metrics 127.0.0.1:{metrics}"
+    ));
+    let output = process::run(&mut command, &[], &folder.path, RUN_LIMIT).context("the run")?;
     if output.stdout.is_empty() {
         bail!("the run: {}", String::from_utf8_lossy(&output.stderr));
     }

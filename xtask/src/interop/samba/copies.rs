@@ -1,16 +1,13 @@
 //! Server-side copies: every byte must arrive in the destination file.
 
 use super::TestEnv;
-use super::settings::Purpose;
-use crate::interop::checks;
-use crate::interop::smb::{Account, DIALECTS, Place};
-use crate::process::Running;
+use crate::interop::smb::Account;
+use crate::process::{Logged, Running};
+use crate::scenario::RUN_LIMIT;
 use anyhow::{Context, Result, bail};
 use filestone_wire::pattern;
 use serde_json::Value;
-use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 /// Time limit for a copy to appear.
@@ -21,7 +18,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 struct Wanted {
     size: usize,
     file: usize,
-    options: &'static [&'static str],
+    options: &'static str,
 }
 
 /// Copies larger than Samba copies in one request, and in parts that the pattern of the file, which
@@ -30,17 +27,17 @@ const ALL: &[Wanted] = &[
     Wanted {
         size: 20 << 20,
         file: 20 << 20,
-        options: &["--dialect", "2.1"],
+        options: "--dialect 2.1",
     },
     Wanted {
         size: 20 << 20,
         file: 20 << 20,
-        options: &["--dialect", "3.1.1", "--encrypt"],
+        options: "--dialect 3.1.1 --encrypt",
     },
     Wanted {
         size: 2_500_000,
         file: 20_000_000,
-        options: &["--connections-per-client", "2", "-j", "4"],
+        options: "--connections-per-client 2 -j 4",
     },
 ];
 
@@ -48,7 +45,7 @@ const ALL: &[Wanted] = &[
 pub fn compared(ground: &TestEnv) -> Result<String> {
     let mut said = Vec::new();
     for wanted in ALL {
-        let copies = copy(ground, wanted).with_context(|| wanted.options.join(" "))?;
+        let copies = copy(ground, wanted).with_context(|| wanted.options)?;
         said.push(format!("{copies} of {} bytes", wanted.size));
     }
     Ok(said.join(", "))
@@ -56,48 +53,29 @@ pub fn compared(ground: &TestEnv) -> Result<String> {
 
 /// Returns the number of copies.
 fn copy(ground: &TestEnv, wanted: &Wanted) -> Result<f64> {
-    let (size, file) = (wanted.size.to_string(), wanted.file.to_string());
-    let server = ground.servers.get(Purpose::Open);
-    let place = Place {
-        authority: "127.0.0.1",
-        dialects: DIALECTS,
-        password_file: &server.password_file(),
-    };
-    let target = place.target(Account::User, "");
-    let password_file = server.password_file().display().to_string();
-    let always = [
-        "probe",
-        "copy",
-        &target,
-        "--password-file",
-        &password_file,
-        "--size",
-        &size,
-        "--file-size",
-        &file,
-        "--duration",
-        "20s",
-        "--as",
-        "json",
-        "--no-calibrate",
-    ];
-    let (said, warned) = (
-        ground.bed.folder.join("copies"),
-        ground.bed.folder.join("warned"),
+    let place = ground.servers.place("open", None)?;
+    let line = format!(
+        "probe copy {} --password-file {} --size {} --file-size {} --duration 20s --as json \
+         --no-calibrate {}",
+        place.target(Account::User, ""),
+        place.password_file.display(),
+        wanted.size,
+        wanted.file,
+        wanted.options
     );
-    let mut command = ground.bed.command(&[&always, wanted.options].concat());
-    command
-        .stdin(Stdio::null())
-        .stdout(File::create(&said)?)
-        .stderr(File::create(&warned)?);
-    let mut run = Running::start(&mut command, &[])?;
-    let compared = compare(&ground.directory(), wanted.file, &mut run);
+    let command = &mut ground.bed.command(&line);
+    let mut run = Logged::start(command, &[], &ground.bed.folder)?;
+    let compared = compare(
+        &ground.servers.get("open")?.directory(),
+        wanted.file,
+        &mut run.running,
+    );
     // The figures of the operations until then also exist after ^C; if the run has ended, there is
     // nothing to interrupt.
-    let _ = run.interrupt();
-    run.wait(checks::RUN_LIMIT)?;
-    compared.with_context(|| std::fs::read_to_string(&warned).unwrap_or_default())?;
-    let record: Value = serde_json::from_slice(&std::fs::read(&said)?)?;
+    let _ = run.running.interrupt();
+    let output = run.wait(RUN_LIMIT)?;
+    compared.with_context(|| String::from_utf8_lossy(&output.stderr).into_owned())?;
+    let record: Value = serde_json::from_slice(&output.stdout)?;
     let number = |name: &str| {
         let figure = record.pointer(&format!("/totals/{name}"));
         figure.and_then(Value::as_f64).context(name.to_owned())

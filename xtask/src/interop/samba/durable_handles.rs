@@ -2,19 +2,14 @@
 //! that holds a file open and locked.
 
 use super::TestEnv;
-use super::settings::Purpose;
-use crate::interop::smb::{Account, DIALECTS, Place};
+use super::relay::{self, COMMAND, Direction, Inspector};
+use crate::interop::smb::Account;
 use crate::record::Record;
 use anyhow::{Context, Result, bail};
 use filestone_wire::smb2::Command;
-use std::io::{Read, Write};
-use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Offset of Command in the header of a message (MS-SMB2, section 2.2.1.2).
-const COMMAND: usize = 12;
-const NEXT: usize = 20;
 /// Number of the WRITE that cuts the connection: in the middle of those of the load.
 const CUT_AT: u64 = 4;
 
@@ -35,9 +30,9 @@ Close 10 NT_STATUS_OK
 
 /// Expected results of a run.
 struct Case {
-    purpose: Purpose,
+    server: &'static str,
     dialect: &'static str,
-    options: &'static [&'static str],
+    options: &'static str,
     /// Handles requested, granted, reconnected, and lost.
     handles: [f64; 4],
     /// Create context that reconnects a handle, if any.
@@ -46,13 +41,9 @@ struct Case {
     locks: u64,
 }
 
-const fn taken_up(
-    dialect: &'static str,
-    options: &'static [&'static str],
-    context: &'static [u8],
-) -> Case {
+const fn taken_up(dialect: &'static str, options: &'static str, context: &'static [u8]) -> Case {
     Case {
-        purpose: Purpose::Durable,
+        server: "durable",
         dialect,
         options,
         handles: [1.0, 1.0, 1.0, 0.0],
@@ -62,17 +53,17 @@ const fn taken_up(
 }
 
 const CASES: &[Case] = &[
-    taken_up("2.0.2", &[], b"DHnC"),
-    taken_up("2.1", &[], b"DHnC"),
-    taken_up("2.1", &["--oplock", "batch"], b"DHnC"),
-    taken_up("3.0", &[], b"DH2C"),
-    taken_up("3.1.1", &[], b"DH2C"),
-    taken_up("3.1.1", &["--oplock", "batch"], b"DH2C"),
+    taken_up("2.0.2", "", b"DHnC"),
+    taken_up("2.1", "", b"DHnC"),
+    taken_up("2.1", "--oplock batch", b"DHnC"),
+    taken_up("3.0", "", b"DH2C"),
+    taken_up("3.1.1", "", b"DH2C"),
+    taken_up("3.1.1", "--oplock batch", b"DH2C"),
     // A server without durable handles: filestone opens the file again, and locks it again.
     Case {
-        purpose: Purpose::NotDurable,
+        server: "not-durable",
         dialect: "3.1.1",
-        options: &[],
+        options: "",
         handles: [2.0, 0.0, 0.0, 0.0],
         context: None,
         locks: 3,
@@ -84,43 +75,28 @@ pub fn handles(ground: &TestEnv) -> Result<String> {
     let load = ground.bed.folder.join("held.load");
     std::fs::write(&load, LOAD)?;
     for case in CASES {
-        let what = format!("{:?} {} {:?}", case.purpose, case.dialect, case.options);
-        let relay = Relay::start(ground.servers.get(case.purpose).port)?;
-        let record = replay(ground, case, &relay, &load.display().to_string());
-        check(case, &relay, &record.context(what.clone())?).context(what)?;
+        let what = format!("{} {} {}", case.server, case.dialect, case.options);
+        let seen = Arc::new(Seen::default());
+        let record = replay(ground, case, &seen, &load.display().to_string());
+        check(case, &seen, &record.context(what.clone())?).context(what)?;
     }
     Ok(format!("{} cases", CASES.len()))
 }
 
-fn replay(ground: &TestEnv, case: &Case, relay: &Relay, load: &str) -> Result<Record> {
-    let server = ground.servers.get(case.purpose);
-    let password_file = server.password_file();
-    let place = Place {
-        authority: &format!("127.0.0.1:{}", relay.port),
-        dialects: DIALECTS,
-        password_file: &password_file,
-    };
-    let target = place.target(Account::User, "");
-    let password_file = password_file.display().to_string();
-    let asked = [
-        "replay",
-        load,
-        "--on",
-        &target,
-        "--run-once",
-        "--durable",
-        "--dialect",
+fn replay(ground: &TestEnv, case: &Case, seen: &Arc<Seen>, load: &str) -> Result<Record> {
+    let port = relay::start(ground.servers.get(case.server)?.port, seen)?;
+    let place = ground.servers.place(case.server, Some(port))?;
+    let line = format!(
+        "replay {load} --on {} --run-once --durable --dialect {} --password-file {} --as json {}",
+        place.target(Account::User, ""),
         case.dialect,
-        "--password-file",
-        &password_file,
-        "--as",
-        "json",
-    ];
-    let output = ground.bed.run(&[&asked, case.options].concat())?;
-    Record::read(&output)
+        place.password_file.display(),
+        case.options
+    );
+    Record::read(&ground.bed.run(&line)?)
 }
 
-fn check(case: &Case, relay: &Relay, record: &Record) -> Result<()> {
+fn check(case: &Case, seen: &Seen, record: &Record) -> Result<()> {
     if record.number("/replay/mismatch_count")? > 0.0 || record.holds("clients-lost") {
         bail!(
             "{:?}, {:?}",
@@ -135,8 +111,8 @@ fn check(case: &Case, relay: &Relay, record: &Record) -> Result<()> {
         count("reclaimed")?,
         count("gone")?,
     ];
-    let locks = relay.seen.locks.load(Ordering::Relaxed);
-    let reconnects = [b"DHnC", b"DH2C"].map(|name| relay.seen.of(name));
+    let locks = seen.locks.load(Ordering::Relaxed);
+    let reconnects = [b"DHnC", b"DH2C"].map(|name| seen.of(name));
     let expected = [b"DHnC", b"DH2C"].map(|name| u64::from(case.context == Some(&name[..])));
     if handles != case.handles || locks != case.locks || reconnects != expected {
         bail!(
@@ -165,98 +141,23 @@ impl Seen {
         };
         count.load(Ordering::Relaxed)
     }
-
-    /// Counts these messages. Returns whether to cut the connection before they are forwarded.
-    fn look_at(&self, mut messages: &[u8]) -> bool {
-        let number = |messages: &[u8], at: usize| messages.get(at).copied().unwrap_or_default();
-        loop {
-            let command = u16::from(number(messages, COMMAND));
-            if command == Command::Lock as u16 {
-                self.locks.fetch_add(1, Ordering::Relaxed);
-            }
-            if command == Command::Create as u16 {
-                let has = |name: &[u8]| messages.windows(4).any(|four| four == name);
-                for (name, count) in [
-                    (&b"DHnC"[..], &self.reconnects),
-                    (b"DH2C", &self.reconnects_v2),
-                ] {
-                    count.fetch_add(u64::from(has(name)), Ordering::Relaxed);
-                }
-            }
-            if command == Command::Write as u16
-                && 1 + self.writes.fetch_add(1, Ordering::Relaxed) == CUT_AT
-            {
-                return true;
-            }
-            let next = messages.get(NEXT..NEXT + 4);
-            let next = next.and_then(|bytes| bytes.try_into().ok());
-            let next = next.map_or(0, u32::from_le_bytes) as usize;
-            match messages.get(next..) {
-                Some(rest) if next > 0 => messages = rest,
-                _ => return false,
-            }
-        }
-    }
 }
 
-/// A relay in front of a server.
-struct Relay {
-    port: u16,
-    seen: Arc<Seen>,
-}
+impl Inspector for Seen {
+    const DIRECTION: Direction = Direction::Requests;
 
-impl Relay {
-    /// Starts a relay, which runs until this process ends.
-    fn start(port: u16) -> Result<Self> {
-        let server = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-        let port = listener.local_addr()?.port();
-        let seen = Arc::new(Seen::default());
-        let own = Arc::clone(&seen);
-        std::thread::spawn(move || {
-            for client in listener.incoming().flatten() {
-                // A connection that cannot be relayed is closed.
-                let _ = relay(client, server, &own);
-            }
-        });
-        Ok(Self { port, seen })
-    }
-}
-
-/// Relays a connection in two threads.
-fn relay(client: TcpStream, server: SocketAddr, seen: &Arc<Seen>) -> Result<()> {
-    let server = TcpStream::connect(server)?;
-    for stream in [&client, &server] {
-        stream.set_nodelay(true)?;
-    }
-    let (mut answering, mut answered) = (server.try_clone()?, client.try_clone()?);
-    std::thread::spawn(move || {
-        // Either side may close at any time.
-        let _ = std::io::copy(&mut answering, &mut answered);
-        let _ = answered.shutdown(Shutdown::Both);
-    });
-    let seen = Arc::clone(seen);
-    std::thread::spawn(move || {
-        let _ = requests(&client, &server, &seen);
-        for stream in [&client, &server] {
-            let _ = stream.shutdown(Shutdown::Both);
-        }
-    });
-    Ok(())
-}
-
-/// Forwards requests, frame by frame, until the one that cuts the connection.
-fn requests(mut from: &TcpStream, mut to: &TcpStream, seen: &Seen) -> std::io::Result<()> {
-    let (mut mark, mut frame) = ([0; 4], Vec::new());
-    loop {
-        from.read_exact(&mut mark)?;
-        // The first byte is the message type, which is 0 (MS-SMB2, section 2.1).
-        frame.resize(u32::from_be_bytes(mark) as usize, 0);
-        from.read_exact(&mut frame)?;
-        if seen.look_at(&frame) {
-            return Ok(());
-        }
-        to.write_all(&mark)?;
-        to.write_all(&frame)?;
+    /// Counts a message, and cuts the connection at the chosen WRITE.
+    fn inspect(&self, message: &mut [u8]) -> bool {
+        let command = relay::number::<2>(message, COMMAND);
+        let add = |counter: &AtomicU64, is_one: bool| {
+            is_one as u64 + counter.fetch_add(is_one.into(), Ordering::Relaxed)
+        };
+        let has = |name: &[u8]| message.windows(4).any(|four| four == name);
+        let is_create = command == Command::Create as u64;
+        add(&self.locks, command == Command::Lock as u64);
+        add(&self.reconnects, is_create && has(b"DHnC"));
+        add(&self.reconnects_v2, is_create && has(b"DH2C"));
+        let is_write = command == Command::Write as u64;
+        add(&self.writes, is_write) == CUT_AT && is_write
     }
 }

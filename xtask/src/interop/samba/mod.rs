@@ -3,19 +3,19 @@
 
 mod copies;
 mod durable_handles;
-mod own_server;
 mod packets;
-mod scenarios;
+mod relay;
 mod session;
 mod settings;
 mod small;
 mod tampering;
 
-use super::{Needed, checks, fixture, smb};
-use crate::samba::{self, Samba};
-use anyhow::{Context, Result};
-use settings::Purpose;
-use std::path::{Path, PathBuf};
+use super::{Needed, smb};
+use crate::samba::{self, PASSWORD};
+use crate::scenario::{self, Bed, Code, Selection};
+use anyhow::Result;
+use settings::Servers;
+use std::path::PathBuf;
 use std::time::Instant;
 
 /// Programs that this test needs in addition to Samba.
@@ -28,82 +28,67 @@ const FULL: &str = "full";
 
 /// Environment of a scenario: filestone, and the servers.
 pub struct TestEnv {
-    pub bed: checks::Bed,
+    pub bed: Bed,
     pub servers: Servers,
 }
 
-impl TestEnv {
-    /// Returns the directory of the shares of the server with guest access.
-    fn directory(&self) -> PathBuf {
-        self.servers.get(Purpose::Open).directory()
+impl AsRef<Bed> for TestEnv {
+    fn as_ref(&self) -> &Bed {
+        &self.bed
     }
 }
 
-/// The servers, in the order of [`settings::ALL`].
-pub struct Servers(Vec<Samba>);
-
-impl Servers {
-    /// Starts all servers at once; each has the same files in its share.
-    fn start(folder: &Path) -> Result<Self> {
-        let mut servers: Vec<Samba> = Vec::new();
-        for (number, (purpose, settings)) in settings::ALL.iter().enumerate() {
-            let own = folder.join(format!("samba-{number}"));
-            let first = servers.first();
-            let server = Samba::start_beside(first, &own, purpose.port(), settings)
-                .with_context(|| format!("{purpose:?}"))?;
-            fixture::make_in(&server.directory())?;
-            servers.push(server);
-        }
-        for server in &mut servers {
-            server.wait()?;
-        }
-        Ok(Self(servers))
-    }
-
-    /// Returns the server for this purpose.
-    pub fn get(&self, purpose: Purpose) -> &Samba {
-        let number = settings::ALL.iter().position(|(of, _)| *of == purpose);
-        &self.0[number.unwrap_or_default()]
-    }
-}
+/// Scenarios against Samba.
+pub const SHEET: &str = include_str!("../sheets/samba.toml");
+/// Scenarios that are functions.
+pub const CODES: &[Code<TestEnv>] = &[
+    ("copies that the server makes", copies::compared),
+    ("tshark reads 3.0, signed", packets::signed),
+    ("tshark reads 3.1.1, encrypted", packets::encrypted),
+    ("tshark reads office, encrypted", packets::load),
+    ("tshark reads four connections", packets::channels),
+    ("a signature is wrong before a run", tampering::before),
+    ("every tenth signature is wrong", tampering::in_probe),
+    ("signatures are wrong in a replay", tampering::in_replay),
+    (
+        "handles that outlive their connection",
+        durable_handles::handles,
+    ),
+    ("the README's commands on a small server", small::commands),
+];
 
 /// Runs every check. Returns whether all passed.
-pub fn run(only: Option<&str>, bed: checks::Bed, start: Instant) -> Result<bool> {
+pub fn run(selection: Selection<'_>, mut bed: Bed, start: Instant) -> Result<bool> {
     super::succeed("ip", &["link", "set", "lo", "up"])?;
-    let servers = Servers::start(&bed.folder)?;
+    let servers = Servers::start(&mut bed)?;
     println!(
         "Samba {} is up in {} configurations after {:.1} s",
         samba::version(),
-        settings::ALL.len(),
+        servers.count(),
         start.elapsed().as_secs_f64()
     );
-    let full = servers.get(Purpose::Open).directory().join(FULL);
-    let full = Full::new(full)?;
+    let server = servers.get("open")?;
+    bed.define("root", crate::tidy::root()?.display());
+    bed.define("share", server.directory().display());
+    bed.define("password", server.password_file().display());
+    bed.define("configuration", server.configuration.display());
+    bed.define("secret", PASSWORD);
+    let full = Full::new(server.directory().join(FULL))?;
+    let is_whole = selection.only.is_none();
     let ground = TestEnv { bed, servers };
-    let mut is_good = only.is_some() || settings::are_in_force(&ground)?;
-    if only.is_none() {
-        let server = ground.servers.get(Purpose::Open);
-        let place = smb::Place {
-            authority: "127.0.0.1",
-            dialects: smb::DIALECTS,
-            password_file: &server.password_file(),
-        };
-        let witness = session::AtServer {
-            ground: &ground,
-            server,
-        };
-        is_good &= smb::ways(&ground.bed, &place, &witness)?;
-        is_good &= own_server::ways(&ground.bed)?;
+    let (bed, servers) = (&ground.bed, &ground.servers);
+    let server = servers.get("open")?;
+    let mut is_good = !is_whole || servers.are_in_force(&bed.folder)?;
+    if is_whole {
+        let witness = session::AtServer { bed, server };
+        is_good &= smb::ways(bed, &servers.place("open", None)?, &witness)?;
     }
-    is_good &= checks::scenarios(&ground, scenarios::ALL, only)?;
+    is_good &= scenario::run(SHEET, CODES, &ground, selection)?;
     if !is_good {
-        let server = ground.servers.get(Purpose::Open);
         eprintln!("what Samba said last:\n{}", server.final_output());
     }
     drop(full);
-    for server in ground.servers.0 {
-        server.stop()?;
-    }
+    ground.servers.stop()?;
     Ok(is_good)
 }
 

@@ -1,12 +1,12 @@
 //! Checks filestone's packets with tshark, an independent implementation of the standard.
 
 use super::TestEnv;
-use super::settings::Purpose;
 use crate::interop::checks;
 use crate::interop::fixture::{FILE, FILE_LEN};
-use crate::interop::smb::{Account, DIALECTS, Place};
+use crate::interop::smb::{Account, Place};
 use crate::process;
 use crate::record::Record;
+use crate::scenario::RUN_LIMIT;
 use crate::tshark::{Capture, Dissection};
 use anyhow::{Context, Result, bail};
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,8 +36,8 @@ const SET_INFO: u64 = 17;
 /// part of it, and reports wrong signatures for Samba's compounds, too. The check does not include
 /// 3.1.1 with AES-GMAC: tshark rejects those signatures of smbclient, too.
 pub fn signed(ground: &TestEnv) -> Result<String> {
-    let options = ["--dialect", "3.0", "--sign", "required", "--no-compound"];
-    let seen = Seen::of(ground, Run::Reads, &options)?;
+    let options = "--dialect 3.0 --sign required --no-compound";
+    let seen = Seen::of(ground, Run::Reads, options)?;
     let mut signatures = 0;
     for packet in &seen.packets {
         let is_before = |command: &u64| [NEGOTIATE, SESSION_SETUP].contains(command);
@@ -65,8 +65,8 @@ pub fn signed(ground: &TestEnv) -> Result<String> {
 
 /// Checks that tshark decrypts all messages after the session setup with the session key.
 pub fn encrypted(ground: &TestEnv) -> Result<String> {
-    let options = ["--dialect", "3.1.1", "--encrypt", "required"];
-    let seen = Seen::of(ground, Run::Reads, &options)?;
+    let options = "--dialect 3.1.1 --encrypt required";
+    let seen = Seen::of(ground, Run::Reads, options)?;
     seen.offered(&[0x311])?;
     let (reads, decrypted) = (seen.reads()?, seen.decrypted()?);
     Ok(format!("{}, {reads}, {decrypted}", seen.text()))
@@ -75,8 +75,8 @@ pub fn encrypted(ground: &TestEnv) -> Result<String> {
 /// Checks that three of four connections are bound to the session of the first, and that no nonce
 /// is used twice with its key on any of them.
 pub fn channels(ground: &TestEnv) -> Result<String> {
-    let options = ["--connections-per-client", "4", "-j", "4", "--encrypt"];
-    let seen = Seen::of(ground, Run::Reads, &options)?;
+    let options = "--connections-per-client 4 -j 4 --encrypt";
+    let seen = Seen::of(ground, Run::Reads, options)?;
     let bound = seen.packets.iter().filter(|packet| packet.bindings > 0);
     let bound: BTreeSet<&str> = bound.map(|packet| packet.stream.as_str()).collect();
     if bound.len() != 3 {
@@ -88,7 +88,7 @@ pub fn channels(ground: &TestEnv) -> Result<String> {
 
 /// Captures a load that runs for a moment, with all its kinds of requests.
 pub fn load(ground: &TestEnv) -> Result<String> {
-    let seen = Seen::of(ground, Run::Office, &["--encrypt", "required"])?;
+    let seen = Seen::of(ground, Run::Office, "--encrypt required")?;
     let commands: BTreeSet<u64> = seen.commands().collect();
     let wanted = [
         CREATE,
@@ -115,29 +115,23 @@ enum Run {
 
 impl Run {
     /// Makes the run, which must succeed.
-    fn make(self, ground: &TestEnv, place: &Place, options: &[&str], keys: &Path) -> Result<()> {
-        let (length, count) = (READ_LEN.to_string(), READS.to_string());
-        let file = place.target(Account::User, FILE);
-        let share = place.target(Account::User, "");
-        let (asked, told): (&[&str], &[&str]) = match self {
-            Self::Reads => (
-                &["probe", "read", &file, "--no-calibrate"],
-                &["--size", &length, "--count", &count],
-            ),
-            Self::Office => (
-                &["replay", "office", "--on", &share],
-                &["--duration", "500ms", "--warm-up", "0s"],
-            ),
+    fn make(self, ground: &TestEnv, place: &Place, options: &str, keys: &Path) -> Result<()> {
+        let line = match self {
+            Self::Reads => {
+                let file = place.target(Account::User, FILE);
+                format!("probe read {file} --no-calibrate --size {READ_LEN} --count {READS}")
+            }
+            Self::Office => {
+                let share = place.target(Account::User, "");
+                format!("replay office --on {share} --duration 500ms --warm-up 0s")
+            }
         };
-        let mut command = ground.bed.command(asked);
-        command
-            .args(["--as", "json", "--password-file"])
-            .arg(place.password_file)
-            .args(told)
-            .args(options)
-            .env("FILESTONE_SMB_KEYLOG", keys);
+        let password_file = place.password_file.display();
+        let line = format!("{line} --as json --password-file {password_file} {options}");
+        let mut command = ground.bed.command(&line);
+        command.env("FILESTONE_SMB_KEYLOG", keys);
         let folder = &ground.bed.folder;
-        let output = process::run(&mut command, &[], folder, checks::RUN_LIMIT)?;
+        let output = process::run(&mut command, &[], folder, RUN_LIMIT)?;
         self.evaluate(&output)
     }
 
@@ -270,21 +264,16 @@ struct Seen {
 
 impl Seen {
     /// Captures a run, dissects it with tshark, and makes the checks that apply to every run.
-    fn of(ground: &TestEnv, run: Run, options: &[&str]) -> Result<Self> {
-        let server = ground.servers.get(Purpose::Open);
+    fn of(ground: &TestEnv, run: Run, options: &str) -> Result<Self> {
+        let place = ground.servers.place("open", None)?;
+        let port = ground.servers.get("open")?.port;
         // In a separate folder that is removed at the end: captures are large.
         let folder = process::Folder::within(&ground.bed.folder, "tshark")?;
-        let password_file = server.password_file();
-        let place = Place {
-            authority: "127.0.0.1",
-            dialects: DIALECTS,
-            password_file: &password_file,
-        };
         let keys = folder.path.join("smb2_seskey_list");
-        let capture = Capture::start(&folder.path, server.port)?;
+        let capture = Capture::start(&folder.path, port)?;
         run.make(ground, &place, options, &keys)?;
         let capture = capture.stop()?;
-        let ours = format!("tcp.dstport == {} && smb2", server.port);
+        let ours = format!("tcp.dstport == {} && smb2", port);
         let mut dissection = Dissection {
             capture: &capture,
             configuration: &folder.path,

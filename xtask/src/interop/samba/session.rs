@@ -1,9 +1,9 @@
 //! State of a client's session as reported by the server.
 
-use super::TestEnv;
 use crate::interop::smb::{Account, Place, Protection, ServerProbe, Way};
 use crate::process::Running;
 use crate::samba::{GUEST_ACCOUNT, PASSWORD, Samba, Session, USER_ACCOUNT};
+use crate::scenario::Bed;
 use anyhow::{Context, Result, bail};
 use std::fs::File;
 use std::path::Path;
@@ -16,14 +16,15 @@ const LOOK_EVERY: Duration = Duration::from_millis(30);
 const RUN_LIMIT: Duration = Duration::from_secs(15);
 
 /// smbclient, used to verify that a server has its configured behavior.
-pub struct Smbclient {
-    pub dialect: &'static str,
-    pub protection: Protection,
-    pub user: &'static str,
-    pub share: &'static str,
+pub struct Smbclient<'a> {
+    pub dialect: &'a str,
+    /// Value of `--client-protection`.
+    pub protection: &'a str,
+    pub user: &'a str,
+    pub share: &'a str,
 }
 
-impl Smbclient {
+impl Smbclient<'_> {
     /// Connects. Returns the session as seen by the server, or smbclient's output if it got none.
     pub fn connect(
         &self,
@@ -31,11 +32,6 @@ impl Smbclient {
         folder: &Path,
         is_awaited: impl Fn(&Session) -> bool,
     ) -> Result<Result<Session, String>> {
-        let protection = match self.protection {
-            Protection::Unsigned => "off",
-            Protection::Signed => "sign",
-            Protection::Encrypted => "encrypt",
-        };
         let said = folder.join("smbclient");
         let mut command = Command::new("smbclient");
         command
@@ -43,7 +39,7 @@ impl Smbclient {
             .arg(&server.configuration)
             .args(["-p", &server.port.to_string(), "-m", self.dialect])
             .arg("--option=clientminprotocol=SMB2_02")
-            .arg(format!("--client-protection={protection}"))
+            .arg(format!("--client-protection={}", self.protection))
             .args(["-U", &format!("{}%{PASSWORD}", self.user)])
             .arg(format!("//127.0.0.1/{}", self.share))
             // smbclient waits for commands while this pipe is open.
@@ -105,21 +101,19 @@ fn gone(server: &Samba, folder: &Path) -> Result<()> {
 
 /// Queries a server about its sessions.
 pub struct AtServer<'a> {
-    pub ground: &'a TestEnv,
+    pub bed: &'a Bed,
     pub server: &'a Samba,
 }
 
 impl ServerProbe for AtServer<'_> {
     fn watch(&self, way: &Way, place: &Place) -> Result<String> {
-        let (bed, server) = (&self.ground.bed, self.server);
+        let (bed, server) = (self.bed, self.server);
         let said = bed.folder.join("watched");
         let target = place.target(way.account, "");
-        let mut command = bed.command(&["probe", "echo", &target, "--duration", "20s"]);
-        command
-            .arg("--no-calibrate")
-            .args(way.options(place.password_file))
-            .stdout(Stdio::null())
-            .stderr(File::create(&said)?);
+        let options = way.options(&place.password_file);
+        let line = format!("probe echo {target} --duration 20s --no-calibrate {options}");
+        let mut command = bed.command(&line);
+        command.stdout(Stdio::null()).stderr(File::create(&said)?);
         let mut run = Running::start(&mut command, &[])?;
         let session = seen(server, &bed.folder, &mut run, |session| {
             is_as_told(way, session)

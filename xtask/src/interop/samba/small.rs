@@ -2,7 +2,6 @@
 //! of a WRITE, and connections.
 
 use super::TestEnv;
-use super::settings::Purpose;
 use crate::interop::fixture::{DIRECTORY, FILE};
 use crate::interop::readme::{self, Place};
 use crate::process;
@@ -21,12 +20,15 @@ const LADDER: &str = "-d 200ms --warm-up 0 --cost-idle 200ms --pause 0 --no-cali
 pub fn commands(ground: &TestEnv) -> Result<String> {
     let as_user = format!("{USER}@");
     std::thread::scope(|scope| {
-        let on = |credits, user: &str, share| {
-            let purpose = Purpose::Small(credits);
-            let target = format!("smb://{user}127.0.0.1:{}/{share}", purpose.port());
+        let on = |credits: &'static str, user: &str, share| {
+            let authority = &ground.bed.variables[credits];
+            let target = format!("smb://{user}{authority}/{share}");
             scope.spawn(move || on_one(ground, credits, &target))
         };
-        let both = [on("1", &as_user, USER_SHARE), on("8", "", GUEST_SHARE)];
+        let both = [
+            on("1-credit", &as_user, USER_SHARE),
+            on("8-credits", "", GUEST_SHARE),
+        ];
         let ended = both.map(|thread| thread.join().unwrap_or_else(|_| Err(anyhow!("panicked"))));
         let wrong = ended.iter().filter_map(|ended| ended.as_ref().err());
         let wrong: Vec<String> = wrong.map(|error| format!("{error:#}")).collect();
@@ -38,9 +40,9 @@ pub fn commands(ground: &TestEnv) -> Result<String> {
     })
 }
 
-fn on_one(ground: &TestEnv, credits: &'static str, target: &str) -> Result<String> {
-    let server = ground.servers.get(Purpose::Small(credits));
-    let folder = ground.bed.folder.join(format!("readme-{credits}-credits"));
+fn on_one(ground: &TestEnv, credits: &str, target: &str) -> Result<String> {
+    let server = ground.servers.get(credits)?;
+    let folder = ground.bed.folder.join(format!("readme-{credits}"));
     let place = Place {
         target,
         password: target.contains(USER).then_some(PASSWORD),
@@ -49,11 +51,10 @@ fn on_one(ground: &TestEnv, credits: &'static str, target: &str) -> Result<Strin
         longest: "64K",
     };
     let ran = readme::on(&ground.bed, &folder, &place)
-        .map_err(|error| anyhow!("{credits} credits: {error:#}"))?;
+        .map_err(|error| anyhow!("{credits}: {error:#}"))?;
     // The README has no replay on an SMB share.
-    let mut replay = ground
-        .bed
-        .command(&["replay", "office", "--on", target, "-d", "300ms"]);
+    let line = format!("replay office --on {target} -d 300ms");
+    let mut replay = ground.bed.command(&line);
     replay.envs(
         place
             .password
@@ -62,13 +63,13 @@ fn on_one(ground: &TestEnv, credits: &'static str, target: &str) -> Result<Strin
     let output = process::run(&mut replay, &[], &folder, REPLAY_LIMIT)?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
-        bail!("{credits} credits: a replay: {}: {said}", output.status);
+        bail!("{credits}: a replay: {}: {said}", output.status);
     }
     for entry in std::fs::read_dir(server.directory())? {
         let name = entry?.file_name().to_string_lossy().into_owned();
         // The file set of a mix stays for the next one.
         if ![FILE, DIRECTORY, FileSetPlan::NAME_DEFAULT].contains(&name.as_str()) {
-            bail!("{credits} credits: {name} is left in the share");
+            bail!("{credits}: {name} is left in the share");
         }
     }
     Ok(ran)

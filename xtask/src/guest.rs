@@ -4,14 +4,13 @@
 //! jobs from a shared folder: a job is a numbered script, next to which the guest writes the output
 //! and the exit status.
 
-use super::image::Image;
 use crate::process::Running;
 use anyhow::{Context, Result, bail};
-use std::cell::Cell;
 use std::fs::{self, File};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// Address of the guest.
@@ -39,7 +38,7 @@ pub struct Guest {
     console: PathBuf,
     /// The shared folder, `/share` in the guest.
     pub share: PathBuf,
-    jobs: Cell<u32>,
+    jobs: AtomicU32,
     /// Kernel version that the guest reports.
     pub kernel: String,
 }
@@ -51,8 +50,8 @@ pub struct Job {
 }
 
 impl Guest {
-    /// Starts the machine. Must run in a separate network namespace.
-    pub fn start(image: &Image, folder: &Path) -> Result<Self> {
+    /// Starts the machine with this kernel and initial root file system. Must run in a separate network namespace.
+    pub fn start(kernel: &Path, root: &Path, folder: &Path) -> Result<Self> {
         let share = folder.join("share");
         fs::create_dir_all(&share)?;
         let console = folder.join("console.log");
@@ -66,9 +65,9 @@ impl Guest {
             .args(["-smp", "1", "-m", "1024", "-nodefaults", "-no-user-config"])
             .args(["-display", "none", "-no-reboot", "-append", APPEND])
             .arg("-kernel")
-            .arg(&image.kernel)
+            .arg(kernel)
             .arg("-initrd")
-            .arg(&image.root)
+            .arg(root)
             .arg("-serial")
             .arg(format!("file:{}", console.display()))
             .arg("-netdev")
@@ -96,7 +95,7 @@ impl Guest {
             _qemu: qemu,
             console,
             share,
-            jobs: Cell::new(0),
+            jobs: AtomicU32::new(0),
             kernel,
         };
         guest.set_clock()?;
@@ -112,8 +111,7 @@ impl Guest {
 
     /// Starts a shell script.
     pub fn spawn(&self, script: &str) -> Result<Job> {
-        let number = self.jobs.get() + 1;
-        self.jobs.set(number);
+        let number = 1 + self.jobs.fetch_add(1, Ordering::Relaxed);
         let path = self.share.join(number.to_string());
         // Written under another name first, so that the guest does not read a partial file.
         let draft = path.with_extension("draft");
