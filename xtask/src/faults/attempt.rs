@@ -276,7 +276,7 @@ impl Attempt {
                 Ok(())
             }
             Fault::Full => self.server.fill(),
-            Fault::Planted => self.server.plant(),
+            Fault::Planted => self.server.plant().map(drop),
             Fault::Slow => {
                 self.relay.delay(SLOW);
                 Ok(())

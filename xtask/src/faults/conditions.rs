@@ -28,6 +28,8 @@ use std::time::{Duration, Instant};
 const INTO_WINDOW: Duration = Duration::from_millis(700);
 /// Duration of a stop of the generator.
 const STOPPED: Duration = Duration::from_secs(3);
+/// Longest time in which the directory of a run is looked for, to plant a file in it.
+const PLANTED_WITHIN: Duration = Duration::from_secs(5);
 /// Time limit of a call in runs whose generator is stopped.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Server memory that is large enough for undelayed calls.
@@ -332,12 +334,18 @@ impl Met<'_> {
             }
             Deed::Planted => {
                 std::thread::sleep(moment);
-                self.plant()
+                // On a busy host the run has not made its directory yet.
+                let started = Instant::now();
+                while !self.plant()? && started.elapsed() < PLANTED_WITHIN {
+                    std::thread::sleep(moment);
+                }
+                Ok(())
             }
         }
     }
 
-    fn plant(&mut self) -> Result<()> {
+    /// Creates foreign files in the directories of the run; returns whether there was one.
+    fn plant(&mut self) -> Result<bool> {
         if let Some(server) = &mut self.server {
             return server.plant();
         }
@@ -353,7 +361,7 @@ impl Met<'_> {
                 self.planted.extend([file, link]);
             }
         }
-        Ok(())
+        Ok(!self.planted.is_empty())
     }
 
     fn evaluate(&self, code: Option<i32>, record: Option<&Value>, said: &str) -> Result<Verdict> {

@@ -150,8 +150,9 @@ impl Server {
         Ok(())
     }
 
-    /// Puts a file into each directory made by a run, and into their subdirectories.
-    pub fn plant(&mut self) -> Result<()> {
+    /// Puts a file into each directory made by a run, and into their subdirectories; returns whether
+    /// there was a directory.
+    pub fn plant(&mut self) -> Result<bool> {
         let mut look = self.inspect()?;
         for outer in self.left()? {
             let mut places = vec![vec![outer.clone()]];
@@ -169,7 +170,7 @@ impl Server {
                 }
             }
         }
-        Ok(())
+        Ok(!self.planted.is_empty())
     }
 
     /// Returns the planted files that were removed.
