@@ -108,13 +108,7 @@ impl<'plan> OpenEcho<'plan> {
         };
         Self {
             plan,
-            options: SocketOptions {
-                dial,
-                pattern: filestone_wire::pattern::table().into(),
-                busy_poll: plan.busy_poll,
-                reconnect_nanos: plan.reconnect_ns,
-                on_lost: plan.on_lost(),
-            },
+            options: SocketOptions::of(plan, dial, filestone_wire::pattern::table().into()),
             subjects: TargetObjects {
                 table: Arc::new(table),
                 sets: sets.into(),

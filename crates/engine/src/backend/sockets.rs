@@ -15,8 +15,8 @@ use crate::exhaustion::{is_exhausted, is_exhaustion};
 use crate::processors;
 use filestone_measure::measure::LossReasons;
 use filestone_measure::measure::stamps::StampedCall;
-use filestone_plan::plan::OnLost;
-use filestone_protocol::client::{Client, Output};
+use filestone_plan::plan::{OnLost, Plan};
+use filestone_protocol::client::Client;
 use filestone_protocol::session::backoff::BackoffSchedule;
 use filestone_workload::completions::CompletionBatch;
 use filestone_workload::language::WorkType;
@@ -46,6 +46,9 @@ const BUFFER_LEN: usize = 1 << 20;
 const CONNECTING_MAX: usize = 256;
 /// Ready connections returned by the kernel at a time.
 const EVENTS_MAX: usize = 256;
+/// Time limit for logging off from a server.
+const LOG_OFF_MAX: Duration = Duration::from_secs(2);
+
 /// Options that all sockets of one worker share.
 #[derive(Debug, Clone)]
 pub struct SocketOptions {
@@ -59,6 +62,19 @@ pub struct SocketOptions {
     pub reconnect_nanos: u64,
     /// Action when that time has passed.
     pub on_lost: OnLost,
+}
+
+impl SocketOptions {
+    /// Creates the options of a plan for connections to `dial`.
+    pub fn of(plan: &Plan, dial: Dial, pattern: Arc<[u8]>) -> Self {
+        Self {
+            dial,
+            pattern,
+            busy_poll: plan.busy_poll,
+            reconnect_nanos: plan.reconnect_ns,
+            on_lost: plan.on_lost(),
+        }
+    }
 }
 
 /// All simulated clients of one worker, each with its socket.
@@ -221,23 +237,19 @@ impl<C: Client> Sockets<C> {
         self.connections.iter_mut()
     }
 
-    /// After a run: calls `leave` for the client of each connection that is up, and waits up to
-    /// `most` for the completions of those that log off. The results do not matter any more.
-    pub fn log_off(
-        &mut self,
-        most: Duration,
-        mut leave: impl FnMut(&mut C, Timestamp, &mut Output) -> bool,
-    ) {
+    /// After a run: logs off the client of each connection that is up, and waits for the
+    /// completions. The results do not matter any more.
+    pub fn log_off(&mut self) {
         let (now, mut left) = (self.read_clock(), 0_usize);
         for index in 0..self.connections.len() {
             let connection = &mut self.connections[index];
             let is_up = matches!(connection.link, Link::Up(_));
-            if is_up && leave(&mut connection.client, now, &mut connection.output) {
+            if is_up && connection.client.log_off(now, &mut connection.output) {
                 left += 1;
                 self.mark_dirty(index);
             }
         }
-        let (until, mut completed) = (now.after(most), CompletionBatch::default());
+        let (until, mut completed) = (now.after(LOG_OFF_MAX), CompletionBatch::default());
         while left > 0 && self.read_clock() < until {
             if self.wait(WaitLimit::sharp(until), &mut completed).is_err() {
                 return;

@@ -82,16 +82,31 @@ pub fn connect<C: Client<Language = Operations> + Send + 'static>(
 ) -> Result<ConnectedClients, RunError> {
     let dial = |client| dial_of(plan, client, options.dial);
     let connected = connect_sockets(plan, plan.clients, dial, context)?;
-    let workers = plan.workers.max(1) as usize;
-    let mut of_workers: Vec<_> = (0..workers).map(|_| Vec::new()).collect();
+    let mut of_workers: Vec<_> = (0..plan.workers.max(1)).map(|_| Vec::new()).collect();
+    let count = of_workers.len();
     // Round robin over the workers, in client order, as in the plan.
     for (number, socket) in (0..).zip(connected.sockets.into_iter().flatten()) {
-        of_workers[number as usize % workers].push(ConnectedClient {
+        of_workers[number as usize % count].push(ConnectedClient {
             client: make(number),
             first: InitialConnection::Established(socket),
             dial: dial(number),
         });
     }
+    Ok(ConnectedClients {
+        workers: workers(plan, options, subjects, clock, of_workers)?,
+        record: Some(connected.record),
+        connect_times: Vec::new(),
+    })
+}
+
+/// Creates the workers of a probe or a mix with their clients.
+pub fn workers<C: Client<Language = Operations> + Send + 'static>(
+    plan: &Plan,
+    options: &SocketOptions,
+    subjects: &TargetObjects,
+    clock: &Clock,
+    of_workers: Vec<Vec<ConnectedClient<C>>>,
+) -> Result<Vec<Box<dyn WorkerBody>>, RunError> {
     let body = |clients| -> Result<Box<dyn WorkerBody>, RunError> {
         let mut sockets = Sockets::new(clock.clone(), options.clone(), clients)?;
         if plan.stamps {
@@ -100,9 +115,5 @@ pub fn connect<C: Client<Language = Operations> + Send + 'static>(
         let subjects = subjects.clone();
         Ok(Box::new(CallWorker { sockets, subjects }))
     };
-    Ok(ConnectedClients {
-        workers: of_workers.into_iter().map(body).collect::<Result<_, _>>()?,
-        record: Some(connected.record),
-        connect_times: Vec::new(),
-    })
+    of_workers.into_iter().map(body).collect()
 }

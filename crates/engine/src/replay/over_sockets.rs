@@ -2,17 +2,18 @@
 
 use super::clients::{ClientEnd, loss_of};
 use super::progress::Cancellations;
-use super::replaying::ReplayState;
+use super::replaying::{ReplayState, Wanted};
 use super::site::WorkDir;
-use crate::backend::connection::{ClientConnection, Link};
-use crate::backend::sockets::Sockets;
+use crate::backend::connection::{ClientConnection, ConnectedClient, Link};
+use crate::backend::sockets::{SocketOptions, Sockets};
 use crate::backend::{Backend, BackendError, WaitLimit};
 use crate::control::LOOK_EVERY;
-use crate::driver::RetryLimit;
+use crate::driver::{Dial, RetryLimit};
+use crate::error::RunError;
 use crate::run::{WorkerBody, WorkerThread};
 use crate::worker::WorkerClient;
 use filestone_measure::measure::Mismatches;
-use filestone_protocol::client::{Client, Output};
+use filestone_protocol::client::Client;
 use filestone_protocol::session::rpc::JukeboxWaits;
 use filestone_protocol::workload::LineSource;
 use filestone_workload::completions::CompletionBatch;
@@ -42,25 +43,41 @@ pub trait LoadConnection: Client<Language = Lines> + Send + Sized + 'static {
         patience: RetryLimit,
         is_given_up: bool,
     ) -> Option<String>;
-
-    /// Logs off from the server; returns whether a completion reports the end.
-    fn leave(&mut self, _now: Timestamp, _out: &mut Output) -> bool {
-        false
-    }
 }
 
 /// The clients of one worker.
-pub struct LoadWorker<S: WorkDir, C: LoadConnection, W: LineSource> {
+struct LoadWorker<S: WorkDir, C: LoadConnection, W: LineSource> {
     /// Connections of the clients.
-    pub sockets: Sockets<C>,
+    sockets: Sockets<C>,
     /// Workloads of the clients.
-    pub members: Vec<WorkerClient<W>>,
+    members: Vec<WorkerClient<W>>,
     /// State shared with the clients of other workers.
-    pub replaying: Arc<ReplayState<S, W::ClientTotals>>,
+    replaying: Arc<ReplayState<S, W::ClientTotals>>,
     /// Cancellations that end the clean-up.
-    pub cancellations: Cancellations,
-    /// Time limits of waiting for the server.
-    pub patience: RetryLimit,
+    cancellations: Cancellations,
+}
+
+/// Creates the workers of a replay with their clients; the first connects to `dial`.
+pub fn workers<S: WorkDir, C: LoadConnection, W: LineSource>(
+    wanted: &Wanted<'_, S, W>,
+    dial: Dial,
+    of_workers: Vec<Vec<ConnectedClient<C>>>,
+) -> Result<Vec<Box<dyn WorkerBody>>, RunError> {
+    let plan = wanted.plan;
+    let options = SocketOptions::of(plan, dial, Arc::clone(wanted.table));
+    let member = |number: u32| WorkerClient {
+        number,
+        workload: (wanted.workload)(number),
+    };
+    let body = |(worker, clients)| -> Result<Box<dyn WorkerBody>, RunError> {
+        Ok(Box::new(LoadWorker {
+            sockets: Sockets::new(wanted.clock.clone(), options.clone(), clients)?,
+            members: plan.clients_of_worker(worker).map(member).collect(),
+            replaying: Arc::clone(wanted.replaying),
+            cancellations: wanted.cancellations.clone(),
+        }))
+    };
+    (0..).zip(of_workers).map(body).collect()
 }
 
 impl<S: WorkDir, C: LoadConnection, W: LineSource> WorkerBody for LoadWorker<S, C, W> {
@@ -74,9 +91,12 @@ impl<S: WorkDir, C: LoadConnection, W: LineSource> WorkerBody for LoadWorker<S, 
             members,
             replaying,
             cancellations,
-            patience,
         } = *self;
         let plan = thread.plan();
+        let patience = RetryLimit {
+            timeout: Duration::from_nanos(plan.timeout_ns),
+            reconnect: Duration::from_nanos(plan.reconnect_ns),
+        };
         let start = |sockets: &mut Sockets<_>, clock, _: &_| sockets.start(clock);
         let Some((finished, finisher)) = thread.run(members, sockets, start) else {
             return;
@@ -99,12 +119,9 @@ impl<S: WorkDir, C: LoadConnection, W: LineSource> WorkerBody for LoadWorker<S, 
             let _ = clean_up.run(&cancellations);
         }
         replaying.count_cleaned(clean_up.left);
-        sockets.log_off(LEAVE_MAX, C::leave);
+        sockets.log_off();
     }
 }
-
-/// Time limit for logging off from a server.
-pub const LEAVE_MAX: Duration = Duration::from_secs(2);
 
 fn ended<C: LoadConnection, W: LineSource>(
     workload: W,

@@ -266,6 +266,8 @@ impl<C: Client<Language = Operations> + Send> WorkerBody for CallWorker<C> {
         let start = |sockets: &mut Sockets<C>, clock, _: &_| sockets.start(clock);
         if let Some((finished, finisher)) = thread.run(members, sockets, start) {
             finisher.finish(finished.end);
+            let mut sockets = finished.backend;
+            sockets.log_off();
         }
     }
 }

@@ -207,6 +207,12 @@ pub trait Client {
         self.abort(now, completed);
     }
 
+    /// Aborts the current work and logs off from the server; returns whether one completion reports
+    /// the end.
+    fn log_off(&mut self, _now: Timestamp, _out: &mut Output) -> bool {
+        false
+    }
+
     /// Returns the number of calls sent and unanswered.
     fn in_flight(&self) -> u32;
 

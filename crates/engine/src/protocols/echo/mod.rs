@@ -100,13 +100,7 @@ impl<'plan> OpenEcho<'plan> {
                 transport: target.transport,
                 timeout_nanos: plan.timeout_ns,
             },
-            options: SocketOptions {
-                dial,
-                pattern: Arc::default(),
-                busy_poll: plan.busy_poll,
-                reconnect_nanos: plan.reconnect_ns,
-                on_lost: plan.on_lost(),
-            },
+            options: SocketOptions::of(plan, dial, Arc::default()),
             subjects: TargetObjects {
                 table: Arc::new(table),
                 sets: [].into(),

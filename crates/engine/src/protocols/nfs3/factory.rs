@@ -44,13 +44,7 @@ impl ClientFactory {
             timeout_nanos: plan.timeout_ns,
             transport: target.transport,
         };
-        let options = SocketOptions {
-            dial,
-            pattern,
-            busy_poll: plan.busy_poll,
-            reconnect_nanos: plan.reconnect_ns,
-            on_lost: plan.on_lost(),
-        };
+        let options = SocketOptions::of(plan, dial, pattern);
         // A plan from another program may leave this out.
         let read_data = plan.read_data.or_else(|| plan.usual_read_data());
         let block_len = plan.workload.transfer_bytes().unwrap_or_default();

@@ -14,7 +14,6 @@
 //! | `file_set` | the file set of a mix on a share |
 //! | `filling` | files written before a run |
 //! | `open` | a share as the target of a probe or a mix |
-//! | `worker` | clients of a worker thread: running and logging off |
 //! | `replay` | a load on a share |
 //! | `raw` | the requests over a plain socket, for calibration |
 
@@ -34,7 +33,6 @@ mod repeating;
 mod replay;
 mod terms;
 mod tree;
-mod worker;
 
 pub use error::{ExchangeError, ExchangeFailed, SmbError};
 

@@ -8,16 +8,15 @@ use super::logging_on;
 use super::prepare::{self, Found, FoundFiles, ProbePreparation};
 use super::terms::{guest_remark, keeping, of_another_client, of_connections, reach};
 use super::tree::ShareTree;
-use super::worker::{ShareConnection, ShareWorker};
 use crate::backend::connection::{ConnectedClient, InitialConnection};
-use crate::backend::sockets::{SocketOptions, Sockets};
+use crate::backend::sockets::SocketOptions;
 use crate::clock::Clock;
 use crate::control::{Cancellation, Context, cancel_clean_up_on};
 use crate::driver::Dial;
 use crate::error::RunError;
 use crate::file_set::{self, FileSet, FileSetRequest, OrphanedSet};
-use crate::protocols::clients::{connect_sockets, dial_of};
-use crate::run::{ConnectedClients, OpenTarget, TargetObjects, WorkerBody};
+use crate::protocols::clients::{connect_sockets, dial_of, workers};
+use crate::run::{ConnectedClients, OpenTarget, TargetObjects};
 use crate::workspace::ProcessIdentity;
 use crate::workspace::scratch_directory::{REMOVE_LEFTOVER, ScratchDirectory};
 use filestone_measure::measure::RunRecord;
@@ -31,11 +30,15 @@ use filestone_protocol::client::smb2::{
     ShareFiles, SharePath, Smb2Client, Smb2ClientOptions, WATCHES_TAKE_NANOS, operating,
 };
 use filestone_protocol::session::smb2::Limits;
+use filestone_workload::language::Operations;
 use filestone_workload::operation::{FileId, OpKind};
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// A client connection of a probe or a mix.
+type ShareConnection = Smb2Client<Operations>;
 
 /// A connected share with the objects prepared for a run.
 pub struct OpenShare<'run> {
@@ -586,13 +589,8 @@ impl OpenTarget for OpenShare<'_> {
         let dial = |place| self.dial(place % clients, place / clients);
         let count = plan.clients * self.target.connections_per_client;
         let connected = connect_sockets(plan, count, dial, context)?;
-        let socket_options = SocketOptions {
-            dial: own,
-            pattern: Arc::clone(&self.connection.reaching().pattern),
-            busy_poll: plan.busy_poll,
-            reconnect_nanos: plan.reconnect_ns,
-            on_lost: plan.on_lost(),
-        };
+        let pattern = Arc::clone(&self.connection.reaching().pattern);
+        let options = SocketOptions::of(plan, own, pattern);
         let of_workers = self.clients(connected.sockets, context)?;
         if self.watched().is_some() {
             let rested = self
@@ -604,16 +602,8 @@ impl OpenTarget for OpenShare<'_> {
             table: Arc::clone(&self.files.table),
             sets: Arc::clone(&self.sets),
         };
-        let body = |clients| -> Result<Box<dyn WorkerBody>, RunError> {
-            let mut sockets = Sockets::new(clock.clone(), socket_options.clone(), clients)?;
-            if plan.stamps {
-                sockets.stamp();
-            }
-            let subjects = subjects.clone();
-            Ok(Box::new(ShareWorker { sockets, subjects }))
-        };
         Ok(ConnectedClients {
-            workers: of_workers.into_iter().map(body).collect::<Result<_, _>>()?,
+            workers: workers(plan, &options, &subjects, clock, of_workers)?,
             connect_times: Vec::new(),
             record: Some(connected.record),
         })

@@ -377,26 +377,6 @@ impl<L: Smb2Language> Smb2Client<L> {
         self.inner.queued.clear();
     }
 
-    /// Aborts the current tasks, closes all open files and logs off; one completion reports the
-    /// end.
-    ///
-    /// Only the client's own connection logs off; the others just abort and return false.
-    pub fn log_off(&mut self, now: Timestamp, out: &mut Output) -> bool {
-        self.break_off(
-            &ClientErrorKind::Stopped,
-            now,
-            &mut CompletionBatch::default(),
-        );
-        self.inner.lost = None;
-        self.inner.fast_path.close();
-        if self.inner.options.lane.primary.is_some() {
-            return false;
-        }
-        self.inner.start(LEAVE, &Leave);
-        self.flush(out);
-        true
-    }
-
     /// Hands a fast-path request of a slot, if there is one, to the slot's actor.
     fn catch_up(&mut self, slot: u32) {
         let sent = self.session.sent(slot);
@@ -1156,6 +1136,26 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
 
     fn mark_failed(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
         self.break_off(&ClientErrorKind::Disconnected, now, completed);
+    }
+
+    /// Aborts the current tasks, closes all open files and logs off; one completion reports the
+    /// end.
+    ///
+    /// Only the client's own connection logs off; the others just abort and return false.
+    fn log_off(&mut self, now: Timestamp, out: &mut Output) -> bool {
+        self.break_off(
+            &ClientErrorKind::Stopped,
+            now,
+            &mut CompletionBatch::default(),
+        );
+        self.inner.lost = None;
+        self.inner.fast_path.close();
+        if self.inner.options.lane.primary.is_some() {
+            return false;
+        }
+        self.inner.start(LEAVE, &Leave);
+        self.flush(out);
+        true
     }
 
     fn in_flight(&self) -> u32 {

@@ -2,33 +2,25 @@
 
 use super::site::Nfs3Site;
 use crate::backend::connection::{ConnectedClient, InitialConnection};
-use crate::backend::sockets::{SocketOptions, Sockets};
 use crate::control::Context;
-use crate::driver::{Dial, RetryLimit};
+use crate::driver::Dial;
 use crate::error::RunError;
 use crate::protocols::clients::{
     ConnectedSockets, connect_first, connect_sockets, dial_of, moment_of,
 };
-use crate::replay::over_sockets::LoadWorker;
+use crate::replay::over_sockets::workers;
 use crate::replay::replaying::{ClientSpawner, Wanted};
 use crate::replay::round_robin::RoundRobin;
-use crate::run::{ConnectedClients, Recording, WorkerBody};
-use crate::worker::WorkerClient;
+use crate::run::ConnectedClients;
 use filestone_plan::plan::Plan;
 use filestone_protocol::client::nfs3::load::LoadClient;
 use filestone_protocol::workload::LineSource;
 use filestone_workload::time::Timestamp;
-use std::sync::Arc;
-use std::time::Duration;
 
 /// Spawns clients over sockets.
 pub struct SocketClients;
 
 impl<W: LineSource> ClientSpawner<RoundRobin<Nfs3Site>, W> for SocketClients {
-    fn recording(&self, _plan: &Plan, _workers: usize) -> Recording {
-        Recording::Own
-    }
-
     fn connect(
         &self,
         wanted: &Wanted<'_, RoundRobin<Nfs3Site>, W>,
@@ -42,19 +34,12 @@ impl<W: LineSource> ClientSpawner<RoundRobin<Nfs3Site>, W> for SocketClients {
         let mut sockets = connected.sockets;
         let mut take = |place: u32| sockets.get_mut(place as usize).and_then(Option::take);
         let moment = |number: u32| moments.map(|moments| moment_of(moments, number));
-        let options = SocketOptions {
-            dial: *sites.of(0).dial(),
-            pattern: Arc::clone(wanted.table),
-            busy_poll: plan.busy_poll,
-            reconnect_nanos: plan.reconnect_ns,
-            on_lost: plan.on_lost(),
-        };
-        let mut workers: Vec<Box<dyn WorkerBody>> = Vec::new();
+        let mut of_workers = Vec::new();
         for worker in 0..plan.workers.max(1) {
             let numbers: Vec<u32> = plan.clients_of_worker(worker).collect();
             let (mut clients, mut locks) = (Vec::new(), Vec::new());
             for (place, number) in (0..).zip(numbers.iter().copied()) {
-                let made = sites.of(number).client_options(number, &options.pattern);
+                let made = sites.of(number).client_options(number, wanted.table);
                 let mut client = LoadClient::new(&made);
                 let own = numbers.len() as u32 + place;
                 if let Some(socket) = take(plan.clients + number)
@@ -76,23 +61,10 @@ impl<W: LineSource> ClientSpawner<RoundRobin<Nfs3Site>, W> for SocketClients {
                 }));
             }
             clients.append(&mut locks);
-            let member = |number: u32| WorkerClient {
-                number,
-                workload: (wanted.workload)(number),
-            };
-            workers.push(Box::new(LoadWorker {
-                sockets: Sockets::new(wanted.clock.clone(), options.clone(), clients)?,
-                members: numbers.into_iter().map(member).collect(),
-                replaying: Arc::clone(wanted.replaying),
-                cancellations: wanted.cancellations.clone(),
-                patience: RetryLimit {
-                    timeout: Duration::from_nanos(plan.timeout_ns),
-                    reconnect: Duration::from_nanos(plan.reconnect_ns),
-                },
-            }));
+            of_workers.push(clients);
         }
         Ok(ConnectedClients {
-            workers,
+            workers: workers(wanted, *sites.of(0).dial(), of_workers)?,
             record: Some(connected.record),
             connect_times,
         })

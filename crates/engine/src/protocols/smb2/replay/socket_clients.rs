@@ -2,7 +2,6 @@
 
 use super::site::ShareSite;
 use crate::backend::connection::{ClientConnection, ConnectedClient, InitialConnection};
-use crate::backend::sockets::{SocketOptions, Sockets};
 use crate::control::Context;
 use crate::driver::{CallError, RetryLimit};
 use crate::error::RunError;
@@ -13,14 +12,12 @@ use crate::protocols::smb2::connection::{
 use crate::protocols::smb2::error::SmbError;
 use crate::protocols::smb2::logging_on::all;
 use crate::protocols::smb2::terms::of_another_client;
-use crate::replay::over_sockets::{LoadConnection, LoadWorker, tried_for};
+use crate::replay::over_sockets::{LoadConnection, tried_for, workers};
 use crate::replay::replaying::{ClientSpawner, Wanted};
 use crate::replay::round_robin::RoundRobin;
-use crate::run::{ConnectedClients, Recording, WorkerBody};
-use crate::worker::WorkerClient;
+use crate::run::ConnectedClients;
 use filestone_measure::measure::Mismatches;
 use filestone_plan::plan::Plan;
-use filestone_protocol::client::Output;
 use filestone_protocol::client::smb2::{
     ChannelPosition, ClientErrorKind, Smb2Client, Smb2ClientOptions, replaying,
 };
@@ -30,7 +27,7 @@ use filestone_workload::load::Lines;
 use filestone_workload::time::{Timestamp, nanos_of};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// A connection of a replaying client.
 type Replayer = Smb2Client<Lines>;
@@ -42,10 +39,6 @@ const SLOTS: u32 = 2;
 pub struct OverSockets;
 
 impl<W: LineSource> ClientSpawner<RoundRobin<ShareSite>, W> for OverSockets {
-    fn recording(&self, _plan: &Plan, _workers: usize) -> Recording {
-        Recording::Own
-    }
-
     fn connect(
         &self,
         wanted: &Wanted<'_, RoundRobin<ShareSite>, W>,
@@ -58,15 +51,8 @@ impl<W: LineSource> ClientSpawner<RoundRobin<ShareSite>, W> for OverSockets {
             Some(moments) => connect_first(plan, moments, dial, context)?,
             None => connect_sockets(plan, plan.clients, dial, context)?,
         };
-        let options = SocketOptions {
-            dial: sites.of(0).reaching().dial,
-            pattern: Arc::clone(wanted.table),
-            busy_poll: plan.busy_poll,
-            reconnect_nanos: plan.reconnect_ns,
-            on_lost: plan.on_lost(),
-        };
-        let workers = plan.workers.max(1) as usize;
-        let mut of_workers: Vec<Vec<_>> = (0..workers).map(|_| Vec::new()).collect();
+        let mut of_workers: Vec<Vec<_>> = (0..plan.workers.max(1)).map(|_| Vec::new()).collect();
+        let count = of_workers.len();
         let logging_on = LoggingOn {
             plan,
             table: wanted.table,
@@ -92,26 +78,10 @@ impl<W: LineSource> ClientSpawner<RoundRobin<ShareSite>, W> for OverSockets {
             let number = joined.number;
             connect_times.push(joined.made.as_ref().map(|(_, took)| *took));
             let client = logging_on.client(joined, moment_of(moments.unwrap_or_default(), number));
-            of_workers[number as usize % workers].push(client);
+            of_workers[number as usize % count].push(client);
         }
-        let member = |number: u32| WorkerClient {
-            number,
-            workload: (wanted.workload)(number),
-        };
-        let body = |(worker, clients)| -> Result<Box<dyn WorkerBody>, RunError> {
-            Ok(Box::new(LoadWorker {
-                sockets: Sockets::new(wanted.clock.clone(), options.clone(), clients)?,
-                members: plan.clients_of_worker(worker).map(member).collect(),
-                replaying: Arc::clone(wanted.replaying),
-                cancellations: wanted.cancellations.clone(),
-                patience: RetryLimit {
-                    timeout: Duration::from_nanos(plan.timeout_ns),
-                    reconnect: Duration::from_nanos(plan.reconnect_ns),
-                },
-            }))
-        };
         Ok(ConnectedClients {
-            workers: (0..).zip(of_workers).map(body).collect::<Result<_, _>>()?,
+            workers: workers(wanted, sites.of(0).reaching().dial, of_workers)?,
             record: Some(connected.record),
             connect_times,
         })
@@ -256,9 +226,5 @@ impl LoadConnection for Replayer {
             format!("{request}: ")
         };
         Some(format!("{address}: {about}{why}"))
-    }
-
-    fn leave(&mut self, now: Timestamp, out: &mut Output) -> bool {
-        self.log_off(now, out)
     }
 }
