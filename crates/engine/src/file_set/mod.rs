@@ -29,9 +29,9 @@ use filestone_measure::measure::mix_record::FileSetRecord;
 use filestone_plan::file_set::{ClientSet, FileSetPlan, Layout, file_name};
 use filestone_plan::plan::LeftoverPolicy;
 use filestone_protocol::client::handles::Handles;
-use filestone_protocol::workload::FileTable;
+use filestone_protocol::workload::{FileEntry, FileTable};
 use filestone_wire::pattern;
-use filestone_workload::operation::OpKind;
+use filestone_workload::operation::{FileId, OpKind};
 use scan::RepairList;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -72,13 +72,21 @@ pub struct OrphanedSet<'a, H> {
     pub removes: bool,
 }
 
-/// The objects of a set.
+/// The objects of a run.
 #[derive(Debug)]
 pub struct SetFiles<H> {
-    /// Objects as operations refer to them, with the names of the data files.
+    /// Objects as operations refer to them, with the names that they use.
     pub table: FileTable,
     /// Handles of the objects on the server.
     pub handles: Handles<H>,
+}
+
+impl<H> SetFiles<H> {
+    /// Adds an object.
+    pub fn add(&mut self, handle: H, entry: FileEntry) -> FileId {
+        self.handles.add(handle);
+        self.table.add(entry)
+    }
 }
 
 impl<H> Default for SetFiles<H> {
@@ -230,8 +238,7 @@ fn complete<S: SetServer>(
     for object in placed {
         // At this point all objects exist.
         let missing = || RunError::Internal("a file set without one of its objects".into());
-        files.handles.add(object.handle.ok_or_else(missing)?);
-        files.table.add(object.entry);
+        files.add(object.handle.ok_or_else(missing)?, object.entry);
     }
     for file in 0..order.layout.files_per_client() {
         files.table.add_name(file_name(file).as_bytes());

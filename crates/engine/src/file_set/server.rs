@@ -30,6 +30,15 @@ pub(crate) trait SetServer {
         work: impl FnOnce(&mut Self::Tree<'_>) -> Result<R, RunError>,
     ) -> Result<R, RunError>;
 
+    /// Does `work` on a tree with a single object or few: no calls are made concurrently.
+    fn on_small_tree<R>(
+        &self,
+        cancellation: &Cancellation,
+        work: impl FnOnce(&mut Self::Tree<'_>) -> Result<R, RunError>,
+    ) -> Result<R, RunError> {
+        self.on_tree(cancellation, work)
+    }
+
     /// Converts an entry of a listing of `at`.
     fn seen(
         at: &Directory<Self::Handle>,

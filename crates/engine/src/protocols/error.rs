@@ -2,6 +2,7 @@
 
 use crate::error::{AreaError, ErrorCategory};
 use filestone_protocol::client::Unsupported;
+use filestone_workload::operation::OpKind;
 
 /// Error returned when a target cannot be used for the requested run.
 #[derive(Debug, thiserror::Error)]
@@ -33,6 +34,18 @@ pub enum TargetError {
     /// The host name cannot be resolved.
     #[error("{0} has no address")]
     NoAddress(String),
+    /// The target has the wrong type for the operation.
+    #[error("{path}: {} needs {needs}", operation.name())]
+    WrongObject {
+        /// Path of the target.
+        path: String,
+        /// The operation.
+        operation: OpKind,
+        /// Object that the operation needs.
+        needs: &'static str,
+        /// Advice for the user.
+        help: &'static str,
+    },
     /// The replay has no loads, or its loads are incompatible.
     #[error("{what}")]
     Loads {
@@ -63,7 +76,7 @@ impl AreaError for TargetError {
             TargetError::NoServer => "name a server",
             TargetError::Protected => "calibrate against a server that asks for neither",
             TargetError::NoAddress(_) => "name another host",
-            TargetError::Loads { help, .. } => help,
+            TargetError::Loads { help, .. } | TargetError::WrongObject { help, .. } => help,
         };
         Some(help.into())
     }

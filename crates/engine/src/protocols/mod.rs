@@ -11,6 +11,7 @@ mod error;
 pub mod local;
 pub mod nfs3;
 mod plain_socket;
+mod prepare;
 mod rate;
 mod reaching;
 mod replay_sites;

@@ -148,7 +148,8 @@ struct OpenNfs3<'run> {
 
 impl<'run> OpenNfs3<'run> {
     fn new(plan: &'run Plan, target: &'run NfsTarget, mut prepared: Prepared) -> Self {
-        let sets = prepared.file_set().map(|set| set.clients.clone());
+        let set = prepared.objects.file_set.as_ref();
+        let sets = set.map(|(set, _)| set.clients.clone());
         let files = std::mem::take(&mut prepared.files);
         Self {
             plan,
@@ -169,11 +170,11 @@ impl OpenTarget for OpenNfs3<'_> {
     }
 
     fn file_set(&self) -> Option<FileSetRecord> {
-        self.prepared.file_set().map(|set| set.record.clone())
+        self.prepared.objects.record()
     }
 
     fn own_path(&self) -> Option<&str> {
-        self.prepared.own_path()
+        self.prepared.objects.path()
     }
 
     fn connect(

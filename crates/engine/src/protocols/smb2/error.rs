@@ -103,16 +103,6 @@ pub enum SmbError {
         /// Path of the target.
         path: String,
     },
-    /// The target has the wrong type for the operation.
-    #[error("{path}: {operation} needs {needs}")]
-    WrongObject {
-        /// Path of the target.
-        path: String,
-        /// Name of the operation.
-        operation: &'static str,
-        /// Object that the operation needs.
-        needs: &'static str,
-    },
     /// An operation of the run exceeds the limits of the server.
     #[error("{path}: {needs}, and the server {takes}")]
     BeyondLimits {
@@ -185,9 +175,7 @@ impl AreaError for SmbError {
                 _ => ErrorCategory::Target,
             },
             SmbError::Exchange(_) | SmbError::Answered { .. } => ErrorCategory::Target,
-            SmbError::NotADirectory { .. }
-            | SmbError::WrongObject { .. }
-            | SmbError::BeyondLimits { .. } => ErrorCategory::Usage,
+            SmbError::NotADirectory { .. } | SmbError::BeyondLimits { .. } => ErrorCategory::Usage,
         }
     }
 
@@ -198,7 +186,6 @@ impl AreaError for SmbError {
             SmbError::Answered { status, .. } => status_help(*status)?,
             SmbError::NotADirectory { .. } => "name the directory that it is in",
             SmbError::BeyondLimits { help, .. } => return Some(help.clone()),
-            SmbError::WrongObject { .. } => "name another file or directory of the share",
         };
         Some(help.into())
     }

@@ -5,20 +5,19 @@ use super::channels::interfaces_of;
 use super::connection::{Connection, Reaching};
 use super::limits::limits_for;
 use super::logging_on;
-use super::prepare::{self, Found, FoundFiles, ProbePreparation};
-use super::terms::{guest_remark, keeping, of_another_client, of_connections, reach};
-use super::tree::ShareTree;
+use super::prepare::{self, Found, kind_of};
+use super::terms::{guest_remark, keeping, of_connections, reach};
 use crate::backend::connection::{ConnectedClient, InitialConnection};
 use crate::backend::sockets::SocketOptions;
 use crate::clock::Clock;
-use crate::control::{Cancellation, Context, cancel_clean_up_on};
+use crate::control::Context;
 use crate::driver::Dial;
 use crate::error::RunError;
-use crate::file_set::{self, FileSet, FileSetRequest, OrphanedSet};
+use crate::file_set::{self, FileSetRequest, OrphanedSet, SetFiles};
 use crate::protocols::clients::{connect_sockets, dial_of, workers};
+use crate::protocols::prepare::{ProbePreparation, RunObjects};
 use crate::run::{ConnectedClients, OpenTarget, TargetObjects};
 use crate::workspace::ProcessIdentity;
-use crate::workspace::scratch_directory::{REMOVE_LEFTOVER, ScratchDirectory};
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::mix_record::FileSetRecord;
 use filestone_measure::measure::run_record::{InterfaceRecord, Target};
@@ -30,6 +29,7 @@ use filestone_protocol::client::smb2::{
     ShareFiles, SharePath, Smb2Client, Smb2ClientOptions, WATCHES_TAKE_NANOS, operating,
 };
 use filestone_protocol::session::smb2::Limits;
+use filestone_protocol::workload::FileEntry;
 use filestone_workload::language::Operations;
 use filestone_workload::operation::{FileId, OpKind};
 use std::net::SocketAddr;
@@ -48,11 +48,10 @@ pub struct OpenShare<'run> {
     connection: Connection,
     files: Arc<ShareFiles>,
     sets: Arc<[ClientSet]>,
-    own: Option<ScratchDirectory<SharePath>>,
+    /// Objects that the run removes or releases at its end.
+    objects: RunObjects<SharePath>,
     /// Oplock, lease and durability settings of the clients.
     keeping: HandlePolicy,
-    /// File set of a mix, and whether it is removed at the end.
-    file_set: Option<(FileSet<SharePath>, bool)>,
 }
 
 /// Address of a connection, and its position among the channels of its client.
@@ -113,19 +112,25 @@ impl<'run> OpenShare<'run> {
         let limits = limits_for(&mut connection, plan, target);
         let limits = limits.map_err(SmbError::into_run_error)?;
         let found = prepare::find(&mut connection, target)?;
+        let object = FileEntry {
+            len: found.opened.len,
+            kind: kind_of(found.opened.is_directory()),
+            has_pattern: target.host.is_none(),
+        };
         let mut preparing = ProbePreparation {
-            plan,
-            target,
+            server: &mut connection,
             probe,
-            connection: &mut connection,
-            files: FoundFiles::default(),
+            clients: plan.clients,
+            path: target.to_string(),
+            has_pattern: object.has_pattern,
+            write_max_bytes: limits.write.into(),
+            files: SetFiles::default(),
             own: None,
         };
-        let filled = preparing.fill(&found, context);
+        let filled = preparing.fill(found.path.as_str().into(), object, context);
+        let count = preparing.count();
         let ProbePreparation { files, own, .. } = preparing;
-        let subjects = files.table.subjects.len() as u64;
-        let files_found = subjects.max(files.table.name_count().into());
-        let mut record = describe(&connection, target, &found, files_found);
+        let mut record = describe(&connection, target, &found, count);
         note_limits(&mut record, limits);
         note_interfaces(&mut record, interfaces);
         let mut open = Self {
@@ -133,21 +138,19 @@ impl<'run> OpenShare<'run> {
             target,
             record,
             connection,
-            files: Arc::new(files.into_files()),
+            files: Arc::new(files.into()),
             sets: Arc::default(),
-            own,
+            objects: RunObjects {
+                own,
+                file_set: None,
+            },
             keeping: keeping(target),
-            file_set: None,
         };
         match filled {
             Ok(()) => Ok(open),
-            Err(error) => {
-                let path = open.own_path().unwrap_or_default().to_owned();
-                Err(match open.clean_up(context) {
-                    Ok(()) => error,
-                    Err(kept) => error.leaving(&path, &kept, REMOVE_LEFTOVER),
-                })
-            }
+            Err(error) => Err(open
+                .objects
+                .fail(error, open.connection.reaching(), context)),
         }
     }
 
@@ -193,9 +196,11 @@ impl<'run> OpenShare<'run> {
             connection,
             files: Arc::new(set.take_files().into()),
             sets: set.clients.clone().into(),
-            own: None,
+            objects: RunObjects {
+                own: None,
+                file_set: Some((set, mix.remove_set)),
+            },
             keeping: keeping(target),
-            file_set: Some((set, mix.remove_set)),
         })
     }
 
@@ -428,7 +433,7 @@ impl<'run> OpenShare<'run> {
     /// Returns the directory whose changes are reported, if the run measures change notifications.
     fn watched(&self) -> Option<&str> {
         let probe = self.plan.probe()?;
-        let own = self.own.as_ref()?;
+        let own = self.objects.own.as_ref()?;
         (probe.operation == OpKind::Notify).then_some(&own.directory.handle)
     }
 
@@ -566,15 +571,11 @@ impl OpenTarget for OpenShare<'_> {
     }
 
     fn file_set(&self) -> Option<FileSetRecord> {
-        let set = self.file_set.as_ref();
-        set.map(|(set, _)| set.record.clone())
+        self.objects.record()
     }
 
     fn own_path(&self) -> Option<&str> {
-        let set = self.file_set.as_ref();
-        let set = set.and_then(|(set, _)| set.record.paths.first());
-        let own = self.own.as_ref().map(ScratchDirectory::path);
-        own.or(set.map(String::as_str))
+        self.objects.path()
     }
 
     fn connect(
@@ -616,26 +617,6 @@ impl OpenTarget for OpenShare<'_> {
     }
 
     fn clean_up(&mut self, context: &mut Context<'_>) -> Result<(), RunError> {
-        if let Some((set, removes)) = &mut self.file_set {
-            set.end(self.connection.reaching(), *removes, context)?;
-        }
-        let Some(own) = self.own.take() else {
-            return Ok(());
-        };
-        context.preparing("cleaning up");
-        let cancellation = Cancellation::default();
-        let limits = own.limits(self.connection.reaching().timeout);
-        let own_way = &self.connection.reaching().way;
-        let reaching = Reaching {
-            way: of_another_client(own_way),
-            cancellation: cancellation.clone(),
-            ..self.connection.reaching().clone()
-        };
-        cancel_clean_up_on(context.stop, limits, &cancellation, || {
-            // The connection may have been lost with the server, so another one is made.
-            let made = Connection::make(&reaching, 1);
-            let mut connection = made.map_err(SmbError::into_run_error)?;
-            own.remove(&mut ShareTree::new(&mut connection))
-        })
+        self.objects.clean_up(self.connection.reaching(), context)
     }
 }

@@ -2,23 +2,10 @@
 
 use crate::error::{AreaError, ErrorCategory};
 use filestone_wire::nfs3::{Procedure, Status};
-use filestone_workload::operation::OpKind;
 
 /// Error of finding or creating a run's objects on the server.
 #[derive(Debug, thiserror::Error)]
 pub enum PrepareError {
-    /// The target has the wrong type for the operation.
-    #[error("{path}: {} needs {needs}", operation.name())]
-    WrongObject {
-        /// Path of the target.
-        path: String,
-        /// The operation.
-        operation: OpKind,
-        /// Object that the operation needs.
-        needs: &'static str,
-        /// Advice for the user.
-        help: &'static str,
-    },
     /// The target of a mix is not a directory.
     #[error("{path}: a mix works in a directory, and this is a {kind}")]
     NotADirectory {
@@ -61,9 +48,9 @@ pub enum PrepareError {
 impl AreaError for PrepareError {
     fn category(&self) -> ErrorCategory {
         match self {
-            PrepareError::WrongObject { .. }
-            | PrepareError::NotADirectory { .. }
-            | PrepareError::DifferentServers => ErrorCategory::Usage,
+            PrepareError::NotADirectory { .. } | PrepareError::DifferentServers => {
+                ErrorCategory::Usage
+            }
             PrepareError::Forgotten { .. }
             | PrepareError::NotSupported { .. }
             | PrepareError::WrongCount { .. } => ErrorCategory::Target,
@@ -72,7 +59,6 @@ impl AreaError for PrepareError {
 
     fn help(&self) -> Option<String> {
         Some(match self {
-            PrepareError::WrongObject { help, .. } => (*help).into(),
             PrepareError::NotADirectory { .. } => {
                 "it makes a file set of its own there; nothing else is touched".into()
             }

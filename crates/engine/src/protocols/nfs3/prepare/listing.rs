@@ -1,12 +1,12 @@
 //! Directory listings before a run: names, and handles with attributes.
 
-use super::entry_of;
+use super::kind_of;
 use crate::driver::CallError;
 use crate::error::RunError;
 use crate::protocols::nfs3::calls::{Failure, Session};
-use crate::protocols::nfs3::prepare::FoundFile;
 use crate::protocols::nfs3::session::at_path;
 use crate::workspace::ClaimError;
+use filestone_protocol::workload::FileEntry;
 use filestone_wire::nfs3::{Handle, Procedure};
 use std::cell::Cell;
 
@@ -71,7 +71,7 @@ pub fn files(
     directory: &Handle,
     max: u32,
     has_pattern: bool,
-) -> Result<Vec<FoundFile>, RunError> {
+) -> Result<Vec<(Handle, FileEntry)>, RunError> {
     let mut files = Vec::new();
     let (seen, seen_max) = (Cell::new(0), entries_max(max));
     let is_wanted = |name: &[u8]| {
@@ -80,7 +80,12 @@ pub fn files(
     };
     let listed = session.call(|link| {
         link.each_object(directory, is_wanted, |_, object| {
-            files.push(entry_of(object.handle, &object.attributes, has_pattern));
+            let entry = FileEntry {
+                len: object.attributes.size,
+                kind: kind_of(object.attributes.file_type),
+                has_pattern,
+            };
+            files.push((object.handle, entry));
             files.len() >= max as usize
         })
     });

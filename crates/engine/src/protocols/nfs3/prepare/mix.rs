@@ -1,7 +1,7 @@
 //! Prepares a mix on an NFS server: the clients' directories and the file set in them.
 
 use super::file_set::Order;
-use super::{Prepared, Session, kind_of};
+use super::{Prepared, RunObjects, Session, kind_of};
 use crate::control::{Cancellation, Context};
 use crate::error::RunError;
 use crate::file_set::{self, OrphanedSet};
@@ -40,7 +40,6 @@ pub fn prepare_mix(
     };
     let mut set = file_set::prepare_run(&session, &order, mix.remove_set, context)?;
     let target = Target {
-        mounts: vec![],
         address: session.dial().address.to_string(),
         built_in: built_in.is_some(),
         local: session.connection.is_local(),
@@ -51,17 +50,17 @@ pub fn prepare_mix(
         files: set.record.files,
         read_max_bytes: read_max,
         write_max_bytes: write_max,
-        link_mbit_per_s: None,
-        namespace_link: None,
-        session: None,
+        ..Target::default()
     };
     Ok(Prepared {
         dial: *session.dial(),
-        files: set.take_files().into(),
+        files: set.take_files(),
         target,
         session,
-        own: None,
-        file_set: Some((set, mix.remove_set)),
+        objects: RunObjects {
+            own: None,
+            file_set: Some((set, mix.remove_set)),
+        },
     })
 }
 

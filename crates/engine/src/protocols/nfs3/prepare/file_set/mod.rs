@@ -12,8 +12,8 @@ use crate::driver::Endpoint;
 use crate::driver::window::CallPipeline;
 use crate::error::RunError;
 use crate::file_set::{self, ExistingObject, Missing, SetServer};
-use crate::protocols::nfs3::Session;
 use crate::protocols::nfs3::tree::NfsTree;
+use crate::protocols::nfs3::{Session, session};
 use crate::workspace::tree::Directory;
 use filestone_plan::plan::TransportKind;
 use filestone_protocol::client::nfs3::sequence::ObjectWithAttributes;
@@ -88,6 +88,17 @@ impl SetServer for Session {
             nfs: &mut nfs,
             window: Some(&mut window),
         })
+    }
+
+    fn on_small_tree<R>(
+        &self,
+        cancellation: &Cancellation,
+        work: impl FnOnce(&mut NfsTree<'_>) -> Result<R, RunError>,
+    ) -> Result<R, RunError> {
+        let mut endpoint = self.endpoint().clone();
+        endpoint.retry.cancellation = cancellation.clone();
+        let mut nfs = Session::connect(endpoint, session::RECORD_MAX)?;
+        work(&mut NfsTree::new(&mut nfs))
     }
 
     fn seen(
