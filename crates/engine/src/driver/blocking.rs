@@ -7,10 +7,10 @@
 //! after a disconnect. An interrupted call is sent again unchanged, with the same transaction ID;
 //! the time counts as part of the call.
 
-use super::call::{CallError, CallFailed, UNASKED_CALL};
+use super::call::{CallError, CallFailed};
 use super::endpoint::Endpoint;
 use super::retry::Backoff;
-use super::{Dial, first_xid, is_this_host};
+use super::{Dial, first_xid, is_local};
 use crate::control::Cancellation;
 use filestone_plan::plan::TransportKind;
 use filestone_protocol::session::rpc::{
@@ -105,12 +105,7 @@ impl RpcConnection {
 
     /// Returns whether the server is on this host: then both ends have the same address.
     pub fn is_local(&self) -> bool {
-        let there = self.endpoint.dial.address.ip();
-        let here = self.socket.as_ref().and_then(|socket| {
-            let address = socket2::SockRef::from(socket).local_addr().ok()?;
-            address.as_socket()
-        });
-        is_this_host(there, here.map(|here| here.ip()))
+        is_local(self.endpoint.dial.address, self.socket.as_ref())
     }
 
     /// Returns whether the last call was sent more than once: then "already exists" may be caused
@@ -317,7 +312,6 @@ impl RpcConnection {
                 RpcEvent::Late | RpcEvent::Head { .. } | RpcEvent::Data { .. } => {
                     self.check_time()?;
                 }
-                RpcEvent::Call(_) => return Err(UNASKED_CALL.into()),
             }
         }
         Ok(None)

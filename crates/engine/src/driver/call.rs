@@ -10,12 +10,6 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Error for a call from the server: no server has a reason to call back over these connections.
-pub const UNASKED_CALL: DecodeError = DecodeError::BadDiscriminant {
-    field: "msg_type",
-    value: 0,
-};
-
 /// Error of a call without results.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
@@ -173,7 +167,7 @@ impl CallFailed {
 
 /// Returns the first line of bytes that look like text: an HTTP server's reply explains more than a
 /// broken record mark.
-fn printable_start(bytes: &[u8]) -> Option<String> {
+pub fn printable_start(bytes: &[u8]) -> Option<String> {
     const SHOWN: usize = 40;
     let line = bytes
         .split(|byte| *byte == b'\r' || *byte == b'\n')

@@ -237,6 +237,12 @@ pub fn is_this_host(there: IpAddr, here: Option<IpAddr>) -> bool {
     there.is_loopback() || here == Some(there)
 }
 
+/// Returns whether the server that a socket is connected to is on this host.
+pub fn is_local(server: SocketAddr, socket: Option<&OwnedFd>) -> bool {
+    let here = socket.and_then(|socket| SockRef::from(socket).local_addr().ok()?.as_socket());
+    is_this_host(server.ip(), here.map(|here| here.ip()))
+}
+
 fn bind_reserved(socket: &Socket, address: SocketAddr) -> io::Result<()> {
     let mut last = io::Error::from(io::ErrorKind::AddrInUse);
     for port in RESERVED_PORTS.rev() {

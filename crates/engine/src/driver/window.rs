@@ -5,7 +5,7 @@
 //! After a disconnect, all calls without a reply are sent again unchanged over a new connection. A
 //! call may thus be executed twice, and its `Work` is informed.
 
-use super::call::{CallError, CallFailed, UNASKED_CALL};
+use super::call::{CallError, CallFailed};
 use super::endpoint::Endpoint;
 use super::first_xid;
 use super::retry::Backoff;
@@ -383,7 +383,6 @@ impl CallPipeline {
                 }
                 // An unexpected reply is ignored, and does not count as progress.
                 RpcEvent::Late | RpcEvent::Head { .. } | RpcEvent::Data { .. } => {}
-                RpcEvent::Call(_) => return Err(lost(UNASKED_CALL.into())),
             }
         }
         Ok(())

@@ -121,8 +121,6 @@ pub enum RpcEvent<'a, T> {
     },
     /// A reply whose call was already answered or aborted, or never made; counted.
     Late,
-    /// An undecoded call from the server; counted.
-    Call(&'a [u8]),
 }
 
 /// End of a streamed reply: all data were received.
@@ -440,10 +438,5 @@ impl<T: Copy> RpcSession<T> {
     /// Counts received data as a late reply although it does not decode as a reply.
     pub fn count_late(&mut self) {
         self.calls.late_replies += 1;
-    }
-
-    /// Returns the number of calls received from the server.
-    pub fn calls_received(&self) -> u64 {
-        self.calls.calls_received
     }
 }

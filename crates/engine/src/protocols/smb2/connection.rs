@@ -3,7 +3,8 @@
 use super::error::{ExchangeError, ExchangeFailed, SmbError};
 use super::key_log;
 use crate::control::{Cancellation, LOOK_EVERY};
-use crate::driver::{Dial, is_this_host};
+use crate::driver::call::printable_start;
+use crate::driver::{Dial, is_local};
 use filestone_measure::measure::run_record::{SessionIdentity, SessionRecord};
 use filestone_protocol::client::call_slot::{ActionError, Results, WaitReason};
 use filestone_protocol::client::smb2::{
@@ -34,8 +35,6 @@ const SLOT: u32 = 0;
 const FRAME_MAX: usize = (8 << 20) + (64 << 10);
 /// Size of the receive buffer.
 const ROOM: usize = 256 << 10;
-/// Maximum number of bytes shown of invalid data.
-const SHOWN: usize = 40;
 
 /// Maximum number of consecutive restarts without progress.
 pub const REPEATS_MAX: u32 = 5;
@@ -303,9 +302,7 @@ impl Connection {
 
     /// Whether the server is on this host.
     pub fn is_local(&self) -> bool {
-        let here = socket2::SockRef::from(&self.socket).local_addr().ok();
-        let here = here.and_then(|address| address.as_socket());
-        is_this_host(self.reaching.dial.address.ip(), here.map(|here| here.ip()))
+        is_local(self.reaching.dial.address, Some(&self.socket))
     }
 
     /// Waits for `pause`; an error on cancellation.
@@ -601,16 +598,8 @@ pub fn why_in_words(why: ClientErrorKind, timeout: Duration) -> ExchangeError {
 
 /// Converts the error of a non-SMB stream that begins with `received`.
 fn not_smb(error: SmbStreamError, received: &[u8]) -> ExchangeError {
-    let line = received
-        .split(|byte| *byte == b'\r' || *byte == b'\n')
-        .next()
-        .unwrap_or_default();
-    let start = line.get(..SHOWN).unwrap_or(line);
-    let is_text = start.len() >= 4 && start.iter().all(|byte| (b' '..=b'~').contains(byte));
-    match error {
-        SmbStreamError::Frame(_) if is_text => {
-            ExchangeError::OtherProtocol(String::from_utf8_lossy(start).into_owned())
-        }
-        error => ExchangeError::NotSmb(error),
+    match (error, printable_start(received)) {
+        (SmbStreamError::Frame(_), Some(start)) => ExchangeError::OtherProtocol(start),
+        (error, _) => ExchangeError::NotSmb(error),
     }
 }

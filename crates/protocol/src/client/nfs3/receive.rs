@@ -4,7 +4,6 @@ use super::replies::{self, ReadRequest, ReplySummary};
 use super::{Asked, Nfs3Client, Reading, bad_reply};
 use crate::session::rpc::{RpcCall, RpcEvent, RpcExchange, RpcStreamError};
 use filestone_wire::rpc::{RejectStatus, ReplyBody};
-use filestone_wire::xdr::DecodeError;
 use filestone_workload::completions::CompletionBatch;
 use filestone_workload::failure::{Failure, ReplyFault, StatusSpace, accept_number};
 use filestone_workload::operation::{OpKind, Operation, Outcome, ReplyInfo};
@@ -20,11 +19,6 @@ pub const DATA_AT_A_TIME: usize = 32 << 10;
 /// Record mark, RPC header, status, attributes, count, eof and length of a READ
 /// reply: 4 + 24 + 4 + 4 + 84 + 12.
 pub const READ_HEAD_LEN: usize = 132;
-/// An NFSv3 server makes no calls: a message type of 0 is invalid in a reply.
-const UNASKED_CALL: RpcStreamError = RpcStreamError::Reply(DecodeError::BadDiscriminant {
-    field: "msg_type",
-    value: 0,
-});
 
 impl Nfs3Client {
     /// Handles any part of a TCP stream.
@@ -68,7 +62,6 @@ impl Nfs3Client {
                     }
                 }
                 RpcEvent::Late => {}
-                RpcEvent::Call(_) => return Err(UNASKED_CALL),
             }
         }
     }
@@ -86,7 +79,7 @@ impl Nfs3Client {
                 Err(refusal) => self.asked.refused(&exchange, refusal, now, completed),
             },
             Ok(RpcEvent::Head { .. } | RpcEvent::Data { .. } | RpcEvent::Late) => {}
-            Ok(RpcEvent::Call(_)) | Err(_) => self.session.count_late(),
+            Err(_) => self.session.count_late(),
         }
     }
 }

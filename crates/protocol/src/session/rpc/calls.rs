@@ -91,8 +91,6 @@ pub(super) struct Calls<T> {
     pub in_flight: u32,
     pub replies: u64,
     pub late_replies: u64,
-    /// Calls from the server.
-    pub calls_received: u64,
     timeout_nanos: u64,
     is_datagram: bool,
     retransmission: Retransmission,
@@ -121,7 +119,6 @@ impl<T: Copy> Calls<T> {
             in_flight: 0,
             replies: 0,
             late_replies: 0,
-            calls_received: 0,
             timeout_nanos: options.timeout_nanos,
             is_datagram: options.transport == TransportKind::Udp,
             retransmission: options.retransmission,

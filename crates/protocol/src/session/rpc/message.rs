@@ -1,8 +1,8 @@
-//! Classification of a complete message: a reply to a call, or a call from the server.
+//! Classification of a complete message: the reply to a call, or an error.
 
 use super::calls::Calls;
 use super::{RpcEvent, RpcStreamError};
-use filestone_wire::rpc::{AcceptStatus, CallHeader, ReplyBody, ReplyHeader};
+use filestone_wire::rpc::{AcceptStatus, ReplyBody, ReplyHeader};
 use filestone_wire::xdr::{Decode, Reader};
 
 /// Bytes after the xid in the header of a successful reply without verifier: REPLY, MSG_ACCEPTED,
@@ -39,10 +39,7 @@ impl<T: Copy> Calls<T> {
         message: &'a [u8],
         received: usize,
     ) -> Result<RpcEvent<'a, T>, RpcStreamError> {
-        if CallHeader::decode(&mut Reader::new(message)).is_ok() {
-            self.calls_received += 1;
-            return Ok(RpcEvent::Call(message));
-        }
+        // A call from the server is an error, too: filestone serves no program.
         let mut reader = Reader::new(message);
         let header = ReplyHeader::decode(&mut reader).map_err(RpcStreamError::Reply)?;
         let results = match header.body {

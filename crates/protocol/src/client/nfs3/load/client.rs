@@ -19,7 +19,6 @@ use crate::session::rpc::{
 };
 use filestone_measure::measure::Mismatches;
 use filestone_plan::plan::TransportKind;
-use filestone_wire::xdr::DecodeError;
 use filestone_workload::completions::CompletionBatch;
 use filestone_workload::load::{Lines, LoadWork};
 use filestone_workload::operation::SlotId;
@@ -37,11 +36,6 @@ const RECEIVED_AT_A_TIME: usize = 72 << 10;
 const HEAD_LEN: usize = MARK_LEN + 24 + READ_HEAD_MAX;
 /// Bytes of an invalid RPC message shown in errors.
 const SHOWN: usize = 64;
-/// An NFSv3 server makes no calls: a message type of 0 is invalid in a reply.
-const UNASKED_CALL: RpcStreamError = RpcStreamError::Reply(DecodeError::BadDiscriminant {
-    field: "msg_type",
-    value: 0,
-});
 
 /// Options of a client.
 #[derive(Debug, Clone)]
@@ -242,7 +236,6 @@ impl LoadClient {
                         conversation.end_data(&exchange, now, completed);
                     }
                 }
-                RpcEvent::Call(_) => return Err(UNASKED_CALL),
             }
         }
     }
@@ -257,7 +250,7 @@ impl LoadClient {
                     .answered(&exchange, results, now, completed);
             }
             Ok(RpcEvent::Head { .. } | RpcEvent::Data { .. } | RpcEvent::Late) => {}
-            Ok(RpcEvent::Call(_)) | Err(_) => self.session.count_late(),
+            Err(_) => self.session.count_late(),
         }
     }
 }
