@@ -20,6 +20,7 @@ pub mod handles;
 pub mod inspection;
 pub mod line_results;
 pub mod nfs3;
+mod open_files;
 pub mod own_paths;
 pub mod owned_action;
 pub mod smb2;

@@ -6,13 +6,14 @@ use super::connection_setup::ConnectionSetup;
 use super::handle_policy::HandlePolicy;
 use super::link::CallHandle;
 use super::open_contexts::OpenContexts;
-use super::open_files::{Held, OpenFile, OpenFiles};
+use super::open_file::OpenFile;
 use super::requests::{
     ALL_OF_FILE, ATTRIBUTES, CreateParams, CreateResult, LISTING, READING, WRITING,
 };
 use super::trees::Removal;
 use crate::client::actor::{ActorTaskKind, TaskEnd, ended, next_task};
 use crate::client::call_slot::{ActionError, ActionResult};
+use crate::client::open_files::{Extent, OpenFiles, transferred};
 use crate::client::own_paths::{below_clients, check_own, is_clients, is_own};
 use crate::client::owned_action::OwnedAction;
 use crate::session::smb2::Scope;
@@ -61,7 +62,7 @@ pub struct ShareTransfers {
 struct Lines {
     link: CallHandle,
     options: ShareLoadOptions,
-    open: OpenFiles,
+    open: OpenFiles<OpenFile>,
     /// Number of session losses at the last check of the open files.
     losses: u32,
     moved: u64,
@@ -187,27 +188,6 @@ fn options_of(options: u64) -> CreateOptions {
     CreateOptions(options as u32 & known.0)
 }
 
-fn length(expected: u64, got: u64) -> Status {
-    if expected == got {
-        Status::Ok
-    } else {
-        Status::WrongLength { expected, got }
-    }
-}
-
-/// Refuses ranges that end beyond the maximum file size.
-fn check_range(Held { offset, len }: Held) -> ActionResult<()> {
-    match offset.checked_add(len) {
-        Some(_) => Ok(()),
-        None => Err(ActionError::refused(Cause::Other)),
-    }
-}
-
-/// Returns the length of the next piece.
-fn piece(len: u64, done: u64, most: u32) -> u32 {
-    u32::try_from(len.saturating_sub(done)).map_or(most, |left| left.min(most))
-}
-
 /// Access to list a directory and to set its times, as archive extractors do.
 const OWN_DIRECTORY: AccessMask = LISTING.with(AccessMask::WRITE_ATTRIBUTES);
 const LOCKED: LockFlags = LockFlags(LockFlags::EXCLUSIVE_LOCK.0 | LockFlags::FAIL_IMMEDIATELY.0);
@@ -286,7 +266,7 @@ impl Lines {
                 Some(file_id) => (file_id, file.outlives),
                 None => self.open_anew(file).await?,
             };
-            if let Some(file) = self.open.get_mut(number) {
+            if let Ok(file) = self.open.find(number) {
                 (file.file_id, file.outlives, file.losses) = (file_id, outlives, losses);
             }
         }
@@ -338,17 +318,17 @@ impl Lines {
             Action::OpenX { path, len, handle } => self.open_x(path, len, handle).await,
             Action::Close { handle } => self.close(handle).await,
             Action::ReadX { handle, offset, len, expected_len } => {
-                self.read_x(handle, Held { offset, len }, expected_len).await
+                self.read_x(handle, Extent { offset, len }, expected_len).await
             }
             Action::WriteX { handle, offset, len, expected_len } => {
-                self.write_x(handle, Held { offset, len }, expected_len).await
+                self.write_x(handle, Extent { offset, len }, expected_len).await
             }
             Action::Flush { handle } => {
                 let file_id = self.open.find(handle)?.file_id;
                 self.link.flush(file_id).await.map(done)
             }
-            Action::LockX { handle, offset, len } => self.lock(handle, Held { offset, len }).await,
-            Action::UnlockX { handle, offset, len } => self.unlock(handle, Held { offset, len }).await,
+            Action::LockX { handle, offset, len } => self.lock(handle, Extent { offset, len }).await,
+            Action::UnlockX { handle, offset, len } => self.unlock(handle, Extent { offset, len }).await,
             Action::Unlink { path } => self.remove(path, CreateOptions::NON_DIRECTORY_FILE).await,
             Action::Mkdir { path } => self.make_directory(path).await,
             Action::Rmdir { path } => self.remove_directory(path).await,
@@ -527,7 +507,7 @@ impl Lines {
             self.link.set_len(opened.file_id, len).await?;
         } else if opened.len < len {
             check_own(path)?;
-            let missing = Held {
+            let missing = Extent {
                 offset: opened.len,
                 len: len - opened.len,
             };
@@ -540,44 +520,49 @@ impl Lines {
         let file_id = self.open.find(number)?.file_id;
         let closed = self.link.close(file_id).await;
         if closed != Err(ActionError::ConnectionReset) {
-            self.open.remove(number);
+            self.open.remove(number)?;
         }
         closed.map(done)
     }
 
-    async fn read_x(&mut self, number: u64, extent: Held, expected: u64) -> ActionResult<Status> {
-        check_range(extent)?;
+    async fn read_x(&mut self, number: u64, extent: Extent, expected: u64) -> ActionResult<Status> {
+        extent.check()?;
         let file_id = self.open.find(number)?.file_id;
         let most = self.options.transfers.read;
         let mut got = 0;
         loop {
-            let asked = piece(extent.len, got, most);
+            let asked = extent.piece(got, most);
             let count = self.link.read(file_id, extent.offset + got, asked).await?;
             got += u64::from(count);
             self.moved += u64::from(count);
             // A READ is short only at the end of the file (MS-SMB2, section 3.3.5.12).
             if got >= extent.len || count < asked {
-                return Ok(length(expected, got));
+                return Ok(transferred(expected, got));
             }
             self.link.check_cancelled()?;
         }
     }
 
-    async fn write_x(&mut self, number: u64, extent: Held, expected: u64) -> ActionResult<Status> {
+    async fn write_x(
+        &mut self,
+        number: u64,
+        extent: Extent,
+        expected: u64,
+    ) -> ActionResult<Status> {
         let file = self.open.find_own(number)?;
         let file_id = file.file_id;
         self.write_out(file_id, extent).await?;
-        Ok(length(expected, extent.len))
+        Ok(transferred(expected, extent.len))
     }
 
-    async fn write_out(&mut self, file_id: FileId, extent: Held) -> ActionResult<()> {
-        check_range(extent)?;
+    async fn write_out(&mut self, file_id: FileId, extent: Extent) -> ActionResult<()> {
+        extent.check()?;
         let most = self.options.transfers.write;
         let mut written = 0;
         loop {
             let data = DataRange {
                 at: written,
-                len: piece(extent.len, written, most),
+                len: extent.piece(written, most),
             };
             let offset = extent.offset + written;
             let count = self.link.write(file_id, offset, data, false).await?;
@@ -590,7 +575,7 @@ impl Lines {
         }
     }
 
-    async fn lock(&mut self, number: u64, extent: Held) -> ActionResult<Status> {
+    async fn lock(&mut self, number: u64, extent: Extent) -> ActionResult<Status> {
         let file_id = self.open.find(number)?.file_id;
         let range = LockElement {
             offset: extent.offset,
@@ -602,7 +587,7 @@ impl Lines {
         Ok(Status::Ok)
     }
 
-    async fn unlock(&mut self, number: u64, extent: Held) -> ActionResult<Status> {
+    async fn unlock(&mut self, number: u64, extent: Extent) -> ActionResult<Status> {
         let file_id = self.open.find(number)?.file_id;
         let range = LockElement {
             offset: extent.offset,

@@ -11,7 +11,7 @@
 //! | `operations`, `open_table` | operations of probes and mixes; their open files |
 //! | `copy`, `copy_limits` | server-side copies; their limits |
 //! | `open_contexts`, `handle_policy` | create contexts of one open: oplock, lease, durable handle; settings of a run's clients, and counts of durable handles |
-//! | `load`, `open_files` | the lines of a load; its open files |
+//! | `load`, `open_file` | the lines of a load; an open file |
 //! | `client` | the client as driven by an event loop |
 //! | `fast_path` | repeated single-request operations that bypass their actors |
 
@@ -28,7 +28,7 @@ mod load;
 mod negotiate;
 mod negotiated;
 mod open_contexts;
-mod open_files;
+mod open_file;
 mod open_table;
 mod operations;
 mod requests;

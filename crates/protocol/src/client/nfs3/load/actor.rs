@@ -2,11 +2,11 @@
 
 use super::locks::Locks;
 use super::names::Names;
-use super::open_files::OpenFiles;
 use super::paths::{LoadOptions, RunDirectories, VerbExecutor};
 use crate::client::actor::{self, ActorTaskKind, TaskEnd, ended, next_task};
 use crate::client::call_slot::ActionError;
 use crate::client::nfs3::sequence::{CallHandle, Rpc};
+use crate::client::open_files::OpenFiles;
 use crate::client::owned_action::OwnedAction;
 use filestone_plan::made::MadeNames;
 use filestone_workload::load::{Cause, Status};

@@ -5,11 +5,12 @@
 //! always looked up, because the load requests it.
 
 use super::names::split;
-use super::open_files::OpenFile;
-use super::paths::{Extent, LookupResult, VerbExecutor};
+use super::open_file::OpenFile;
+use super::paths::{LookupResult, VerbExecutor};
 use crate::client::nfs3::sequence::{
     ActionError, NfsResult, Object, named, permissions, times_of_server,
 };
+use crate::client::open_files::Extent;
 use crate::client::own_paths::{below_clients, check_own, is_clients};
 use filestone_plan::made::Kept;
 use filestone_wire::nfs3::create::CreateHow;

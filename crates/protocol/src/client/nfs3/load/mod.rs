@@ -9,7 +9,7 @@
 //! | `paths` | dispatch of verbs; resolution of paths to handles |
 //! | `verbs`, `lowering` | the verbs of NFS, those of CIFS |
 //! | `transfer` | file data in pieces of the server's size |
-//! | `names`, `open_files` | state of a client: handle cache, open files |
+//! | `names`, `open_file` | state of a client: handle cache, an open file |
 //! | `locks` | NLM |
 //!
 //! docs/reference/lowering.md has the table of the calls for each verb.
@@ -20,7 +20,7 @@ mod conversation;
 mod locks;
 mod lowering;
 mod names;
-mod open_files;
+mod open_file;
 mod outgoing;
 mod paths;
 mod task_ref;

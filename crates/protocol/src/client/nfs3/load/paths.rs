@@ -5,8 +5,9 @@
 
 use super::locks::{self, Locks};
 use super::names::{Names, split};
-use super::open_files::OpenFiles;
+use super::open_file::OpenFile;
 use crate::client::nfs3::sequence::{ActionError, CallHandle, NfsResult, Object, answer};
+use crate::client::open_files::{Extent, OpenFiles};
 use filestone_plan::made::MadeNames;
 use filestone_plan::plan::CreateModes;
 use filestone_wire::nfs3::{self, Handle};
@@ -69,18 +70,9 @@ pub(super) struct VerbExecutor {
     /// The names that may be removed.
     pub made: Arc<MadeNames>,
     pub names: Names,
-    pub open: OpenFiles,
+    pub open: OpenFiles<OpenFile>,
     /// File data that the current action has moved, in bytes.
     pub moved: u64,
-}
-
-/// A range of a file.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Extent {
-    /// Start offset.
-    pub offset: u64,
-    /// Length in bytes.
-    pub len: u64,
 }
 
 /// Returns whether the server no longer knows the file of a handle.

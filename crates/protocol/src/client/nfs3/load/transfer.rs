@@ -1,31 +1,11 @@
 //! File data in pieces of the size that the server takes.
 
-use super::paths::{Extent, VerbExecutor};
+use super::paths::VerbExecutor;
 use crate::client::nfs3::sequence::{ActionError, DataRange, NfsResult, WriteResult};
+use crate::client::open_files::{Extent, transferred};
 use filestone_wire::nfs3::Handle;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_workload::load::{Cause, Status};
-
-/// Refuses ranges that end beyond the maximum file size.
-fn check_range(Extent { offset, len }: Extent) -> NfsResult<()> {
-    match offset.checked_add(len) {
-        Some(_) => Ok(()),
-        None => Err(ActionError::refused(Cause::Other)),
-    }
-}
-
-fn length(expected: u64, got: u64) -> Status {
-    if expected == got {
-        Status::Ok
-    } else {
-        Status::WrongLength { expected, got }
-    }
-}
-
-/// Returns the length of the next piece.
-fn piece(len: u64, done: u64, most: u32) -> u32 {
-    u32::try_from(len.saturating_sub(done)).map_or(most, |left| left.min(most))
-}
 
 impl VerbExecutor {
     /// Executes ReadX of a CIFS load.
@@ -36,9 +16,13 @@ impl VerbExecutor {
         len: u64,
         expected: u64,
     ) -> NfsResult<Status> {
-        let file = self.open.find_readable(number)?.handle;
+        let file = self.open.find(number)?;
+        if !file.reads {
+            return Err(ActionError::refused(Cause::Denied));
+        }
+        let file = file.handle;
         let got = self.read_in(&file, Extent { offset, len }).await?;
-        Ok(length(expected, got))
+        Ok(transferred(expected, got))
     }
 
     /// Executes WriteX of a CIFS load.
@@ -61,17 +45,17 @@ impl VerbExecutor {
         let done = written.await;
         self.open.insert(number, file);
         done?;
-        Ok(length(expected, extent.len))
+        Ok(transferred(expected, extent.len))
     }
 
     /// Reads the range to its end or the end of the file; returns the number of bytes. A length of
     /// 0 also makes a call.
     pub(super) async fn read_in(&mut self, file: &Handle, extent: Extent) -> NfsResult<u64> {
         let Extent { offset, len } = extent;
-        check_range(extent)?;
+        extent.check()?;
         let mut done = 0;
         loop {
-            let asked = piece(len, done, self.directories.transfers.read);
+            let asked = extent.piece(done, self.directories.transfers.read);
             let back = self.nfs.read(file, offset + done, asked).await?;
             done += u64::from(back.count);
             self.moved += u64::from(back.count);
@@ -93,12 +77,12 @@ impl VerbExecutor {
         mut note: impl FnMut(WriteResult),
     ) -> NfsResult<()> {
         let Extent { offset, len } = extent;
-        check_range(extent)?;
+        extent.check()?;
         let mut done = 0;
         loop {
             let piece = DataRange {
                 at: done,
-                len: piece(len, done, self.directories.transfers.write),
+                len: extent.piece(done, self.directories.transfers.write),
             };
             let written = self.nfs.write(file, offset + done, piece, stable).await?;
             note(written);
@@ -110,18 +94,5 @@ impl VerbExecutor {
             }
             self.nfs.check_cancelled()?;
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_piece_is_no_longer_than_the_server_takes_nor_than_what_is_left() {
-        assert_eq!(piece(100, 0, 64), 64);
-        assert_eq!(piece(100, 64, 64), 36);
-        assert_eq!(piece(u64::MAX, 0, 64), 64);
-        assert_eq!(piece(0, 0, 64), 0);
     }
 }

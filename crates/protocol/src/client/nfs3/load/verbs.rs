@@ -3,8 +3,9 @@
 
 use super::locks::Locks;
 use super::names::split;
-use super::paths::{Extent, VerbExecutor};
+use super::paths::VerbExecutor;
 use crate::client::nfs3::sequence::{ActionError, NfsResult, Object, permissions};
+use crate::client::open_files::Extent;
 use crate::client::own_paths::{check_own, is_clients};
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::write::StableHow;

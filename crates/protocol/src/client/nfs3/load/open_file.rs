@@ -1,10 +1,9 @@
 //! Emulation of a load file's open handles on an NFS server, which has no open files.
 
-use crate::client::nfs3::sequence::{ActionError, NfsResult, WriteResult};
+use crate::client::nfs3::sequence::{NfsResult, WriteResult};
+use crate::client::open_files::OpenedFile;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{Handle, Verifier};
-use filestone_workload::load::Cause;
-use std::collections::BTreeMap;
 
 /// A file or directory that a load file has open.
 #[derive(Debug, Clone, Copy)]
@@ -62,54 +61,9 @@ impl OpenFile {
     }
 }
 
-/// Open files by their numbers in the load file. Only a few are open at a time: comparisons are
-/// faster than a hash.
-#[derive(Debug, Default)]
-pub(super) struct OpenFiles(BTreeMap<u64, OpenFile>);
-
-impl OpenFiles {
-    /// Adds an open file under this number, replacing a previous one: a trace that reuses a number
-    /// has lost its Close.
-    pub fn insert(&mut self, number: u64, file: OpenFile) {
-        self.0.insert(number, file);
-    }
-
-    /// Returns an open file.
-    pub fn find(&mut self, number: u64) -> NfsResult<&mut OpenFile> {
-        self.0
-            .get_mut(&number)
-            .ok_or_else(|| ActionError::refused(Cause::UnknownHandle))
-    }
-
-    /// Returns a file opened for reading.
-    pub fn find_readable(&mut self, number: u64) -> NfsResult<&mut OpenFile> {
-        let file = self.find(number)?;
-        if file.reads {
-            Ok(file)
-        } else {
-            Err(ActionError::refused(Cause::Denied))
-        }
-    }
-
-    /// Returns an open file that the run may modify.
-    pub fn find_own(&mut self, number: u64) -> NfsResult<&mut OpenFile> {
-        let file = self.find(number)?;
-        if file.is_own {
-            Ok(file)
-        } else {
-            Err(ActionError::refused(Cause::Denied))
-        }
-    }
-
-    /// Removes one file.
-    pub fn remove(&mut self, number: u64) -> NfsResult<OpenFile> {
-        let file = self.0.remove(&number);
-        file.ok_or_else(|| ActionError::refused(Cause::UnknownHandle))
-    }
-
-    /// Removes all files.
-    pub fn take_all(&mut self) -> Vec<OpenFile> {
-        std::mem::take(&mut self.0).into_values().collect()
+impl OpenedFile for OpenFile {
+    fn is_own(&self) -> bool {
+        self.is_own
     }
 }
 
