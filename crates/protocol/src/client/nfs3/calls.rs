@@ -5,6 +5,7 @@
 
 use super::Shared;
 use super::procedures::procedure_of;
+use super::sequence::permissions;
 use crate::session::rpc::Credentials;
 use filestone_plan::plan::{CreateModes, TransportKind};
 use filestone_wire::nfs3::write::StableHow;
@@ -263,7 +264,7 @@ fn encode_other(shared: &Shared, operation: &Operation, out: &mut Writer<'_>) {
         Operation::Create { directory, name } => with_name(shared, directory, name, |where_| {
             create::Args {
                 where_,
-                how: create::CreateHow::Unchecked(mode(shared.templates.modes.file)),
+                how: create::CreateHow::Unchecked(permissions(shared.templates.modes.file)),
             }
             .encode(out);
         }),
@@ -271,7 +272,7 @@ fn encode_other(shared: &Shared, operation: &Operation, out: &mut Writer<'_>) {
             with_name(shared, directory, name, |where_| {
                 mkdir::Args {
                     where_,
-                    attributes: mode(shared.templates.modes.directory),
+                    attributes: permissions(shared.templates.modes.directory),
                 }
                 .encode(out);
             })
@@ -285,7 +286,7 @@ fn encode_other(shared: &Shared, operation: &Operation, out: &mut Writer<'_>) {
             let target = name_bytes(shared, target, &mut room);
             with_name(shared, directory, name, |where_| {
                 let symlink = symlink::SymlinkData {
-                    symlink_attributes: mode(0o777),
+                    symlink_attributes: permissions(0o777),
                     symlink_data: target,
                 };
                 symlink::Args { where_, symlink }.encode(out);
@@ -294,7 +295,7 @@ fn encode_other(shared: &Shared, operation: &Operation, out: &mut Writer<'_>) {
         Operation::MakeNode { directory, name } => with_name(shared, directory, name, |where_| {
             mknod::Args {
                 where_,
-                what: mknod::MknodData::Fifo(mode(shared.templates.modes.file)),
+                what: mknod::MknodData::Fifo(permissions(shared.templates.modes.file)),
             }
             .encode(out);
         }),
@@ -386,34 +387,16 @@ fn name_bytes<'n>(shared: &'n Shared, name: Name, room: &'n mut [u8; NUMBERED_LE
     }
 }
 
-fn mode(mode: u32) -> Sattr3 {
-    Sattr3 {
-        mode: Some(mode),
-        ..unchanged()
-    }
-}
-
-fn unchanged() -> Sattr3 {
-    Sattr3 {
-        mode: None,
-        uid: None,
-        gid: None,
-        size: None,
-        atime: SetTime::DontChange,
-        mtime: SetTime::DontChange,
-    }
-}
-
 fn attributes_of(change: AttributeChange) -> Sattr3 {
     match change {
         AttributeChange::Touch => Sattr3 {
             mtime: SetTime::ServerTime,
-            ..unchanged()
+            ..Sattr3::default()
         },
-        AttributeChange::Mode(bits) => mode(bits),
+        AttributeChange::Mode(bits) => permissions(bits),
         AttributeChange::Size(size) => Sattr3 {
             size: Some(size),
-            ..unchanged()
+            ..Sattr3::default()
         },
     }
 }

@@ -37,23 +37,18 @@ const REPLY_MARGIN: usize = 64 << 10;
 /// A directory on a server, claimed for a run.
 #[derive(Debug)]
 pub struct Nfs3Site {
-    dial: Dial,
+    /// The server, and the parameters of the calls of the clean-up.
+    endpoint: Endpoint,
     lock_manager: Option<Dial>,
-    credentials: Credentials,
     options: Nfs3Options,
     claim: TestDirectory<Handle>,
     transfers: Transfers,
     target: Target,
-    /// Cancels the clean-up.
-    cancellation: Cancellation,
 }
 
 /// The mounted target directory and its connection.
 struct Reached {
-    dial: Dial,
     mounted: Mounted,
-    is_local: bool,
-    credentials: Credentials,
     nfs: Session,
 }
 
@@ -64,7 +59,6 @@ fn reach(
     retry: &Retry,
 ) -> Result<Reached, RunError> {
     let caller = caller(target, options);
-    let credentials = mount::credentials(&caller);
     let (mut session, mounted) = mount::mount_until(&caller, built_in, &retry.cancellation)?;
     mounted.refuse_link(&mut session, target)?;
     if mounted.attributes.file_type != FileType::Directory {
@@ -73,22 +67,14 @@ fn reach(
         }
         .into());
     }
-    let dial = *session.dial();
-    let is_local = session.connection.is_local();
     let nfs = open(Endpoint {
-        dial,
-        credentials: credentials.clone(),
+        dial: *session.dial(),
+        credentials: mount::credentials(&caller),
         timeout: options.timeout,
         retry: retry.clone(),
         has_answered: true,
     })?;
-    Ok(Reached {
-        dial,
-        mounted,
-        is_local,
-        credentials,
-        nfs,
-    })
+    Ok(Reached { mounted, nfs })
 }
 
 fn caller<'t>(target: &'t NfsTarget, options: &Nfs3Options) -> Caller<'t> {
@@ -162,7 +148,7 @@ fn lock_manager(
 impl Nfs3Site {
     /// Returns the address of the server.
     pub fn dial(&self) -> &Dial {
-        &self.dial
+        &self.endpoint.dial
     }
 
     /// Returns the address of the lock manager, if needed.
@@ -186,7 +172,7 @@ impl Nfs3Site {
                 timeout_nanos: nanos_of(self.options.timeout),
             },
             credentials: self.credentials_of(client),
-            transport: self.dial.transport,
+            transport: self.endpoint.dial.transport,
             pattern: Arc::clone(pattern),
             first_xid: first_xid(),
         }
@@ -195,7 +181,7 @@ impl Nfs3Site {
     fn credentials_of(&self, client: u32) -> Credentials {
         let own = Credentials {
             machine_name: format!("filestone-{client}"),
-            ..self.credentials.clone()
+            ..self.endpoint.credentials.clone()
         };
         match self.options.callers.of(client) {
             Some(caller) => own.of_client(caller.identities, caller.number),
@@ -227,7 +213,8 @@ impl Nfs3Site {
         cancellation.check_cancelled()?;
         let retry = options.retry(cancellation);
         let mut reached = reach(target, built_in, &options, &retry)?;
-        let lock_manager = lock_manager(target, &options, &reached.dial, cancellation)?;
+        let dial = reached.nfs.dial();
+        let lock_manager = lock_manager(target, &options, dial, cancellation)?;
         cancellation.check_cancelled()?;
         let root = root(reached.mounted.handle, &target.path);
         let transfers = transfers(&mut reached.nfs, &root, target.transport)?;
@@ -237,9 +224,9 @@ impl Nfs3Site {
             claim,
             transfers,
             target: Target {
-                address: reached.dial.address.to_string(),
+                address: reached.nfs.dial().address.to_string(),
                 built_in: built_in.is_some(),
-                local: reached.is_local,
+                local: reached.nfs.connection.is_local(),
                 export: reached.mounted.export,
                 walked: reached.mounted.walked,
                 object: "directory".into(),
@@ -247,11 +234,12 @@ impl Nfs3Site {
                 write_max_bytes: transfers.write.into(),
                 ..Target::default()
             },
-            dial: reached.dial,
+            endpoint: Endpoint {
+                retry: options.retry(&Cancellation::default()),
+                ..reached.nfs.endpoint().clone()
+            },
             lock_manager,
-            credentials: reached.credentials,
             options,
-            cancellation: Cancellation::default(),
         })
     }
 }
@@ -301,18 +289,12 @@ impl WorkDir for Nfs3Site {
     }
 
     fn cancel_with(&mut self, cancellation: &Cancellation) {
-        self.cancellation = cancellation.clone();
+        self.endpoint.retry.cancellation = cancellation.clone();
     }
 
     fn release(mut self, trees: TreeCleanup) -> Result<(), RunError> {
         // A new connection, because the one from before a long run may be gone.
-        let mut nfs = open(Endpoint {
-            dial: self.dial,
-            credentials: self.credentials,
-            timeout: self.options.timeout,
-            retry: self.options.retry(&self.cancellation),
-            has_answered: true,
-        })?;
+        let mut nfs = open(self.endpoint)?;
         let tree = &mut NfsTree::new(&mut nfs);
         match trees {
             TreeCleanup::Remove => Ok(self.claim.remove(tree)?),
