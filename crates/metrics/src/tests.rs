@@ -5,7 +5,7 @@ use filestone_measure::measure::IntervalAggregator;
 use filestone_measure::measure::fleet_record::{ClientState, StateCount};
 use filestone_plan::plan::{LocalTarget, ReplayPlan, TICK_NANOS, TargetPlan, WorkloadPlan};
 use filestone_workload::failure::StatusSpace;
-use filestone_workload::operation::{Completion, OpKind, Outcome, ReplyInfo, SlotId};
+use filestone_workload::operation::{Completion, OpKind, Outcome, SlotId};
 use filestone_workload::recording::{Role, Sample};
 use filestone_workload::time::Timestamp;
 
@@ -33,17 +33,13 @@ fn sample(kind: OpKind, due: u64, nanos: u64, outcome: Outcome) -> Sample {
         due: at(due),
         ready: at(due + 10),
         completion: Completion {
-            ticket: SlotId { client: 0, slot: 0 },
             outcome,
-            answer: ReplyInfo::Plain,
-            usable: Timestamp::ZERO,
-            sent: at(due + 30),
-            done: at(due + nanos),
             calls: 2,
             retransmissions: 1,
             bytes_sent: 100,
             bytes_received: 200,
             data_bytes: 50,
+            ..Completion::success(SlotId { client: 0, slot: 0 }, at(due + 30), at(due + nanos))
         },
     }
 }

@@ -168,17 +168,14 @@ mod tests {
 
     fn completion(slot: u32, done: u64, outcome: Outcome) -> Completion {
         Completion {
-            ticket: SlotId { client: 1, slot },
             outcome,
-            answer: ReplyInfo::Plain,
-            usable: Timestamp::ZERO,
-            sent: Timestamp::ZERO,
-            done: Timestamp::from_nanos(done),
-            calls: 1,
-            retransmissions: 0,
             bytes_sent: 44,
             bytes_received: 28,
-            data_bytes: 0,
+            ..Completion::success(
+                SlotId { client: 1, slot },
+                Timestamp::ZERO,
+                Timestamp::from_nanos(done),
+            )
         }
     }
 

@@ -326,6 +326,26 @@ pub struct Completion {
     pub data_bytes: u32,
 }
 
+impl Completion {
+    /// Returns the success of an operation of one call, without bytes.
+    #[inline]
+    pub const fn success(ticket: SlotId, sent: Timestamp, done: Timestamp) -> Self {
+        Self {
+            ticket,
+            outcome: Outcome::Ok,
+            answer: ReplyInfo::Plain,
+            usable: Timestamp::ZERO,
+            sent,
+            done,
+            calls: 1,
+            retransmissions: 0,
+            bytes_sent: 0,
+            bytes_received: 0,
+            data_bytes: 0,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

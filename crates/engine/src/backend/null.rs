@@ -7,7 +7,7 @@ use crate::backend::{Backend, BackendError, WaitLimit};
 use crate::clock::Clock;
 use filestone_workload::completions::CompletionBatch;
 use filestone_workload::language::Operations;
-use filestone_workload::operation::{Completion, Operation, Outcome, ReplyInfo, SlotId};
+use filestone_workload::operation::{Completion, Operation, SlotId};
 use filestone_workload::time::Timestamp;
 
 /// Completes every operation at the next wait.
@@ -92,17 +92,5 @@ impl Backend for Null {
 
 /// Returns a successful completion without bytes.
 pub(crate) fn completion(ticket: SlotId, sent: Timestamp, done: Timestamp) -> Completion {
-    Completion {
-        ticket,
-        outcome: Outcome::Ok,
-        answer: ReplyInfo::Plain,
-        usable: Timestamp::ZERO,
-        sent,
-        done,
-        calls: 1,
-        retransmissions: 0,
-        bytes_sent: 0,
-        bytes_received: 0,
-        data_bytes: 0,
-    }
+    Completion::success(ticket, sent, done)
 }

@@ -4,7 +4,7 @@ use filestone_control::arrivals::Arrivals;
 use filestone_plan::plan::Plan;
 use filestone_protocol::workload::Workload;
 use filestone_workload::language::WorkType;
-use filestone_workload::operation::{Completion, OpKind, Outcome, ReplyInfo, SlotId};
+use filestone_workload::operation::{Completion, OpKind, Outcome, SlotId};
 use filestone_workload::recording::{Role, Sample};
 use filestone_workload::time::Timestamp;
 use std::collections::VecDeque;
@@ -32,17 +32,9 @@ impl SlotState {
             due,
             ready,
             completion: Completion {
-                ticket,
                 outcome: Outcome::TimedOut,
-                answer: ReplyInfo::Plain,
-                usable: Timestamp::ZERO,
-                sent: ready,
-                done: now,
                 calls: 0,
-                retransmissions: 0,
-                bytes_sent: 0,
-                bytes_received: 0,
-                data_bytes: 0,
+                ..Completion::success(ticket, ready, now)
             },
         }
     }

@@ -3,9 +3,10 @@
 
 #![allow(clippy::vec_box)] // workers hand over boxes, so that nothing is copied
 
+use crate::support::hooked::{Hooked, changing, unseen};
 use filestone_control::queueing::{Service, SimulatedServer, Stall};
 use filestone_engine::backend::simulated::Simulated;
-use filestone_engine::backend::{Backend, BackendError, WaitLimit};
+use filestone_engine::backend::{BackendError, WaitLimit};
 use filestone_engine::worker::{
     IntervalSink, Worker, WorkerClient, WorkerControl, new_buffer, own_books,
 };
@@ -15,8 +16,7 @@ use filestone_plan::plan::{ArrivalsPlan, Plan};
 use filestone_protocol::workload::{FileEntry, FileTable, ObjectKind, Probe};
 use filestone_workload::completions::CompletionBatch;
 use filestone_workload::failure::StatusSpace;
-use filestone_workload::language::Operations;
-use filestone_workload::operation::{OpKind, Operation, Outcome, SlotId};
+use filestone_workload::operation::{OpKind, Outcome};
 use filestone_workload::recording::IntervalBuffer;
 use filestone_workload::time::Timestamp;
 use proptest::prelude::*;
@@ -28,52 +28,24 @@ use std::sync::atomic::AtomicBool;
 
 const MS: u64 = 1_000_000;
 
-/// A simulated server that does not always succeed.
-struct Unreliable {
-    server: Simulated,
-    /// One operation in so many fails in some way.
+/// Returns a wait after which one operation in `one_in` has failed in some way.
+fn unreliable(
     one_in: u64,
-    ended: u64,
-}
-
-impl Backend for Unreliable {
-    type Language = Operations;
-
-    fn now(&mut self) -> Timestamp {
-        self.server.now()
-    }
-    fn submit(&mut self, ticket: SlotId, operation: Operation, now: Timestamp) {
-        self.server.submit(ticket, operation, now);
-    }
-    fn recent(&self) -> Timestamp {
-        self.server.recent()
-    }
-    fn repeat(&mut self, client: u32, slots: &[u32]) {
-        self.server.repeat(client, slots);
-    }
-    fn wait(
-        &mut self,
-        until: WaitLimit,
-        completed: &mut CompletionBatch,
-    ) -> Result<(), BackendError> {
-        let mut ended = CompletionBatch::default();
-        self.server.wait(until, &mut ended)?;
-        for mut completion in ended.iter() {
-            self.ended += 1;
-            completion.bytes_sent = 100;
-            completion.bytes_received = 200;
-            if self.ended.is_multiple_of(self.one_in) {
-                completion.outcome = match self.ended / self.one_in % 4 {
-                    0 => Outcome::TimedOut,
-                    1 => Outcome::Disconnected,
-                    2 => Outcome::Failed(StatusSpace::Nfs3.failure(5)),
-                    _ => Outcome::Failed(StatusSpace::RpcAccept.failure(4)),
-                };
-            }
-            completed.push(completion);
+    mut ended: u64,
+) -> impl FnMut(&mut Simulated, WaitLimit, &mut CompletionBatch) -> Result<(), BackendError> {
+    changing(move |completion| {
+        ended += 1;
+        completion.bytes_sent = 100;
+        completion.bytes_received = 200;
+        if ended.is_multiple_of(one_in) {
+            completion.outcome = match ended / one_in % 4 {
+                0 => Outcome::TimedOut,
+                1 => Outcome::Disconnected,
+                2 => Outcome::Failed(StatusSpace::Nfs3.failure(5)),
+                _ => Outcome::Failed(StatusSpace::RpcAccept.failure(4)),
+            };
         }
-        Ok(())
-    }
+    })
 }
 
 /// Keeps full buffers, and has none to spare now and then.
@@ -201,11 +173,8 @@ fn run_workers(case: &Case) -> (Vec<Vec<Box<IntervalBuffer>>>, Timestamp) {
                 full: Rc::clone(&full),
                 has_spare: case.has_spare.iter().copied().collect(),
             };
-            let backend = Unreliable {
-                server: Simulated::new(case.server.clone(), case.plan.seed),
-                one_in: case.one_in,
-                ended: u64::from(worker),
-            };
+            let server = Simulated::new(case.server.clone(), case.plan.seed);
+            let backend = Hooked(server, unseen, unreliable(case.one_in, worker.into()));
             let plan = &case.plan;
             let end = Worker::new(
                 plan,

@@ -1,9 +1,8 @@
 //! The built-in server's share, by filestone's own client of SMB: what is asked is answered, in
 //! every dialect, as guest and as user, signed and encrypted, and faults are seen as what they are.
 
-use filestone_engine::control::{Context, NoObserver};
-use filestone_engine::protocols::BuiltIn;
-use filestone_engine::{Job, Protocols, RunError};
+use crate::support::live::run_on_share;
+use filestone_engine::RunError;
 use filestone_measure::measure::run_record::{FailureCount, RunOutcome};
 use filestone_measure::measure::{Caveat, RunRecord};
 use filestone_plan::plan::{
@@ -12,8 +11,6 @@ use filestone_plan::plan::{
 use filestone_server::{Options, Protection, Running, Server, SmbOptions, User};
 use filestone_wire::smb2::Command;
 use filestone_workload::operation::OpKind;
-use filestone_workload::password::Password;
-use std::sync::atomic::AtomicBool;
 
 const MS: u64 = 1_000_000;
 
@@ -59,18 +56,7 @@ fn share(plan: &mut Plan) -> &mut SmbTarget {
 }
 
 fn run(plan: &Plan, server: &Running) -> Result<RunRecord, RunError> {
-    let job = Job {
-        built_in: BuiltIn {
-            smb: server.smb_addresses().first().copied(),
-            ..BuiltIn::default()
-        },
-        ..Job::new(plan)
-    };
-    let (stop, password) = (AtomicBool::new(false), Password::new("mellon".into()));
-    let mut silent = NoObserver;
-    let context = Context::new(&stop, &mut silent);
-    let mut context = context.with_password(Some(&password));
-    filestone_engine::run(&job, &Protocols::default(), &mut context)
+    run_on_share(plan, &[], server)
 }
 
 fn all_succeed(plan: &Plan, server: &Running) {

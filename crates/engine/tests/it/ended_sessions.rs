@@ -2,13 +2,10 @@
 //! and cleans up after it goes on over others, finds everything as it is, and leaves nothing.
 
 use crate::file_set::bench::Bench;
-use crate::support::live::serve;
+use crate::support::live::{run_on_share as run, serve};
 use crate::support::mixes::mix;
 use crate::support::replays::{load, plan as replay_plan};
-use filestone_engine::control::{Context, NoObserver};
-use filestone_engine::protocols::BuiltIn;
-use filestone_engine::{Job, Protocols, RunError};
-use filestone_measure::measure::{Caveat, RunRecord};
+use filestone_measure::measure::Caveat;
 use filestone_plan::plan::{
     ArrivalsPlan, Plan, SmbProtection, SmbTarget, TargetPlan, WorkloadPlan,
 };
@@ -16,9 +13,7 @@ use filestone_server::{Running, SmbOptions, User};
 use filestone_wire::smb2::Command;
 use filestone_workload::load::Load;
 use filestone_workload::operation::OpKind;
-use filestone_workload::password::Password;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 const MS: u64 = 1_000_000;
 
@@ -93,37 +88,9 @@ impl Manner {
     }
 }
 
-fn run(plan: &Plan, loads: &[Arc<Load>], server: &Running) -> Result<RunRecord, RunError> {
-    let job = Job {
-        loads,
-        built_in: BuiltIn {
-            smb: server.smb_addresses().first().copied(),
-            ..BuiltIn::default()
-        },
-        ..Job::new(plan)
-    };
-    let (stop, password) = (AtomicBool::new(false), Password::new("mellon".into()));
-    let mut silent = NoObserver;
-    let context = Context::new(&stop, &mut silent);
-    let mut context = context.with_password(Some(&password));
-    filestone_engine::run(&job, &Protocols::default(), &mut context)
-}
-
 /// What is in the directory that the share is.
 fn names(server: &Running) -> Vec<String> {
-    let mut bench = Bench::new(server);
-    let root = bench.root;
-    let mut names = Vec::new();
-    let listed = bench.session.call(|link| {
-        let names = &mut names;
-        link.find_name(&root, 32 << 10, move |name| {
-            names.push(String::from_utf8_lossy(name).into_owned());
-            false
-        })
-    });
-    listed.expect("it can be listed");
-    names.sort();
-    names
+    Bench::new(server).names("")
 }
 
 /// A run that leaves the server as it was, and how often a share was connected to for it.

@@ -11,7 +11,7 @@ use filestone_engine::worker::{
 use filestone_plan::plan::{ArrivalsPlan, Plan};
 use filestone_workload::completions::CompletionBatch;
 use filestone_workload::language::Operations;
-use filestone_workload::operation::{Completion, Operation, Outcome, ReplyInfo, SlotId};
+use filestone_workload::operation::{Completion, Operation, Outcome, SlotId};
 use filestone_workload::recording::{IntervalBuffer, Ledger};
 use filestone_workload::time::Timestamp;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -121,17 +121,9 @@ impl Backend for Gone {
     fn abort(&mut self, completed: &mut CompletionBatch) {
         for ticket in self.0.drain(..) {
             completed.push(Completion {
-                ticket,
                 outcome: Outcome::Skipped,
-                answer: ReplyInfo::Plain,
-                usable: Timestamp::ZERO,
-                sent: Timestamp::ZERO,
-                done: Timestamp::ZERO,
                 calls: 0,
-                retransmissions: 0,
-                bytes_sent: 0,
-                bytes_received: 0,
-                data_bytes: 0,
+                ..Completion::success(ticket, Timestamp::ZERO, Timestamp::ZERO)
             });
         }
     }

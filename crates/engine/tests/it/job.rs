@@ -1,11 +1,12 @@
 //! A job of four hosts against one host with four workers, in virtual time: the same is asked, at
 //! the same moments, and what comes of it is the same to the last step of a histogram.
 
+use crate::support::hooked::Hooked;
 use crate::support::{SECOND, plan, server};
 use filestone_control::job::{HostRun, deal, evaluate, merge};
 use filestone_control::queueing::Service;
+use filestone_engine::backend::Backend;
 use filestone_engine::backend::simulated::Simulated;
-use filestone_engine::backend::{Backend, BackendError, WaitLimit};
 use filestone_engine::worker::{
     IntervalSink, Worker, WorkerClient, WorkerControl, new_buffer, own_books,
 };
@@ -13,9 +14,7 @@ use filestone_measure::measure::run_record::{IntervalRecord, TickRecord, Tool, T
 use filestone_measure::measure::{IntervalAggregator, RunRecord};
 use filestone_plan::plan::{ArrivalsPlan, Plan};
 use filestone_protocol::workload::{FileEntry, FileTable, ObjectKind, Probe, Workload, of_client};
-use filestone_workload::completions::CompletionBatch;
-use filestone_workload::language::Operations;
-use filestone_workload::operation::{OpKind, Operation, SlotId};
+use filestone_workload::operation::{OpKind, Operation};
 use filestone_workload::recording::IntervalBuffer;
 use filestone_workload::time::Timestamp;
 use std::cell::RefCell;
@@ -29,40 +28,6 @@ const POISSON: ArrivalsPlan = ArrivalsPlan::Poisson {
 const CONSTANT: ArrivalsPlan = ArrivalsPlan::Constant {
     offered_load_ops_per_s: 2000.0,
 };
-
-/// When something was asked, and what.
-type Asked = Rc<RefCell<Vec<(Timestamp, Operation)>>>;
-
-/// A simulated server that notes what it is asked.
-struct Noting {
-    server: Simulated,
-    asked: Asked,
-}
-
-impl Backend for Noting {
-    type Language = Operations;
-
-    fn now(&mut self) -> Timestamp {
-        self.server.now()
-    }
-    fn recent(&self) -> Timestamp {
-        self.server.recent()
-    }
-    fn submit(&mut self, ticket: SlotId, operation: Operation, now: Timestamp) {
-        self.asked.borrow_mut().push((now, operation));
-        self.server.submit(ticket, operation, now);
-    }
-    fn repeat(&mut self, client: u32, slots: &[u32]) {
-        self.server.repeat(client, slots);
-    }
-    fn wait(
-        &mut self,
-        until: WaitLimit,
-        completed: &mut CompletionBatch,
-    ) -> Result<(), BackendError> {
-        self.server.wait(until, completed)
-    }
-}
 
 /// Eight clients on four threads read blocks of three files at random.
 fn job(arrivals: ArrivalsPlan) -> Plan {
@@ -113,7 +78,7 @@ struct Run {
 
 /// The run of all workers of a plan, one after the other, and what they asked, in order.
 fn made(plan: &Plan) -> (Run, Vec<(Timestamp, Operation)>) {
-    let (table, asked) = (table(), Asked::default());
+    let (table, asked) = (table(), RefCell::new(Vec::new()));
     let mut assembly = IntervalAggregator::new(plan);
     let mut window_end = Timestamp::ZERO;
     let (stop, end_run) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -122,10 +87,9 @@ fn made(plan: &Plan) -> (Run, Vec<(Timestamp, Operation)>) {
         let random = Service::Exponential { mean_ns: 100_000.0 };
         // Its times are those of the worker, whatever process it is in.
         let seed = u64::from(plan.number_of(worker));
-        let backend = Noting {
-            server: Simulated::new(server(random, None), seed),
-            asked: Rc::clone(&asked),
-        };
+        let server = Simulated::new(server(random, None), seed);
+        let note = |_, operation, now| asked.borrow_mut().push((now, operation));
+        let backend = Hooked(server, note, Simulated::wait);
         let full = Full::default();
         let sink = Keeping {
             plan: plan.clone(),

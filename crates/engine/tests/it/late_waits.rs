@@ -1,6 +1,7 @@
 //! Waits that are not back sharp for what only needs attention, in virtual time: what was in flight stays
 //! in the interval that it was in flight in.
 
+use crate::support::hooked::{Hooked, changing, unseen};
 use crate::support::{Nulls, SECOND, plan, server};
 use filestone_control::queueing::Service;
 use filestone_engine::backend::simulated::Simulated;
@@ -10,8 +11,7 @@ use filestone_engine::worker::{
 };
 use filestone_plan::plan::{ArrivalsPlan, Plan};
 use filestone_workload::completions::CompletionBatch;
-use filestone_workload::language::Operations;
-use filestone_workload::operation::{Completion, Operation, SlotId};
+use filestone_workload::operation::Completion;
 use filestone_workload::recording::IntervalBuffer;
 use filestone_workload::time::Timestamp;
 use std::sync::atomic::AtomicBool;
@@ -19,33 +19,6 @@ use std::sync::atomic::AtomicBool;
 const MS: u64 = 1_000_000;
 /// As a `recv` with a time-out of 10 ms may be, at 100 ticks per second.
 const LATE_NANOS: u64 = 20 * MS;
-
-/// A backend whose waits are carried out by a function.
-struct WaitingBy<F>(Simulated, F);
-
-impl<F> Backend for WaitingBy<F>
-where
-    F: FnMut(&mut Simulated, WaitLimit, &mut CompletionBatch) -> Result<(), BackendError>,
-{
-    type Language = Operations;
-
-    fn now(&mut self) -> Timestamp {
-        self.0.now()
-    }
-    fn recent(&self) -> Timestamp {
-        self.0.recent()
-    }
-    fn submit(&mut self, ticket: SlotId, operation: Operation, now: Timestamp) {
-        self.0.submit(ticket, operation, now);
-    }
-    fn wait(
-        &mut self,
-        until: WaitLimit,
-        completed: &mut CompletionBatch,
-    ) -> Result<(), BackendError> {
-        (self.1)(&mut self.0, until, completed)
-    }
-}
 
 /// Is back late, but for completions and for what is due.
 fn late(
@@ -57,22 +30,10 @@ fn late(
     simulated.wait(WaitLimit::sharp(late), completed)
 }
 
-/// Says of each operation that it was held until 6 ms before its end, as for want of credits.
-fn holding(
-    simulated: &mut Simulated,
-    until: WaitLimit,
-    completed: &mut CompletionBatch,
-) -> Result<(), BackendError> {
-    let mut ended = CompletionBatch::default();
-    simulated.wait(until, &mut ended)?;
-    for completion in ended.iter() {
-        let usable = completion.done.nanos_since(Timestamp::from_nanos(6 * MS));
-        completed.push(Completion {
-            usable: Timestamp::from_nanos(usable),
-            ..completion
-        });
-    }
-    Ok(())
+/// Says of an operation that it was held until 6 ms before its end, as for want of credits.
+fn hold(completion: &mut Completion) {
+    let usable = completion.done.nanos_since(Timestamp::from_nanos(6 * MS));
+    completion.usable = Timestamp::from_nanos(usable);
 }
 
 /// Hands each interval to a function.
@@ -103,7 +64,7 @@ where
         live_workers: None,
     };
     let members = WorkerClient::of_worker(&plan, 0, |_| Nulls);
-    let backend = WaitingBy(Simulated::new(service, 1), wait);
+    let backend = Hooked(Simulated::new(service, 1), unseen, wait);
     let books = own_books(&plan, Told(&plan, each));
     let end = Worker::new(&plan, 0, members, backend, books, signals).run();
     assert_eq!(end.window_end, Timestamp::from_nanos(SECOND));
@@ -128,7 +89,7 @@ fn what_was_in_flight_stays_in_its_interval() {
 #[test]
 fn what_a_connection_held_is_counted_within_the_window() {
     let mut nanos = 0;
-    run(10 * MS, holding, |interval| {
+    run(10 * MS, changing(hold), |interval| {
         nanos += interval.counts.held_nanos
     });
     // 100 in a second, each for 4 of its 10 ms.

@@ -10,7 +10,7 @@ use filestone_protocol::workload::load_file::SharedLoad;
 use filestone_workload::completions::CompletionBatch;
 use filestone_workload::language::{Operations, WorkType};
 use filestone_workload::load::{Lines, Load, Script};
-use filestone_workload::operation::{Completion, Outcome, ReplyInfo, SlotId};
+use filestone_workload::operation::{Completion, Outcome, SlotId};
 use filestone_workload::time::Timestamp;
 use std::collections::VecDeque;
 use std::marker::PhantomData;
@@ -70,17 +70,8 @@ impl<L> Breaking<L> {
 
     fn complete(&self, ticket: SlotId, outcome: Outcome) -> Completion {
         Completion {
-            ticket,
             outcome,
-            answer: ReplyInfo::Plain,
-            usable: Timestamp::ZERO,
-            sent: self.now,
-            done: self.now,
-            calls: 1,
-            retransmissions: 0,
-            bytes_sent: 0,
-            bytes_received: 0,
-            data_bytes: 0,
+            ..Completion::success(ticket, self.now, self.now)
         }
     }
 

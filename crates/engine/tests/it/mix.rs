@@ -1,11 +1,12 @@
 //! Mixes through the whole engine: what comes out is the mix, nothing fails, and what is
 //! asked follows from the seed and not from how fast it is answered.
 
+use crate::support::hooked::Hooked;
 use crate::support::live::{checked, serve};
 use crate::support::mixes::{ALL_22, mix};
 use filestone_control::queueing::Service;
+use filestone_engine::backend::Backend;
 use filestone_engine::backend::simulated::Simulated;
-use filestone_engine::backend::{Backend, BackendError, WaitLimit};
 use filestone_engine::worker::{
     IntervalSink, Worker, WorkerClient, WorkerControl, new_buffer, own_books,
 };
@@ -13,8 +14,6 @@ use filestone_measure::measure::RunRecord;
 use filestone_plan::file_set::{ChangingDirectories, ClientSet};
 use filestone_plan::plan::{ArrivalsPlan, Plan};
 use filestone_protocol::workload::{FileEntry, FileTable, MixWorkload, ObjectKind};
-use filestone_workload::completions::CompletionBatch;
-use filestone_workload::language::Operations;
 use filestone_workload::operation::{DirectoryCursor, OpKind, Operation, SlotId};
 use filestone_workload::recording::{IntervalBuffer, Role};
 use filestone_workload::time::Timestamp;
@@ -80,41 +79,6 @@ fn in_flight_is_counted_as_littles_law_has_it() {
     // A closed loop keeps its slots busy but for the moments between two operations.
     let in_flight = record.totals.in_flight_mean;
     assert!((6.0..=8.01).contains(&in_flight), "{in_flight}");
-}
-
-/// A server of arithmetic that writes down what it is asked.
-struct Recording {
-    server: Simulated,
-    /// Of which worker, of how many.
-    worker: u32,
-    workers: u32,
-    asked: Vec<(u32, Operation)>,
-}
-
-impl Backend for &mut Recording {
-    type Language = Operations;
-
-    fn now(&mut self) -> Timestamp {
-        self.server.now()
-    }
-    fn recent(&self) -> Timestamp {
-        self.server.recent()
-    }
-    fn submit(&mut self, ticket: SlotId, operation: Operation, now: Timestamp) {
-        let client = self.worker + ticket.client * self.workers;
-        self.asked.push((client, without_cookie(operation)));
-        self.server.submit(ticket, operation, now);
-    }
-    fn repeat(&mut self, client: u32, slots: &[u32]) {
-        self.server.repeat(client, slots);
-    }
-    fn wait(
-        &mut self,
-        until: WaitLimit,
-        completed: &mut CompletionBatch,
-    ) -> Result<(), BackendError> {
-        self.server.wait(until, completed)
-    }
 }
 
 /// Cookies are the server's: they are outside of what a seed decides.
@@ -191,12 +155,15 @@ fn asked(plan: &Plan, service: Service) -> BTreeMap<(u32, String), u32> {
     let (table, sets) = imagined(plan.clients);
     let mut multiset = BTreeMap::new();
     for worker in 0..plan.workers {
-        let mut recording = Recording {
-            server: Simulated::new(crate::support::server(service, Some(3)), 1),
-            worker,
-            workers: plan.workers,
-            asked: vec![],
+        let server = Simulated::new(crate::support::server(service, Some(3)), 1);
+        let note = |ticket: SlotId, operation, _| {
+            let client = worker + ticket.client * plan.workers;
+            let operation = without_cookie(operation);
+            *multiset
+                .entry((client, format!("{operation:?}")))
+                .or_default() += 1;
         };
+        let backend = Hooked(server, note, Simulated::wait);
         let spare = (0..3).map(|_| Box::new(new_buffer(plan))).collect();
         let signals = WorkerControl {
             stop: &AtomicBool::new(false),
@@ -212,12 +179,7 @@ fn asked(plan: &Plan, service: Service) -> BTreeMap<(u32, String), u32> {
         };
         let members = WorkerClient::of_worker(plan, worker, make);
         let books = own_books(plan, Discard(spare));
-        Worker::new(plan, worker, members, &mut recording, books, signals).run();
-        for (client, operation) in recording.asked {
-            *multiset
-                .entry((client, format!("{operation:?}")))
-                .or_default() += 1;
-        }
+        Worker::new(plan, worker, members, backend, books, signals).run();
     }
     multiset
 }

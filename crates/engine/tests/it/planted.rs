@@ -54,19 +54,7 @@ impl World {
     /// The names in the directory under test.
     fn names(&mut self) -> Vec<String> {
         match self {
-            Self::Server(bench) => {
-                let root = bench.root;
-                let mut names = Vec::new();
-                let listed = bench.session.call(|link| {
-                    let names = &mut names;
-                    link.find_name(&root, 32 << 10, move |name| {
-                        names.push(String::from_utf8_lossy(name).into_owned());
-                        false
-                    })
-                });
-                listed.expect("it can be listed");
-                names
-            }
+            Self::Server(bench) => bench.names(""),
             Self::Local(root) => {
                 let entries = std::fs::read_dir(root).expect("it is there");
                 let names = entries.flatten().map(|entry| entry.file_name());

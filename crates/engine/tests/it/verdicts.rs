@@ -1,10 +1,10 @@
 //! Whether runs count, of runs whose answers are known on paper: the whole worker loop in virtual
 //! time, judged as every run is.
 
+use crate::support::hooked::{Hooked, changing, unseen};
 use crate::support::{Run, SECOND, plan, run, run_on, server};
 use filestone_control::queueing::{Service, SimulatedServer, Stall};
 use filestone_engine::backend::simulated::Simulated;
-use filestone_engine::backend::{Backend, BackendError, WaitLimit};
 use filestone_measure::measure::Caveat;
 use filestone_measure::measure::Shortfall;
 use filestone_measure::measure::run_record::Tool;
@@ -12,10 +12,8 @@ use filestone_measure::measure::verdict::caveats::find;
 use filestone_measure::measure::verdict::{CheckSubject, Verdict, checks};
 use filestone_measure::measure::{RunRecord, Validity, run_record, validity};
 use filestone_plan::plan::{ArrivalsPlan, Plan};
-use filestone_workload::completions::CompletionBatch;
 use filestone_workload::failure::{ProtocolStatus, StatusSpace};
-use filestone_workload::language::Operations;
-use filestone_workload::operation::{Completion, Operation, Outcome, SlotId};
+use filestone_workload::operation::{Completion, Outcome};
 use filestone_workload::time::Timestamp;
 
 /// The record of a run against a server on another host.
@@ -175,58 +173,13 @@ fn a_run_of_a_hundred_operations_does_not_tell_a_load() {
 
 const STALE: ProtocolStatus = StatusSpace::Nfs3.status(70);
 
-/// A simulated server some of whose answers are changed before the worker sees them.
-struct Changed<F> {
-    server: Simulated,
-    ended: CompletionBatch,
-    change: F,
-}
-
 /// A run against a server whose answers are changed so.
 fn changed(plan: Plan, server: SimulatedServer, change: impl FnMut(&mut Completion)) -> RunRecord {
-    let backend = Changed {
-        server: Simulated::new(server, 1),
-        ended: CompletionBatch::default(),
-        change,
-    };
+    let backend = Hooked(Simulated::new(server, 1), unseen, changing(change));
     let run = run_on(&plan, backend);
     let mut record = record_of(plan, run);
     record.caveats = find(&record);
     record
-}
-
-impl<F: FnMut(&mut Completion)> Backend for Changed<F> {
-    type Language = Operations;
-
-    fn now(&mut self) -> Timestamp {
-        self.server.now()
-    }
-
-    fn recent(&self) -> Timestamp {
-        self.server.recent()
-    }
-
-    fn submit(&mut self, ticket: SlotId, operation: Operation, now: Timestamp) {
-        self.server.submit(ticket, operation, now);
-    }
-
-    fn repeat(&mut self, client: u32, slots: &[u32]) {
-        self.server.repeat(client, slots);
-    }
-
-    fn wait(
-        &mut self,
-        until: WaitLimit,
-        completed: &mut CompletionBatch,
-    ) -> Result<(), BackendError> {
-        self.ended.clear();
-        self.server.wait(until, &mut self.ended)?;
-        for mut completion in self.ended.iter() {
-            (self.change)(&mut completion);
-            completed.push(completion);
-        }
-        Ok(())
-    }
 }
 
 /// 1,000 operations a second for 10 s at a server that answers in 100 µs, but does nothing from second

@@ -103,21 +103,16 @@ impl Workload for Locks {
 mod tests {
     use super::*;
     use filestone_workload::failure::{ReplyFault, StatusSpace};
-    use filestone_workload::operation::{OpKind, ReplyInfo, SlotId};
+    use filestone_workload::operation::{OpKind, SlotId};
 
     fn completion(outcome: Outcome) -> Completion {
         Completion {
-            ticket: SlotId { client: 0, slot: 1 },
             outcome,
-            answer: ReplyInfo::Plain,
-            usable: Timestamp::ZERO,
-            sent: Timestamp::ZERO,
-            done: Timestamp::ZERO,
-            calls: 1,
-            retransmissions: 0,
-            bytes_sent: 0,
-            bytes_received: 0,
-            data_bytes: 0,
+            ..Completion::success(
+                SlotId { client: 0, slot: 1 },
+                Timestamp::ZERO,
+                Timestamp::ZERO,
+            )
         }
     }
 

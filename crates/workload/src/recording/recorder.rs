@@ -181,7 +181,7 @@ fn is_alike(one: &Sample, other: &Sample) -> bool {
 mod tests {
     use super::*;
     use crate::failure::StatusSpace;
-    use crate::operation::{Completion, Failure, ReplyInfo, SlotId};
+    use crate::operation::{Completion, Failure, SlotId};
     use crate::recording::TICK_NANOS;
 
     fn sample(due: u64, done: u64) -> Sample {
@@ -191,17 +191,13 @@ mod tests {
             due: Timestamp::from_nanos(due),
             ready: Timestamp::from_nanos(due),
             completion: Completion {
-                ticket: SlotId { client: 0, slot: 0 },
-                outcome: Outcome::Ok,
-                answer: ReplyInfo::Plain,
-                usable: Timestamp::ZERO,
-                sent: Timestamp::from_nanos(due),
-                done: Timestamp::from_nanos(done),
-                calls: 1,
-                retransmissions: 0,
                 bytes_sent: 44,
                 bytes_received: 28,
-                data_bytes: 0,
+                ..Completion::success(
+                    SlotId { client: 0, slot: 0 },
+                    Timestamp::from_nanos(due),
+                    Timestamp::from_nanos(done),
+                )
             },
         }
     }

@@ -56,7 +56,7 @@ impl Sample {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operation::{Outcome, ReplyInfo, SlotId};
+    use crate::operation::SlotId;
 
     #[test]
     fn the_three_parts_add_up_to_the_response_time() {
@@ -67,17 +67,9 @@ mod tests {
             due: at(100),
             ready: at(250),
             completion: Completion {
-                ticket: SlotId { client: 0, slot: 0 },
-                outcome: Outcome::Ok,
-                answer: ReplyInfo::Plain,
-                usable: Timestamp::ZERO,
-                sent: at(260),
-                done: at(1000),
-                calls: 1,
-                retransmissions: 0,
                 bytes_sent: 44,
                 bytes_received: 28,
-                data_bytes: 0,
+                ..Completion::success(SlotId { client: 0, slot: 0 }, at(260), at(1000))
             },
         };
         assert_eq!(sample.response_time(), Duration::from_nanos(900));

@@ -8,7 +8,7 @@ use filestone_plan::plan::{
 };
 use filestone_protocol::workload::{Next, Workload};
 use filestone_workload::load::LoadWork;
-use filestone_workload::operation::{Completion, Outcome, ReplyInfo, SlotId};
+use filestone_workload::operation::{Completion, SlotId};
 use filestone_workload::recording::Role;
 use filestone_workload::recording::sample::Sample;
 
@@ -57,19 +57,11 @@ fn begin_to_write(client: &mut Stream) {
             role: Role::Unmeasured,
             due: Timestamp::ZERO,
             ready: Timestamp::ZERO,
-            completion: Completion {
-                ticket: SlotId { client: 0, slot: 0 },
-                outcome: Outcome::Ok,
-                answer: ReplyInfo::Plain,
-                usable: Timestamp::ZERO,
-                sent: Timestamp::ZERO,
-                done: Timestamp::ZERO,
-                calls: 1,
-                retransmissions: 0,
-                bytes_sent: 0,
-                bytes_received: 0,
-                data_bytes: 0,
-            },
+            completion: Completion::success(
+                SlotId { client: 0, slot: 0 },
+                Timestamp::ZERO,
+                Timestamp::ZERO,
+            ),
         });
     }
     panic!("it never writes");

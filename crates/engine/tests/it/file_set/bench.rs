@@ -10,7 +10,7 @@ use filestone_server::Running;
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{
-    DirOpArgs, Handle, Procedure, Sattr3, create, mkdir, read, readdir, remove, setattr, write,
+    DirOpArgs, Handle, Procedure, Sattr3, create, mkdir, read, remove, setattr, write,
 };
 use filestone_wire::xdr::{Decode, Encode};
 use filestone_workload::operation::OpKind;
@@ -128,24 +128,23 @@ impl Bench {
         attributes.expect("it is there").size
     }
 
-    /// The names in a directory, sorted.
+    /// The names in a directory, sorted; of the one under test without a path.
     pub fn names(&mut self, path: &str) -> Vec<String> {
-        let dir = self.at(path);
-        let arguments = readdir::Args {
-            dir: dir.borrow(),
-            cookie: 0,
-            cookieverf: [0; 8],
-            count: 1 << 20,
+        let directory = match path {
+            "" => self.root,
+            path => self.at(path),
         };
-        let bytes = self.call(Procedure::Readdir, &arguments);
-        let page = readdir::Reply::from_bytes(&bytes).expect("a reply");
-        let page = page.expect("a directory");
-        assert!(page.eof, "{path} is longer than a page");
-        let names = page.entries.iter();
-        let mut names: Vec<String> = names
-            .map(|entry| String::from_utf8_lossy(entry.name).into_owned())
-            .filter(|name| !matches!(name.as_str(), "." | ".."))
-            .collect();
+        let mut names = Vec::new();
+        let listed = self.session.call(|link| {
+            let names = &mut names;
+            link.find_name(&directory, 32 << 10, move |name| {
+                if !matches!(name, b"." | b"..") {
+                    names.push(String::from_utf8_lossy(name).into_owned());
+                }
+                false
+            })
+        });
+        listed.expect("it can be listed");
         names.sort();
         names
     }

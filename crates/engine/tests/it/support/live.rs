@@ -1,14 +1,18 @@
 //! Runs against the built-in server over real sockets.
 
 use crate::support::entry::run;
-use filestone_engine::RunError;
-use filestone_engine::control::NoObserver;
+use filestone_engine::control::{Context, NoObserver};
+use filestone_engine::protocols::BuiltIn;
 use filestone_engine::protocols::nfs3::Nfs3Error;
+use filestone_engine::{Job, Protocols, RunError};
 use filestone_measure::measure::RunRecord;
 use filestone_plan::plan::{ArrivalsPlan, Plan, TransportKind};
 use filestone_server::{Options, Running, Server};
 use filestone_wire::nfs3::Status;
+use filestone_workload::load::Load;
 use filestone_workload::operation::OpKind;
+use filestone_workload::password::Password;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// A small built-in server on a free port.
@@ -70,4 +74,25 @@ pub fn status_of(error: &RunError) -> Option<Status> {
         Nfs3Error::Answered { status, .. } => Some(*status),
         _ => None,
     }
+}
+
+/// Runs on a share of the built-in server, as a user with this password.
+pub fn run_on_share(
+    plan: &Plan,
+    loads: &[Arc<Load>],
+    server: &Running,
+) -> Result<RunRecord, RunError> {
+    let job = Job {
+        loads,
+        built_in: BuiltIn {
+            smb: server.smb_addresses().first().copied(),
+            ..BuiltIn::default()
+        },
+        ..Job::new(plan)
+    };
+    let (stop, password) = (AtomicBool::new(false), Password::new("mellon".into()));
+    let mut silent = NoObserver;
+    let context = Context::new(&stop, &mut silent);
+    let mut context = context.with_password(Some(&password));
+    filestone_engine::run(&job, &Protocols::default(), &mut context)
 }

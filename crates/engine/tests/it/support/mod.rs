@@ -21,6 +21,7 @@ use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
 pub mod entry;
+pub mod hooked;
 pub mod live;
 pub mod local;
 pub mod mixes;

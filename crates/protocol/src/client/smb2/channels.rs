@@ -148,31 +148,11 @@ impl State {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::session::smb2::{ChannelSequence, Limits, NegotiatedSummary};
-    use filestone_wire::smb2::Dialect;
 
     /// Returns an arbitrary session.
     pub(in super::super) fn session() -> Shared {
         Shared {
-            established: Established {
-                session_id: 1,
-                tree_id: 1,
-                keys: None,
-                signs: false,
-                encrypts: false,
-                large_mtu: true,
-                charges: true,
-                limits: Limits::default(),
-                agreed: NegotiatedSummary {
-                    dialect: Dialect::SMB_3_0,
-                    cipher: None,
-                    signing: None,
-                    is_guest: false,
-                    is_anonymous: false,
-                },
-                session_key: None,
-                sequence: ChannelSequence::default(),
-            },
+            established: Established::of_tests(1, 1, None),
             negotiated: Arc::new(Negotiated::of_tests()),
         }
     }

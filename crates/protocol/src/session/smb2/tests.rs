@@ -19,24 +19,31 @@ const TREE: u32 = 5;
 const TIMEOUT: u64 = 1_000_000;
 
 fn established(keys: Option<Arc<SessionKeys>>) -> Established {
-    Established {
-        session_id: SESSION,
-        tree_id: TREE,
-        signs: keys.is_some(),
-        keys,
-        encrypts: false,
-        large_mtu: true,
-        charges: true,
-        limits: Limits::default(),
-        agreed: NegotiatedSummary {
-            dialect: Dialect::SMB_3_0,
-            cipher: None,
-            signing: None,
-            is_guest: false,
-            is_anonymous: false,
-        },
-        session_key: None,
-        sequence: ChannelSequence::default(),
+    Established::of_tests(SESSION, TREE, keys)
+}
+
+impl Established {
+    /// Returns a session that signs if there are keys.
+    pub(crate) fn of_tests(session_id: u64, tree_id: u32, keys: Option<Arc<SessionKeys>>) -> Self {
+        Self {
+            session_id,
+            tree_id,
+            signs: keys.is_some(),
+            keys,
+            encrypts: false,
+            large_mtu: true,
+            charges: true,
+            limits: Limits::default(),
+            agreed: NegotiatedSummary {
+                dialect: Dialect::SMB_3_0,
+                cipher: None,
+                signing: None,
+                is_guest: false,
+                is_anonymous: false,
+            },
+            session_key: None,
+            sequence: ChannelSequence::default(),
+        }
     }
 }
 

@@ -112,17 +112,9 @@ fn alone(kind: OpKind) -> MixPlan {
 
 fn completion(slot: u32, (outcome, answer): (Outcome, ReplyInfo)) -> Completion {
     Completion {
-        ticket: SlotId { client: 0, slot },
         outcome,
         answer,
-        usable: Timestamp::ZERO,
-        sent: Timestamp::ZERO,
-        done: Timestamp::ZERO,
-        calls: 1,
-        retransmissions: 0,
-        bytes_sent: 0,
-        bytes_received: 0,
-        data_bytes: 0,
+        ..Completion::success(SlotId { client: 0, slot }, Timestamp::ZERO, Timestamp::ZERO)
     }
 }
 

@@ -55,17 +55,9 @@ fn probe(plan: &ProbePlan, lengths: &[u64], client: u32, slots: u32) -> Probe {
 
 fn completion(slot: u32, outcome: Outcome, answer: ReplyInfo) -> Completion {
     Completion {
-        ticket: SlotId { client: 0, slot },
         outcome,
         answer,
-        usable: Timestamp::ZERO,
-        sent: Timestamp::ZERO,
-        done: Timestamp::ZERO,
-        calls: 1,
-        retransmissions: 0,
-        bytes_sent: 0,
-        bytes_received: 0,
-        data_bytes: 0,
+        ..Completion::success(SlotId { client: 0, slot }, Timestamp::ZERO, Timestamp::ZERO)
     }
 }
 

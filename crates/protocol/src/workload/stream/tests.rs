@@ -10,7 +10,7 @@ use filestone_plan::plan::{
     AccessPattern, FleetPlan, LocalTarget, Plan, QuiescePlan, RampPlan, RatePlan, RateUnit,
     TargetPlan, ValueRange, WorkloadPlan,
 };
-use filestone_workload::operation::{Completion, OpKind, ReplyInfo, SlotId};
+use filestone_workload::operation::{Completion, OpKind, SlotId};
 use filestone_workload::payload::{DataVerifier, WriteBlock};
 use filestone_workload::recording::Role;
 use std::collections::BTreeMap;
@@ -117,17 +117,9 @@ impl World {
             due: under_way.due,
             ready: under_way.begun,
             completion: Completion {
-                ticket: SlotId { client: 0, slot: 0 },
                 outcome: under_way.outcome,
-                answer: ReplyInfo::Plain,
-                usable: Timestamp::ZERO,
-                sent: under_way.begun,
-                done: now,
-                calls: 1,
-                retransmissions: 0,
-                bytes_sent: 0,
-                bytes_received: 0,
                 data_bytes: under_way.data_bytes as u32,
+                ..Completion::success(SlotId { client: 0, slot: 0 }, under_way.begun, now)
             },
         };
         self.clients[client].ended(&sample);

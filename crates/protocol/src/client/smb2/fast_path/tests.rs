@@ -8,9 +8,7 @@ use crate::client::smb2::{
     ShareFiles, Smb2Client, Smb2ClientOptions, operating,
 };
 use crate::client::{Client, Output};
-use crate::session::smb2::{
-    ChannelSequence, Established, KeyMaterial, Limits, NegotiatedSummary, SessionKeys, Smb2Session,
-};
+use crate::session::smb2::{Established, KeyMaterial, SessionKeys, Smb2Session};
 use crate::workload::{FileEntry, FileTable, ObjectKind};
 use filestone_wire::smb2::codec::{Decode, Encode};
 use filestone_wire::smb2::compound::{self, Message};
@@ -87,25 +85,7 @@ impl Bench {
         };
         let session = Smb2Client::<Operations>::session_options(2, TIMEOUT, 1 << 20);
         let mut session = Smb2Session::new(session);
-        session.establish(Established {
-            session_id: SESSION,
-            tree_id: TREE,
-            signs: keys.is_some(),
-            keys: keys.clone(),
-            encrypts: false,
-            large_mtu: true,
-            charges: true,
-            limits: Limits::default(),
-            agreed: NegotiatedSummary {
-                dialect: Dialect::SMB_3_0,
-                cipher: None,
-                signing: None,
-                is_guest: false,
-                is_anonymous: false,
-            },
-            session_key: None,
-            sequence: ChannelSequence::default(),
-        });
+        session.establish(Established::of_tests(SESSION, TREE, keys.clone()));
         let actors = operating(&options, 0..2, &state);
         Self {
             client: Smb2Client::over(session, client_options, actors),
