@@ -13,7 +13,7 @@ use filestone_plan::plan::ProbePlan;
 use filestone_protocol::workload::{FileEntry, ObjectKind};
 use filestone_workload::operation::OpKind;
 
-/// A connection to a server on which the objects of a probe are found or created.
+/// A connection to a server, for the preparation of a probe.
 pub(crate) trait ProbeServer: Sized {
     /// Handle of an object.
     type Handle: Clone;
