@@ -1,26 +1,32 @@
-//! What `filestone --version` says about the build: commit, profile and target.
+//! The built-in loads, compressed, and what `filestone --version` says about the build: commit, profile
+//! and target.
 //!
 //! The commit is that of `FILESTONE_COMMIT`, if it is set; of the archive that the source came in; or of the
 //! git checkout, for optimized builds alone, so that a commit does not make debug builds compile again.
 
-use std::env;
+use flate2::Compression;
+use flate2::read::GzEncoder;
 use std::path::Path;
 use std::process::Command;
+use std::{env, fs, io};
 
 /// What `git archive` replaces by the hash, as .gitattributes asks it to.
 const ARCHIVE_COMMIT: &str = "commit.txt";
+/// The folder of the built-in loads.
+const LOADS: &str = "../../loads";
 /// What the program is made of.
 const SOURCES: [&str; 5] = [
     "../../crates",
     "../../docs",
-    "../../loads",
+    LOADS,
     "../../Cargo.toml",
     "../../Cargo.lock",
 ];
 /// Characters of a hash that are shown.
 const HASH_LENGTH: usize = 12;
 
-fn main() {
+fn main() -> io::Result<()> {
+    compress_loads()?;
     println!("cargo::rerun-if-env-changed=FILESTONE_COMMIT");
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed={ARCHIVE_COMMIT}");
@@ -36,6 +42,21 @@ fn main() {
     println!("cargo::rustc-env=FILESTONE_BUILD_PROFILE={profile}");
     let target = env::var("TARGET").unwrap_or_default();
     println!("cargo::rustc-env=FILESTONE_BUILD_TARGET={target}");
+    Ok(())
+}
+
+/// Writes each file NAME of the loads as NAME.gz into the output folder.
+fn compress_loads() -> io::Result<()> {
+    println!("cargo::rerun-if-changed={LOADS}");
+    let out = env::var_os("OUT_DIR").unwrap_or_default();
+    for file in fs::read_dir(LOADS)? {
+        let path = file?.path();
+        let name = path.file_name().unwrap_or_default();
+        let packed = Path::new(&out).join(name).with_added_extension("gz");
+        let mut encoder = GzEncoder::new(fs::File::open(&path)?, Compression::best());
+        io::copy(&mut encoder, &mut fs::File::create(packed)?)?;
+    }
+    Ok(())
 }
 
 /// The profile's name. `PROFILE` has only that of its family; the output folder is

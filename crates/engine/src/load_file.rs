@@ -74,17 +74,22 @@ pub fn read(path: &Path) -> Result<Load, LoadFileError> {
     let mut file = BufReader::with_capacity(BUFFER, file);
     let is_packed = file.fill_buf().map_err(unreadable)?.starts_with(&GZIP);
     if is_packed {
-        let unpacked = BufReader::with_capacity(BUFFER, MultiGzDecoder::new(file));
-        compile(&name, unpacked).map_err(|error| match error {
-            LoadFileError::Unreadable { name, source } => LoadFileError::Damaged { name, source },
-            other => other,
-        })
+        read_gzip(&name, file)
     } else {
         compile(&name, file)
     }
 }
 
-/// Compiles a load that is part of the program.
+/// Unpacks and compiles a load.
+pub fn read_gzip(name: &str, packed: impl BufRead) -> Result<Load, LoadFileError> {
+    let unpacked = BufReader::with_capacity(BUFFER, MultiGzDecoder::new(packed));
+    compile(name, unpacked).map_err(|error| match error {
+        LoadFileError::Unreadable { name, source } => LoadFileError::Damaged { name, source },
+        other => other,
+    })
+}
+
+/// Compiles the text of a load.
 pub fn read_text(name: &str, text: &str) -> Result<Load, LoadErrors> {
     let mut compiler = Compiler::new(name);
     for line in text.lines() {

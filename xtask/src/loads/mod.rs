@@ -1,13 +1,14 @@
 //! The synthetic loads: the files in `loads/` and the counts in their pages, both generated from
-//! the models in `crates/workload/src/load/synthetic`.
+//! the models of this module.
 
+mod models;
 mod pattern;
 mod replayed;
 mod statistics;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use filestone_workload::load::SyntheticLoad;
+use models::SyntheticLoad;
 use statistics::LoadStatistics;
 use std::path::Path;
 

@@ -5,17 +5,38 @@ use crate::error::{Error, reason};
 use crate::quantity::grouped;
 use filestone_engine::load_file::{self, LoadFileError};
 use filestone_workload::load::diagnostic::suggestion;
-use filestone_workload::load::{Load, LoadErrors, SyntheticLoad};
+use filestone_workload::load::{Load, LoadErrors};
 use std::io;
 use std::path::{Path, PathBuf};
+
+/// A load of `loads/`, which the program contains.
+#[derive(Debug, PartialEq, Eq)]
+pub struct BuiltInLoad {
+    /// Name; the file is `loads/NAME.load`.
+    pub name: &'static str,
+    /// The file, compressed by the build script.
+    gzip: &'static [u8],
+}
+
+macro_rules! built_in_loads {
+    ($($name:literal)*) => {
+        &[$(BuiltInLoad {
+            name: $name,
+            gzip: include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".load.gz")),
+        }),*]
+    };
+}
+
+/// All built-in loads, in the order of the documentation.
+const BUILT_IN: &[BuiltInLoad] = built_in_loads!("office" "build" "untar" "mail" "database");
 
 /// Source of a load file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoadSource {
     /// A load file.
     File(PathBuf),
-    /// A built-in load, which is generated.
-    Synthetic(SyntheticLoad),
+    /// A built-in load.
+    BuiltIn(&'static BuiltInLoad),
 }
 
 /// Interprets a word as a path if there is a file of that name, or if it looks like a path (`/` or
@@ -29,8 +50,8 @@ pub fn load_source(word: &Path) -> Result<LoadSource, Error> {
     if text.contains(['/', '.']) || (is_there && !word.is_dir()) {
         return Ok(LoadSource::File(word.into()));
     }
-    match SyntheticLoad::from_name(text) {
-        Some(load) => Ok(LoadSource::Synthetic(load)),
+    match BUILT_IN.iter().find(|load| load.name == text) {
+        Some(load) => Ok(LoadSource::BuiltIn(load)),
         None if is_there => Ok(LoadSource::File(word.into())),
         None => Err(
             Error::usage(format!("{text}: no such file, and no such load of our own"))
@@ -40,8 +61,8 @@ pub fn load_source(word: &Path) -> Result<LoadSource, Error> {
 }
 
 fn advice(text: &str) -> String {
-    let names = SyntheticLoad::ALL.map(SyntheticLoad::name);
-    match suggestion(text.as_bytes(), names.into_iter()) {
+    let names: Vec<&str> = BUILT_IN.iter().map(|load| load.name).collect();
+    match suggestion(text.as_bytes(), names.iter().copied()) {
         Some(name) => format!("did you mean {name}?"),
         None => format!("our own loads are {}", names.join(", ")),
     }
@@ -49,17 +70,16 @@ fn advice(text: &str) -> String {
 
 /// Reads and compiles a load file; returns all its errors.
 pub fn read_load(source: &LoadSource) -> Result<Load, Vec<Error>> {
-    match source {
-        LoadSource::File(path) => load_file::read(path).map_err(|error| match error {
-            LoadFileError::Wrong(errors) => in_our_form(&errors),
-            error @ (LoadFileError::Unreadable { .. }
-            | LoadFileError::Damaged { .. }
-            | LoadFileError::TooLong { .. }) => vec![unreadable(&error)],
-        }),
-        LoadSource::Synthetic(load) => {
-            load_file::read_text(load.name(), &load.text()).map_err(|errors| in_our_form(&errors))
-        }
-    }
+    let load = match source {
+        LoadSource::File(path) => load_file::read(path),
+        LoadSource::BuiltIn(load) => load_file::read_gzip(load.name, load.gzip),
+    };
+    load.map_err(|error| match error {
+        LoadFileError::Wrong(errors) => in_our_form(&errors),
+        error @ (LoadFileError::Unreadable { .. }
+        | LoadFileError::Damaged { .. }
+        | LoadFileError::TooLong { .. }) => vec![unreadable(&error)],
+    })
 }
 
 /// Returns the error of a file without a line number.
@@ -127,10 +147,10 @@ mod tests {
 
     #[test]
     fn a_plain_word_is_the_name_of_a_load_of_our_own() {
-        assert_eq!(
-            of("office"),
-            Ok(LoadSource::Synthetic(SyntheticLoad::Office))
-        );
+        for load in BUILT_IN {
+            assert_eq!(of(load.name), Ok(LoadSource::BuiltIn(load)));
+        }
+        assert!(of("Office").is_err());
     }
 
     #[test]
@@ -146,11 +166,22 @@ mod tests {
     }
 
     #[test]
-    fn every_load_of_our_own_can_be_read() {
-        for load in SyntheticLoad::ALL {
-            let load = read_load(&LoadSource::Synthetic(load)).expect("our own loads are right");
-            assert!(load.operations() > 0, "{}", load.name());
+    fn every_published_load_is_built_in() {
+        let published = concat!(env!("CARGO_MANIFEST_DIR"), "/../../loads");
+        let files = std::fs::read_dir(published).expect("the loads of this checkout");
+        let files = files.map(|file| file.expect("a file").path());
+        let mut count = 0;
+        for file in files.filter(|file| file.extension().is_some_and(|end| end == "load")) {
+            let name = file.file_stem().expect("a name").as_ref();
+            let source = load_source(name).expect("the name of a load");
+            let built_in = read_load(&source).expect("our own loads are right");
+            let plain =
+                read_load(&LoadSource::File(file.clone())).expect("our own loads are right");
+            assert!(built_in.operations() > 0, "{name:?}");
+            assert_eq!(built_in.operations(), plain.operations(), "{name:?}");
+            count += 1;
         }
+        assert_eq!(count, BUILT_IN.len());
     }
 
     #[test]

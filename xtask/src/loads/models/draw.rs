@@ -1,7 +1,7 @@
 //! Random numbers and sizes of the models, with integers only.
 
 use super::SyntheticLoad;
-use crate::random::{Generator, RandomStream, Rng, stream};
+use filestone_workload::random::{Generator, RandomStream, Rng, stream};
 
 /// The seed of the published loads.
 pub(super) const SEED: u64 = 1;

@@ -2,44 +2,11 @@
 //! consistent, independent of the writer.
 
 use super::*;
-use crate::load::{Action, Compiler, Generation, Load, Next, Script};
-use crate::operation::OpKind;
+use filestone_engine::load_file::read_text;
+use filestone_workload::load::{Action, Generation, Load, Next, Script};
+use filestone_workload::operation::OpKind;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// Returns the text in the repository.
-fn published(synthetic: SyntheticLoad) -> &'static str {
-    match synthetic {
-        SyntheticLoad::Office => include_str!("../../../../../loads/office.load"),
-        SyntheticLoad::Build => include_str!("../../../../../loads/build.load"),
-        SyntheticLoad::Untar => include_str!("../../../../../loads/untar.load"),
-        SyntheticLoad::Mail => include_str!("../../../../../loads/mail.load"),
-        SyntheticLoad::Database => include_str!("../../../../../loads/database.load"),
-    }
-}
-
-#[test]
-fn each_load_comes_out_bit_by_bit_as_it_is_published() {
-    for synthetic in SyntheticLoad::ALL {
-        let differs = synthetic
-            .text()
-            .lines()
-            .zip(published(synthetic).lines())
-            .position(|(new, old)| new != old);
-        assert_eq!(
-            differs,
-            None,
-            "{}: run `cargo xtask loads`",
-            synthetic.name()
-        );
-        assert_eq!(
-            synthetic.text().len(),
-            published(synthetic).len(),
-            "{}",
-            synthetic.name()
-        );
-    }
-}
 
 #[test]
 fn each_load_says_what_it_is_before_it_begins() {
@@ -66,28 +33,13 @@ fn no_load_keeps_time() {
     }
 }
 
-#[test]
-fn names_lead_back_to_their_loads() {
-    for synthetic in SyntheticLoad::ALL {
-        assert_eq!(SyntheticLoad::from_name(synthetic.name()), Some(synthetic));
-    }
-    assert_eq!(SyntheticLoad::from_name("Office"), None);
-}
-
-fn page(synthetic: SyntheticLoad) -> &'static str {
-    match synthetic {
-        SyntheticLoad::Office => include_str!("../../../../../docs/loads/office.md"),
-        SyntheticLoad::Build => include_str!("../../../../../docs/loads/build.md"),
-        SyntheticLoad::Untar => include_str!("../../../../../docs/loads/untar.md"),
-        SyntheticLoad::Mail => include_str!("../../../../../docs/loads/mail.md"),
-        SyntheticLoad::Database => include_str!("../../../../../docs/loads/database.md"),
-    }
-}
-
 /// Returns the counts in the generated part of a load's page, by the text before them.
 fn counts(synthetic: SyntheticLoad) -> BTreeMap<String, Vec<u64>> {
-    let (_, part) = page(synthetic)
-        .split_once("<!-- made by")
+    let path = format!("docs/loads/{}.md", synthetic.name());
+    let page = crate::tidy::root().map(|root| std::fs::read_to_string(root.join(path)));
+    let page = page.expect("a checkout").expect("has a page");
+    let (_, part) = page
+        .split_once(super::super::BEGIN)
         .expect("has a made part");
     part.lines()
         .filter_map(|row| row.strip_prefix("| ")?.strip_suffix(" |"))
@@ -101,14 +53,7 @@ fn counts(synthetic: SyntheticLoad) -> BTreeMap<String, Vec<u64>> {
 }
 
 fn compiled(synthetic: SyntheticLoad) -> Load {
-    let mut compiler = Compiler::new(synthetic.name());
-    for line in synthetic.text().lines() {
-        compiler.line(line.as_bytes());
-    }
-    match compiler.finish() {
-        Ok(load) => load,
-        Err(errors) => panic!("{errors}"),
-    }
+    read_text(synthetic.name(), &synthetic.text()).expect("is a load")
 }
 
 #[test]

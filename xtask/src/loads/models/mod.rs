@@ -8,8 +8,6 @@
 //! seed per load, bounded numbers from its 64 bits by a rule in this module, and only integers.
 //! Floating point is avoided because `ln`, `exp` and similar functions differ between mathematical
 //! libraries, and a size that differs by one byte makes a different load.
-//!
-//! Other modules parse and execute load files.
 
 mod build;
 mod database;
@@ -59,11 +57,6 @@ impl SyntheticLoad {
             SyntheticLoad::Mail => "mail",
             SyntheticLoad::Database => "database",
         }
-    }
-
-    /// Returns the load of that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|load| load.name() == name)
     }
 
     /// Returns a description in one line.

@@ -6,7 +6,7 @@
 
 use super::SyntheticLoad;
 use super::draw::SEED;
-use crate::load::wildcard;
+use filestone_workload::load::wildcard;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 
