@@ -7,8 +7,8 @@ mod real;
 use crate::table::lay_out;
 use anyhow::Result;
 use clap::Args;
-use filestone_control::queueing::coverage::{COVERED, Coverage, CoverageCase, KnownServer};
-use filestone_control::queueing::{InterruptedServer, MarkovServers};
+use filestone_testing::queueing::coverage::{COVERED, Coverage, CoverageCase, KnownServer};
+use filestone_testing::queueing::{InterruptedServer, MarkovServers};
 use std::ops::RangeInclusive;
 
 /// Permitted range of the share of intervals that contain the true value.

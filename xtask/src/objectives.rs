@@ -4,8 +4,8 @@
 
 use clap::Args;
 use filestone_control::load_control::{LoadRange, ObjectiveSearch};
-use filestone_control::queueing::{MarkovServers, Service, SimulatedRun, SimulatedServer};
 use filestone_plan::plan::{Figure, Objective, ObjectivePlan};
+use filestone_testing::queueing::{MarkovServers, Service, SimulatedRun, SimulatedServer};
 
 /// Number of servers, capacity, and utilisation at the true load.
 const SERVERS: [(u32, f64, f64); 9] = [

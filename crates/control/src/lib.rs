@@ -1,4 +1,4 @@
-//! Arrival processes, load controllers, jobs of several hosts, and queues with known results.
+//! Arrival processes, load controllers and jobs of several hosts.
 //!
 //! This crate does not open sockets, read clocks, spawn threads or access files (`clippy.toml`
 //! enforces it). Its random numbers are seeded.
@@ -8,4 +8,3 @@
 pub mod arrivals;
 pub mod job;
 pub mod load_control;
-pub mod queueing;

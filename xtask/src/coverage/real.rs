@@ -5,10 +5,10 @@
 use super::{figures, table};
 use crate::process::{self, Folder, Running};
 use anyhow::{Context, Result, bail};
-use filestone_control::queueing::DeterministicServers;
-use filestone_control::queueing::coverage::{COVERED, Coverage};
 use filestone_measure::measure::figures::Statistic;
 use filestone_measure::measure::run_record::{RunRecord, Totals};
+use filestone_testing::queueing::DeterministicServers;
+use filestone_testing::queueing::coverage::{COVERED, Coverage};
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::path::Path;

@@ -15,7 +15,7 @@ const PROTOCOL_MODULES: &[&str] = &[
     "crates/protocol/src/session/",
     "crates/engine/src/protocols/",
     "crates/server/",
-    "crates/echo/",
+    "crates/testing/src/echo/",
     // The languages of load files and of counters, which contain protocol names.
     "crates/workload/src/load/",
     "crates/plan/src/mix/",

@@ -3,7 +3,6 @@
 
 use filestone_control::load_control::curve::CurveSteering;
 use filestone_control::load_control::{IntervalResult, LoadController, NextLoad};
-use filestone_control::queueing::{Service, SimulatedRun, SimulatedServer};
 use filestone_measure::explanation::*;
 use filestone_measure::measure::absence::{AbsenceRecord, Throttling};
 use filestone_measure::measure::connections_record::ConnectionsRecord;
@@ -21,6 +20,7 @@ use filestone_plan::plan::{
     ArrivalsPlan, CurvePlan, Figure, LeftoverPolicy, LocalTarget, NfsTarget, Objective,
     ObjectivePlan, Pacing, Plan, ProbePlan, ReplayPlan, SteeringPlan, TargetPlan, WorkloadPlan,
 };
+use filestone_testing::queueing::{Service, SimulatedRun, SimulatedServer};
 use filestone_workload::operation::{OpKind, Stability};
 use filestone_workload::recording::sample::Role;
 use filestone_workload::recording::{Distribution, DistributionRecord, Ledger};

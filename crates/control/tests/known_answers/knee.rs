@@ -1,8 +1,8 @@
 //! Known answers: curves of queues, whose knees are worked out on paper.
 
-use filestone_control::queueing::{DeterministicServers, MarkovServers};
 use filestone_measure::measure::curve_record::{CurvePointRecord, KneeRecord};
 use filestone_measure::measure::knee::*;
+use filestone_testing::queueing::{DeterministicServers, MarkovServers};
 use filestone_workload::recording::DistributionRecord;
 
 /// `points` evenly spaced points up to `highest` of the capacity, which is 1000/s.

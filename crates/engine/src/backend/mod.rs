@@ -4,7 +4,6 @@ pub(crate) mod adaptive_spin;
 pub mod blocking;
 pub mod connection;
 pub mod null;
-pub mod simulated;
 pub mod sockets;
 mod timestamping;
 mod transmit;

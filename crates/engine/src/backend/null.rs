@@ -91,6 +91,6 @@ impl Backend for Null {
 }
 
 /// Returns a successful completion without bytes.
-pub(crate) fn completion(ticket: SlotId, sent: Timestamp, done: Timestamp) -> Completion {
+pub fn completion(ticket: SlotId, sent: Timestamp, done: Timestamp) -> Completion {
     Completion::success(ticket, sent, done)
 }

@@ -4,8 +4,6 @@
 #![allow(clippy::vec_box)] // workers hand over boxes, so that nothing is copied
 
 use crate::support::hooked::{Hooked, changing, unseen};
-use filestone_control::queueing::{Service, SimulatedServer, Stall};
-use filestone_engine::backend::simulated::Simulated;
 use filestone_engine::backend::{BackendError, WaitLimit};
 use filestone_engine::worker::{
     IntervalSink, Worker, WorkerClient, WorkerControl, new_buffer, own_books,
@@ -14,6 +12,8 @@ use filestone_measure::measure::run_record::Tool;
 use filestone_measure::measure::{IntervalAggregator, RunRecord};
 use filestone_plan::plan::{ArrivalsPlan, Plan};
 use filestone_protocol::workload::{FileEntry, FileTable, ObjectKind, Probe};
+use filestone_testing::Simulated;
+use filestone_testing::queueing::{Service, SimulatedServer, Stall};
 use filestone_workload::completions::CompletionBatch;
 use filestone_workload::failure::StatusSpace;
 use filestone_workload::operation::{OpKind, Outcome};

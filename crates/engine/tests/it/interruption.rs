@@ -2,13 +2,13 @@
 //! after the end, and what is in flight is not waited for too long.
 
 use crate::support::{Nulls, SECOND, plan, server};
-use filestone_control::queueing::{Service, Stall};
-use filestone_engine::backend::simulated::Simulated;
 use filestone_engine::backend::{Backend, BackendError, WaitLimit};
 use filestone_engine::worker::{
     IntervalSink, Worker, WorkerClient, WorkerControl, WorkerEnd, new_buffer, own_books,
 };
 use filestone_plan::plan::{ArrivalsPlan, Plan};
+use filestone_testing::Simulated;
+use filestone_testing::queueing::{Service, Stall};
 use filestone_workload::completions::CompletionBatch;
 use filestone_workload::language::Operations;
 use filestone_workload::operation::{Completion, Operation, Outcome, SlotId};

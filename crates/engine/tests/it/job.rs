@@ -4,9 +4,7 @@
 use crate::support::hooked::Hooked;
 use crate::support::{SECOND, plan, server};
 use filestone_control::job::{HostRun, deal, evaluate, merge};
-use filestone_control::queueing::Service;
 use filestone_engine::backend::Backend;
-use filestone_engine::backend::simulated::Simulated;
 use filestone_engine::worker::{
     IntervalSink, Worker, WorkerClient, WorkerControl, new_buffer, own_books,
 };
@@ -14,6 +12,8 @@ use filestone_measure::measure::run_record::{IntervalRecord, TickRecord, Tool, T
 use filestone_measure::measure::{IntervalAggregator, RunRecord};
 use filestone_plan::plan::{ArrivalsPlan, Plan};
 use filestone_protocol::workload::{FileEntry, FileTable, ObjectKind, Probe, Workload, of_client};
+use filestone_testing::Simulated;
+use filestone_testing::queueing::Service;
 use filestone_workload::operation::{OpKind, Operation};
 use filestone_workload::recording::IntervalBuffer;
 use filestone_workload::time::Timestamp;

@@ -4,9 +4,7 @@
 //! what every run reports.
 
 use crate::support::{SECOND, plan, run, run_members, run_on, server};
-use filestone_control::queueing::{Service, SimulatedServer, Stall};
 use filestone_engine::backend::null::Null;
-use filestone_engine::backend::simulated::Simulated;
 use filestone_engine::clock::Clock;
 use filestone_engine::worker::WorkerClient;
 use filestone_measure::cost::{
@@ -17,6 +15,8 @@ use filestone_measure::measure::{RunRecord, costs};
 use filestone_plan::file_set::ClientSet;
 use filestone_plan::plan::{ArrivalsPlan, LevelsPlan};
 use filestone_protocol::workload::{FileEntry, FileTable, ObjectKind, of_client};
+use filestone_testing::Simulated;
+use filestone_testing::queueing::{Service, SimulatedServer, Stall};
 use filestone_workload::operation::OpKind;
 use filestone_workload::time::Timestamp;
 use std::sync::Arc;

@@ -3,13 +3,13 @@
 
 use crate::support::hooked::{Hooked, changing, unseen};
 use crate::support::{Nulls, SECOND, plan, server};
-use filestone_control::queueing::Service;
-use filestone_engine::backend::simulated::Simulated;
 use filestone_engine::backend::{Backend, BackendError, WaitLimit};
 use filestone_engine::worker::{
     IntervalSink, Worker, WorkerClient, WorkerControl, new_buffer, own_books,
 };
 use filestone_plan::plan::{ArrivalsPlan, Plan};
+use filestone_testing::Simulated;
+use filestone_testing::queueing::Service;
 use filestone_workload::completions::CompletionBatch;
 use filestone_workload::operation::Completion;
 use filestone_workload::recording::IntervalBuffer;

@@ -4,9 +4,7 @@
 use crate::support::hooked::Hooked;
 use crate::support::live::{checked, serve};
 use crate::support::mixes::{ALL_22, mix};
-use filestone_control::queueing::Service;
 use filestone_engine::backend::Backend;
-use filestone_engine::backend::simulated::Simulated;
 use filestone_engine::worker::{
     IntervalSink, Worker, WorkerClient, WorkerControl, new_buffer, own_books,
 };
@@ -14,6 +12,8 @@ use filestone_measure::measure::RunRecord;
 use filestone_plan::file_set::{ChangingDirectories, ClientSet};
 use filestone_plan::plan::{ArrivalsPlan, Plan};
 use filestone_protocol::workload::{FileEntry, FileTable, MixWorkload, ObjectKind};
+use filestone_testing::Simulated;
+use filestone_testing::queueing::Service;
 use filestone_workload::operation::{DirectoryCursor, OpKind, Operation, SlotId};
 use filestone_workload::recording::{IntervalBuffer, Role};
 use filestone_workload::time::Timestamp;

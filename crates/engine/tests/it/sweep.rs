@@ -1,7 +1,6 @@
 //! Sweeps over a simulated server: points whose figures, and the knee among them, follow from paper.
 
 use crate::support::{plan, run, server};
-use filestone_control::queueing::Service;
 use filestone_measure::comparison::RunValue;
 use filestone_measure::measure::figures::BatchMeans;
 use filestone_measure::sweep::{
@@ -9,6 +8,7 @@ use filestone_measure::sweep::{
 };
 use filestone_plan::gate::GateFigure;
 use filestone_plan::plan::ArrivalsPlan;
+use filestone_testing::queueing::Service;
 use filestone_workload::figure::RunFigure;
 
 const SERVICE_NS: u64 = 1_000_000;

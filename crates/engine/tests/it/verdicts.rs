@@ -3,8 +3,6 @@
 
 use crate::support::hooked::{Hooked, changing, unseen};
 use crate::support::{Run, SECOND, plan, run, run_on, server};
-use filestone_control::queueing::{Service, SimulatedServer, Stall};
-use filestone_engine::backend::simulated::Simulated;
 use filestone_measure::measure::Caveat;
 use filestone_measure::measure::Shortfall;
 use filestone_measure::measure::run_record::Tool;
@@ -12,6 +10,8 @@ use filestone_measure::measure::verdict::caveats::find;
 use filestone_measure::measure::verdict::{CheckSubject, Verdict, checks};
 use filestone_measure::measure::{RunRecord, Validity, run_record, validity};
 use filestone_plan::plan::{ArrivalsPlan, Plan};
+use filestone_testing::Simulated;
+use filestone_testing::queueing::{Service, SimulatedServer, Stall};
 use filestone_workload::failure::{ProtocolStatus, StatusSpace};
 use filestone_workload::operation::{Completion, Outcome};
 use filestone_workload::time::Timestamp;

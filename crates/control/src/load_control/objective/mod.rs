@@ -12,8 +12,6 @@ mod keep_up;
 mod law;
 mod line;
 mod refine;
-#[cfg(test)]
-mod tests;
 mod window;
 
 use crate::load_control::{IntervalResult, LoadController, NextLoad, RemainingTime, SteeredPoint};

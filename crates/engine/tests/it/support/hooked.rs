@@ -1,6 +1,6 @@
 //! A simulated server with functions that see its operations and execute its waits.
 
-use filestone_engine::backend::simulated::Simulated;
+use filestone_testing::Simulated;
 use filestone_engine::backend::{Backend, BackendError, WaitLimit};
 use filestone_workload::completions::CompletionBatch;
 use filestone_workload::language::Operations;

@@ -1,8 +1,6 @@
 //! Runs of the real worker loop against a server made of arithmetic.
 
-use filestone_control::queueing::{Service, SimulatedServer};
 use filestone_engine::backend::Backend;
-use filestone_engine::backend::simulated::Simulated;
 use filestone_engine::worker::{
     IntervalSink, Worker, WorkerClient, WorkerControl, WorkerEnd, new_buffer, own_books,
 };
@@ -12,6 +10,8 @@ use filestone_plan::plan::{
     ArrivalsPlan, LeftoverPolicy, NfsTarget, Plan, ProbePlan, TargetPlan, WorkloadPlan,
 };
 use filestone_protocol::workload::{Next, Workload};
+use filestone_testing::Simulated;
+use filestone_testing::queueing::{Service, SimulatedServer};
 use filestone_workload::language::Operations;
 use filestone_workload::operation::{OpKind, Operation, Stability};
 use filestone_workload::recording::IntervalBuffer;

@@ -1,7 +1,7 @@
 //! A server of echo: one thread per connection, computed file contents.
 
-use crate::client::data_at;
-use crate::wire::{self, Kind, Request, Verb, Welcome};
+use crate::echo::client::data_at;
+use crate::echo::wire::{self, Kind, Request, Verb, Welcome};
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;

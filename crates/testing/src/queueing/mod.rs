@@ -3,8 +3,7 @@
 //!
 //! Load controllers, such as the search for the highest load that meets an objective, are tested
 //! against both: the formulas give the expected results, and [`SimulatedRun`] simulates the run
-//! without a server, a clock or a thread. The module is public so that other crates can run the
-//! same tests. This module does not measure real servers.
+//! without a server, a clock or a thread. This module does not measure real servers.
 
 pub mod coverage;
 mod deterministic;

@@ -3,12 +3,12 @@
 //! There is no test harness, because this is also the program that it tests: filestone's command
 //! line with one protocol more. Called with `AS_FILESTONE`, it is that.
 
-use filestone_echo::server::WRONG_TOKEN;
-use filestone_echo::{Echo, EchoServer};
 use filestone_engine::control::{Context, NoObserver};
 use filestone_engine::{Job, Protocols, run};
 use filestone_measure::measure::RunRecord;
 use filestone_plan::plan::{Plan, TargetPlan};
+use filestone_testing::echo::server::WRONG_TOKEN;
+use filestone_testing::echo::{Echo, EchoServer};
 use filestone_workload::operation::OpKind;
 use filestone_workload::recording::ledger::Ledger;
 use std::ffi::OsString;

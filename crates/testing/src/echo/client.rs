@@ -3,7 +3,7 @@
 //! Requests wait until the server has assigned a token. A reply is matched by its sequence number,
 //! which contains the slot in its low half and the slot's generation in its high half.
 
-use crate::wire::{self, Kind, Request, Verb, Welcome};
+use crate::echo::wire::{self, Kind, Request, Verb, Welcome};
 use filestone_protocol::client::handles::Handles;
 use filestone_protocol::client::{Client, Output, ProtocolError, Unsupported};
 use filestone_workload::failure::{Failure, ReplyFault, StatusSpace};

@@ -1,11 +1,11 @@
 //! A simulated server in virtual time.
 //!
-//! Its response times are known analytically, so tests compare the worker loop, the arrivals and
+//! The response times are known analytically, so tests compare the worker loop, the arrivals and
 //! the statistics above it with exact values, in milliseconds of real time.
 
-use crate::backend::null::completion;
-use crate::backend::{Backend, BackendError, WaitLimit};
-use filestone_control::queueing::{SimulatedServer, SimulatedServerState};
+use crate::queueing::{SimulatedServer, SimulatedServerState};
+use filestone_engine::backend::null::completion;
+use filestone_engine::backend::{Backend, BackendError, WaitLimit};
 use filestone_workload::completions::CompletionBatch;
 use filestone_workload::language::Operations;
 use filestone_workload::operation::{Operation, SlotId};

@@ -6,7 +6,7 @@
 //! interval becomes an [`IntervalRecord`] with one measured kind.
 
 use super::server::{SimulatedServer, SimulatedServerState};
-use crate::load_control::{IntervalResult, LoadController, NextLoad};
+use filestone_control::load_control::{IntervalResult, LoadController, NextLoad};
 use filestone_measure::measure::run_record::{IntervalKindRecord, IntervalRecord, Phase};
 use filestone_workload::operation::OpKind;
 use filestone_workload::random::{Generator, RandomStream, exponential, stream};

@@ -1,7 +1,7 @@
 //! A server of echo as the target of runs of calls.
 
-use crate::client::{EchoClient, Shared, supports};
-use crate::wire::{self, Kind, Welcome};
+use crate::echo::client::{EchoClient, Shared, supports};
+use crate::echo::wire::{self, Kind, Welcome};
 use filestone_engine::backend::sockets::SocketOptions;
 use filestone_engine::clock::Clock;
 use filestone_engine::control::Context;

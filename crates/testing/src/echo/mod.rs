@@ -3,7 +3,7 @@
 //! Echo is an invented protocol that differs from RPC as much as a file protocol of a few lines
 //! can: its frame format, a session that a client must open before its first request, and a token
 //! in every request that the server changes at any time with an unsolicited message that requires
-//! an acknowledgement. No other crate refers to it; its modules are the parts of a protocol:
+//! an acknowledgement. Its modules are the parts of a protocol:
 //!
 //! | file | content |
 //! |---|---|
@@ -11,8 +11,6 @@
 //! | `client` | one simulated client without I/O |
 //! | `target` | finding the server, connecting clients, its description in the record |
 //! | `server` | a server to measure |
-
-#![forbid(unsafe_code)]
 
 pub mod client;
 pub mod server;

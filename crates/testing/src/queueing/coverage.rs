@@ -5,7 +5,7 @@ use super::interrupted::InterruptedServer;
 use super::markov::MarkovServers;
 use super::server::{Service, SimulatedServer};
 use super::simulated::SimulatedRun;
-use crate::load_control::{IntervalResult, LoadController, NextLoad};
+use filestone_control::load_control::{IntervalResult, LoadController, NextLoad};
 use filestone_measure::measure::figures::{
     BatchMeans, IntervalUnavailable, Quantity, RunFigure, Statistic, TimeKind,
 };

@@ -1,0 +1,15 @@
+//! Code for the tests of several crates and for `xtask`. The program contains none of it.
+//!
+//! | module | content |
+//! |---|---|
+//! | `queueing` | queues whose response times are known analytically, and runs of load controllers against them |
+//! | `simulated` | a backend of the engine in virtual time that behaves like such a queue |
+//! | `echo` | a protocol that is added to filestone from outside of its crates |
+
+#![forbid(unsafe_code)]
+
+pub mod echo;
+pub mod queueing;
+pub mod simulated;
+
+pub use simulated::Simulated;
