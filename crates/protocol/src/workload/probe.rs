@@ -226,11 +226,12 @@ impl Probe {
                 cursor,
                 len,
             },
-            _ => Operation::ReadDirectory {
+            OpKind::ReadDir => Operation::ReadDirectory {
                 directory,
                 cursor,
                 len,
             },
+            _ => return None,
         })
     }
 
@@ -264,12 +265,13 @@ impl Probe {
             },
             OpKind::Remove => Operation::Remove { directory, name },
             OpKind::RmDir => Operation::RemoveDirectory { directory, name },
-            _ => Operation::Rename {
+            OpKind::Rename => Operation::Rename {
                 from_directory: directory,
                 from: name,
                 to_directory: directory,
                 to: self.name(slot, sequence + 1),
             },
+            _ => return None,
         })
     }
 }

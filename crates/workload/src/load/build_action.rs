@@ -25,7 +25,7 @@ pub(super) fn action<'a>(
         | OpKind::QueryFileInformation
         | OpKind::SetFileInformation => on_handle(kind, first, numbers),
         OpKind::Read | OpKind::Write | OpKind::Access => on_range(kind, first, numbers),
-        OpKind::Lock4 | OpKind::Unlock4 | OpKind::Test4 => Ok(locking(kind, first, numbers)),
+        OpKind::Lock4 | OpKind::Unlock4 | OpKind::Test4 => locking(kind, first, numbers),
         _ => on_name(kind, first, second, numbers),
     }
 }
@@ -67,6 +67,11 @@ pub(super) fn action_by_path<'a>(
         }),
         _ => action(kind, first, second, numbers),
     }
+}
+
+/// Returns the error of a kind that a function of this module does not convert.
+fn not_in_loads(kind: OpKind) -> String {
+    format!("{} is no operation of load files", kind.name())
 }
 
 fn disposition(number: u64) -> Result<Disposition, String> {
@@ -157,7 +162,8 @@ fn on_handle<'a>(
             handle,
             level: offset,
         },
-        _ => Action::Close { handle },
+        OpKind::Close => Action::Close { handle },
+        other => return Err(not_in_loads(other)),
     })
 }
 
@@ -179,21 +185,27 @@ fn on_range<'a>(
             len: length(len)?,
             stability: stability(stable)?,
         },
-        _ => Action::Access {
+        OpKind::Access => Action::Access {
             path,
             wanted: offset,
             granted: len,
         },
+        other => return Err(not_in_loads(other)),
     })
 }
 
-fn locking<'a>(kind: OpKind, path: &'a [u8], numbers: [u64; NUMBERS]) -> Action<'a> {
+fn locking<'a>(
+    kind: OpKind,
+    path: &'a [u8],
+    numbers: [u64; NUMBERS],
+) -> Result<Action<'a>, String> {
     let [offset, len, ..] = numbers;
-    match kind {
+    Ok(match kind {
         OpKind::Lock4 => Action::Lock4 { path, offset, len },
         OpKind::Unlock4 => Action::Unlock4 { path, offset, len },
-        _ => Action::Test4 { path, offset, len },
-    }
+        OpKind::Test4 => Action::Test4 { path, offset, len },
+        other => return Err(not_in_loads(other)),
+    })
 }
 
 fn on_name<'a>(
@@ -239,6 +251,6 @@ fn on_name<'a>(
         OpKind::FsInfo => Action::FileSystemInfo,
         OpKind::PathConf => Action::PathConfiguration { path },
         OpKind::Commit => Action::Commit { path },
-        other => return Err(format!("{} is no operation of load files", other.name())),
+        other => return Err(not_in_loads(other)),
     })
 }

@@ -16,24 +16,38 @@ pub(super) const LONGEST_TRANSFER: u64 = 1 << 30;
 
 /// Whether an operation modifies the object with its name at that position. Opening only modifies a
 /// file if it may create or truncate it.
+///
+/// Operations that only read, and those on files that are already open, are listed: any other one
+/// counts as modifying, so that a new one is confined to the tree of the client until it is listed.
 pub(super) const fn changes(kind: OpKind, only_opens: bool, place: usize) -> bool {
     match kind {
         OpKind::NtCreateX => !only_opens,
-        OpKind::OpenX
-        | OpKind::Unlink
-        | OpKind::MkDir
-        | OpKind::RmDir
-        | OpKind::Rename
-        | OpKind::Deltree
-        | OpKind::SetAttr
-        | OpKind::Write
-        | OpKind::Create
-        // A second name for a file outside would allow modifying it from inside.
-        | OpKind::Link
-        | OpKind::Remove
-        | OpKind::Commit => true,
         OpKind::SymLink => place == 0,
-        _ => false,
+        OpKind::GetAttr
+        | OpKind::Lookup
+        | OpKind::Access
+        | OpKind::ReadLink
+        | OpKind::Read
+        | OpKind::ReadDirPlus
+        | OpKind::FsStat
+        | OpKind::FsInfo
+        | OpKind::PathConf
+        | OpKind::Close
+        | OpKind::Flush
+        | OpKind::LockX
+        | OpKind::UnlockX
+        | OpKind::ReadX
+        | OpKind::WriteX
+        | OpKind::SetFileInformation
+        | OpKind::FindFirst
+        | OpKind::QueryFileInformation
+        | OpKind::QueryPathInformation
+        | OpKind::QueryFsInformation
+        | OpKind::Lock4
+        | OpKind::Unlock4
+        | OpKind::Test4 => false,
+        // Among them LINK: a second name for a file outside would allow modifying it from inside.
+        _ => true,
     }
 }
 
