@@ -28,9 +28,7 @@ pub fn of(caveat: &Caveat) -> String {
         Caveat::DispatchDelay { mean_ns, response_time_mean_ns } => dispatch_delay(*mean_ns, *response_time_mean_ns),
         Caveat::AchievedBelowOffered { .. } | Caveat::AchievedAboveOffered { .. } | Caveat::Outlasted { .. } | Caveat::RateMissed { .. }
         | Caveat::GeneratorWasTheLimit { .. } => load::of(caveat).unwrap_or_default(),
-        Caveat::Skipped { count, scheduled } => {
-            of_all(*count, *scheduled, "operations were due and never sent: every slot was taken, or the connection down, until the end")
-        }
+        Caveat::Skipped { count, scheduled } => of_all(*count, *scheduled, SKIPPED),
         Caveat::FewAboveQuantile { quantile, above, count, from_ns, to_ns } => {
             few_above(*quantile, *above, *count, [*from_ns, *to_ns])
         }
@@ -61,9 +59,7 @@ pub fn of(caveat: &Caveat) -> String {
             format!("internal error: {missing} of {scheduled} operations are unaccounted for")
         }
         Caveat::LeftBehind { path, reason } => format!("{path} could not be removed: {reason}"),
-        Caveat::NothingChecked => {
-            "bare TCP only carries bytes: no result was compared with the load file".into()
-        }
+        Caveat::NothingChecked => NOTHING_CHECKED.into(),
         Caveat::NotSeenOnTheWire { directory } => format!(
             "{directory}: system calls were made and no counters looked at: what reached a server, if there is one, is not known"
         ),
@@ -75,9 +71,15 @@ pub fn of(caveat: &Caveat) -> String {
         | Caveat::UnmeasuredLoad { .. }
         | Caveat::FileSetStillClaimed { .. } => mix::of(caveat).unwrap_or_default(),
         Caveat::ShortRun { window_ns } => format!("the measured window is only {:.3} s long", seconds(*window_ns)),
-        _ => {
-            let other = clients::of(caveat).or_else(|| hosts::of(caveat)).or_else(|| progress::of(caveat));
-            other.or_else(|| curve::of(caveat)).unwrap_or_default()
+        Caveat::ClientsLost { .. } | Caveat::SettingsChanged { .. } => clients::of(caveat).unwrap_or_default(),
+        Caveat::HostLost { .. } | Caveat::MayShareHost { .. } | Caveat::HostDiffers { .. } | Caveat::HostDoubtful { .. }
+        | Caveat::StartsApart { .. } => hosts::of(caveat).unwrap_or_default(),
+        Caveat::LongInterval { .. } | Caveat::DidNotRun { .. } | Caveat::NothingCompleted { .. } => {
+            progress::of(caveat).unwrap_or_default()
+        }
+        Caveat::PointsNotSteady { .. } | Caveat::PointsBelowOffered { .. } | Caveat::PointsWaited { .. } | Caveat::PointsTooShort { .. }
+        | Caveat::StretchesTooShort { .. } | Caveat::PeakOfGenerator { .. } | Caveat::PeakUnfinished { .. } => {
+            curve::of(caveat).unwrap_or_default()
         }
     }
 }
@@ -188,6 +190,10 @@ const REASONS_SHOWN: usize = 3;
 const RECONNECTED_HELP: &str = "what was cut off is disconnected in the ledger; what was due meanwhile \
      waited for a connection, though no slot was missing, and that is part of its slot wait; calls of a \
      replay went out again, and the wait is in their response times";
+const SKIPPED: &str = "operations were due and never sent: every slot was taken, or the connection \
+     down, until the end";
+const NOTHING_CHECKED: &str =
+    "bare TCP only carries bytes: no result was compared with the load file";
 const NOT_BACK: &str = "clients lost their connections and did not get them back";
 const NOT_BACK_HELP: &str =
     "the others went on (--on-lost); what these had due is skipped or was not due any more";
