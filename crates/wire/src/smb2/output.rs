@@ -15,9 +15,6 @@ impl OutputBuffer<'_> {
     const SIZE: u16 = 9;
     const BUFFER_AT: u16 = HEADER_LEN as u16 + 8;
 
-    /// Offset of the buffer in a message of filestone, for a server that writes to it in place.
-    pub const BUFFER_OFFSET: usize = Self::BUFFER_AT as usize;
-
     /// Appends the response up to its buffer, which has `len` bytes.
     pub fn encode_head(len: usize, out: &mut Writer<'_>) {
         out.u16(Self::SIZE);

@@ -14,19 +14,7 @@ const GRID: usize = 401;
 /// Upper limit of bounds, which is never reached.
 const BOUND_MAX: f64 = 12.0;
 
-/// Returns the two-sided significance level of each look, for comparison with its p-value.
-/// `fractions` are the completed shares at the looks, from more than 0 to 1, ascending; `alarm` is
-/// the probability of a false alarm of all looks together.
-pub fn nominal_levels(fractions: &[f64], alarm: f64) -> Vec<f64> {
-    let mut spending = AlphaSpending::new(alarm);
-    fractions
-        .iter()
-        .map(|fraction| spending.next(*fraction))
-        .collect()
-}
-
-/// State for significance levels look by look, if the fraction of the next look depends on the
-/// previous one.
+/// Two-sided significance levels look by look, for comparison with p-values.
 #[derive(Debug, Clone)]
 pub struct AlphaSpending {
     alarm: f64,
@@ -148,6 +136,12 @@ impl GoingOn {
 mod tests {
     use super::*;
 
+    fn levels(fractions: &[f64]) -> Vec<f64> {
+        let mut spending = AlphaSpending::new(0.05);
+        let next = |fraction: &f64| spending.next(*fraction);
+        fractions.iter().map(next).collect()
+    }
+
     fn bounds(levels: &[f64]) -> Vec<f64> {
         let normal = Normal::standard();
         let bound = |level: &f64| normal.inverse_cdf(1.0 - level / 2.0);
@@ -158,7 +152,7 @@ mod tests {
     fn bounds_are_the_published_ones() {
         // Five looks at equal distances with two-sided α = 0.05: Lan and DeMets' function as
         // published by Reboussin et al. (2000), and gsDesign's sfLDOF.
-        let found = bounds(&nominal_levels(&[0.2, 0.4, 0.6, 0.8, 1.0], 0.05));
+        let found = bounds(&levels(&[0.2, 0.4, 0.6, 0.8, 1.0]));
         let golden = [4.8769, 3.3569, 2.6803, 2.2898, 2.0310];
         for (found, golden) in found.iter().zip(golden) {
             assert!((found - golden).abs() < 2e-3, "{found} instead of {golden}");
@@ -167,13 +161,13 @@ mod tests {
 
     #[test]
     fn one_look_is_the_test_that_it_is_without_a_plan() {
-        let [level] = nominal_levels(&[1.0], 0.05)[..] else {
+        let [level] = levels(&[1.0])[..] else {
             panic!("one look has one level");
         };
         assert!((level - 0.05).abs() < 1e-6, "{level}");
-        assert_eq!(nominal_levels(&[], 0.05), Vec::<f64>::new());
+        assert_eq!(levels(&[]), Vec::<f64>::new());
         // A second look at the same fraction must not spend anything.
-        let again = nominal_levels(&[0.5, 0.5, 1.0], 0.05);
+        let again = levels(&[0.5, 0.5, 1.0]);
         assert_eq!(again[1], 0.0);
     }
 }
