@@ -65,6 +65,12 @@ pub enum FigureUnit {
     Operations,
     /// Nanoseconds.
     Nanoseconds,
+    /// Bytes.
+    Bytes,
+    /// A share, as a fraction of 1.
+    Share,
+    /// A number without unit.
+    Number,
 }
 
 /// Direction of improvement of a figure.
@@ -169,13 +175,16 @@ impl Quantity {
 }
 
 impl FigureUnit {
-    /// Returns the name in records.
+    /// Returns the name in records and documents; empty for a number.
     pub const fn name(self) -> &'static str {
         match self {
             Self::OperationsPerSecond => "operations/s",
             Self::BytesPerSecond => "bytes/s",
             Self::Operations => "operations",
             Self::Nanoseconds => "ns",
+            Self::Bytes => "bytes",
+            Self::Share => "share",
+            Self::Number => "",
         }
     }
 }

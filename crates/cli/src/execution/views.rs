@@ -242,9 +242,8 @@ fn point_of(name: &str, tally: &PointTally) -> Point {
             name: known.figure.to_string(),
             unit: match known.figure.quantity.unit() {
                 FigureUnit::OperationsPerSecond => "ops/s",
-                FigureUnit::BytesPerSecond => "bytes/s",
-                FigureUnit::Nanoseconds => "ns",
                 FigureUnit::Operations => "",
+                unit => unit.name(),
             }
             .into(),
             value: known.value,

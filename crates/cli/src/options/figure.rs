@@ -31,13 +31,13 @@ pub fn comparable(name: &str) -> Result<RunFigure, String> {
 /// Reads the name of a figure that the points of a sweep have: one by which runs can be compared, or one
 /// of whole runs, such as a cost.
 pub fn swept(name: &str) -> Result<GateFigure, String> {
-    let total = TOTALS.iter().find(|swept| swept.total.name() == name);
+    let total = TOTALS.iter().find(|total| total.name() == name);
     match total {
-        Some(swept) => Ok(GateFigure::OfRun(swept.total)),
+        Some(total) => Ok(GateFigure::OfRun(*total)),
         None => comparable(name)
             .map(GateFigure::OfOperations)
             .map_err(|why| {
-                let names = TOTALS.iter().map(|swept| swept.total.name());
+                let names = TOTALS.iter().map(|total| total.name());
                 let near = suggestion(name.as_bytes(), names);
                 near.map_or(why, |near| {
                     format!("there is no such figure; did you mean {near}?")

@@ -14,12 +14,11 @@ use super::repeats::RepeatsEnd;
 use super::sweep::{SweepReport, SweptPoint, doubts, everywhere};
 use crate::quantity::{grouped, time_text, time_with_chance, time_within, with_chance};
 use filestone_measure::comparison::repeats::RepeatPlan;
-use filestone_measure::cost::CounterUnit;
 use filestone_measure::ladder::{LadderFigure, LadderValue, RungPair, RungTally};
 use filestone_measure::sweep::{PointTally, SweepParameter, SweepValue, ValueKind};
 use filestone_plan::gate::GateFigure;
 use filestone_plan::plan::{Plan, unmeasured_for};
-use filestone_workload::figure::{Quantity, RunFigure, Statistic, TimeKind};
+use filestone_workload::figure::{FigureUnit, Quantity, RunFigure, Statistic, TimeKind};
 use filestone_workload::operation::OpKind;
 
 /// Name of the rung column, where a sweep has the name of an option.
@@ -314,17 +313,17 @@ fn figures(rung: &LadderRung<'_>, shown: &[&Shown]) -> Vec<String> {
 /// Formats a figure with its interval, or with its significant digits. A figure from counters
 /// always has an interval if one is known.
 fn cell(known: &LadderValue, has_interval: bool) -> String {
-    let has_interval = has_interval || known.figure.unit() != CounterUnit::Nanoseconds;
+    let has_interval = has_interval || known.figure.unit() != FigureUnit::Nanoseconds;
     let pair = if known.has_companion { PAIR } else { "" };
     let half_width = known.half_width.unwrap_or(known.value.abs() * UNKNOWN);
     let text = if has_interval && known.half_width.is_some() {
         with_interval(known, half_width)
     } else {
         match known.figure.unit() {
-            CounterUnit::Nanoseconds if known.value > 0.0 => time_within(known.value, half_width),
-            CounterUnit::Nanoseconds => time_with_chance(known.value, half_width),
-            CounterUnit::Bytes => with_chance(known.value, 0.0, 0),
-            CounterUnit::Number => with_chance(known.value, 0.0, 2),
+            FigureUnit::Nanoseconds if known.value > 0.0 => time_within(known.value, half_width),
+            FigureUnit::Nanoseconds => time_with_chance(known.value, half_width),
+            FigureUnit::Bytes => with_chance(known.value, 0.0, 0),
+            _ => with_chance(known.value, 0.0, 2),
         }
     };
     text + pair
@@ -335,12 +334,12 @@ pub(super) fn more(known: &LadderValue) -> String {
     let text = match known.half_width {
         Some(half_width) => with_interval(known, half_width),
         None => match known.figure.unit() {
-            CounterUnit::Nanoseconds if known.value < 0.0 => {
+            FigureUnit::Nanoseconds if known.value < 0.0 => {
                 format!("-{}", time_text(-known.value))
             }
-            CounterUnit::Nanoseconds => time_text(known.value),
-            CounterUnit::Bytes => with_chance(known.value, 0.0, 0),
-            CounterUnit::Number => with_chance(known.value, 0.0, 2),
+            FigureUnit::Nanoseconds => time_text(known.value),
+            FigureUnit::Bytes => with_chance(known.value, 0.0, 0),
+            _ => with_chance(known.value, 0.0, 2),
         },
     };
     if text.starts_with('-') || known.value == 0.0 {
@@ -351,9 +350,9 @@ pub(super) fn more(known: &LadderValue) -> String {
 
 fn with_interval(known: &LadderValue, half_width: f64) -> String {
     match known.figure.unit() {
-        CounterUnit::Nanoseconds => time_with_chance(known.value, half_width),
-        CounterUnit::Bytes => with_chance(known.value, half_width, 0),
-        CounterUnit::Number => with_chance(known.value, half_width, 3),
+        FigureUnit::Nanoseconds => time_with_chance(known.value, half_width),
+        FigureUnit::Bytes => with_chance(known.value, half_width, 0),
+        _ => with_chance(known.value, half_width, 3),
     }
 }
 

@@ -1,30 +1,9 @@
 //! Counters of a host or process.
 
+use filestone_workload::figure::FigureUnit;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-/// Unit of a counter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CounterUnit {
-    /// Nanoseconds.
-    Nanoseconds,
-    /// Bytes.
-    Bytes,
-    /// A number without unit.
-    Number,
-}
-
-impl CounterUnit {
-    /// Returns the name of the unit in documents; empty for a number.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Nanoseconds => "ns",
-            Self::Bytes => "bytes",
-            Self::Number => "",
-        }
-    }
-}
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $counter:ident = $name:literal, $unit:ident;)*) => {
@@ -45,8 +24,8 @@ macro_rules! counters {
             }
 
             /// Returns the unit.
-            pub const fn unit(self) -> CounterUnit {
-                match self { $(Self::$counter => CounterUnit::$unit,)* }
+            pub const fn unit(self) -> FigureUnit {
+                match self { $(Self::$counter => FigureUnit::$unit,)* }
             }
         }
     };
@@ -113,9 +92,9 @@ mod tests {
         assert_eq!(names.len(), Counter::ALL.len());
         for counter in Counter::ALL {
             let suffix = match counter.unit() {
-                CounterUnit::Nanoseconds => "_ns",
-                CounterUnit::Bytes => "_bytes",
-                CounterUnit::Number => "",
+                FigureUnit::Nanoseconds => "_ns",
+                FigureUnit::Bytes => "_bytes",
+                _ => "",
             };
             assert!(counter.name().ends_with(suffix), "{}", counter.name());
         }

@@ -1,12 +1,13 @@
 //! Figures that a ladder reports for each rung, and their values in a run.
 
 use super::value::RungValue;
-use crate::cost::{Counter, CounterUnit, MeasuredAt};
+use crate::cost::{Counter, MeasuredAt};
 use crate::measure::cost_totals;
 use crate::measure::stamps::{StampedTime, StampsRecord};
 use crate::measure::{RecordedInterval, RunRecord};
 use filestone_plan::gate::RunTotal;
 use filestone_plan::plan::{Plan, unmeasured_for};
+use filestone_workload::figure::FigureUnit;
 
 macro_rules! figures {
     ($($(#[$doc:meta])* $figure:ident = $name:literal, $unit:ident;)*) => {
@@ -24,8 +25,8 @@ macro_rules! figures {
             }
 
             /// Returns the unit.
-            pub const fn unit(self) -> CounterUnit {
-                match self { $(Self::$figure => CounterUnit::$unit,)* }
+            pub const fn unit(self) -> FigureUnit {
+                match self { $(Self::$figure => FigureUnit::$unit,)* }
             }
         }
     };

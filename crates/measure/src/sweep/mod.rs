@@ -15,5 +15,5 @@ pub mod value_kind;
 pub use knee::{KneeInput, SweepKnee};
 pub use parameter::{SweepParameter, SweepValue, name_of_point, points};
 pub use tally::{PointFigure, PointTally, PointValue};
-pub use totals::{PointTotal, RunLevelFigure, TOTALS};
+pub use totals::{PointTotal, TOTALS};
 pub use value_kind::ValueKind;

@@ -1,6 +1,6 @@
 //! Results of the runs of a point, and when there are enough of them.
 
-use super::totals::{PointTotal, RunLevelFigure, TOTALS, estimate};
+use super::totals::{PointTotal, TOTALS, estimate, in_run};
 use crate::comparison::repeats::{ENOUGH_MIN, RepeatPlan, RepeatedFigure, repeated};
 use crate::comparison::side::{Side, single};
 use crate::comparison::{ComparedRun, RunValue};
@@ -70,8 +70,8 @@ impl PointTally {
     pub fn add(&mut self, run: &ComparedRun) {
         let judged = self.judged.of_operations();
         self.add_values(&run.figures(judged.as_slice()));
-        for (swept, runs) in TOTALS.iter().zip(&mut self.totals) {
-            runs.extend(swept.in_run(run));
+        for (total, runs) in TOTALS.iter().zip(&mut self.totals) {
+            runs.extend(in_run(*total, run));
         }
         self.errors += run.errors();
         let kinds = run.totals.kinds.iter();
@@ -150,18 +150,18 @@ impl PointTally {
     /// Returns the values of the runs for a figure of whole runs.
     fn values_of(&self, total: RunTotal) -> Option<&[CostEstimate]> {
         let mut both = TOTALS.iter().zip(&self.totals);
-        let (_, runs) = both.find(|(swept, _)| swept.total == total)?;
+        let (_, runs) = both.find(|(one, _)| **one == total)?;
         Some(runs)
     }
 
     fn total(&self, total: RunTotal) -> Option<PointTotal> {
-        PointTotal::of(RunLevelFigure::of(total)?, self.values_of(total)?)
+        PointTotal::of(total, self.values_of(total)?)
     }
 
     /// Returns the figures of whole runs.
     pub fn totals(&self) -> Vec<PointTotal> {
         let both = TOTALS.iter().zip(&self.totals);
-        both.filter_map(|(swept, runs)| PointTotal::of(swept, runs))
+        both.filter_map(|(total, runs)| PointTotal::of(*total, runs))
             .collect()
     }
 

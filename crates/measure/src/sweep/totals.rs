@@ -9,52 +9,32 @@ use filestone_plan::gate::RunTotal;
 use filestone_workload::statistics::Estimate;
 use filestone_workload::statistics::estimate::student_quantile;
 
-/// A figure of whole runs.
-#[derive(Debug, Clone, Copy)]
-pub struct RunLevelFigure {
-    /// The figure.
-    pub total: RunTotal,
-    /// Unit: `share`, `ns`, `bytes`, `bytes/s`, or empty for a number.
-    pub unit: &'static str,
-}
-
-const fn swept(total: RunTotal, unit: &'static str) -> RunLevelFigure {
-    RunLevelFigure { total, unit }
-}
-
 /// Figures of points, if their runs have them.
-pub const TOTALS: [RunLevelFigure; 10] = [
-    swept(RunTotal::GeneratorBusy, "share"),
-    swept(RunTotal::WireBytes, "bytes"),
-    swept(RunTotal::WirePackets, ""),
-    swept(RunTotal::ReplyPackets, ""),
-    swept(RunTotal::ModelReplyPackets, ""),
-    swept(RunTotal::WireRate, "bytes/s"),
-    swept(RunTotal::ServerCpu, "ns"),
-    swept(RunTotal::ServerBusy, "share"),
-    swept(RunTotal::ServerSwitches, ""),
-    swept(RunTotal::ServerInterrupts, ""),
+pub const TOTALS: [RunTotal; 10] = [
+    RunTotal::GeneratorBusy,
+    RunTotal::WireBytes,
+    RunTotal::WirePackets,
+    RunTotal::ReplyPackets,
+    RunTotal::ModelReplyPackets,
+    RunTotal::WireRate,
+    RunTotal::ServerCpu,
+    RunTotal::ServerBusy,
+    RunTotal::ServerSwitches,
+    RunTotal::ServerInterrupts,
 ];
 
-impl RunLevelFigure {
-    /// Returns the entry of a figure, if there is one.
-    pub fn of(total: RunTotal) -> Option<&'static Self> {
-        TOTALS.iter().find(|swept| swept.total == total)
+/// Returns the value of a figure in a run, if the run has one.
+pub(super) fn in_run(total: RunTotal, run: &ComparedRun) -> Option<CostEstimate> {
+    if total == RunTotal::GeneratorBusy {
+        let workers = run.totals.workers.iter().map(|worker| worker.busy_percent);
+        let busiest = workers.max_by(f64::total_cmp)?;
+        return Some(CostEstimate {
+            value: busiest / 100.0,
+            half_width: 0.0,
+        });
     }
-
-    /// Returns the value in a run, if the run has one.
-    pub fn in_run(&self, run: &ComparedRun) -> Option<CostEstimate> {
-        if self.total == RunTotal::GeneratorBusy {
-            let workers = run.totals.workers.iter().map(|worker| worker.busy_percent);
-            let busiest = workers.max_by(f64::total_cmp)?;
-            return Some(CostEstimate {
-                value: busiest / 100.0,
-                half_width: 0.0,
-            });
-        }
-        let achieved = run.totals.achieved_load_ops_per_s;
-        cost_totals::of(run.cost.as_ref()?, achieved, self.total)
-    }
+    let achieved = run.totals.achieved_load_ops_per_s;
+    cost_totals::of(run.cost.as_ref()?, achieved, total)
 }
 
 /// A figure of whole runs, over the runs of a point.
@@ -62,8 +42,6 @@ impl RunLevelFigure {
 pub struct PointTotal {
     /// The figure.
     pub total: RunTotal,
-    /// Unit.
-    pub unit: &'static str,
     /// Mean of the runs, not geometric, since it can be 0 or negative.
     pub value: f64,
     /// Ends of its 95 % interval: over several runs, or as estimated by a single run, if available.
@@ -74,15 +52,14 @@ pub struct PointTotal {
 
 impl PointTotal {
     /// Combines the values of these runs; `None` without any.
-    pub(super) fn of(swept: &RunLevelFigure, runs: &[CostEstimate]) -> Option<Self> {
+    pub(super) fn of(total: RunTotal, runs: &[CostEstimate]) -> Option<Self> {
         let over_runs = estimate(runs)?;
         let half_width = over_runs.half_width();
         let (value, count) = (over_runs.value, runs.len());
         // A single run without an error estimate has no interval.
         let is_known = count > 1 || half_width > 0.0;
         Some(Self {
-            total: swept.total,
-            unit: swept.unit,
+            total,
             value,
             interval: is_known.then_some((value - half_width, value + half_width)),
             runs: count,
@@ -137,7 +114,7 @@ mod tests {
             value: *value,
             half_width: *half_width,
         });
-        PointTotal::of(&TOTALS[0], &runs.collect::<Vec<_>>())
+        PointTotal::of(TOTALS[0], &runs.collect::<Vec<_>>())
     }
 
     #[test]
@@ -178,13 +155,9 @@ mod tests {
 
     #[test]
     fn columns_are_those_that_gates_know() {
-        for swept in TOTALS {
-            assert_eq!(
-                RunLevelFigure::of(swept.total).map(|one| one.unit),
-                Some(swept.unit)
-            );
-            assert!(swept.total.is_cost() || swept.total == RunTotal::GeneratorBusy);
+        for total in TOTALS {
+            assert!(total.is_cost() || total == RunTotal::GeneratorBusy);
         }
-        assert!(RunLevelFigure::of(RunTotal::Caveats).is_none());
+        assert!(!TOTALS.contains(&RunTotal::Caveats));
     }
 }

@@ -56,8 +56,9 @@ impl Dimension {
         match unit {
             FigureUnit::OperationsPerSecond => Self::RATE,
             FigureUnit::BytesPerSecond => Self::BYTES_PER_TIME,
-            FigureUnit::Operations => Self::NUMBER,
+            FigureUnit::Operations | FigureUnit::Share | FigureUnit::Number => Self::NUMBER,
             FigureUnit::Nanoseconds => Self::TIME,
+            FigureUnit::Bytes => Self::BYTES,
         }
     }
 
@@ -108,7 +109,7 @@ impl Dimension {
             Self::RATE => FigureUnit::OperationsPerSecond.name().into(),
             Self::BYTES_PER_TIME => FigureUnit::BytesPerSecond.name().into(),
             Self::TIME => FigureUnit::Nanoseconds.name().into(),
-            Self::BYTES => "bytes".into(),
+            Self::BYTES => FigureUnit::Bytes.name().into(),
             Self { bytes, time } if time > 0 => format!("bytes^{bytes} ns^{time}"),
             Self { bytes, time } => format!("bytes^{bytes} s^{time}"),
         })

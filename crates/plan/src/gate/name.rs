@@ -1,7 +1,7 @@
 //! Figures of gates by name.
 
 use super::dimension::Dimension;
-use filestone_workload::figure::{Quantity, RunFigure};
+use filestone_workload::figure::{FigureUnit, Quantity, RunFigure};
 use filestone_workload::kind::OpKind;
 use filestone_workload::load::diagnostic::suggestion;
 use std::fmt;
@@ -17,7 +17,7 @@ pub enum GateFigure {
 }
 
 macro_rules! totals {
-    ($($total:ident = $name:literal, $dimension:ident, $about:literal;)*) => {
+    ($($total:ident = $name:literal, $unit:ident, $about:literal;)*) => {
         /// A figure of a run as a whole.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum RunTotal { $(#[doc = $about] $total,)* }
@@ -31,38 +31,39 @@ macro_rules! totals {
                 match self { $(Self::$total => $name,)* }
             }
 
-            const fn dimension(self) -> Dimension {
-                match self { $(Self::$total => Dimension::$dimension,)* }
+            /// Returns the unit.
+            pub const fn unit(self) -> FigureUnit {
+                match self { $(Self::$total => FigureUnit::$unit,)* }
             }
         }
     };
 }
 
 totals! {
-    Offered = "offered", RATE, "Offered load of an open loop.";
-    CurvePeak = "curve.peak", RATE, "Highest load of a curve that was kept up with.";
-    CurveKnee = "curve.knee", RATE, "Load at a curve's knee.";
-    ObjectiveLoad = "objective.load", RATE, "Highest load that keeps an objective.";
-    Caveats = "caveats", NUMBER, "Reasons to doubt the numbers.";
-    Scheduled = "scheduled", NUMBER, "Measured operations that were due.";
-    TimedOut = "timed_out", NUMBER, "Of these those that were not answered in time.";
-    Disconnected = "disconnected", NUMBER, "Of these those whose connection was lost.";
-    Skipped = "skipped", NUMBER, "Of these those that were never sent.";
-    Mismatches = "mismatches", NUMBER, "Results of a replay other than its load file expects.";
-    LostClients = "lost_clients", NUMBER, "Clients that ended early.";
-    Retransmissions = "retransmissions", NUMBER, "Calls that were sent again.";
-    Reconnections = "reconnections", NUMBER, "Connections that were made again.";
-    LateReplies = "late_replies", NUMBER, "Replies that came too late or twice.";
-    GeneratorBusy = "generator_busy", NUMBER, "How busy the busiest worker was, as a share.";
-    ServerCpu = "server_cpu_per_operation", TIME, "Processor time of the server for each operation.";
-    ServerSwitches = "server_switches_per_operation", NUMBER, "Its context switches for each.";
-    ServerInterrupts = "server_interrupts_per_operation", NUMBER, "Interrupts of its host for each.";
-    WireBytes = "wire_bytes_per_operation", BYTES, "Bytes on the way for each, headers included.";
-    WirePackets = "packets_per_operation", NUMBER, "Packets on the way for each.";
-    ReplyPackets = "reply_packets_per_operation", NUMBER, "Of these those that came back.";
-    ModelReplyPackets = "model_reply_packets_per_operation", NUMBER, "The same by the model.";
-    WireRate = "wire_bytes_per_second", BYTES_PER_TIME, "Bytes on the way in a second.";
-    ServerBusy = "server_busy", NUMBER, "Processors of the server that were busy.";
+    Offered = "offered", OperationsPerSecond, "Offered load of an open loop.";
+    CurvePeak = "curve.peak", OperationsPerSecond, "Highest load of a curve that was kept up with.";
+    CurveKnee = "curve.knee", OperationsPerSecond, "Load at a curve's knee.";
+    ObjectiveLoad = "objective.load", OperationsPerSecond, "Highest load that keeps an objective.";
+    Caveats = "caveats", Number, "Reasons to doubt the numbers.";
+    Scheduled = "scheduled", Number, "Measured operations that were due.";
+    TimedOut = "timed_out", Number, "Of these those that were not answered in time.";
+    Disconnected = "disconnected", Number, "Of these those whose connection was lost.";
+    Skipped = "skipped", Number, "Of these those that were never sent.";
+    Mismatches = "mismatches", Number, "Results of a replay other than its load file expects.";
+    LostClients = "lost_clients", Number, "Clients that ended early.";
+    Retransmissions = "retransmissions", Number, "Calls that were sent again.";
+    Reconnections = "reconnections", Number, "Connections that were made again.";
+    LateReplies = "late_replies", Number, "Replies that came too late or twice.";
+    GeneratorBusy = "generator_busy", Share, "How busy the busiest worker was, as a share.";
+    ServerCpu = "server_cpu_per_operation", Nanoseconds, "Processor time of the server for each operation.";
+    ServerSwitches = "server_switches_per_operation", Number, "Its context switches for each.";
+    ServerInterrupts = "server_interrupts_per_operation", Number, "Interrupts of its host for each.";
+    WireBytes = "wire_bytes_per_operation", Bytes, "Bytes on the way for each, headers included.";
+    WirePackets = "packets_per_operation", Number, "Packets on the way for each.";
+    ReplyPackets = "reply_packets_per_operation", Number, "Of these those that came back.";
+    ModelReplyPackets = "model_reply_packets_per_operation", Number, "The same by the model.";
+    WireRate = "wire_bytes_per_second", BytesPerSecond, "Bytes on the way in a second.";
+    ServerBusy = "server_busy", Share, "Processors of the server that were busy.";
 }
 
 impl RunTotal {
@@ -97,12 +98,17 @@ impl GateFigure {
         }
     }
 
+    /// Returns the unit.
+    pub const fn unit(self) -> FigureUnit {
+        match self {
+            Self::OfOperations(figure) => figure.quantity.unit(),
+            Self::OfRun(total) => total.unit(),
+        }
+    }
+
     /// Returns the dimension.
     pub const fn dimension(self) -> Dimension {
-        match self {
-            Self::OfOperations(figure) => Dimension::of(figure.quantity.unit()),
-            Self::OfRun(total) => total.dimension(),
-        }
+        Dimension::of(self.unit())
     }
 
     /// Whether it is a count, not a share.

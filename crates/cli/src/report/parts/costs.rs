@@ -3,9 +3,10 @@
 use super::page::{Page, wrapped};
 use super::table::{Column, Table};
 use filestone_measure::cost::{
-    CostEstimate, CostFigure, CostRecord, Counter, CounterUnit, MeasuredAt, SourceRecord,
+    CostEstimate, CostFigure, CostRecord, Counter, MeasuredAt, SourceRecord,
 };
 use filestone_measure::measure::RunRecord;
+use filestone_workload::figure::FigureUnit;
 
 /// Formats the section; empty if no counters were read.
 pub fn section(record: &RunRecord, page: Page) -> String {
@@ -59,11 +60,11 @@ fn row(figure: &CostFigure) -> Vec<String> {
 }
 
 /// Formats an amount; times in microseconds.
-fn amount(value: f64, unit: CounterUnit) -> String {
+fn amount(value: f64, unit: FigureUnit) -> String {
     match unit {
-        CounterUnit::Nanoseconds => format!("{:.2} us", value / 1000.0),
-        CounterUnit::Bytes => format!("{value:.1}"),
-        CounterUnit::Number => format!("{value:.3}"),
+        FigureUnit::Nanoseconds => format!("{:.2} us", value / 1000.0),
+        FigureUnit::Bytes => format!("{value:.1}"),
+        _ => format!("{value:.3}"),
     }
 }
 

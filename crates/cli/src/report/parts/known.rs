@@ -83,7 +83,7 @@ pub fn value_within(figure: RunFigure, value: f64, half_width: f64) -> String {
         FigureUnit::BytesPerSecond => {
             format!("{} MB/s", load_text(value / 1e6, half_width / 1e6))
         }
-        FigureUnit::Operations => load_text(value, half_width),
+        _ => load_text(value, half_width),
     }
 }
 

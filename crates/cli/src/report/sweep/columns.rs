@@ -13,7 +13,7 @@ use filestone_measure::sweep::{
     PointFigure, PointTally, PointTotal, PointValue, SweepParameter, SweepValue,
 };
 use filestone_plan::gate::{GateFigure, RunTotal};
-use filestone_workload::figure::{Quantity, Statistic, TimeKind};
+use filestone_workload::figure::{FigureUnit, Quantity, Statistic, TimeKind};
 
 /// A figure with a larger relative half-width is printed with one digit.
 const HARDLY: f64 = 0.5;
@@ -256,11 +256,11 @@ fn row(point: &SweptPoint, shown: &SweepColumns) -> Vec<String> {
 /// Formats a figure that only complete runs have, with its interval.
 fn total_text(known: &PointTotal) -> String {
     let half_width = known.half_width().unwrap_or(0.0);
-    match known.unit {
-        "share" => percent(known.value),
-        "ns" => time_with_chance(known.value, half_width),
-        "bytes" => with_chance(known.value, half_width, 1),
-        "bytes/s" => {
+    match known.total.unit() {
+        FigureUnit::Share => percent(known.value),
+        FigureUnit::Nanoseconds => time_with_chance(known.value, half_width),
+        FigureUnit::Bytes => with_chance(known.value, half_width, 1),
+        FigureUnit::BytesPerSecond => {
             let [value, half_width] = [known.value, half_width].map(|bytes| bytes / 1e6);
             format!("{} MB/s", with_chance(value, half_width, 3))
         }

@@ -4,7 +4,7 @@
 use super::rounds_document::{PointCounts, RoundsDocument};
 use super::{SweepReport, SweptLine, SweptPoint};
 use filestone_measure::sweep::{
-    PointFigure, PointTally, PointTotal, RunLevelFigure, SweepKnee, SweepParameter, SweepValue,
+    PointFigure, PointTally, PointTotal, SweepKnee, SweepParameter, SweepValue,
 };
 use filestone_plan::gate::GateFigure;
 use filestone_plan::plan::Plan;
@@ -129,7 +129,7 @@ fn figures_of(point: &SweptPoint) -> Vec<PointFigureDocument> {
 fn total(known: PointTotal) -> PointFigureDocument {
     PointFigureDocument {
         name: known.total.name().into(),
-        unit: known.unit.into(),
+        unit: known.total.unit().name().into(),
         runs: known.runs,
         value: known.value,
         low: known.interval.map(|(low, _)| low),
@@ -237,11 +237,7 @@ pub fn column(name: &str) -> String {
 
 /// Returns the column name of a figure, such as `response_time_mean_ns` or `achieved_ops_per_s`.
 pub fn column_of(figure: &GateFigure) -> String {
-    let unit = match figure {
-        GateFigure::OfOperations(figure) => figure.quantity.unit().name(),
-        GateFigure::OfRun(total) => RunLevelFigure::of(*total).map_or("", |swept| swept.unit),
-    };
-    named(&figure.to_string(), unit)
+    named(&figure.to_string(), figure.unit().name())
 }
 
 /// Returns a figure's column name with its unit.

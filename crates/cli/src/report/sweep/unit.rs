@@ -1,7 +1,6 @@
 //! Units of the drawn figures of a sweep.
 
 use crate::report::picture::Axis;
-use filestone_measure::sweep::RunLevelFigure;
 use filestone_plan::gate::GateFigure;
 use filestone_workload::figure::FigureUnit;
 
@@ -17,20 +16,15 @@ pub(super) enum DrawnUnit {
 
 impl DrawnUnit {
     pub(super) fn of(figure: &GateFigure) -> Self {
-        match figure {
-            GateFigure::OfOperations(figure) => match figure.quantity.unit() {
-                FigureUnit::Nanoseconds => Self::Time,
-                FigureUnit::OperationsPerSecond => Self::Number(1.0, "operations/s"),
-                FigureUnit::BytesPerSecond => Self::Number(1e6, "MB/s"),
-                FigureUnit::Operations => Self::Number(1.0, ""),
+        match figure.unit() {
+            FigureUnit::Nanoseconds => Self::Time,
+            FigureUnit::Share => Self::Number(0.01, "%"),
+            FigureUnit::BytesPerSecond => match figure {
+                GateFigure::OfOperations(_) => Self::Number(1e6, "MB/s"),
+                GateFigure::OfRun(_) => Self::Number(1e3, "KB/s"),
             },
-            GateFigure::OfRun(total) => match RunLevelFigure::of(*total).map(|swept| swept.unit) {
-                Some("ns") => Self::Time,
-                Some("share") => Self::Number(0.01, "%"),
-                Some("bytes/s") => Self::Number(1e3, "KB/s"),
-                Some(unit) => Self::Number(1.0, unit),
-                None => Self::Number(1.0, ""),
-            },
+            FigureUnit::Operations => Self::Number(1.0, ""),
+            unit => Self::Number(1.0, unit.name()),
         }
     }
 
