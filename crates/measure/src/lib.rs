@@ -10,6 +10,7 @@ pub mod comparison;
 pub mod cost;
 pub mod doctor;
 pub mod explanation;
+pub mod figure;
 pub mod history;
 pub mod ladder;
 pub mod measure;

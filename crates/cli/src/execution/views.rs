@@ -237,18 +237,21 @@ fn metrics_at(address: SocketAddr, metrics: &MetricsSite) -> Result<Site, Error>
 fn point_of(name: &str, tally: &PointTally) -> Point {
     let known = tally.figures().into_iter();
     let figures = known
-        .filter(|known| known.figure.operation.is_none())
+        .filter(|known| {
+            let figure = known.name.of_operations();
+            figure.is_some_and(|figure| figure.operation.is_none())
+        })
         .map(|known| PointFigure {
-            name: known.figure.to_string(),
-            unit: match known.figure.quantity.unit() {
+            name: known.name.to_string(),
+            unit: match known.name.unit() {
                 FigureUnit::OperationsPerSecond => "ops/s",
                 FigureUnit::Operations => "",
                 unit => unit.name(),
             }
             .into(),
             value: known.value,
-            low: known.interval.map(|(low, _)| low),
-            high: known.interval.map(|(_, high)| high),
+            low: known.low(),
+            high: known.high(),
         });
     Point {
         series: "points, with 95 % intervals".into(),

@@ -10,8 +10,9 @@ use super::parts::units::counted;
 use crate::quantity::{duration_text, grouped, plain, resolution};
 use filestone_measure::comparison::{
     Change, ComparedRun, Comparison, ComparisonOptions, HigherErrorRate, Incompatibility,
-    RUN_SPREAD, Row, Side, SideFigure, Verdict,
+    RUN_SPREAD, Row, Side, Verdict,
 };
+use filestone_measure::figure::Figure;
 use filestone_measure::measure::figures::accuracy::STRETCHES_MIN;
 use filestone_measure::measure::figures::{Direction, Quantity, RunFigure};
 use std::path::PathBuf;
@@ -240,8 +241,8 @@ fn table(compared: &Compared, page: Page) -> String {
         let mark = if row.is_judged { " *" } else { "" };
         table.row([
             format!("{}{mark}", row.figure),
-            value(row.figure, &row.base),
-            value(row.figure, &row.new),
+            value(&row.base),
+            value(&row.new),
             change(row.change),
             verdict(row, compared),
         ]);
@@ -250,10 +251,10 @@ fn table(compared: &Compared, page: Page) -> String {
 }
 
 /// Formats the figure of a side with its significant digits.
-fn value(figure: RunFigure, side: &SideFigure) -> String {
+fn value(side: &Figure) -> String {
     // Uses the nearer end, so that at least one digit is significant.
-    let half_width = side.value * -(-side.logarithm.half_width()).exp_m1();
-    value_within(figure, side.value, half_width)
+    let half_width = side.low().map_or(0.0, |low| side.value - low);
+    value_within(side.name.unit(), side.value, half_width)
 }
 
 /// Formats a change, such as `+3.2 (+1.1 to +5.4)`.
@@ -430,7 +431,8 @@ fn repeats_best(compared: &Compared) -> String {
     let Some(best) = compared.repeats_best() else {
         return String::new();
     };
-    let deviation = best.base.deviation.max(best.new.deviation);
+    let [base, new] = best.deviations();
+    let deviation = base.max(new);
     // A spread that was not measured with repeated runs is already assumed to be large.
     let well = if deviation > RUN_SPREAD {
         ", though not well"

@@ -310,7 +310,11 @@ fn table(told: &HistoryReport, page: Page) -> String {
         table.row([
             run.started_at.clone(),
             run.label.clone(),
-            value_within(figure, run.value, half_width.unwrap_or(run.value / 1e3)),
+            value_within(
+                figure.quantity.unit(),
+                run.value,
+                half_width.unwrap_or(run.value / 1e3),
+            ),
             share.unwrap_or_else(|| "-".into()),
             run.version.clone(),
             change.map_or_else(String::new, |change| {

@@ -78,7 +78,11 @@ impl Repeats {
     /// Whether all headline figures have the requested precision.
     pub fn are_enough(&self) -> bool {
         self.wanted.until.is_some_and(|share| {
-            let known = |series: &Series| series.headline().map(|it| it.is_known_within(share));
+            let known = |series: &Series| {
+                series
+                    .headline()
+                    .map(|it| it.over_runs.is_known_within(share))
+            };
             self.series.iter().all(|series| known(series) == Some(true))
         })
     }
@@ -91,7 +95,9 @@ impl Repeats {
         };
         let expected = self.series.iter().map(|series| {
             let headline = series.headline();
-            headline.map_or(most.min(ENOUGH_MIN as u32), |it| it.runs_until(share, most))
+            headline.map_or(most.min(ENOUGH_MIN as u32), |it| {
+                it.over_runs.runs_until(share, most)
+            })
         });
         expected.max().unwrap_or(most)
     }
@@ -186,13 +192,14 @@ fn table(figures: &[RepeatedFigure], page: Page) -> String {
         let mean = known.over_runs.value;
         // A figure with a wide interval still has one digit.
         let half_width = mean * known.half_width().min(HARDLY);
-        let shown = |value: f64| value_within(known.figure, value, half_width);
-        let interval = if known.half_width() > HARDLY {
-            let ends = [known.low(), known.high()];
-            let ends = ends.map(|end| value_within(known.figure, end, end * HARDLY));
-            ends.join(" to ")
-        } else {
-            format!("{} ± {}", shown(mean), percent(known.half_width()))
+        let unit = known.over_runs.name.unit();
+        let shown = |value: f64| value_within(unit, value, half_width);
+        let interval = match known.over_runs.interval {
+            Some((low, high)) if known.half_width() > HARDLY => {
+                let ends = [low, high].map(|end| value_within(unit, end, end * HARDLY));
+                ends.join(" to ")
+            }
+            _ => format!("{} ± {}", shown(mean), percent(known.half_width())),
         };
         let within = known
             .within_run
@@ -201,7 +208,7 @@ fn table(figures: &[RepeatedFigure], page: Page) -> String {
             known.figure.to_string(),
             shown(known.median),
             interval,
-            percent(known.over_runs.deviation),
+            percent(known.deviation()),
             within.unwrap_or_else(|| "–".into()),
         ]);
     }
@@ -232,7 +239,7 @@ fn method(series: &Series, figures: &[RepeatedFigure]) -> String {
 
 fn not_enough(headline: &RepeatedFigure, share: f64) -> String {
     const MANY: u32 = 10_000;
-    let needed = headline.runs_until(share, MANY);
+    let needed = headline.over_runs.runs_until(share, MANY);
     let many = if needed < MANY { "about" } else { "more than" };
     format!(
         "{} is known within {}, not within {}: {many} {needed} runs would do.",
@@ -340,9 +347,9 @@ fn figure_document(known: &RepeatedFigure) -> RepeatedFigureDocument {
         runs: known.over_runs.runs,
         median: known.median,
         mean: known.over_runs.value,
-        low: known.low(),
-        high: known.high(),
-        deviation: known.over_runs.deviation,
+        low: known.over_runs.low().unwrap_or(known.over_runs.value),
+        high: known.over_runs.high().unwrap_or(known.over_runs.value),
+        deviation: known.deviation(),
         within_run: known.within_run,
     }
 }

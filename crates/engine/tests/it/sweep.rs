@@ -43,7 +43,8 @@ fn point(in_flight: u32) -> PointTally {
 }
 
 fn value(point: &PointTally, name: &str) -> f64 {
-    point.figure(&figure(name)).expect("two runs have it").value
+    let figure = GateFigure::OfOperations(figure(name));
+    point.value(&figure).expect("two runs have it").value
 }
 
 #[test]

@@ -13,8 +13,9 @@ pub mod side;
 
 pub use comparability::{ComparabilityCheck, Incompatibility};
 pub use compared_run::{ComparedRun, RunValue};
-pub use side::{RUN_SPREAD, Side, SideFigure};
+pub use side::{RUN_SPREAD, Side};
 
+use crate::figure::Figure;
 use crate::measure::figures::{Direction, RunFigure};
 use filestone_plan::plan::Plan;
 use filestone_workload::statistics::{CONFIDENCE, holm, sample_size};
@@ -81,9 +82,9 @@ pub struct Row {
     /// The figure.
     pub figure: RunFigure,
     /// Value of the base.
-    pub base: SideFigure,
+    pub base: Figure,
     /// Value of the new side.
-    pub new: SideFigure,
+    pub new: Figure,
     /// Relative change from base to new, with its confidence interval.
     pub change: Change,
     /// Probability of a change at least this large, in either direction, by chance alone, adjusted
@@ -98,6 +99,13 @@ pub struct Row {
     pub is_judged: bool,
     /// Number of pairs of neighbouring runs that were excluded because of outliers.
     pub left_out: usize,
+}
+
+impl Row {
+    /// Returns the spread between runs of the base and of the new side.
+    pub fn deviations(&self) -> [f64; 2] {
+        [self.base, self.new].map(|side| side.deviation.unwrap_or(0.0))
+    }
 }
 
 /// A change, as shares of the base.
@@ -180,7 +188,10 @@ impl Comparison {
         let several = self.rows.iter();
         let several = several.filter(|row| row.base.runs.min(row.new.runs) > 1);
         let several = several.filter(|row| repeats::is_candidate(&row.figure, plan));
-        let deviation = |row: &Row| row.base.deviation.hypot(row.new.deviation);
+        let deviation = |row: &Row| {
+            let [base, new] = row.deviations();
+            base.hypot(new)
+        };
         several.min_by(|one, other| deviation(one).total_cmp(&deviation(other)))
     }
 }

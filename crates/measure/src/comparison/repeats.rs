@@ -1,10 +1,11 @@
 //! Repeated runs of one plan: their order, their figures, and when there are enough of them.
 
-use super::side::{Side, SideFigure, of_runs};
+use super::side::Side;
+pub use crate::figure::ENOUGH_MIN;
+use crate::figure::Figure;
 use crate::measure::figures::{Quantity, RunFigure, Statistic, TimeKind};
 use filestone_plan::plan::{Pacing, Plan};
 use filestone_workload::random::{RandomStream, RngExt, stream};
-use filestone_workload::statistics::Estimate;
 
 /// Figures for a comparison of runs, if they repeat best.
 const CANDIDATES: [Quantity; 3] = [
@@ -12,8 +13,6 @@ const CANDIDATES: [Quantity; 3] = [
     Quantity::CpuPerOperation,
     Quantity::Achieved,
 ];
-/// Minimum number of runs before a stop: a few runs may agree by chance.
-pub const ENOUGH_MIN: usize = 5;
 
 /// Number of repeated runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,47 +33,21 @@ pub struct RepeatedFigure {
     /// Median of the runs.
     pub median: f64,
     /// Geometric mean of the runs, and their spread.
-    pub over_runs: SideFigure,
+    pub over_runs: Figure,
     /// Half of the 95 % interval that a run estimates for itself, as a share: median of the runs
     /// that have one.
     pub within_run: Option<f64>,
 }
 
 impl RepeatedFigure {
-    /// Returns the lower end of the 95 % interval of the mean of the runs.
-    pub fn low(&self) -> f64 {
-        (self.over_runs.logarithm.value - self.over_runs.logarithm.half_width()).exp()
-    }
-
-    /// Returns the upper end of the 95 % interval of the mean of the runs.
-    pub fn high(&self) -> f64 {
-        (self.over_runs.logarithm.value + self.over_runs.logarithm.half_width()).exp()
-    }
-
     /// Returns half of the width of the interval, as a share.
     pub fn half_width(&self) -> f64 {
-        self.over_runs.logarithm.half_width().exp_m1()
+        self.over_runs.share().unwrap_or(0.0)
     }
 
-    /// Returns whether the interval is within ± this share, and there are enough runs.
-    pub fn is_known_within(&self, share: f64) -> bool {
-        self.over_runs.runs >= ENOUGH_MIN && self.half_width() <= share
-    }
-
-    /// Returns the estimated number of runs until the interval is within `share`, at most `most`.
-    pub fn runs_until(&self, share: f64, most: u32) -> u32 {
-        let half_width = |runs: u32| {
-            let runs = f64::from(runs);
-            let estimate = Estimate {
-                standard_error: self.over_runs.deviation / runs.sqrt(),
-                freedom: runs - 1.0,
-                ..self.over_runs.logarithm
-            };
-            estimate.half_width().exp_m1()
-        };
-        let least = (ENOUGH_MIN as u32).max(self.over_runs.runs as u32);
-        let enough = (least..most).find(|runs| half_width(*runs) <= share);
-        enough.unwrap_or(most)
+    /// Returns the spread of the logarithms of single runs, one standard deviation.
+    pub fn deviation(&self) -> f64 {
+        self.over_runs.deviation.unwrap_or(0.0)
     }
 }
 
@@ -94,7 +67,7 @@ fn of_figure(side: &Side, figure: &RunFigure) -> Option<RepeatedFigure> {
     Some(RepeatedFigure {
         figure: *figure,
         median: median(values)?,
-        over_runs: of_runs(runs, &[])?,
+        over_runs: side.figure(figure)?,
         within_run: median(within),
     })
 }
@@ -122,7 +95,7 @@ pub fn repeats_best<'side>(
     let known = figures.iter();
     let candidates = known.filter(|known| is_candidate(&known.figure, plan));
     candidates.min_by(|one, other| {
-        let [one, other] = [one, other].map(|known| known.over_runs.deviation);
+        let [one, other] = [one, other].map(|known| known.deviation());
         one.total_cmp(&other)
     })
 }
@@ -170,6 +143,7 @@ pub fn plan_of_run(plan: &Plan, round: u64) -> Plan {
 mod tests {
     use super::*;
     use crate::comparison::RunValue;
+    use filestone_workload::statistics::Estimate;
     use rand_distr::{Distribution as _, StandardNormal};
 
     fn side(name: &str, values: &[f64]) -> Side {
@@ -198,20 +172,21 @@ mod tests {
             panic!("one figure");
         };
         assert_eq!(found.median, 0.2_f64.exp());
+        let (low, high) = found.over_runs.interval.expect("of five");
         assert!(
-            (found.low() - (0.4_f64 - 0.707_856).exp()).abs() < 1e-5,
+            (low - (0.4_f64 - 0.707_856).exp()).abs() < 1e-5,
             "{found:?}"
         );
-        assert!((found.high() - (0.4_f64 + 0.707_856).exp()).abs() < 1e-5);
-        assert!((found.over_runs.deviation - 0.570_09).abs() < 1e-5);
+        assert!((high - (0.4_f64 + 0.707_856).exp()).abs() < 1e-5);
+        assert!((found.deviation() - 0.570_09).abs() < 1e-5);
         assert!(
             found
                 .within_run
                 .is_some_and(|share| (share - 0.019_793).abs() < 1e-5)
         );
         // t·0.57009/√n is ln 1.1 or less from n = 139 on (scipy: 0.095614 and 0.095262).
-        assert_eq!(found.runs_until(0.1, 1000), 140);
-        assert_eq!(found.runs_until(0.1, 50), 50);
+        assert_eq!(found.over_runs.runs_until(0.1, 1000), 140);
+        assert_eq!(found.over_runs.runs_until(0.1, 50), 50);
     }
 
     #[test]
@@ -219,9 +194,12 @@ mod tests {
         assert!(repeated(&side("achieved", &[1.0])).is_empty());
         let two = repeated(&side("achieved", &[1.0, 1.0]));
         assert_eq!(two[0].half_width(), 0.0);
-        assert!(!two[0].is_known_within(0.01), "two are not enough");
+        assert!(
+            !two[0].over_runs.is_known_within(0.01),
+            "two are not enough"
+        );
         let five = repeated(&side("achieved", &[1.0; 5]));
-        assert!(five[0].is_known_within(0.01));
+        assert!(five[0].over_runs.is_known_within(0.01));
     }
 
     #[test]
@@ -279,13 +257,14 @@ mod tests {
                 values.push((0.03 * noise).exp());
                 let side = side("achieved", &values);
                 match repeated(&side).first() {
-                    Some(found) if found.is_known_within(0.01) || values.len() == 50 => {
+                    Some(found) if found.over_runs.is_known_within(0.01) || values.len() == 50 => {
                         break *found;
                     }
                     _ => {}
                 }
             };
-            held += u32::from((found.low()..=found.high()).contains(&1.0));
+            let (low, high) = found.over_runs.interval.expect("of several");
+            held += u32::from((low..=high).contains(&1.0));
         }
         // Stopping once the interval is narrow enough costs a little: 95 % would be 950 ± 7.
         assert!((915..=965).contains(&held), "{held} of {tries}");

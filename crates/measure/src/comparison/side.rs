@@ -1,6 +1,7 @@
 //! A side of a comparison: one run, or several runs of one plan.
 
 use super::compared_run::RunValue;
+use crate::figure::Figure;
 use crate::measure::figures::RunFigure;
 use filestone_workload::statistics::Estimate;
 use filestone_workload::statistics::trimmed::{mean_unless_far_off, trimmed};
@@ -33,17 +34,31 @@ pub(super) struct RunSample {
     pub(super) own: Option<Estimate>,
 }
 
-/// A figure of a side.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SideFigure {
-    /// Value of the figure; the geometric mean of several runs.
-    pub value: f64,
-    /// Logarithm of the figure, with its standard error.
-    pub logarithm: Estimate,
+/// Mean of the logarithms of a figure in the runs of a side.
+#[derive(Debug, Clone, Copy)]
+struct LogarithmMean {
+    mean: Estimate,
     /// Spread of the logarithms of single runs, one standard deviation.
-    pub deviation: f64,
-    /// Number of runs that have the figure.
-    pub runs: usize,
+    deviation: f64,
+    runs: usize,
+}
+
+impl LogarithmMean {
+    fn of(mean: Estimate, runs: usize) -> Self {
+        Self {
+            mean,
+            deviation: mean.standard_error * (runs as f64).sqrt(),
+            runs,
+        }
+    }
+
+    fn figure(&self, figure: &RunFigure) -> Figure {
+        let half_width = Some(self.mean.half_width());
+        Figure {
+            deviation: Some(self.deviation),
+            ..Figure::of_logarithm(*figure, self.mean.value, half_width, self.runs)
+        }
+    }
 }
 
 impl Side {
@@ -94,33 +109,33 @@ impl Side {
         all.find(|known| known.figure == *figure)
             .map(|known| known.runs.as_slice())
     }
-}
 
-/// Logarithm of a figure of the only run that has it.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct SingleFigure {
-    pub(crate) logarithm: f64,
-    /// Half of the 95 % interval that the run estimates for itself.
-    pub(crate) interval: Option<f64>,
-}
+    /// Returns a figure over the runs; that of a single run has the interval that the run estimates
+    /// for itself.
+    pub fn figure(&self, figure: &RunFigure) -> Option<Figure> {
+        let runs = self.known(figure)?;
+        let several = between(runs).map(|mean| mean.figure(figure));
+        several.or_else(|| {
+            let [run] = runs else {
+                return None;
+            };
+            let half_width = run.own.map(|own| own.half_width());
+            Some(Figure::of_logarithm(*figure, run.value, half_width, 1))
+        })
+    }
 
-/// Returns a figure that only one run of the side has; `None` if several have it.
-pub(crate) fn single(side: &Side, figure: &RunFigure) -> Option<SingleFigure> {
-    let [run] = side.known(figure)? else {
-        return None;
-    };
-    Some(SingleFigure {
-        logarithm: run.value,
-        interval: run.own.map(|own| own.half_width()),
-    })
+    /// Returns the mean of the logarithms of a figure, if several runs have it.
+    pub(crate) fn logarithm(&self, figure: &RunFigure) -> Option<Estimate> {
+        between(self.known(figure)?).map(|mean| mean.mean)
+    }
 }
 
 /// A figure of both sides.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pair {
     pub(super) figure: RunFigure,
-    pub(super) base: SideFigure,
-    pub(super) new: SideFigure,
+    pub(super) base: Figure,
+    pub(super) new: Figure,
     /// Logarithm of the ratio of new to base.
     pub(super) difference: Estimate,
     /// Spread of the differences of pairs of runs, one of each side.
@@ -136,9 +151,9 @@ impl Pair {
         let (base, new) = (of_runs(base, new)?, of_runs(new, base)?);
         Some(Self {
             figure: *figure,
-            base,
-            new,
-            difference: new.logarithm.minus(&base.logarithm),
+            base: base.figure(figure),
+            new: new.figure(figure),
+            difference: new.mean.minus(&base.mean),
             deviation: base.deviation.hypot(new.deviation),
             left_out: 0,
         })
@@ -158,8 +173,8 @@ impl Pair {
         let sides = match found.left_out {
             0 => Self::of(base, new, figure)?,
             _ => Self {
-                base: without_ends(of_base)?,
-                new: without_ends(of_new)?,
+                base: without_ends(of_base)?.figure(figure),
+                new: without_ends(of_new)?.figure(figure),
                 ..Self::of(base, new, figure)?
             },
         };
@@ -174,55 +189,39 @@ impl Pair {
 
 /// Returns the figure of a side's runs. A single run gets the spread of the other side's runs; if
 /// the other side has a single run, too, it gets [`RUN_SPREAD`] and its own error combined.
-pub(super) fn of_runs(runs: &[RunSample], others: &[RunSample]) -> Option<SideFigure> {
-    if let Some(logarithm) = between(runs) {
-        return Some(SideFigure {
-            value: logarithm.value.exp(),
-            logarithm,
-            deviation: logarithm.standard_error * (runs.len() as f64).sqrt(),
-            runs: runs.len(),
-        });
+fn of_runs(runs: &[RunSample], others: &[RunSample]) -> Option<LogarithmMean> {
+    if let Some(several) = between(runs) {
+        return Some(several);
     }
     let [run] = runs else {
         return None;
     };
     let (deviation, freedom) = match between(others) {
-        Some(others_mean) => {
-            let deviation = others_mean.standard_error * (others.len() as f64).sqrt();
+        Some(others) => {
             let own = run.own.map_or(0.0, |own| own.standard_error);
-            (deviation.max(own), others_mean.freedom)
+            (others.deviation.max(own), others.mean.freedom)
         }
         None => {
             let own = run.own?;
             (RUN_SPREAD.hypot(own.standard_error), own.freedom)
         }
     };
-    Some(SideFigure {
-        value: run.value.exp(),
-        logarithm: Estimate {
-            value: run.value,
-            standard_error: deviation,
-            freedom,
-        },
-        deviation,
-        runs: 1,
-    })
+    let mean = Estimate {
+        value: run.value,
+        standard_error: deviation,
+        freedom,
+    };
+    Some(LogarithmMean::of(mean, 1))
 }
 
 /// Returns the figure of a side without its outermost runs.
-fn without_ends(runs: &[RunSample]) -> Option<SideFigure> {
+fn without_ends(runs: &[RunSample]) -> Option<LogarithmMean> {
     let values: Vec<f64> = runs.iter().map(|run| run.value).collect();
-    let logarithm = trimmed(&values)?.estimate;
-    Some(SideFigure {
-        value: logarithm.value.exp(),
-        logarithm,
-        deviation: logarithm.standard_error * (runs.len() as f64).sqrt(),
-        runs: runs.len(),
-    })
+    Some(LogarithmMean::of(trimmed(&values)?.estimate, runs.len()))
 }
 
 /// Returns the mean of several runs.
-fn between(runs: &[RunSample]) -> Option<Estimate> {
+fn between(runs: &[RunSample]) -> Option<LogarithmMean> {
     let values: Vec<f64> = runs.iter().map(|run| run.value).collect();
-    Estimate::of_independent(&values)
+    Estimate::of_independent(&values).map(|mean| LogarithmMean::of(mean, runs.len()))
 }

@@ -14,6 +14,6 @@ pub mod value_kind;
 
 pub use knee::{KneeInput, SweepKnee};
 pub use parameter::{SweepParameter, SweepValue, name_of_point, points};
-pub use tally::{PointFigure, PointTally, PointValue};
-pub use totals::{PointTotal, TOTALS};
+pub use tally::PointTally;
+pub use totals::TOTALS;
 pub use value_kind::ValueKind;

@@ -1,14 +1,12 @@
 //! Results of the runs of a point, and when there are enough of them.
 
-use super::totals::{PointTotal, TOTALS, estimate, in_run};
-use crate::comparison::repeats::{ENOUGH_MIN, RepeatPlan, RepeatedFigure, repeated};
-use crate::comparison::side::{Side, single};
-use crate::comparison::{ComparedRun, RunValue};
+use super::totals::{TOTALS, estimate, in_run, over_runs};
+use crate::comparison::repeats::RepeatPlan;
+use crate::comparison::{ComparedRun, RunValue, Side};
 use crate::cost::CostEstimate;
-use crate::measure::figures::RunFigure;
+use crate::figure::{ENOUGH_MIN, Figure};
 use filestone_plan::gate::{GateFigure, RunTotal};
 use filestone_workload::statistics::Estimate;
-use filestone_workload::statistics::estimate::student_quantile;
 use std::collections::BTreeMap;
 
 /// Results of the runs of a point.
@@ -26,30 +24,6 @@ pub struct PointTally {
     pub late_replies: u64,
     /// Names of the runs' caveats, each with the number of runs that have it.
     pub caveats: BTreeMap<String, u32>,
-}
-
-/// A figure of a point.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct PointFigure {
-    /// The figure.
-    pub figure: RunFigure,
-    /// Value; the geometric mean of several runs.
-    pub value: f64,
-    /// Ends of its 95 % interval: over several runs, or as estimated by a single run, if available.
-    pub interval: Option<(f64, f64)>,
-    /// Number of runs that have it.
-    pub runs: usize,
-    /// Spread of the logarithms of single runs, one standard deviation.
-    pub deviation: Option<f64>,
-}
-
-/// A figure of a point, whether of operations or of whole runs.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct PointValue {
-    /// Value of the figure.
-    pub value: f64,
-    /// Ends of its 95 % interval, if it has one.
-    pub interval: Option<(f64, f64)>,
 }
 
 impl PointTally {
@@ -92,57 +66,33 @@ impl PointTally {
         self.side.runs()
     }
 
-    /// Returns all figures of the runs.
-    pub fn figures(&self) -> Vec<PointFigure> {
-        let over_runs = repeated(&self.side);
-        let figures = self.side.figures();
-        let of = |figure: &RunFigure| {
-            let several = over_runs.iter().find(|known| known.figure == *figure);
-            several.map_or_else(
-                || self.of_one(figure),
-                |known| Some(PointFigure::from(known)),
-            )
-        };
-        figures.filter_map(of).collect()
+    /// Returns the figures of operations, then those of whole runs.
+    pub fn figures(&self) -> Vec<Figure> {
+        let of_operations = self.side.figures().copied().map(GateFigure::OfOperations);
+        let all = of_operations.chain(TOTALS.map(GateFigure::OfRun));
+        all.filter_map(|figure| self.value(&figure)).collect()
     }
 
     /// Returns one figure.
-    pub fn figure(&self, figure: &RunFigure) -> Option<PointFigure> {
-        let mut all = self.figures().into_iter();
-        all.find(|known| known.figure == *figure)
-    }
-
-    /// Returns a figure of operations or of whole runs.
-    pub fn value(&self, figure: &GateFigure) -> Option<PointValue> {
+    pub fn value(&self, figure: &GateFigure) -> Option<Figure> {
         match figure {
-            GateFigure::OfOperations(figure) => self.figure(figure).map(|known| PointValue {
-                value: known.value,
-                interval: known.interval,
-            }),
-            GateFigure::OfRun(total) => self.total(*total).map(|known| PointValue {
-                value: known.value,
-                interval: known.interval,
-            }),
+            GateFigure::OfOperations(figure) => self.side.figure(figure),
+            GateFigure::OfRun(total) => over_runs(*total, self.values_of(*total)?),
         }
     }
 
     /// Returns a figure with its standard error, so that differences have one, too.
     pub fn estimate(&self, figure: &GateFigure) -> Option<Estimate> {
         match figure {
-            GateFigure::OfOperations(figure) => {
-                let known = repeated(&self.side);
-                let known = known.iter().find(|known| known.figure == *figure);
-                match known {
-                    // Delta method, to convert back from logarithms.
-                    Some(known) => Some(Estimate {
-                        value: known.over_runs.value,
-                        standard_error: known.over_runs.value
-                            * known.over_runs.logarithm.standard_error,
-                        freedom: known.over_runs.logarithm.freedom,
-                    }),
-                    None => self.of_one(figure).map(|one| of_itself(&one)),
-                }
-            }
+            GateFigure::OfOperations(figure) => match self.side.logarithm(figure) {
+                // Delta method, to convert back from logarithms.
+                Some(logarithm) => Some(Estimate {
+                    value: logarithm.value.exp(),
+                    standard_error: logarithm.value.exp() * logarithm.standard_error,
+                    freedom: logarithm.freedom,
+                }),
+                None => self.side.figure(figure).map(|one| one.of_itself()),
+            },
             GateFigure::OfRun(total) => estimate(self.values_of(*total)?),
         }
     }
@@ -154,49 +104,10 @@ impl PointTally {
         Some(runs)
     }
 
-    fn total(&self, total: RunTotal) -> Option<PointTotal> {
-        PointTotal::of(total, self.values_of(total)?)
-    }
-
-    /// Returns the figures of whole runs.
-    pub fn totals(&self) -> Vec<PointTotal> {
-        let both = TOTALS.iter().zip(&self.totals);
-        both.filter_map(|(total, runs)| PointTotal::of(*total, runs))
-            .collect()
-    }
-
-    fn of_one(&self, figure: &RunFigure) -> Option<PointFigure> {
-        let own = single(&self.side, figure)?;
-        let ends = own.interval.map(|half| {
-            let [low, high] = [-half, half].map(|half| (own.logarithm + half).exp());
-            (low, high)
-        });
-        Some(PointFigure {
-            figure: *figure,
-            value: own.logarithm.exp(),
-            interval: ends,
-            runs: 1,
-            deviation: None,
-        })
-    }
-
-    fn judged(&self) -> Judged {
-        match self.judged {
-            GateFigure::OfOperations(figure) => {
-                let mut all = repeated(&self.side).into_iter();
-                Judged::OfOperations(all.find(|known| known.figure == figure))
-            }
-            GateFigure::OfRun(total) => Judged::OfRun(self.total(total)),
-        }
-    }
-
     /// Returns whether the figure has the requested accuracy.
     pub fn is_enough(&self, wanted: &RepeatPlan) -> bool {
-        let known = |share| match self.judged() {
-            Judged::OfOperations(known) => known.is_some_and(|known| known.is_known_within(share)),
-            Judged::OfRun(known) => known.is_some_and(|known| known.is_known_within(share)),
-        };
-        wanted.until.is_some_and(known)
+        let judged = wanted.until.zip(self.value(&self.judged));
+        judged.is_some_and(|(share, known)| known.is_known_within(share))
     }
 
     /// Returns the expected number of runs.
@@ -207,45 +118,16 @@ impl PointTally {
         if self.is_enough(wanted) {
             return self.runs() as u32;
         }
-        let likely = match self.judged() {
-            Judged::OfOperations(known) => known.map(|known| known.runs_until(share, wanted.most)),
-            Judged::OfRun(known) => known.map(|known| known.runs_until(share, wanted.most)),
-        };
+        let known = self.value(&self.judged);
+        let likely = known.map(|known| known.runs_until(share, wanted.most));
         likely.unwrap_or(wanted.most.min(ENOUGH_MIN as u32))
-    }
-}
-
-/// Value of the figure that decides when there are enough runs.
-enum Judged {
-    OfOperations(Option<RepeatedFigure>),
-    OfRun(Option<PointTotal>),
-}
-
-/// Returns the estimate of a single run.
-fn of_itself(one: &PointFigure) -> Estimate {
-    let half_width = one.interval.map_or(0.0, |(low, high)| (high - low) / 2.0);
-    Estimate {
-        value: one.value,
-        standard_error: half_width / student_quantile(0.975, f64::INFINITY),
-        freedom: f64::INFINITY,
-    }
-}
-
-impl From<&RepeatedFigure> for PointFigure {
-    fn from(known: &RepeatedFigure) -> Self {
-        Self {
-            figure: known.figure,
-            value: known.over_runs.value,
-            interval: Some((known.low(), known.high())),
-            runs: known.over_runs.runs,
-            deviation: Some(known.over_runs.deviation),
-        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::figures::RunFigure;
     use filestone_workload::random::{RandomStream, stream};
     use rand_distr::{Distribution as _, StandardNormal};
 

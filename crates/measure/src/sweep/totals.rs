@@ -2,10 +2,10 @@
 //! the load generator, or counters of other hosts. To add one, add a line to [`TOTALS`].
 
 use crate::comparison::ComparedRun;
-use crate::comparison::repeats::ENOUGH_MIN;
 use crate::cost::CostEstimate;
+use crate::figure::Figure;
 use crate::measure::cost_totals;
-use filestone_plan::gate::RunTotal;
+use filestone_plan::gate::{GateFigure, RunTotal};
 use filestone_workload::statistics::Estimate;
 use filestone_workload::statistics::estimate::student_quantile;
 
@@ -37,60 +37,15 @@ pub(super) fn in_run(total: RunTotal, run: &ComparedRun) -> Option<CostEstimate>
     cost_totals::of(run.cost.as_ref()?, achieved, total)
 }
 
-/// A figure of whole runs, over the runs of a point.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct PointTotal {
-    /// The figure.
-    pub total: RunTotal,
-    /// Mean of the runs, not geometric, since it can be 0 or negative.
-    pub value: f64,
-    /// Ends of its 95 % interval: over several runs, or as estimated by a single run, if available.
-    pub interval: Option<(f64, f64)>,
-    /// Number of runs that have it.
-    pub runs: usize,
-}
-
-impl PointTotal {
-    /// Combines the values of these runs; `None` without any.
-    pub(super) fn of(total: RunTotal, runs: &[CostEstimate]) -> Option<Self> {
-        let over_runs = estimate(runs)?;
-        let half_width = over_runs.half_width();
-        let (value, count) = (over_runs.value, runs.len());
-        // A single run without an error estimate has no interval.
-        let is_known = count > 1 || half_width > 0.0;
-        Some(Self {
-            total,
-            value,
-            interval: is_known.then_some((value - half_width, value + half_width)),
-            runs: count,
-        })
-    }
-
-    /// Returns half of its interval.
-    pub fn half_width(&self) -> Option<f64> {
-        self.interval.map(|(_, high)| high - self.value)
-    }
-
-    /// Returns whether the interval is within ± this share of the value.
-    pub(super) fn is_known_within(&self, share: f64) -> bool {
-        let half_width = self.half_width().filter(|_| self.runs >= ENOUGH_MIN);
-        half_width.is_some_and(|half_width| half_width <= share * self.value.abs())
-    }
-
-    /// Returns the expected number of runs until the interval is within `share`, at most `most`.
-    pub(super) fn runs_until(&self, share: f64, most: u32) -> u32 {
-        let count = self.runs as u32;
-        let least = (ENOUGH_MIN as u32).max(count);
-        let Some(half_width) = self.half_width().filter(|_| count > 1) else {
-            return least.min(most);
-        };
-        let quantile = |runs: u32| student_quantile(0.975, f64::from(runs) - 1.0);
-        let deviation = half_width / quantile(count) * f64::from(count).sqrt();
-        let wanted = share * self.value.abs();
-        let is_enough =
-            |runs: &u32| quantile(*runs) * deviation / f64::from(*runs).sqrt() <= wanted;
-        (least..most).find(is_enough).unwrap_or(most)
-    }
+/// Returns a figure over the runs of a point; `None` without any.
+pub(super) fn over_runs(total: RunTotal, runs: &[CostEstimate]) -> Option<Figure> {
+    let mean = estimate(runs)?;
+    let half_width = mean.half_width();
+    // A single run without an error estimate has no interval.
+    let is_known = runs.len() > 1 || half_width > 0.0;
+    let half_width = is_known.then_some(half_width);
+    let name = GateFigure::OfRun(total);
+    Some(Figure::around(name, mean.value, half_width, runs.len()))
 }
 
 /// Returns the mean of runs with its error; for one run its own estimate. `None` without runs.
@@ -109,12 +64,12 @@ pub(super) fn estimate(runs: &[CostEstimate]) -> Option<Estimate> {
 mod tests {
     use super::*;
 
-    fn of(runs: &[(f64, f64)]) -> Option<PointTotal> {
+    fn of(runs: &[(f64, f64)]) -> Option<Figure> {
         let runs = runs.iter().map(|(value, half_width)| CostEstimate {
             value: *value,
             half_width: *half_width,
         });
-        PointTotal::of(TOTALS[0], &runs.collect::<Vec<_>>())
+        over_runs(TOTALS[0], &runs.collect::<Vec<_>>())
     }
 
     #[test]

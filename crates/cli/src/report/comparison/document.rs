@@ -2,7 +2,8 @@
 
 use super::ReadRun;
 use super::{Compared, heading, unsuccessful};
-use filestone_measure::comparison::{Row, SideFigure, Verdict};
+use filestone_measure::comparison::{Row, Verdict};
+use filestone_measure::figure::Figure;
 use filestone_workload::statistics::CONFIDENCE;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -120,17 +121,18 @@ fn files(runs: &[ReadRun]) -> Vec<String> {
 }
 
 fn figure(row: &Row) -> ComparedFigure {
-    let side = |side: &SideFigure| FigureOfSide {
+    let [of_base, of_new] = row.deviations();
+    let side = |side: &Figure, deviation| FigureOfSide {
         value: side.value,
-        deviation: side.deviation,
+        deviation,
         runs: side.runs,
     };
     ComparedFigure {
         name: row.figure.to_string(),
         unit: row.figure.quantity.unit().name(),
         is_judged: row.is_judged,
-        base: side(&row.base),
-        new: side(&row.new),
+        base: side(&row.base, of_base),
+        new: side(&row.new, of_new),
         change: row.change.share,
         change_low: row.change.low,
         change_high: row.change.high,

@@ -75,9 +75,9 @@ fn time_of(figure: &FigureRecord, is_known: bool) -> String {
     )
 }
 
-/// Formats any figure with its unit and its significant digits.
-pub fn value_within(figure: RunFigure, value: f64, half_width: f64) -> String {
-    match figure.quantity.unit() {
+/// Formats a figure of this unit with the unit and its significant digits.
+pub fn value_within(unit: FigureUnit, value: f64, half_width: f64) -> String {
+    match unit {
         FigureUnit::Nanoseconds => time_within(value, half_width),
         FigureUnit::OperationsPerSecond => format!("{}/s", load_text(value, half_width)),
         FigureUnit::BytesPerSecond => {

@@ -9,9 +9,8 @@ use crate::report::parts::known::value_within;
 use crate::report::parts::page::Page;
 use crate::report::parts::table::{Column, Table};
 use crate::report::repeats::percent;
-use filestone_measure::sweep::{
-    PointFigure, PointTally, PointTotal, PointValue, SweepParameter, SweepValue,
-};
+use filestone_measure::figure::Figure;
+use filestone_measure::sweep::{PointTally, SweepParameter, SweepValue};
 use filestone_plan::gate::{GateFigure, RunTotal};
 use filestone_workload::figure::{FigureUnit, Quantity, Statistic, TimeKind};
 
@@ -232,20 +231,9 @@ fn values(swept: &SweepReport, point: &SweptPoint, is_new: bool) -> Vec<String> 
 
 fn row(point: &SweptPoint, shown: &SweepColumns) -> Vec<String> {
     let mut cells = vec![point.tally.runs().to_string()];
-    let figures = point.tally.figures();
-    let totals = point.tally.totals();
     cells.extend(shown.figures.iter().map(|column| {
-        let text = match column.figure {
-            GateFigure::OfOperations(figure) => {
-                let known = figures.iter().find(|known| known.figure == figure);
-                known.map(|known| cell(known, column.has_interval))
-            }
-            GateFigure::OfRun(total) => {
-                let known = totals.iter().find(|known| known.total == total);
-                known.map(total_text)
-            }
-        };
-        text.unwrap_or_else(|| "–".into())
+        let known = point.tally.value(&column.figure);
+        known.map_or_else(|| "–".into(), |known| cell(&known, column.has_interval))
     }));
     let counts = shown.counts.iter();
     cells.extend(counts.map(|count| grouped((count.of)(&point.tally))));
@@ -253,26 +241,26 @@ fn row(point: &SweptPoint, shown: &SweepColumns) -> Vec<String> {
     cells
 }
 
-/// Formats a figure that only complete runs have, with its interval.
-fn total_text(known: &PointTotal) -> String {
-    let half_width = known.half_width().unwrap_or(0.0);
-    match known.total.unit() {
-        FigureUnit::Share => percent(known.value),
-        FigureUnit::Nanoseconds => time_with_chance(known.value, half_width),
-        FigureUnit::Bytes => with_chance(known.value, half_width, 1),
-        FigureUnit::BytesPerSecond => {
-            let [value, half_width] = [known.value, half_width].map(|bytes| bytes / 1e6);
-            format!("{} MB/s", with_chance(value, half_width, 3))
-        }
-        _ => with_chance(known.value, half_width, 3),
+/// Formats a figure; one that only complete runs have is always shown with its interval.
+fn cell(known: &Figure, has_interval: bool) -> String {
+    let unit = known.name.unit();
+    if known.name.of_operations().is_none() {
+        let half_width = known.half_width().unwrap_or(0.0);
+        return match unit {
+            FigureUnit::Share => percent(known.value),
+            FigureUnit::Nanoseconds => time_with_chance(known.value, half_width),
+            FigureUnit::Bytes => with_chance(known.value, half_width, 1),
+            FigureUnit::BytesPerSecond => {
+                let [value, half_width] = [known.value, half_width].map(|bytes| bytes / 1e6);
+                format!("{} MB/s", with_chance(value, half_width, 3))
+            }
+            _ => with_chance(known.value, half_width, 3),
+        };
     }
-}
-
-fn cell(known: &PointFigure, has_interval: bool) -> String {
-    let half_width = share_of_figure(known.interval);
+    let half_width = known.share().filter(|share| share.is_finite());
     // A figure with a wide interval still has one digit.
     let digits = known.value * half_width.unwrap_or(UNKNOWN).min(HARDLY);
-    let value = value_within(known.figure, known.value, digits);
+    let value = value_within(unit, known.value, digits);
     match half_width.filter(|_| has_interval) {
         Some(share) if share > HARDLY => format!("{value}, hardly known"),
         Some(share) => format!("{value} ± {}", percent(share)),
@@ -281,20 +269,6 @@ fn cell(known: &PointFigure, has_interval: bool) -> String {
 }
 
 /// Whether the interval is too wide to give more than the order of magnitude.
-pub fn is_hardly_known(figure: &GateFigure, known: &PointValue) -> bool {
-    let share = match figure {
-        GateFigure::OfOperations(_) => share_of_figure(known.interval),
-        GateFigure::OfRun(_) => {
-            let half_width = known.interval.map(|(low, high)| (high - low) / 2.0);
-            half_width.map(|half_width| half_width / known.value.abs())
-        }
-    };
-    share.is_some_and(|share| share > HARDLY)
-}
-
-/// Returns the relative half-width of a figure of operations.
-fn share_of_figure(interval: Option<(f64, f64)>) -> Option<f64> {
-    let (low, high) = interval?;
-    let share = (high / low).sqrt() - 1.0;
-    share.is_finite().then_some(share)
+pub fn is_hardly_known(known: &Figure) -> bool {
+    known.share().is_some_and(|share| share > HARDLY)
 }

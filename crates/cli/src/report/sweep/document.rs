@@ -3,9 +3,8 @@
 
 use super::rounds_document::{PointCounts, RoundsDocument};
 use super::{SweepReport, SweptLine, SweptPoint};
-use filestone_measure::sweep::{
-    PointFigure, PointTally, PointTotal, SweepKnee, SweepParameter, SweepValue,
-};
+use filestone_measure::figure::Figure;
+use filestone_measure::sweep::{PointTally, SweepKnee, SweepParameter, SweepValue};
 use filestone_plan::gate::GateFigure;
 use filestone_plan::plan::Plan;
 #[cfg(feature = "schema")]
@@ -119,35 +118,16 @@ fn point(point: &SweptPoint) -> SweepPointDocument {
 /// Returns the figures of operations, then those of complete runs.
 fn figures_of(point: &SweptPoint) -> Vec<PointFigureDocument> {
     let figures = point.tally.figures().into_iter();
-    let totals = point.tally.totals().into_iter();
-    figures
-        .map(|known| figure(&known))
-        .chain(totals.map(total))
-        .collect()
-}
-
-fn total(known: PointTotal) -> PointFigureDocument {
-    PointFigureDocument {
-        name: known.total.name().into(),
-        unit: known.total.unit().name().into(),
+    let of = |known: Figure| PointFigureDocument {
+        name: known.name.to_string(),
+        unit: known.name.unit().name().into(),
         runs: known.runs,
         value: known.value,
-        low: known.interval.map(|(low, _)| low),
-        high: known.interval.map(|(_, high)| high),
-        deviation: None,
-    }
-}
-
-fn figure(known: &PointFigure) -> PointFigureDocument {
-    PointFigureDocument {
-        name: known.figure.to_string(),
-        unit: known.figure.quantity.unit().name().into(),
-        runs: known.runs,
-        value: known.value,
-        low: known.interval.map(|(low, _)| low),
-        high: known.interval.map(|(_, high)| high),
+        low: known.low(),
+        high: known.high(),
         deviation: known.deviation,
-    }
+    };
+    figures.map(of).collect()
 }
 
 impl SweepDocument {

@@ -162,7 +162,7 @@ pub(super) fn drawn(
     let unit = DrawnUnit::of(&figure).on_axis();
     let y = known.map_or(f64::NAN, |known| known.value / unit);
     // An interval of many times the value would hide all others.
-    let told = known.filter(|known| !is_hardly_known(&figure, known));
+    let told = known.filter(|known| !is_hardly_known(known));
     let interval = told.and_then(|known| known.interval);
     let is_doubted = !doubts(point, everywhere).is_empty() || point.tally.errors > 0;
     let is_doubted = is_doubted || told.is_none();
@@ -211,9 +211,7 @@ fn over_names(swept: &SweepReport) -> Panel {
     let rows = (0..).zip(&swept.points);
     let points = rows.filter_map(|(row, point): (u32, _)| {
         let known = point.tally.value(&swept.figure)?;
-        let interval = known
-            .interval
-            .filter(|_| !is_hardly_known(&swept.figure, &known));
+        let interval = known.interval.filter(|_| !is_hardly_known(&known));
         Some(Point {
             interval: interval.map(|(low, high)| (low / unit, high / unit)),
             ..Point::new(known.value / unit, f64::from(row) + 0.5)

@@ -130,9 +130,7 @@ impl ReplyPackets {
         Some(Self {
             call: point.values.first()?.text.clone(),
             counted: counted.value,
-            half_width: counted
-                .interval
-                .map_or(0.0, |(low, high)| (high - low) / 2.0),
+            half_width: counted.half_width().unwrap_or(0.0),
             by_model: value(point, of_run(RunTotal::ModelReplyPackets))?,
         })
     }
