@@ -8,6 +8,27 @@ use filestone_workload::statistics::estimate::student_quantile;
 /// Minimum number of runs before a stop: a few runs may agree by chance.
 pub const ENOUGH_MIN: usize = 5;
 
+/// Value of a figure in one run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sample {
+    /// Value of the figure.
+    pub value: f64,
+    /// Half of the 95 % interval that the run estimates for itself.
+    pub half_width: Option<f64>,
+}
+
+impl Sample {
+    /// Returns the difference from an independent value.
+    #[must_use]
+    pub fn minus(self, other: Self) -> Self {
+        let both = self.half_width.zip(other.half_width);
+        Self {
+            value: self.value - other.value,
+            half_width: both.map(|(one, other)| one.hypot(other)),
+        }
+    }
+}
+
 /// A figure over runs. Its name gives the unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Figure {
@@ -18,10 +39,12 @@ pub struct Figure {
     pub value: f64,
     /// Ends of the 95 % interval: over several runs, or as estimated by a single run, if available.
     pub interval: Option<(f64, f64)>,
-    /// Number of runs that have the figure.
+    /// Number of runs that have the figure, or of pairs of runs.
     pub runs: usize,
     /// Spread of the logarithms of single runs, one standard deviation.
     pub deviation: Option<f64>,
+    /// Whether the value includes an unmeasured operation for each measured one.
+    pub has_companion: bool,
 }
 
 impl Figure {
@@ -39,6 +62,7 @@ impl Figure {
             interval: half_width.map(ends),
             runs,
             deviation: None,
+            has_companion: false,
         }
     }
 
@@ -55,6 +79,7 @@ impl Figure {
             interval: half_width.map(|half| (value - half, value + half)),
             runs,
             deviation: None,
+            has_companion: false,
         }
     }
 

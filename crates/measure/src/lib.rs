@@ -12,6 +12,5 @@ pub mod doctor;
 pub mod explanation;
 pub mod figure;
 pub mod history;
-pub mod ladder;
 pub mod measure;
 pub mod sweep;

@@ -2,14 +2,14 @@
 //! worse.
 
 use crate::error::Error;
-use crate::execution::ladder_directory;
+use crate::execution::sweep_directory;
 use crate::inputs::compared_runs;
 use crate::options::compare::{CompareFormat, CompareOptions};
 use crate::report::comparison::{
     self, Compared, Method, ReadRun, document, picture as percentiles,
 };
-use crate::report::ladder::Ladder;
-use crate::report::ladder::comparison::{self as ladder_comparison, ComparedLadders};
+use crate::report::sweep::ladder::comparison::{self as ladder_comparison, ComparedLadders};
+use crate::report::sweep::{SweepKind, SweepReport};
 use crate::report::{html, json, picture};
 use crate::sanitize::printable;
 use crate::{ExitStatus, console};
@@ -64,8 +64,8 @@ pub fn run(options: &CompareOptions) -> Result<ExitStatus, Error> {
 }
 
 /// Returns two ladders; `None` if no path is a ladder.
-fn ladders(paths: &Paths<'_>) -> Result<Option<[Ladder; 2]>, Error> {
-    let at = |path: &PathBuf| ladder_directory::document_at(path);
+fn ladders(paths: &Paths<'_>) -> Result<Option<[SweepReport; 2]>, Error> {
+    let at = |path: &PathBuf| sweep_directory::document_at(path, SweepKind::Ladder);
     let all = || paths.base.iter().chain(paths.new);
     let Some(one) = all().find(|path| at(path).is_some()) else {
         return Ok(None);
@@ -77,7 +77,7 @@ fn ladders(paths: &Paths<'_>) -> Result<Option<[Ladder; 2]>, Error> {
         )));
     };
     let read = |path: &PathBuf| match at(path) {
-        Some(document) => ladder_directory::read_with_runs(&document),
+        Some(document) => sweep_directory::read_with_runs(&document, SweepKind::Ladder),
         None => Err(Error::usage(format!(
             "{}: this is no ladder, and {} is one",
             path.display(),
@@ -89,7 +89,7 @@ fn ladders(paths: &Paths<'_>) -> Result<Option<[Ladder; 2]>, Error> {
 }
 
 /// Prints two ladders side by side, without an overall verdict.
-fn of_ladders([base, new]: &[Ladder; 2], format: CompareFormat) -> Result<ExitStatus, Error> {
+fn of_ladders([base, new]: &[SweepReport; 2], format: CompareFormat) -> Result<ExitStatus, Error> {
     let compared = ComparedLadders { base, new };
     console::result(&match format {
         CompareFormat::Text => ladder_comparison::text(compared, console::page()),

@@ -4,11 +4,14 @@ use super::probe;
 use crate::ExitStatus;
 use crate::console;
 use crate::error::Error;
-use crate::execution::Job;
-use crate::execution::ladder::{self, PlannedRung};
+use crate::execution::live::RowStream;
+use crate::execution::sweep::{self, PlannedSweep};
+use crate::execution::verdict::FailingCaveats;
+use crate::execution::{Calibration, Job};
 use crate::options::ladder::LadderOptions;
 use crate::planning::ladder::{echo_of, probe_of};
-use filestone_measure::ladder::Rung;
+use crate::report::sweep::ladder::{begun, rungs_of};
+use filestone_measure::sweep::Rung;
 
 /// Name of the rung that is not an operation.
 const ECHO: &str = "echo";
@@ -22,10 +25,7 @@ pub fn run(options: &LadderOptions) -> Result<ExitStatus, Error> {
         match probe::measurement(probe) {
             Ok(measured) => {
                 let jobs = measured.jobs.into_iter();
-                planned.extend(jobs.map(|job| PlannedRung {
-                    name: rung.name,
-                    job,
-                }));
+                planned.extend(jobs.map(|job| (rung.name, job)));
             }
             Err(error) => left_out.push((rung.name, error)),
         }
@@ -42,21 +42,33 @@ pub fn run(options: &LadderOptions) -> Result<ExitStatus, Error> {
         }
         console::note(&format!("{name}: left out: {}", error.message));
     }
-    ladder::execute(planned, options)
+    let plans = planned.iter();
+    let plans = plans.map(|(name, job)| ((*name).to_owned(), job.plan.clone()));
+    sweep::execute(PlannedSweep {
+        swept: begun(rungs_of(plans), options.rounds.plan_by_default(), 0),
+        jobs: planned.into_iter().map(|(_, job)| job).collect(),
+        output: options.output.as_deref(),
+        seed: options.load.generator.seed,
+        dry_run: options.dry_run,
+        format: options.format.into(),
+        live: &options.live,
+        calibration: Calibration::unless(options.calibration.no_calibrate),
+        notes: vec![],
+        mark: None,
+        rows: RowStream::Error,
+        failing: FailingCaveats::None,
+    })
 }
 
 /// Returns the lowest rung, if there is a server for it.
-fn echo(options: &LadderOptions) -> Result<Vec<PlannedRung>, Error> {
+fn echo(options: &LadderOptions) -> Result<Vec<(&'static str, Job)>, Error> {
     let (Some(address), Some(null)) = (&options.echo, Rung::named("null")) else {
         return Ok(vec![]);
     };
     let null = probe_of(options, null);
     let planned = probe::measurement(&null)?.jobs.into_iter().map(|job| {
         let plan = echo_of(job.plan, address)?;
-        Ok(PlannedRung {
-            name: ECHO,
-            job: Job::new(plan)?,
-        })
+        Ok((ECHO, Job::new(plan)?))
     });
     planned.collect()
 }

@@ -1,10 +1,13 @@
 //! `filestone report`: any report of a stored record.
 
 use crate::error::Error;
-use crate::execution::{ladder, ladder_directory, sweep, sweep_directory};
+use crate::execution::{sweep, sweep_directory};
 use crate::inputs::record_file;
 use crate::options::ReportOptions;
+use crate::options::ladder::LadderFormat;
+use crate::options::sweep::SweepFormat;
 use crate::planning::gates::with_gates;
+use crate::report::sweep::SweepKind;
 use crate::report::{self, html, json, layers, picture};
 use crate::{ExitStatus, console};
 use clap::ValueEnum;
@@ -18,11 +21,10 @@ pub fn run(options: &ReportOptions) -> Result<ExitStatus, Error> {
     let report = report::named(&options.format)
         .ok_or_else(|| Error::usage(format!("--as {}: there is no such report", options.format)))?;
     let page = console::page();
-    if let Some(document) = sweep_directory::document_at(&options.record) {
-        return of_sweep(options, &document);
-    }
-    if let Some(document) = ladder_directory::document_at(&options.record) {
-        return of_ladder(options, &document);
+    for kind in [SweepKind::Options, SweepKind::Ladder] {
+        if let Some(document) = sweep_directory::document_at(&options.record, kind) {
+            return of_sweep(options, &document, kind);
+        }
     }
     let records = read(options)?;
     for record in &records {
@@ -75,19 +77,23 @@ pub fn run(options: &ReportOptions) -> Result<ExitStatus, Error> {
 }
 
 /// Prints a sweep in the requested form.
-fn of_sweep(options: &ReportOptions, document: &Path) -> Result<ExitStatus, Error> {
-    let forms = "text, json, csv, gnuplot, svg and html";
-    let format = form_of(options, "sweep", forms)?;
-    let swept = sweep_directory::read_with_runs(document)?;
+fn of_sweep(
+    options: &ReportOptions,
+    document: &Path,
+    kind: SweepKind,
+) -> Result<ExitStatus, Error> {
+    let format = match kind {
+        SweepKind::Ladder => {
+            let forms = "text, json, csv, svg and html";
+            form_of::<LadderFormat>(options, kind.noun(), forms)?.into()
+        }
+        SweepKind::Options | SweepKind::ReadStudy => {
+            let forms = "text, json, csv, gnuplot, svg and html";
+            form_of::<SweepFormat>(options, kind.noun(), forms)?
+        }
+    };
+    let swept = sweep_directory::read_with_runs(document, kind)?;
     console::result(&sweep::render(&swept, format, console::page())?)?;
-    Ok(ExitStatus::Done)
-}
-
-/// Prints a ladder in the requested form.
-fn of_ladder(options: &ReportOptions, document: &Path) -> Result<ExitStatus, Error> {
-    let format = form_of(options, "ladder", "text, json, csv, svg and html")?;
-    let ladder = ladder_directory::read_with_runs(document)?;
-    console::result(&ladder::render(&ladder, format, console::page())?)?;
     Ok(ExitStatus::Done)
 }
 

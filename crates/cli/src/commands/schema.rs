@@ -56,7 +56,7 @@ fn derived_of(document: Document) -> schemars::Schema {
         Document::Ab => schema_for!(report::ab::AbDocument),
         Document::Repeats => schema_for!(report::repeats::RepeatsDocument),
         Document::Sweep => schema_for!(report::sweep::document::SweepDocument),
-        Document::Ladder => schema_for!(report::ladder::document::LadderDocument),
+        Document::Ladder => schema_for!(report::sweep::ladder::document::LadderDocument),
         Document::Explain => schema_for!(Vec<report::explanation::ExplainedRecord>),
         Document::History => schema_for!(report::history::document::HistoryDocument),
         Document::Addresses => schema_for!(report::addresses::ShownAddresses),

@@ -3,17 +3,20 @@
 
 use super::inner::{self, WrappedCommand};
 use crate::error::Error;
-use crate::execution::sweep::{self, Sweep, SweepPoint};
+use crate::execution::live::RowStream;
+use crate::execution::sweep::{self, PlannedSweep};
+use crate::execution::verdict::FailingCaveats;
 use crate::execution::{Measurement, refuse_own, refuse_steered};
 use crate::options::Command;
-use crate::options::sweep::SweepOptions;
+use crate::options::sweep::{SweepFormat, SweepOptions};
 use crate::planning::read_study::{self, ReadLimits};
 use crate::planning::sweep::{line_of_point, parameters};
+use crate::report::sweep::{SweepKind, SweepReport, SweptPoint};
 use crate::{ExitStatus, console, protocols};
 use filestone_engine::control::{Context, NoObserver};
 use filestone_engine::doctor::examine;
 use filestone_engine::protocols::ConnectTarget;
-use filestone_measure::sweep::{SweepParameter, SweepValue, name_of_point, points};
+use filestone_measure::sweep::{PointTally, SweepParameter, SweepValue, name_of_point, points};
 use filestone_plan::plan::missing_in;
 use filestone_workload::text::bytes_text;
 use std::sync::atomic::AtomicBool;
@@ -50,17 +53,77 @@ pub fn run(options: &SweepOptions) -> Result<ExitStatus, Error> {
         refuse_several(&measured)?;
         refuse_steered(&measured.jobs, "sweep")?;
         refuse_unread(&measured, options)?;
-        planned.push(SweepPoint { values, measured });
+        planned.push((values, measured));
     }
-    sweep::execute(
-        Sweep {
-            command: lines.words,
-            is_study: options.read_study.is_some(),
-            parameters: lines.parameters,
-            points: planned,
-        },
+    sweep::execute(planned_sweep(
+        lines.words,
+        lines.parameters,
+        planned,
         options,
-    )
+    )?)
+}
+
+/// Returns the sweep of these points, each with a measurement that has exactly one job.
+fn planned_sweep<'run>(
+    command: Vec<String>,
+    parameters: Vec<SweepParameter>,
+    planned: Vec<(Vec<SweepValue>, Measurement<'run>)>,
+    options: &'run SweepOptions,
+) -> Result<PlannedSweep<'run>, Error> {
+    let Some((_, first)) = planned.first() else {
+        return Err(Error::usage("--over: there is no point"));
+    };
+    let asked = first.show.report;
+    let failing = FailingCaveats::parse(asked.fail_on_caveat.as_deref())?;
+    let (calibration, notes) = (first.show.calibration, first.notes.clone());
+    let (mut points, mut jobs) = (vec![], vec![]);
+    for (values, measured) in planned {
+        for job in measured.jobs {
+            points.push(SweptPoint {
+                values: values.clone(),
+                plan: job.plan.clone(),
+                tally: PointTally::new(options.figure),
+                failed: None,
+            });
+            jobs.push(job);
+        }
+    }
+    let (kind, wanted) = match options.read_study {
+        None => (SweepKind::Options, options.rounds.plan_by_default()),
+        Some(_) => {
+            let wanted = options.rounds.plan(read_study::RUNS, read_study::PAUSE);
+            (SweepKind::ReadStudy, wanted)
+        }
+    };
+    let swept = SweepReport {
+        command,
+        parameters,
+        seed: 0,
+        wanted,
+        kind,
+        figure: options.figure,
+        points,
+        order: vec![],
+        end: None,
+        first: None,
+    };
+    Ok(PlannedSweep {
+        swept,
+        jobs,
+        output: options.output.as_deref(),
+        seed: options.seed,
+        dry_run: options.dry_run,
+        format: options.format,
+        live: &options.live,
+        calibration,
+        notes,
+        mark: asked.mark,
+        rows: match options.format {
+            SweepFormat::Text => RowStream::Output,
+            _ => RowStream::Error,
+        },
+        failing,
+    })
 }
 
 /// Returns the points of `--over`.

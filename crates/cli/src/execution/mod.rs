@@ -7,8 +7,6 @@ mod caveat_summary;
 #[cfg(feature = "mpi")]
 pub mod hosts;
 pub mod interruption;
-pub mod ladder;
-pub mod ladder_directory;
 pub mod live;
 mod metrics_observer;
 pub mod output_directory;

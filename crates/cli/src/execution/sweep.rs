@@ -1,5 +1,6 @@
-//! `filestone sweep`: runs at every point, in rounds and in random order, until each point has the
-//! requested precision; runs that an earlier invocation left in the directory count.
+//! `filestone sweep` and `filestone ladder`: runs at every point, in rounds and in random order,
+//! until each point has the requested precision; runs that an earlier invocation left in the
+//! directory count.
 
 use super::caveat_summary::CaveatSummary;
 use super::live::RowStream;
@@ -8,22 +9,22 @@ use super::rounds::{Rounds, RoundsEnd, StopRule};
 use super::sweep_directory;
 use super::verdict::FailingCaveats;
 use super::views::RunObservers;
-use super::{Job, Measurement, interruption};
+use super::{Calibration, Job, interruption};
 use crate::ExitStatus;
 use crate::console::{self, Reader};
 use crate::error::Error;
 use crate::inputs::record_file;
-use crate::options::sweep::{SweepFormat, SweepOptions};
-use crate::planning::read_study;
+use crate::options::live::LiveOptions;
+use crate::options::sweep::SweepFormat;
 use crate::report::parts::page::Page;
 use crate::report::repeats::RepeatsEnd;
 use crate::report::sweep::study::preview;
-use crate::report::sweep::{self as report, SweepReport, SweptPoint, document, script};
+use crate::report::sweep::{self as report, SweepReport, SweptPoint, script};
 use crate::report::{html, json, picture as drawing};
 use filestone_measure::comparison::ComparedRun;
 use filestone_measure::comparison::repeats::RepeatPlan;
 use filestone_measure::measure::RunRecord;
-use filestone_measure::sweep::{PointTally, SweepParameter, SweepValue, name_of_point};
+use filestone_measure::sweep::name_of_point;
 use filestone_plan::plan::Plan;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -31,26 +32,33 @@ use std::path::{Path, PathBuf};
 /// Approximate time for connections, mounts and the record of a run, in nanoseconds.
 const AROUND_A_RUN: u64 = 100_000_000;
 
-/// A planned sweep.
+/// A planned sweep or ladder, and how it is run and shown.
 #[derive(Debug)]
-pub struct Sweep<'run> {
-    /// Command line behind `--`.
-    pub command: Vec<String>,
-    /// Whether the sweep is the read study.
-    pub is_study: bool,
-    /// Swept parameters.
-    pub parameters: Vec<SweepParameter>,
-    /// A measurement for each point.
-    pub points: Vec<SweepPoint<'run>>,
-}
-
-/// A planned point.
-#[derive(Debug)]
-pub struct SweepPoint<'run> {
-    /// Value of each parameter.
-    pub values: Vec<SweepValue>,
-    /// A measurement with exactly one job.
-    pub measured: Measurement<'run>,
+pub struct PlannedSweep<'run> {
+    /// The sweep without runs.
+    pub swept: SweepReport,
+    /// Job of each point.
+    pub jobs: Vec<Job>,
+    /// `--output`.
+    pub output: Option<&'run Path>,
+    /// Requested seed of all points.
+    pub seed: Option<u64>,
+    /// Whether the plans are shown instead of measured.
+    pub dry_run: bool,
+    /// Format of the result.
+    pub format: SweepFormat,
+    /// Live views of the runs.
+    pub live: &'run LiveOptions,
+    /// Whether filestone is calibrated before the first run of each point.
+    pub calibration: Calibration,
+    /// Notes that are printed before the first run.
+    pub notes: Vec<String>,
+    /// Interval of one row, in nanoseconds of the run.
+    pub mark: Option<u64>,
+    /// Destination of the rows.
+    pub rows: RowStream,
+    /// Caveats that count as failure.
+    pub failing: FailingCaveats,
 }
 
 /// A point whose plan is only shown.
@@ -61,84 +69,84 @@ struct ShownPoint<'run> {
 }
 
 /// Measures all points, or shows their plans.
-pub fn execute(sweep: Sweep<'_>, options: &SweepOptions) -> Result<ExitStatus, Error> {
-    let Some(first) = sweep.points.first() else {
-        return Err(Error::usage("--over: there is no point"));
-    };
-    let asked = first.measured.show.report;
-    let failing = FailingCaveats::parse(asked.fail_on_caveat.as_deref())?;
-    let (calibration, notes) = (
-        first.measured.show.calibration,
-        first.measured.notes.clone(),
-    );
-    let earlier = options.output.as_deref().map(sweep_directory::earlier);
+pub fn execute(mut planned: PlannedSweep<'_>) -> Result<ExitStatus, Error> {
+    let (output, kind) = (planned.output, planned.swept.kind);
+    let earlier = output.map(|path| sweep_directory::earlier(path, kind));
     let earlier = earlier.transpose()?.flatten();
     let place = Place {
-        noun: "sweep",
-        path: options.output.as_deref(),
+        noun: kind.noun(),
+        path: output,
     };
-    let own = first.measured.jobs.first().map_or(0, |job| job.plan.seed);
-    let seed = place.seed(own, options.seed, earlier.as_ref())?;
-    let (mut swept, jobs) = planned(sweep, options, seed);
-    if options.dry_run {
-        return if swept.is_study && options.format == SweepFormat::Text {
+    let own = planned.jobs.first().map_or(0, |job| job.plan.seed);
+    planned.set_seed(place.seed(own, planned.seed, earlier.as_ref())?);
+    let PlannedSweep {
+        mut swept, jobs, ..
+    } = planned;
+    if planned.dry_run {
+        return if swept.is_study() && planned.format == SweepFormat::Text {
             show_study(&swept, &jobs)
         } else {
             show_points(&swept, &jobs)
         };
     }
     let _held = place.claim(&swept, earlier.as_ref())?;
-    if let Some(path) = &options.output {
+    if let Some(path) = output {
         sweep_directory::write_plan(path, &swept)?;
     }
-    notes.iter().for_each(|note| console::note(note));
+    planned.notes.iter().for_each(|note| console::note(note));
     let stop = interruption::stop_flag()?;
-    let views = RunObservers::open(&options.live, jobs.iter().map(|job| &job.plan))?;
-    let places = places(&swept, options.output.as_deref());
+    let views = RunObservers::open(planned.live, jobs.iter().map(|job| &job.plan))?;
+    let places = places(&swept, output);
     let wanted = swept.wanted;
     let rounds = Rounds {
         jobs: &jobs,
         wanted: &wanted,
-        seed,
-        calibration,
+        seed: swept.seed,
+        calibration: planned.calibration,
         places: &places,
         existing: OnExistingDirectory::Resume,
-        mark: asked.mark,
-        rows: match options.format {
-            SweepFormat::Text => RowStream::Output,
-            _ => RowStream::Error,
-        },
-        failing: &failing,
+        mark: planned.mark,
+        rows: planned.rows,
+        failing: &planned.failing,
         stop: &stop,
         views: &views,
     };
     let mut points = Points {
         swept: &mut swept,
         caveats: CaveatSummary::default(),
-        also: &mut |_, _| (),
     };
     let ended = rounds.run(&mut points);
     let caveats = points.caveats;
-    let exit = finish(&mut swept, ended, &caveats, options);
+    let exit = finish(&mut swept, ended, &caveats, output, planned.format);
     if !swept.order.is_empty() {
         views.offer(|| html::of_sweep(&swept));
     }
-    views.close(options.output.as_deref(), &stop);
+    views.close(output, &stop);
     exit
 }
 
-/// Directory of a sweep, or of a measurement stored like a sweep.
+impl PlannedSweep<'_> {
+    fn set_seed(&mut self, seed: u64) {
+        self.swept.seed = seed;
+        for (point, job) in self.swept.points.iter_mut().zip(&mut self.jobs) {
+            job.plan.seed = seed;
+            point.plan.seed = seed;
+        }
+    }
+}
+
+/// Directory of a sweep.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place<'run> {
-    /// Noun for the measurement in messages.
-    pub noun: &'static str,
+struct Place<'run> {
+    /// Noun for the sweep in messages.
+    noun: &'static str,
     /// `--output`.
-    pub path: Option<&'run Path>,
+    path: Option<&'run Path>,
 }
 
 impl Place<'_> {
     /// Returns the seed of all points: that of the earlier invocation, if there was one.
-    pub fn seed(
+    fn seed(
         self,
         own: u64,
         asked: Option<u64>,
@@ -155,7 +163,7 @@ impl Place<'_> {
 
     /// Checks before the first run that the directory is free or belongs to this sweep. This
     /// process owns it until the value is dropped.
-    pub fn claim(
+    fn claim(
         self,
         swept: &SweepReport,
         earlier: Option<&SweepReport>,
@@ -180,44 +188,6 @@ impl Place<'_> {
     }
 }
 
-/// Returns the sweep without runs, and the job of each point.
-fn planned(sweep: Sweep<'_>, options: &SweepOptions, seed: u64) -> (SweepReport, Vec<Job>) {
-    let (mut points, mut jobs) = (vec![], vec![]);
-    for SweepPoint { values, measured } in sweep.points {
-        for mut job in measured.jobs {
-            job.plan.seed = seed;
-            points.push(SweptPoint {
-                values: values.clone(),
-                plan: job.plan.clone(),
-                tally: PointTally::new(options.figure),
-                failed: None,
-            });
-            jobs.push(job);
-        }
-    }
-    let swept = SweepReport {
-        command: sweep.command,
-        parameters: sweep.parameters,
-        seed,
-        wanted: wanted(options, sweep.is_study),
-        is_study: sweep.is_study,
-        figure: options.figure,
-        points,
-        order: vec![],
-        end: None,
-        first: None,
-    };
-    (swept, jobs)
-}
-
-fn wanted(options: &SweepOptions, is_study: bool) -> RepeatPlan {
-    if is_study {
-        options.rounds.plan(read_study::RUNS, read_study::PAUSE)
-    } else {
-        options.rounds.plan_by_default()
-    }
-}
-
 /// Prints the steps of the study and its expected duration.
 fn show_study(swept: &SweepReport, jobs: &[Job]) -> Result<ExitStatus, Error> {
     let text = preview::text(swept, expected_ns(jobs, &swept.wanted), console::page());
@@ -238,7 +208,7 @@ fn expected_ns(jobs: &[Job], wanted: &RepeatPlan) -> u64 {
 }
 
 /// Prints the points with their plans.
-pub(super) fn show_points(swept: &SweepReport, jobs: &[Job]) -> Result<ExitStatus, Error> {
+fn show_points(swept: &SweepReport, jobs: &[Job]) -> Result<ExitStatus, Error> {
     let points = jobs.iter().enumerate().map(|(number, job)| ShownPoint {
         point: swept.name(number),
         plan: &job.plan,
@@ -281,7 +251,7 @@ fn is_same(point: &SweptPoint, earlier: &SweptPoint) -> bool {
 }
 
 /// Returns the directories of the points' runs.
-pub(super) fn places(swept: &SweepReport, root: Option<&Path>) -> Vec<Option<PathBuf>> {
+fn places(swept: &SweepReport, root: Option<&Path>) -> Vec<Option<PathBuf>> {
     let points = 0..swept.points.len();
     points
         .map(|point| root.map(|root| sweep_directory::place_of(root, swept, point)))
@@ -289,13 +259,10 @@ pub(super) fn places(swept: &SweepReport, root: Option<&Path>) -> Vec<Option<Pat
 }
 
 /// Counts runs of points.
-pub(super) struct Points<'run> {
-    /// The sweep.
-    pub swept: &'run mut SweepReport,
+struct Points<'run> {
+    swept: &'run mut SweepReport,
     /// Caveats of all runs.
-    pub caveats: CaveatSummary,
-    /// Called for every counted run of a point.
-    pub also: &'run mut dyn FnMut(usize, &RunRecord),
+    caveats: CaveatSummary,
 }
 
 impl StopRule for Points<'_> {
@@ -328,7 +295,6 @@ impl StopRule for Points<'_> {
 
     fn count(&mut self, point: usize, record: RunRecord) {
         self.caveats.add(&record);
-        (self.also)(point, &record);
         let figure = self.swept.figure.of_operations();
         let mut run = ComparedRun::from(&record);
         if run.lacks(figure.as_slice()) {
@@ -348,71 +314,42 @@ impl StopRule for Points<'_> {
 pub fn render(swept: &SweepReport, format: SweepFormat, page: Page) -> Result<String, Error> {
     Ok(match format {
         SweepFormat::Text => report::text(swept, page),
-        SweepFormat::Json => json::document(&document::of(swept))?,
-        SweepFormat::Csv => document::csv(swept),
+        SweepFormat::Json => sweep_directory::document_of(swept)?,
+        SweepFormat::Csv => report::csv(swept),
         SweepFormat::Gnuplot => script::script(swept),
         SweepFormat::Html => html::of_sweep(swept)?,
         SweepFormat::Svg => drawing::render(&report::drawing(swept)),
     })
 }
 
-/// Stores and prints the result.
+/// Stores and prints the result, its caveats and how to continue.
 fn finish(
     swept: &mut SweepReport,
     mut ended: RoundsEnd,
     caveats: &CaveatSummary,
-    options: &SweepOptions,
+    output: Option<&Path>,
+    format: SweepFormat,
 ) -> Result<ExitStatus, Error> {
     (swept.end, swept.order) = (Some(ended.end), std::mem::take(&mut ended.order));
-    let output = options.output.as_deref();
     let kept = output.map_or(Ok(()), |path| sweep_directory::write_found(path, swept));
-    let found = Found {
-        swept,
-        ended,
-        caveats,
-        output,
-        kept,
+    let shown = if swept.order.is_empty() && ended.error.is_some() {
+        Ok(Reader::Present)
+    } else {
+        render(swept, format, console::page()).and_then(|text| console::result(&text))
     };
-    found.tell(|| render(swept, options.format, console::page()))
-}
-
-/// Result of all rounds.
-pub(super) struct Found<'run> {
-    /// The sweep, or a measurement that runs like one.
-    pub swept: &'run SweepReport,
-    /// End of the rounds.
-    pub ended: RoundsEnd,
-    /// Caveats of all runs.
-    pub caveats: &'run CaveatSummary,
-    /// `--output`.
-    pub output: Option<&'run Path>,
-    /// Whether the result could be stored there.
-    pub kept: Result<(), Error>,
-}
-
-impl Found<'_> {
-    /// Prints the result, its caveats and how to continue.
-    pub fn tell(self, render: impl FnOnce() -> Result<String, Error>) -> Result<ExitStatus, Error> {
-        let Self { swept, ended, .. } = self;
-        let shown = if swept.order.is_empty() && ended.error.is_some() {
-            Ok(Reader::Present)
-        } else {
-            render().and_then(|text| console::result(&text))
-        };
-        self.caveats.tell();
-        // A sweep without any measurement cannot be continued.
-        let help = how_to_go_on(ended.end, self.output);
-        if let Some(help) = help.filter(|_| !swept.order.is_empty()) {
-            console::help(help);
-        }
-        if let Some(error) = ended.error {
-            return Err(error);
-        }
-        self.kept?;
-        match (ended.exit, shown?) {
-            (ExitStatus::Interrupted, Reader::Gone) => Ok(ExitStatus::Done),
-            (exit, _) => Ok(exit.max(nothing_measured(swept)).max(ended.worst)),
-        }
+    caveats.tell();
+    // A sweep without any measurement cannot be continued.
+    let help = how_to_go_on(ended.end, output);
+    if let Some(help) = help.filter(|_| !swept.order.is_empty()) {
+        console::help(help);
+    }
+    if let Some(error) = ended.error {
+        return Err(error);
+    }
+    kept?;
+    match (ended.exit, shown?) {
+        (ExitStatus::Interrupted, Reader::Gone) => Ok(ExitStatus::Done),
+        (exit, _) => Ok(exit.max(nothing_measured(swept)).max(ended.worst)),
     }
 }
 

@@ -1,16 +1,17 @@
-//! Directory of a sweep: its parameters, so that it can be resumed, and its results.
+//! Directory of a sweep or ladder: its parameters, so that it can be resumed, and its results.
 
 use super::output_directory::write_synced;
 use crate::error::Error;
 use crate::inputs::compared_runs;
-use crate::inputs::record_file::{RECORD_FILE, SWEEP_FILE, parse_json, text_of};
+use crate::inputs::record_file::{LADDER_FILE, RECORD_FILE, SWEEP_FILE, parse_json, text_of};
 use crate::report::picture::render;
 use crate::report::sweep::document::{self, FORMAT, SweepDocument};
-use crate::report::sweep::{SweepReport, drawing, script, study};
+use crate::report::sweep::ladder::{self, document::LadderDocument};
+use crate::report::sweep::{SweepKind, SweepReport, csv, drawing, script, study};
 use crate::report::{html, json};
 use crate::sanitize::excerpt;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -20,21 +21,24 @@ const PART_EXTENSION: &str = "json.part";
 const NAME_MAX: usize = 100;
 
 /// Returns the sweep that was started in a directory; `None` if there was none.
-pub fn earlier(directory: &Path) -> Result<Option<SweepReport>, Error> {
-    let path = directory.join(SWEEP_FILE);
+pub fn earlier(directory: &Path, kind: SweepKind) -> Result<Option<SweepReport>, Error> {
+    let path = directory.join(file_of(kind));
     if matches!(path.try_exists(), Ok(false)) {
         return Ok(None);
     }
-    read(&path).map(Some)
+    read(&path, kind).map(Some)
 }
 
-/// Returns the document of a sweep, if `path` is one or its directory.
-pub fn document_at(path: &Path) -> Option<PathBuf> {
-    named_document(path, SWEEP_FILE)
+const fn file_of(kind: SweepKind) -> &'static str {
+    match kind {
+        SweepKind::Options | SweepKind::ReadStudy => SWEEP_FILE,
+        SweepKind::Ladder => LADDER_FILE,
+    }
 }
 
-/// Returns the document of that name, if `path` is one or its directory.
-pub(super) fn named_document(path: &Path, name: &str) -> Option<PathBuf> {
+/// Returns the document of a sweep of this kind, if `path` is one or its directory.
+pub fn document_at(path: &Path, kind: SweepKind) -> Option<PathBuf> {
+    let name = file_of(kind);
     let inside = path.join(name);
     if inside.is_file() {
         return Some(inside);
@@ -44,8 +48,8 @@ pub(super) fn named_document(path: &Path, name: &str) -> Option<PathBuf> {
 }
 
 /// Reads a sweep with the runs in its directory.
-pub fn read_with_runs(path: &Path) -> Result<SweepReport, Error> {
-    let mut swept = read(path)?;
+pub fn read_with_runs(path: &Path, kind: SweepKind) -> Result<SweepReport, Error> {
+    let mut swept = read(path, kind)?;
     let root = path.parent().unwrap_or(Path::new("."));
     for point in 0..swept.points.len() {
         let runs = runs_of(root, &swept, point);
@@ -58,17 +62,21 @@ pub fn read_with_runs(path: &Path) -> Result<SweepReport, Error> {
 }
 
 /// Returns the paths of the records of a point's runs.
-pub(super) fn runs_of(root: &Path, swept: &SweepReport, point: usize) -> Vec<PathBuf> {
+fn runs_of(root: &Path, swept: &SweepReport, point: usize) -> Vec<PathBuf> {
     let place = place_of(root, swept, point);
     let numbers = 1..=swept.wanted.most;
     let runs = numbers.map(|number| place.join(format!("{number:03}")).join(RECORD_FILE));
     runs.take_while(|run| run.is_file()).collect()
 }
 
-fn read(path: &Path) -> Result<SweepReport, Error> {
-    let document: SweepDocument = read_document(path, "sweep", FORMAT)?;
+fn read(path: &Path, kind: SweepKind) -> Result<SweepReport, Error> {
+    if kind == SweepKind::Ladder {
+        let document: LadderDocument = read_document(path, kind.noun(), ladder::document::FORMAT)?;
+        return Ok(document.into_ladder());
+    }
+    let document: SweepDocument = read_document(path, kind.noun(), FORMAT)?;
     let swept = document.into_sweep();
-    swept.ok_or_else(|| damaged(path, "sweep", "there is no figure of that name"))
+    swept.ok_or_else(|| damaged(path, kind.noun(), "there is no figure of that name"))
 }
 
 /// Only the format version of a document.
@@ -77,13 +85,8 @@ struct Shape {
     format: u32,
 }
 
-/// Reads the document of a sweep, or of a measurement stored like a sweep (`noun`), and checks its
-/// format version.
-pub(super) fn read_document<D: DeserializeOwned>(
-    path: &Path,
-    noun: &str,
-    format: u32,
-) -> Result<D, Error> {
+/// Reads the document of a sweep (`noun`), and checks its format version.
+fn read_document<D: DeserializeOwned>(path: &Path, noun: &str, format: u32) -> Result<D, Error> {
     let text = text_of(path)?;
     let broken = |error: serde_json::Error| damaged(path, noun, &error.to_string());
     let value = parse_json(&text).map_err(broken)?;
@@ -100,7 +103,7 @@ pub(super) fn read_document<D: DeserializeOwned>(
 }
 
 /// Returns the error that a document is unusable.
-pub(super) fn damaged(path: &Path, noun: &str, why: &str) -> Error {
+fn damaged(path: &Path, noun: &str, why: &str) -> Error {
     Error::usage(format!(
         "{}: this is no {noun}: {}",
         path.display(),
@@ -131,14 +134,16 @@ pub fn write_plan(directory: &Path, swept: &SweepReport) -> Result<(), Error> {
 /// Writes the results in every form.
 pub fn write_found(directory: &Path, swept: &SweepReport) -> Result<(), Error> {
     write_document(directory, swept)?;
-    let forms = [
-        ("sweep.csv", document::csv(swept)),
-        ("sweep.gnuplot", script::script(swept)),
-        ("sweep.svg", render(&drawing(swept))),
-        (html::FILE, html::of_sweep(swept)?),
+    let noun = swept.kind.noun();
+    let mut forms = vec![
+        (format!("{noun}.csv"), csv(swept)),
+        (format!("{noun}.svg"), render(&drawing(swept))),
+        (html::FILE.into(), html::of_sweep(swept)?),
     ];
-    let forms = forms.into_iter().map(|(name, text)| (name.into(), text));
-    for (name, text) in forms.chain(graphs(swept)) {
+    if swept.kind != SweepKind::Ladder {
+        forms.push((format!("{noun}.gnuplot"), script::script(swept)));
+    }
+    for (name, text) in forms.into_iter().chain(graphs(swept)) {
         let path = directory.join(name);
         fs::write(&path, text).map_err(|error| Error::file(&path, &error))?;
     }
@@ -147,7 +152,7 @@ pub fn write_found(directory: &Path, swept: &SweepReport) -> Result<(), Error> {
 
 /// Returns the graphs of the study with their file names.
 fn graphs(swept: &SweepReport) -> Vec<(String, String)> {
-    if !swept.is_study {
+    if !swept.is_study() {
         return vec![];
     }
     let pictures = study::picture::pictures(swept).into_iter();
@@ -156,15 +161,19 @@ fn graphs(swept: &SweepReport) -> Vec<(String, String)> {
         .collect()
 }
 
-fn write_document(directory: &Path, swept: &SweepReport) -> Result<(), Error> {
-    write_whole(&directory.join(SWEEP_FILE), &document::of(swept))
+/// Returns the text of the document of a sweep.
+pub fn document_of(swept: &SweepReport) -> Result<String, Error> {
+    match swept.kind {
+        SweepKind::Options | SweepKind::ReadStudy => json::document(&document::of(swept)),
+        SweepKind::Ladder => json::document(&ladder::document::of(swept)),
+    }
 }
 
-/// Writes a document that appears complete or not at all.
-pub(super) fn write_whole(path: &Path, document: &impl Serialize) -> Result<(), Error> {
+/// Writes the document, which appears complete or not at all.
+fn write_document(directory: &Path, swept: &SweepReport) -> Result<(), Error> {
+    let path = directory.join(file_of(swept.kind));
     let part = path.with_extension(PART_EXTENSION);
-    let text = json::document(document)?;
-    write_synced(&part, &text)
-        .and_then(|()| fs::rename(&part, path))
-        .map_err(|error| Error::file(path, &error))
+    write_synced(&part, &document_of(swept)?)
+        .and_then(|()| fs::rename(&part, &path))
+        .map_err(|error| Error::file(&path, &error))
 }

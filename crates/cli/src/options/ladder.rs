@@ -7,9 +7,10 @@ use super::probe::{LoadOptions, TargetOptions};
 use super::rounds::RoundsOptions;
 use super::run_report::CalibrationOptions;
 use super::smb::SmbOptions;
+use super::sweep::SweepFormat;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
-use filestone_measure::ladder::{RUNGS, Rung};
+use filestone_measure::sweep::{RUNGS, Rung};
 use std::path::PathBuf;
 
 /// `filestone ladder`.
@@ -81,6 +82,18 @@ pub enum LadderFormat {
     Svg,
     /// A page that opens offline: what text, csv and svg show
     Html,
+}
+
+impl From<LadderFormat> for SweepFormat {
+    fn from(format: LadderFormat) -> Self {
+        match format {
+            LadderFormat::Text => Self::Text,
+            LadderFormat::Json => Self::Json,
+            LadderFormat::Csv => Self::Csv,
+            LadderFormat::Svg => Self::Svg,
+            LadderFormat::Html => Self::Html,
+        }
+    }
 }
 
 /// Reads the name of a rung.

@@ -8,7 +8,7 @@ use crate::options::ladder::LadderOptions;
 use crate::options::probe::{LoadOptions, ProbeOptions, WorkloadOptions};
 use crate::options::run_report::{ExpectOptions, RunReportOptions};
 use filestone_engine::protocols::echo;
-use filestone_measure::ladder::Rung;
+use filestone_measure::sweep::Rung;
 use filestone_plan::plan::{Plan, ProbePlan, TransportKind};
 use filestone_workload::operation::Stability;
 
@@ -115,7 +115,7 @@ mod tests {
     use crate::options::{Command, CommandLine};
     use crate::planning::{Environment, cost::with_cost, probe};
     use clap::Parser;
-    use filestone_measure::ladder::RUNGS;
+    use filestone_measure::sweep::RUNGS;
 
     fn plans(line: &str) -> Vec<(&'static str, Result<Plan, String>)> {
         let words = line.split_whitespace();

@@ -27,14 +27,14 @@ pub(super) mod tests;
 use crate::error::Error;
 use crate::report::ab::AbReport;
 use crate::report::comparison::{self, Compared};
-use crate::report::ladder::comparison::{self as ladder_comparison, ComparedLadders};
-use crate::report::ladder::{self, Ladder};
 use crate::report::layers;
 use crate::report::parts::markup::{self, Block};
 use crate::report::parts::page::Page;
 use crate::report::picture::Picture;
 use crate::report::repeats::{self, Repeats};
-use crate::report::sweep::{self, SweepReport};
+use crate::report::sweep::ladder;
+use crate::report::sweep::ladder::comparison::{self as ladder_comparison, ComparedLadders};
+use crate::report::sweep::{self, SweepKind, SweepReport};
 use crate::shell::shell_line;
 use document::HtmlPage;
 use filestone_measure::comparison::Verdict;
@@ -90,36 +90,27 @@ fn add_layers(sheet: &mut HtmlPage, records: &[RunRecord]) {
     );
 }
 
-/// Returns the page of a sweep.
+/// Returns the page of a sweep or ladder.
 pub fn of_sweep(swept: &SweepReport) -> Result<String, Error> {
-    let mut sheet = HtmlPage::default();
+    let is_ladder = swept.kind == SweepKind::Ladder;
     let picture = (swept.runs() > 0).then(|| sweep::drawing(swept));
-    sheet.title = picture
-        .as_ref()
-        .map_or_else(|| "A sweep".into(), |picture| picture.title.clone());
-    add_finding(
-        &mut sheet,
-        markup::blocks(&sweep::text(swept, Page::marked())),
-        picture.as_ref(),
-        None,
-    );
-    let command = shell_line(&swept.command);
-    sheet.section(
-        "repeat",
-        "What is measured at each point",
-        html! { pre tabindex="0" { (document::clean(&command)) } },
-    );
-    document::page(&sheet)
-}
-
-/// Returns the page of a ladder.
-pub fn of_ladder(ladder: &Ladder) -> Result<String, Error> {
-    let mut sheet = HtmlPage::default();
-    let picture = ladder::picture::picture(ladder);
-    sheet.title.clone_from(&picture.title);
-    let picture = (ladder.runs() > 0).then_some(picture);
-    let said = ladder::text(ladder, Page::marked());
-    add_finding(&mut sheet, markup::blocks(&said), picture.as_ref(), None);
+    let title = picture.as_ref().map(|picture| picture.title.as_str());
+    let without = if is_ladder {
+        ladder::picture::TITLE
+    } else {
+        "A sweep"
+    };
+    let mut sheet = HtmlPage::titled(title.unwrap_or(without));
+    let said = markup::blocks(&sweep::text(swept, Page::marked()));
+    add_finding(&mut sheet, said, picture.as_ref(), None);
+    if !is_ladder {
+        let command = shell_line(&swept.command);
+        sheet.section(
+            "repeat",
+            "What is measured at each point",
+            html! { pre tabindex="0" { (document::clean(&command)) } },
+        );
+    }
     document::page(&sheet)
 }
 

@@ -21,7 +21,6 @@ pub mod history;
 pub mod hosts;
 pub mod html;
 pub mod json;
-pub mod ladder;
 pub mod layers;
 pub mod load_statistics;
 pub mod mix;

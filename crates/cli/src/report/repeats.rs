@@ -59,6 +59,17 @@ pub enum RepeatsEnd {
     Failed,
 }
 
+impl RepeatsEnd {
+    /// Returns the end of a heading that says how the runs ended.
+    pub(super) const fn text(self) -> &'static str {
+        match self {
+            Self::All | Self::Enough => "",
+            Self::Interrupted => ", then interrupted",
+            Self::Failed => ", then one that failed",
+        }
+    }
+}
+
 impl Repeats {
     /// Creates the series of these plans, without runs.
     pub fn new<'plan>(plans: impl Iterator<Item = &'plan Plan>, wanted: &RepeatPlan) -> Self {
@@ -152,7 +163,7 @@ fn of_series(repeats: &Repeats, series: &Series, page: Page) -> String {
         "{}: {}{}",
         series.what,
         counted(runs as u64, "run"),
-        ended(repeats)
+        repeats.end.text()
     );
     let mut text = page.prose(&heading);
     if figures.is_empty() {
@@ -166,14 +177,6 @@ fn of_series(repeats: &Repeats, series: &Series, page: Page) -> String {
         text.push_str(&page.prose(&not_enough(&headline, share)));
     }
     text
-}
-
-fn ended(repeats: &Repeats) -> &'static str {
-    match repeats.end {
-        RepeatsEnd::All | RepeatsEnd::Enough => "",
-        RepeatsEnd::Interrupted => ", then interrupted",
-        RepeatsEnd::Failed => ", then one that failed",
-    }
 }
 
 fn table(figures: &[RepeatedFigure], page: Page) -> String {

@@ -3,8 +3,9 @@
 //! [`columns`] selects the figures of the table; the document, the rows of values and the script
 //! have every figure that runs have.
 
-mod columns;
+pub(super) mod columns;
 pub mod document;
+pub mod ladder;
 pub mod picture;
 pub mod rounds_document;
 pub mod script;
@@ -23,7 +24,7 @@ use filestone_measure::comparison::repeats::RepeatPlan;
 use filestone_measure::sweep::{
     KneeInput, PointTally, SweepKnee, SweepParameter, SweepValue, ValueKind, knee, name_of_point,
 };
-use filestone_plan::gate::GateFigure;
+use filestone_plan::gate::{GateFigure, RunTotal};
 use filestone_plan::plan::Plan;
 use filestone_workload::figure::{Quantity, RunFigure, Statistic, TimeKind};
 use filestone_workload::text::{bytes_text, time_text};
@@ -33,8 +34,12 @@ use std::collections::BTreeMap;
 pub const MEAN: GateFigure = of_all(Quantity::Time(TimeKind::Response, Statistic::Mean));
 const ACHIEVED: GateFigure = of_all(Quantity::Achieved);
 
-const fn of_all(quantity: Quantity) -> GateFigure {
+pub(super) const fn of_all(quantity: Quantity) -> GateFigure {
     GateFigure::OfOperations(RunFigure::of_all(quantity))
+}
+
+pub(super) const fn of_run(total: RunTotal) -> GateFigure {
+    GateFigure::OfRun(total)
 }
 
 /// A complete or partial sweep.
@@ -50,8 +55,8 @@ pub struct SweepReport {
     pub wanted: RepeatPlan,
     /// Judged figure.
     pub figure: GateFigure,
-    /// Whether the sweep is the read study, which has its own baselines and pictures.
-    pub is_study: bool,
+    /// What is swept.
+    pub kind: SweepKind,
     /// Points, grouped by the value of the second parameter.
     pub points: Vec<SweptPoint>,
     /// Point of each complete run, in the order of time.
@@ -60,6 +65,27 @@ pub struct SweepReport {
     pub end: Option<RepeatsEnd>,
     /// Start time and environment of the first run.
     pub first: Option<FirstRun>,
+}
+
+/// What a sweep goes over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SweepKind {
+    /// Values of options.
+    Options,
+    /// Read sizes of the read study, which has its own baselines and pictures.
+    ReadStudy,
+    /// Rungs of a ladder, which has its own tables and document.
+    Ladder,
+}
+
+impl SweepKind {
+    /// Returns the noun for the sweep in messages and file names.
+    pub const fn noun(self) -> &'static str {
+        match self {
+            Self::Options | Self::ReadStudy => "sweep",
+            Self::Ladder => "ladder",
+        }
+    }
 }
 
 /// Start time and environment of a sweep.
@@ -87,6 +113,11 @@ pub struct SweptPoint {
 }
 
 impl SweepReport {
+    /// Whether the sweep is the read study.
+    pub fn is_study(&self) -> bool {
+        self.kind == SweepKind::ReadStudy
+    }
+
     /// Returns the name of a point.
     pub fn name(&self, point: usize) -> String {
         let values = self.points.get(point).map(|point| point.values.as_slice());
@@ -158,7 +189,7 @@ impl SweptLine<'_> {
                 response_time_mean_ns: value(&MEAN)?,
             })
         };
-        if self.sweep.is_study {
+        if self.sweep.is_study() {
             return study::knee(self);
         }
         let places: Vec<KneeInput> = self.points.iter().filter_map(place).collect();
@@ -178,6 +209,9 @@ pub fn number_text(number: f64, kind: ValueKind) -> String {
 
 /// Formats the whole text report.
 pub fn text(swept: &SweepReport, page: Page) -> String {
+    if swept.kind == SweepKind::Ladder {
+        return ladder::text(swept, page);
+    }
     let mut text = page.prose(&heading(swept));
     if swept.runs() == 0 {
         return text;
@@ -196,16 +230,24 @@ pub fn text(swept: &SweepReport, page: Page) -> String {
 
 /// Returns the picture; for the study with all of its graphs.
 pub fn drawing(swept: &SweepReport) -> Picture {
-    if swept.is_study {
-        study::picture::page(swept)
-    } else {
-        picture::picture(swept)
+    match swept.kind {
+        SweepKind::Options => picture::picture(swept),
+        SweepKind::ReadStudy => study::picture::page(swept),
+        SweepKind::Ladder => ladder::picture::picture(swept),
+    }
+}
+
+/// Formats a row per point.
+pub fn csv(swept: &SweepReport) -> String {
+    match swept.kind {
+        SweepKind::Options | SweepKind::ReadStudy => document::csv(swept),
+        SweepKind::Ladder => ladder::document::csv(swept),
     }
 }
 
 /// Returns a picture whose first diagram has a numeric axis.
 fn sketched(swept: &SweepReport) -> Option<Picture> {
-    let is_drawn = swept.is_study || picture::numbers(swept).is_some();
+    let is_drawn = swept.is_study() || picture::numbers(swept).is_some();
     is_drawn.then(|| drawing(swept))
 }
 
@@ -215,7 +257,7 @@ pub fn heading(swept: &SweepReport) -> String {
         .parameters
         .iter()
         .map(|parameter| parameter.name.as_str());
-    let what = if swept.is_study {
+    let what = if swept.is_study() {
         "read study".into()
     } else {
         format!("sweep over {}", names.collect::<Vec<_>>().join(" and "))
@@ -225,13 +267,13 @@ pub fn heading(swept: &SweepReport) -> String {
         shell_line(&swept.command),
         counted(swept.points.len() as u64, "point"),
         counted(swept.runs() as u64, "run"),
-        match swept.end {
-            Some(RepeatsEnd::All | RepeatsEnd::Enough) => "",
-            Some(RepeatsEnd::Interrupted) => ", then interrupted",
-            Some(RepeatsEnd::Failed) => ", then one that failed",
-            None => ", not at its end",
-        }
+        ended(swept)
     )
+}
+
+/// Returns how the runs ended, as the end of a heading.
+pub(super) fn ended(swept: &SweepReport) -> &'static str {
+    swept.end.map_or(", not at its end", RepeatsEnd::text)
 }
 
 /// Lists the caveats of a point that do not apply to all points.
@@ -263,7 +305,7 @@ pub fn everywhere(swept: &SweepReport) -> Vec<String> {
 
 /// Returns the sentences below the table.
 fn sentences(swept: &SweepReport) -> Vec<String> {
-    let mut sentences = if swept.is_study {
+    let mut sentences = if swept.is_study() {
         study::sentences(swept)
     } else {
         knees(swept)

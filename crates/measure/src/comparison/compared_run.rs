@@ -4,6 +4,7 @@ use crate::cost::CostRecord;
 use crate::measure::figures::headline::HEADLINE;
 use crate::measure::figures::{BatchMeans, Quantity, RunFigure};
 use crate::measure::run_record::{Host, IntervalRecord, RunRecord, Target, Tool, Totals};
+use crate::measure::stamps::StampsRecord;
 use crate::measure::validity::{self, Validity};
 use crate::measure::{Caveat, FigureRecord};
 use filestone_plan::plan::Plan;
@@ -37,6 +38,8 @@ pub struct ComparedRun {
     pub validity: Option<Validity>,
     /// Cost per operation, if it was measured.
     pub cost: Option<CostRecord>,
+    /// Times of calls by kernel timestamps, if there were any.
+    pub stamps: Option<StampsRecord>,
     /// Intervals of the run; read only if [`Self::lacks`] requires them.
     pub intervals: Vec<IntervalRecord>,
 }
@@ -68,6 +71,7 @@ impl From<&RunRecord> for ComparedRun {
             caveats: record.caveats.clone(),
             validity: record.validity,
             cost: record.cost.as_ref().map(without_readings),
+            stamps: record.stamps,
             intervals: vec![],
         }
     }

@@ -9,6 +9,7 @@ pub mod ab;
 pub mod comparability;
 pub mod compared_run;
 pub mod repeats;
+pub mod sample;
 pub mod side;
 
 pub use comparability::{ComparabilityCheck, Incompatibility};

@@ -42,7 +42,12 @@ pub fn of(cost: &CostRecord, achieved_ops_per_s: f64, total: RunTotal) -> Option
         | RunTotal::Retransmissions
         | RunTotal::Reconnections
         | RunTotal::LateReplies
-        | RunTotal::GeneratorBusy => None,
+        | RunTotal::GeneratorBusy
+        | RunTotal::QueueTime
+        | RunTotal::KernelOutTime
+        | RunTotal::BeyondTime
+        | RunTotal::KernelInTime
+        | RunTotal::ElsewhereTime => None,
     }
 }
 

@@ -156,7 +156,12 @@ impl Run<'_> {
             | RunTotal::WirePackets
             | RunTotal::ReplyPackets
             | RunTotal::ModelReplyPackets
-            | RunTotal::WireRate => return self.cost(total).ok_or_else(nothing),
+            | RunTotal::WireRate
+            | RunTotal::QueueTime
+            | RunTotal::KernelOutTime
+            | RunTotal::BeyondTime
+            | RunTotal::KernelInTime
+            | RunTotal::ElsewhereTime => return self.cost(total).ok_or_else(nothing),
             RunTotal::Caveats => record.caveats.len() as u64,
             RunTotal::Scheduled => totals.ledger.scheduled,
             RunTotal::TimedOut => totals.ledger.timed_out,

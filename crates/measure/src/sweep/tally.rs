@@ -1,11 +1,11 @@
 //! Results of the runs of a point, and when there are enough of them.
 
-use super::totals::{TOTALS, estimate, in_run, over_runs};
+use super::totals::{estimate, over_runs};
 use crate::comparison::repeats::RepeatPlan;
+use crate::comparison::sample::{TOTALS, has_companion};
 use crate::comparison::{ComparedRun, RunValue, Side};
-use crate::cost::CostEstimate;
-use crate::figure::{ENOUGH_MIN, Figure};
-use filestone_plan::gate::{GateFigure, RunTotal};
+use crate::figure::{ENOUGH_MIN, Figure, Sample};
+use filestone_plan::gate::GateFigure;
 use filestone_workload::statistics::Estimate;
 use std::collections::BTreeMap;
 
@@ -14,8 +14,10 @@ use std::collections::BTreeMap;
 pub struct PointTally {
     judged: GateFigure,
     side: Side,
-    /// Values of the runs for each of [`TOTALS`].
-    totals: [Vec<CostEstimate>; TOTALS.len()],
+    /// Values of each run: figures of whole runs, and those of ladders.
+    pub(super) samples: Vec<Vec<(GateFigure, Sample)>>,
+    /// Whether each operation is paired with an unmeasured one.
+    pub(super) has_companion: bool,
     /// Operations that were sent and failed, over all runs.
     pub errors: u64,
     /// Retransmitted calls, over all runs: with UDP, calls that were lost or answered late.
@@ -32,7 +34,8 @@ impl PointTally {
         Self {
             judged,
             side: Side::default(),
-            totals: Default::default(),
+            samples: vec![],
+            has_companion: false,
             errors: 0,
             retransmissions: 0,
             late_replies: 0,
@@ -44,9 +47,8 @@ impl PointTally {
     pub fn add(&mut self, run: &ComparedRun) {
         let judged = self.judged.of_operations();
         self.add_values(&run.figures(judged.as_slice()));
-        for (total, runs) in TOTALS.iter().zip(&mut self.totals) {
-            runs.extend(in_run(*total, run));
-        }
+        self.samples.push(run.samples());
+        self.has_companion = has_companion(&run.plan);
         self.errors += run.errors();
         let kinds = run.totals.kinds.iter();
         self.retransmissions += kinds.map(|kind| kind.retransmissions).sum::<u64>();
@@ -59,6 +61,11 @@ impl PointTally {
     /// Adds a complete run that only has these figures.
     pub fn add_values(&mut self, values: &[RunValue]) {
         self.side.add(values);
+    }
+
+    /// Returns the figures of operations of the runs.
+    pub const fn side(&self) -> &Side {
+        &self.side
     }
 
     /// Returns the number of complete runs.
@@ -77,7 +84,7 @@ impl PointTally {
     pub fn value(&self, figure: &GateFigure) -> Option<Figure> {
         match figure {
             GateFigure::OfOperations(figure) => self.side.figure(figure),
-            GateFigure::OfRun(total) => over_runs(*total, self.values_of(*total)?),
+            GateFigure::OfRun(total) => over_runs(*total, &self.values_of(figure)),
         }
     }
 
@@ -93,15 +100,20 @@ impl PointTally {
                 }),
                 None => self.side.figure(figure).map(|one| one.of_itself()),
             },
-            GateFigure::OfRun(total) => estimate(self.values_of(*total)?),
+            GateFigure::OfRun(_) => estimate(&self.values_of(figure)),
         }
     }
 
-    /// Returns the values of the runs for a figure of whole runs.
-    fn values_of(&self, total: RunTotal) -> Option<&[CostEstimate]> {
-        let mut both = TOTALS.iter().zip(&self.totals);
-        let (_, runs) = both.find(|(one, _)| **one == total)?;
-        Some(runs)
+    /// Returns the values of a figure of whole runs or of a ladder, run by run.
+    pub(super) fn each_run(&self, figure: GateFigure) -> impl Iterator<Item = Option<Sample>> {
+        self.samples.iter().map(move |run| {
+            let known = run.iter().find(|(one, _)| *one == figure);
+            known.map(|(_, sample)| *sample)
+        })
+    }
+
+    fn values_of(&self, figure: &GateFigure) -> Vec<Sample> {
+        self.each_run(*figure).flatten().collect()
     }
 
     /// Returns whether the figure has the requested accuracy.

@@ -1,44 +1,12 @@
-//! Figures of whole runs, over the runs of a point: not figures of operations, but the CPU use of
-//! the load generator, or counters of other hosts. To add one, add a line to [`TOTALS`].
+//! Figures of whole runs, over the runs of a point.
 
-use crate::comparison::ComparedRun;
-use crate::cost::CostEstimate;
-use crate::figure::Figure;
-use crate::measure::cost_totals;
+use crate::figure::{Figure, Sample};
 use filestone_plan::gate::{GateFigure, RunTotal};
 use filestone_workload::statistics::Estimate;
 use filestone_workload::statistics::estimate::student_quantile;
 
-/// Figures of points, if their runs have them.
-pub const TOTALS: [RunTotal; 10] = [
-    RunTotal::GeneratorBusy,
-    RunTotal::WireBytes,
-    RunTotal::WirePackets,
-    RunTotal::ReplyPackets,
-    RunTotal::ModelReplyPackets,
-    RunTotal::WireRate,
-    RunTotal::ServerCpu,
-    RunTotal::ServerBusy,
-    RunTotal::ServerSwitches,
-    RunTotal::ServerInterrupts,
-];
-
-/// Returns the value of a figure in a run, if the run has one.
-pub(super) fn in_run(total: RunTotal, run: &ComparedRun) -> Option<CostEstimate> {
-    if total == RunTotal::GeneratorBusy {
-        let workers = run.totals.workers.iter().map(|worker| worker.busy_percent);
-        let busiest = workers.max_by(f64::total_cmp)?;
-        return Some(CostEstimate {
-            value: busiest / 100.0,
-            half_width: 0.0,
-        });
-    }
-    let achieved = run.totals.achieved_load_ops_per_s;
-    cost_totals::of(run.cost.as_ref()?, achieved, total)
-}
-
 /// Returns a figure over the runs of a point; `None` without any.
-pub(super) fn over_runs(total: RunTotal, runs: &[CostEstimate]) -> Option<Figure> {
+pub(super) fn over_runs(total: RunTotal, runs: &[Sample]) -> Option<Figure> {
     let mean = estimate(runs)?;
     let half_width = mean.half_width();
     // A single run without an error estimate has no interval.
@@ -49,12 +17,12 @@ pub(super) fn over_runs(total: RunTotal, runs: &[CostEstimate]) -> Option<Figure
 }
 
 /// Returns the mean of runs with its error; for one run its own estimate. `None` without runs.
-pub(super) fn estimate(runs: &[CostEstimate]) -> Option<Estimate> {
+pub(super) fn estimate(runs: &[Sample]) -> Option<Estimate> {
     let values: Vec<f64> = runs.iter().map(|run| run.value).collect();
     let first = runs.first()?;
     let of_itself = Estimate {
         value: first.value,
-        standard_error: first.half_width / student_quantile(0.975, f64::INFINITY),
+        standard_error: first.half_width.unwrap_or(0.0) / student_quantile(0.975, f64::INFINITY),
         freedom: f64::INFINITY,
     };
     Some(Estimate::of_independent(&values).unwrap_or(of_itself))
@@ -63,11 +31,12 @@ pub(super) fn estimate(runs: &[CostEstimate]) -> Option<Estimate> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sweep::TOTALS;
 
     fn of(runs: &[(f64, f64)]) -> Option<Figure> {
-        let runs = runs.iter().map(|(value, half_width)| CostEstimate {
+        let runs = runs.iter().map(|(value, half_width)| Sample {
             value: *value,
-            half_width: *half_width,
+            half_width: Some(*half_width),
         });
         over_runs(TOTALS[0], &runs.collect::<Vec<_>>())
     }

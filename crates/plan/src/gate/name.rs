@@ -17,53 +17,73 @@ pub enum GateFigure {
 }
 
 macro_rules! totals {
-    ($($total:ident = $name:literal, $unit:ident, $about:literal;)*) => {
+    (
+        gates { $($total:ident = $name:literal, $unit:ident, $about:literal;)* }
+        ladders { $($part:ident = $part_name:literal, $part_unit:ident, $part_about:literal;)* }
+    ) => {
         /// A figure of a run as a whole.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum RunTotal { $(#[doc = $about] $total,)* }
+        pub enum RunTotal { $(#[doc = $about] $total,)* $(#[doc = $part_about] $part,)* }
 
         impl RunTotal {
-            /// All figures, in the order of their declaration.
+            /// All figures that gates know, in the order of their declaration.
             pub const ALL: &'static [Self] = &[$(Self::$total,)*];
 
-            /// Returns the name in gates.
+            /// Returns the name in gates and documents.
             pub const fn name(self) -> &'static str {
-                match self { $(Self::$total => $name,)* }
+                match self { $(Self::$total => $name,)* $(Self::$part => $part_name,)* }
             }
 
             /// Returns the unit.
             pub const fn unit(self) -> FigureUnit {
-                match self { $(Self::$total => FigureUnit::$unit,)* }
+                match self {
+                    $(Self::$total => FigureUnit::$unit,)*
+                    $(Self::$part => FigureUnit::$part_unit,)*
+                }
             }
         }
     };
 }
 
 totals! {
-    Offered = "offered", OperationsPerSecond, "Offered load of an open loop.";
-    CurvePeak = "curve.peak", OperationsPerSecond, "Highest load of a curve that was kept up with.";
-    CurveKnee = "curve.knee", OperationsPerSecond, "Load at a curve's knee.";
-    ObjectiveLoad = "objective.load", OperationsPerSecond, "Highest load that keeps an objective.";
-    Caveats = "caveats", Number, "Reasons to doubt the numbers.";
-    Scheduled = "scheduled", Number, "Measured operations that were due.";
-    TimedOut = "timed_out", Number, "Of these those that were not answered in time.";
-    Disconnected = "disconnected", Number, "Of these those whose connection was lost.";
-    Skipped = "skipped", Number, "Of these those that were never sent.";
-    Mismatches = "mismatches", Number, "Results of a replay other than its load file expects.";
-    LostClients = "lost_clients", Number, "Clients that ended early.";
-    Retransmissions = "retransmissions", Number, "Calls that were sent again.";
-    Reconnections = "reconnections", Number, "Connections that were made again.";
-    LateReplies = "late_replies", Number, "Replies that came too late or twice.";
-    GeneratorBusy = "generator_busy", Share, "How busy the busiest worker was, as a share.";
-    ServerCpu = "server_cpu_per_operation", Nanoseconds, "Processor time of the server for each operation.";
-    ServerSwitches = "server_switches_per_operation", Number, "Its context switches for each.";
-    ServerInterrupts = "server_interrupts_per_operation", Number, "Interrupts of its host for each.";
-    WireBytes = "wire_bytes_per_operation", Bytes, "Bytes on the way for each, headers included.";
-    WirePackets = "packets_per_operation", Number, "Packets on the way for each.";
-    ReplyPackets = "reply_packets_per_operation", Number, "Of these those that came back.";
-    ModelReplyPackets = "model_reply_packets_per_operation", Number, "The same by the model.";
-    WireRate = "wire_bytes_per_second", BytesPerSecond, "Bytes on the way in a second.";
-    ServerBusy = "server_busy", Share, "Processors of the server that were busy.";
+    gates {
+        Offered = "offered", OperationsPerSecond, "Offered load of an open loop.";
+        CurvePeak = "curve.peak", OperationsPerSecond, "Highest load of a curve that was kept up with.";
+        CurveKnee = "curve.knee", OperationsPerSecond, "Load at a curve's knee.";
+        ObjectiveLoad = "objective.load", OperationsPerSecond, "Highest load that keeps an objective.";
+        Caveats = "caveats", Number, "Reasons to doubt the numbers.";
+        Scheduled = "scheduled", Number, "Measured operations that were due.";
+        TimedOut = "timed_out", Number, "Of these those that were not answered in time.";
+        Disconnected = "disconnected", Number, "Of these those whose connection was lost.";
+        Skipped = "skipped", Number, "Of these those that were never sent.";
+        Mismatches = "mismatches", Number, "Results of a replay other than its load file expects.";
+        LostClients = "lost_clients", Number, "Clients that ended early.";
+        Retransmissions = "retransmissions", Number, "Calls that were sent again.";
+        Reconnections = "reconnections", Number, "Connections that were made again.";
+        LateReplies = "late_replies", Number, "Replies that came too late or twice.";
+        GeneratorBusy = "generator_busy", Share, "How busy the busiest worker was, as a share.";
+        ServerCpu = "server_cpu_per_operation", Nanoseconds, "Processor time of the server for each operation.";
+        ServerSwitches = "server_switches_per_operation", Number, "Its context switches for each.";
+        ServerInterrupts = "server_interrupts_per_operation", Number, "Interrupts of its host for each.";
+        WireBytes = "wire_bytes_per_operation", Bytes, "Bytes on the way for each, headers included.";
+        WirePackets = "packets_per_operation", Number, "Packets on the way for each.";
+        ReplyPackets = "reply_packets_per_operation", Number, "Of these those that came back.";
+        ModelReplyPackets = "model_reply_packets_per_operation", Number, "The same by the model.";
+        WireRate = "wire_bytes_per_second", BytesPerSecond, "Bytes on the way in a second.";
+        ServerBusy = "server_busy", Share, "Processors of the server that were busy.";
+    }
+    ladders {
+        QueueTime = "queue_time.mean", Nanoseconds,
+            "Mean time from due to sent: waiting in this program, for a slot or its turn.";
+        KernelOutTime = "kernel_out_time.mean", Nanoseconds,
+            "Part of the service time of calls with kernel timestamps: in this host's kernel while sending.";
+        BeyondTime = "beyond_time.mean", Nanoseconds,
+            "Part of the service time in the network and at the server.";
+        KernelInTime = "kernel_in_time.mean", Nanoseconds,
+            "Part of the service time in this host's kernel while receiving, including the wait until this program reads the reply.";
+        ElsewhereTime = "elsewhere_time", Nanoseconds,
+            "The service time without the server's CPU time: the network, both kernels, and waiting.";
+    }
 }
 
 impl RunTotal {

@@ -3,7 +3,7 @@
 //! To add a column, add a line to [`COLUMNS`]. Figures that only complete runs have, such as costs,
 //! have a column if any point has them.
 
-use super::{ACHIEVED, MEAN, SweepReport, SweptPoint, doubts, everywhere, of_all};
+use super::{ACHIEVED, MEAN, SweepReport, SweptPoint, doubts, everywhere, of_all, of_run};
 use crate::quantity::{grouped, time_with_chance, with_chance};
 use crate::report::parts::known::value_within;
 use crate::report::parts::page::Page;
@@ -21,16 +21,16 @@ const UNKNOWN: f64 = 0.01;
 
 /// A figure with its own column.
 #[derive(Debug, Clone, Copy)]
-struct Shown {
-    figure: GateFigure,
+pub(in crate::report) struct Shown {
+    pub figure: GateFigure,
     head: &'static str,
     /// Whether the cell shows the interval of the figure.
-    has_interval: bool,
+    pub has_interval: bool,
     gives_way: Option<u8>,
 }
 
 impl Shown {
-    const fn new(figure: GateFigure, head: &'static str) -> Self {
+    pub const fn new(figure: GateFigure, head: &'static str) -> Self {
         Self {
             figure,
             head,
@@ -39,17 +39,29 @@ impl Shown {
         }
     }
 
-    const fn alone(self) -> Self {
+    pub const fn alone(self) -> Self {
         Self {
             has_interval: false,
             ..self
         }
     }
 
-    const fn gives_way(self, order: u8) -> Self {
+    pub const fn gives_way(self, order: u8) -> Self {
         Self {
             gives_way: Some(order),
             ..self
+        }
+    }
+
+    /// Returns the column.
+    pub fn column(&self) -> Column {
+        let column = Column::figure(match self.head {
+            "" => self.figure.to_string(),
+            head => head.into(),
+        });
+        match self.gives_way {
+            Some(order) => column.gives_way(order),
+            None => column,
         }
     }
 }
@@ -73,36 +85,25 @@ const COLUMNS: [Shown; 11] = [
     Shown::new(of_all(Quantity::Goodput), "goodput")
         .alone()
         .gives_way(2),
-    Shown::new(GateFigure::OfRun(RunTotal::GeneratorBusy), "generator busy").gives_way(1),
-    Shown::new(GateFigure::OfRun(RunTotal::WireBytes), "wire bytes").gives_way(8),
-    Shown::new(GateFigure::OfRun(RunTotal::WirePackets), "packets").gives_way(6),
-    Shown::new(GateFigure::OfRun(RunTotal::ServerCpu), "server CPU").gives_way(9),
-    Shown::new(
-        GateFigure::OfRun(RunTotal::ServerSwitches),
-        "server switches",
-    )
-    .gives_way(7),
-    Shown::new(
-        GateFigure::OfRun(RunTotal::ServerInterrupts),
-        "server interrupts",
-    )
-    .gives_way(5),
+    Shown::new(of_run(RunTotal::GeneratorBusy), "generator busy").gives_way(1),
+    Shown::new(of_run(RunTotal::WireBytes), "wire bytes").gives_way(8),
+    Shown::new(of_run(RunTotal::WirePackets), "packets").gives_way(6),
+    Shown::new(of_run(RunTotal::ServerCpu), "server CPU").gives_way(9),
+    Shown::new(of_run(RunTotal::ServerSwitches), "server switches").gives_way(7),
+    Shown::new(of_run(RunTotal::ServerInterrupts), "server interrupts").gives_way(5),
 ];
 
 /// Figures of the study's table.
 const COLUMNS_OF_STUDY: [Shown; 9] = [
     Shown::new(MEAN, "mean response, 95 %"),
-    Shown::new(GateFigure::OfRun(RunTotal::WireRate), "on the wire").gives_way(3),
-    Shown::new(GateFigure::OfRun(RunTotal::WireBytes), "bytes").gives_way(4),
-    Shown::new(GateFigure::OfRun(RunTotal::ReplyPackets), "packets back"),
-    Shown::new(
-        GateFigure::OfRun(RunTotal::ModelReplyPackets),
-        "by the model",
-    ),
-    Shown::new(GateFigure::OfRun(RunTotal::ServerBusy), "server busy").gives_way(2),
-    Shown::new(GateFigure::OfRun(RunTotal::ServerCpu), "server CPU"),
-    Shown::new(GateFigure::OfRun(RunTotal::ServerInterrupts), "interrupts").gives_way(5),
-    Shown::new(GateFigure::OfRun(RunTotal::ServerSwitches), "switches").gives_way(6),
+    Shown::new(of_run(RunTotal::WireRate), "on the wire").gives_way(3),
+    Shown::new(of_run(RunTotal::WireBytes), "bytes").gives_way(4),
+    Shown::new(of_run(RunTotal::ReplyPackets), "packets back"),
+    Shown::new(of_run(RunTotal::ModelReplyPackets), "by the model"),
+    Shown::new(of_run(RunTotal::ServerBusy), "server busy").gives_way(2),
+    Shown::new(of_run(RunTotal::ServerCpu), "server CPU"),
+    Shown::new(of_run(RunTotal::ServerInterrupts), "interrupts").gives_way(5),
+    Shown::new(of_run(RunTotal::ServerSwitches), "switches").gives_way(6),
 ];
 
 /// A count over all runs of a point.
@@ -160,17 +161,7 @@ fn heads(swept: &SweepReport, shown: &SweepColumns) -> Vec<Column> {
         .map(|parameter| Column::figure(parameter.name.clone()))
         .collect();
     columns.push(Column::figure("runs").gives_way(1));
-    columns.extend(shown.figures.iter().map(|shown| {
-        let head = match shown.head {
-            "" => shown.figure.to_string(),
-            head => head.into(),
-        };
-        let column = Column::figure(head);
-        match shown.gives_way {
-            Some(order) => column.gives_way(order),
-            None => column,
-        }
-    }));
+    columns.extend(shown.figures.iter().map(Shown::column));
     columns.extend(shown.counts.iter().map(|count| Column::figure(count.head)));
     columns.push(Column::text("caveats"));
     columns
@@ -193,7 +184,7 @@ fn counts(swept: &SweepReport) -> Vec<Count> {
 
 /// Returns the columns; the judged figure comes first if it is not among them.
 fn shown(swept: &SweepReport) -> Vec<Shown> {
-    let columns: &[Shown] = if swept.is_study {
+    let columns: &[Shown] = if swept.is_study() {
         &COLUMNS_OF_STUDY
     } else {
         &COLUMNS

@@ -2,7 +2,7 @@
 //! the same document.
 
 use super::rounds_document::{PointCounts, RoundsDocument};
-use super::{SweepReport, SweptLine, SweptPoint};
+use super::{SweepKind, SweepReport, SweptLine, SweptPoint};
 use filestone_measure::figure::Figure;
 use filestone_measure::sweep::{PointTally, SweepKnee, SweepParameter, SweepValue};
 use filestone_plan::gate::GateFigure;
@@ -89,7 +89,7 @@ pub fn of(swept: &SweepReport) -> SweepDocument {
     SweepDocument {
         format: FORMAT,
         command: swept.command.clone(),
-        is_study: swept.is_study,
+        is_study: swept.is_study(),
         parameters: swept.parameters.clone(),
         rounds: swept.into(),
         figure: swept.figure.to_string(),
@@ -143,7 +143,11 @@ impl SweepDocument {
         Some(SweepReport {
             points: points.collect(),
             command: self.command,
-            is_study: self.is_study,
+            kind: if self.is_study {
+                SweepKind::ReadStudy
+            } else {
+                SweepKind::Options
+            },
             parameters: self.parameters,
             seed: self.rounds.seed,
             wanted: self.rounds.wanted(),

@@ -68,14 +68,14 @@ fn names(swept: &SweepReport) -> String {
     names.collect::<Vec<_>>().join(" and ")
 }
 
-fn origin(swept: &SweepReport) -> String {
+pub(in crate::report) fn origin(swept: &SweepReport) -> String {
     let first = swept.first.as_ref();
     first.map_or_else(String::new, |first| {
         caption::origin_of(&first.started_at, swept.seed, &first.version)
     })
 }
 
-fn caveats(swept: &SweepReport) -> Option<String> {
+pub(in crate::report) fn caveats(swept: &SweepReport) -> Option<String> {
     let names = swept
         .points
         .iter()

@@ -11,7 +11,7 @@ use filestone_plan::gate::GateFigure;
 pub fn script(swept: &SweepReport) -> String {
     let first = swept.parameters.first();
     let is_logarithmic = first.is_some_and(|first| first.is_logarithmic) && is_numeric(swept);
-    let plots = if swept.is_study {
+    let plots = if swept.is_study() {
         format!(
             "set multiplot layout 4,2\n{}unset multiplot\n",
             graphs(swept)
@@ -37,7 +37,7 @@ pub fn script(swept: &SweepReport) -> String {
 /// Whether the first parameter has an axis. The study's baselines have no position on it.
 fn is_numeric(swept: &SweepReport) -> bool {
     let first = swept.parameters.first();
-    swept.is_study || first.is_some_and(filestone_measure::sweep::SweepParameter::is_numeric)
+    swept.is_study() || first.is_some_and(filestone_measure::sweep::SweepParameter::is_numeric)
 }
 
 /// Formats the graphs of the study that have data.

@@ -13,7 +13,7 @@ mod sentences;
 pub use sentences::{missing, sentences};
 
 use super::columns::exists;
-use super::{ACHIEVED, MEAN, SweepReport, SweptLine, SweptPoint};
+use super::{ACHIEVED, MEAN, SweepReport, SweptLine, SweptPoint, of_run};
 use filestone_measure::sweep::{KneeInput, SweepKnee, knee};
 use filestone_plan::gate::{GateFigure, RunTotal};
 use filestone_plan::plan::CostPlan;
@@ -92,10 +92,6 @@ const fn graph(
         model: None,
         source,
     }
-}
-
-const fn of_run(total: RunTotal) -> GateFigure {
-    GateFigure::OfRun(total)
 }
 
 /// The eight graphs of the study.

@@ -46,7 +46,7 @@ pub fn swept(sizes: &str, transports: Option<&str>) -> SweepReport {
             pause_ns: 0,
         },
         figure: MEAN,
-        is_study: false,
+        kind: SweepKind::Options,
         points: points
             .into_iter()
             .map(|values| SweptPoint {

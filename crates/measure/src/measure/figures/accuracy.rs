@@ -307,7 +307,7 @@ const fn of(kind: &IntervalKindRecord, timed: TimeKind) -> &DistributionRecord {
     }
 }
 
-const fn time(times: &DistributionRecord, statistic: Statistic) -> f64 {
+pub(crate) const fn time(times: &DistributionRecord, statistic: Statistic) -> f64 {
     match statistic {
         Statistic::Mean => times.mean,
         Statistic::P50 => times.p50 as f64,

@@ -130,7 +130,12 @@ fn of_run(plan: &Plan, total: RunTotal) -> Option<MissingFigure> {
         | RunTotal::LostClients
         | RunTotal::Retransmissions
         | RunTotal::Reconnections
-        | RunTotal::LateReplies => None,
+        | RunTotal::LateReplies
+        | RunTotal::QueueTime
+        | RunTotal::KernelOutTime
+        | RunTotal::BeyondTime
+        | RunTotal::KernelInTime
+        | RunTotal::ElsewhereTime => None,
     }
 }
 

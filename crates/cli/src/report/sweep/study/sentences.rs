@@ -225,7 +225,7 @@ fn difference(swept: &SweepReport, line: &SweptLine<'_>) -> Option<String> {
 
 /// Lists the missing graphs, and the options that would measure them.
 pub fn missing(swept: &SweepReport) -> Vec<String> {
-    if !swept.is_study {
+    if !swept.is_study() {
         return vec![];
     }
     let untold = GRAPHS.iter().filter(|graph| !is_read(swept, graph));

@@ -6,6 +6,7 @@ use crate::report::fixtures;
 use crate::report::parts::page::Page;
 use crate::report::picture::render;
 use crate::report::repeats::RepeatsEnd;
+use crate::report::sweep::SweepKind;
 use filestone_measure::comparison::ComparedRun;
 use filestone_measure::comparison::repeats::RepeatPlan;
 use filestone_measure::cost::{
@@ -110,7 +111,7 @@ fn study(has_server: bool) -> SweepReport {
             pause_ns: 0,
         },
         figure: MEAN,
-        is_study: true,
+        kind: SweepKind::ReadStudy,
         points: planned.collect(),
         order: vec![],
         end: Some(RepeatsEnd::All),
@@ -246,7 +247,7 @@ fn it_is_read_back_as_a_study() {
     let written = document::of(&swept);
     assert!(written.is_study);
     let read = written.into_sweep().expect("a sweep");
-    assert!(read.is_study && heading(&read).starts_with("read study: "));
+    assert!(read.is_study() && heading(&read).starts_with("read study: "));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 use super::comparison::{self, ComparedLadders};
 use super::*;
+use crate::report::repeats::RepeatsEnd;
 use crate::report::{fixtures, json, picture as drawing};
 use filestone_measure::comparison::ComparedRun;
 use filestone_measure::cost::{
@@ -74,7 +75,7 @@ fn run(operation: OpKind, server_ns: f64, drift_ns: f64) -> RunRecord {
 
 /// Creates rungs whose server's processor time has this many microseconds. All become 2 µs slower
 /// from round to round; the difference between two rungs varies by 0.1 µs.
-fn ladder(rungs: &[(&str, OpKind, f64)]) -> Ladder {
+fn ladder(rungs: &[(&str, OpKind, f64)]) -> SweepReport {
     let plans = rungs.iter().map(|(name, operation, server)| {
         let plan = run(*operation, *server, 0.0).plan;
         ((*name).to_owned(), plan)
@@ -84,17 +85,16 @@ fn ladder(rungs: &[(&str, OpKind, f64)]) -> Ladder {
         until: None,
         pause_ns: 0,
     };
-    let mut ladder = Ladder::begun(super::rungs(plans), wanted, 7);
+    let mut ladder = begun(rungs_of(plans), wanted, 7);
     for (place, (_, operation, server)) in rungs.iter().enumerate() {
         for (drift, own) in [(0.0, -100.0), (2000.0, 0.0), (4000.0, 100.0)] {
             let own = if place % 2 == 0 { 0.0 } else { own };
             let record = run(*operation, server * 1000.0, drift + own);
-            ladder.swept.count(place, &ComparedRun::from(&record));
-            ladder.tallies[place].add(&record);
-            ladder.swept.order.push(place);
+            ladder.count(place, &ComparedRun::from(&record));
+            ladder.order.push(place);
         }
     }
-    ladder.swept.end = Some(RepeatsEnd::All);
+    ladder.end = Some(RepeatsEnd::All);
     ladder
 }
 
@@ -111,8 +111,8 @@ const RUNGS: [(&str, OpKind, f64); 4] = [
 #[test]
 fn a_row_for_each_rung_and_what_it_adds() {
     let mut ladder = ladder(&RUNGS);
-    ladder.swept.points[3].failed = Some("nothing succeeded: NFS3ERR_NOTSUPP (10004)".into());
-    ladder.tallies[3] = RungTally::default();
+    ladder.points[3].failed = Some("nothing succeeded: NFS3ERR_NOTSUPP (10004)".into());
+    ladder.points[3].tally = PointTally::new(MEAN);
     insta::assert_snapshot!(text(&ladder, Page::of(132)));
     let narrow = text(&ladder, Page::of(80));
     assert!(
@@ -125,8 +125,8 @@ fn a_row_for_each_rung_and_what_it_adds() {
 #[test]
 fn a_ladder_without_a_run_has_no_table() {
     let mut ladder = ladder(&RUNGS[..1]);
-    ladder.tallies[0] = RungTally::default();
-    ladder.swept.end = None;
+    ladder.points[0].tally = PointTally::new(MEAN);
+    ladder.end = None;
     let shown = text(&ladder, Page::of(100));
     assert!(
         shown.contains("0 runs, not at its end") && !shown.contains("p50"),
@@ -137,9 +137,9 @@ fn a_ladder_without_a_run_has_no_table() {
 #[test]
 fn a_rung_that_was_left_out_is_no_step() {
     let mut ladder = ladder(&RUNGS[..3]);
-    ladder.tallies[1] = RungTally::default();
-    let rungs: Vec<_> = ladder.rungs().collect();
-    let below = |rung: usize| rungs[rung].below.map(|(name, _)| name);
+    ladder.points[1].tally = PointTally::new(MEAN);
+    let rungs: Vec<_> = rungs(&ladder).collect();
+    let below = |rung: usize| rungs[rung].below.map(name_of);
     assert_eq!(
         [below(0), below(1), below(2)],
         [None, Some("null"), Some("null")]
@@ -152,13 +152,10 @@ fn what_is_read_back_is_what_was_written() {
     let written = json::document(&document::of(&ladder)).expect("JSON");
     let read: document::LadderDocument = serde_json::from_str(&written).expect("our own");
     let read = read.into_ladder();
-    assert_eq!(
-        (read.swept.seed, read.swept.wanted),
-        (7, ladder.swept.wanted)
-    );
-    assert_eq!(read.swept.order, ladder.swept.order);
-    let names = |ladder: &Ladder| -> Vec<String> {
-        ladder.rungs().map(|rung| rung.name().to_owned()).collect()
+    assert_eq!((read.seed, read.wanted), (7, ladder.wanted));
+    assert_eq!(read.order, ladder.order);
+    let names = |ladder: &SweepReport| -> Vec<String> {
+        rungs(ladder).map(|rung| rung.name().to_owned()).collect()
     };
     assert_eq!(names(&read), names(&ladder));
 }
@@ -192,17 +189,17 @@ fn the_picture_has_a_row_for_each_rung() {
 /// Pages of a ladder, of one without a run, and of two.
 #[test]
 fn there_is_a_page_of_it() {
-    use crate::report::html::{of_ladder, of_ladders, tests::check};
+    use crate::report::html::{of_ladders, of_sweep, tests::check};
     let base = ladder(&RUNGS);
-    let page = of_ladder(&base).expect("a page");
+    let page = of_sweep(&base).expect("a page");
     check("ladder", &page);
     for said in ["getattr", "+5.00 ± 0.25 µs", "data-chart=\"0\""] {
         assert!(page.contains(said), "{said}");
     }
     let plan = run(OpKind::Null, 10.0, 0.0).plan;
     let hostile = "<script>alert(1)</script>".to_owned();
-    let none = Ladder::begun(super::rungs([(hostile, plan)]), base.swept.wanted, 7);
-    check("no runs", &of_ladder(&none).expect("a page"));
+    let none = begun(rungs_of([(hostile, plan)]), base.wanted, 7);
+    check("no runs", &of_sweep(&none).expect("a page"));
     let new = ladder(&RUNGS);
     let (base, new) = (&base, &new);
     let both = of_ladders(ComparedLadders { base, new }).expect("a page");

@@ -1,26 +1,29 @@
 //! Two ladders side by side: the times and costs of each rung in both, and the difference.
 
-use super::{Ladder, LadderRung, NONE, cell, heading, more};
-use crate::report::ladder::document::MeanDocument;
+use super::{LadderRung, NONE, RESPONSE_P50, cell, heading, more, name_of, rungs};
 use crate::report::parts::page::Page;
 use crate::report::parts::table::{Column, Table};
 use crate::report::sweep::document::named;
-use filestone_measure::ladder::{LadderFigure, LadderValue, difference, difference_of_steps};
+use crate::report::sweep::ladder::document::MeanDocument;
+use crate::report::sweep::{MEAN, SweepReport, of_run};
+use filestone_measure::figure::Figure;
+use filestone_measure::sweep::{LADDER_FIGURES, difference, difference_of_steps};
+use filestone_plan::gate::{GateFigure, RunTotal};
 use filestone_workload::statistics::CONFIDENCE;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Figures that have a table.
-const SHOWN: [(LadderFigure, &str); 4] = [
-    (LadderFigure::Response, "Mean response time"),
-    (LadderFigure::ResponseP50, "Median response time"),
+const SHOWN: [(GateFigure, &str); 4] = [
+    (MEAN, "Mean response time"),
+    (RESPONSE_P50, "Median response time"),
     (
-        LadderFigure::ServerCpu,
+        of_run(RunTotal::ServerCpu),
         "Processor time of the server for each operation",
     ),
     (
-        LadderFigure::ServerSwitches,
+        of_run(RunTotal::ServerSwitches),
         "Context switches of the server for each operation",
     ),
 ];
@@ -29,9 +32,9 @@ const SHOWN: [(LadderFigure, &str); 4] = [
 #[derive(Debug, Clone, Copy)]
 pub struct ComparedLadders<'ladder> {
     /// The baseline.
-    pub base: &'ladder Ladder,
+    pub base: &'ladder SweepReport,
     /// The ladder that is compared with it.
-    pub new: &'ladder Ladder,
+    pub new: &'ladder SweepReport,
 }
 
 /// Output of `filestone compare --as json` for two ladders.
@@ -78,45 +81,41 @@ pub struct ComparedFigure {
 
 /// A figure that both ladders have.
 struct Both {
-    base: LadderValue,
-    new: LadderValue,
-    more: LadderValue,
+    base: Figure,
+    new: Figure,
+    more: Figure,
     /// Difference of the steps.
-    more_added: Option<LadderValue>,
+    more_added: Option<Figure>,
 }
 
 impl<'ladder> ComparedLadders<'ladder> {
     /// Returns the rungs of both ladders, matched by name.
     fn rungs(self) -> impl Iterator<Item = (LadderRung<'ladder>, LadderRung<'ladder>)> {
-        self.base.rungs().filter_map(move |base| {
-            let mut all = self.new.rungs();
+        rungs(self.base).filter_map(move |base| {
+            let mut all = rungs(self.new);
             let new = all.find(|new| new.name() == base.name())?;
             Some((base, new))
         })
     }
 
-    fn has(self, figure: LadderFigure) -> bool {
+    fn has(self, figure: GateFigure) -> bool {
         let mut rungs = self.rungs();
         rungs.any(|(base, new)| both(&base, &new, figure).is_some())
     }
 }
 
-fn both(base: &LadderRung<'_>, new: &LadderRung<'_>, figure: LadderFigure) -> Option<Both> {
+fn both(base: &LadderRung<'_>, new: &LadderRung<'_>, figure: GateFigure) -> Option<Both> {
     Some(Both {
-        base: base.tally.value(figure)?,
-        new: new.tally.value(figure)?,
-        more: difference(base.tally, new.tally, figure)?,
+        base: base.mean(figure)?,
+        new: new.mean(figure)?,
+        more: difference(&base.point.tally, &new.point.tally, figure)?,
         more_added: more_added(base, new, figure),
     })
 }
 
 /// Returns the difference of the steps to a rung, if both start from the same one.
-fn more_added(
-    base: &LadderRung<'_>,
-    new: &LadderRung<'_>,
-    figure: LadderFigure,
-) -> Option<LadderValue> {
-    let is_same = base.below.map(|(name, _)| name) == new.below.map(|(name, _)| name);
+fn more_added(base: &LadderRung<'_>, new: &LadderRung<'_>, figure: GateFigure) -> Option<Figure> {
+    let is_same = base.below.map(name_of) == new.below.map(name_of);
     let (base, new) = (base.pair()?, new.pair()?);
     is_same.then(|| difference_of_steps(base, new, figure))?
 }
@@ -140,7 +139,7 @@ pub fn text(compared: ComparedLadders<'_>, page: Page) -> String {
     text
 }
 
-fn table(compared: ComparedLadders<'_>, figure: LadderFigure) -> Table {
+fn table(compared: ComparedLadders<'_>, figure: GateFigure) -> Table {
     let mut table = Table::new([
         Column::text("rung"),
         Column::figure("base"),
@@ -166,12 +165,12 @@ fn table(compared: ComparedLadders<'_>, figure: LadderFigure) -> Table {
 pub fn document(compared: ComparedLadders<'_>) -> LadderComparison {
     let rungs = compared.rungs().map(|(base, new)| ComparedRung {
         name: base.name().into(),
-        figures: LadderFigure::ALL
-            .iter()
-            .filter_map(|figure| both(&base, &new, *figure))
+        figures: LADDER_FIGURES
+            .into_iter()
+            .filter_map(|figure| both(&base, &new, figure))
             .map(|both| ComparedFigure {
-                name: both.more.figure.name().into(),
-                unit: both.more.figure.unit().name().into(),
+                name: both.more.name.to_string(),
+                unit: both.more.name.unit().name().into(),
                 has_companion: both.more.has_companion,
                 base: both.base.into(),
                 new: both.new.into(),

@@ -1,9 +1,12 @@
 //! Output of a ladder for `--as json` and `--as csv`. A ladder resumes from the same document.
 
-use super::{Ladder, LadderRung, rungs};
-use crate::report::sweep::document::named;
+use super::{LadderRung, begun, has, name_of, rungs, rungs_of};
+use crate::report::sweep::SweepReport;
+use crate::report::sweep::document::column_of;
 use crate::report::sweep::rounds_document::{PointCounts, RoundsDocument};
-use filestone_measure::ladder::{LadderFigure, LadderValue};
+use filestone_measure::figure::Figure;
+use filestone_measure::sweep::LADDER_FIGURES;
+use filestone_plan::gate::GateFigure;
 use filestone_plan::plan::Plan;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -73,68 +76,59 @@ pub struct MeanDocument {
     pub runs: usize,
 }
 
-impl From<LadderValue> for MeanDocument {
-    fn from(known: LadderValue) -> Self {
-        let interval = known.interval();
+impl From<Figure> for MeanDocument {
+    fn from(known: Figure) -> Self {
         Self {
             value: known.value,
-            low: interval.map(|(low, _)| low),
-            high: interval.map(|(_, high)| high),
+            low: known.low(),
+            high: known.high(),
             runs: known.runs,
         }
     }
 }
 
 /// Returns the document.
-pub fn of(ladder: &Ladder) -> LadderDocument {
+pub fn of(ladder: &SweepReport) -> LadderDocument {
     LadderDocument {
         format: FORMAT,
-        rounds: (&ladder.swept).into(),
-        rungs: ladder.rungs().map(|rung| document_of(&rung)).collect(),
+        rounds: ladder.into(),
+        rungs: rungs(ladder).map(|rung| document_of(&rung)).collect(),
     }
 }
 
 fn document_of(rung: &LadderRung<'_>) -> RungDocument {
-    let figures = rung.tally.values().into_iter();
+    let figures = rung.point.tally.means().into_iter();
     RungDocument {
         name: rung.name().into(),
-        counts: counts_of(rung),
-        below: rung.below.map(|(name, _)| name.into()),
+        counts: rung.point.into(),
+        below: rung.below.map(|below| name_of(below).into()),
         figures: figures.map(|known| figure(rung, known)).collect(),
         plan: rung.point.plan.clone(),
     }
 }
 
-fn counts_of(rung: &LadderRung<'_>) -> PointCounts {
-    PointCounts {
-        runs: rung.tally.runs(),
-        ..rung.point.into()
-    }
-}
-
-fn figure(rung: &LadderRung<'_>, known: LadderValue) -> RungFigureDocument {
+fn figure(rung: &LadderRung<'_>, known: Figure) -> RungFigureDocument {
     RungFigureDocument {
-        name: known.figure.name().into(),
-        unit: known.figure.unit().name().into(),
+        name: known.name.to_string(),
+        unit: known.name.unit().name().into(),
         has_companion: known.has_companion,
         mean: known.into(),
-        step: rung.step(known.figure).map(MeanDocument::from),
+        step: rung.step(known.name).map(MeanDocument::from),
     }
 }
 
 impl LadderDocument {
     /// Returns the ladder without runs.
-    pub fn into_ladder(self) -> Ladder {
+    pub fn into_ladder(self) -> SweepReport {
         let rounds = self.rounds;
         let failed = self.rungs.iter().map(|rung| rung.counts.failed.clone());
         let failed: Vec<Option<String>> = failed.collect();
         let plans = self.rungs.into_iter().map(|rung| (rung.name, rung.plan));
-        let mut ladder = Ladder::begun(rungs(plans), rounds.wanted(), rounds.seed);
-        for (point, failed) in ladder.swept.points.iter_mut().zip(failed) {
+        let mut ladder = begun(rungs_of(plans), rounds.wanted(), rounds.seed);
+        for (point, failed) in ladder.points.iter_mut().zip(failed) {
             point.failed = failed;
         }
-        ladder.swept.end = rounds.end;
-        ladder.swept.order = rounds.places();
+        (ladder.end, ladder.order) = (rounds.end, rounds.places());
         ladder
     }
 }
@@ -143,28 +137,28 @@ impl LadderDocument {
 const ENDS: [&str; 6] = ["", "_low", "_high", "_step", "_step_low", "_step_high"];
 
 /// Formats a row per rung, with units in the names of the columns.
-pub fn csv(ladder: &Ladder) -> String {
-    let all = LadderFigure::ALL.iter().copied();
-    let figures: Vec<LadderFigure> = all.filter(|figure| ladder.has(*figure)).collect();
+pub fn csv(ladder: &SweepReport) -> String {
+    let all = LADDER_FIGURES.into_iter();
+    let figures: Vec<GateFigure> = all.filter(|figure| has(ladder, *figure)).collect();
     let mut heads: Vec<String> = std::iter::once("rung")
         .chain(PointCounts::COLUMNS)
         .map(String::from)
         .collect();
     heads.extend(figures.iter().flat_map(|figure| {
-        let column = named(figure.name(), figure.unit().name());
+        let column = column_of(figure);
         ENDS.map(|end| format!("{column}{end}"))
     }));
-    let rows = ladder.rungs().map(|rung| row(&rung, &figures));
+    let rows = rungs(ladder).map(|rung| row(&rung, &figures));
     let lines = std::iter::once(heads).chain(rows);
     lines.map(|line| line.join(",") + "\n").collect()
 }
 
-fn row(rung: &LadderRung<'_>, figures: &[LadderFigure]) -> Vec<String> {
+fn row(rung: &LadderRung<'_>, figures: &[GateFigure]) -> Vec<String> {
     let mut cells = vec![rung.name().to_owned()];
-    cells.extend(counts_of(rung).cells());
+    cells.extend(PointCounts::from(rung.point).cells());
     let number = |number: Option<f64>| number.map_or_else(String::new, |it| format!("{it:.3}"));
     for figure in figures {
-        for known in [rung.tally.value(*figure), rung.step(*figure)] {
+        for known in [rung.mean(*figure), rung.step(*figure)] {
             let known = known.map(MeanDocument::from);
             let ends = known.map(|known| [Some(known.value), known.low, known.high]);
             cells.extend(ends.unwrap_or_default().map(number));
