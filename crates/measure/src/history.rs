@@ -2,6 +2,7 @@
 //!
 //! Computed from logarithms, so that a change is a ratio, as in a comparison.
 
+use crate::comparison::Change;
 use crate::measure::figures::{Direction, RunFigure};
 use filestone_workload::statistics::Estimate;
 use filestone_workload::statistics::change_place::places;
@@ -43,12 +44,8 @@ pub struct LevelChange {
     pub earliest: usize,
     /// Latest run that may be the first one after the change, with 95 % confidence.
     pub latest: usize,
-    /// Relative change of the figure.
-    pub share: f64,
-    /// Lower end of the 95 % interval of the change, if its position is right.
-    pub low: f64,
-    /// Upper end of the 95 % interval of the change, if its position is right.
-    pub high: f64,
+    /// Relative change of the figure, with its 95 % interval if its position is right.
+    pub change: Change,
     /// Probability of a change at least this large by chance.
     pub p_value: f64,
     /// Whether the change is for the worse.
@@ -97,15 +94,12 @@ impl History {
 }
 
 fn change(figure: RunFigure, point: &ChangePoint, difference: Estimate) -> LevelChange {
-    let half = difference.half_width();
     let is_more = difference.value > 0.0;
     LevelChange {
         at: point.at,
         earliest: point.at,
         latest: point.at,
-        share: difference.value.exp_m1(),
-        low: (difference.value - half).exp_m1(),
-        high: (difference.value + half).exp_m1(),
+        change: Change::of(&difference, difference.half_width()),
         p_value: point.p_value,
         is_worse: is_more == (figure.quantity.direction() == Direction::LessIsBetter),
     }
@@ -147,8 +141,9 @@ mod tests {
         assert_eq!((change.at, change.is_worse), (9, true));
         assert!(history.is_worse());
         // Geometric means: 99.997 and 109.997, a ratio of 1.10000.
-        assert!((change.share - 0.1).abs() < 1e-4, "{change:?}");
-        assert!(change.low > 0.08 && change.high < 0.12, "{change:?}");
+        let share = change.change;
+        assert!((share.share - 0.1).abs() < 1e-4, "{change:?}");
+        assert!(share.low > 0.08 && share.high < 0.12, "{change:?}");
         assert_eq!((change.earliest, change.latest), (9, 9));
         assert_eq!(history.levels[1].runs, 9..18);
         let achieved = "achieved".parse().expect("a figure");

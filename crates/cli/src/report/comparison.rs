@@ -275,7 +275,7 @@ fn change(change: Change) -> String {
 
 /// Returns the unit to which percentages of a change are rounded: from its nearer end, because the
 /// other may be many times as far away.
-fn unit_of(change: Change) -> f64 {
+pub(super) fn unit_of(change: Change) -> f64 {
     let nearer = (change.share - change.low).min(change.high - change.share);
     resolution(100.0 * nearer).max(PERCENT_MIN)
 }

@@ -4,50 +4,33 @@
 pub mod document;
 pub mod picture;
 
+use self::document::HistoryRun;
 use super::ascii_plot;
-use super::comparison::ReadRun;
+use super::comparison::{ReadRun, unit_of};
 use super::parts::known::value_within;
 use super::parts::page::Page;
 use super::parts::table::{Column, Table};
 use super::parts::units::counted;
 use crate::error::Error;
-use crate::quantity::{plain, resolution, rounded};
+use crate::quantity::{plain, rounded};
 use crate::sanitize::printable;
 use filestone_measure::comparison::repeats::{headline_of, repeated, repeats_best};
 use filestone_measure::comparison::{
-    ComparabilityCheck, ComparedRun, RunValue, Side, comparability,
+    Change, ComparabilityCheck, ComparedRun, RunValue, Side, comparability,
 };
 use filestone_measure::history::{History, LevelChange, RUNS_MIN};
 use filestone_measure::measure::figures::RunFigure;
 use filestone_workload::statistics::change_points::FALSE_ALARMS;
 
-/// Finest resolution of percentages.
-const PERCENT_MIN: f64 = 0.1;
-
 /// A figure over runs.
 #[derive(Debug)]
 pub struct HistoryReport {
     /// Runs in the order of time.
-    pub runs: Vec<RunInTime>,
+    pub runs: Vec<HistoryRun>,
     /// Levels and changes.
     pub history: History,
     /// Notes on runs that were left out, with reasons, and on changes of the host.
     pub notes: Vec<String>,
-}
-
-/// A run.
-#[derive(Debug)]
-pub struct RunInTime {
-    /// Start of its window.
-    pub started_at: String,
-    /// Name of its directory or file.
-    pub label: String,
-    /// The version of filestone that made it.
-    pub version: String,
-    /// Value of the figure.
-    pub value: f64,
-    /// Half-width of its 95 % interval, if the run has one.
-    pub half_width: Option<f64>,
 }
 
 impl HistoryReport {
@@ -76,9 +59,9 @@ impl HistoryReport {
         let figure = figure.unwrap_or_else(|| headline_of(&newest.run.plan));
         let in_time = runs.iter().zip(&values).filter_map(|(read, values)| {
             let known = values.iter().find(|known| known.figure == figure)?;
-            (known.value > 0.0).then(|| RunInTime::of(read, known))
+            (known.value > 0.0).then(|| HistoryRun::of(read, known))
         });
-        let in_time: Vec<RunInTime> = in_time.collect();
+        let in_time: Vec<HistoryRun> = in_time.collect();
         let lacking = runs.len() - in_time.len();
         if in_time.is_empty() {
             return Err(Error::usage(format!("{figure}: no run has it, or it is 0")));
@@ -97,7 +80,7 @@ impl HistoryReport {
     }
 }
 
-impl RunInTime {
+impl HistoryRun {
     fn of(read: &ReadRun, known: &RunValue) -> Self {
         let name = |path: Option<&std::path::Path>| {
             let name = path.and_then(std::path::Path::file_name);
@@ -238,14 +221,14 @@ pub fn heading(told: &HistoryReport) -> String {
             format!(
                 "{figure} of {runs}: {verdict} since {since} ({}), {}",
                 told.runs[change.at].label,
-                by(change)
+                by(change.change)
             )
         }
     }
 }
 
 /// Formats a change: `3.1 % more (2.0 to 4.2)`.
-fn by(change: &LevelChange) -> String {
+fn by(change: Change) -> String {
     let word = if change.share > 0.0 { "more" } else { "less" };
     format!(
         "{} % {word} (95 %: {} to {} %)",
@@ -255,11 +238,9 @@ fn by(change: &LevelChange) -> String {
     )
 }
 
-/// Formats the share of a change in percent, with the digits that its nearer end supports: the
-/// other may be many times as far away.
-fn percent(share: f64, change: &LevelChange) -> String {
-    let nearer = (change.share - change.low).min(change.high - change.share);
-    let unit = resolution(100.0 * nearer).max(PERCENT_MIN);
+/// Formats the share of a change in percent, with the digits that its nearer end supports.
+fn percent(share: f64, change: Change) -> String {
+    let unit = unit_of(change);
     let decimals = usize::from(unit < 1.0);
     // Turns -0 into 0.
     let rounded = (100.0 * share / unit).round() * unit + 0.0;
@@ -276,7 +257,7 @@ fn change_text(told: &HistoryReport, change: &LevelChange) -> String {
         change.at + 1,
         told.runs.len(),
         place(told, change),
-        by(change),
+        by(change.change),
         plain(change.p_value, 3)
     )
 }
@@ -319,7 +300,10 @@ fn table(told: &HistoryReport, page: Page) -> String {
             run.version.clone(),
             change.map_or_else(String::new, |change| {
                 let verdict = if change.is_worse { "worse" } else { "better" };
-                format!("{verdict}: {} %", percent(change.share, change))
+                format!(
+                    "{verdict}: {} %",
+                    percent(change.change.share, change.change)
+                )
             }),
         ]);
     }

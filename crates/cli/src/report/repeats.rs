@@ -6,11 +6,14 @@ use super::parts::page::Page;
 use super::parts::table::{Column, Table};
 use super::parts::units::counted;
 use crate::quantity::{load_text, plain, resolution, time_within};
+use filestone_measure::comparison::ComparedRun;
 use filestone_measure::comparison::repeats::{
-    ENOUGH_MIN, RepeatPlan, RepeatedFigure, headline_of, repeated, repeats_best,
+    RepeatPlan, RepeatedFigure, headline_of, repeated, repeats_best,
 };
-use filestone_measure::comparison::{ComparedRun, RunValue, Side};
+use filestone_measure::figure::Figure;
 use filestone_measure::measure::RunRecord;
+use filestone_measure::sweep::PointTally;
+use filestone_plan::gate::GateFigure;
 use filestone_plan::plan::Plan;
 use filestone_workload::statistics::CONFIDENCE;
 #[cfg(feature = "schema")]
@@ -41,7 +44,8 @@ pub struct Repeats {
 pub struct Series {
     plan: Plan,
     what: String,
-    runs: Vec<Vec<RunValue>>,
+    /// Results of the runs; the headline figure decides when there are enough.
+    tally: PointTally,
 }
 
 /// Reason why no more runs were made.
@@ -76,7 +80,7 @@ impl Repeats {
         let series = plans.map(|plan| Series {
             plan: plan.clone(),
             what: String::new(),
-            runs: vec![],
+            tally: PointTally::new(GateFigure::OfOperations(headline_of(plan))),
         });
         Self {
             series: series.collect(),
@@ -88,29 +92,15 @@ impl Repeats {
 
     /// Whether all headline figures have the requested precision.
     pub fn are_enough(&self) -> bool {
-        self.wanted.until.is_some_and(|share| {
-            let known = |series: &Series| {
-                series
-                    .headline()
-                    .map(|it| it.over_runs.is_known_within(share))
-            };
-            self.series.iter().all(|series| known(series) == Some(true))
-        })
+        let mut series = self.series.iter();
+        self.wanted.until.is_some() && series.all(|series| series.tally.is_enough(&self.wanted))
     }
 
     /// Returns the expected number of runs of each job.
     pub fn expected_runs(&self) -> u32 {
-        let most = self.wanted.most;
-        let Some(share) = self.wanted.until else {
-            return most;
-        };
-        let expected = self.series.iter().map(|series| {
-            let headline = series.headline();
-            headline.map_or(most.min(ENOUGH_MIN as u32), |it| {
-                it.over_runs.runs_until(share, most)
-            })
-        });
-        expected.max().unwrap_or(most)
+        let series = self.series.iter();
+        let expected = series.map(|series| series.tally.expected_runs(&self.wanted));
+        expected.max().unwrap_or(self.wanted.most)
     }
 }
 
@@ -120,18 +110,17 @@ impl Series {
         if self.what.is_empty() {
             self.what = what_was_measured(record);
         }
-        let judged = [headline_of(&self.plan)];
-        self.runs.push(ComparedRun::from(record).figures(&judged));
+        self.tally.add(&ComparedRun::from(record));
     }
 
     fn figures(&self) -> Vec<RepeatedFigure> {
-        repeated(&Side::of(self.runs.iter().cloned()))
+        repeated(self.tally.side())
     }
 
-    fn headline(&self) -> Option<RepeatedFigure> {
+    fn headline(&self) -> Option<Figure> {
         let headline = headline_of(&self.plan);
-        let mut figures = self.figures().into_iter();
-        figures.find(|known| known.figure == headline)
+        let known = self.tally.value(&GateFigure::OfOperations(headline));
+        known.filter(|known| known.runs > 1)
     }
 }
 
@@ -152,13 +141,13 @@ pub fn text(repeats: &Repeats, page: Page) -> String {
     let parts = repeats
         .series
         .iter()
-        .filter(|series| !series.runs.is_empty());
+        .filter(|series| series.tally.runs() > 0);
     let parts = parts.map(|series| of_series(repeats, series, page));
     parts.collect::<Vec<_>>().join("\n")
 }
 
 fn of_series(repeats: &Repeats, series: &Series, page: Page) -> String {
-    let (runs, figures) = (series.runs.len(), series.figures());
+    let (runs, figures) = (series.tally.runs(), series.figures());
     let heading = format!(
         "{}: {}{}",
         series.what,
@@ -240,14 +229,14 @@ fn method(series: &Series, figures: &[RepeatedFigure]) -> String {
     text
 }
 
-fn not_enough(headline: &RepeatedFigure, share: f64) -> String {
+fn not_enough(headline: &Figure, share: f64) -> String {
     const MANY: u32 = 10_000;
-    let needed = headline.over_runs.runs_until(share, MANY);
+    let needed = headline.runs_until(share, MANY);
     let many = if needed < MANY { "about" } else { "more than" };
     format!(
         "{} is known within {}, not within {}: {many} {needed} runs would do.",
-        headline.figure,
-        percent(headline.half_width()),
+        headline.name,
+        percent(headline.share().unwrap_or(0.0)),
         percent(share)
     )
 }
@@ -336,7 +325,7 @@ fn series_document(series: &Series) -> SeriesDocument {
     let best = repeats_best(&figures, &series.plan);
     SeriesDocument {
         what: series.what.clone(),
-        runs: series.runs.len(),
+        runs: series.tally.runs(),
         headline: headline_of(&series.plan).to_string(),
         repeats_best: best.map(|best| best.figure.to_string()),
         figures: figures.iter().map(figure_document).collect(),

@@ -19,7 +19,7 @@ pub use side::{RUN_SPREAD, Side};
 use crate::figure::Figure;
 use crate::measure::figures::{Direction, RunFigure};
 use filestone_plan::plan::Plan;
-use filestone_workload::statistics::{CONFIDENCE, holm, sample_size};
+use filestone_workload::statistics::{CONFIDENCE, Estimate, holm, sample_size};
 use side::Pair;
 
 /// Probability of detecting a difference of the requested size.
@@ -121,6 +121,15 @@ pub struct Change {
 }
 
 impl Change {
+    /// Creates the change of a difference of logarithms, whose interval has this half-width.
+    pub(crate) fn of(difference: &Estimate, half_width: f64) -> Self {
+        Self {
+            share: difference.value.exp_m1(),
+            low: (difference.value - half_width).exp_m1(),
+            high: (difference.value + half_width).exp_m1(),
+        }
+    }
+
     /// Returns the lower and upper bound of the regression, as shares, for a figure with this
     /// direction.
     fn worse(self, direction: Direction) -> (f64, f64) {
@@ -220,11 +229,7 @@ struct Chance {
 fn row(question: &ComparisonOptions, pair: &Pair, chance: Chance) -> Row {
     let difference = pair.difference;
     let half = difference.half_width_at(chance.miss);
-    let change = Change {
-        share: difference.value.exp_m1(),
-        low: (difference.value - half).exp_m1(),
-        high: (difference.value + half).exp_m1(),
-    };
+    let change = Change::of(&difference, half);
     let (least, most) = change.worse(pair.figure.quantity.direction());
     let matters = question.tolerance.max(question.detect);
     let verdict = if least > question.tolerance {
@@ -273,7 +278,6 @@ fn of_judged(question: &ComparisonOptions, rows: &[Row]) -> Verdict {
 mod tests {
     use super::*;
     use filestone_workload::random::{RandomStream, stream};
-    use filestone_workload::statistics::Estimate;
     use rand_distr::{Distribution as _, StandardNormal};
 
     fn figure(name: &str, value: f64, standard_error: f64) -> RunValue {

@@ -39,7 +39,7 @@ pub struct HistoryDocument {
 }
 
 /// A run.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct HistoryRun {
     /// Start of its window in RFC 3339 format, UTC.
@@ -105,22 +105,11 @@ pub fn of(told: &HistoryReport) -> HistoryDocument {
         unit: history.figure.quantity.unit().name(),
         false_alarms: FALSE_ALARMS,
         confidence: CONFIDENCE,
-        runs: runs(told),
+        runs: told.runs.clone(),
         levels: levels(told),
         changes: changes(told),
         notes: told.notes.clone(),
     }
-}
-
-fn runs(told: &HistoryReport) -> Vec<HistoryRun> {
-    let runs = told.runs.iter().map(|run| HistoryRun {
-        started_at: run.started_at.clone(),
-        label: run.label.clone(),
-        version: run.version.clone(),
-        value: run.value,
-        half_width: run.half_width,
-    });
-    runs.collect()
 }
 
 fn levels(told: &HistoryReport) -> Vec<HistoryLevel> {
@@ -140,9 +129,9 @@ fn changes(told: &HistoryReport) -> Vec<HistoryChange> {
         earliest_started_at: told.runs[change.earliest].started_at.clone(),
         latest: change.latest,
         latest_started_at: told.runs[change.latest].started_at.clone(),
-        share: change.share,
-        share_low: change.low,
-        share_high: change.high,
+        share: change.change.share,
+        share_low: change.change.low,
+        share_high: change.change.high,
         p_value: change.p_value,
         is_worse: change.is_worse,
     });
@@ -170,7 +159,7 @@ pub fn csv(told: &HistoryReport) -> String {
             run.half_width
                 .map_or_else(String::new, |half| half.to_string()),
             level.map_or_else(String::new, |level| level.value.to_string()),
-            change.map_or_else(String::new, |change| change.share.to_string()),
+            change.map_or_else(String::new, |change| change.change.share.to_string()),
             change.map_or_else(String::new, |change| started(change.earliest)),
             change.map_or_else(String::new, |change| started(change.latest)),
         ));
