@@ -55,7 +55,7 @@ pub struct SweepReport {
     pub wanted: RepeatPlan,
     /// Judged figure.
     pub figure: GateFigure,
-    /// What is swept.
+    /// Kind of the sweep.
     pub kind: SweepKind,
     /// Points, grouped by the value of the second parameter.
     pub points: Vec<SweptPoint>,
@@ -67,7 +67,7 @@ pub struct SweepReport {
     pub first: Option<FirstRun>,
 }
 
-/// What a sweep goes over.
+/// Kind of a sweep, by its points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SweepKind {
     /// Values of options.
