@@ -1,7 +1,7 @@
 //! A simulated server with functions that see its operations and execute its waits.
 
-use filestone_testing::Simulated;
 use filestone_engine::backend::{Backend, BackendError, WaitLimit};
+use filestone_testing::Simulated;
 use filestone_workload::completions::CompletionBatch;
 use filestone_workload::language::Operations;
 use filestone_workload::operation::{Completion, Operation, SlotId};
