@@ -28,7 +28,7 @@ use std::sync::atomic::AtomicBool;
 
 const MS: u64 = 1_000_000;
 
-/// Returns a wait after which one operation in `one_in` has failed in some way.
+/// Returns a wait that makes one operation in `one_in` fail in some way.
 fn unreliable(
     one_in: u64,
     mut ended: u64,

@@ -1,7 +1,7 @@
 //! Repeated runs of one plan: their order, their figures, and when there are enough of them.
 
 use super::side::Side;
-pub use crate::figure::ENOUGH_MIN;
+
 use crate::figure::Figure;
 use crate::measure::figures::{Quantity, RunFigure, Statistic, TimeKind};
 use filestone_plan::plan::{Pacing, Plan};
