@@ -374,12 +374,10 @@ fn watch<R>(
     result.expect("the work is done once")
 }
 
+type Condition<'a> = dyn Fn() -> bool + Sync + 'a;
+
 /// Compiled once, not for each type of work.
-fn watch_erased(
-    cancellation: &Cancellation,
-    is_time: &(dyn Fn() -> bool + Sync),
-    work: &mut dyn FnMut(),
-) {
+fn watch_erased(cancellation: &Cancellation, is_time: &Condition<'_>, work: &mut dyn FnMut()) {
     let (working, ended) = sync_channel::<()>(0);
     std::thread::scope(|scope| {
         let look = move || {

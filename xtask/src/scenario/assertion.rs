@@ -8,7 +8,7 @@
 //! | `/job absent` | there is no value at the path |
 //! | `for /mix/operations/*: /got_percent > 0` | holds for each value at the path, and there is one |
 //!
-//! A path is a JSON pointer in which `*` stands for all members, and `name=text` for the members with this value.
+//! A path is a JSON pointer; `*` selects all members, and `name=text` those with this value.
 //! A number is calculated from left to right from numbers, paths with one value, and `sum PATH`, `len PATH` and
 //! `last PATH`, joined by ` + `, ` - ` and ` * `.
 

@@ -334,7 +334,7 @@ fn read_documents(path: &Path) -> Result<Vec<Value>, Error> {
     documents_of(path, &text_of(path)?)
 }
 
-/// Parses JSON; a key that stands twice in an object is an error.
+/// Parses JSON; a duplicate key in an object is an error.
 pub fn parse_json(text: &str) -> serde_json::Result<Value> {
     serde_json::from_str(text).map(|Unambiguous(value)| value)
 }
