@@ -241,11 +241,12 @@ impl<S: ProbeServer> ProbePreparation<'_, S> {
         context: &mut Context<'_>,
     ) -> Result<(), RunError> {
         if !is_directory {
-            let help = "it makes a directory of its own there and removes it again; nothing else is touched";
+            let help =
+                "the run makes a directory there and removes it again; nothing else is touched";
             return Err(self.wrong_object("a directory to work in", help));
         }
         let path = &self.path;
-        context.preparing(&format!("making a directory of our own in {path}"));
+        context.preparing(&format!("making a directory for the run in {path}"));
         let parent = scratch_directory::under_test(path, parent);
         let mut tree = self.server.tree();
         let left = scratch_directory::find_left_over(&mut tree, &parent, self.probe.left_over)?;
@@ -263,7 +264,7 @@ impl<S: ProbeServer> ProbePreparation<'_, S> {
 
     /// Creates an empty file for each client.
     pub fn make_own_files(&mut self, context: &mut Context<'_>) -> Result<(), RunError> {
-        context.preparing(&format!("making {} files of our own", self.clients));
+        context.preparing(&format!("making {} files for the run", self.clients));
         let Some(own) = &self.own else { return Ok(()) };
         let first = self.files.table.len();
         for client in 0..self.clients {

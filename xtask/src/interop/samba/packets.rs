@@ -273,19 +273,19 @@ impl Seen {
         let capture = Capture::start(&folder.path, port)?;
         run.make(ground, &place, options, &keys)?;
         let capture = capture.stop()?;
-        let ours = format!("tcp.dstport == {} && smb2", port);
+        let sent = format!("tcp.dstport == {port} && smb2");
         let mut dissection = Dissection {
             capture: &capture,
             configuration: &folder.path,
             preferences: &[],
         };
-        let malformed = format!("{ours} && _ws.malformed");
+        let malformed = format!("{sent} && _ws.malformed");
         no_packet(&dissection, &malformed, "", "malformed")?;
         // In both directions: the server encrypts with a key of the same session.
         let encrypted = "smb2.header.transform.nonce";
         no_packet(&dissection, encrypted, "Encrypted SMB3", "not decrypted")?;
         dissection.preferences = &["smb2.verify_signatures:TRUE"];
-        let rows = dissection.fields(&ours, FIELDS)?;
+        let rows = dissection.fields(&sent, FIELDS)?;
         let packets: Result<Vec<Packet>> = rows.iter().map(|cells| Packet::read(cells)).collect();
         let seen = Self { packets: packets? };
         seen.message_ids_are_unique()?;

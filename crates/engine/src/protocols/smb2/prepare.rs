@@ -123,9 +123,9 @@ impl ProbeServer for Connection {
             most => most.min(WRITE_MAX),
         };
         let (len, purpose) = match probe.operation {
-            OpKind::Copy => (probe.copied_bytes(), "what is copied"),
-            OpKind::Read => (probe.copied_bytes(), "what is read"),
-            _ => (0, "files of our own"),
+            OpKind::Copy => (probe.copied_bytes(), "the files to copy"),
+            OpKind::Read => (probe.copied_bytes(), "the files to read"),
+            _ => (0, "files for the run"),
         };
         let all = len.saturating_mul((*clients).into());
         let first = files.table.len();

@@ -70,7 +70,7 @@ impl ProbeServer for Session {
             table.add_name(own_name(client).as_bytes());
         }
         if preparation.probe.operation == OpKind::Read {
-            context.preparing("writing files of our own");
+            context.preparing("writing files for the run");
             for (client, file) in (0..).zip(own.clone()) {
                 context.check_cancelled()?;
                 fill(preparation, FileId(file), &own_name(client))?;
