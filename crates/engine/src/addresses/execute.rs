@@ -1,6 +1,8 @@
 //! Executes changes of this host's addresses, one after the other.
 
 use super::NetlinkError;
+use super::listing::{MAC_VLAN, mode_number};
+use super::message::{self, Attributes, RouteMessage, kind, octets};
 use super::netlink::Netlink;
 use crate::control::Interrupted;
 use crate::error::RunError;
@@ -8,19 +10,15 @@ use filestone_measure::addresses::{
     AddressChange, AddressItem, LINK_GROUP, LOCAL_TABLE, MacVlanMode as Mode, Network, PROTOCOL,
     RULE_PRIORITY,
 };
+use linux_raw_sys::netlink::rtattr_type_t::{RTA_DST, RTA_GATEWAY, RTA_OIF, RTA_TABLE};
+use linux_raw_sys::netlink::{
+    FR_ACT_TO_TBL, FRA_PRIORITY, FRA_PROTOCOL, FRA_SRC, FRA_TABLE, IFA_ADDRESS, IFA_F_NODAD,
+    IFA_FLAGS, IFA_LOCAL, IFA_PROTO, IFLA_ADDRESS, IFLA_GROUP, IFLA_IFNAME, IFLA_INFO_DATA,
+    IFLA_INFO_KIND, IFLA_LINK, IFLA_LINKINFO, IFLA_MACVLAN_MODE, RTN_LOCAL, RTN_UNICAST,
+    RTNH_F_ONLINK, rt_scope_t,
+};
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
-use netlink_packet_route::address::{
-    AddressAttribute, AddressFlags, AddressHeaderFlags, AddressMessage, AddressProtocol,
-    AddressScope,
-};
-use netlink_packet_route::link::{
-    InfoData, InfoKind, InfoMacVlan, LinkAttribute, LinkFlags, LinkInfo, LinkMessage, MacVlanMode,
-};
-use netlink_packet_route::route::{
-    RouteAttribute, RouteFlags, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
-};
-use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
-use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use nix::libc::{AF_INET, AF_INET6, IFF_UP};
 use rustix::io::Errno;
 use rustix::net::netdevice::name_to_index;
 use std::fs;
@@ -74,86 +72,75 @@ fn refused(change: &AddressChange, source: io::Error) -> NetlinkError {
     NetlinkError::Refused { change, source }
 }
 
-fn family_of(address: IpAddr) -> AddressFamily {
-    if address.is_ipv4() {
-        AddressFamily::Inet
-    } else {
-        AddressFamily::Inet6
+fn family_of(address: IpAddr) -> u8 {
+    match address {
+        IpAddr::V4(_) => AF_INET as u8,
+        IpAddr::V6(_) => AF_INET6 as u8,
     }
 }
 
-/// A request to the kernel.
-enum Request {
-    Make(RouteNetlinkMessage),
-    Other(RouteNetlinkMessage),
-}
-
 fn ask(netlink: &mut Netlink, change: &AddressChange) -> Result<io::Result<()>, NetlinkError> {
+    let makes = match change {
+        AddressChange::AddMacVlan { .. } | AddressChange::Add(_) => NLM_F_CREATE | NLM_F_EXCL,
+        AddressChange::SetUp { .. }
+        | AddressChange::Remove(_)
+        | AddressChange::RemoveMacVlan { .. }
+        | AddressChange::RemoveAllMacVlans { .. } => 0,
+    };
     match request(change) {
         Err(error) => Ok(Err(error)),
-        Ok(Request::Make(message)) => netlink.change(message, NLM_F_CREATE | NLM_F_EXCL),
-        Ok(Request::Other(message)) => netlink.change(message, 0),
+        Ok(message) => netlink.change(message, makes),
     }
 }
 
 /// Returns the request for a change. filestone's links get their settings here, since these are
 /// files.
-fn request(change: &AddressChange) -> io::Result<Request> {
-    use RouteNetlinkMessage as Message;
+fn request(change: &AddressChange) -> io::Result<RouteMessage> {
+    let delete_links = || RouteMessage::new(kind::RTM_DELLINK);
     Ok(match change {
         AddressChange::AddMacVlan {
             name,
             parent,
             mode,
             mac,
-        } => Request::Make(Message::NewLink(mac_vlan(
-            name,
-            index(parent)?,
-            *mode,
-            *mac,
-        ))),
+        } => mac_vlan(name, index(parent)?, *mode, *mac),
         AddressChange::SetUp { link, has_ipv6 } => {
             prepare(link, *has_ipv6)?;
-            let mut message = LinkMessage::default();
-            message.header.index = index(link)?;
-            message.header.flags = LinkFlags::Up;
-            message.header.change_mask = LinkFlags::Up;
-            Request::Other(Message::SetLink(message))
+            RouteMessage::new(kind::RTM_SETLINK)
+                .number(message::LINK_INDEX, index(link)?)
+                .number(message::LINK_FLAGS, IFF_UP as u32)
+                .number(message::LINK_CHANGE_MASK, IFF_UP as u32)
         }
-        AddressChange::Add(item) => Request::Make(match item {
-            AddressItem::Address { link, address } => {
-                Message::NewAddress(address_message(index(link)?, *address))
-            }
-            AddressItem::Route {
-                table,
-                destination,
-                link,
-                gateway,
-            } => Message::NewRoute(route(*table, *destination, index(link)?, *gateway)),
-            AddressItem::Rule { source, table } => Message::NewRule(rule(*source, *table)),
-        }),
-        AddressChange::Remove(item) => Request::Other(match item {
-            AddressItem::Address { link, address } => {
-                Message::DelAddress(address_message(index(link)?, *address))
-            }
-            AddressItem::Route {
-                table,
-                destination,
-                link,
-                gateway,
-            } => Message::DelRoute(route(*table, *destination, index(link)?, *gateway)),
-            AddressItem::Rule { source, table } => Message::DelRule(rule(*source, *table)),
-        }),
+        AddressChange::Add(item) => match item {
+            AddressItem::Address { .. } => item_message(item, kind::RTM_NEWADDR)?,
+            AddressItem::Route { .. } => item_message(item, kind::RTM_NEWROUTE)?,
+            AddressItem::Rule { .. } => item_message(item, kind::RTM_NEWRULE)?,
+        },
+        AddressChange::Remove(item) => match item {
+            AddressItem::Address { .. } => item_message(item, kind::RTM_DELADDR)?,
+            AddressItem::Route { .. } => item_message(item, kind::RTM_DELROUTE)?,
+            AddressItem::Rule { .. } => item_message(item, kind::RTM_DELRULE)?,
+        },
         AddressChange::RemoveMacVlan { name } => {
-            let mut message = LinkMessage::default();
-            message.header.index = index(name)?;
-            Request::Other(Message::DelLink(message))
+            delete_links().number(message::LINK_INDEX, index(name)?)
         }
         AddressChange::RemoveAllMacVlans { .. } => {
-            let mut message = LinkMessage::default();
-            message.attributes.push(LinkAttribute::Group(LINK_GROUP));
-            Request::Other(Message::DelLink(message))
+            delete_links().with(IFLA_GROUP as u32, LINK_GROUP.to_ne_bytes())
         }
+    })
+}
+
+fn item_message(item: &AddressItem, kind: u16) -> io::Result<RouteMessage> {
+    let message = RouteMessage::new(kind);
+    Ok(match item {
+        AddressItem::Address { link, address } => address_message(message, index(link)?, *address),
+        AddressItem::Route {
+            table,
+            destination,
+            link,
+            gateway,
+        } => route(message, *table, *destination, index(link)?, *gateway),
+        AddressItem::Rule { source, table } => rule(message, *source, *table),
     })
 }
 
@@ -167,24 +154,21 @@ fn index(link: &str) -> io::Result<u32> {
 }
 
 /// The group is set when the link is created, so that filestone can identify it at any moment.
-fn mac_vlan(name: &str, parent: u32, mode: Mode, mac: Option<[u8; 6]>) -> LinkMessage {
-    let mode = match mode {
-        Mode::Bridge => MacVlanMode::Bridge,
-        Mode::Private => MacVlanMode::Private,
-        Mode::Passthru => MacVlanMode::Passthrough,
-    };
-    let mut message = LinkMessage::default();
-    let own = InfoData::MacVlan(vec![InfoMacVlan::Mode(mode)]);
-    message.attributes = vec![
-        LinkAttribute::IfName(name.into()),
-        LinkAttribute::Link(parent),
-        LinkAttribute::Group(LINK_GROUP),
-        LinkAttribute::LinkInfo(vec![LinkInfo::Kind(InfoKind::MacVlan), LinkInfo::Data(own)]),
-    ];
-    message
-        .attributes
-        .extend(mac.map(|mac| LinkAttribute::Address(mac.into())));
-    message
+fn mac_vlan(name: &str, parent: u32, mode: Mode, mac: Option<[u8; 6]>) -> RouteMessage {
+    let mode = mode_number(mode).to_ne_bytes();
+    let data = Attributes::default().with(IFLA_MACVLAN_MODE as u32, mode);
+    let info = Attributes::default()
+        .with(IFLA_INFO_KIND as u32, MAC_VLAN)
+        .with(IFLA_INFO_DATA as u32, data);
+    let message = RouteMessage::new(kind::RTM_NEWLINK)
+        .with(IFLA_IFNAME as u32, format!("{name}\0"))
+        .with(IFLA_LINK as u32, parent.to_ne_bytes())
+        .with(IFLA_GROUP as u32, LINK_GROUP.to_ne_bytes())
+        .with(IFLA_LINKINFO as u32, info);
+    match mac {
+        Some(mac) => message.with(IFLA_ADDRESS as u32, mac),
+        None => message,
+    }
 }
 
 /// Writes the settings of a link of filestone before it is up: it answers ARP only for its own
@@ -202,70 +186,69 @@ fn prepare(link: &str, has_ipv6: bool) -> io::Result<()> {
     }
 }
 
-fn address_message(link: u32, address: IpAddr) -> AddressMessage {
-    let single = Network::single(address);
-    let mut message = AddressMessage::default();
-    message.header.family = family_of(address);
-    message.header.prefix_len = single.prefix_len();
-    message.header.index = link;
-    message.header.scope = AddressScope::Universe;
-    message.attributes = vec![
-        AddressAttribute::Local(address),
-        AddressAttribute::Address(address),
-        AddressAttribute::Protocol(AddressProtocol::Other(PROTOCOL)),
-    ];
-    if address.is_ipv6() {
-        // Without this flag the address cannot be used before duplicate detection, which takes a
-        // second or two.
-        message.header.flags = AddressHeaderFlags::Nodad;
-        let flags = AddressAttribute::Flags(AddressFlags::Nodad);
-        message.attributes.push(flags);
+fn address_message(message: RouteMessage, link: u32, address: IpAddr) -> RouteMessage {
+    let message = message
+        .byte(message::FAMILY, family_of(address))
+        .byte(
+            message::ADDRESS_PREFIX_LEN,
+            Network::single(address).prefix_len(),
+        )
+        .number(message::ADDRESS_LINK, link)
+        .with(IFA_LOCAL as u32, octets(address))
+        .with(IFA_ADDRESS as u32, octets(address))
+        .with(IFA_PROTO as u32, [PROTOCOL]);
+    if address.is_ipv4() {
+        return message;
     }
+    // Without this flag the address cannot be used before duplicate detection, which takes a second or two.
     message
+        .byte(message::ADDRESS_FLAGS, IFA_F_NODAD as u8)
+        .with(IFA_FLAGS as u32, IFA_F_NODAD.to_ne_bytes())
 }
 
-fn route(table: u32, destination: Network, link: u32, gateway: Option<IpAddr>) -> RouteMessage {
+fn route(
+    message: RouteMessage,
+    table: u32,
+    destination: Network,
+    link: u32,
+    gateway: Option<IpAddr>,
+) -> RouteMessage {
     let is_local = table == LOCAL_TABLE;
-    let mut message = RouteMessage::default();
-    message.header = RouteHeader {
-        address_family: family_of(destination.first()),
-        destination_prefix_length: destination.prefix_len(),
-        // A table number that does not fit is sent as an attribute.
-        table: u8::try_from(table).unwrap_or(RouteHeader::RT_TABLE_UNSPEC),
-        protocol: RouteProtocol::Other(PROTOCOL),
-        scope: match gateway {
-            _ if is_local => RouteScope::Host,
-            Some(_) => RouteScope::Universe,
-            None => RouteScope::Link,
-        },
-        kind: if is_local {
-            RouteType::Local
-        } else {
-            RouteType::Unicast
-        },
-        flags: gateway.map_or(RouteFlags::empty(), |_| RouteFlags::Onlink),
-        ..RouteHeader::default()
+    let kind = if is_local { RTN_LOCAL } else { RTN_UNICAST };
+    let scope = match gateway {
+        _ if is_local => rt_scope_t::RT_SCOPE_HOST,
+        Some(_) => rt_scope_t::RT_SCOPE_UNIVERSE,
+        None => rt_scope_t::RT_SCOPE_LINK,
     };
-    message.attributes = vec![RouteAttribute::Table(table), RouteAttribute::Oif(link)];
+    let first = destination.first();
+    let mut message = message
+        .byte(message::FAMILY, family_of(first))
+        .byte(message::DESTINATION_LEN, destination.prefix_len())
+        // A number that does not fit is sent as an attribute only; 0 is RT_TABLE_UNSPEC.
+        .byte(message::TABLE, u8::try_from(table).unwrap_or(0))
+        .byte(message::ROUTE_PROTOCOL, PROTOCOL)
+        .byte(message::ROUTE_SCOPE, scope as u8)
+        .byte(message::ROUTE_TYPE, kind as u8)
+        .with(RTA_TABLE as u32, table.to_ne_bytes())
+        .with(RTA_OIF as u32, link.to_ne_bytes());
     if destination.prefix_len() > 0 {
-        let first = RouteAttribute::Destination(destination.first().into());
-        message.attributes.push(first);
+        message = message.with(RTA_DST as u32, octets(first));
     }
-    let gateway = gateway.map(|gateway| RouteAttribute::Gateway(gateway.into()));
-    message.attributes.extend(gateway);
-    message
+    match gateway {
+        Some(gateway) => message
+            .number(message::ROUTE_FLAGS, RTNH_F_ONLINK)
+            .with(RTA_GATEWAY as u32, octets(gateway)),
+        None => message,
+    }
 }
 
-fn rule(source: IpAddr, table: u32) -> RuleMessage {
-    let mut message = RuleMessage::default();
-    message.header.family = family_of(source);
-    message.header.src_len = Network::single(source).prefix_len();
-    message.header.action = RuleAction::ToTable;
-    message.attributes = vec![
-        RuleAttribute::Source(source),
-        RuleAttribute::Table(table),
-        RuleAttribute::Priority(RULE_PRIORITY),
-        RuleAttribute::Protocol(RouteProtocol::Other(PROTOCOL)),
-    ];
+fn rule(message: RouteMessage, source: IpAddr, table: u32) -> RouteMessage {
     message
+        .byte(message::FAMILY, family_of(source))
+        .byte(message::SOURCE_LEN, Network::single(source).prefix_len())
+        .byte(message::RULE_ACTION, FR_ACT_TO_TBL as u8)
+        .with(FRA_SRC as u32, octets(source))
+        .with(FRA_TABLE as u32, table.to_ne_bytes())
+        .with(FRA_PRIORITY as u32, RULE_PRIORITY.to_ne_bytes())
+        .with(FRA_PROTOCOL as u32, [PROTOCOL])
 }

@@ -1,24 +1,26 @@
 //! Lists links, addresses, routes and rules of this host from the kernel.
 
 use super::NetlinkError;
+use super::message::{self, Attributes, RouteMessage, kind};
 use super::netlink::Netlink;
 use crate::host;
 use filestone_measure::addresses::{
     AddressListing, ListedAddress, ListedLink, ListedRoute, ListedRule, MacVlanMode as Mode,
     MacVlanOf, Network,
 };
-use netlink_packet_route::address::{AddressAttribute, AddressMessage};
-use netlink_packet_route::link::{
-    InfoData, InfoKind, InfoMacVlan, LinkAttribute, LinkExtentMask, LinkFlags, LinkInfo,
-    LinkMessage, MacVlanMode,
+use linux_raw_sys::netlink::rtattr_type_t::{RTA_DST, RTA_GATEWAY, RTA_OIF, RTA_TABLE};
+use linux_raw_sys::netlink::{
+    FRA_PRIORITY, FRA_PROTOCOL, FRA_SRC, FRA_TABLE, IFA_ADDRESS, IFA_LOCAL, IFA_PROTO,
+    IFLA_EXT_MASK, IFLA_GROUP, IFLA_IFNAME, IFLA_INFO_DATA, IFLA_INFO_KIND, IFLA_LINK,
+    IFLA_LINKINFO, IFLA_MACVLAN_MODE, RTEXT_FILTER_SKIP_STATS, RTN_LOCAL, macvlan_mode,
 };
-use netlink_packet_route::route::{RouteAddress, RouteAttribute, RouteMessage, RouteType};
-use netlink_packet_route::rule::{RuleAttribute, RuleMessage};
-use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use nix::libc::{self, AF_INET, AF_INET6, IFF_LOOPBACK, IFF_UP};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+/// The kernel's name of MAC-VLANs.
+pub(super) const MAC_VLAN: &str = "macvlan";
 /// Address families that filestone supports.
-const FAMILIES: [AddressFamily; 2] = [AddressFamily::Inet, AddressFamily::Inet6];
+const FAMILIES: [u8; 2] = [AF_INET as u8, AF_INET6 as u8];
 
 /// Returns links, addresses, routes and rules of this host.
 pub fn list() -> Result<AddressListing, NetlinkError> {
@@ -48,46 +50,27 @@ fn keeps_protocols(release: &str) -> bool {
 
 fn list_family(
     netlink: &mut Netlink,
-    family: AddressFamily,
+    family: u8,
     listing: &mut AddressListing,
 ) -> Result<(), NetlinkError> {
-    let mut addresses = AddressMessage::default();
-    addresses.header.family = family;
-    let addresses = RouteNetlinkMessage::GetAddress(addresses);
-    for message in netlink.list("addresses", addresses)? {
-        if let RouteNetlinkMessage::NewAddress(message) = message {
-            listing.addresses.extend(address(&message));
-        }
-    }
-    let mut routes = RouteMessage::default();
-    routes.header.address_family = family;
-    for message in netlink.list("routes", RouteNetlinkMessage::GetRoute(routes))? {
-        if let RouteNetlinkMessage::NewRoute(message) = message {
-            listing.routes.extend(route(&message));
-        }
-    }
-    let mut rules = RuleMessage::default();
-    rules.header.family = family;
-    for message in netlink.list("rules", RouteNetlinkMessage::GetRule(rules))? {
-        if let RouteNetlinkMessage::NewRule(message) = message {
-            listing.rules.push(rule(&message));
-        }
-    }
+    let get = |kind| RouteMessage::new(kind).byte(message::FAMILY, family);
+    let addresses = netlink.list("addresses", get(kind::RTM_GETADDR))?;
+    listing
+        .addresses
+        .extend(addresses.iter().filter_map(address));
+    let routes = netlink.list("routes", get(kind::RTM_GETROUTE))?;
+    listing.routes.extend(routes.iter().filter_map(route));
+    let rules = netlink.list("rules", get(kind::RTM_GETRULE))?;
+    listing.rules.extend(rules.iter().map(rule));
     Ok(())
 }
 
 /// Returns the interfaces of this network namespace, as the kernel describes them.
-pub(crate) fn interfaces(netlink: &mut Netlink) -> Result<Vec<LinkMessage>, NetlinkError> {
-    let mut links = LinkMessage::default();
+pub(crate) fn interfaces(netlink: &mut Netlink) -> Result<Vec<RouteMessage>, NetlinkError> {
     // The counters would make the reply long.
-    let mask = vec![LinkExtentMask::SkipStats];
-    links.attributes.push(LinkAttribute::ExtMask(mask));
-    let listed = netlink.list("interfaces", RouteNetlinkMessage::GetLink(links))?;
-    let links = listed.into_iter().filter_map(|message| match message {
-        RouteNetlinkMessage::NewLink(message) => Some(message),
-        _ => None,
-    });
-    Ok(links.collect())
+    let mask = RTEXT_FILTER_SKIP_STATS.to_ne_bytes();
+    let links = RouteMessage::new(kind::RTM_GETLINK).with(IFLA_EXT_MASK as u32, mask);
+    netlink.list("interfaces", links)
 }
 
 fn links(netlink: &mut Netlink) -> Result<Vec<ListedLink>, NetlinkError> {
@@ -104,119 +87,88 @@ fn with_settings(mut link: ListedLink) -> ListedLink {
     link
 }
 
-fn link(message: &LinkMessage) -> ListedLink {
-    let flags = message.header.flags;
-    let mut link = ListedLink {
-        index: message.header.index,
-        is_up: flags.contains(LinkFlags::Up),
-        is_loopback: flags.contains(LinkFlags::Loopback),
+fn link(message: &RouteMessage) -> ListedLink {
+    let flags = message.number_at(message::LINK_FLAGS);
+    let attributes = &message.attributes;
+    let parent = attributes.number(IFLA_LINK as u32).unwrap_or(0);
+    let infos = attributes.nested(IFLA_LINKINFO as u32);
+    let mode = infos.as_ref().and_then(mac_vlan_mode);
+    ListedLink {
+        index: message.number_at(message::LINK_INDEX),
+        name: attributes.text(IFLA_IFNAME as u32).unwrap_or_default(),
+        is_up: flags & IFF_UP as u32 != 0,
+        is_loopback: flags & IFF_LOOPBACK as u32 != 0,
+        group: attributes.number(IFLA_GROUP as u32).unwrap_or(0),
+        mac_vlan: mode.map(|mode| MacVlanOf { parent, mode }),
         ..ListedLink::default()
-    };
-    let (mut parent, mut mac_vlan) = (0, None);
-    for attribute in &message.attributes {
-        match attribute {
-            LinkAttribute::IfName(name) => link.name.clone_from(name),
-            LinkAttribute::Group(group) => link.group = *group,
-            LinkAttribute::Link(index) => parent = *index,
-            LinkAttribute::LinkInfo(infos) => mac_vlan = mac_vlan_of(infos),
-            _ => {}
-        }
     }
-    link.mac_vlan = mac_vlan.map(|mode| MacVlanOf { parent, mode });
-    link
 }
 
-/// Returns the mode of a MAC-VLAN; `None` for another kind of link.
-fn mac_vlan_of(infos: &[LinkInfo]) -> Option<Option<Mode>> {
-    // A comparison by `==` would compile those of all kinds of links.
-    let is_mac_vlan = infos
-        .iter()
-        .any(|info| matches!(info, LinkInfo::Kind(InfoKind::MacVlan)));
-    let mode = infos.iter().find_map(|info| match info {
-        LinkInfo::Data(InfoData::MacVlan(own)) => own.iter().find_map(|own| match own {
-            InfoMacVlan::Mode(MacVlanMode::Bridge) => Some(Mode::Bridge),
-            InfoMacVlan::Mode(MacVlanMode::Private) => Some(Mode::Private),
-            InfoMacVlan::Mode(MacVlanMode::Passthrough) => Some(Mode::Passthru),
-            _ => None,
-        }),
-        _ => None,
-    });
-    is_mac_vlan.then_some(mode)
+/// Returns the mode of a MAC-VLAN, if it is known; `None` for another kind of link.
+fn mac_vlan_mode(infos: &Attributes) -> Option<Option<Mode>> {
+    let kind = infos.text(IFLA_INFO_KIND as u32)?;
+    let data = infos.nested(IFLA_INFO_DATA as u32);
+    let mode = data.and_then(|data| data.number(IFLA_MACVLAN_MODE as u32));
+    let known = [Mode::Bridge, Mode::Private, Mode::Passthru].into_iter();
+    let named = known
+        .into_iter()
+        .find(|own| Some(mode_number(*own)) == mode);
+    (kind == MAC_VLAN).then_some(named)
 }
 
-fn address(message: &AddressMessage) -> Option<ListedAddress> {
-    let (mut local, mut address, mut protocol) = (None, None, None);
-    for attribute in &message.attributes {
-        match attribute {
-            // On a point-to-point link, the other attribute is the address of the peer.
-            AddressAttribute::Local(own) => local = Some(*own),
-            AddressAttribute::Address(own) => address = Some(*own),
-            AddressAttribute::Protocol(number) => protocol = Some(u8::from(*number)),
-            _ => {}
-        }
+/// Returns the number of a mode in messages.
+pub(super) const fn mode_number(mode: Mode) -> u32 {
+    match mode {
+        Mode::Bridge => macvlan_mode::MACVLAN_MODE_BRIDGE as u32,
+        Mode::Private => macvlan_mode::MACVLAN_MODE_PRIVATE as u32,
+        Mode::Passthru => macvlan_mode::MACVLAN_MODE_PASSTHRU as u32,
     }
+}
+
+fn address(message: &RouteMessage) -> Option<ListedAddress> {
+    // On a point-to-point link, the other attribute is the address of the peer.
+    let local = message.attributes.address(IFA_LOCAL as u32);
     Some(ListedAddress {
-        link: message.header.index,
-        address: local.or(address)?,
-        prefix_len: message.header.prefix_len,
-        protocol,
+        link: message.number_at(message::ADDRESS_LINK),
+        address: local.or_else(|| message.attributes.address(IFA_ADDRESS as u32))?,
+        prefix_len: message.byte_at(message::ADDRESS_PREFIX_LEN),
+        protocol: message.attributes.byte(IFA_PROTO as u32),
     })
-}
-
-fn ip_of(address: &RouteAddress) -> Option<IpAddr> {
-    match address {
-        RouteAddress::Inet(address) => Some((*address).into()),
-        RouteAddress::Inet6(address) => Some((*address).into()),
-        _ => None,
-    }
 }
 
 fn route(message: &RouteMessage) -> Option<ListedRoute> {
-    let header = &message.header;
-    let any: IpAddr = match header.address_family {
-        AddressFamily::Inet => Ipv4Addr::UNSPECIFIED.into(),
-        AddressFamily::Inet6 => Ipv6Addr::UNSPECIFIED.into(),
+    let any: IpAddr = match libc::c_int::from(message.byte_at(message::FAMILY)) {
+        AF_INET => Ipv4Addr::UNSPECIFIED.into(),
+        AF_INET6 => Ipv6Addr::UNSPECIFIED.into(),
         _ => return None,
     };
-    let (mut table, mut to, mut link, mut gateway) = (u32::from(header.table), any, None, None);
-    for attribute in &message.attributes {
-        match attribute {
-            RouteAttribute::Table(number) => table = *number,
-            RouteAttribute::Destination(address) => to = ip_of(address)?,
-            RouteAttribute::Oif(index) => link = Some(*index),
-            RouteAttribute::Gateway(address) => gateway = ip_of(address),
-            _ => {}
-        }
-    }
+    let attributes = &message.attributes;
+    let to = attributes.address(RTA_DST as u32).unwrap_or(any);
     Some(ListedRoute {
-        table,
-        destination: Network::of(to, header.destination_prefix_length)?,
-        link,
-        gateway,
-        protocol: header.protocol.into(),
-        is_local: header.kind == RouteType::Local,
+        table: table_of(message, RTA_TABLE as u32),
+        destination: Network::of(to, message.byte_at(message::DESTINATION_LEN))?,
+        link: attributes.number(RTA_OIF as u32),
+        gateway: attributes.address(RTA_GATEWAY as u32),
+        protocol: message.byte_at(message::ROUTE_PROTOCOL),
+        is_local: u32::from(message.byte_at(message::ROUTE_TYPE)) == RTN_LOCAL as u32,
     })
 }
 
-fn rule(message: &RuleMessage) -> ListedRule {
-    let mut rule = ListedRule {
-        source: None,
-        table: message.header.table.into(),
-        priority: 0,
-        protocol: 0,
-    };
-    for attribute in &message.attributes {
-        match attribute {
-            RuleAttribute::Source(address) => {
-                rule.source = Network::of(*address, message.header.src_len);
-            }
-            RuleAttribute::Table(number) => rule.table = *number,
-            RuleAttribute::Priority(number) => rule.priority = *number,
-            RuleAttribute::Protocol(protocol) => rule.protocol = (*protocol).into(),
-            _ => {}
-        }
+/// Returns the table of a route or rule. The header has no space for large numbers.
+fn table_of(message: &RouteMessage, attribute: u32) -> u32 {
+    let large = message.attributes.number(attribute);
+    large.unwrap_or_else(|| message.byte_at(message::TABLE).into())
+}
+
+fn rule(message: &RouteMessage) -> ListedRule {
+    let attributes = &message.attributes;
+    let source = attributes.address(FRA_SRC as u32);
+    ListedRule {
+        source: source.and_then(|source| Network::of(source, message.byte_at(message::SOURCE_LEN))),
+        table: table_of(message, FRA_TABLE as u32),
+        priority: attributes.number(FRA_PRIORITY as u32).unwrap_or(0),
+        protocol: attributes.byte(FRA_PROTOCOL as u32).unwrap_or(0),
     }
-    rule
 }
 
 fn number(path: &str) -> Option<u32> {

@@ -5,11 +5,13 @@
 
 mod execute;
 mod listing;
+mod message;
 mod netlink;
 
 pub use execute::execute;
 pub(crate) use listing::interfaces;
 pub use listing::list;
+pub(crate) use message::{LINK_INDEX, RouteMessage};
 pub(crate) use netlink::Netlink;
 
 use crate::error::{AreaError, ErrorCategory};

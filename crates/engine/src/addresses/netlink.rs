@@ -1,11 +1,11 @@
 //! Rtnetlink requests to the kernel, one at a time, and its replies.
 
 use super::NetlinkError;
+use super::message::RouteMessage;
 use netlink_packet_core::{
     NLM_F_ACK, NLM_F_DUMP, NLM_F_DUMP_INTR, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage,
     NetlinkPayload,
 };
-use netlink_packet_route::RouteNetlinkMessage;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 use rustix::net::{recv, send, socket_with};
 use std::io;
@@ -46,7 +46,7 @@ impl Netlink {
     /// Requests a change; returns the kernel's result.
     pub fn change(
         &mut self,
-        message: RouteNetlinkMessage,
+        message: RouteMessage,
         flags: u16,
     ) -> Result<io::Result<()>, NetlinkError> {
         self.send(&mut request(message, NLM_F_ACK | flags))?;
@@ -62,16 +62,18 @@ impl Netlink {
         }
     }
 
-    /// Returns all objects that `message` asks for.
+    /// Returns all objects that `message` asks for, a message whose type is one of `RTM_GET…`.
     pub fn list(
         &mut self,
         what: &'static str,
-        message: RouteNetlinkMessage,
-    ) -> Result<Vec<RouteNetlinkMessage>, NetlinkError> {
+        message: RouteMessage,
+    ) -> Result<Vec<RouteMessage>, NetlinkError> {
+        let get = message.kind();
         let mut request = request(message, NLM_F_DUMP);
         for _ in 0..LISTINGS_MAX {
             self.send(&mut request)?;
-            if let Ok(listed) = self.listed(what)? {
+            if let Ok(mut listed) = self.listed(what)? {
+                listed.retain(|message| message.is_listed_by(get));
                 return Ok(listed);
             }
         }
@@ -84,7 +86,7 @@ impl Netlink {
     fn listed(
         &mut self,
         what: &'static str,
-    ) -> Result<Result<Vec<RouteNetlinkMessage>, Changed>, NetlinkError> {
+    ) -> Result<Result<Vec<RouteMessage>, Changed>, NetlinkError> {
         let mut listed = vec![];
         let mut has_changed = false;
         loop {
@@ -104,10 +106,7 @@ impl Netlink {
         }
     }
 
-    fn send(
-        &mut self,
-        request: &mut NetlinkMessage<RouteNetlinkMessage>,
-    ) -> Result<(), NetlinkError> {
+    fn send(&mut self, request: &mut NetlinkMessage<RouteMessage>) -> Result<(), NetlinkError> {
         self.number = self.number.wrapping_add(1);
         request.header.sequence_number = self.number;
         request.finalize();
@@ -122,7 +121,7 @@ impl Netlink {
     fn answers(
         &mut self,
         what: &'static str,
-    ) -> Result<Vec<NetlinkMessage<RouteNetlinkMessage>>, NetlinkError> {
+    ) -> Result<Vec<NetlinkMessage<RouteMessage>>, NetlinkError> {
         let received = loop {
             match recv(&self.socket, &mut self.buffer[..], RecvFlags::TRUNC) {
                 Err(rustix::io::Errno::INTR) => {}
@@ -138,7 +137,7 @@ impl Netlink {
         })?;
         let mut answers = vec![];
         while !rest.is_empty() {
-            let answer: NetlinkMessage<RouteNetlinkMessage> =
+            let answer: NetlinkMessage<RouteMessage> =
                 NetlinkMessage::deserialize(rest).map_err(|error| unreadable(error.to_string()))?;
             // Messages begin at multiples of four bytes.
             let len = (answer.header.length as usize).next_multiple_of(4);
@@ -151,7 +150,7 @@ impl Netlink {
     }
 }
 
-fn request(message: RouteNetlinkMessage, flags: u16) -> NetlinkMessage<RouteNetlinkMessage> {
+fn request(message: RouteMessage, flags: u16) -> NetlinkMessage<RouteMessage> {
     let mut header = NetlinkHeader::default();
     header.flags = NLM_F_REQUEST | flags;
     NetlinkMessage::new(header, NetlinkPayload::from(message))

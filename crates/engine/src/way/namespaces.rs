@@ -1,8 +1,10 @@
 //! Other network namespaces of this host: containers, and those of `ip netns`. A server in one of
 //! them shares the processors with this process, although its address is not in this namespace.
 
-use crate::addresses::{Netlink, interfaces};
-use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkInfo, LinkMessage};
+use crate::addresses::{LINK_INDEX, Netlink, RouteMessage, interfaces};
+use linux_raw_sys::netlink::{
+    IFLA_IFNAME, IFLA_INFO_KIND, IFLA_LINK, IFLA_LINK_NETNSID, IFLA_LINKINFO, IFLA_MASTER,
+};
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -31,7 +33,8 @@ pub(super) fn leads_to_one(interface: &str) -> bool {
 struct Link {
     name: String,
     index: u32,
-    kind: Option<InfoKind>,
+    /// The kernel's name of its kind, such as `veth`; empty for a device.
+    kind: String,
     /// Index of the underlying interface, if that is in this namespace.
     parent: Option<u32>,
     /// Index of the bridge that the interface is a port of.
@@ -39,43 +42,33 @@ struct Link {
 }
 
 impl Link {
-    fn of(message: &LinkMessage) -> Self {
-        let mut link = Self {
-            index: message.header.index,
-            ..Self::default()
-        };
-        let mut is_elsewhere = false;
-        for attribute in &message.attributes {
-            match attribute {
-                LinkAttribute::IfName(name) => link.name.clone_from(name),
-                LinkAttribute::Link(index) => link.parent = Some(*index),
-                LinkAttribute::LinkNetNsId(_) => is_elsewhere = true,
-                LinkAttribute::Controller(index) => link.bridge = Some(*index),
-                LinkAttribute::LinkInfo(infos) => {
-                    link.kind = infos.iter().find_map(|info| match info {
-                        LinkInfo::Kind(kind) => Some(kind.clone()),
-                        _ => None,
-                    });
-                }
-                _ => {}
-            }
+    fn of(message: &RouteMessage) -> Self {
+        let attributes = &message.attributes;
+        let is_elsewhere = attributes.get(IFLA_LINK_NETNSID as u32).is_some();
+        let parent = attributes.number(IFLA_LINK as u32);
+        let info = attributes.nested(IFLA_LINKINFO as u32);
+        let kind = info.and_then(|info| info.text(IFLA_INFO_KIND as u32));
+        Self {
+            name: attributes.text(IFLA_IFNAME as u32).unwrap_or_default(),
+            index: message.number_at(LINK_INDEX),
+            kind: kind.unwrap_or_default(),
+            parent: parent.filter(|_| !is_elsewhere),
+            bridge: attributes.number(IFLA_MASTER as u32),
         }
-        link.parent = link.parent.filter(|_| !is_elsewhere);
-        link
     }
 }
 
 fn leads(links: &[Link], link: &Link, depth: u32) -> bool {
     let led = |other: &Link| depth > 0 && leads(links, other, depth - 1);
-    match link.kind {
-        Some(InfoKind::Veth) => true,
-        Some(InfoKind::Bridge) => {
+    match link.kind.as_str() {
+        "veth" => true,
+        "bridge" => {
             let is_port = |other: &&Link| other.bridge == Some(link.index);
             let mut ports = links.iter().filter(is_port);
             // An empty bridge leads nowhere, but `all` would be true for it.
             ports.next().is_some_and(led) && ports.all(led)
         }
-        Some(InfoKind::MacVlan) => {
+        "macvlan" => {
             let parent = links.iter().find(|other| Some(other.index) == link.parent);
             parent.is_some_and(led)
         }
@@ -158,26 +151,26 @@ mod tests {
 
     #[test]
     fn a_veth_what_is_on_one_and_a_bridge_of_such_lead_to_namespaces_alone() {
-        let link = |name: &str, index, kind, parent, bridge| Link {
+        let link = |name: &str, index, kind: &str, parent, bridge| Link {
             name: name.into(),
             index,
-            kind,
+            kind: kind.into(),
             parent,
             bridge,
         };
         let links = [
-            link("eth0", 2, None, None, Some(7)),
-            link("veth0", 5, Some(InfoKind::Veth), None, Some(6)),
-            link("docker0", 6, Some(InfoKind::Bridge), None, None),
-            link("br0", 7, Some(InfoKind::Bridge), None, None),
-            link("veth1", 8, Some(InfoKind::Veth), None, Some(7)),
-            link("tun0", 9, Some(InfoKind::Tun), None, None),
-            link("on-veth", 10, Some(InfoKind::MacVlan), Some(8), None),
-            link("on-eth", 11, Some(InfoKind::MacVlan), Some(2), None),
+            link("eth0", 2, "", None, Some(7)),
+            link("veth0", 5, "veth", None, Some(6)),
+            link("docker0", 6, "bridge", None, None),
+            link("br0", 7, "bridge", None, None),
+            link("veth1", 8, "veth", None, Some(7)),
+            link("tun0", 9, "tun", None, None),
+            link("on-veth", 10, "macvlan", Some(8), None),
+            link("on-eth", 11, "macvlan", Some(2), None),
             // Its parent is in another namespace, where an index means another interface.
-            link("of-a-container", 12, Some(InfoKind::MacVlan), None, None),
-            link("on-itself", 13, Some(InfoKind::MacVlan), Some(13), None),
-            link("empty", 14, Some(InfoKind::Bridge), None, None),
+            link("of-a-container", 12, "macvlan", None, None),
+            link("on-itself", 13, "macvlan", Some(13), None),
+            link("empty", 14, "bridge", None, None),
         ];
         for link in &links {
             let leads = leads(&links, link, DEPTH_MAX);
