@@ -1,5 +1,5 @@
-//! Number of instructions that the hot path executes, counted by callgrind through gungraun. Unlike
-//! times, the counts are the same on a busy machine as on a quiet one.
+//! Number of instructions that the hot path executes, counted by callgrind. Unlike times, the counts
+//! are the same on a busy machine as on a quiet one.
 //!
 //! The last accepted counts are in `xtask/instructions.json`.
 
@@ -7,19 +7,19 @@
 mod cases;
 
 use crate::table::{lay_out, thousands};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Largest permitted relative change without a reason.
 const TOLERANCE: f64 = 0.03;
 /// Operations of each benchmark: `OPERATIONS` of `cases.rs`.
 const OPERATIONS: f64 = 12_800.0;
 
-/// Names of benchmarks in gungraun and in tables.
+/// Arguments of `hot_path.rs`, and the names of its cases in tables.
 const NAMES: [(&str, &str); 9] = [
     ("null_1", "NULL ×1"),
     ("null_128", "NULL ×128"),
@@ -32,8 +32,8 @@ const NAMES: [(&str, &str); 9] = [
     ("recorded", "one sample recorded"),
 ];
 
-/// The profile of benchmarks, which is that of packages.
-pub const PACKAGED: &str = "bench";
+/// The profile of packages.
+pub const PACKAGED: &str = "dist";
 const RELEASE: &str = "release";
 
 /// Options of `cargo xtask instructions`.
@@ -48,7 +48,7 @@ pub struct Instructions {
     /// Print the table for docs/benchmarks.md
     #[arg(long)]
     pub markdown: bool,
-    /// Profile of the build: `bench` is that of packages, `release` that of people who build filestone
+    /// Profile of the build: `dist` is that of packages, `release` that of people who build filestone
     #[arg(long, default_value = PACKAGED, value_parser = [PACKAGED, RELEASE])]
     pub profile: String,
 }
@@ -89,51 +89,56 @@ pub fn run(options: &Instructions) -> Result<bool> {
     Ok(off.is_empty() || !options.check)
 }
 
-/// Runs the benchmarks.
+/// Builds the program and counts the instructions of each case.
 pub fn count(profile: &str) -> Result<Counts> {
-    let output = Command::new("cargo")
-        .args(["bench", "--quiet", "--package", "xtask"])
-        .args(["--profile", profile])
-        .args(["--features", "instructions", "--bench", "hot_path"])
-        .args(["--", "--output-format=json"])
-        .current_dir(crate::tidy::root()?)
-        .stderr(Stdio::inherit())
-        .output()
-        .context("cargo did not start")?;
-    if !output.status.success() {
-        bail!(
-            "the benchmarks ended with {}: valgrind and gungraun-runner are needed (.ci/run installs them)",
-            output.status
-        );
+    let program = build(profile)?;
+    let mut per_operation = BTreeMap::new();
+    for (case, name) in NAMES {
+        let count = instructions(&program, case)? / OPERATIONS;
+        per_operation.insert(name.to_owned(), (count * 10.0).round() / 10.0);
     }
-    let per_operation = read(&String::from_utf8_lossy(&output.stdout))?;
     Ok(Counts {
         compiler: compiler()?,
         per_operation,
     })
 }
 
-/// Parses the output of gungraun: a JSON object for each benchmark.
-fn read(text: &str) -> Result<BTreeMap<String, f64>> {
-    let mut counts = BTreeMap::new();
-    for summary in serde_json::Deserializer::from_str(text).into_iter::<serde_json::Value>() {
-        let summary = summary.context("gungraun printed what is no JSON")?;
-        let id = summary["id"].as_str().context("a benchmark without id")?;
-        let name = NAMES.iter().find(|(known, _)| *known == id);
-        let (_, name) = name.with_context(|| format!("benchmark {id} has no name"))?;
-        let count = instructions(&summary).with_context(|| format!("{id} has no count"))?;
-        counts.insert(
-            (*name).to_owned(),
-            (count / OPERATIONS * 10.0).round() / 10.0,
-        );
-    }
-    Ok(counts)
+/// Builds the program of the cases. With filestone, since packages selected together have the features of their
+/// dependencies in common: what is compiled for filestone is not compiled again.
+fn build(profile: &str) -> Result<PathBuf> {
+    let status = Command::new("cargo")
+        .args(["build", "--quiet", "--profile", profile])
+        .args(["--package", "filestone-cli", "--package", "xtask"])
+        .args(["--features", "xtask/instructions"])
+        .args(["--bin", "filestone", "--bin", "hot_path"])
+        .current_dir(crate::tidy::root()?)
+        .status()
+        .context("cargo did not start")?;
+    ensure!(status.success(), "the cases do not build");
+    Ok(crate::process::target_folder()?
+        .join(profile)
+        .join("hot_path"))
 }
 
-fn instructions(summary: &serde_json::Value) -> Option<f64> {
-    summary
-        .pointer("/profiles/0/data/total/metrics/Ir/values/new")?
-        .as_f64()
+/// Returns the instructions of a case by callgrind, without those of its preparation.
+fn instructions(program: &Path, case: &str) -> Result<f64> {
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .args(["--cache-sim=no", "--toggle-collect=hot_path::counted*"])
+        .arg(program)
+        .arg(case)
+        .output()
+        .context("valgrind did not start (.ci/run installs it)")?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{case}: {}", said.trim());
+    collected(&said).with_context(|| format!("{case}: callgrind counted nothing: {}", said.trim()))
+}
+
+/// Parses the number of instructions in the messages of callgrind; `None` if there are none.
+fn collected(said: &str) -> Option<f64> {
+    let (_, number) = said.split_once("Collected :")?;
+    let number = number.lines().next()?.trim().parse().ok()?;
+    (number > 0.0).then_some(number)
 }
 
 fn compiler() -> Result<String> {
@@ -212,6 +217,14 @@ mod tests {
         assert_eq!(off(&counts(1031.0), Some(&stored)).len(), 1);
         assert_eq!(off(&counts(900.0), Some(&stored)).len(), 1);
         assert_eq!(off(&counts(1000.0), None).len(), 1);
+    }
+
+    #[test]
+    fn the_count_is_that_of_callgrind() {
+        let said = "==7== Events    : Ir\n==7== Collected : 16204800\n==7== \n";
+        assert_eq!(collected(said), Some(16_204_800.0));
+        assert_eq!(collected("==7== Collected : 0\n"), None);
+        assert_eq!(collected("valgrind: No such file"), None);
     }
 
     #[test]
