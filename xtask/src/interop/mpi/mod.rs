@@ -133,30 +133,17 @@ fn told(bed: &Bed<'_>, name: &str, check: impl FnOnce(&Bed<'_>) -> Result<String
     }
 }
 
-/// Without optimization, ranks that share few CPUs send late, and their jobs are not valid. Level 2 on the path of
-/// an operation, since rustc takes generic functions from unoptimized dependencies at level 1.
-const OPTIMIZED: [&str; 7] = [
-    "profile.dev.package.filestone-cluster.opt-level=1",
-    "profile.dev.package.filestone-engine.opt-level=2",
-    "profile.dev.package.filestone-measure.opt-level=1",
-    "profile.dev.package.filestone-metrics.opt-level=1",
-    "profile.dev.package.filestone-plan.opt-level=1",
-    "profile.dev.package.filestone-protocol.opt-level=2",
-    "profile.dev.package.filestone-server.opt-level=1",
-];
-
 /// Builds filestone with this family's headers, and copies it into `folder`.
 ///
 /// Cargo unifies the features of dependencies over everything built together. With the whole
 /// workspace and one of its tests, they are those of CI's tests, so that their libraries are
-/// reused.
+/// reused: only what depends on MPI is compiled.
 fn build(family: &Family, folder: &Path) -> Result<PathBuf> {
     let status = Command::new("cargo")
         .args(["build", "--quiet", "--workspace"])
         .args(["--bin", "filestone", "--test", "job"])
         .args(["--features", "filestone-cli/mpi,xtask/chores"])
         .args(["--config", family.apart])
-        .args(OPTIMIZED.iter().flat_map(|setting| ["--config", setting]))
         .env("MPICC", family.compiler)
         .current_dir(crate::tidy::root()?)
         .status()
@@ -225,7 +212,8 @@ impl Bed<'_> {
     }
 
     /// Runs a job. Returns its exit code, run record and standard error. The exit code of a job that does not count
-    /// only because its sends were late is 0: it is complete, and many ranks share few processors here.
+    /// only because its sends were late is 0: it is complete, and its ranks, which are not optimized, share few
+    /// processors.
     fn measure(&self, command: &mut Command) -> Result<(i32, Value, String)> {
         let output = process::run(command, &[], &self.folder, JOB_LIMIT)?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
