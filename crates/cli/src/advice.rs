@@ -68,16 +68,11 @@ fn options_in(text: &str) -> impl Iterator<Item = &str> {
 mod tests {
     use super::*;
 
-    /// Source files with the advice of caveats and bottlenecks.
+    /// Source files with the advice of caveats.
     const TEXTS: &[&str] = &[
-        include_str!("../../measure/src/measure/caveat/sentence/clients.rs"),
-        include_str!("../../measure/src/measure/caveat/sentence/cost.rs"),
-        include_str!("../../measure/src/measure/caveat/sentence/hosts.rs"),
-        include_str!("../../measure/src/measure/caveat/sentence/progress.rs"),
-        include_str!("../../measure/src/measure/caveat/sentence.rs"),
-        include_str!("../../measure/src/measure/caveat/sentence/curve.rs"),
-        include_str!("../../measure/src/measure/caveat/sentence/load.rs"),
-        include_str!("../../measure/src/measure/caveat/sentence/mix.rs"),
+        include_str!("../../measure/src/measure/caveat/load.rs"),
+        include_str!("../../measure/src/measure/caveat/mod.rs"),
+        include_str!("../../measure/src/measure/caveat/text.rs"),
     ];
 
     #[test]

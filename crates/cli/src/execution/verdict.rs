@@ -2,9 +2,10 @@
 
 use crate::ExitStatus;
 use crate::error::Error;
+use filestone_measure::measure::caveat::RULES;
 use filestone_measure::measure::gates::has_failed;
 use filestone_measure::measure::run_record::RunOutcome;
-use filestone_measure::measure::validity::{self, RULES};
+use filestone_measure::measure::validity;
 use filestone_measure::measure::{Caveat, JobRecord, RunRecord};
 
 /// Returns the exit code of a record, the gravest reason first.

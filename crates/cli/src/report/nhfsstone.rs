@@ -17,8 +17,9 @@
 //! they are followed by calls without an equivalent: all counted calls have a row.
 
 use crate::report::parts::kinds::measured_of;
+use filestone_measure::measure::caveat::thresholds::INVALID_PERCENT;
 use filestone_measure::measure::mix_record::{MixRecord, WireRecord};
-use filestone_measure::measure::{RunRecord, validity, verdict};
+use filestone_measure::measure::{RunRecord, validity};
 use filestone_workload::operation::OpKind;
 use filestone_workload::recording::DistributionRecord;
 
@@ -93,7 +94,7 @@ pub fn line(record: &RunRecord, mix: &MixRecord) -> String {
 /// Returns the message about a mix that is off by more than 10 %.
 pub fn invalid(program: &str, mix: &MixRecord) -> Option<String> {
     let off = mix.off_by();
-    (off > verdict::INVALID_PERCENT)
+    (off > INVALID_PERCENT)
         .then(|| format!("{program}: INVALID RUN, mix generated is off by {off:.2}%\n"))
 }
 

@@ -10,9 +10,9 @@ use crate::report::parts::table::{Column, Table};
 use crate::report::parts::units::{counted, micros};
 use crate::report::parts::{facts, kinds, known, ledger, percentile};
 use filestone_measure::measure::RunRecord;
+use filestone_measure::measure::caveat::thresholds::WAITED_PERCENT;
 use filestone_measure::measure::replay_record::{MismatchRecord, ReplayRecord};
 use filestone_measure::measure::run_record::KindRecord;
-use filestone_measure::measure::verdict::caveats::WAITED_PERCENT;
 use filestone_plan::plan::{Interface, Pacing, Plan, ReplayPlan};
 
 /// Maximum number of lost clients that are listed.

@@ -3,7 +3,7 @@
 use super::state::{View, ended};
 use crate::quantity::{bytes_text, grouped, time_text};
 use filestone_live::event::{IntervalFigures, OperationFigures, PointFigure, RemainingTimeKind};
-use filestone_measure::measure::verdict::{BUSY_PERCENT, DISPATCH_SHARE};
+use filestone_measure::measure::caveat::thresholds::{BUSY_PERCENT, DISPATCH_SHARE};
 
 /// Returns the operations per second of an interval.
 pub fn load(figures: &OperationFigures, interval: &IntervalFigures) -> f64 {

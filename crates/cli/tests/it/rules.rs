@@ -1,7 +1,8 @@
 //! Every rule, of doctor's and of a run's validity, is explained where the reference says.
 
 use filestone_measure::doctor;
-use filestone_measure::measure::validity::{self, Validity, ValidityRule};
+use filestone_measure::measure::caveat::{RULES, ValidityRule};
+use filestone_measure::measure::validity::Validity;
 use filestone_workload::threshold::Threshold;
 use std::path::Path;
 
@@ -65,19 +66,19 @@ fn row(rule: &ValidityRule) -> String {
 #[test]
 fn every_rule_of_validity_has_a_row_with_its_verdict_and_a_section_with_its_threshold() {
     let sections = Sections::of("validity.md");
-    let rows: Vec<String> = validity::RULES.iter().map(row).collect();
+    let rows: Vec<String> = RULES.iter().map(row).collect();
     let table = rows.join("\n");
     assert!(
         sections.0[0].contains(&table),
         "the table is to be:\n{table}"
     );
-    for rule in validity::RULES {
+    for rule in RULES {
         sections.explain(rule.id, rule.threshold);
         sections.explain(rule.id, rule.most);
     }
     assert_eq!(
         sections.0.len() - 1,
-        validity::RULES.len(),
+        RULES.len(),
         "no section without a rule"
     );
 }

@@ -1,7 +1,8 @@
 //! Influence of the load generator on the figures of a run.
 
+use crate::measure::caveat::thresholds::BUSY_PERCENT;
 use crate::measure::verdict::caveats::{did_not_run, waited_for_others};
-use crate::measure::verdict::{BUSY_PERCENT, Check, CheckSubject, checks, generator_use};
+use crate::measure::verdict::{Check, CheckSubject, checks, generator_use};
 use crate::measure::{Caveat, RunRecord};
 
 /// Influence of the load generator on the figures of a run.

@@ -1,19 +1,10 @@
 //! Caveats of a load–response curve.
 
 use crate::measure::caveat::Caveat;
+use crate::measure::caveat::thresholds::{RELAXATIONS_MIN, SEARCH_RELAXATIONS_MIN, WAITED_SHARE};
 use crate::measure::curve_record::{
     CurvePointRecord, CurveRecord, ObjectiveRecord, PeakLimit, SweepDirection,
 };
-
-/// Share of the response time spent waiting before being sent, above which there is a caveat.
-pub const WAITED_SHARE: f64 = 0.05;
-
-/// Minimum length of a load point, in relaxation times of its queue; with 30, the mean waiting time
-/// has a standard deviation of 18 %.
-pub const RELAXATIONS_MIN: f64 = 30.0;
-/// Minimum number of relaxation times for the loads of a search near its result; with fewer, the
-/// queues had hardly begun to grow, and no result is given.
-pub const SEARCH_RELAXATIONS_MIN: f64 = 10.0;
 
 impl CurveRecord {
     /// Returns the caveats of this curve. Operations that waited before they were sent only count

@@ -8,16 +8,10 @@
 //! fails if its result differs from that in its load file.
 
 use super::caveat::Caveat;
+use super::caveat::thresholds::UNEXPECTED_PERCENT;
 pub use super::outcome_count::{OutcomeCount, percent};
 use super::run_record::{KindRecord, RunRecord};
 use filestone_workload::failure::{Mismatch, ReplyFault};
-
-/// Share of unexpected outcomes among the completed operations, in percent, above which there is a
-/// caveat.
-pub const UNEXPECTED_PERCENT: f64 = 1.0;
-/// Share, in percent, above which a run is invalid. A single unexpected outcome is always just a
-/// caveat, since with few operations its share is not meaningful.
-pub const UNEXPECTED_PERCENT_MAX: f64 = 5.0;
 
 /// Returns the numbers of unexpected outcomes and of completed operations of a run.
 pub fn counts(record: &RunRecord) -> (u64, u64) {

@@ -1,7 +1,7 @@
 //! Counts at one load, and the decision whether the server kept up with it.
 
+use filestone_measure::measure::caveat::thresholds::KEPT_UP;
 use filestone_measure::measure::run_record::IntervalRecord;
-use filestone_measure::measure::verdict::KEPT_UP;
 use filestone_workload::recording::ledger::Ledger;
 
 /// Counts of whole intervals at one load.

@@ -16,7 +16,7 @@ mod window;
 
 use crate::load_control::{IntervalResult, LoadController, NextLoad, RemainingTime, SteeredPoint};
 use evidence::{Dwell, read};
-use filestone_measure::measure::curve_doubts::SEARCH_RELAXATIONS_MIN;
+use filestone_measure::measure::caveat::thresholds::SEARCH_RELAXATIONS_MIN;
 use filestone_measure::measure::curve_record::{ObjectiveRecord, SearchStopReason};
 use filestone_plan::plan::{Figure, Objective, ObjectivePlan};
 use filestone_workload::statistics::relaxation_time_ns;

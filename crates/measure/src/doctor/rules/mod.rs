@@ -10,7 +10,7 @@ mod way;
 
 use super::facts::Facts;
 use super::finding::{Finding, Remedy, RuleResult};
-use crate::measure::verdict::caveats::CLOCK_READ_NS;
+use crate::measure::caveat::thresholds::CLOCK_READ_NS;
 use filestone_workload::text::printable;
 use filestone_workload::threshold::Threshold;
 

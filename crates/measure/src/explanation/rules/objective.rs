@@ -2,8 +2,9 @@
 
 use super::Told;
 use crate::explanation::evidence::{Evidence, rate};
+use crate::measure::caveat::thresholds::KEPT_UP;
 use crate::measure::curve_record::{ObjectiveRecord, SearchStepRecord, SearchStopReason};
-use crate::measure::verdict::{KEPT_UP, LoadVerdict, Verdict};
+use crate::measure::verdict::{LoadVerdict, Verdict};
 use filestone_workload::text::time_text;
 
 pub(super) fn objective(evidence: &Evidence<'_>, _: f64) -> Option<Told> {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::cost::{CallsRecord, CostEstimate, MeasuredAt, SourceRecord, WireCostRecord};
 use crate::measure::absence::AbsenceRecord;
-use crate::measure::caveat::Caveat;
+use crate::measure::caveat::RULES;
 use crate::measure::curve_record::{
     CurvePointRecord, CurveRecord, ObjectiveRecord, PeakLimit, SearchStopReason,
 };

@@ -7,15 +7,14 @@ mod mix;
 mod progress;
 mod rate;
 
-pub use cost::{CALLS_OFF_PERCENT, IDLE_TRAFFIC_PERCENT, WIRE_OFF_PERCENT};
-pub use hosts::{LESS_SHARE, SLOWER_TIMES};
-pub use mix::UNMEASURED_PERCENT;
-pub use progress::{EMPTY_TICKS, INTERVAL_TIMES, did_not_run};
-pub use rate::RATE_OFF_PERCENT;
+pub use progress::did_not_run;
 
 use super::{Check, CheckSubject, checks, of_warm_up};
 use crate::measure::absence::AbsenceCause;
 use crate::measure::caveat::Caveat;
+use crate::measure::caveat::thresholds::{
+    CLOCK_READ_NS, SHORT_READS_PERCENT, WAITED_PERCENT, WINDOW_MIN_NS,
+};
 use crate::measure::flow::LittlesLaw;
 use crate::measure::processors::ProcessorsRecord;
 use crate::measure::replay_record::ReplayRecord;
@@ -25,16 +24,6 @@ use crate::measure::unexpected;
 use filestone_plan::plan::ArrivalsPlan;
 use filestone_workload::failure::ReplyFault;
 use filestone_workload::operation::OpKind;
-
-/// Share of the window in percent from which a thread without a CPU counts as delayed.
-pub const WAITED_PERCENT: f64 = 5.0;
-/// Cost of a clock reading in nanoseconds above which it adds to measured times.
-pub const CLOCK_READ_NS: f64 = 50.0;
-/// Share of short READs in percent above which the run measures something other than the requested
-/// READs.
-pub const SHORT_READS_PERCENT: f64 = 1.0;
-/// Minimum window in nanoseconds; in a shorter one scheduling delays dominate.
-pub const WINDOW_MIN_NS: u64 = 1_000_000_000;
 
 /// Returns the caveats of a record.
 pub fn find(record: &RunRecord) -> Vec<Caveat> {

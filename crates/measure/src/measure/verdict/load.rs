@@ -6,6 +6,9 @@ pub(super) use shortfall::is_generator_behind;
 pub use shortfall::of_warm_up;
 
 use super::{Bound, Check, CheckSubject, InconclusiveReason, STANDARD_ERRORS, Verdict};
+use crate::measure::caveat::thresholds::{
+    ACHIEVED_OFF_PERCENT, BUSY_PERCENT, DISPATCH_SHARE, UNEXPECTED_PERCENT,
+};
 use crate::measure::generator_record::Host;
 use crate::measure::job_record::{HostRecord, JobRecord};
 use crate::measure::mix_record::WireRecord;
@@ -19,18 +22,9 @@ use filestone_workload::recording::distribution::DistributionRecord;
 use filestone_workload::recording::ledger::Ledger;
 use std::collections::BTreeSet;
 
-/// CPU use in percent above which a worker was the bottleneck, or near it.
-pub const BUSY_PERCENT: f64 = 95.0;
-/// Share of the response time above which the load generator's delay is too large,
-pub const DISPATCH_SHARE: f64 = 0.01;
-/// and in percent the share above which the times are mainly those of the load generator, so that
-/// the run is invalid,
-pub const LATE_PERCENT_MAX: f64 = 33.0;
-/// unless the delay is at most this, in nanoseconds: the time of a CPU to wake up and to send a
+/// Dispatch delay in nanoseconds that is never too large: the time of a CPU to wake up and to send a
 /// call.
 const DISPATCH_FLOOR_NS: f64 = 5000.0;
-/// Maximum difference of the achieved from the due load, in percent.
-pub const ACHIEVED_OFF_PERCENT: f64 = 1.0;
 /// Maximum difference for a mix, a condition of validity. LADDIS and SFS had similar rules.
 const ACHIEVED_OFF_PERCENT_OF_MIX: f64 = 2.0;
 
@@ -321,7 +315,7 @@ fn was_lost(achieved: &Check) -> bool {
 pub(super) fn unexpected(record: &RunRecord) -> Check {
     let (count, completed) = unexpected::counts(record);
     let percent = unexpected::percent(count, completed);
-    let bound = Bound::at_most(unexpected::UNEXPECTED_PERCENT);
+    let bound = Bound::at_most(UNEXPECTED_PERCENT);
     let subject = CheckSubject::Unexpected { count, completed };
     Check::judged(subject, percent, bound, 0.0)
 }

@@ -2,26 +2,21 @@
 //! and times are consistent.
 
 use super::{Bound, Check, CheckSubject, InconclusiveReason, STANDARD_ERRORS, ShareDeviation};
+use crate::measure::caveat::thresholds::{
+    DRIFT_PERCENT, INVALID_PERCENT, LITTLE_PERCENT, OFF_SHARE,
+};
 use crate::measure::mix_record::{MixRecord, ThirdRecord};
 use crate::measure::run_record::RunRecord;
 use filestone_plan::mix::shuffled_mix::CARDS;
 use filestone_workload::operation::OpKind;
 
-/// nhfsstone's limit for the sum of |got − want| over all operations.
-pub const INVALID_PERCENT: f64 = 10.0;
-/// Maximum deviation of an operation's count from its share, relative to the share.
-pub const OFF_SHARE: f64 = 0.02;
 /// Number of standard deviations that chance explains.
 const DEVIATIONS: f64 = 3.0;
 /// Part of a share from which the effect of chance makes a check inconclusive.
 const CHANCE_MAX: f64 = 0.25;
-/// Maximum deviation from Little's law, in percent.
-pub const LITTLE_PERCENT: f64 = 5.0;
 /// Maximum duration of an operation as a share of the window, for which the ends of the window do
 /// not matter.
 const OVERHANG_SHARE: f64 = 0.01;
-/// Change from the first to the last third, in percent, above which there is a drift.
-pub const DRIFT_PERCENT: f64 = 10.0;
 /// Minimum number of batches in a third for an estimate of their variance.
 const BATCHES_MIN: u64 = 6;
 

@@ -12,11 +12,10 @@ mod objective;
 pub mod percentile;
 
 pub use load::{
-    ACHIEVED_OFF_PERCENT, BUSY_PERCENT, DISPATCH_SHARE, GeneratorUse, LATE_PERCENT_MAX,
-    achieved_load_ops_per_s, due_load_ops_per_s, generator_use, of_warm_up,
+    GeneratorUse, achieved_load_ops_per_s, due_load_ops_per_s, generator_use, of_warm_up,
 };
-pub use mix::{DRIFT_PERCENT, INVALID_PERCENT, LITTLE_PERCENT, OFF_SHARE, in_flight_by_law};
-pub use objective::{KEPT_UP, LoadVerdict, has_kept_up};
+pub use mix::in_flight_by_law;
+pub use objective::{LoadVerdict, has_kept_up};
 
 use crate::measure::run_record::RunRecord;
 use crate::measure::shortfall::Shortfall;

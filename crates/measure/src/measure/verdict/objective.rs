@@ -1,11 +1,10 @@
 //! Verdict on an objective at a load that was tried.
 
 use super::{Bound, STANDARD_ERRORS, Verdict};
+use crate::measure::caveat::thresholds::KEPT_UP;
 use crate::measure::curve_record::SearchStepRecord;
 use filestone_plan::plan::{Figure, Objective};
 
-/// Share of an offered load from which the server counts as keeping up.
-pub const KEPT_UP: f64 = 0.98;
 /// Standard deviations of a Poisson count that explain a shortfall.
 const DEVIATIONS: f64 = 4.0;
 

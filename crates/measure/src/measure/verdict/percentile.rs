@@ -19,6 +19,7 @@
 //! second condition applies to it.
 
 use super::{Bound, Check, CheckSubject, PercentileOfAll, STANDARD_ERRORS, Verdict};
+use crate::measure::caveat::thresholds::SPREAD_MAX;
 use crate::measure::figure_record::RecordedInterval;
 use crate::measure::run_record::{RunRecord, Totals};
 use filestone_workload::figure::{Quantity, RunFigure, Statistic, TimeKind};
@@ -28,8 +29,6 @@ use filestone_workload::recording::distribution::DistributionRecord;
 /// Share of the values beyond the quantile by which the end of the interval may be nearer to the
 /// extreme.
 const TAIL_SHARE: f64 = 0.5;
-/// Maximum ratio of the upper to the lower end of the interval.
-pub const SPREAD_MAX: f64 = 2.0;
 /// Percentile of all operations that is checked.
 const JUDGED: f64 = 0.99;
 

@@ -2,13 +2,10 @@
 
 use crate::cost::{CallsRecord, CostRecord, WireCostRecord};
 use crate::measure::caveat::Caveat;
+use crate::measure::caveat::thresholds::{
+    CALLS_OFF_PERCENT, IDLE_TRAFFIC_PERCENT, WIRE_OFF_PERCENT,
+};
 
-/// Maximum difference between counted bytes and those of the model, in percent.
-pub const WIRE_OFF_PERCENT: f64 = 1.0;
-/// Maximum difference between the calls counted by the server and those made, in percent.
-pub const CALLS_OFF_PERCENT: f64 = 0.1;
-/// Maximum traffic through the interface before the run, in percent of the traffic during the run.
-pub const IDLE_TRAFFIC_PERCENT: f64 = 1.0;
 /// Traffic between idle hosts, such as ARP, in bytes per second.
 const IDLE_BYTES_PER_S: f64 = 200.0;
 

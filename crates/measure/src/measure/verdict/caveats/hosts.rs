@@ -2,15 +2,14 @@
 
 use crate::measure::HostDifference;
 use crate::measure::caveat::Caveat;
+use crate::measure::caveat::thresholds::SLOWER_TIMES;
 use crate::measure::job_record::{HostRecord, JobRecord};
 use crate::measure::run_record::RunRecord;
 use filestone_workload::text::seconds_of_rfc3339;
 
-/// Ratio to the median of the others from which a host's mean response time counts as slower.
-pub const SLOWER_TIMES: f64 = 1.5;
 /// Share of the median of the others below which the achieved load of a host's clients counts as
 /// less.
-pub const LESS_SHARE: f64 = 0.95;
+const LESS_SHARE: f64 = 0.95;
 /// Ratio to the median of the others from which a host's dispatch delay counts as late,
 const LATER_TIMES: f64 = 4.0;
 /// if the difference also exceeds this, in nanoseconds.

@@ -2,12 +2,10 @@
 //! and operations that keep the file set in its proportions.
 
 use crate::measure::caveat::Caveat;
+use crate::measure::caveat::thresholds::UNMEASURED_PERCENT;
 use crate::measure::mix_record::{WireLimitRecord, WireRecord};
 use crate::measure::run_record::{KindRecord, RunRecord};
 use filestone_workload::recording::sample::Role;
-
-/// Share of unmeasured operations among all calls, in percent, above which there is a caveat.
-pub const UNMEASURED_PERCENT: u64 = 2;
 
 /// Returns the caveat about procedures that the kernel's client could not be made to call, with the
 /// largest shortfall first.

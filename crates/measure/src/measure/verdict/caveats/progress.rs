@@ -2,16 +2,13 @@
 //! that did not run, and a server that completed nothing.
 
 use crate::measure::caveat::Caveat;
+use crate::measure::caveat::thresholds::{EMPTY_TICKS, INTERVAL_TIMES};
 use crate::measure::run_record::{IntervalRecord, Phase, RunRecord, TickRecord};
 use filestone_plan::plan::TICK_NANOS;
 
-/// Multiple of the planned length above which an interval counts as too long.
-pub const INTERVAL_TIMES: u64 = 2;
-/// Minimum number of consecutive ticks without a success that are examined,
-pub const EMPTY_TICKS: u64 = 3;
-/// with at least this number of successes expected in them from the rest of the run,
+/// Minimum number of successes that the rest of the run lets expect in a part without any,
 const EXPECTED_MIN: f64 = 20.0;
-/// and with at least this multiple of the median service time as their length.
+/// and minimum length of that part, in median service times.
 const MEDIANS: u64 = 10;
 
 /// Returns the caveat about intervals that lasted much longer than planned: a worker did not run

@@ -1,15 +1,13 @@
 //! Finds clients that moved less than their rate, and the cause.
 
 use crate::measure::caveat::Caveat;
+use crate::measure::caveat::thresholds::RATE_OFF_PERCENT;
 use crate::measure::fleet_record::{FleetRecord, GroupRecord};
 use crate::measure::flow::{LINK_FULL_PERCENT, LinkUse};
 use crate::measure::run_record::RunRecord;
 use crate::measure::shortfall::Shortfall;
 use crate::measure::verdict::load;
 use filestone_plan::plan::Pacing;
-
-/// Shortfall in percent above which clients count as having missed their rate.
-pub const RATE_OFF_PERCENT: f64 = 2.0;
 
 /// A replay that misses a part of its rate is late by that part of the window at its end; this is
 /// the minimum share of that delay for a caveat.

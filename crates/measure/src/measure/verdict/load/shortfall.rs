@@ -1,6 +1,7 @@
 //! Determines the cause of a shortfall.
 
-use super::{BUSY_PERCENT, generator_use};
+use super::generator_use;
+use crate::measure::caveat::thresholds::BUSY_PERCENT;
 use crate::measure::flow::{LittlesLaw, SLOTS_TAKEN_PERCENT};
 use crate::measure::run_record::RunRecord;
 use crate::measure::shortfall::Shortfall;
