@@ -13,4 +13,5 @@ pub mod explanation;
 pub mod figure;
 pub mod history;
 pub mod measure;
+pub mod rule;
 pub mod sweep;

@@ -1,5 +1,6 @@
 //! Findings of the rules.
 
+use filestone_workload::text::printable;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -59,68 +60,62 @@ pub struct Finding {
     pub page: String,
 }
 
-/// Result of a rule, before the name of the rule is added.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct RuleResult {
-    pub level: FindingLevel,
-    pub found: String,
-    pub consequence: Option<String>,
-    pub fix: Option<Remedy>,
-}
-
-impl RuleResult {
-    /// Creates a result with level `ok`.
-    pub fn ok(found: impl Into<String>) -> Self {
+/// Results of rules. The id and the page are added by the rule.
+impl Finding {
+    /// Creates a finding with level `ok`.
+    pub(super) fn ok(found: impl AsRef<str>) -> Self {
         Self {
+            id: String::new(),
             level: FindingLevel::Ok,
-            found: found.into(),
+            found: printable(found.as_ref()),
             consequence: None,
             fix: None,
+            page: String::new(),
         }
     }
 
-    /// Creates a result with this level and effect on measurements.
-    pub fn at(
+    /// Creates a finding with this level and effect on measurements.
+    pub(super) fn at(
         level: FindingLevel,
-        found: impl Into<String>,
-        consequence: impl Into<String>,
+        found: impl AsRef<str>,
+        consequence: impl AsRef<str>,
     ) -> Self {
         Self {
             level,
-            consequence: Some(consequence.into()),
+            consequence: Some(printable(consequence.as_ref())),
             ..Self::ok(found)
         }
     }
 
     /// Creates a note.
-    pub fn note(found: impl Into<String>, consequence: impl Into<String>) -> Self {
+    pub(super) fn note(found: impl AsRef<str>, consequence: impl AsRef<str>) -> Self {
         Self::at(FindingLevel::Note, found, consequence)
     }
 
     /// Creates a warning.
-    pub fn warning(found: impl Into<String>, consequence: impl Into<String>) -> Self {
+    pub(super) fn warning(found: impl AsRef<str>, consequence: impl AsRef<str>) -> Self {
         Self::at(FindingLevel::Warning, found, consequence)
     }
 
     /// Creates a problem.
-    pub fn problem(found: impl Into<String>, consequence: impl Into<String>) -> Self {
+    pub(super) fn problem(found: impl AsRef<str>, consequence: impl AsRef<str>) -> Self {
         Self::at(FindingLevel::Problem, found, consequence)
     }
 
     /// Adds a remedy.
-    pub fn fix(mut self, what: impl Into<String>) -> Self {
+    pub(super) fn fix(mut self, what: impl AsRef<str>) -> Self {
         self.fix = Some(Remedy {
-            what: what.into(),
+            what: printable(what.as_ref()),
             command: None,
         });
         self
     }
 
     /// Adds a remedy with a command line.
-    pub fn run(mut self, what: impl Into<String>, command: impl Into<String>) -> Self {
+    pub(super) fn run(mut self, what: impl AsRef<str>, command: impl AsRef<str>) -> Self {
         self.fix = Some(Remedy {
-            what: what.into(),
-            command: Some(command.into()),
+            what: printable(what.as_ref()),
+            command: Some(printable(command.as_ref())),
         });
         self
     }

@@ -15,7 +15,7 @@ mod rules;
 mod tests;
 
 pub use finding::{Finding, FindingLevel, Remedy};
-pub use rules::{DoctorRule, RULES};
+pub use rules::RULES;
 
 use facts::Facts;
 #[cfg(feature = "schema")]

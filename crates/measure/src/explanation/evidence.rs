@@ -20,7 +20,7 @@ const SERVICE_SHARE_MAX: f64 = 0.05;
 
 /// Source of the times when operations become due.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Pace {
+pub enum Pace {
     /// Completion of the previous operation in the same slot.
     Closed,
     /// Offered load in operations per second.
@@ -34,7 +34,7 @@ pub(super) enum Pace {
 }
 
 /// A record, with figures that several rules use.
-pub(super) struct Evidence<'record> {
+pub struct Evidence<'record> {
     pub record: &'record RunRecord,
     pub checks: Vec<Check>,
     pub generator: GeneratorPart,

@@ -12,7 +12,7 @@ mod generator;
 mod rules;
 
 pub use generator::{GeneratorPart, busy_percent};
-pub use rules::{LIMIT_RULES, LimitRule};
+pub use rules::LIMIT_RULES;
 
 use crate::measure::RunRecord;
 use evidence::Evidence;

@@ -1,10 +1,10 @@
 //! Rules about the number of clients that the host's files, ports and buffers are enough for.
 
 use crate::doctor::facts::Facts;
-use crate::doctor::finding::RuleResult;
+use crate::doctor::finding::Finding;
 use filestone_workload::text::{bytes_text, counted, thousands};
 
-pub fn open_files(facts: &Facts, fewest: f64) -> Option<RuleResult> {
+pub fn open_files(facts: &Facts, fewest: f64) -> Option<Finding> {
     let files = facts.host.open_files?;
     let raised = if files.hard > files.soft {
         format!(
@@ -22,9 +22,9 @@ pub fn open_files(facts: &Facts, fewest: f64) -> Option<RuleResult> {
     let consequence = "a run with more clients is refused; with the built-in server, which has \
                        the other ends, with half as many";
     let finding = match files.clients {
-        0 => RuleResult::problem(found, "no client can be connected"),
-        clients if (clients as f64) < fewest => RuleResult::note(found, consequence),
-        _ => return Some(RuleResult::ok(found)),
+        0 => Finding::problem(found, "no client can be connected"),
+        clients if (clients as f64) < fewest => Finding::note(found, consequence),
+        _ => return Some(Finding::ok(found)),
     };
     Some(finding.run(
         "raise the hard limit, as root: LimitNOFILE= of a systemd unit, nofile in \
@@ -33,16 +33,16 @@ pub fn open_files(facts: &Facts, fewest: f64) -> Option<RuleResult> {
     ))
 }
 
-pub fn local_ports(facts: &Facts, fewest: f64) -> Option<RuleResult> {
+pub fn local_ports(facts: &Facts, fewest: f64) -> Option<Finding> {
     let ports = facts.host.local_ports?;
     let found = format!(
         "{}: so many connections from one address to one server",
         thousands(ports)
     );
     if ports as f64 >= fewest {
-        return Some(RuleResult::ok(found));
+        return Some(Finding::ok(found));
     }
-    let finding = RuleResult::note(
+    let finding = Finding::note(
         found,
         "a run with more clients is refused, unless they connect from several addresses (--source)",
     );
@@ -52,19 +52,19 @@ pub fn local_ports(facts: &Facts, fewest: f64) -> Option<RuleResult> {
     ))
 }
 
-pub fn reserved_ports(facts: &Facts, _: f64) -> Option<RuleResult> {
+pub fn reserved_ports(facts: &Facts, _: f64) -> Option<Finding> {
     let ports = facts.host.reserved_ports?;
     let count = thousands(ports.count);
     if ports.are_allowed {
         let found = format!("{count}, which this process may use");
-        return Some(RuleResult::ok(found));
+        return Some(Finding::ok(found));
     }
     let found = format!("{count}, which this process may not use");
     let target = facts.target.as_ref();
     let finding = if target.is_some_and(|target| target.wants_reserved_ports) {
-        RuleResult::problem(found, "--reserved-port is refused")
+        Finding::problem(found, "--reserved-port is refused")
     } else {
-        RuleResult::note(
+        Finding::note(
             found,
             "a server that takes only these for root's refuses its exports, unless they are \
              \"insecure\"",
@@ -76,7 +76,7 @@ pub fn reserved_ports(facts: &Facts, _: f64) -> Option<RuleResult> {
     ))
 }
 
-pub fn stream_buffers(facts: &Facts, fewest: f64) -> Option<RuleResult> {
+pub fn stream_buffers(facts: &Facts, fewest: f64) -> Option<Finding> {
     let buffers = facts.host.socket_buffers?;
     let (receive, send) = (buffers.stream_receive_bytes, buffers.stream_send_bytes);
     let found = format!(
@@ -85,9 +85,9 @@ pub fn stream_buffers(facts: &Facts, fewest: f64) -> Option<RuleResult> {
         bytes_text(send)
     );
     if receive.min(send) as f64 >= fewest {
-        return Some(RuleResult::ok(found));
+        return Some(Finding::ok(found));
     }
-    let finding = RuleResult::warning(
+    let finding = Finding::warning(
         found,
         "no more than that is on its way at a time on a connection: large transfers end at the \
          buffer divided by the round trip",
@@ -99,7 +99,7 @@ pub fn stream_buffers(facts: &Facts, fewest: f64) -> Option<RuleResult> {
     ))
 }
 
-pub fn datagram_buffers(facts: &Facts, fewest: f64) -> Option<RuleResult> {
+pub fn datagram_buffers(facts: &Facts, fewest: f64) -> Option<Finding> {
     let buffers = facts.host.socket_buffers?;
     let (receive, send) = (buffers.receive_bytes, buffers.send_bytes);
     let found = format!(
@@ -109,12 +109,12 @@ pub fn datagram_buffers(facts: &Facts, fewest: f64) -> Option<RuleResult> {
     );
     let target = facts.target.as_ref();
     if !target.is_some_and(|target| target.uses_datagrams) {
-        return Some(RuleResult::ok(format!("{found}; UDP alone needs them")));
+        return Some(Finding::ok(format!("{found}; UDP alone needs them")));
     }
     if receive.min(send) as f64 >= fewest {
-        return Some(RuleResult::ok(found));
+        return Some(Finding::ok(found));
     }
-    let finding = RuleResult::warning(
+    let finding = Finding::warning(
         found,
         "replies that come in a burst do not fit and are lost: calls are sent again after half a \
          second and more",

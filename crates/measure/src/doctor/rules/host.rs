@@ -1,7 +1,7 @@
 //! Rules about CPUs, clock and memory of this host.
 
 use crate::doctor::facts::{Facts, ProcessorQuota};
-use crate::doctor::finding::RuleResult;
+use crate::doctor::finding::Finding;
 use crate::measure::Caveat;
 use filestone_workload::text::{bytes_text, counted};
 
@@ -10,17 +10,17 @@ const STEADY: [&str; 1] = ["performance"];
 /// Drivers that let the CPU itself select the frequency, whatever the governor.
 const SELF_GOVERNED: [&str; 2] = ["intel_pstate", "amd-pstate-epp"];
 
-pub fn build(facts: &Facts, _: f64) -> Option<RuleResult> {
+pub fn build(facts: &Facts, _: f64) -> Option<Finding> {
     let is_debug_build = facts.host.is_debug_build?;
     if !is_debug_build {
-        return Some(RuleResult::ok("compiled with optimisation"));
+        return Some(Finding::ok("compiled with optimisation"));
     }
     let (consequence, _) = Caveat::DebugBuild.sentence();
-    let finding = RuleResult::warning("compiled without optimisation", consequence);
+    let finding = Finding::warning("compiled without optimisation", consequence);
     Some(finding.run("build it with --release", "cargo build --release"))
 }
 
-pub fn processors(facts: &Facts, fewest: f64) -> Option<RuleResult> {
+pub fn processors(facts: &Facts, fewest: f64) -> Option<Finding> {
     let processors = facts.host.processors?;
     let found = match (processors.allowed, processors.online) {
         (1, 1) => "1".to_string(),
@@ -30,22 +30,22 @@ pub fn processors(facts: &Facts, fewest: f64) -> Option<RuleResult> {
         (allowed, online) => format!("{allowed} of {online} for this process"),
     };
     if f64::from(processors.allowed) >= fewest {
-        return Some(RuleResult::ok(found));
+        return Some(Finding::ok(found));
     }
-    Some(RuleResult::note(
+    Some(Finding::note(
         found,
         "the load generator's threads take turns with whatever else runs here, and with the \
          built-in server, on one processor",
     ))
 }
 
-pub fn affinity(facts: &Facts, _: f64) -> Option<RuleResult> {
+pub fn affinity(facts: &Facts, _: f64) -> Option<Finding> {
     let processors = facts.host.processors?;
     let kept = processors.online.saturating_sub(processors.allowed);
     if kept == 0 {
-        return Some(RuleResult::ok("this process is kept from no processor"));
+        return Some(Finding::ok("this process is kept from no processor"));
     }
-    let finding = RuleResult::note(
+    let finding = Finding::note(
         format!(
             "this process is kept from {}",
             counted(kept.into(), "processor")
@@ -55,17 +55,17 @@ pub fn affinity(facts: &Facts, _: f64) -> Option<RuleResult> {
     Some(finding.run("to see which are left", "taskset -cp $$"))
 }
 
-pub fn quota(facts: &Facts, _: f64) -> Option<RuleResult> {
+pub fn quota(facts: &Facts, _: f64) -> Option<Finding> {
     let quota = match facts.host.processor_quota? {
-        ProcessorQuota::Unlimited => return Some(RuleResult::ok("none")),
+        ProcessorQuota::Unlimited => return Some(Finding::ok("none")),
         ProcessorQuota::Processors(quota) => quota,
     };
     let found = format!("the time of {quota:.2} processors");
     let allowed = facts.host.processors.map(|processors| processors.allowed);
     if allowed.is_some_and(|allowed| quota >= f64::from(allowed)) {
-        return Some(RuleResult::ok(found));
+        return Some(Finding::ok(found));
     }
-    let finding = RuleResult::warning(
+    let finding = Finding::warning(
         found,
         "when it is used up all threads stop until the next period, for up to 100 ms, which looks \
          like a server that stops",
@@ -76,25 +76,25 @@ pub fn quota(facts: &Facts, _: f64) -> Option<RuleResult> {
     ))
 }
 
-pub fn governor(facts: &Facts, _: f64) -> Option<RuleResult> {
+pub fn governor(facts: &Facts, _: f64) -> Option<Finding> {
     let frequency = facts.host.frequency.as_ref()?;
     let driver = frequency.driver.as_deref();
     let of_driver = driver.map_or(String::new(), |driver| format!(" of {driver}"));
     let found = format!("{}{of_driver}", frequency.governors.join(", "));
     let is = |names: &[&str], name: &str| names.contains(&name);
     if frequency.governors.iter().all(|name| is(&STEADY, name)) {
-        return Some(RuleResult::ok(found));
+        return Some(Finding::ok(found));
     }
     let is_lowest = frequency.governors.iter().any(|name| name == "powersave");
     let is_self_governed = driver.is_some_and(|driver| is(&SELF_GOVERNED, driver));
     let finding = if is_lowest && !is_self_governed {
-        RuleResult::warning(
+        Finding::warning(
             found,
             "processors stay at their lowest frequency, and every cost and every response time \
              on this host is longer",
         )
     } else {
-        RuleResult::note(
+        Finding::note(
             found,
             "the frequency follows the load: at a low load each operation costs more, and the \
              first seconds of a run are slower",
@@ -106,7 +106,7 @@ pub fn governor(facts: &Facts, _: f64) -> Option<RuleResult> {
     ))
 }
 
-pub fn clock(facts: &Facts, dearest_ns: f64) -> Option<RuleResult> {
+pub fn clock(facts: &Facts, dearest_ns: f64) -> Option<Finding> {
     let clock = facts.host.clock.as_ref()?;
     let source = clock.source.as_deref().unwrap_or("unknown");
     let way = if clock.reads_counter {
@@ -119,18 +119,18 @@ pub fn clock(facts: &Facts, dearest_ns: f64) -> Option<RuleResult> {
         clock.read_ns, clock.step_ns
     );
     if clock.read_ns <= dearest_ns {
-        return Some(RuleResult::ok(found));
+        return Some(Finding::ok(found));
     }
     let (consequence, help) = Caveat::SlowClock {
         source: source.into(),
         read_ns: clock.read_ns,
     }
     .sentence();
-    let finding = RuleResult::warning(found, consequence);
+    let finding = Finding::warning(found, consequence);
     Some(finding.fix(help.unwrap_or_default()))
 }
 
-pub fn memory(facts: &Facts, fewest_percent: f64) -> Option<RuleResult> {
+pub fn memory(facts: &Facts, fewest_percent: f64) -> Option<Finding> {
     let memory = facts.host.memory?;
     let found = format!(
         "{} of {} available",
@@ -139,9 +139,9 @@ pub fn memory(facts: &Facts, fewest_percent: f64) -> Option<RuleResult> {
     );
     let percent = percent(memory.available_bytes, memory.total_bytes);
     if percent >= fewest_percent {
-        return Some(RuleResult::ok(found));
+        return Some(Finding::ok(found));
     }
-    let finding = RuleResult::warning(
+    let finding = Finding::warning(
         found,
         "clients, histograms and a server on this host have to share it: what does not fit is \
          swapped, or killed",
@@ -152,10 +152,10 @@ pub fn memory(facts: &Facts, fewest_percent: f64) -> Option<RuleResult> {
     ))
 }
 
-pub fn swap(facts: &Facts, most_percent: f64) -> Option<RuleResult> {
+pub fn swap(facts: &Facts, most_percent: f64) -> Option<Finding> {
     let memory = facts.host.memory?;
     if memory.swap_total_bytes == 0 {
-        return Some(RuleResult::ok("none"));
+        return Some(Finding::ok("none"));
     }
     let found = format!(
         "{} of {} in use",
@@ -163,9 +163,9 @@ pub fn swap(facts: &Facts, most_percent: f64) -> Option<RuleResult> {
         bytes_text(rounded(memory.swap_total_bytes))
     );
     if percent(memory.swap_used_bytes, memory.total_bytes) < most_percent {
-        return Some(RuleResult::ok(found));
+        return Some(Finding::ok(found));
     }
-    Some(RuleResult::note(
+    Some(Finding::note(
         found,
         "memory was short before; what was swapped out comes back when it is touched, which takes \
          milliseconds",

@@ -1,7 +1,7 @@
 //! Rules about the activity of this host during the check.
 
 use crate::doctor::facts::{ActivityFacts, Facts, ProgramShare};
-use crate::doctor::finding::RuleResult;
+use crate::doctor::finding::Finding;
 use filestone_workload::text::{thousands, time_text};
 
 /// Maximum number of programs that are named.
@@ -11,7 +11,7 @@ fn seconds(look: &ActivityFacts) -> f64 {
     look.elapsed_ns.max(1) as f64 / 1e9
 }
 
-pub fn wake_up(facts: &Facts, latest_us: f64) -> Option<RuleResult> {
+pub fn wake_up(facts: &Facts, latest_us: f64) -> Option<Finding> {
     let wake_up = facts.host.look.as_ref()?.wake_up?;
     let time = |nanos: u64| time_text(nanos as f64);
     let found = format!(
@@ -21,9 +21,9 @@ pub fn wake_up(facts: &Facts, latest_us: f64) -> Option<RuleResult> {
         thousands(wake_up.count),
     );
     if wake_up.p50_ns as f64 <= latest_us * 1000.0 {
-        return Some(RuleResult::ok(found));
+        return Some(Finding::ok(found));
     }
-    let finding = RuleResult::warning(
+    let finding = Finding::warning(
         found,
         "a thread that waits for a reply notices it so much later: it is part of every response \
          time at a low load",
@@ -35,7 +35,7 @@ pub fn wake_up(facts: &Facts, latest_us: f64) -> Option<RuleResult> {
     ))
 }
 
-pub fn other_programs(facts: &Facts, most_percent: f64) -> Option<RuleResult> {
+pub fn other_programs(facts: &Facts, most_percent: f64) -> Option<Finding> {
     let look = facts.host.look.as_ref()?;
     let others = look.others_percent?;
     let shares = look.busiest.iter().take(NAMED);
@@ -54,9 +54,9 @@ pub fn other_programs(facts: &Facts, most_percent: f64) -> Option<RuleResult> {
     };
     let found = format!("{others:.0} % of one processor{busiest}");
     if others < most_percent * f64::from(look.processors) {
-        return Some(RuleResult::ok(format!("{others:.0} % of one processor")));
+        return Some(Finding::ok(format!("{others:.0} % of one processor")));
     }
-    let finding = RuleResult::warning(
+    let finding = Finding::warning(
         found,
         "they take processors from the load generator, and from a server on this host: operations \
          go out late and replies are noticed late",
@@ -64,14 +64,14 @@ pub fn other_programs(facts: &Facts, most_percent: f64) -> Option<RuleResult> {
     Some(finding.fix("end them, or give the workers processors that they do not use (--pin)"))
 }
 
-pub fn stolen(facts: &Facts, most_percent: f64) -> Option<RuleResult> {
+pub fn stolen(facts: &Facts, most_percent: f64) -> Option<Finding> {
     let look = facts.host.look.as_ref()?;
     let stolen = look.stolen_percent?;
     let found = format!("{stolen:.0} % of one processor");
     if stolen < most_percent * f64::from(look.processors) {
-        return Some(RuleResult::ok(found));
+        return Some(Finding::ok(found));
     }
-    let finding = RuleResult::warning(
+    let finding = Finding::warning(
         found,
         "the host of this virtual machine gave its processors to others: whatever is measured \
          stops now and then, for milliseconds",
@@ -81,20 +81,20 @@ pub fn stolen(facts: &Facts, most_percent: f64) -> Option<RuleResult> {
     ))
 }
 
-pub fn load_average(facts: &Facts, most: f64) -> Option<RuleResult> {
+pub fn load_average(facts: &Facts, most: f64) -> Option<Finding> {
     let look = facts.host.look.as_ref()?;
     let load = look.load_average?;
     let found = format!("{load:.2} over the last minute");
     if load <= most * f64::from(look.processors.max(1)) {
-        return Some(RuleResult::ok(found));
+        return Some(Finding::ok(found));
     }
-    Some(RuleResult::note(
+    Some(Finding::note(
         found,
         "more programs wanted a processor than there are; it may be over, or come again",
     ))
 }
 
-pub fn traffic(facts: &Facts, most_packets: f64) -> Option<RuleResult> {
+pub fn traffic(facts: &Facts, most_packets: f64) -> Option<Finding> {
     let traffic = facts.host.look.as_ref()?.traffic.as_ref()?;
     let packets: f64 = traffic
         .iter()
@@ -118,23 +118,23 @@ pub fn traffic(facts: &Facts, most_packets: f64) -> Option<RuleResult> {
         busy => busy.join(", "),
     };
     if packets < most_packets {
-        return Some(RuleResult::ok(found));
+        return Some(Finding::ok(found));
     }
-    let finding = RuleResult::warning(
+    let finding = Finding::warning(
         found,
         "it shares the link and the processors that serve its interrupts with what is measured",
     );
     Some(finding.run("find out whose it is, and end it", "ss -tunpi"))
 }
 
-pub fn swapping(facts: &Facts, most_per_s: f64) -> Option<RuleResult> {
+pub fn swapping(facts: &Facts, most_per_s: f64) -> Option<Finding> {
     let look = facts.host.look.as_ref()?;
     let pages = look.swapped_pages? as f64 / seconds(look);
     let found = format!("{} pages/s", thousands(pages.round() as u64));
     if pages < most_per_s {
-        return Some(RuleResult::ok(found));
+        return Some(Finding::ok(found));
     }
-    let finding = RuleResult::warning(
+    let finding = Finding::warning(
         found,
         "memory is too short for what runs here: threads wait for the swap device",
     );

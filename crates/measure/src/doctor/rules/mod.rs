@@ -9,46 +9,32 @@ mod target;
 mod way;
 
 use super::facts::Facts;
-use super::finding::{Finding, Remedy, RuleResult};
+use super::finding::Finding;
 use crate::measure::caveat::thresholds::CLOCK_READ_NS;
-use filestone_workload::text::printable;
-use filestone_workload::threshold::Threshold;
+use crate::rule::{Rule, figure, rule};
 
 /// Page that explains the rules.
 const PAGE: &str = "docs/reference/doctor.md";
 
-/// A rule: its id, and the threshold of its figure.
+/// Function of a rule about this host or about a target, from the facts and the threshold; `None` if
+/// the fact is unknown.
 #[derive(Debug, Clone, Copy)]
-pub struct DoctorRule {
-    /// Id of the rule and of its section.
-    pub id: &'static str,
-    /// Threshold of its figure, if it has one.
-    pub threshold: Option<Threshold>,
-    judge: Judge,
+pub enum Judge {
+    /// A rule about this host.
+    Host(fn(&Facts, f64) -> Option<Finding>),
+    /// A rule about a target.
+    Target(fn(&Facts, f64) -> Option<Finding>),
 }
 
-#[derive(Debug, Clone, Copy)]
-enum Judge {
-    Host(fn(&Facts, f64) -> Option<RuleResult>),
-    Target(fn(&Facts, f64) -> Option<RuleResult>),
-}
-
-impl DoctorRule {
+impl Rule<Judge> {
     /// Applies the rule; `None` if its fact is unknown.
     pub fn evaluate(&self, facts: &Facts) -> Option<Finding> {
-        let figure = self.threshold.map_or(0.0, |threshold| threshold.figure);
         let (Judge::Host(judge) | Judge::Target(judge)) = self.judge;
-        let judgement = judge(facts, figure)?;
+        let finding = judge(facts, self.figure())?;
         Some(Finding {
             id: self.id.into(),
-            level: judgement.level,
-            found: printable(&judgement.found),
-            consequence: judgement.consequence.as_deref().map(printable),
-            fix: judgement.fix.map(|fix| Remedy {
-                what: printable(&fix.what),
-                command: fix.command.as_deref().map(printable),
-            }),
-            page: self.page(),
+            page: format!("{PAGE}#{}", self.id),
+            ..finding
         })
     }
 
@@ -56,34 +42,13 @@ impl DoctorRule {
     pub fn is_of_host(&self) -> bool {
         matches!(self.judge, Judge::Host(_))
     }
-
-    /// Returns the link to the section that explains the rule.
-    pub fn page(&self) -> String {
-        format!("{PAGE}#{}", self.id)
-    }
-}
-
-const fn rule(id: &'static str, judge: Judge) -> DoctorRule {
-    DoctorRule {
-        id,
-        threshold: None,
-        judge,
-    }
-}
-
-const fn figure(id: &'static str, figure: f64, unit: &'static str, judge: Judge) -> DoctorRule {
-    DoctorRule {
-        id,
-        threshold: Some(Threshold { figure, unit }),
-        judge,
-    }
 }
 
 const MIB: f64 = 1024.0 * 1024.0;
 
 /// Table of all rules, in display order.
 #[rustfmt::skip]
-pub const RULES: &[DoctorRule] = &[
+pub const RULES: &[Rule<Judge>] = &[
     rule("build", Judge::Host(host::build)),
     figure("processors", 2.0, "processors", Judge::Host(host::processors)),
     rule("affinity", Judge::Host(host::affinity)),

@@ -2,28 +2,28 @@
 
 use super::host::rounded;
 use crate::doctor::facts::{Facts, FileMedium, ServiceFacts, TargetFacts};
-use crate::doctor::finding::RuleResult;
+use crate::doctor::finding::Finding;
 use crate::measure::run_record::InterfaceRecord;
 use filestone_workload::text::{bytes_text, quoted, thousands, time_text};
 
-pub fn target(facts: &Facts, _: f64) -> Option<RuleResult> {
+pub fn target(facts: &Facts, _: f64) -> Option<Finding> {
     let target = facts.target.as_ref()?;
     let Some(failure) = &target.failure else {
-        return Some(RuleResult::ok(format!("{} is there", target.name)));
+        return Some(Finding::ok(format!("{} is there", target.name)));
     };
     let consequence = if failure.is_unreachable {
         "nothing answers: there is nothing to measure"
     } else {
         "a run would end with this error"
     };
-    let finding = RuleResult::problem(failure.what.clone(), consequence);
+    let finding = Finding::problem(failure.what.clone(), consequence);
     Some(match &failure.help {
         Some(help) => finding.fix(help.clone()),
         None => finding,
     })
 }
 
-pub fn services(facts: &Facts, _: f64) -> Option<RuleResult> {
+pub fn services(facts: &Facts, _: f64) -> Option<Finding> {
     let target = facts.target.as_ref()?;
     if target.services.is_empty() {
         return None;
@@ -40,15 +40,12 @@ pub fn services(facts: &Facts, _: f64) -> Option<RuleResult> {
         .filter(|service| service.port.is_none())
         .collect();
     if missing.is_empty() {
-        return Some(RuleResult::ok(found));
+        return Some(Finding::ok(found));
     }
     let needs = missing
         .iter()
         .map(|service| format!("{} is needed for {}", service.name, service.needed_for));
-    Some(RuleResult::note(
-        found,
-        needs.collect::<Vec<_>>().join("; "),
-    ))
+    Some(Finding::note(found, needs.collect::<Vec<_>>().join("; ")))
 }
 
 /// Describes the programs of the port mapper, as part of a sentence.
@@ -70,7 +67,7 @@ fn programs(target: &TargetFacts) -> String {
 /// Maximum number of interfaces that are named.
 const INTERFACES_SHOWN: usize = 8;
 
-pub fn interfaces(facts: &Facts, _: f64) -> Option<RuleResult> {
+pub fn interfaces(facts: &Facts, _: f64) -> Option<Finding> {
     let channels = facts.target.as_ref()?.channels.as_ref()?;
     let shown = channels.interfaces.iter().take(INTERFACES_SHOWN);
     let mut shown: Vec<String> = shown.map(interface).collect();
@@ -83,9 +80,9 @@ pub fn interfaces(facts: &Facts, _: f64) -> Option<RuleResult> {
     }
     let shown = shown.join("; ");
     let Some(refusal) = &channels.refusal else {
-        return Some(RuleResult::ok(format!("multichannel is offered; {shown}")));
+        return Some(Finding::ok(format!("multichannel is offered; {shown}")));
     };
-    let finding = RuleResult::note(
+    let finding = Finding::note(
         format!("no multichannel: {}; {shown}", refusal.why),
         "each client has one connection: --connections-per-client is refused",
     );
@@ -110,7 +107,7 @@ fn interface(interface: &InterfaceRecord) -> String {
     text + &can.join(" and ")
 }
 
-pub fn transfers(facts: &Facts, fewest: f64) -> Option<RuleResult> {
+pub fn transfers(facts: &Facts, fewest: f64) -> Option<Finding> {
     let sizes = facts.target.as_ref()?.transfers?;
     let found = format!(
         "reads up to {} (prefers {}), writes up to {} (prefers {})",
@@ -121,10 +118,10 @@ pub fn transfers(facts: &Facts, fewest: f64) -> Option<RuleResult> {
     );
     let least = sizes.read_max_bytes.min(sizes.write_max_bytes);
     if least as f64 >= fewest {
-        return Some(RuleResult::ok(found));
+        return Some(Finding::ok(found));
     }
     Some(
-        RuleResult::note(
+        Finding::note(
             found,
             "a larger --size is answered with less than was asked for, which is a failed \
              operation; loads and mixes cut their transfers into pieces",
@@ -133,7 +130,7 @@ pub fn transfers(facts: &Facts, fewest: f64) -> Option<RuleResult> {
     )
 }
 
-pub fn names(facts: &Facts, fewest: f64) -> Option<RuleResult> {
+pub fn names(facts: &Facts, fewest: f64) -> Option<Finding> {
     let names = facts.target.as_ref()?.names?;
     let case = if names.is_case_insensitive {
         ", which case does not tell apart"
@@ -150,15 +147,15 @@ pub fn names(facts: &Facts, fewest: f64) -> Option<RuleResult> {
         thousands(names.links_max)
     );
     if names.length_max as f64 >= fewest && !names.is_case_insensitive && names.links_max > 1 {
-        return Some(RuleResult::ok(found));
+        return Some(Finding::ok(found));
     }
-    Some(RuleResult::note(
+    Some(Finding::note(
         found,
         "loads and mixes with longer names, names that differ in case, or hard links fail there",
     ))
 }
 
-pub fn rights(facts: &Facts, _: f64) -> Option<RuleResult> {
+pub fn rights(facts: &Facts, _: f64) -> Option<Finding> {
     let rights = facts.target.as_ref()?.rights?;
     let user = rights.user;
     let may = match (rights.may_read, rights.may_change) {
@@ -169,26 +166,26 @@ pub fn rights(facts: &Facts, _: f64) -> Option<RuleResult> {
     };
     let found = format!("user {user} may {may} what is at the path");
     if rights.may_read && rights.may_change {
-        return Some(RuleResult::ok(found));
+        return Some(Finding::ok(found));
     }
     let why = if user == 0 {
         "; the server maps root to another user (root_squash), or exports it read-only"
     } else {
         ""
     };
-    let finding = RuleResult::note(
+    let finding = Finding::note(
         found,
         format!("replays, mixes and probes that change something are refused{why}"),
     );
     Some(finding.fix("call as the user whose directory it is (--uid, --gid), or change its mode"))
 }
 
-pub fn durability(facts: &Facts, _: f64) -> Option<RuleResult> {
+pub fn durability(facts: &Facts, _: f64) -> Option<Finding> {
     let target = facts.target.as_ref()?;
     if !target.durability_is_untold {
         return None;
     }
-    let finding = RuleResult::note(
+    let finding = Finding::note(
         "not told: nothing that can be asked without writing says when data are durable",
         "a server that says \"stable\" and keeps data in memory (an async export) is much faster \
          than one that does not",
@@ -202,7 +199,7 @@ pub fn durability(facts: &Facts, _: f64) -> Option<RuleResult> {
     ))
 }
 
-pub fn file_system(facts: &Facts, _: f64) -> Option<RuleResult> {
+pub fn file_system(facts: &Facts, _: f64) -> Option<Finding> {
     let file_system = facts.target.as_ref()?.file_system.as_ref()?;
     let source = file_system.source.as_deref().unwrap_or("nothing");
     let found = format!(
@@ -210,7 +207,7 @@ pub fn file_system(facts: &Facts, _: f64) -> Option<RuleResult> {
         file_system.kind, file_system.mount_point
     );
     let consequence = match file_system.medium {
-        FileMedium::Storage => return Some(RuleResult::ok(found)),
+        FileMedium::Storage => return Some(Finding::ok(found)),
         FileMedium::Memory => {
             "its files are in memory: no storage is measured, and what is written takes memory \
              from the load generator"
@@ -223,10 +220,10 @@ pub fn file_system(facts: &Facts, _: f64) -> Option<RuleResult> {
             "a program of this host answers, which shares processors with the load generator"
         }
     };
-    Some(RuleResult::note(found, consequence))
+    Some(Finding::note(found, consequence))
 }
 
-pub fn mount_options(facts: &Facts, _: f64) -> Option<RuleResult> {
+pub fn mount_options(facts: &Facts, _: f64) -> Option<Finding> {
     let file_system = facts.target.as_ref()?.file_system.as_ref()?;
     let options = &file_system.options;
     let found = options.join(", ");
@@ -234,24 +231,24 @@ pub fn mount_options(facts: &Facts, _: f64) -> Option<RuleResult> {
     let mount_point = quoted(&file_system.mount_point);
     let remount = |with: &str| format!("sudo mount -o remount,{with} {mount_point}");
     if has("ro") {
-        let finding = RuleResult::problem(found, "nothing can be made there");
+        let finding = Finding::problem(found, "nothing can be made there");
         return Some(finding.run("mount it for writing", remount("rw")));
     }
     if has("sync") || has("dirsync") {
-        let finding = RuleResult::note(
+        let finding = Finding::note(
             found,
             "every change waits for storage, whether it was asked to or not",
         );
         return Some(finding.run("if that is not what is meant", remount("async")));
     }
     if has("strictatime") {
-        let finding = RuleResult::note(found, "every read writes the time of it");
+        let finding = Finding::note(found, "every read writes the time of it");
         return Some(finding.run("if that is not what is meant", remount("relatime")));
     }
-    Some(RuleResult::ok(found))
+    Some(Finding::ok(found))
 }
 
-pub fn free_space(facts: &Facts, fewest: f64) -> Option<RuleResult> {
+pub fn free_space(facts: &Facts, fewest: f64) -> Option<Finding> {
     // A file system without user files has size 0, and lacks no space.
     let space = facts
         .target
@@ -264,9 +261,9 @@ pub fn free_space(facts: &Facts, fewest: f64) -> Option<RuleResult> {
         bytes_text(rounded(space.total_bytes))
     );
     if space.available_bytes as f64 >= fewest {
-        return Some(RuleResult::ok(found));
+        return Some(Finding::ok(found));
     }
-    let finding = RuleResult::warning(
+    let finding = Finding::warning(
         found,
         "file sets and what loads write may not fit, and file systems are slow when they are \
          nearly full",
@@ -274,12 +271,12 @@ pub fn free_space(facts: &Facts, fewest: f64) -> Option<RuleResult> {
     Some(finding.fix("make room, or use a smaller file set"))
 }
 
-pub fn free_files(facts: &Facts, fewest: f64) -> Option<RuleResult> {
+pub fn free_files(facts: &Facts, fewest: f64) -> Option<Finding> {
     let files = facts.target.as_ref()?.space?.available_files?;
     let found = thousands(files);
     if files as f64 >= fewest {
-        return Some(RuleResult::ok(found));
+        return Some(Finding::ok(found));
     }
-    let finding = RuleResult::note(found, "a file set of more files cannot be made");
+    let finding = Finding::note(found, "a file set of more files cannot be made");
     Some(finding.fix("remove files, or use a smaller file set"))
 }

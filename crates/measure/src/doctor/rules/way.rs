@@ -1,7 +1,7 @@
 //! Rules about the network path to a target and its latency.
 
 use crate::doctor::facts::{Facts, NetworkPathFacts, Place, RoundTrips};
-use crate::doctor::finding::RuleResult;
+use crate::doctor::finding::Finding;
 use crate::measure::Caveat;
 use filestone_workload::text::{counted, quoted, thousands, time_text};
 
@@ -17,7 +17,7 @@ fn network(facts: &Facts) -> Option<&NetworkPathFacts> {
     way(facts).filter(|way| !way.is_this_host)
 }
 
-pub fn loopback(facts: &Facts, _: f64) -> Option<RuleResult> {
+pub fn loopback(facts: &Facts, _: f64) -> Option<Finding> {
     let way = way(facts)?;
     let found = match (way.is_this_host, way.place) {
         (true, _) => format!("{} is this host", way.address),
@@ -31,29 +31,29 @@ pub fn loopback(facts: &Facts, _: f64) -> Option<RuleResult> {
             let interface = way.interface.clone().unwrap_or_default();
             let (consequence, help) = Caveat::MayShareHost { interface }.sentence();
             let found = format!("it is not known whether {} is another host", way.address);
-            return Some(RuleResult::note(found, consequence).fix(help.unwrap_or_default()));
+            return Some(Finding::note(found, consequence).fix(help.unwrap_or_default()));
         }
         (false, Place::NotKnownHere) => {
-            return Some(RuleResult::ok(format!("{} is another host", way.address)));
+            return Some(Finding::ok(format!("{} is another host", way.address)));
         }
     };
     let (consequence, help) = Caveat::Loopback { built_in: false }.sentence();
-    Some(RuleResult::warning(found, consequence).fix(help.unwrap_or_default()))
+    Some(Finding::warning(found, consequence).fix(help.unwrap_or_default()))
 }
 
-pub fn route(facts: &Facts, _: f64) -> Option<RuleResult> {
+pub fn route(facts: &Facts, _: f64) -> Option<Finding> {
     let way = network(facts)?;
     let interface = way.interface.as_deref()?;
     let Some(gateway) = &way.gateway else {
-        return Some(RuleResult::ok(format!("by {interface}, without a router")));
+        return Some(Finding::ok(format!("by {interface}, without a router")));
     };
-    Some(RuleResult::note(
+    Some(Finding::note(
         format!("by {interface} and the router {gateway}"),
         "what routers take, and other traffic through them, is part of every response time",
     ))
 }
 
-pub fn mtu(facts: &Facts, fewest: f64) -> Option<RuleResult> {
+pub fn mtu(facts: &Facts, fewest: f64) -> Option<Finding> {
     let way = network(facts)?;
     let of_interface = way.mtu_bytes?;
     let of_path = way.path_mtu_bytes.unwrap_or(of_interface);
@@ -63,9 +63,9 @@ pub fn mtu(facts: &Facts, fewest: f64) -> Option<RuleResult> {
         format!("{of_interface} bytes")
     };
     if of_path >= of_interface && of_path as f64 >= fewest {
-        return Some(RuleResult::ok(found));
+        return Some(Finding::ok(found));
     }
-    let finding = RuleResult::note(
+    let finding = Finding::note(
         found,
         "a tunnel or a virtual network is likely between: more packets for the same data, and \
          datagrams are cut into pieces",
@@ -73,11 +73,11 @@ pub fn mtu(facts: &Facts, fewest: f64) -> Option<RuleResult> {
     Some(finding.run("find out where", format!("tracepath -n {}", way.address)))
 }
 
-pub fn link(facts: &Facts, slowest: f64) -> Option<RuleResult> {
+pub fn link(facts: &Facts, slowest: f64) -> Option<Finding> {
     let way = network(facts)?;
     let interface = way.interface.as_deref()?;
     if way.is_wireless {
-        let finding = RuleResult::warning(
+        let finding = Finding::warning(
             format!("{interface} is a radio"),
             "response times depend on the air and on others in it",
         );
@@ -93,26 +93,26 @@ pub fn link(facts: &Facts, slowest: f64) -> Option<RuleResult> {
         speed as f64 / 8.0 * payload
     );
     if speed as f64 >= slowest {
-        return Some(RuleResult::ok(found));
+        return Some(Finding::ok(found));
     }
-    let finding = RuleResult::warning(found, "the link is slower than most servers");
+    let finding = Finding::warning(found, "the link is slower than most servers");
     Some(finding.run(
         "look at what cable and switch have agreed on",
         format!("ethtool {}", quoted(interface)),
     ))
 }
 
-pub fn connect_time(facts: &Facts, most_ms: f64) -> Option<RuleResult> {
+pub fn connect_time(facts: &Facts, most_ms: f64) -> Option<Finding> {
     let times = facts.target.as_ref()?.connect?;
     Some(judge_times(times, "connection", most_ms))
 }
 
-pub fn round_trip(facts: &Facts, most_ms: f64) -> Option<RuleResult> {
+pub fn round_trip(facts: &Facts, most_ms: f64) -> Option<Finding> {
     let times = facts.target.as_ref()?.call?;
     Some(judge_times(times, "empty call", most_ms))
 }
 
-fn judge_times(times: RoundTrips, what: &str, most_ms: f64) -> RuleResult {
+fn judge_times(times: RoundTrips, what: &str, most_ms: f64) -> Finding {
     let time = |nanos: u64| time_text(nanos as f64);
     let found = format!(
         "{} in the median, {} to {}, of {}",
@@ -122,10 +122,10 @@ fn judge_times(times: RoundTrips, what: &str, most_ms: f64) -> RuleResult {
         counted(times.count, what)
     );
     if times.p50_ns as f64 <= most_ms * 1e6 {
-        return RuleResult::ok(found);
+        return Finding::ok(found);
     }
     let one = thousands((1e9 / times.p50_ns.max(1) as f64).round() as u64);
-    RuleResult::note(
+    Finding::note(
         found,
         format!(
             "no response time is shorter, whatever the server does; one call in flight makes at \

@@ -1,6 +1,6 @@
 //! Bottlenecks of a load-response curve: what limits its peak, and where it bends.
 
-use super::Told;
+use crate::explanation::Limit;
 use crate::explanation::evidence::{Evidence, amount, rate};
 use crate::measure::curve_record::{CurvePointRecord, CurveRecord, PeakLimit, SweepDirection};
 use filestone_workload::text::time_text;
@@ -62,7 +62,7 @@ impl<'curve> Ends<'curve> {
         )
     }
 
-    fn figures(&self, told: Told) -> Told {
+    fn figures(&self, told: Limit) -> Limit {
         let [high, flat] = self.in_flight();
         told.with("low_ops_per_s", self.low.achieved_load_ops_per_s)
             .with("high_ops_per_s", self.high.achieved_load_ops_per_s)
@@ -79,7 +79,7 @@ impl<'curve> Ends<'curve> {
 const AT_SERVER: &str = "watch the server between the knee and the peak (its processors, disks and \
      locks): what is busy there all the time is what it waits for";
 
-pub(super) fn peak_of_server(evidence: &Evidence<'_>, _: f64) -> Option<Told> {
+pub(super) fn peak_of_server(evidence: &Evidence<'_>, _: f64) -> Option<Limit> {
     let curve = evidence.record.curve.as_ref()?;
     if curve.peak_end != PeakLimit::Server || curve.peak_ops_per_s <= 0.0 {
         return None;
@@ -94,7 +94,7 @@ pub(super) fn peak_of_server(evidence: &Evidence<'_>, _: f64) -> Option<Told> {
     let bend = ends
         .as_ref()
         .map_or_else(String::new, |ends| format!("; {}", ends.bend()));
-    let told = Told::new(
+    let told = Limit::new(
         format!(
             "the server's capacity: it kept up with {}/s and not with {}/s{bend}",
             rate(peak),
@@ -112,13 +112,13 @@ pub(super) fn peak_of_server(evidence: &Evidence<'_>, _: f64) -> Option<Told> {
     )
 }
 
-pub(super) fn peak_of_generator(evidence: &Evidence<'_>, _: f64) -> Option<Told> {
+pub(super) fn peak_of_generator(evidence: &Evidence<'_>, _: f64) -> Option<Limit> {
     let curve = evidence.record.curve.as_ref()?;
     if curve.peak_end != PeakLimit::Generator {
         return None;
     }
     let peak = curve.peak_ops_per_s;
-    let told = Told::new(
+    let told = Limit::new(
         format!(
             "the load generator: the server kept up with all that it can offer, {}/s achieved",
             rate(peak)
@@ -130,7 +130,7 @@ pub(super) fn peak_of_generator(evidence: &Evidence<'_>, _: f64) -> Option<Told>
 
 /// The highest load was set by the user, the server kept up with all loads, and the curve has not
 /// bent.
-pub(super) fn loads_given(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
+pub(super) fn loads_given(evidence: &Evidence<'_>, most: f64) -> Option<Limit> {
     let curve = evidence.record.curve.as_ref()?;
     let ends = Ends::of(curve)?;
     let mut upward = curve
@@ -141,7 +141,7 @@ pub(super) fn loads_given(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
     if !is_given || ends.growth() >= most {
         return None;
     }
-    let told = Told::new(
+    let told = Limit::new(
         format!(
             "the loads that were given: the server kept up with the highest, {}/s, and from {}/s to \
              there the mean response time went from {} to {}, which is less than twice as long",
@@ -156,12 +156,12 @@ pub(super) fn loads_given(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
 }
 
 /// The curve bends: operations wait at the server.
-pub(super) fn bend(evidence: &Evidence<'_>, least: f64) -> Option<Told> {
+pub(super) fn bend(evidence: &Evidence<'_>, least: f64) -> Option<Limit> {
     let curve = evidence.record.curve.as_ref()?;
     let ends = Ends::of(curve).filter(Ends::is_told)?;
     if ends.growth() < least {
         return None;
     }
-    let told = Told::new(format!("the server's queue: {}", ends.bend()), AT_SERVER);
+    let told = Limit::new(format!("the server's queue: {}", ends.bend()), AT_SERVER);
     Some(ends.figures(told))
 }

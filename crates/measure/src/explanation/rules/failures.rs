@@ -1,18 +1,18 @@
 //! Failures that took so large a part of the run that its figures describe them.
 
-use super::Told;
+use crate::explanation::Limit;
 use crate::explanation::evidence::Evidence;
 use crate::measure::run_record::RunOutcome;
 use crate::measure::shortfall::Shortfall;
 use crate::measure::unexpected;
 use filestone_workload::text::{counted, thousands, time_text};
 
-pub(super) fn target_lost(evidence: &Evidence<'_>, _: f64) -> Option<Told> {
+pub(super) fn target_lost(evidence: &Evidence<'_>, _: f64) -> Option<Limit> {
     let RunOutcome::TargetLost { message } = &evidence.record.end else {
         return None;
     };
     let window_ns = evidence.record.window_ns as f64;
-    let told = Told::new(
+    let told = Limit::new(
         format!(
             "the loss of the target, which ended the run after {}: {message}",
             time_text(window_ns)
@@ -24,14 +24,14 @@ pub(super) fn target_lost(evidence: &Evidence<'_>, _: f64) -> Option<Told> {
 
 /// An operation without a reply keeps its slot until it times out. The part within the window is
 /// unknown if the timeout exceeds the window.
-pub(super) fn time_outs(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
+pub(super) fn time_outs(evidence: &Evidence<'_>, most: f64) -> Option<Limit> {
     let timed_out = evidence.record.totals.ledger.timed_out;
     let timeout_ns = evidence.record.plan.timeout_ns as f64;
     let percent = 100.0 * evidence.share_of_slots(timed_out as f64 * timeout_ns);
     if percent < most || evidence.record.plan.timeout_ns > evidence.record.window_ns {
         return None;
     }
-    let told = Told::new(
+    let told = Limit::new(
         format!(
             "time-outs: {} without an answer, given up after {} each, took {:.0} % of the time that \
              the slots had",
@@ -50,7 +50,7 @@ pub(super) fn time_outs(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
 
 /// A smaller share is not a bottleneck, unless it causes the shortfall of an open loop. In a
 /// replay, failures are mismatches.
-pub(super) fn errors(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
+pub(super) fn errors(evidence: &Evidence<'_>, most: f64) -> Option<Limit> {
     let (count, ended) = unexpected::counts(evidence.record);
     let percent = unexpected::percent(count, ended);
     let are_missing = matches!(
@@ -64,7 +64,7 @@ pub(super) fn errors(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
     let mostly = outcomes.first().map_or_else(String::new, |most| {
         format!(", mostly {} of {}", most.outcome, most.operation.name())
     });
-    let told = Told::new(
+    let told = Limit::new(
         format!(
             "errors: {} of {} ({percent:.1} %) ended otherwise than expected{mostly}; they are neither in \
              the achieved load nor among the response times",
@@ -81,14 +81,14 @@ pub(super) fn errors(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
     )
 }
 
-pub(super) fn mismatches(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
+pub(super) fn mismatches(evidence: &Evidence<'_>, most: f64) -> Option<Limit> {
     let replay = evidence.record.replay.as_ref()?;
     let (count, lines) = (replay.mismatch_count, replay.lines);
     let percent = 100.0 * count as f64 / lines.max(1) as f64;
     if percent < most {
         return None;
     }
-    let told = Told::new(
+    let told = Limit::new(
         format!(
             "results other than the load file expects: {} of {} ({percent:.1} %), so that the \
              target did other work than the load's",
@@ -103,7 +103,7 @@ pub(super) fn mismatches(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
     )
 }
 
-pub(super) fn lost_clients(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
+pub(super) fn lost_clients(evidence: &Evidence<'_>, most: f64) -> Option<Limit> {
     let record = evidence.record;
     let replay = record.replay.as_ref();
     let of_replay = replay.map(|replay| {
@@ -116,7 +116,7 @@ pub(super) fn lost_clients(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
     if percent < most {
         return None;
     }
-    let told = Told::new(
+    let told = Limit::new(
         format!(
             "the loss of clients: {} of {} ({percent:.0} %) ended early, and their load is missing \
              from then on",
@@ -132,13 +132,13 @@ pub(super) fn lost_clients(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
 }
 
 /// Clients of a replay wait and retry; in other runs such a reply is an error.
-pub(super) fn jukebox(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
+pub(super) fn jukebox(evidence: &Evidence<'_>, most: f64) -> Option<Limit> {
     let replay = evidence.record.replay.as_ref()?;
     let percent = 100.0 * evidence.share_of_clients(replay.jukebox_pauses_ns as f64);
     if percent < most {
         return None;
     }
-    let told = Told::new(
+    let told = Limit::new(
         format!(
             "calls that the server put off (NFS3ERR_JUKEBOX): {}, and the pauses before they were made \
              again took {percent:.0} % of the clients' time",
@@ -152,13 +152,13 @@ pub(super) fn jukebox(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
     )
 }
 
-pub(super) fn connections(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
+pub(super) fn connections(evidence: &Evidence<'_>, most: f64) -> Option<Limit> {
     let totals = &evidence.record.totals;
     let percent = 100.0 * evidence.share_of_clients(totals.unusable_ns as f64);
     if percent < most {
         return None;
     }
-    let told = Told::new(
+    let told = Limit::new(
         format!(
             "connections that were down for {percent:.0} % of the clients' time; {} made again",
             counted(totals.reconnections, "connection"),

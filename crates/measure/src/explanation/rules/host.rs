@@ -1,6 +1,6 @@
 //! Rules about the load generator and its host.
 
-use super::Told;
+use crate::explanation::Limit;
 use crate::explanation::evidence::{Evidence, amount, rate};
 use crate::explanation::generator::GeneratorPart;
 use crate::measure::Caveat;
@@ -15,7 +15,7 @@ use filestone_workload::text::{counted, time_text};
 const WAITED_MIN: f64 = 10.0;
 
 /// No CPU time was left, or operations were sent so late that load was lost.
-pub(super) fn generator(evidence: &Evidence<'_>, _: f64) -> Option<Told> {
+pub(super) fn generator(evidence: &Evidence<'_>, _: f64) -> Option<Limit> {
     let is_busy = evidence.generator == GeneratorPart::Limit;
     if !is_busy && evidence.shortfall() != Some(Shortfall::Generator) {
         return None;
@@ -57,7 +57,7 @@ pub(super) fn generator(evidence: &Evidence<'_>, _: f64) -> Option<Told> {
     } else {
         "a second host, or one with more processors: the server may take more than this".into()
     };
-    let told = Told::new(format!("the load generator: {what}{lost}"), suggestion);
+    let told = Limit::new(format!("the load generator: {what}{lost}"), suggestion);
     Some(
         told.with("busy_percent", busy)
             .with("dispatch_delay_mean_ns", late_ns),
@@ -65,7 +65,7 @@ pub(super) fn generator(evidence: &Evidence<'_>, _: f64) -> Option<Told> {
 }
 
 /// The load generator could not run: the time that it measured then is its own pause.
-pub(super) fn absent(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
+pub(super) fn absent(evidence: &Evidence<'_>, most: f64) -> Option<Limit> {
     let caveat = did_not_run(evidence.record)?;
     let Caveat::DidNotRun { percent, .. } = caveat else {
         return None;
@@ -74,14 +74,14 @@ pub(super) fn absent(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
         return None;
     }
     let (sentence, help) = caveat.sentence();
-    let told = Told::new(
+    let told = Limit::new(
         format!("time in which the load generator could not run: {sentence}"),
         help.unwrap_or_default(),
     );
     Some(told.with("did_not_run_percent", percent))
 }
 
-pub(super) fn other_programs(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
+pub(super) fn other_programs(evidence: &Evidence<'_>, most: f64) -> Option<Limit> {
     let Caveat::WaitedForProcessor {
         worker,
         waited_percent,
@@ -99,7 +99,7 @@ pub(super) fn other_programs(evidence: &Evidence<'_>, most: f64) -> Option<Told>
     } else {
         ""
     };
-    let told = Told::new(
+    let told = Limit::new(
         format!(
             "other programs on this host{among_them}: thread {worker} of the load generator was ready to run but \
              had no processor for {waited_percent:.0} % of the time"
@@ -111,7 +111,7 @@ pub(super) fn other_programs(evidence: &Evidence<'_>, most: f64) -> Option<Told>
 }
 
 /// Response times that consist in good part of the load generator's delay.
-pub(super) fn late(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
+pub(super) fn late(evidence: &Evidence<'_>, most: f64) -> Option<Limit> {
     let mut checks = evidence.checks.iter().filter(|check| check.fails());
     let (late_ns, response_ns) = checks.find_map(|check| match check.subject {
         CheckSubject::DispatchDelay {
@@ -124,7 +124,7 @@ pub(super) fn late(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
     if percent < most || evidence.shortfall() == Some(Shortfall::Generator) {
         return None;
     }
-    let told = Told::new(
+    let told = Limit::new(
         format!(
             "the load generator, as to response times: operations left {} late on average, which is \
              {percent:.0} % of the mean response time of {}",
@@ -142,7 +142,7 @@ pub(super) fn late(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
 
 /// The host runs the server, too, all its CPUs are busy, and the load generator had to wait for
 /// one. Time that workers spin for replies does not count as busy.
-pub(super) fn processors(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
+pub(super) fn processors(evidence: &Evidence<'_>, most: f64) -> Option<Limit> {
     let record = evidence.record;
     if !(record.target.local || evidence.is_directory()) {
         return None;
@@ -169,7 +169,7 @@ pub(super) fn processors(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
             "a server on another host, or the load generator on another one",
         )
     };
-    let told = Told::new(
+    let told = Limit::new(
         format!(
             "this host's processors, {shared}: {percent:.0} % of {} were in use, {} of them by \
              filestone and {} by other programs, and the load generator's threads waited for one for \

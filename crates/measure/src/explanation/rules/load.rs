@@ -1,6 +1,6 @@
 //! Rules about the requested load, if all of it was achieved.
 
-use super::Told;
+use crate::explanation::Limit;
 use crate::explanation::evidence::{Evidence, Pace, amount, rate};
 use crate::explanation::generator::GeneratorPart;
 use crate::measure::verdict::CheckSubject;
@@ -11,7 +11,7 @@ use filestone_workload::text::time_text;
 /// overlapped.
 const FEW_IN_FLIGHT: f64 = 0.5;
 
-pub(super) fn offered(evidence: &Evidence<'_>, _: f64) -> Option<Told> {
+pub(super) fn offered(evidence: &Evidence<'_>, _: f64) -> Option<Limit> {
     let check = evidence.achieved()?;
     let CheckSubject::Achieved {
         due_ops_per_s,
@@ -47,7 +47,7 @@ pub(super) fn offered(evidence: &Evidence<'_>, _: f64) -> Option<Told> {
     } else {
         "operations"
     };
-    let told = Told::new(
+    let told = Limit::new(
         format!(
             "the load that was offered: {} of {} {unit}/s that were due were achieved. {}{near}",
             rate(achieved_ops_per_s),
@@ -88,7 +88,7 @@ fn met(evidence: &Evidence<'_>) -> String {
 }
 
 /// A replay with a rate in bytes per second.
-pub(super) fn rate_of_replay(evidence: &Evidence<'_>, least: f64) -> Option<Told> {
+pub(super) fn rate_of_replay(evidence: &Evidence<'_>, least: f64) -> Option<Limit> {
     let Pace::Rate(bytes_per_s) = evidence.pace else {
         return None;
     };
@@ -101,7 +101,7 @@ pub(super) fn rate_of_replay(evidence: &Evidence<'_>, least: f64) -> Option<Told
         return None;
     }
     let megabytes = |bytes: f64| rate(bytes / 1e6);
-    let told = Told::new(
+    let told = Limit::new(
         format!(
             "the rate that was asked for: {} of {} MB/s were moved ({percent:.1} %)",
             megabytes(moved),
@@ -116,14 +116,14 @@ pub(super) fn rate_of_replay(evidence: &Evidence<'_>, least: f64) -> Option<Told
 }
 
 /// A replay by time stamps without lines that were late for long.
-pub(super) fn time_stamps(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
+pub(super) fn time_stamps(evidence: &Evidence<'_>, most: f64) -> Option<Limit> {
     let lag = &evidence.record.totals.slot_wait_ns;
     let window_ns = evidence.record.window_ns as f64;
     let is_kept = 100.0 * lag.max as f64 <= most * window_ns;
     if evidence.pace != Pace::Stamps || lag.count == 0 || !is_kept {
         return None;
     }
-    let told = Told::new(
+    let told = Limit::new(
         format!(
             "the load's own time stamps: no line was more than {} late, in {}",
             time_text(lag.max as f64),

@@ -1,6 +1,6 @@
 //! Rules about the network path to the server.
 
-use super::Told;
+use crate::explanation::Limit;
 use crate::explanation::evidence::{Evidence, Pace};
 use crate::measure::flow::LinkUse;
 use crate::measure::run_record::KindRecord;
@@ -11,7 +11,7 @@ use filestone_workload::text::{counted, thousands, time_text};
 const CONNECTIONS_MAX: u64 = 16;
 
 /// Bytes of messages relative to the speed of the link. Headers of TCP and IP add a few percent.
-pub(super) fn link(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
+pub(super) fn link(evidence: &Evidence<'_>, most: f64) -> Option<Limit> {
     let used = LinkUse::of(evidence.record)?;
     let (moved, speed) = (used.mbit_per_s, used.speed_mbit_per_s);
     let verb = if used.is_sent { "sent" } else { "received" };
@@ -19,7 +19,7 @@ pub(super) fn link(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
     if percent < most {
         return None;
     }
-    let told = Told::new(
+    let told = Limit::new(
         format!(
             "the network: {} Mbit/s of messages were {verb} over a link of {} Mbit/s ({percent:.0} %, \
              without the headers of TCP and IP)",
@@ -35,7 +35,7 @@ pub(super) fn link(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
 }
 
 /// A replay retransmits over new connections, which is a different case.
-pub(super) fn retransmissions(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
+pub(super) fn retransmissions(evidence: &Evidence<'_>, most: f64) -> Option<Limit> {
     let kinds = || evidence.record.totals.kinds.iter();
     let again: u64 = kinds().map(|kind| kind.retransmissions).sum();
     let calls: u64 = kinds().map(|kind| kind.calls).sum();
@@ -43,7 +43,7 @@ pub(super) fn retransmissions(evidence: &Evidence<'_>, most: f64) -> Option<Told
     if evidence.record.replay.is_some() || percent < most {
         return None;
     }
-    let told = Told::new(
+    let told = Limit::new(
         format!(
             "the network, or a server that drops calls: {} of {} ({percent:.1} %) were sent again \
              because no reply came in time",
@@ -60,7 +60,7 @@ pub(super) fn retransmissions(evidence: &Evidence<'_>, most: f64) -> Option<Told
 
 /// Connecting takes one round trip that the server's kernel answers: the time of an operation
 /// beyond that is spent in the server.
-pub(super) fn round_trip(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
+pub(super) fn round_trip(evidence: &Evidence<'_>, most: f64) -> Option<Limit> {
     let record = evidence.record;
     let made = record.connections.as_ref();
     let made = made.filter(|made| (1..=CONNECTIONS_MAX).contains(&made.made))?;
@@ -74,7 +74,7 @@ pub(super) fn round_trip(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
     if percent < most {
         return None;
     }
-    let told = Told::new(
+    let told = Limit::new(
         format!(
             "the way to the server: to make a connection, which is one round trip, took {} at the \
              median, and an operation {}",

@@ -1,13 +1,13 @@
 //! Bottleneck of a search for the highest load that meets an objective.
 
-use super::Told;
+use crate::explanation::Limit;
 use crate::explanation::evidence::{Evidence, rate};
 use crate::measure::caveat::thresholds::KEPT_UP;
 use crate::measure::curve_record::{ObjectiveRecord, SearchStepRecord, SearchStopReason};
 use crate::measure::verdict::{LoadVerdict, Verdict};
 use filestone_workload::text::time_text;
 
-pub(super) fn objective(evidence: &Evidence<'_>, _: f64) -> Option<Told> {
+pub(super) fn objective(evidence: &Evidence<'_>, _: f64) -> Option<Limit> {
     let found = evidence.record.objective.as_ref()?;
     match found.end {
         SearchStopReason::AlwaysMet => Some(of_generator(found)),
@@ -18,13 +18,13 @@ pub(super) fn objective(evidence: &Evidence<'_>, _: f64) -> Option<Told> {
     }
 }
 
-fn of_generator(found: &ObjectiveRecord) -> Told {
+fn of_generator(found: &ObjectiveRecord) -> Limit {
     let tried = found
         .tried
         .iter()
         .map(|tried| tried.achieved_load_ops_per_s);
     let highest = tried.fold(0.0, f64::max);
-    let told = Told::new(
+    let told = Limit::new(
         format!(
             "the load generator: {} holds at all that it can offer, {}/s achieved",
             found.objective,
@@ -37,7 +37,7 @@ fn of_generator(found: &ObjectiveRecord) -> Told {
 
 /// The lowest load that clearly failed the objective shows the reason. Loads below the result are
 /// excluded, since they failed by chance.
-fn of_server(found: &ObjectiveRecord) -> Option<Told> {
+fn of_server(found: &ObjectiveRecord) -> Option<Limit> {
     let least = found.lower_ops_per_s.unwrap_or(0.0);
     let is_broken = |tried: &&SearchStepRecord| {
         let at = LoadVerdict::of(&found.objective, tried);
@@ -51,7 +51,7 @@ fn of_server(found: &ObjectiveRecord) -> Option<Told> {
     let broken = found.tried.iter().filter(is_broken);
     let broken = broken.min_by(|one, other| offered(one).total_cmp(&offered(other)))?;
     let told = if LoadVerdict::of(&found.objective, broken) == LoadVerdict::NotKeptUp {
-        Told::new(
+        Limit::new(
             format!(
                 "the server's capacity: of {}/s that were offered {}/s were achieved, and {:.0} % are \
                  asked for, whatever {} is",
@@ -63,7 +63,7 @@ fn of_server(found: &ObjectiveRecord) -> Option<Told> {
             "mix --curve shows response times up to there",
         )
     } else {
-        Told::new(
+        Limit::new(
             format!(
                 "response times, not the rate: at {}/s offered {}/s were achieved, but {} was {}, and \
                  {} is asked for",

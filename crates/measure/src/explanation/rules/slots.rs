@@ -1,13 +1,13 @@
 //! Rules about the limit of operations in flight, and the server that completes them.
 
-use super::Told;
+use crate::explanation::Limit;
 use crate::explanation::evidence::{Evidence, Pace, amount, rate};
 use crate::measure::shortfall::Shortfall;
 use crate::measure::verdict::{achieved_load_ops_per_s, due_load_ops_per_s};
 use filestone_workload::text::{counted, thousands, time_text};
 
 /// All slots are in use: the rate follows from Little's law.
-pub(super) fn taken(evidence: &Evidence<'_>, least: f64) -> Option<Told> {
+pub(super) fn taken(evidence: &Evidence<'_>, least: f64) -> Option<Limit> {
     let flow = evidence.flow;
     if !evidence.waits_for_slots() || !flow.takes(least) {
         return None;
@@ -23,12 +23,12 @@ pub(super) fn taken(evidence: &Evidence<'_>, least: f64) -> Option<Told> {
     )
 }
 
-fn of_loop(evidence: &Evidence<'_>) -> Told {
+fn of_loop(evidence: &Evidence<'_>) -> Limit {
     let slots = evidence.flow.slots as u64;
     let in_flight = amount(evidence.flow.in_flight);
     let little = evidence.little();
     if slots == 1 {
-        return Told::new(
+        return Limit::new(
             format!(
                 "one operation at a time: {in_flight} were in flight on average ({little}), so \
                  operations/s are what the time of one leaves, and none waited for another of ours"
@@ -36,7 +36,7 @@ fn of_loop(evidence: &Evidence<'_>) -> Told {
             "--in-flight 8: if operations/s rise with it, the server has room",
         );
     }
-    Told::new(
+    Limit::new(
         format!(
             "the slots: {in_flight} of the {} operations that may be in flight were ({little}), so \
              operations/s follow from the time that each takes; how much of that is waiting for \
@@ -51,9 +51,9 @@ fn of_loop(evidence: &Evidence<'_>) -> Told {
     )
 }
 
-fn of_clients(evidence: &Evidence<'_>) -> Told {
+fn of_clients(evidence: &Evidence<'_>) -> Limit {
     let clients = u64::from(evidence.record.plan.clients);
-    Told::new(
+    Limit::new(
         format!(
             "the clients, each of which does one thing after the other: {} of {} had an operation \
              under way on average ({}), so operations/s follow from the time that each takes",
@@ -71,7 +71,7 @@ fn of_clients(evidence: &Evidence<'_>) -> Told {
 
 /// The run does not show whether more operations in flight would have completed, or only waited at
 /// the server.
-fn in_overload(evidence: &Evidence<'_>) -> Told {
+fn in_overload(evidence: &Evidence<'_>) -> Limit {
     let record = evidence.record;
     let due = due_load_ops_per_s(record).unwrap_or(0.0);
     let achieved = achieved_load_ops_per_s(record);
@@ -93,7 +93,7 @@ fn in_overload(evidence: &Evidence<'_>) -> Told {
             2 * u64::from(record.plan.in_flight)
         )
     };
-    let told = Told::new(
+    let told = Limit::new(
         format!(
             "the slots, or by the server behind them: {} of the {} operations that may be in flight \
              were, on average ({}), and with so many the server answered {}/s of {}/s that were due; \
@@ -118,14 +118,14 @@ fn in_overload(evidence: &Evidence<'_>) -> Told {
 
 /// The achieved load is below the due load although slots were free: the missing operations wait at
 /// the server.
-pub(super) fn queue_at_server(evidence: &Evidence<'_>, _: f64) -> Option<Told> {
+pub(super) fn queue_at_server(evidence: &Evidence<'_>, _: f64) -> Option<Limit> {
     if evidence.shortfall() != Some(Shortfall::Server) {
         return None;
     }
     let record = evidence.record;
     let due = due_load_ops_per_s(record)?;
     let achieved = achieved_load_ops_per_s(record);
-    let told = Told::new(
+    let told = Limit::new(
         format!(
             "the server, or the way to it: of {}/s that were due it answered {}/s, and {} were waiting \
              for it on average ({}) of {} that may be in flight; the load generator was {}",
@@ -149,7 +149,7 @@ pub(super) fn queue_at_server(evidence: &Evidence<'_>, _: f64) -> Option<Told> {
 }
 
 /// The time between a reply and the next operation belongs to the load generator.
-pub(super) fn turnaround(evidence: &Evidence<'_>, least: f64) -> Option<Told> {
+pub(super) fn turnaround(evidence: &Evidence<'_>, least: f64) -> Option<Limit> {
     let (flow, slots) = (evidence.flow, evidence.flow.slots);
     let is_ours = evidence.pace == Pace::Closed && evidence.record.replay.is_none();
     let percent = 100.0 * (1.0 - flow.in_flight / slots.max(1.0));
@@ -157,7 +157,7 @@ pub(super) fn turnaround(evidence: &Evidence<'_>, least: f64) -> Option<Told> {
         return None;
     }
     let round_ns = slots * 1e9 / flow.ops_per_s.max(f64::MIN_POSITIVE);
-    let told = Told::new(
+    let told = Limit::new(
         format!(
             "the load generator's own time between two operations: a slot began one every {} ({} at \
              {}/s), and each was under way for {} of that; the rest, {percent:.0} %, passed before \
