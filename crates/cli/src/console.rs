@@ -6,8 +6,8 @@
 
 use crate::advice;
 use crate::error::{Error, in_our_form, reason};
+use crate::report::document::page::Page;
 use crate::report::parts::gates;
-use crate::report::parts::page::Page;
 use crate::sanitize::printable;
 use anstyle::{AnsiColor, Style};
 use filestone_engine::ErrorCategory;

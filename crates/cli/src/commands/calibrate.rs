@@ -7,9 +7,9 @@ use crate::options::CalibrateOptions;
 use crate::options::run_report::DocumentFormat;
 use crate::planning::Environment;
 use crate::quantity::{bytes_text, grouped};
+use crate::report::document::Document;
+use crate::report::document::table::{Column, Table};
 use crate::report::json;
-use crate::report::parts::page::Page;
-use crate::report::parts::table::{Column, Table};
 use crate::{ExitStatus, built_in, console, protocols};
 use filestone_engine::calibrate::{
     Calibration, CalibrationLength, Exchange, TimerLateness, calibrate,
@@ -37,7 +37,7 @@ pub fn run(options: &CalibrateOptions) -> Result<ExitStatus, Error> {
     live.finish();
     let calibration = calibration?;
     console::result(&match options.format {
-        DocumentFormat::Text => text(&calibration, console::page()),
+        DocumentFormat::Text => report(&calibration).text(console::page()),
         DocumentFormat::Json => json::document(&document(&calibration))?,
     })?;
     let waited = calibration.processors.as_ref();
@@ -50,21 +50,23 @@ pub fn run(options: &CalibrateOptions) -> Result<ExitStatus, Error> {
     })
 }
 
-fn text(calibration: &Calibration, page: Page) -> String {
-    let mut text = page.prose(
-        "The same bytes, exchanged with the built-in server over a plain socket and by the engine",
-    );
-    text.push_str(&format!("\n{}", exchanges(&calibration.exchanges, page)));
-    text.push_str("\nTimed starts: how late they are, in usecs\n\n");
-    text.push_str(&starts(&calibration.lateness, page));
-    text.push_str(&format!(
-        "\nReading the clock takes {:.1} ns; its smallest step is {:.0} ns.\n",
-        calibration.clock.read_ns, calibration.clock.step_ns
-    ));
-    text
+fn report(calibration: &Calibration) -> Document {
+    Document::default()
+        .prose([
+            "The same bytes, exchanged with the built-in server over a plain socket and by the engine",
+        ])
+        .tables([exchanges(&calibration.exchanges)])
+        .blank()
+        .lines("Timed starts: how late they are, in usecs\n")
+        .tables([starts(&calibration.lateness)])
+        .blank()
+        .lines(format!(
+            "Reading the clock takes {:.1} ns; its smallest step is {:.0} ns.\n",
+            calibration.clock.read_ns, calibration.clock.step_ns
+        ))
 }
 
-fn exchanges(exchanges: &[Exchange], page: Page) -> String {
+fn exchanges(exchanges: &[Exchange]) -> Table {
     const LOAD: &str = "operations/s";
     const CPU: &str = "CPU usecs/op";
     let mut table = Table::new([
@@ -93,10 +95,10 @@ fn exchanges(exchanges: &[Exchange], page: Page) -> String {
             format!("{:.1}", exchange.engine.data_bytes_per_s / 1e6),
         ]);
     }
-    table.render(page)
+    table
 }
 
-fn starts(starts: &[TimerLateness], page: Page) -> String {
+fn starts(starts: &[TimerLateness]) -> Table {
     let heads = ["starts/s", "P50", "P99", "P99.9", "MAX", "CPU"];
     let mut table = Table::new(heads.map(|head| Column::figure(head).at_least(8)));
     let micros = |nanos: u64| format!("{:.1}", nanos as f64 / 1000.0);
@@ -110,7 +112,7 @@ fn starts(starts: &[TimerLateness], page: Page) -> String {
             format!("{:.0} %", lateness.busy_percent),
         ]);
     }
-    table.render(page)
+    table
 }
 
 fn document(calibration: &Calibration) -> Value {
@@ -153,6 +155,7 @@ fn lateness_document(lateness: &TimerLateness) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::document::page::Page;
     use filestone_engine::calibrate::Rate;
     use filestone_engine::clock::ClockPrecision;
     use filestone_workload::operation::OpKind;
@@ -189,11 +192,11 @@ mod tests {
             processors: None,
             headroom: Vec::new(),
         };
-        insta::assert_snapshot!(text(&calibration, Page::default()));
+        insta::assert_snapshot!(report(&calibration).text(Page::default()));
         let mut fast = calibration;
         fast.exchanges[0].raw = rate(10_837_620.0);
         fast.exchanges[0].engine = rate(10_929_664.0);
-        let text = text(&fast, Page::default());
+        let text = report(&fast).text(Page::default());
         assert!(
             text.lines().all(|line| line.chars().count() <= 80),
             "{text}"

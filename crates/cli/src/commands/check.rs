@@ -6,10 +6,10 @@ use crate::inputs::load_source::{load_source, read_load};
 use crate::inputs::mix_source;
 use crate::inputs::mix_source::STANDARD_INPUT;
 use crate::options::check::{CheckFormat, CheckOptions};
+use crate::report::document::Document;
 use crate::report::json;
 use crate::report::load_statistics::{self, CheckedLoad, LayerVerdict};
 use crate::report::mixes::{self, CheckedMix};
-use crate::report::parts::page::Page;
 use crate::{ExitStatus, console};
 use filestone_plan::mix;
 use filestone_workload::load::diagnostic::suggestion;
@@ -46,19 +46,19 @@ pub fn run(options: &CheckOptions) -> Result<ExitStatus, Error> {
     let text = match (options.format, options.layers) {
         (CheckFormat::Json, _) => json::document(&checked)?,
         (CheckFormat::Text, true) => pages(&checked, load_statistics::layers),
-        (CheckFormat::Text, false) => pages(&checked, load_statistics::page),
+        (CheckFormat::Text, false) => pages(&checked, load_statistics::report),
     };
     console::result(&text)?;
     Ok(exit)
 }
 
-fn pages(checked: &[Checked], of_load: fn(&CheckedLoad, Page) -> String) -> String {
+fn pages(checked: &[Checked], of_load: fn(&CheckedLoad) -> Document) -> String {
     let page = console::page();
     let pages: Vec<String> = checked
         .iter()
         .map(|one| match one {
-            Checked::Load(load) => of_load(load, page),
-            Checked::Mix(mix) => mixes::page(mix, page),
+            Checked::Load(load) => of_load(load).text(page),
+            Checked::Mix(mix) => mixes::report(mix).text(page),
         })
         .collect();
     pages.join("\n\n")

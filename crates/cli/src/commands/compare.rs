@@ -50,7 +50,7 @@ pub fn run(options: &CompareOptions) -> Result<ExitStatus, Error> {
     }
     .with_failures();
     console::result(&match options.format {
-        CompareFormat::Text => comparison::text(&compared, console::page()),
+        CompareFormat::Text => comparison::report(&compared).text(console::page()),
         CompareFormat::Json => json::document(&document::of(&compared))?,
         CompareFormat::Csv => document::csv(&compared),
         CompareFormat::Html => html::of_comparison(&compared)?,
@@ -92,7 +92,7 @@ fn ladders(paths: &Paths<'_>) -> Result<Option<[SweepReport; 2]>, Error> {
 fn of_ladders([base, new]: &[SweepReport; 2], format: CompareFormat) -> Result<ExitStatus, Error> {
     let compared = ComparedLadders { base, new };
     console::result(&match format {
-        CompareFormat::Text => ladder_comparison::text(compared, console::page()),
+        CompareFormat::Text => ladder_comparison::report(compared).text(console::page()),
         CompareFormat::Json => json::document(&ladder_comparison::document(compared))?,
         CompareFormat::Csv => ladder_comparison::csv(compared),
         CompareFormat::Html => html::of_ladders(compared)?,

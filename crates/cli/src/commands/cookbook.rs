@@ -104,7 +104,7 @@ fn show(rows: &[Row], format: DocumentFormat) -> Result<(), Error> {
             let records: Vec<&RunRecord> = rows.iter().map(|row| &row.record).collect();
             console::result(&json::document(&records)?)?
         }
-        DocumentFormat::Text => console::result(&cookbook::render(rows, console::page()))?,
+        DocumentFormat::Text => console::result(&cookbook::report(rows).text(console::page()))?,
     };
     Ok(())
 }

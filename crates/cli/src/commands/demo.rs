@@ -9,10 +9,9 @@ use crate::options::DemoOptions;
 use crate::options::run_report::RunFormat;
 use crate::planning::{Environment, built_in_path};
 use crate::quantity::{bytes_text, grouped};
+use crate::report::document::table::{Column, Table};
 use crate::report::json;
 use crate::report::layers::differences::Estimate;
-use crate::report::parts::page::Page;
-use crate::report::parts::table::{Column, Table};
 use crate::report::parts::units::micros;
 use crate::{ExitStatus, built_in, protocols};
 use filestone_control::load_control::RemainingTime;
@@ -137,7 +136,7 @@ fn finish(records: &[RunRecord], is_text: bool) -> Result<ExitStatus, Error> {
     if !is_text {
         console::result(&json::document(&records)?)?;
     } else {
-        console::result(&table(records, console::page()))?;
+        console::result(&table(records).render(console::page()))?;
         if is_whole {
             console::result(NEXT)?;
         }
@@ -240,7 +239,7 @@ fn name_of(step: &Step) -> String {
 }
 
 /// Returns a table with a row per step, from records in the order of the runs.
-fn table(records: &[RunRecord], page: Page) -> String {
+fn table(records: &[RunRecord]) -> Table {
     let mut table = Table::new([
         Column::text(""),
         Column::figure("operations/s"),
@@ -260,7 +259,7 @@ fn table(records: &[RunRecord], page: Page) -> String {
         let before = before.filter(is_alike).map(of_step);
         table.row(row(step, &rounds, before.as_deref()));
     }
-    table.render(page)
+    table
 }
 
 /// Returns the cells of a step; blank if it was not reached.
@@ -308,6 +307,7 @@ fn added(before: &[&RunRecord], rounds: &[&RunRecord]) -> Estimate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::document::page::Page;
 
     #[test]
     fn what_comes_next_keeps_to_80_columns() {
@@ -351,12 +351,12 @@ mod tests {
 
     #[test]
     fn the_table_shows_what_each_step_added() {
-        insta::assert_snapshot!(table(&rounds(), Page::default()));
+        insta::assert_snapshot!(table(&rounds()).render(Page::default()));
     }
 
     #[test]
     fn a_demonstration_that_was_cut_short_shows_the_steps_it_came_to() {
-        let shown = table(&rounds()[..2], Page::default());
+        let shown = table(&rounds()[..2]).render(Page::default());
         assert!(
             shown.lines().any(|line| line.trim_end() == "REMOVE"),
             "{shown}"

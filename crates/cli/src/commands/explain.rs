@@ -19,7 +19,7 @@ pub fn run(options: &ExplainOptions) -> Result<ExitStatus, Error> {
         }
     }
     console::result(&match options.format {
-        DocumentFormat::Text => explanation::text(&explained, console::page()),
+        DocumentFormat::Text => explanation::report(&explained).text(console::page()),
         DocumentFormat::Json => json::document(&explained)?,
     })?;
     Ok(ExitStatus::Done)

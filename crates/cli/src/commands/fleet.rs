@@ -8,7 +8,7 @@ use crate::options::fleet::{FleetCommand, FleetOptions};
 use crate::planning::Environment;
 use crate::planning::cost::with_cost;
 use crate::planning::gates::{expecting, with_gates};
-use crate::report::parts::page::Detail;
+use crate::report::document::page::Detail;
 use crate::{ExitStatus, console, planning};
 use filestone_engine::control_socket::SocketChoice;
 use filestone_plan::fleet::EXAMPLE;

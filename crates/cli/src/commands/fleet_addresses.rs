@@ -97,7 +97,7 @@ fn show(options: &ShowOptions) -> Result<ExitStatus, Error> {
         owned,
     };
     console::result(&match options.format {
-        DocumentFormat::Text => addresses::text(&shown, console::page()),
+        DocumentFormat::Text => addresses::report(&shown).text(console::page()),
         DocumentFormat::Json => json::document(&shown)?,
     })?;
     Ok(ExitStatus::Done)

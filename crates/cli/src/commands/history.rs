@@ -13,7 +13,7 @@ pub fn run(options: &HistoryOptions) -> Result<ExitStatus, Error> {
     let read = compared_runs::read_readable(&options.runs, &judged)?;
     let told = HistoryReport::of(read.runs, &read.unreadable, options.figure)?;
     console::result(&match options.format {
-        HistoryFormat::Text => history::text(&told, console::page()),
+        HistoryFormat::Text => history::report(&told).text(console::page()),
         HistoryFormat::Json => json::document(&document::of(&told))?,
         HistoryFormat::Csv => document::csv(&told),
         HistoryFormat::Svg => picture::render(&drawing::picture(&told)),

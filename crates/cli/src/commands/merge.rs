@@ -7,7 +7,7 @@ use crate::inputs::record_file;
 use crate::options::merge::MergeOptions;
 use crate::options::run_report::RunFormat;
 use crate::planning::gates::with_gates;
-use crate::report::parts::page::Detail;
+use crate::report::document::page::Detail;
 use crate::report::{json, text};
 use crate::{ExitStatus, console};
 use filestone_control::job::{HostRun, IncompatibleRuns, merge_independent};

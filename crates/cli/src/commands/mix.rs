@@ -9,15 +9,15 @@ use crate::options::mix::MixOptions;
 use crate::planning::Environment;
 use crate::planning::cost::with_cost;
 use crate::planning::gates::{expecting, with_gates};
+use crate::report::document::page::Detail;
 use crate::report::mixes;
-use crate::report::parts::page::Detail;
 use crate::{ExitStatus, console, planning};
 use filestone_plan::mix;
 
 /// Reads the mix, plans the run and executes it.
 pub fn run(options: &MixOptions) -> Result<ExitStatus, Error> {
     if options.mix.list {
-        console::result(&mixes::list(console::page()))?;
+        console::result(&mixes::list().text(console::page()))?;
         return Ok(ExitStatus::Done);
     }
     measurement(options)?.execute()

@@ -58,7 +58,7 @@ pub fn run(options: &ReportOptions) -> Result<ExitStatus, Error> {
             for record in records {
                 console::result(&format!("{}\n", (report.render)(record, page)?))?;
             }
-            console::result(&layers::render(records, page))?;
+            console::result(&layers::report(records).text(page))?;
         }
         (records, name) => return Err(too_many(options, records.len(), name)),
     }

@@ -7,6 +7,7 @@ use crate::inputs::credentials;
 use crate::options::serve::ServeOptions;
 use crate::planning::Environment;
 use crate::quantity::{bytes_text, grouped};
+use crate::report::document::Document;
 use crate::{ExitStatus, built_in, console};
 use filestone_server::tbench::{self, TbenchCounters};
 use filestone_server::{Counters, Options, Running};
@@ -62,7 +63,7 @@ pub fn run(options: &ServeOptions) -> Result<ExitStatus, Error> {
 
 /// Describes the served protocols and addresses, with example commands.
 fn announced(options: &ServeOptions, running: &Running) -> Vec<String> {
-    let prose = |text: &str| console::page().prose(text);
+    let prose = |text: &str| Document::default().prose([text]).text(console::page());
     let mut texts = Vec::new();
     if let Some(first) = running.addresses().first() {
         let data = if options.discard {

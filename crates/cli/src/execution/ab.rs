@@ -395,7 +395,7 @@ impl Blocks<'_> {
         let report = AbReport::of(found);
         let document = json::document(&report.document())?;
         console::result(&match format {
-            DocumentFormat::Text => report.text(console::page()),
+            DocumentFormat::Text => report.report().text(console::page()),
             DocumentFormat::Json => document.clone(),
         })?;
         if let Some(root) = &self.options.output {

@@ -28,8 +28,8 @@ use crate::inputs::credentials::Credentials;
 use crate::inputs::loads::{self, Named};
 use crate::options::run_report::{RunFormat, RunReportOptions};
 use crate::planning::{self, Environment};
+use crate::report::document::page::Detail;
 use crate::report::mix::file_set;
-use crate::report::parts::page::Detail;
 use crate::report::rows::Columns;
 use crate::report::{dbench, html, json, layers, replay, text};
 use crate::{ExitStatus, built_in, protocols};
@@ -336,7 +336,9 @@ fn show_all(records: &[RunRecord], format: RunFormat, count: usize) -> Result<Re
         (RunFormat::Json, [record]) if count == 1 => console::result(&json::render(record)?),
         (RunFormat::Json, records) => console::result(&json::document(&records)?),
         (RunFormat::Text, [_]) => Ok(Reader::Present),
-        (RunFormat::Text, records) => console::result(&layers::render(records, console::page())),
+        (RunFormat::Text, records) => {
+            console::result(&layers::report(records).text(console::page()))
+        }
     }
 }
 

@@ -189,7 +189,9 @@ impl Repeated<'_> {
             return Ok(Reader::Present);
         }
         let shown = match self.show.report.format {
-            RunFormat::Text => console::result(&repeats::text(&self.repeats, console::page())),
+            RunFormat::Text => {
+                console::result(&repeats::report(&self.repeats).text(console::page()))
+            }
             RunFormat::Json => {
                 let all: Vec<&RunRecord> = self.records.iter().flatten().collect();
                 console::result(&json::document(&all)?)

@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::inputs::record_file;
 use crate::options::live::LiveOptions;
 use crate::options::sweep::SweepFormat;
-use crate::report::parts::page::Page;
+use crate::report::document::page::Page;
 use crate::report::repeats::RepeatsEnd;
 use crate::report::sweep::study::preview;
 use crate::report::sweep::{self as report, SweepReport, SweptPoint, script};
@@ -190,7 +190,7 @@ impl Place<'_> {
 
 /// Prints the steps of the study and its expected duration.
 fn show_study(swept: &SweepReport, jobs: &[Job]) -> Result<ExitStatus, Error> {
-    let text = preview::text(swept, expected_ns(jobs, &swept.wanted), console::page());
+    let text = preview::report(swept, expected_ns(jobs, &swept.wanted)).text(console::page());
     console::result(&text)?;
     Ok(ExitStatus::Done)
 }
@@ -313,7 +313,7 @@ impl StopRule for Points<'_> {
 /// Formats a sweep in the requested format.
 pub fn render(swept: &SweepReport, format: SweepFormat, page: Page) -> Result<String, Error> {
     Ok(match format {
-        SweepFormat::Text => report::text(swept, page),
+        SweepFormat::Text => report::report(swept).text(page),
         SweepFormat::Json => sweep_directory::document_of(swept)?,
         SweepFormat::Csv => report::csv(swept),
         SweepFormat::Gnuplot => script::script(swept),

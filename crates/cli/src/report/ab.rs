@@ -2,7 +2,7 @@
 
 use super::comparison::document::ComparisonDocument;
 use super::comparison::{self, Compared, Method, ReadRun, document};
-use super::parts::page::Page;
+use super::document::Document;
 use super::parts::units::counted;
 use filestone_measure::comparison::ab::{PAIRS_MIN, Trial};
 #[cfg(feature = "schema")]
@@ -123,25 +123,24 @@ impl AbReport {
         self.pairs >= PAIRS_MIN
     }
 
-    /// Returns the text report.
-    pub fn text(&self, page: Page) -> String {
-        let mut text = match self.end {
-            AbEnd::Clear | AbEnd::All => String::new(),
-            AbEnd::Interrupted => page.prose("Interrupted: what follows is of the pairs before."),
-            AbEnd::Failed => page.prose("Ended by an error: what follows is of the pairs before."),
+    /// Returns the report for people.
+    pub fn report(&self) -> Document {
+        let end = match self.end {
+            AbEnd::Clear | AbEnd::All => None,
+            AbEnd::Interrupted => Some("Interrupted: what follows is of the pairs before."),
+            AbEnd::Failed => Some("Ended by an error: what follows is of the pairs before."),
         };
         let invalid = self.invalid.iter();
-        text.push_str(&page.facts(invalid.map(|block| ("made again", block.clone()))));
+        let document = Document::default()
+            .prose(end)
+            .facts(invalid.map(|block| ("made again", block.clone())));
         if self.is_enough() {
-            text.push_str(&comparison::text(&self.compared, page));
-        } else {
-            let told = format!(
-                "cannot tell: {} of blocks, of {PAIRS_MIN} at least",
-                counted(self.pairs, "pair")
-            );
-            text.push_str(&page.prose(&told));
+            return document.with(comparison::report(&self.compared));
         }
-        text
+        document.prose([format!(
+            "cannot tell: {} of blocks, of {PAIRS_MIN} at least",
+            counted(self.pairs, "pair")
+        )])
     }
 
     /// Returns the document for programs.

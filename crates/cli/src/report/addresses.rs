@@ -1,7 +1,7 @@
 //! Output of `filestone fleet addresses`.
 
-use crate::report::parts::page::Page;
-use crate::report::parts::table::{Column, Table};
+use crate::report::document::Document;
+use crate::report::document::table::{Column, Table};
 use filestone_measure::addresses::advice::AddressWarning;
 use filestone_measure::addresses::{AddressChange, OwnedAddresses, OwnedMacVlan};
 use filestone_plan::plan::SourceAddresses;
@@ -44,12 +44,12 @@ pub fn in_a_line(owned: &OwnedAddresses) -> String {
     texts.collect::<Vec<_>>().join(", ")
 }
 
-/// Formats a table of addresses and obstacles.
-pub fn text(shown: &ShownAddresses, page: Page) -> String {
+/// Returns a table of addresses and obstacles.
+pub fn report(shown: &ShownAddresses) -> Document {
     if shown.owned.is_empty() {
-        return "nothing of filestone is there; all of 127.0.0.0/8 are addresses of this host in any \
-                case\n"
-            .into();
+        return Document::default().lines(
+            "nothing of filestone is there; all of 127.0.0.0/8 are addresses of this host in any case\n",
+        );
     }
     let mut table = Table::new([
         Column::text("INTERFACE"),
@@ -77,11 +77,9 @@ pub fn text(shown: &ShownAddresses, page: Page) -> String {
             addresses.to_string(),
         ]);
     }
-    format!(
-        "{}{}",
-        table.render(page),
-        page.prose_of(&in_the_way(shown))
-    )
+    Document::default()
+        .table(table)
+        .paragraphs(in_the_way(shown))
 }
 
 /// Groups the MAC-VLANs by link and mode.
@@ -126,6 +124,7 @@ fn in_the_way(shown: &ShownAddresses) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::document::page::Page;
     use filestone_measure::addresses::{MacVlanMode, OwnedAliases};
 
     fn shown() -> ShownAddresses {
@@ -177,8 +176,8 @@ mod tests {
         };
         insta::assert_snapshot!(format!(
             "{}\n{}\n{}\n",
-            text(&nothing, page),
-            text(&shown(), page),
+            report(&nothing).text(page),
+            report(&shown()).text(page),
             in_a_line(&shown().owned)
         ));
     }

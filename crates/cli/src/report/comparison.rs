@@ -3,9 +3,9 @@
 pub mod document;
 pub mod picture;
 
+use super::document::Document;
+use super::document::table::{Column, Table};
 use super::parts::known::value_within;
-use super::parts::page::Page;
-use super::parts::table::{Column, Table};
 use super::parts::units::counted;
 use crate::quantity::{duration_text, grouped, plain, resolution};
 use filestone_measure::comparison::{
@@ -125,25 +125,24 @@ pub fn missing(
     missing.map(reason).collect()
 }
 
-/// Formats the whole text report.
-pub fn text(compared: &Compared, page: Page) -> String {
-    let mut text = page.prose(&heading(compared));
-    text.push('\n');
+/// Returns the whole report.
+pub fn report(compared: &Compared) -> Document {
     let names = compared.names();
-    text.push_str(&page.facts([
-        (names.base, name_of(&compared.base)),
-        (names.new, name_of(&compared.new)),
-    ]));
     let despite = compared.despite.iter();
-    text.push_str(&page.facts(despite.map(|unlike| ("although", unlike.to_string()))));
     let missing = compared.missing.iter();
-    text.push_str(&page.facts(missing.map(|missing| ("not compared", missing.clone()))));
-    text.push_str(&page.facts(errors(compared)));
-    if !compared.comparison.rows.is_empty() {
-        text.push_str(&format!("\n{}\n", table(compared, page)));
-        text.push_str(&page.prose(&method(compared)));
-    }
-    page.printable(&text)
+    let is_compared = !compared.comparison.rows.is_empty();
+    Document::default()
+        .prose([heading(compared)])
+        .blank()
+        .facts([
+            (names.base, name_of(&compared.base)),
+            (names.new, name_of(&compared.new)),
+        ])
+        .facts(despite.map(|unlike| ("although", unlike.to_string())))
+        .facts(missing.map(|missing| ("not compared", missing.clone())))
+        .facts(errors(compared))
+        .tables(is_compared.then(|| table(compared)))
+        .paragraphs(is_compared.then(|| method(compared)))
 }
 
 /// Describes the verdict.
@@ -229,7 +228,7 @@ fn errors(compared: &Compared) -> Option<(&'static str, String)> {
     })
 }
 
-fn table(compared: &Compared, page: Page) -> String {
+fn table(compared: &Compared) -> Table {
     let mut table = Table::new([
         Column::text("figure"),
         Column::figure(compared.names().base).gives_way(1),
@@ -247,7 +246,7 @@ fn table(compared: &Compared, page: Page) -> String {
             verdict(row, compared),
         ]);
     }
-    table.render(page)
+    table
 }
 
 /// Formats the figure of a side with its significant digits.

@@ -1,8 +1,8 @@
 //! Table of `fleet cookbook`: memory per client, with the original's for comparison.
 
 use crate::quantity::grouped;
-use crate::report::parts::page::Page;
-use crate::report::parts::table::{Column, Table};
+use crate::report::document::Document;
+use crate::report::document::table::{Column, Table};
 use crate::report::parts::units::{load, micros};
 use filestone_measure::measure::run_record::{IntervalRecord, Phase};
 use filestone_measure::measure::{RunRecord, validity};
@@ -24,8 +24,8 @@ pub struct Row {
     pub memory_bytes: [u64; SIZES.len()],
 }
 
-/// Renders a line for each size of each run, and the reasons of runs that do not count.
-pub fn render(rows: &[Row], page: Page) -> String {
+/// Returns a line for each size of each run, and the reasons of runs that do not count.
+pub fn report(rows: &[Row]) -> Document {
     let mut table = Table::new([
         Column::figure("CLIENTS"),
         Column::figure("SIZE"),
@@ -72,13 +72,10 @@ pub fn render(rows: &[Row], page: Page) -> String {
                   load generator took at the end of a size, in all. EACH: what each client takes beyond those \
                   of the first run, which have what all clients share. THERE: what a client of LANforge took, \
                   which was a process (cookbook \"Scalability Testing with NFS File-IO\").";
-    let void: Vec<String> = rows.iter().filter_map(does_not_count).collect();
-    format!(
-        "\n{}{}\n{}",
-        table.render(page),
-        page.prose_of(&void),
-        page.prose(legend)
-    )
+    Document::default()
+        .tables([table])
+        .paragraphs(rows.iter().filter_map(does_not_count))
+        .paragraphs([legend.into()])
 }
 
 /// Returns the note that a run does not count, with reasons.
@@ -147,6 +144,7 @@ fn each(rows: &[Row], row: &Row, place: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::document::page::Page;
     use crate::report::fixtures;
     use filestone_measure::measure::fleet_record::SettingsGeneration;
 
@@ -167,7 +165,7 @@ mod tests {
             row(2, [9000, 11_000, 11_000]),
             row(100, [10_176, 111_352, 111_352]),
         ];
-        let text = render(&rows, Page::default());
+        let text = report(&rows).text(Page::default());
         let lines: Vec<&str> = text.lines().filter(|line| line.contains(" KiB")).collect();
         assert_eq!(lines.len(), 6, "{text}");
         // 1,176 KiB of 98 clients at 4 KiB, 100,352 KiB at 1 MiB.
@@ -198,12 +196,12 @@ mod tests {
             }
         };
         let mut rows = [row(2), row(100)];
-        let text = render(&rows, Page::default());
+        let text = report(&rows).text(Page::default());
         assert!(!text.contains("does not count"), "{text}");
         let ledger = &mut rows[1].record.totals.ledger;
         ledger.failed += ledger.ok;
         ledger.ok = 0;
-        let text = render(&rows, Page::default());
+        let text = report(&rows).text(Page::default());
         assert!(
             text.contains("\n100 clients: does not count (nothing succeeded)\n"),
             "{text}"

@@ -1,8 +1,9 @@
 //! Report of `filestone doctor`: a table, the worst finding first, then the remedies.
 
-use super::parts::page::{Page, wrapped};
+use super::document::page::Page;
+use super::document::table::{Column, Table};
+use super::document::{Block, Document};
 use super::parts::reference::help_line;
-use super::parts::table::{Column, Table};
 use super::parts::units::counted;
 use anstyle::{AnsiColor, Style};
 use filestone_measure::doctor::{Diagnosis, Finding, FindingLevel};
@@ -15,22 +16,17 @@ pub fn text(diagnosis: &Diagnosis, page: Page) -> String {
     let mut findings: Vec<&Finding> = diagnosis.findings.iter().collect();
     // Findings of one level keep the order of the rules.
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.level));
-    let mut text = match &diagnosis.target {
-        Some(target) => page.prose(&format!("This host, and {target}")),
-        None => page.prose("This host"),
-    };
-    text.push('\n');
-    text.push_str(&table(&findings, page));
-    text.push('\n');
-    for finding in &findings {
-        text.push_str(&advice(finding, page));
-    }
-    text.push_str(&page.prose(&summary(diagnosis)));
-    if !diagnosis.unknown.is_empty() {
-        let unknown = diagnosis.unknown.join(", ");
-        text.push_str(&page.prose(&format!("Not known here: {unknown}")));
-    }
-    text
+    let target = diagnosis.target.as_ref();
+    let target = target.map_or_else(String::new, |target| format!(", and {target}"));
+    let heading = Document::default().prose([format!("This host{target}")]);
+    let advice = findings.iter().map(|finding| advice(finding));
+    let unknown = diagnosis.unknown.join(", ");
+    let unknown = (!unknown.is_empty()).then(|| format!("Not known here: {unknown}"));
+    let rest = advice
+        .fold(Document::default().blank(), Document::with)
+        .prose([summary(diagnosis)])
+        .prose(unknown);
+    heading.blank().text(page) + &table(&findings, page) + &rest.text(page)
 }
 
 fn table(findings: &[&Finding], page: Page) -> String {
@@ -59,31 +55,26 @@ fn coloured(line: &str) -> String {
     format!("{style}{level}{style:#}{rest}\n")
 }
 
-/// Formats the consequence of a finding for measurements, and the remedy; empty if there is no
+/// Returns the consequence of a finding for measurements, and the remedy; empty if there is no
 /// problem. A command line is on a separate line, ready to paste.
-fn advice(finding: &Finding, page: Page) -> String {
+fn advice(finding: &Finding) -> Document {
     let Some(consequence) = &finding.consequence else {
-        return String::new();
+        return Document::default();
     };
     let stand_in = " ".repeat(INDENT);
-    let hanging = |text: &str| {
-        let line = format!("{stand_in}{text}");
-        wrapped(&line, page.columns(), INDENT, INDENT)
-    };
-    let mut text = format!(
-        "{} ({})\n{}",
-        finding.id,
-        help_line(&finding.page),
-        hanging(consequence)
-    );
-    if let Some(fix) = &finding.fix {
-        text.push_str(&hanging(&format!("help: {}", fix.what)));
-        if let Some(command) = &fix.command {
-            text.push_str(&format!("{stand_in}{stand_in}{command}\n"));
-        }
-    }
-    text.push('\n');
-    text
+    let fix = finding.fix.as_ref();
+    let help = fix.map(|fix| format!("{stand_in}help: {}", fix.what));
+    let command = fix.and_then(|fix| fix.command.as_ref());
+    let command = command.map(|command| format!("{stand_in}{stand_in}{command}\n"));
+    let consequence = format!("{stand_in}{consequence}");
+    Document::default()
+        .lines(format!("{} ({})\n", finding.id, help_line(&finding.page)))
+        .push(Block::Wrapped {
+            indent: INDENT,
+            lines: [consequence].into_iter().chain(help).collect(),
+        })
+        .lines(command.unwrap_or_default())
+        .blank()
 }
 
 fn summary(diagnosis: &Diagnosis) -> String {

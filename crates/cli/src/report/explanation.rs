@@ -1,9 +1,8 @@
 //! Bottleneck of a run: the last paragraph of reports, and the output of `filestone explain`.
 
+use super::document::Document;
 use super::parts::heading::what_was_measured;
-use super::parts::page::Page;
 use super::parts::reference::help_line;
-use crate::sanitize::printable;
 use filestone_measure::explanation::{Explanation, ExplanationOutcome, explain};
 use filestone_measure::measure::RunRecord;
 #[cfg(feature = "schema")]
@@ -35,39 +34,39 @@ impl ExplainedRecord {
     }
 }
 
-/// Formats the last paragraph of a report; empty for a run that is too short to judge.
-pub fn paragraph(record: &RunRecord, page: Page) -> String {
+/// Returns the last paragraph of a report; empty for a run that is too short to judge.
+pub fn section(record: &RunRecord) -> Document {
     let explanation = explain(record);
     match explanation.outcome {
-        ExplanationOutcome::TooShort => String::new(),
-        _ => format!("\n{}", sentences(&explanation, page)),
+        ExplanationOutcome::TooShort => Document::default(),
+        _ => Document::default().blank().prose(sentences(&explanation)),
     }
 }
 
-fn sentences(explanation: &Explanation, page: Page) -> String {
+fn sentences(explanation: &Explanation) -> Vec<String> {
     let missing = explanation.missing.as_deref().unwrap_or_default();
     match explanation.outcome {
         ExplanationOutcome::TooShort => {
-            page.prose(&format!("Too short to say what limited it: {missing}."))
+            vec![format!("Too short to say what limited it: {missing}.")]
         }
         ExplanationOutcome::Inconclusive => {
-            page.prose(&format!("What limited it cannot be told: {missing}."))
+            vec![format!("What limited it cannot be told: {missing}.")]
         }
         ExplanationOutcome::Known => {
             let limits = explanation.limits.iter();
             let told = limits.map(|limit| {
-                page.prose(&format!(
+                format!(
                     "Limited by {}. To learn more: {}.",
                     limit.sentence, limit.suggestion
-                ))
+                )
             });
             told.collect()
         }
     }
 }
 
-/// Formats a paragraph for each record.
-pub fn text(explained: &[ExplainedRecord], page: Page) -> String {
+/// Returns a paragraph for each record.
+pub fn report(explained: &[ExplainedRecord]) -> Document {
     let paragraphs = explained.iter().map(|one| {
         let heading = format!("{}: {}", one.record, one.measured);
         let pages = one
@@ -76,11 +75,10 @@ pub fn text(explained: &[ExplainedRecord], page: Page) -> String {
             .iter()
             .map(|limit| help_line(&limit.page));
         let pages: Vec<String> = pages.collect();
-        let pages = match pages.as_slice() {
-            [] => String::new(),
-            pages => page.prose(&format!("({})", pages.join(", "))),
-        };
-        page.prose(&heading) + &sentences(&one.explanation, page) + &pages
+        Document::default()
+            .prose([heading])
+            .prose(sentences(&one.explanation))
+            .prose((!pages.is_empty()).then(|| format!("({})", pages.join(", "))))
     });
-    printable(&paragraphs.collect::<Vec<_>>().join("\n"))
+    Document::joined(paragraphs)
 }

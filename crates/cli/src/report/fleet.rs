@@ -4,9 +4,10 @@ pub mod picture;
 
 use crate::error::in_our_form;
 use crate::quantity::{bytes_text, duration_text, grouped};
+use crate::report::document::Document;
+use crate::report::document::page::Fact;
+use crate::report::document::table::{Column, Table};
 use crate::report::parts::heading::what_was_measured;
-use crate::report::parts::page::{Detail, Fact, Page};
-use crate::report::parts::table::{Column, Table};
 use crate::report::parts::units::{at_most, counted, load, micros};
 use crate::report::parts::{facts, ledger, percentile};
 use filestone_measure::measure::RunRecord;
@@ -19,30 +20,25 @@ use filestone_measure::measure::fleet_record::{
 const CHANGES_NOTE: &str = "A row with one number of SETTINGS was measured after that change, 0 before the \
      first; one with two is mixed, from the oldest that clients still went by to the last.";
 
-/// Renders the report; empty if the record is not a fleet.
-pub fn render(record: &RunRecord, _detail: Detail, page: Page) -> String {
-    let Some(fleet) = &record.fleet else {
-        return String::new();
-    };
-    let mut text = format!("\n{}", page.prose(&what_was_measured(record)));
-    let tables = steps(record, fleet, page) + &percentile::table(record, page);
-    text.push_str(&percentile::with_legend(tables, page));
-    if let Some(finding) = fleet.stopped_by {
-        text.push('\n');
-        text.push_str(&page.prose(&finding_text(finding)));
-    }
-    text.push_str(&changes(fleet, page));
-    text.push_str(&groups(fleet, page));
-    text.push('\n');
-    text.push_str(&page.facts(all_facts(record, fleet)));
-    text.push_str(&failures(fleet, page));
-    text.push_str(&ledger::failed_times(record, page));
-    text.push_str(&ledger::ledger(&record.totals.ledger, page));
-    text
+/// Returns the report of a fleet.
+pub fn report(record: &RunRecord, fleet: &FleetRecord) -> Document {
+    let tables = [steps(record, fleet), percentile::table(record)];
+    Document::default()
+        .paragraphs([what_was_measured(record)])
+        .with(percentile::with_legend(tables))
+        .paragraphs(fleet.stopped_by.map(finding_text))
+        .with(changes(fleet))
+        .tables([groups(fleet)])
+        .blank()
+        .facts(all_facts(record, fleet))
+        .tables(mismatches(fleet))
+        .tables(lost_clients(fleet))
+        .tables(ledger::failed_times(record))
+        .with(ledger::ledger(&record.totals.ledger))
 }
 
-/// Formats a row for each number of clients.
-fn steps(record: &RunRecord, fleet: &FleetRecord, page: Page) -> String {
+/// Returns a row for each number of clients.
+fn steps(record: &RunRecord, fleet: &FleetRecord) -> Table {
     let is_changed = !fleet.changes.is_empty();
     let mut columns = vec![Column::figure("CLIENTS")];
     columns.extend(is_changed.then(|| Column::figure("SETTINGS")));
@@ -88,7 +84,7 @@ fn steps(record: &RunRecord, fleet: &FleetRecord, page: Page) -> String {
         cells.extend(has_server.then(|| of_server.map_or("-".into(), bytes_text)));
         table.row(cells);
     }
-    format!("\n{}", table.render(page))
+    table
 }
 
 fn errors(step: &StepRecord) -> String {
@@ -142,10 +138,10 @@ fn finding_text(finding: HealthFinding) -> String {
     )
 }
 
-/// Formats the changes made during the run.
-fn changes(fleet: &FleetRecord, page: Page) -> String {
+/// Returns the changes made during the run.
+fn changes(fleet: &FleetRecord) -> Document {
     if fleet.changes.is_empty() {
-        return String::new();
+        return Document::default();
     }
     let mut table = Table::new([
         Column::text("changed at").at_least(14),
@@ -174,11 +170,11 @@ fn changes(fleet: &FleetRecord, page: Page) -> String {
             what.trim_end().to_owned(),
         ]);
     }
-    format!("\n{}{}", table.render(page), page.prose(CHANGES_NOTE))
+    Document::default().tables([table]).prose([CHANGES_NOTE])
 }
 
-/// Formats a row for each group.
-fn groups(fleet: &FleetRecord, page: Page) -> String {
+/// Returns a row for each group.
+fn groups(fleet: &FleetRecord) -> Table {
     let mut table = Table::new([
         Column::text("group").at_least(14),
         Column::figure("CLIENTS"),
@@ -211,7 +207,7 @@ fn groups(fleet: &FleetRecord, page: Page) -> String {
             grouped(counters.failures),
         ]);
     }
-    format!("\n{}", table.render(page))
+    table
 }
 
 fn all_facts(record: &RunRecord, fleet: &FleetRecord) -> Vec<Fact> {
@@ -271,58 +267,57 @@ fn shares(group: &GroupRecord) -> String {
     )
 }
 
-/// Formats failures, and clients that stopped.
-fn failures(fleet: &FleetRecord, page: Page) -> String {
-    let mut text = String::new();
-    if !fleet.mismatches.is_empty() {
-        let mut table = Table::new([
-            Column::text("failures").at_least(14),
-            Column::figure("COUNT"),
-            Column::text("WHAT, AND OF WHICH CLIENTS FIRST"),
+/// Returns failures; `None` if there are none.
+fn mismatches(fleet: &FleetRecord) -> Option<Table> {
+    let mut table = Table::new([
+        Column::text("failures").at_least(14),
+        Column::figure("COUNT"),
+        Column::text("WHAT, AND OF WHICH CLIENTS FIRST"),
+    ]);
+    for mismatch in &fleet.mismatches {
+        let clients: Vec<String> = mismatch.lines.iter().map(ToString::to_string).collect();
+        table.row([
+            mismatch.operation.name().into(),
+            grouped(mismatch.count),
+            format!(
+                "{}: expected {}, got {} (clients {})",
+                mismatch.mismatch.name(),
+                mismatch.expected,
+                mismatch.got,
+                clients.join(", ")
+            ),
         ]);
-        for mismatch in &fleet.mismatches {
-            let clients: Vec<String> = mismatch.lines.iter().map(ToString::to_string).collect();
-            table.row([
-                mismatch.operation.name().into(),
-                grouped(mismatch.count),
-                format!(
-                    "{}: expected {}, got {} (clients {})",
-                    mismatch.mismatch.name(),
-                    mismatch.expected,
-                    mismatch.got,
-                    clients.join(", ")
-                ),
-            ]);
-        }
-        text.push_str(&format!("\n{}", table.render(page)));
     }
-    if !fleet.lost.is_empty() {
-        let mut table = Table::new([Column::text("gave up").at_least(14), Column::text("WHY")]);
-        for lost in &fleet.lost {
-            table.row([format!("client {}", lost.client), in_our_form(&lost.why)]);
-        }
-        text.push_str(&format!("\n{}", table.render(page)));
+    table.if_any()
+}
+
+/// Returns clients that stopped; `None` if all went on.
+fn lost_clients(fleet: &FleetRecord) -> Option<Table> {
+    let mut table = Table::new([Column::text("gave up").at_least(14), Column::text("WHY")]);
+    for lost in &fleet.lost {
+        table.row([format!("client {}", lost.client), in_our_form(&lost.why)]);
     }
-    text
+    table.if_any()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::document::page::Page;
     use crate::report::fixtures;
 
     #[test]
     fn a_fleet_that_was_stopped() {
         let record = fixtures::fleet();
-        insta::assert_snapshot!(render(&record, Detail::Whole, Page::default()));
+        let fleet = record.fleet.as_ref().expect("it is a fleet");
+        insta::assert_snapshot!(report(&record, fleet).text(Page::default()));
     }
 
     #[test]
     fn a_fleet_that_was_changed_while_it_ran() {
         let record = fixtures::changed_fleet();
         let fleet = record.fleet.as_ref().expect("it is a fleet");
-        let page = Page::default();
-        let tables = steps(&record, fleet, page) + &changes(fleet, page);
-        insta::assert_snapshot!(tables);
+        let tables = Document::default().tables([steps(&record, fleet)]);
+        insta::assert_snapshot!(tables.with(changes(fleet)).text(Page::default()));
     }
 }

@@ -1,49 +1,52 @@
 //! Replies of a running fleet, as tables.
 
 use crate::quantity::{bytes_text, duration_text, grouped};
-use crate::report::parts::page::Page;
-use crate::report::parts::table::{Column, Table};
+use crate::report::document::Document;
+use crate::report::document::table::{Column, Table};
 use crate::report::parts::units::{at_most, counted};
 use filestone_measure::measure::fleet_record::{ClientState, GroupRecord};
-use filestone_protocol::fleet_control::{
-    Answer, ChangeView, ClientView, ClientsView, FleetView, GroupView,
-};
+use filestone_protocol::fleet_control::{Answer, ChangeView, ClientView, ClientsView, FleetView};
 use std::collections::BTreeMap;
 
-/// Renders the reply.
-pub fn render(answer: &Answer, page: Page) -> String {
+/// Returns the reply.
+pub fn report(answer: &Answer) -> Document {
+    let document = Document::default();
     match answer {
-        Answer::Fleet(fleet) => fleet_text(fleet, page),
-        Answer::Group(group) => groups([&group.record], page) + &settings(group, page),
-        Answer::Client(client) => {
-            let of_client = client.settings.as_ref();
-            clients(std::slice::from_ref(client), page)
-                + &of_client.map_or(String::new(), |values| values_text(values, page))
+        Answer::Fleet(fleet) => of_fleet(fleet),
+        Answer::Group(group) => {
+            let document = document.table(groups([&group.record]));
+            group.settings.iter().fold(document, |document, view| {
+                let clients = counted(view.clients.into(), "client");
+                document
+                    .paragraphs([format!("{clients} of them:")])
+                    .facts(facts(&view.values))
+            })
         }
-        Answer::Change(change) => change_text(change, page),
-        Answer::Refused(refusal) => format!("{}\n", refusal.what),
+        Answer::Client(client) => document
+            .table(clients(std::slice::from_ref(client)))
+            .facts(client.settings.iter().flat_map(facts)),
+        Answer::Change(change) => document.prose(of_change(change)),
+        Answer::Refused(refusal) => document.lines(format!("{}\n", refusal.what)),
     }
 }
 
-fn fleet_text(fleet: &FleetView, page: Page) -> String {
-    let mut text = page.prose(&format!(
-        "{}, {} after its begin, changed {}",
-        fleet.name,
-        duration_text(fleet.now_ns),
-        counted(fleet.changes.into(), "time")
-    ));
-    text.push('\n');
+fn of_fleet(fleet: &FleetView) -> Document {
     let each = fleet.groups.iter().map(|group| &group.record);
     let all = (fleet.groups.len() > 1).then_some(&fleet.all);
-    text.push_str(&groups(each.chain(all), page));
-    if let Some(listed) = &fleet.clients {
-        text.push('\n');
-        text.push_str(&clients_text(listed, page));
-    }
-    text
+    let listed = fleet.clients.as_ref();
+    Document::default()
+        .prose([format!(
+            "{}, {} after its begin, changed {}",
+            fleet.name,
+            duration_text(fleet.now_ns),
+            counted(fleet.changes.into(), "time")
+        )])
+        .tables([groups(each.chain(all))])
+        .tables(listed.map(|listed| clients(&listed.window)))
+        .prose(listed.and_then(others))
 }
 
-fn groups<'g>(groups: impl IntoIterator<Item = &'g GroupRecord>, page: Page) -> String {
+fn groups<'g>(groups: impl IntoIterator<Item = &'g GroupRecord>) -> Table {
     let mut table = Table::new([
         Column::text("group").at_least(14),
         Column::figure("CLIENTS"),
@@ -87,40 +90,27 @@ fn groups<'g>(groups: impl IntoIterator<Item = &'g GroupRecord>, page: Page) -> 
             states.join(", "),
         ]);
     }
-    table.render(page)
+    table
 }
 
-fn settings(group: &GroupView, page: Page) -> String {
-    let mut text = String::new();
-    for view in &group.settings {
-        text.push('\n');
-        text.push_str(&page.prose(&format!(
-            "{} of them:",
-            counted(view.clients.into(), "client")
-        )));
-        text.push_str(&values_text(&view.values, page));
-    }
-    text
+fn facts(values: &BTreeMap<String, String>) -> impl Iterator<Item = (&String, String)> {
+    values.iter().map(|(key, value)| (key, value.clone()))
 }
 
-fn values_text(values: &BTreeMap<String, String>, page: Page) -> String {
-    page.facts(values.iter().map(|(key, value)| (key, value.clone())))
-}
-
-fn clients_text(listed: &ClientsView, page: Page) -> String {
-    let mut text = clients(&listed.window, page);
+/// Says that more clients can be listed, if there are any.
+fn others(listed: &ClientsView) -> Option<String> {
     let shown = listed.window.len() as u64;
-    if shown < u64::from(listed.all) {
-        text.push_str(&page.prose(&format!(
+    let all = u64::from(listed.all);
+    (shown < all).then(|| {
+        format!(
             "{} of {}; --first and --count list others",
             grouped(shown),
-            counted(listed.all.into(), "client")
-        )));
-    }
-    text
+            counted(all, "client")
+        )
+    })
 }
 
-fn clients(clients: &[ClientView], page: Page) -> String {
+fn clients(clients: &[ClientView]) -> Table {
     let mut table = Table::new([
         Column::text("client").at_least(14),
         Column::text("STATE"),
@@ -157,39 +147,37 @@ fn clients(clients: &[ClientView], page: Page) -> String {
             duration_text(counters.failing_ns),
         ]);
     }
-    table.render(page)
+    table
 }
 
-fn change_text(change: &ChangeView, page: Page) -> String {
+fn of_change(change: &ChangeView) -> Vec<String> {
     let would = if change.dry_run {
         "would be told"
     } else {
         "told"
     };
-    let mut text = page.prose(&format!(
+    let changed = format!(
         "{}: {} of {} {would}, {}",
         change.what.name(),
         grouped(change.changed.into()),
         counted(change.named.into(), "client"),
         change.holds
-    ));
-    for setting in &change.settings {
-        text.push_str(&page.prose(&format!(
-            "{}: {} -> {}, {}",
-            setting.key,
-            setting.from,
-            setting.to,
-            counted(setting.clients.into(), "client")
-        )));
-    }
-    for left in &change.unchanged {
-        text.push_str(&page.prose(&format!(
-            "{}: {}",
-            counted(left.clients.into(), "client"),
-            left.why
-        )));
-    }
-    text
+    );
+    let settings = change.settings.iter().map(|setting| {
+        let clients = counted(setting.clients.into(), "client");
+        format!(
+            "{}: {} -> {}, {clients}",
+            setting.key, setting.from, setting.to
+        )
+    });
+    let unchanged = change.unchanged.iter();
+    let unchanged =
+        unchanged.map(|left| format!("{}: {}", counted(left.clients.into(), "client"), left.why));
+    [changed]
+        .into_iter()
+        .chain(settings)
+        .chain(unchanged)
+        .collect()
 }
 
 #[cfg(test)]

@@ -5,15 +5,13 @@ pub mod document;
 pub mod picture;
 
 use self::document::HistoryRun;
-use super::ascii_plot;
 use super::comparison::{ReadRun, unit_of};
+use super::document::table::{Column, Table};
+use super::document::{Block, Document};
 use super::parts::known::value_within;
-use super::parts::page::Page;
-use super::parts::table::{Column, Table};
 use super::parts::units::counted;
 use crate::error::Error;
 use crate::quantity::{plain, rounded};
-use crate::sanitize::printable;
 use filestone_measure::comparison::repeats::{headline_of, repeated, repeats_best};
 use filestone_measure::comparison::{
     Change, ComparabilityCheck, ComparedRun, RunValue, Side, comparability,
@@ -185,25 +183,18 @@ fn hosts(runs: &[ReadRun]) -> Vec<String> {
     changes.collect()
 }
 
-/// Formats the whole text report.
-pub fn text(told: &HistoryReport, page: Page) -> String {
+/// Returns the whole report.
+pub fn report(told: &HistoryReport) -> Document {
     let notes = told.notes.iter().map(|note| ("note", note.clone()));
     let changes = told.history.changes.iter();
     let changes = changes.map(|change| ("change", change_text(told, change)));
-    let facts = page.facts(changes) + &page.facts(notes);
-    let method = method(told);
-    let parts = [
-        page.prose(&heading(told)) + &ascii_plot::render(&picture::picture(told), page),
-        facts,
-        table(told, page),
-        if method.is_empty() {
-            method
-        } else {
-            page.prose(&method)
-        },
-    ];
-    let parts = parts.into_iter().filter(|part| !part.is_empty());
-    printable(&parts.collect::<Vec<_>>().join("\n"))
+    let picture = Block::Picture(picture::picture(told));
+    Document::joined([
+        Document::default().prose([heading(told)]).push(picture),
+        Document::default().facts(changes).facts(notes),
+        Document::default().table(table(told)),
+        Document::default().prose(method(told)),
+    ])
 }
 
 /// Compares the newest level with the one before it, in words.
@@ -273,7 +264,7 @@ fn place(told: &HistoryReport, change: &LevelChange) -> String {
     format!("95 %: {}", ends.join(", to "))
 }
 
-fn table(told: &HistoryReport, page: Page) -> String {
+fn table(told: &HistoryReport) -> Table {
     let figure = told.history.figure;
     let mut table = Table::new([
         Column::text("STARTED"),
@@ -307,7 +298,7 @@ fn table(told: &HistoryReport, page: Page) -> String {
             }),
         ]);
     }
-    table.render(page)
+    table
 }
 
 /// Formats the half-width of a run's own interval.
@@ -316,7 +307,7 @@ fn own_percent(share: f64) -> String {
     format!("{} %", plain(rounded(percent, percent), 1))
 }
 
-fn method(told: &HistoryReport) -> String {
+fn method(told: &HistoryReport) -> Option<String> {
     let mut sentences = vec![];
     if told.runs.len() >= RUNS_MIN {
         sentences.push(format!(
@@ -332,7 +323,7 @@ fn method(told: &HistoryReport) -> String {
     if told.runs.iter().any(|run| run.half_width.is_some()) {
         sentences.push("± is what a run knows of itself, not what runs differ by.".into());
     }
-    sentences.join(" ")
+    (!sentences.is_empty()).then(|| sentences.join(" "))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Report as one HTML page that opens offline and can be mailed.
 //!
-//! The page repeats no text and no computation: sentences and tables come from the text report, on
-//! a marked page ([`super::parts::marked`]); pictures are the same [`Picture`]s that become SVG.
+//! The page repeats no text and no computation: sentences and tables are those of the report's
+//! [`Document`]; pictures are the same [`Picture`]s that become SVG.
 //! Only the data for zooming is specific to this page: [`over_time`] and [`heat_map`].
 //!
 //! The page loads no resources, and its Content-Security-Policy enforces this: one script and one
@@ -27,9 +27,8 @@ pub(super) mod tests;
 use crate::error::Error;
 use crate::report::ab::AbReport;
 use crate::report::comparison::{self, Compared};
+use crate::report::document::{Block, Document};
 use crate::report::layers;
-use crate::report::parts::markup::{self, Block};
-use crate::report::parts::page::Page;
 use crate::report::picture::Picture;
 use crate::report::repeats::{self, Repeats};
 use crate::report::sweep::ladder;
@@ -69,16 +68,13 @@ fn add_layers(sheet: &mut HtmlPage, records: &[RunRecord]) {
     if let Some(picture) = &picture {
         sheet.origin.clone_from(&picture.circumstances);
     }
-    let said = markup::blocks(&layers::render(records, Page::marked()));
+    let (tables, sentences) = tables_and_sentences(&layers::report(records));
     let together = layers::picture::percentiles(records);
     let charts = [picture, together].into_iter().flatten();
     let charts: Vec<_> = charts.map(|picture| sheet.picture(&picture)).collect();
-    if said.is_empty() && charts.is_empty() {
+    if tables.is_empty() && charts.is_empty() {
         return;
     }
-    let (tables, sentences): (Vec<Block>, Vec<Block>) = said
-        .into_iter()
-        .partition(|block| matches!(block, Block::Table(_)));
     sheet.section(
         "layers",
         "Layers",
@@ -101,8 +97,7 @@ pub fn of_sweep(swept: &SweepReport) -> Result<String, Error> {
         "A sweep"
     };
     let mut sheet = HtmlPage::titled(title.unwrap_or(without));
-    let said = markup::blocks(&sweep::text(swept, Page::marked()));
-    add_finding(&mut sheet, said, picture.as_ref(), None);
+    add_finding(&mut sheet, &sweep::report(swept), picture.as_ref(), None);
     if !is_ladder {
         let command = shell_line(&swept.command);
         sheet.section(
@@ -117,16 +112,14 @@ pub fn of_sweep(swept: &SweepReport) -> Result<String, Error> {
 /// Returns the page of two ladders side by side.
 pub fn of_ladders(compared: ComparedLadders<'_>) -> Result<String, Error> {
     let mut sheet = HtmlPage::titled("Two ladders");
-    let said = ladder_comparison::text(compared, Page::marked());
-    add_finding(&mut sheet, markup::blocks(&said), None, None);
+    add_finding(&mut sheet, &ladder_comparison::report(compared), None, None);
     document::page(&sheet)
 }
 
 /// Returns the page of several runs of one plan; `report --as html` makes the page of a single run.
 pub fn of_repeats(repeats: &Repeats) -> Result<String, Error> {
     let mut sheet = HtmlPage::titled("Several runs of one plan");
-    let said = repeats::text(repeats, Page::marked());
-    add_finding(&mut sheet, markup::blocks(&said), None, None);
+    add_finding(&mut sheet, &repeats::report(repeats), None, None);
     document::page(&sheet)
 }
 
@@ -135,7 +128,7 @@ pub fn of_comparison(compared: &Compared) -> Result<String, Error> {
     let picture = comparison::picture::picture(compared)?;
     of_sides(
         &picture.title,
-        &comparison::text(compared, Page::marked()),
+        &comparison::report(compared),
         Some(&picture),
         compared.comparison.verdict,
     )
@@ -148,7 +141,7 @@ pub fn of_ab(report: &AbReport) -> Result<String, Error> {
     let picture = is_enough.then(|| comparison::picture::picture(compared));
     of_sides(
         "Two sides measured in turn",
-        &report.text(Page::marked()),
+        &report.report(),
         picture.transpose()?.as_ref(),
         compared.comparison.verdict,
     )
@@ -156,7 +149,7 @@ pub fn of_ab(report: &AbReport) -> Result<String, Error> {
 
 fn of_sides(
     title: &str,
-    said: &str,
+    report: &Document,
     picture: Option<&Picture>,
     verdict: Verdict,
 ) -> Result<String, Error> {
@@ -166,20 +159,18 @@ fn of_sides(
         Verdict::Inconclusive => Validity::WithCaveats.name(),
         Verdict::Worse => Validity::DoesNotCount.name(),
     };
-    add_finding(&mut sheet, markup::blocks(said), picture, Some(class));
+    add_finding(&mut sheet, report, picture, Some(class));
     document::page(&sheet)
 }
 
 /// Adds the result in sentences, then as a picture and in tables.
 fn add_finding(
     sheet: &mut HtmlPage,
-    said: Vec<Block>,
+    report: &Document,
     picture: Option<&Picture>,
     class: Option<&'static str>,
 ) {
-    let (tables, sentences): (Vec<Block>, Vec<Block>) = said
-        .into_iter()
-        .partition(|block| matches!(block, Block::Table(_)));
+    let (tables, sentences) = tables_and_sentences(report);
     sheet.section(
         "result",
         "Result",
@@ -192,4 +183,10 @@ fn add_finding(
     if !tables.is_empty() {
         sheet.section("figures", "Figures", blocks::all(&tables));
     }
+}
+
+/// Returns the tables of a report, and everything else.
+fn tables_and_sentences(report: &Document) -> (Vec<Block>, Vec<Block>) {
+    let blocks = blocks::of(report).into_iter();
+    blocks.partition(|block| matches!(block, Block::Table(_)))
 }

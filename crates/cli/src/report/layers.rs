@@ -20,19 +20,19 @@ use self::comparison::Comparison;
 use self::conclusion::sentence;
 use self::differences::{Estimate, Series};
 use crate::quantity::grouped;
+use crate::report::document::Document;
+use crate::report::document::table::{Column, Table};
 use crate::report::parts::heading;
-use crate::report::parts::page::Page;
-use crate::report::parts::table::{Column, Table};
 use crate::report::parts::units::micros;
 use crate::report::replay::NO_CALL;
 use crate::sanitize::printable;
 use filestone_measure::measure::RunRecord;
 
-/// Renders the tables and the sentence; empty if the records are not replays of several layers.
-pub fn render(records: &[RunRecord], page: Page) -> String {
+/// Returns the tables and the sentence; empty if the records are not replays of several layers.
+pub fn report(records: &[RunRecord]) -> Document {
     let compared = Comparison::of(records).filter(|compared| compared.layers.len() > 1);
     let Some(compared) = compared else {
-        return String::new();
+        return Document::default();
     };
     let places = compared.layers.iter().map(|layer| {
         let run = layer.runs[0];
@@ -46,15 +46,15 @@ pub fn render(records: &[RunRecord], page: Page) -> String {
         (layer.name.as_str(), all.join(": "))
     });
     let loads = heading::loads_text(compared.plan);
-    let mut text = format!("\n{loads} on each layer\n{}", page.facts(places));
-    text.push_str(&means(&compared, page));
-    text.push_str(&differences(&compared, page));
-    text.push_str(&percentiles(&compared, page));
-    for said in [left_out(&compared), conclusion(&compared)] {
-        let said = said.map(|said| format!("\n{}", page.prose(&said)));
-        text.push_str(&said.unwrap_or_default());
-    }
-    text
+    Document::default()
+        .blank()
+        .lines(format!("{loads} on each layer\n"))
+        .facts(places)
+        .tables([means(&compared), differences(&compared)])
+        .prose([compared.batches.text()])
+        .tables([percentiles(&compared)])
+        .paragraphs(left_out(&compared))
+        .paragraphs(conclusion(&compared))
 }
 
 /// Describes the kinds that are in no sum, with reasons.
@@ -87,7 +87,7 @@ fn conclusion(compared: &Comparison<'_>) -> Option<String> {
     (sums.per_pass > 0.0).then(|| sentence(&per_operation, &chance))
 }
 
-fn means(compared: &Comparison<'_>, page: Page) -> String {
+fn means(compared: &Comparison<'_>) -> Table {
     let sums = &compared.sums;
     let mut columns = vec![
         Column::text("mean service time, usecs"),
@@ -128,11 +128,11 @@ fn means(compared: &Comparison<'_>, page: Page) -> String {
         // Rows are in thousandths of their input: milliseconds here.
         add("one pass, msecs", sums.per_pass, of_all(1000.0), None);
     }
-    format!("\n{}", table.render(page))
+    table
 }
 
-/// Formats the difference of each layer to the one before it, with its interval.
-fn differences(compared: &Comparison<'_>, page: Page) -> String {
+/// Returns the difference of each layer to the one before it, with its interval.
+fn differences(compared: &Comparison<'_>) -> Table {
     let (layers, batches) = (&compared.layers, &compared.batches);
     let mut columns = vec![Column::text("difference, usecs")];
     let pairs = layers.iter().zip(layers.iter().skip(1));
@@ -166,10 +166,10 @@ fn differences(compared: &Comparison<'_>, page: Page) -> String {
         let means: Vec<_> = means.collect();
         add("all", &means, &batches.of_all(&compared.rows));
     }
-    format!("\n{}{}", table.render(page), page.prose(&batches.text()))
+    table
 }
 
-fn percentiles(compared: &Comparison<'_>, page: Page) -> String {
+fn percentiles(compared: &Comparison<'_>) -> Table {
     let mut columns = vec![Column::text("usecs")];
     for layer in &compared.layers {
         let name = layer.name.to_uppercase();
@@ -185,7 +185,7 @@ fn percentiles(compared: &Comparison<'_>, page: Page) -> String {
         });
         table.row([name].into_iter().chain(times));
     }
-    format!("\n{}", table.render(page))
+    table
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! Contents of a load file, as a text report and as JSON.
 
 use crate::quantity::{bytes_text, duration_text, grouped};
-use crate::report::parts::page::{Fact, Page};
-use crate::report::parts::table::{Column, Table};
+use crate::report::document::Document;
+use crate::report::document::page::Fact;
+use crate::report::document::table::{Column, Table};
 use crate::report::parts::units::counted;
 use filestone_workload::load::Generation;
 use filestone_workload::load::refusals::Refusal;
@@ -42,25 +43,22 @@ fn generation_name<S: serde::Serializer>(
     serializer.serialize_str(generation.name())
 }
 
-/// Formats the whole text report.
-pub fn page(load: &CheckedLoad, page: Page) -> String {
+/// Returns the whole report.
+pub fn report(load: &CheckedLoad) -> Document {
     let contents = &load.contents;
-    let mut text = heading(load, page);
-    text.push('\n');
-    text.push_str(&kinds(contents, page));
-    text.push_str(&transfers(contents, page));
-    text.push('\n');
-    text.push_str(&page.facts(facts(contents)));
-    text.push('\n');
     let verdicts = load.layers.iter();
     let verdicts = verdicts.map(|verdict| (format!("on {}", verdict.layer), in_short(verdict)));
-    text.push_str(&page.facts(verdicts));
-    text
+    heading(load)
+        .tables([kinds(contents)])
+        .tables(transfers(contents))
+        .blank()
+        .facts(facts(contents))
+        .blank()
+        .facts(verdicts)
 }
 
-/// Formats the operations that each layer would not execute as they are, verb by verb.
-pub fn layers(load: &CheckedLoad, page: Page) -> String {
-    let mut text = heading(load, page);
+/// Returns the operations that each layer would not execute as they are, verb by verb.
+pub fn layers(load: &CheckedLoad) -> Document {
     let mut table = Table::new([
         Column::text("layer"),
         Column::text("operation"),
@@ -83,41 +81,37 @@ pub fn layers(load: &CheckedLoad, page: Page) -> String {
             ]);
         }
     }
-    text.push_str(&format!("\n{}", table.render(page)));
-    text
+    heading(load).tables([table])
 }
 
-fn heading(load: &CheckedLoad, page: Page) -> String {
+fn heading(load: &CheckedLoad) -> Document {
     let contents = &load.contents;
-    let mut text = page.prose(&format!(
-        "{}: {}, {} in {}",
+    let operations = counted(contents.operations, "operation");
+    let what = format!(
+        "{}: {}, {operations} in {}",
         load.load,
         load.generation.description(),
-        counted(contents.operations, "operation"),
         counted(load.lines, "line"),
-    ));
-    text.push_str(&page.prose(&format!(
+    );
+    let bytes = format!(
         "One pass writes {} and reads {} bytes; its files never hold more than {} together.",
         grouped(contents.writes.bytes_asked),
         grouped(contents.reads.bytes_asked),
         bytes_text(contents.tree.live_set_bytes),
-    )));
-    let counted = counted(contents.operations, "operation");
-    let cut_off = match &contents.cut_off {
-        None => return text,
-        Some(TruncationReason::Steps) => {
-            format!("The pass is longer than that: counting was cut off after {counted}.")
+    );
+    let cut_off = contents.cut_off.as_ref().map(|reason| match reason {
+        TruncationReason::Steps => {
+            format!("The pass is longer than that: counting was cut off after {operations}.")
         }
-        Some(TruncationReason::Memory) => format!(
-            "The pass is longer than that: counting was cut off after {counted}, for want of room \
+        TruncationReason::Memory => format!(
+            "The pass is longer than that: counting was cut off after {operations}, for want of room \
              for ever new names, handles or sizes."
         ),
-        Some(TruncationReason::Line { line, what }) => {
+        TruncationReason::Line { line, what } => {
             format!("The pass cannot go beyond line {line}: {what}")
         }
-    };
-    text.push_str(&page.prose(&cut_off));
-    text
+    });
+    Document::default().prose([what, bytes]).prose(cut_off)
 }
 
 fn directories(count: u64) -> String {
@@ -127,7 +121,7 @@ fn directories(count: u64) -> String {
     }
 }
 
-fn kinds(contents: &LoadStatisticsData, page: Page) -> String {
+fn kinds(contents: &LoadStatisticsData) -> Table {
     let mut table = Table::new([
         Column::text("operation"),
         Column::figure("COUNT"),
@@ -144,7 +138,7 @@ fn kinds(contents: &LoadStatisticsData, page: Page) -> String {
         share(contents.operations, contents.operations),
         grouped(contents.expected_failures_total()),
     ]);
-    table.render(page)
+    table
 }
 
 /// Adds a kind's row, and one more for each further status.
@@ -191,11 +185,11 @@ fn share(part: u64, whole: u64) -> String {
 /// Formats a figure of reads or of writes.
 type Figure = fn(&Transfers) -> String;
 
-/// Formats bytes and sizes; empty if there are no reads and writes.
-fn transfers(contents: &LoadStatisticsData, page: Page) -> String {
+/// Returns bytes and sizes; `None` if there are no reads and writes.
+fn transfers(contents: &LoadStatisticsData) -> Option<Table> {
     let (writes, reads) = (&contents.writes, &contents.reads);
     if writes.operations == 0 && reads.operations == 0 {
-        return String::new();
+        return None;
     }
     let mut table = Table::new([
         Column::text("file data"),
@@ -219,7 +213,7 @@ fn transfers(contents: &LoadStatisticsData, page: Page) -> String {
         let name = if rank == 0 { "most frequent" } else { "" };
         table.row([name.into(), frequent(writes, rank), frequent(reads, rank)]);
     }
-    format!("\n{}", table.render(page))
+    Some(table)
 }
 
 /// Formats a frequent size as `12,658 x 65,536`: its count, and the size.

@@ -13,8 +13,9 @@ mod on_the_wire;
 mod operations;
 pub mod validity;
 
+use super::document::Document;
+use super::document::page::{Detail, Fact};
 use super::nhfsstone;
-use super::parts::page::{Detail, Fact, Page};
 use super::parts::units::{calls_per_second, operations_per_second};
 use super::parts::{facts, heading, known, ledger, percentile};
 use filestone_measure::measure::mix_record::MixRecord;
@@ -24,45 +25,39 @@ use filestone_plan::plan::MixPlan;
 /// Program name in nhfsstone's message about a mix that is off.
 const PROGRAM: &str = "filestone";
 
-/// Renders the report of a mix, of the curve that it was steered along, or of a search; empty if
+/// Returns the report of a mix, of the curve that it was steered along, or of a search; empty if
 /// the record is not a mix. Caveats are printed separately, on standard error.
-pub fn render(record: &RunRecord, detail: Detail, page: Page) -> String {
+pub fn report(record: &RunRecord, detail: Detail) -> Document {
     if let Some(curve) = &record.curve {
-        return curve::render(record, curve, page);
+        return curve::report(record, curve);
     }
     if let Some(objective) = &record.objective {
-        return objective::render(record, objective, page);
+        return objective::report(record, objective);
     }
     match (record.plan.mix(), &record.mix) {
-        (Some(plan), Some(mix)) => at_one_load(record, plan, mix, detail, page),
-        _ => String::new(),
+        (Some(plan), Some(mix)) => at_one_load(record, plan, mix, detail),
+        _ => Document::default(),
     }
 }
 
-fn at_one_load(
-    record: &RunRecord,
-    plan: &MixPlan,
-    mix: &MixRecord,
-    detail: Detail,
-    page: Page,
-) -> String {
+fn at_one_load(record: &RunRecord, plan: &MixPlan, mix: &MixRecord, detail: Detail) -> Document {
     let wire = mix.wire.as_ref();
-    let tables = operations::render(record, mix, page) + &percentile::table(record, page);
-    [
-        nhfsstone_says(record, mix, detail),
-        format!("\n{}", heading::heading(record, page)),
-        validity::render(record, page),
-        wire.map_or_else(String::new, |wire| on_the_wire::render(record, wire, page)),
-        percentile::with_legend(tables, page),
-        "\n".into(),
-        page.facts(cost(record, plan, mix)),
-        page.facts(known::fact(record, detail)),
-        errors::render(record, page),
-        ledger::failed_times(record, page),
-        ledger::unmeasured(record, page),
-        ledger::ledger(&record.totals.ledger, page),
-    ]
-    .concat()
+    let wire = wire.map(|wire| on_the_wire::section(record, wire));
+    let tables = [operations::table(record, mix), percentile::table(record)];
+    Document::default()
+        .lines(nhfsstone_says(record, mix, detail))
+        .blank()
+        .with(heading::heading(record))
+        .tables([validity::table(record)])
+        .with(wire.unwrap_or_default())
+        .with(percentile::with_legend(tables))
+        .blank()
+        .facts(cost(record, plan, mix))
+        .facts(known::fact(record, detail))
+        .with(errors::section(record))
+        .tables(ledger::failed_times(record))
+        .tables(ledger::unmeasured(record))
+        .with(ledger::ledger(&record.totals.ledger))
 }
 
 /// Formats nhfsstone's line, and its table if nhfsstone would call the run invalid, or at the
@@ -106,6 +101,7 @@ fn cost(record: &RunRecord, plan: &MixPlan, mix: &MixRecord) -> Vec<Fact> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::document::page::Page;
     use crate::report::fixtures;
     use filestone_measure::measure::verdict::caveats::find;
 
@@ -116,16 +112,13 @@ mod tests {
 
     #[test]
     fn a_mix_that_counts() {
-        insta::assert_snapshot!(render(
-            &judged(fixtures::mix()),
-            Detail::Whole,
-            Page::default()
-        ));
+        let report = report(&judged(fixtures::mix()), Detail::Whole);
+        insta::assert_snapshot!(report.text(Page::default()));
     }
 
     #[test]
     fn a_mix_through_a_mount_that_does_not_count() {
         let record = judged(fixtures::mix_through_mount());
-        insta::assert_snapshot!(render(&record, Detail::Clients, Page::default()));
+        insta::assert_snapshot!(report(&record, Detail::Clients).text(Page::default()));
     }
 }

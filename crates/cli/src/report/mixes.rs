@@ -2,8 +2,8 @@
 //! mix.
 
 use crate::quantity::grouped;
-use crate::report::parts::page::{Page, wrapped};
-use crate::report::parts::table::{Column, Table};
+use crate::report::document::table::{Column, Table};
+use crate::report::document::{Block, Document};
 use filestone_plan::mix::{Mix, built_in, names};
 use filestone_plan::plan::SkippedOperation;
 use filestone_workload::operation::OpKind;
@@ -56,28 +56,23 @@ impl CheckedMix {
 }
 
 /// Lists the built-in mixes: name, description, source.
-pub fn list(page: Page) -> String {
-    let mut text = String::new();
-    for mix in names().filter_map(built_in) {
+pub fn list() -> Document {
+    let mixes = names().filter_map(built_in);
+    Document::default().facts(mixes.flat_map(|mix| {
         let source = if mix.verified {
             "source"
         } else {
             "source, not verified"
         };
-        text.push_str(&page.facts([
+        [
             (mix.name, mix.about.to_string()),
             ("", format!("{source}: {}", mix.source)),
-        ]));
-    }
-    text
+        ]
+    }))
 }
 
-/// Formats a table of shares, then operations that were left out and remarks.
-pub fn page(mix: &CheckedMix, page: Page) -> String {
-    let mut text = format!("mix {}\n", mix.mix);
-    for note in &mix.notes {
-        text.push_str(&wrapped(&format!("  {note}"), page.columns(), 2, 2));
-    }
+/// Returns a table of shares, then operations that were left out and remarks.
+pub fn report(mix: &CheckedMix) -> Document {
     let mut table = Table::new([
         Column::text("operation").at_least(14),
         Column::figure("COUNT").at_least(14),
@@ -90,28 +85,32 @@ pub fn page(mix: &CheckedMix, page: Page) -> String {
             format!("{:.3} %", row.percent),
         ]);
     }
-    text.push_str(&format!("\n{}", table.render(page)));
-    if mix.left_out.is_empty() {
-        return text;
-    }
-    let mut table = Table::new([
+    let mut left_out = Table::new([
         Column::text("left out").at_least(14),
         Column::figure("COUNT").at_least(14),
     ]);
     for left in &mix.left_out {
-        table.row([left.operation.clone(), grouped(left.count)]);
+        left_out.row([left.operation.clone(), grouped(left.count)]);
     }
-    text.push_str(&format!("\n{}", table.render(page)));
-    text
+    let notes = mix.notes.iter().map(|note| format!("  {note}"));
+    Document::default()
+        .lines(format!("mix {}\n", mix.mix))
+        .push(Block::Wrapped {
+            indent: 2,
+            lines: notes.collect(),
+        })
+        .tables([table])
+        .tables(left_out.if_any())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::document::page::Page;
 
     #[test]
     fn every_mix_of_our_own_is_listed_with_its_source() {
-        insta::assert_snapshot!(list(Page::default()));
+        insta::assert_snapshot!(list().text(Page::default()));
     }
 
     #[test]
@@ -122,7 +121,7 @@ mod tests {
             count: 1234,
         }];
         let checked = CheckedMix::of(&mix);
-        insta::assert_snapshot!(page(&checked, Page::default()));
+        insta::assert_snapshot!(report(&checked).text(Page::default()));
         let text = serde_json::to_string_pretty(&checked).expect("JSON");
         assert!(text.contains("\"percent\": 34.0"), "{text}");
     }

@@ -5,13 +5,13 @@
 
 pub mod ab;
 pub mod addresses;
-pub mod ascii_plot;
 pub mod caption;
 pub mod comparison;
 pub mod cookbook;
 pub mod csv;
 pub mod dbench;
 pub mod doctor;
+pub mod document;
 pub mod explanation;
 pub mod fleet;
 pub mod fleet_ctl;
@@ -45,9 +45,9 @@ pub mod ticks;
 pub mod fixtures;
 
 use crate::error::Error;
+use document::page::{Detail, Page};
 use filestone_measure::measure::RunRecord;
 use mix::found;
-use parts::page::{Detail, Page};
 
 /// A form of a run record.
 #[derive(Debug)]
@@ -138,8 +138,8 @@ pub fn named(name: &str) -> Option<&'static Report> {
 
 #[cfg(test)]
 mod tests {
-    use super::parts::page::{Detail, Page};
-    use super::{fixtures, mix, replay, text};
+    use super::document::page::{Detail, Page};
+    use super::{fixtures, text};
 
     #[test]
     fn no_line_of_a_report_is_longer_than_its_page() {
@@ -149,10 +149,7 @@ mod tests {
             .flat_map(|columns| records.iter().map(move |record| (columns, record)))
         {
             let page = Page::of(columns);
-            let mut shown = text::render(record, Detail::Clients, page);
-            shown.push_str(&mix::render(record, Detail::Clients, page));
-            shown.push_str(&replay::render(record, Detail::Clients, page));
-            for line in shown.lines() {
+            for line in text::render(record, Detail::Clients, page).lines() {
                 assert!(line.chars().count() <= columns, "{columns}: {line}");
             }
         }

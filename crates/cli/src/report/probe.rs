@@ -1,7 +1,9 @@
 //! Report of a probe: the result in one line, response times, capacity of the load generator,
 //! outcomes of operations.
 
-use super::parts::page::{Detail, Fact, Page};
+use super::document::page::{Detail, Fact};
+use super::document::table::Table;
+use super::document::{Block, Document};
 use super::parts::units::{counted, operations_per_second};
 use super::parts::{facts, heading, known, ledger, percentile};
 use super::summary;
@@ -13,47 +15,30 @@ use filestone_measure::measure::{RunRecord, ShortReads};
 use filestone_plan::plan::Plan;
 use filestone_workload::recording::Ledger;
 
-/// Renders the report. Caveats are printed separately, on standard error.
-pub fn render(record: &RunRecord, detail: Detail, page: Page) -> String {
-    let summary = match detail {
-        Detail::Clients => summary::render(record, summary::Extremes::Rows, page),
-        Detail::Brief | Detail::Whole => String::new(),
-    };
-    [
-        answer(record, page),
-        heading::heading(record, page),
-        percentile::with_legend(percentile::table(record, page), page),
-        summary,
-        "\n".into(),
-        page.facts(cost(record, detail)),
-        what_failed(record, page),
-        ledger::failed_times(record, page),
-        ledger::unmeasured(record, page),
-        ledger::ledger(&record.totals.ledger, page),
-    ]
-    .concat()
+/// Returns the report. Caveats are printed separately, on standard error.
+pub fn report(record: &RunRecord, detail: Detail) -> Document {
+    Document::default()
+        .push(answer(record))
+        .with(heading::heading(record))
+        .with(percentile::with_legend([percentile::table(record)]))
+        .tables((detail == Detail::Clients).then(|| summary::of_rows(record)))
+        .blank()
+        .facts(cost(record, detail))
+        .tables(what_failed(record))
+        .tables(ledger::failed_times(record))
+        .tables(ledger::unmeasured(record))
+        .with(ledger::ledger(&record.totals.ledger))
 }
 
-/// Formats operations per second, response times, the kind of load, and whether the load generator
+/// Returns operations per second, response times, the kind of load, and whether the load generator
 /// limited these figures: one line, or two on a narrow page.
-pub fn answer(record: &RunRecord, page: Page) -> String {
+fn answer(record: &RunRecord) -> Block {
     let mut parts = vec![rate(record)];
     parts.extend(errors(&record.totals.ledger));
     parts.extend(short_reads(record));
     parts.extend(times(record));
     parts.extend([load(&record.plan), generator(record)]);
-    let mut lines: Vec<String> = Vec::new();
-    for part in parts {
-        let width = |line: &String| line.chars().count() + part.chars().count() + ", ,".len();
-        match lines
-            .last_mut()
-            .filter(|line| width(line) <= page.columns())
-        {
-            Some(line) => line.push_str(&format!(", {part}")),
-            None => lines.push(part),
-        }
-    }
-    format!("{}\n", lines.join(",\n"))
+    Block::Parts(parts)
 }
 
 fn rate(record: &RunRecord) -> String {
@@ -186,11 +171,9 @@ fn cost(record: &RunRecord, detail: Detail) -> Vec<Fact> {
     facts.into_iter().flatten().collect()
 }
 
-/// Formats failures by status; empty if all operations succeeded.
-fn what_failed(record: &RunRecord, page: Page) -> String {
-    let Some(kind) = record.measured() else {
-        return String::new();
-    };
+/// Returns failures by status; `None` if all operations succeeded.
+fn what_failed(record: &RunRecord) -> Option<Table> {
+    let kind = record.measured()?;
     let ended = &kind.ledger;
     let mut rows: Vec<(&str, u64)> = kind
         .failures
@@ -208,12 +191,13 @@ fn what_failed(record: &RunRecord, page: Page) -> String {
     );
     let rows = rows.into_iter();
     let rows = rows.map(|(name, count)| (name.into(), count, ended.scheduled));
-    ledger::errors_table(rows.collect(), page)
+    ledger::errors_table(rows.collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::document::page::Page;
     use crate::report::fixtures;
     use filestone_measure::measure::OneSidedFigureRecord;
     use filestone_measure::measure::caveat::Caveat;
@@ -222,7 +206,7 @@ mod tests {
     use filestone_workload::operation::OpKind;
 
     fn answer_of(record: &RunRecord) -> String {
-        answer(record, Page::of(200))
+        answer(record).text(Page::of(200))
     }
 
     #[test]
@@ -240,7 +224,7 @@ mod tests {
              busy: not the limit\n"
         );
         assert_eq!(
-            answer(&record, Page::default()),
+            answer(&record).text(Page::default()),
             "24,900 operations/s, p50 29.8 µs, p99 101 µs, 3 clients × 4 in flight,\n\
              generator 27 % busy: not the limit\n"
         );
@@ -261,7 +245,7 @@ mod tests {
             record.totals.offered_load_ops_per_s =
                 is_open.then_some(record.totals.achieved_load_ops_per_s);
             record.caveats = find(&record);
-            let narrow = answer(&record, Page::default());
+            let narrow = answer(&record).text(Page::default());
             assert!(
                 narrow.lines().all(|line| line.chars().count() <= 80),
                 "{narrow}"
@@ -283,7 +267,7 @@ mod tests {
     #[test]
     fn the_answer_and_the_table_have_one_interval() {
         let marks = |record: &RunRecord| {
-            let table = percentile::table(record, Page::default());
+            let table = percentile::table(record).render(Page::default());
             let mut lines = table.lines();
             let line = lines.find(|line| line.starts_with("response time"));
             line.map_or(0, |line| line.matches('~').count())

@@ -1,9 +1,9 @@
 //! Summary of repeated runs: each figure over all runs, in contrast to the interval within one run.
 
+use super::document::Document;
+use super::document::table::{Column, Table};
 use super::parts::heading::what_was_measured;
 use super::parts::known::value_within;
-use super::parts::page::Page;
-use super::parts::table::{Column, Table};
 use super::parts::units::counted;
 use crate::quantity::{load_text, plain, resolution, time_within};
 use filestone_measure::comparison::ComparedRun;
@@ -136,17 +136,16 @@ pub fn line(record: &RunRecord) -> String {
     )
 }
 
-/// Formats the whole text report.
-pub fn text(repeats: &Repeats, page: Page) -> String {
+/// Returns the whole report.
+pub fn report(repeats: &Repeats) -> Document {
     let parts = repeats
         .series
         .iter()
         .filter(|series| series.tally.runs() > 0);
-    let parts = parts.map(|series| of_series(repeats, series, page));
-    parts.collect::<Vec<_>>().join("\n")
+    Document::joined(parts.map(|series| of_series(repeats, series)))
 }
 
-fn of_series(repeats: &Repeats, series: &Series, page: Page) -> String {
+fn of_series(repeats: &Repeats, series: &Series) -> Document {
     let (runs, figures) = (series.tally.runs(), series.figures());
     let heading = format!(
         "{}: {}{}",
@@ -154,21 +153,19 @@ fn of_series(repeats: &Repeats, series: &Series, page: Page) -> String {
         counted(runs as u64, "run"),
         repeats.end.text()
     );
-    let mut text = page.prose(&heading);
+    let document = Document::default().prose([heading]);
     if figures.is_empty() {
-        text.push_str(&page.prose("One run does not show what runs differ by."));
-        return text;
+        return document.prose(["One run does not show what runs differ by."]);
     }
-    text.push_str(&format!("\n{}\n", table(&figures, page)));
-    text.push_str(&page.prose(&method(series, &figures)));
     let known = series.headline().zip(repeats.wanted.until);
-    if let Some((headline, share)) = known.filter(|_| repeats.end != RepeatsEnd::Enough) {
-        text.push_str(&page.prose(&not_enough(&headline, share)));
-    }
-    text
+    let known = known.filter(|_| repeats.end != RepeatsEnd::Enough);
+    document
+        .tables([table(&figures)])
+        .paragraphs([method(series, &figures)])
+        .prose(known.map(|(headline, share)| not_enough(&headline, share)))
 }
 
-fn table(figures: &[RepeatedFigure], page: Page) -> String {
+fn table(figures: &[RepeatedFigure]) -> Table {
     let mut table = Table::new([
         Column::text("figure"),
         Column::figure("median"),
@@ -204,7 +201,7 @@ fn table(figures: &[RepeatedFigure], page: Page) -> String {
             within.unwrap_or_else(|| "–".into()),
         ]);
     }
-    table.render(page)
+    table
 }
 
 /// Formats a share in percent, rounded to its meaningful resolution.
@@ -349,6 +346,7 @@ fn figure_document(known: &RepeatedFigure) -> RepeatedFigureDocument {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::document::page::Page;
     use crate::report::fixtures;
 
     /// Creates repeats whose runs achieve these loads, in operations per second.
@@ -376,7 +374,7 @@ mod tests {
     #[test]
     fn runs_of_one_thing() {
         let repeats = repeats(&[990.0, 1010.0, 1000.0, 980.0, 1040.0], None);
-        insta::assert_snapshot!(text(&repeats, Page::default()));
+        insta::assert_snapshot!(report(&repeats).text(Page::default()));
         let document = document(&repeats);
         assert_eq!(document.series[0].runs, 5);
         let best = document.series[0].repeats_best.as_deref();
@@ -389,14 +387,14 @@ mod tests {
         let mut repeats = repeats(&[990.0, 1010.0, 1000.0], Some(0.01));
         repeats.end = RepeatsEnd::Interrupted;
         assert!(!repeats.are_enough());
-        insta::assert_snapshot!(text(&repeats, Page::default()));
+        insta::assert_snapshot!(report(&repeats).text(Page::default()));
     }
 
     #[test]
     fn one_run_says_that_it_is_alone() {
         let mut repeats = repeats(&[990.0], None);
         repeats.end = RepeatsEnd::Failed;
-        insta::assert_snapshot!(text(&repeats, Page::default()));
+        insta::assert_snapshot!(report(&repeats).text(Page::default()));
     }
 
     #[test]

@@ -4,9 +4,10 @@
 use crate::error::in_our_form;
 use crate::quantity::{bytes_text, duration_text, grouped};
 use crate::report::dbench::{self, Form};
+use crate::report::document::Document;
+use crate::report::document::page::{Detail, Fact};
+use crate::report::document::table::{Column, Table};
 use crate::report::parts::heading::{loads_text, places, what_was_measured};
-use crate::report::parts::page::{Detail, Fact, Page};
-use crate::report::parts::table::{Column, Table};
 use crate::report::parts::units::{counted, micros};
 use crate::report::parts::{facts, kinds, known, ledger, percentile};
 use filestone_measure::measure::RunRecord;
@@ -18,35 +19,37 @@ use filestone_plan::plan::{Interface, Pacing, Plan, ReplayPlan};
 /// Maximum number of lost clients that are listed.
 const LOST_MAX: usize = 10;
 
-/// Renders the report; empty if the record is not a replay. Caveats are printed separately, on
+/// Returns the report; empty if the record is not a replay. Caveats are printed separately, on
 /// standard error.
-pub fn render(record: &RunRecord, detail: Detail, page: Page) -> String {
+pub fn report(record: &RunRecord, detail: Detail) -> Document {
     let (Some(plan), Some(replay)) = (record.plan.replay(), &record.replay) else {
-        return String::new();
+        return Document::default();
     };
-    let mut text = String::from("\n");
+    let throughput = dbench::throughput(Form::Five, record, plan);
     if detail == Detail::Brief {
-        text.push_str(&dbench::throughput(Form::Five, record, plan));
-        text.push_str(&mismatches(replay, plan, page));
-        text.push_str(&lost_clients(replay, page));
-        return text;
+        return Document::default()
+            .blank()
+            .lines(throughput)
+            .tables(mismatches(replay, plan))
+            .with(lost_clients(replay));
     }
-    text.push_str(&dbench::table(Form::Five, record, plan));
+    let mut table = dbench::table(Form::Five, record, plan);
     if detail == Detail::Clients {
-        text.push_str(&dbench::per_client(Form::Five, replay, plan));
+        table.push_str(&dbench::per_client(Form::Five, replay, plan));
     }
-    text.push_str(&dbench::throughput(Form::Five, record, plan));
-    text.push_str(&format!("\n{}", page.prose(&what_was_measured(record))));
-    let tables = operations(record, plan, page) + &percentile::table(record, page);
-    text.push_str(&percentile::with_legend(tables, page));
-    text.push('\n');
-    text.push_str(&page.facts(facts(record, plan, replay)));
-    text.push_str(&page.facts(known::fact(record, detail)));
-    text.push_str(&mismatches(replay, plan, page));
-    text.push_str(&ledger::failed_times(record, page));
-    text.push_str(&lost_clients(replay, page));
-    text.push_str(&ledger::ledger(&record.totals.ledger, page));
-    text
+    let tables = [operations(record, plan), percentile::table(record)];
+    Document::default()
+        .blank()
+        .lines(table + &throughput)
+        .paragraphs([what_was_measured(record)])
+        .with(percentile::with_legend(tables))
+        .blank()
+        .facts(facts(record, plan, replay))
+        .facts(known::fact(record, detail))
+        .tables(mismatches(replay, plan))
+        .tables(ledger::failed_times(record))
+        .with(lost_clients(replay))
+        .with(ledger::ledger(&record.totals.ledger))
 }
 
 /// Returns the announcement before a replay's first row.
@@ -90,8 +93,8 @@ pub fn measured<'record>(
 /// Placeholder for the times of operations that were completed without a call.
 pub const NO_CALL: &str = "–";
 
-/// Formats service times by kind, without the lag of a paced load file.
-fn operations(record: &RunRecord, plan: &ReplayPlan, page: Page) -> String {
+/// Returns service times by kind, without the lag of a paced load file.
+fn operations(record: &RunRecord, plan: &ReplayPlan) -> Table {
     let mut table = Table::new([
         Column::text("service time, usecs"),
         Column::figure("COUNT"),
@@ -118,7 +121,7 @@ fn operations(record: &RunRecord, plan: &ReplayPlan, page: Page) -> String {
         let count = grouped(times.count);
         table.row([name.to_string(), count].into_iter().chain(figures));
     }
-    format!("\n{}", table.render(page))
+    table
 }
 
 /// Returns load, bytes, lag and cost, one fact per line.
@@ -243,10 +246,10 @@ fn netbench(record: &RunRecord, plan: &ReplayPlan) -> Vec<Fact> {
     facts
 }
 
-/// Formats results that differ from the load file's expectation.
-fn mismatches(replay: &ReplayRecord, plan: &ReplayPlan, page: Page) -> String {
+/// Returns results that differ from the load file's expectation.
+fn mismatches(replay: &ReplayRecord, plan: &ReplayPlan) -> Option<Table> {
     if replay.mismatch_count == 0 {
-        return String::new();
+        return None;
     }
     let mut table = Table::new([
         Column::text("mismatches").at_least(14),
@@ -265,7 +268,7 @@ fn mismatches(replay: &ReplayRecord, plan: &ReplayPlan, page: Page) -> String {
     if others > 0 {
         table.row(["others".into(), grouped(others)]);
     }
-    format!("\n{}", table.render(page))
+    Some(table)
 }
 
 fn mismatch_text(mismatch: &MismatchRecord) -> String {
@@ -283,15 +286,15 @@ fn mismatch_text(mismatch: &MismatchRecord) -> String {
     )
 }
 
-/// Formats the clients that ended early, with reasons.
-fn lost_clients(replay: &ReplayRecord, page: Page) -> String {
+/// Returns the clients that ended early, with reasons.
+fn lost_clients(replay: &ReplayRecord) -> Document {
     let lost: Vec<(u32, &str)> = replay
         .clients
         .iter()
         .filter_map(|client| Some((client.client, client.lost.as_deref()?)))
         .collect();
     if lost.is_empty() {
-        return String::new();
+        return Document::default();
     }
     let mut table = Table::new([
         Column::text("lost clients").at_least(14),
@@ -300,36 +303,30 @@ fn lost_clients(replay: &ReplayRecord, page: Page) -> String {
     for (client, reason) in lost.iter().take(LOST_MAX) {
         table.row([format!("client {client}"), in_our_form(reason)]);
     }
-    let mut text = format!("\n{}", table.render(page));
-    if lost.len() > LOST_MAX {
-        let more = grouped((lost.len() - LOST_MAX) as u64);
-        text.push_str(&format!("and {more} more\n"));
+    let document = Document::default().tables([table]);
+    match lost.len().saturating_sub(LOST_MAX) {
+        0 => document,
+        more => document.lines(format!("and {} more\n", grouped(more as u64))),
     }
-    text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::document::page::Page;
     use crate::report::fixtures;
     use filestone_workload::load::Generation;
 
     #[test]
     fn a_replay_without_a_mismatch() {
-        insta::assert_snapshot!(render(
-            &fixtures::replayed(),
-            Detail::Clients,
-            Page::default()
-        ));
+        let report = report(&fixtures::replayed(), Detail::Clients);
+        insta::assert_snapshot!(report.text(Page::default()));
     }
 
     #[test]
     fn a_paced_replay_over_nfs_with_mismatches_and_a_lost_client() {
-        insta::assert_snapshot!(render(
-            &fixtures::replayed_with_mismatches(),
-            Detail::Whole,
-            Page::default()
-        ));
+        let report = report(&fixtures::replayed_with_mismatches(), Detail::Whole);
+        insta::assert_snapshot!(report.text(Page::default()));
     }
 
     #[test]

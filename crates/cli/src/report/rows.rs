@@ -4,8 +4,8 @@
 //! All figures of a row cover the whole interval: counts and bytes are not per second, latencies
 //! are response times in microseconds; minimum and maximum are exact.
 
-use crate::report::parts::page::Page;
-use crate::report::parts::table::{Column, Layout, Table};
+use crate::report::document::page::Page;
+use crate::report::document::table::{Column, Layout, Table};
 use crate::report::parts::units::micros;
 use filestone_engine::replay::{Progress, ProgressPhase};
 use filestone_measure::measure::run_record::IntervalRecord;
@@ -71,7 +71,7 @@ impl Rows {
     /// Creates a formatter before its first row.
     pub fn new(columns: Columns, page: Page) -> Self {
         let page = match columns {
-            Columns::Nct => Page::of(usize::MAX),
+            Columns::Nct => Page::UNLIMITED,
             Columns::WithPercentiles => page,
         };
         Self {

@@ -1,34 +1,45 @@
 //! nct's summary: MIN, AVG, MAX and TOTAL of bytes, latency and requests.
 //!
-//! The source of the rates' extremes is selectable: `probe` uses the rows that it prints, or would
+//! The source of the rates' extremes differs: `probe` uses the rows that it prints, or would
 //! print, so that its summary agrees with the rows; nct used the sums over every full second of
 //! consecutive 100 ms samples, at any offset, and so does `as nct`. The extremes of latency are
 //! those of single requests, where nct printed those of 100 ms means.
 
-use crate::report::parts::page::Page;
-use crate::report::parts::table::{Column, Table};
+use crate::report::document::table::{Column, Table};
 use crate::report::parts::units::micros;
 use crate::report::ticks::{self, Sums};
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::rows::in_rows;
 use filestone_measure::measure::run_record::{IntervalRecord, Phase};
 
-/// Source of the extremes of rates.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Extremes {
-    /// The rows of `-m`, or of one second without it; a shorter last one is left out.
-    Rows,
-    /// Every ten consecutive ticks of 100 ms, as in nct.
-    TrailingSeconds,
+/// Returns nct's four lines as a table, whose extremes are those of the rows of `-m`, or of one second without it; a
+/// shorter last one is left out.
+pub fn of_rows(record: &RunRecord) -> Table {
+    let mut table = Table::new([
+        Column::figure("MIN"),
+        Column::figure("AVG"),
+        Column::figure("MAX"),
+        Column::figure("TOTAL"),
+        Column::text("DESC"),
+    ]);
+    for ([min, average, max], total, name) in lines(record, sums_of_rows(record)) {
+        table.row([min, average, max, total.to_string(), name.to_string()]);
+    }
+    table
 }
 
-/// Formats nct's four lines; the rest of its output fits a page, so only those of `as nct` have its
-/// widths.
-pub fn render(record: &RunRecord, extremes: Extremes, page: Page) -> String {
-    let (total, rates) = match extremes {
-        Extremes::Rows => of_rows(record),
-        Extremes::TrailingSeconds => of_trailing_seconds(record),
-    };
+/// Formats nct's four lines with its widths, whose extremes are those of every ten consecutive ticks of 100 ms.
+pub fn of_nct(record: &RunRecord) -> String {
+    let head = ["MIN", "AVG", "MAX"].map(String::from);
+    let rows = lines(record, sums_of_trailing_seconds(record));
+    let rows = rows.map(|(figures, total, name)| line(&figures, &total.to_string(), name));
+    format!("\n{}{}", line(&head, "TOTAL", "DESC"), rows.concat())
+}
+
+/// Minimum, average and maximum; total; unit.
+type Row = ([String; 3], u64, &'static str);
+
+fn lines(record: &RunRecord, (total, rates): (Sums, Vec<Stretch>)) -> [Row; 4] {
     let rate = |what: fn(&Sums) -> u64, name: &'static str| {
         let per_second = |sums: u64, nanos: u64| sums as f64 * 1e9 / nanos.max(1) as f64;
         let average = per_second(what(&total), record.window_ns).round() as u64;
@@ -44,44 +55,19 @@ pub fn render(record: &RunRecord, extremes: Extremes, page: Page) -> String {
     };
     let times = &record.totals.response_time_ns;
     let latency = [times.min as f64, times.mean, times.max as f64].map(micros);
-    let rows = [
+    [
         rate(|sums| sums.bytes_sent, "bytes transmitted per second"),
         rate(|sums| sums.bytes_received, "bytes received per second"),
         (latency, times.sum / 1000, "latency per request (usecs)"),
         rate(|sums| sums.operations, "requests per second"),
-    ];
-    match extremes {
-        Extremes::Rows => table(rows, page),
-        Extremes::TrailingSeconds => {
-            let head = ["MIN", "AVG", "MAX"].map(String::from);
-            let rows = rows.map(|(figures, total, name)| line(&figures, &total.to_string(), name));
-            format!("\n{}{}", line(&head, "TOTAL", "DESC"), rows.concat())
-        }
-    }
-}
-
-/// Minimum, average and maximum; total; unit.
-type Row = ([String; 3], u64, &'static str);
-
-fn table(rows: [Row; 4], page: Page) -> String {
-    let mut table = Table::new([
-        Column::figure("MIN"),
-        Column::figure("AVG"),
-        Column::figure("MAX"),
-        Column::figure("TOTAL"),
-        Column::text("DESC"),
-    ]);
-    for ([min, average, max], total, name) in rows {
-        table.row([min, average, max, total.to_string(), name.to_string()]);
-    }
-    format!("\n{}", table.render(page))
+    ]
 }
 
 /// Sums, and the length of their interval in nanoseconds.
 type Stretch = (Sums, u64);
 
 /// Returns the sums of all rows, and those of each row that is as long as the first.
-fn of_rows(record: &RunRecord) -> (Sums, Vec<Stretch>) {
+fn sums_of_rows(record: &RunRecord) -> (Sums, Vec<Stretch>) {
     let record = &*in_rows(record);
     let sums = |row: &IntervalRecord| Sums {
         operations: row.ledger.ended(),
@@ -101,7 +87,7 @@ fn of_rows(record: &RunRecord) -> (Sums, Vec<Stretch>) {
     (total, whole.collect())
 }
 
-fn of_trailing_seconds(record: &RunRecord) -> (Sums, Vec<Stretch>) {
+fn sums_of_trailing_seconds(record: &RunRecord) -> (Sums, Vec<Stretch>) {
     const SECOND: u64 = 1_000_000_000;
     let ticks = ticks::in_window(record);
     let seconds = ticks::trailing_seconds(&ticks).map(|sums| (sums, SECOND));
@@ -128,13 +114,13 @@ fn line([min, average, max]: &[String; 3], total: &str, name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::document::page::Page;
     use crate::report::fixtures;
 
     #[test]
     fn the_summary_has_ncts_lines() {
         let record = fixtures::plain();
-        let text = render(&record, Extremes::TrailingSeconds, Page::default())
-            + &nct_counters(&record, 2, 8);
+        let text = of_nct(&record) + &nct_counters(&record, 2, 8);
         insta::assert_snapshot!(text);
     }
 
@@ -166,10 +152,10 @@ mod tests {
     #[test]
     fn the_extremes_of_rates_are_those_of_the_rows() {
         let record = uneven();
-        let of = |extremes| requests(&render(&record, extremes, Page::default()));
-        assert_eq!(of(Extremes::Rows), [100.0, 360.0, 500.0, 900.0]);
+        let of_rows = of_rows(&record).render(Page::default());
+        assert_eq!(requests(&of_rows), [100.0, 360.0, 500.0, 900.0]);
         // nct used every second at any offset.
-        assert_eq!(of(Extremes::TrailingSeconds)[0], 20.0);
+        assert_eq!(requests(&of_nct(&record))[0], 20.0);
     }
 
     #[test]
@@ -178,18 +164,17 @@ mod tests {
         let mut drain = record.intervals[2].clone();
         (drain.phase, drain.ledger.ok) = (Phase::Drain, 77);
         record.intervals.push(drain);
-        assert_eq!(
-            requests(&render(&record, Extremes::Rows, Page::default()))[3],
-            900.0
-        );
+        let of_rows = of_rows(&record).render(Page::default());
+        assert_eq!(requests(&of_rows)[3], 900.0);
     }
 
     #[test]
     fn an_average_lies_between_its_extremes_in_a_short_run_too() {
         let mut record = fixtures::plain();
         record.window_ns = 550_000_000;
-        for extremes in [Extremes::Rows, Extremes::TrailingSeconds] {
-            for line in render(&record, extremes, Page::default()).lines().skip(2) {
+        let of_rows = format!("\n{}", of_rows(&record).render(Page::default()));
+        for text in [of_rows, of_nct(&record)] {
+            for line in text.lines().skip(2) {
                 let mut words = line.split_whitespace().map(|word| word.parse::<f64>());
                 let mut next = || words.next().expect("four columns").expect("a number");
                 let (min, average, max) = (next(), next(), next());

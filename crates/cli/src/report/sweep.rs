@@ -12,8 +12,7 @@ pub mod script;
 pub mod study;
 mod unit;
 
-use super::ascii_plot;
-use super::parts::page::Page;
+use super::document::{Block, Document};
 use super::parts::units::counted;
 use super::picture::Picture;
 use super::repeats::{RepeatsEnd, percent};
@@ -207,25 +206,20 @@ pub fn number_text(number: f64, kind: ValueKind) -> String {
     }
 }
 
-/// Formats the whole text report.
-pub fn text(swept: &SweepReport, page: Page) -> String {
+/// Returns the whole report.
+pub fn report(swept: &SweepReport) -> Document {
     if swept.kind == SweepKind::Ladder {
-        return ladder::text(swept, page);
+        return ladder::report(swept);
     }
-    let mut text = page.prose(&heading(swept));
+    let document = Document::default().prose([heading(swept)]);
     if swept.runs() == 0 {
-        return text;
+        return document;
     }
-    text.push('\n');
-    text.push_str(&columns::table(swept, page));
+    let mut document = document.tables([columns::table(swept)]);
     if let Some(picture) = sketched(swept) {
-        text.push_str(&ascii_plot::render(&picture, page));
+        document = document.push(Block::Picture(picture));
     }
-    text.push('\n');
-    for sentence in sentences(swept) {
-        text.push_str(&page.prose(&sentence));
-    }
-    text
+    document.blank().prose(sentences(swept))
 }
 
 /// Returns the picture; for the study with all of its graphs.

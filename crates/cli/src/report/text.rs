@@ -1,6 +1,7 @@
 //! Text report, selected by the kind of workload.
 
-use super::parts::page::{Detail, Page};
+use super::document::Document;
+use super::document::page::{Detail, Page};
 use super::parts::{costs, gates, hosts, stamps, validity};
 use super::{explanation, fleet, mix, probe, replay};
 use filestone_measure::measure::RunRecord;
@@ -8,30 +9,29 @@ use filestone_measure::measure::RunRecord;
 /// Renders the whole report; caveats are printed separately, on standard error.
 pub fn render(record: &RunRecord, detail: Detail, page: Page) -> String {
     let limits = match detail {
-        Detail::Brief => String::new(),
-        Detail::Whole | Detail::Clients => explanation::paragraph(record, page),
+        Detail::Brief => Document::default(),
+        Detail::Whole | Detail::Clients => explanation::section(record),
     };
-    page.printable(
-        &(validity::heading(record, page)
-            + &body(record, detail, page)
-            + &stamps::section(record, page)
-            + &hosts::section(record, page)
-            + &costs::section(record, page)
-            + &limits
-            + &gates::section(record, page)),
-    )
+    validity::heading(record)
+        .with(body(record, detail))
+        .with(stamps::section(record))
+        .with(hosts::section(record))
+        .with(costs::section(record))
+        .with(limits)
+        .with(gates::section(record))
+        .text(page)
 }
 
-/// Renders the part of the report that is specific to the workload.
-pub fn body(record: &RunRecord, detail: Detail, page: Page) -> String {
+/// Returns the part of the report that is specific to the workload.
+pub fn body(record: &RunRecord, detail: Detail) -> Document {
     if record.replay.is_some() {
-        replay::render(record, detail, page)
-    } else if record.fleet.is_some() {
-        fleet::render(record, detail, page)
+        replay::report(record, detail)
+    } else if let Some(fleet) = &record.fleet {
+        fleet::report(record, fleet)
     } else if record.mix.is_some() {
-        mix::render(record, detail, page)
+        mix::report(record, detail)
     } else {
-        probe::render(record, detail, page)
+        probe::report(record, detail)
     }
 }
 
@@ -62,11 +62,11 @@ mod tests {
         .map(|gate| gate.parse().expect(gate))
         .into();
         record.gates = filestone_measure::measure::gates::evaluate(&record);
-        insta::assert_snapshot!(gates::section(&record, Page::default()));
+        insta::assert_snapshot!(gates::section(&record).text(Page::default()));
         let report = render(&record, Detail::Whole, Page::default());
-        assert!(report.ends_with(&gates::section(&record, Page::default())));
+        assert!(report.ends_with(&gates::section(&record).text(Page::default())));
         record.plan.gates.strict = true;
-        let strict = gates::section(&record, Page::default());
+        let strict = gates::section(&record).text(Page::default());
         assert!(
             strict.contains("\ngate fails        achieved < 500.01/s: "),
             "{strict}"

@@ -5,7 +5,7 @@
 //! Only the syntax of these pages is supported: headings, paragraphs, lists, tables, blocks of
 //! code.
 
-use crate::report::parts::page::wrapped;
+use crate::report::document::page::wrapped;
 use anstyle::Style;
 use std::iter::Peekable;
 use std::str::Lines;

@@ -11,7 +11,7 @@ use crate::execution::{Calibration, Job, measure};
 use crate::planning::{Environment, with_intervals};
 use crate::report::json;
 use crate::report::rows::Columns;
-use crate::report::summary::{self, Extremes};
+use crate::report::summary;
 use crate::{ExitStatus, console};
 use command_line::{Command, Measure, Request};
 use filestone_engine::ErrorCategory;
@@ -95,9 +95,7 @@ fn execute(measured: &Measure) -> Result<ExitStatus, Error> {
     if let Some(directory) = &directory {
         let kept = directory.write(&record, &options.terminal);
         let counters = summary::nct_counters(&record, options.threads, options.jobs);
-        let page = console::page();
-        let summary = summary::render(&record, Extremes::TrailingSeconds, page);
-        console::result(&(summary + &counters))?;
+        console::result(&(summary::of_nct(&record) + &counters))?;
         if let Err(error) = kept {
             if error.is_record_lost {
                 console::result(&json::render(&record)?)?;

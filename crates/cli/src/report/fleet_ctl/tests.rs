@@ -1,15 +1,16 @@
 //! Output of the command for hand-made replies.
 
 use super::*;
+use crate::report::document::page::Page;
 use filestone_measure::measure::fleet_record::{
     ChangeKind, FleetCounters, GroupRecord, LatencyBounds, SettingChange, StateCount,
 };
-use filestone_protocol::fleet_control::{Refusal, SettingsView, SkippedClients};
+use filestone_protocol::fleet_control::{GroupView, Refusal, SettingsView, SkippedClients};
 
 const SECOND: u64 = 1_000_000_000;
 
 fn shown(answer: &Answer) -> String {
-    render(answer, Page::default())
+    report(answer).text(Page::default())
 }
 
 fn values(rate: &str) -> BTreeMap<String, String> {

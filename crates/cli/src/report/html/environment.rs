@@ -5,7 +5,6 @@ use super::blocks;
 use crate::error::Error;
 use crate::quantity::{bytes_text, grouped, time_text};
 use crate::report::json::{self, RECORD_FILE};
-use crate::report::parts::markup::Block;
 use crate::report::picture::legible;
 use crate::report::probe;
 use filestone_measure::measure::run_record::{Host, Target};
@@ -41,10 +40,11 @@ pub fn section(record: &RunRecord) -> Markup {
     let facts = facts.into_iter().flatten();
     let facts = facts
         .chain(of_host(&record.host))
-        .chain(of_target(&record.target));
-    blocks::all(&[Block::Facts(
-        facts.chain(more.into_iter().flatten()).collect(),
-    )])
+        .chain(of_target(&record.target))
+        .chain(more.into_iter().flatten());
+    html! {
+        dl { @for (name, value) in facts { (blocks::fact(&name, &value)) } }
+    }
 }
 
 fn of_host(host: &Host) -> impl Iterator<Item = Fact> {

@@ -7,9 +7,9 @@ use super::{blocks, environment, heat_map, over_time};
 use crate::advice;
 use crate::error::{Error, in_our_form};
 use crate::report::caption;
+use crate::report::document::page::Detail;
+use crate::report::document::{Block, FACT_INDENT};
 use crate::report::parts::heading::what_was_measured;
-use crate::report::parts::markup::{self, Block};
-use crate::report::parts::page::{Detail, Page};
 use crate::report::parts::{costs, gates, stamps, validity};
 use crate::report::{explanation, hosts, picture_list, text};
 use filestone_measure::measure::RunRecord;
@@ -79,8 +79,7 @@ struct Parts {
 
 impl Parts {
     fn of(record: &RunRecord) -> Self {
-        let page = Page::marked();
-        let mut said = markup::blocks(&text::body(record, Detail::Whole, page));
+        let mut said = blocks::of(&text::body(record, Detail::Whole));
         // The title of the page contains the heading already.
         let heading = what_was_measured(record);
         said.retain(|block| !matches!(block, Block::Prose(text) if *text == heading));
@@ -89,15 +88,11 @@ impl Parts {
         let (lead, rest): (Vec<Block>, Vec<Block>) = said.into_iter().partition(|block| {
             before_tables &= !matches!(block, Block::Table(_));
             // For a curve the facts are the result.
-            before_tables || (is_steered && matches!(block, Block::Facts(_)))
+            before_tables || (is_steered && matches!(block, Block::Facts { .. }))
         });
         let mut parts = Self { lead, rest };
-        parts
-            .rest
-            .extend(markup::blocks(&stamps::section(record, page)));
-        parts
-            .rest
-            .extend(markup::blocks(&costs::section(record, page)));
+        let more = stamps::section(record).with(costs::section(record));
+        parts.rest.extend(blocks::of(&more));
         let known = parts.take_fact(KNOWN);
         parts.lead.extend(known);
         if parts.lead.is_empty() && !parts.rest.is_empty() {
@@ -110,30 +105,29 @@ impl Parts {
     /// Removes a fact from the rest and returns it.
     fn take_fact(&mut self, wanted: &str) -> Option<Block> {
         let mut lists = self.rest.iter_mut().filter_map(|block| match block {
-            Block::Facts(facts) => Some(facts),
+            Block::Facts { facts, .. } => Some(facts),
             _ => None,
         });
         let taken = lists.find_map(|facts| {
             let place = facts.iter().position(|(name, _)| name == wanted)?;
             Some(facts.remove(place))
         });
-        taken.map(|fact| Block::Facts(vec![fact]))
+        taken.map(|fact| Block::Facts {
+            indent: FACT_INDENT,
+            facts: vec![fact],
+        })
     }
 }
 
 /// Renders the verdict, the result, the caveats, the bottleneck and the gates.
 fn result(record: &RunRecord, parts: &Parts) -> Markup {
-    let page = Page::marked();
     let class = rules::of(record).name();
-    let verdict = markup::blocks(&validity::heading(record, page));
-    let limits = markup::blocks(&explanation::paragraph(record, page));
-    let gates = markup::blocks(&gates::section(record, page));
+    let last = explanation::section(record).with(gates::section(record));
     html! {
-        div.verdict.(class) { (blocks::all(&verdict)) }
+        div.verdict.(class) { (blocks::all(&blocks::of(&validity::heading(record)))) }
         div.answer { (blocks::all(&parts.lead)) }
         (caveats(record))
-        (blocks::all(&limits))
-        (blocks::all(&gates))
+        (blocks::all(&blocks::of(&last)))
     }
 }
 

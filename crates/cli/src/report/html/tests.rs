@@ -130,6 +130,12 @@ fn every_sort_of_record_has_a_page() {
 }
 
 #[test]
+fn the_steps_of_a_fleet_are_its_result() {
+    let page = of(&fixtures::fleet());
+    assert!(page.contains("<div class=\"answer\"><div class=\"wide\""));
+}
+
+#[test]
 fn the_hash_is_that_of_the_standard() {
     // The example of RFC 6234, in the base64 of the policy.
     assert_eq!(
@@ -149,12 +155,12 @@ fn words(page: &str) -> String {
 
 #[test]
 fn sentences_and_figures_are_those_of_the_text_report() {
-    use crate::report::parts::page::{Detail, Page};
+    use crate::report::document::page::{Detail, Page};
     use crate::report::text;
     for record in fixtures::all() {
         let words = words(&of(&record));
         let page = Page::of(10_000);
-        let report = text::body(&record, Detail::Whole, page);
+        let report = text::body(&record, Detail::Whole).text(page);
         let is_sketch = |line: &str| {
             line.contains(['|', '+'])
                 || ["(operations/s);", "(o "]

@@ -1,5 +1,6 @@
 use super::rows::{Row, sums};
 use super::*;
+use crate::report::document::page::Page;
 use crate::report::fixtures;
 use filestone_measure::measure::MountRecord;
 use filestone_workload::operation::OpKind;
@@ -7,14 +8,14 @@ use filestone_workload::recording::DistributionRecord;
 
 #[test]
 fn three_layers_side_by_side() {
-    insta::assert_snapshot!(render(&fixtures::three_layers(), Page::default()));
+    insta::assert_snapshot!(report(&fixtures::three_layers()).text(Page::default()));
 }
 
 #[test]
 fn a_kind_that_one_layer_never_met_is_in_no_sum() {
     let mut records = fixtures::three_layers();
     records[2].totals.kinds.remove(0);
-    insta::assert_snapshot!(render(&records, Page::default()));
+    insta::assert_snapshot!(report(&records).text(Page::default()));
 }
 
 #[test]
@@ -24,7 +25,7 @@ fn what_is_answered_without_a_call_is_in_no_sum_difference_or_conclusion() {
     let kind = of_nfs.totals.kinds.first_mut().expect("a kind");
     // As LockX over NFS without --enable-nlm: completed at once, without a call.
     (kind.calls, kind.service_time_ns.mean) = (0, 10.0);
-    let text = render(&records, Page::default());
+    let text = report(&records).text(Page::default());
     insta::assert_snapshot!(text);
     let compared = Comparison::of(&records).expect("three replays");
     let rows: Vec<bool> = compared.rows.iter().map(Row::is_everywhere).collect();
@@ -52,7 +53,7 @@ fn a_mount_of_a_server_is_not_the_local_file_system() {
     };
     records.remove(1);
     records[0].target.mounts = vec![mount];
-    let text = render(&records, Page::of(200));
+    let text = report(&records).text(Page::of(200));
     assert!(
         text.contains("nfs, server:/export on /mnt/nfs (rw,vers=3)"),
         "{text}"
@@ -136,7 +137,7 @@ fn the_sentence_draws_nothing_from_what_chance_can_explain() {
 fn runs_of_one_target_are_rounds_of_one_layer() {
     let once = fixtures::three_layers();
     let records = [once.clone(), once.clone(), once].concat();
-    let text = render(&records, Page::default());
+    let text = report(&records).text(Page::default());
     assert!(text.contains("of 3 rounds in turn"), "{text}");
     assert!(!text.contains("LOCAL 1"), "{text}");
     // The same three times over: no difference is due to chance.
@@ -145,9 +146,9 @@ fn runs_of_one_target_are_rounds_of_one_layer() {
 
 #[test]
 fn one_record_or_a_probe_has_no_layers() {
-    assert_eq!(render(&[fixtures::replayed()], Page::default()), "");
+    assert_eq!(report(&[fixtures::replayed()]).text(Page::default()), "");
     assert_eq!(
-        render(&[fixtures::plain(), fixtures::plain()], Page::default()),
+        report(&[fixtures::plain(), fixtures::plain()]).text(Page::default()),
         ""
     );
 }

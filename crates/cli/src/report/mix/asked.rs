@@ -1,8 +1,8 @@
 //! Facts that are needed to repeat a mix: the mix, its file set and its seed.
 
 use crate::quantity::{bytes_text, duration_text, grouped};
+use crate::report::document::page::Fact;
 use crate::report::parts::facts::read_data;
-use crate::report::parts::page::Fact;
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::mix_record::FileSetRecord;
 use filestone_plan::plan::{Access, MixPlan, Popularity, SkippedOperation};

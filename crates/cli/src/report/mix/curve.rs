@@ -10,9 +10,9 @@ pub use values::csv;
 
 use super::{asked, errors};
 use crate::quantity::{load_text, plain, time_within};
-use crate::report::ascii_plot;
-use crate::report::parts::page::{Fact, Page};
-use crate::report::parts::table::{Column, Table};
+use crate::report::document::page::Fact;
+use crate::report::document::table::{Column, Table};
+use crate::report::document::{Block, Document};
 use crate::report::parts::units::{load, micros};
 use crate::report::parts::{heading, ledger, percentile};
 use filestone_measure::measure::RunRecord;
@@ -23,20 +23,19 @@ use filestone_measure::measure::knee::upward_curve;
 use filestone_measure::measure::overall_response_time::{mean_over_loads, overall_response_time};
 use filestone_measure::measure::verdict::STANDARD_ERRORS;
 
-/// Renders the report.
-pub fn render(record: &RunRecord, curve: &CurveRecord, page: Page) -> String {
-    let mut text = heading::heading(record, page);
-    text.push_str(&table(curve, page));
-    text.push_str(&ascii_plot::render(&picture(record, curve), page));
-    text.push('\n');
-    text.push_str(&page.facts(facts(record, curve)));
-    text.push_str(&errors::render(record, page));
-    text.push_str(&ledger::ledger(&record.totals.ledger, page));
-    text
+/// Returns the report.
+pub fn report(record: &RunRecord, curve: &CurveRecord) -> Document {
+    heading::heading(record)
+        .with(percentile::with_legend([table(curve)]))
+        .push(Block::Picture(picture(record, curve)))
+        .blank()
+        .facts(facts(record, curve))
+        .with(errors::section(record))
+        .with(ledger::ledger(&record.totals.ledger))
 }
 
 /// Returns a table with a row per load point, in the order of visits.
-fn table(curve: &CurveRecord, page: Page) -> String {
+fn table(curve: &CurveRecord) -> Table {
     let mut table = Table::new([
         Column::text("leg"),
         Column::figure("OFFERED/S").gives_way(4),
@@ -75,7 +74,7 @@ fn table(curve: &CurveRecord, page: Page) -> String {
             marks(curve, point).join(", "),
         ]);
     }
-    percentile::with_legend(format!("\n{}", table.render(page)), page)
+    table
 }
 
 /// Returns the name of a leg of the curve.
@@ -288,17 +287,14 @@ fn hysteresis_text(curve: &CurveRecord, hysteresis: &HysteresisRecord) -> String
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::document::page::{Detail, Page};
     use crate::report::fixtures;
     use crate::report::mix;
-    use crate::report::parts::page::Detail;
 
     #[test]
     fn a_curve_up_and_down() {
-        insta::assert_snapshot!(mix::render(
-            &fixtures::curve(),
-            Detail::Whole,
-            Page::default()
-        ));
+        let report = mix::report(&fixtures::curve(), Detail::Whole);
+        insta::assert_snapshot!(report.text(Page::default()));
     }
 
     #[test]
@@ -314,8 +310,7 @@ mod tests {
     fn a_curve_without_a_point_is_no_panic() {
         let mut record = fixtures::curve();
         record.curve = Some(CurveRecord::default());
-        assert!(
-            mix::render(&record, Detail::Whole, Page::default()).contains("knee            none")
-        );
+        let text = mix::report(&record, Detail::Whole).text(Page::default());
+        assert!(text.contains("knee            none"));
     }
 }

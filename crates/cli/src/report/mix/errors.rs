@@ -1,14 +1,14 @@
 //! Failures of a mix, by kind and status.
 
 use crate::quantity::grouped;
+use crate::report::document::Document;
 use crate::report::parts::kinds::measured;
 use crate::report::parts::ledger::errors_table;
-use crate::report::parts::page::Page;
 use filestone_measure::measure::RunRecord;
 
-/// Formats failures by kind and status, and operations of all kinds that never started; empty if
+/// Returns failures by kind and status, and operations of all kinds that never started; empty if
 /// all operations completed.
-pub fn render(record: &RunRecord, page: Page) -> String {
+pub fn section(record: &RunRecord) -> Document {
     let mut rows: Vec<(String, u64, u64)> = Vec::new();
     let (mut skipped, mut scheduled) = (0, 0);
     for kind in measured(record) {
@@ -31,12 +31,10 @@ pub fn render(record: &RunRecord, page: Page) -> String {
     if skipped > 0 && !is_steered {
         rows.push(("skipped: due, but never sent".into(), skipped, scheduled));
     }
-    let mut text = errors_table(rows, page);
-    if skipped > 0 && is_steered {
-        let what = never_started(record, skipped);
-        text.push_str(&format!("\n{}", page.prose(&what)));
-    }
-    text
+    let skipped = (skipped > 0 && is_steered).then(|| never_started(record, skipped));
+    Document::default()
+        .tables(errors_table(rows))
+        .paragraphs(skipped)
 }
 
 /// Describes operations that never started. They are not an error of a run that chose its loads
@@ -64,6 +62,7 @@ fn never_started(record: &RunRecord, skipped: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::document::page::Page;
     use crate::report::fixtures;
     use filestone_workload::recording::Role;
 
@@ -75,7 +74,7 @@ mod tests {
                 kind.ledger.skipped += 6070;
                 kind.ledger.scheduled += 6070;
             }
-            render(&record, Page::default())
+            section(&record).text(Page::default())
         };
         let plain = skipping(fixtures::mix());
         assert_eq!(plain.matches("skipped: due, but never sent").count(), 1);

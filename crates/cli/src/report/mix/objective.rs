@@ -3,32 +3,31 @@
 
 use super::{asked, errors};
 use crate::quantity::{grouped, load_text, resolution};
-use crate::report::parts::page::Page;
-use crate::report::parts::table::{Column, Table};
+use crate::report::caption;
+use crate::report::document::table::{Column, Table};
+use crate::report::document::{Block, Document};
 use crate::report::parts::units::{self, micros};
 use crate::report::parts::{heading, ledger};
 use crate::report::picture::{Axis, Form, Line, Mark, Panel, Picture, Span, Style};
-use crate::report::{ascii_plot, caption};
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::curve_record::{
     ObjectiveRecord, SearchStepRecord, SearchStopReason,
 };
 use filestone_measure::measure::verdict::{LoadVerdict, Verdict};
 
-/// Renders the report.
-pub fn render(record: &RunRecord, objective: &ObjectiveRecord, page: Page) -> String {
-    let mut text = heading::heading(record, page);
-    text.push_str(&format!("\n{}", page.prose(&answer(objective))));
-    text.push_str(&table(objective, page));
-    text.push_str(&ascii_plot::render(&picture(record, objective), page));
+/// Returns the report.
+pub fn report(record: &RunRecord, objective: &ObjectiveRecord) -> Document {
+    let mut document = heading::heading(record)
+        .paragraphs([answer(objective)])
+        .tables([table(objective)])
+        .push(Block::Picture(picture(record, objective)));
     if let (Some(plan), Some(mix)) = (record.plan.mix(), &record.mix) {
-        text.push('\n');
         let asked = asked::facts(record, plan, &mix.file_set);
-        text.push_str(&page.facts(asked));
+        document = document.blank().facts(asked);
     }
-    text.push_str(&errors::render(record, page));
-    text.push_str(&ledger::ledger(&record.totals.ledger, page));
-    text
+    document
+        .with(errors::section(record))
+        .with(ledger::ledger(&record.totals.ledger))
 }
 
 /// Describes the result in one sentence.
@@ -143,7 +142,7 @@ const fn because(end: SearchStopReason) -> &'static str {
 }
 
 /// Returns a table with a row per load that was tried, in order.
-fn table(record: &ObjectiveRecord, page: Page) -> String {
+fn table(record: &ObjectiveRecord) -> Table {
     let figure = record.objective.figure.to_string().to_uppercase();
     let mut table = Table::new([
         Column::figure("OFFERED/S"),
@@ -169,7 +168,7 @@ fn table(record: &ObjectiveRecord, page: Page) -> String {
             at_load(LoadVerdict::of(&record.objective, tried)).into(),
         ]);
     }
-    format!("\n{}", table.render(page))
+    table
 }
 
 const fn at_load(found: LoadVerdict) -> &'static str {
@@ -258,17 +257,14 @@ pub fn csv(record: &ObjectiveRecord) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::document::page::{Detail, Page};
     use crate::report::fixtures;
     use crate::report::mix;
-    use crate::report::parts::page::Detail;
 
     #[test]
     fn a_search_that_found_its_load() {
-        insta::assert_snapshot!(mix::render(
-            &fixtures::objective(),
-            Detail::Whole,
-            Page::default()
-        ));
+        let report = mix::report(&fixtures::objective(), Detail::Whole);
+        insta::assert_snapshot!(report.text(Page::default()));
     }
 
     #[test]

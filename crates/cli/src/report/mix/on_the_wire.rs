@@ -1,14 +1,14 @@
 //! Calls on the wire of a mix through a kernel mount.
 
 use crate::quantity::grouped;
-use crate::report::parts::page::Page;
-use crate::report::parts::table::{Column, Table};
+use crate::report::document::Document;
+use crate::report::document::table::{Column, Table};
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::mix_record::WireRecord;
 
-/// Renders all calls that the mount's client made, by procedure, with their times; and the number
+/// Returns all calls that the mount's client made, by procedure, with their times; and the number
 /// of system calls that should have caused them.
-pub fn render(record: &RunRecord, wire: &WireRecord, page: Page) -> String {
+pub fn section(record: &RunRecord, wire: &WireRecord) -> Document {
     let mut table = Table::new([
         Column::text("on the wire"),
         Column::figure("WANT %"),
@@ -63,28 +63,29 @@ pub fn render(record: &RunRecord, wire: &WireRecord, page: Page) -> String {
         times.sum(),
         &grouped(asked),
     );
-    format!("\n{}{}", table.render(page), about_the_wire(wire, page))
+    Document::default()
+        .tables([table])
+        .prose(about_the_wire(wire))
 }
 
 /// Describes the source of the counts, and their limits.
-fn about_the_wire(wire: &WireRecord, page: Page) -> String {
-    let mut text = String::new();
-    for same in &wire.counted_as {
-        text.push_str(&page.prose(&format!(
+fn about_the_wire(wire: &WireRecord) -> impl Iterator<Item = String> {
+    let same = wire.counted_as.iter().map(|same| {
+        format!(
             "{}: NFSv4 has no such procedure; wanted, asked and counted as {}",
             same.operation.name(),
             same.counted_as.name(),
-        )));
-    }
-    for limit in &wire.limits {
-        text.push_str(&page.prose(&format!(
+        )
+    });
+    let limits = wire.limits.iter().map(|limit| {
+        format!(
             "{}: this client cannot be made to ask it more than {:.2} times per second, of {:.2}",
             limit.operation.name(),
             limit.at_most_per_s,
             limit.wanted_per_s,
-        )));
-    }
-    text.push_str(&page.prose(&format!(
+        )
+    });
+    let source = format!(
         "{} calls in {}; {:.1} calls/s of other traffic before the run; corrected {}",
         grouped(wire.calls),
         wire.source,
@@ -93,6 +94,6 @@ fn about_the_wire(wire: &WireRecord, page: Page) -> String {
             1 => "once".into(),
             count => format!("{} times", grouped(count)),
         }
-    )));
-    text
+    );
+    same.chain(limits).chain([source])
 }

@@ -1,10 +1,9 @@
 //! Table of a mix's operations and their times.
 
 use crate::quantity::grouped;
+use crate::report::document::table::{Column, Table};
 use crate::report::parts::kinds::{measured, measured_of};
-use crate::report::parts::page::Page;
 use crate::report::parts::percentile;
-use crate::report::parts::table::{Column, Table};
 use crate::report::parts::units::micros;
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::mix_record::{MixOperationRecord, MixRecord};
@@ -12,9 +11,9 @@ use filestone_measure::measure::verdict::percentile::TimesOf;
 use filestone_workload::figure::TimeKind;
 use filestone_workload::operation::OpKind;
 
-/// Renders operations and their times. Shares and calls are those of the mix if one operation is
+/// Returns operations and their times. Shares and calls are those of the mix if one operation is
 /// one call; a separate table has the calls on the wire that system calls caused.
-pub fn render(record: &RunRecord, mix: &MixRecord, page: Page) -> String {
+pub fn table(record: &RunRecord, mix: &MixRecord) -> Table {
     let is_by_calls = mix.wire.is_none();
     let mut columns = vec![Column::text("operation")];
     if is_by_calls {
@@ -43,7 +42,7 @@ pub fn render(record: &RunRecord, mix: &MixRecord, page: Page) -> String {
         table.row(row.cells(operation.name(), seconds));
     }
     table.row(totals_row(record, mix).cells("all", seconds));
-    format!("\n{}", table.render(page))
+    table
 }
 
 /// Returns columns of counts, times and errors; the least important are dropped first.

@@ -5,8 +5,7 @@
 //! be.
 
 use crate::quantity::{self, grouped, time_text};
-use crate::report::parts::page::Page;
-use crate::report::parts::table::{Column, Table};
+use crate::report::document::table::{Column, Table};
 use crate::report::parts::units::{calls_per_second, operations_per_second};
 use filestone_measure::measure::verdict::{
     self, Bound, Check, CheckSubject, InconclusiveReason, PercentileOfAll, ShareDeviation, Verdict,
@@ -14,34 +13,24 @@ use filestone_measure::measure::verdict::{
 };
 use filestone_measure::measure::{RunRecord, Validity};
 
-/// Indentation of the lines that explain a figure.
-const INDENT: &str = "";
-
-/// Renders the block of checks.
-pub fn render(record: &RunRecord, page: Page) -> String {
-    let checks = verdict::checks(record);
+/// Returns the checks.
+pub fn table(record: &RunRecord) -> Table {
     let mut table = Table::new([
         Column::text("validity").at_least(14),
         Column::text("FIGURE ± 95 %"),
         Column::text("BOUND"),
         Column::text("VERDICT"),
     ]);
-    for check in &checks {
+    for check in &verdict::checks(record) {
         table.row([
             name(&check.subject).to_string(),
             figure(check),
             bound(check),
             verdict_text(record, check).to_string(),
         ]);
+        table.note(explanation(record, check));
     }
-    let table = table.render(page);
-    let mut lines = table.lines();
-    let mut text = format!("\n{}\n", lines.next().unwrap_or_default());
-    for (line, check) in lines.zip(&checks) {
-        text.push_str(&format!("{line}\n"));
-        text.push_str(&page.facts([(INDENT, explanation(record, check))]));
-    }
-    text
+    table
 }
 
 const fn name(subject: &CheckSubject) -> &'static str {
@@ -283,6 +272,7 @@ fn rounded_up(value: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::document::page::Page;
     use crate::report::fixtures;
     use filestone_measure::measure::Caveat;
     use filestone_measure::measure::run_record::FailureCount;
@@ -502,7 +492,7 @@ mod tests {
                 caveats: find(record),
                 ..record.clone()
             };
-            crate::report::parts::validity::heading(&record, Page::default())
+            crate::report::parts::validity::heading(&record).text(Page::default())
         };
         let late = |share: f64| {
             let mut record = fixtures::mix();
@@ -535,6 +525,6 @@ mod tests {
 
     #[test]
     fn the_block_of_checks() {
-        insta::assert_snapshot!(render(&fixtures::mix(), Page::default()));
+        insta::assert_snapshot!(table(&fixtures::mix()).render(Page::default()));
     }
 }

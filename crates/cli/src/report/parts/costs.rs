@@ -1,34 +1,29 @@
 //! Cost of each operation, on the network and at the server.
 
-use super::page::{Page, wrapped};
-use super::table::{Column, Table};
+use crate::report::document::table::{Column, Table};
+use crate::report::document::{Block, Document};
 use filestone_measure::cost::{
     CostEstimate, CostFigure, CostRecord, Counter, MeasuredAt, SourceRecord,
 };
 use filestone_measure::measure::RunRecord;
 use filestone_workload::figure::FigureUnit;
 
-/// Formats the section; empty if no counters were read.
-pub fn section(record: &RunRecord, page: Page) -> String {
+/// Returns the section; empty if no counters were read.
+pub fn section(record: &RunRecord) -> Document {
     let Some(cost) = &record.cost else {
-        return String::new();
+        return Document::default();
     };
     let failures = cost.sources.iter().filter_map(failure);
     let unknown = cost.figures.iter().filter_map(unknown);
-    let below = |line: String| wrapped(&line, page.columns(), 0, 2);
-    [
-        "\nEach operation costs, with 95 % intervals\n".into(),
-        table(cost, page),
-        unknown
-            .chain(wire(cost))
-            .chain(failures)
-            .map(below)
-            .collect::<String>(),
-    ]
-    .concat()
+    Document::default()
+        .titled("Each operation costs, with 95 % intervals", table(cost))
+        .push(Block::Wrapped {
+            indent: 2,
+            lines: unknown.chain(wire(cost)).chain(failures).collect(),
+        })
 }
 
-fn table(cost: &CostRecord, page: Page) -> String {
+fn table(cost: &CostRecord) -> Table {
     let mut table = Table::new([
         Column::text(""),
         Column::figure("per operation"),
@@ -37,7 +32,7 @@ fn table(cost: &CostRecord, page: Page) -> String {
     ]);
     let shown = cost.figures.iter().filter(|figure| is_shown(figure));
     shown.for_each(|figure| table.row(row(figure)));
-    table.render(page)
+    table
 }
 
 /// Whether a figure is printed: counters that never changed are left out.
@@ -137,6 +132,7 @@ fn failure(source: &SourceRecord) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::document::page::Page;
     use crate::report::fixtures;
     use filestone_measure::cost::{CostEstimate, WireCostRecord};
 
@@ -209,8 +205,8 @@ mod tests {
     #[test]
     fn what_each_operation_costs_stands_in_a_table() {
         let mut record = fixtures::plain();
-        assert_eq!(section(&record, Page::default()), "");
+        assert_eq!(section(&record).text(Page::default()), "");
         record.cost = Some(cost());
-        insta::assert_snapshot!(section(&record, Page::default()));
+        insta::assert_snapshot!(section(&record).text(Page::default()));
     }
 }

@@ -1,9 +1,9 @@
 //! Facts that several kinds of report contain: load, bytes and cost.
 
 use super::kinds::measured;
-use super::page::Fact;
 use super::units::{bytes_per_second, counted, operations_per_second};
 use crate::quantity::{bytes_text, grouped, time_text};
+use crate::report::document::page::Fact;
 use crate::sanitize::printable;
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::run_record::KindRecord;

@@ -1,8 +1,9 @@
 //! Results of a run's gates, one line each, at the end of its report.
 
 use super::known::for_two_digits;
-use super::page::{Fact, Page};
 use crate::quantity::{grouped, resolution, without_zeros};
+use crate::report::document::page::Fact;
+use crate::report::document::{Block, Document};
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::gate_record::{GateOutcome, GateRecord, GateValue};
 use filestone_plan::gate::Expression;
@@ -17,12 +18,16 @@ const DIGITS: i32 = 4;
 /// Digits of an exact number.
 const DIGITS_EXACT: i32 = 6;
 
-/// Formats the gates with their figures, below the rest of a report; empty if there are none.
-pub fn section(record: &RunRecord, page: Page) -> String {
+/// Returns the gates with their figures, below the rest of a report; empty if there are none.
+pub fn section(record: &RunRecord) -> Document {
     if record.gates.is_empty() {
-        return String::new();
+        return Document::default();
     }
-    format!("\n{}", page.facts_from(INDENT, facts(record)))
+    let facts = facts(record).into_iter();
+    Document::default().blank().push(Block::Facts {
+        indent: INDENT,
+        facts: facts.map(|(name, value)| (name.into(), value)).collect(),
+    })
 }
 
 /// Returns the result of each gate, its figure with its interval, and its limit.

@@ -1,9 +1,9 @@
 //! First line of a report: subject of the measurement, target, load and duration.
 
-use super::page::Page;
 use super::shortfall;
 use super::units::{bytes_per_second, counted};
 use crate::quantity::{bytes_text, duration_text, grouped};
+use crate::report::document::Document;
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::run_record::RunOutcome;
 use filestone_plan::plan::{ArrivalsPlan, Pacing, Plan, ProbePlan, ReplayPlan, WorkloadPlan};
@@ -12,11 +12,11 @@ use filestone_workload::operation::OpKind;
 /// Maximum number of targets or load files that are listed by name; the rest is counted.
 const LISTED_MAX: usize = 4;
 
-/// Formats one line about the measurement, and a sentence if the load differs from the offered one.
-pub fn heading(record: &RunRecord, page: Page) -> String {
-    let sentence = shortfall::sentence(record);
-    let sentence = sentence.map_or_else(String::new, |sentence| page.prose(&sentence));
-    page.prose(&what_was_measured(record)) + &sentence
+/// Describes the measurement, and the load if it differs from the offered one.
+pub fn heading(record: &RunRecord) -> Document {
+    Document::default()
+        .prose([what_was_measured(record)])
+        .prose(shortfall::sentence(record))
 }
 
 /// Formats target, load and length of a run, and its end.

@@ -1,27 +1,24 @@
 //! Hosts of a job, each with its part of the load.
 
-use super::page::Page;
-use super::table::{Column, Table};
 use crate::quantity::grouped;
+use crate::report::document::Document;
+use crate::report::document::page::Fact;
+use crate::report::document::table::{Column, Table};
 use crate::report::parts::units::micros;
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::job_record::{HostRecord, JobRecord};
 
-/// Renders the section; empty for a run on a single host.
-pub fn section(record: &RunRecord, page: Page) -> String {
+/// Returns the section; empty for a run on a single host.
+pub fn section(record: &RunRecord) -> Document {
     let Some(job) = &record.job else {
-        return String::new();
+        return Document::default();
     };
-    let facts = [("clocks", clocks(job))];
-    let facts = facts.into_iter().filter(|(_, value)| !value.is_empty());
-    format!(
-        "\nEach host's part\n{}{}",
-        table(job, page),
-        page.facts(facts)
-    )
+    Document::default()
+        .titled("Each host's part", table(job))
+        .facts(clocks(job))
 }
 
-fn table(job: &JobRecord, page: Page) -> String {
+fn table(job: &JobRecord) -> Table {
     let mut table = Table::new([
         Column::text("host"),
         Column::figure("clients").gives_way(3),
@@ -37,7 +34,7 @@ fn table(job: &JobRecord, page: Page) -> String {
     for lost in &job.lost {
         table.row([lost.name.clone(), "lost".into()]);
     }
-    table.render(page)
+    table
 }
 
 fn row(host: &HostRecord) -> Vec<String> {
@@ -55,7 +52,7 @@ fn row(host: &HostRecord) -> Vec<String> {
 }
 
 /// Formats the precision of the common start, if clocks were compared.
-fn clocks(job: &JobRecord) -> String {
+fn clocks(job: &JobRecord) -> Option<Fact> {
     let clocks: Vec<_> = job.hosts.iter().filter_map(|host| host.clock).collect();
     let uncertain = clocks
         .iter()
@@ -65,19 +62,18 @@ fn clocks(job: &JobRecord) -> String {
         .iter()
         .map(|clock| clock.drift_ns.unsigned_abs())
         .max();
-    match (uncertain, drift) {
-        (Some(uncertain), Some(drift)) => format!(
-            "all began within {} usecs of the agreed moment; clocks drifted by {} usecs at most",
-            micros(uncertain as f64),
-            micros(drift as f64)
-        ),
-        _ => String::new(),
-    }
+    let text = format!(
+        "all began within {} usecs of the agreed moment; clocks drifted by {} usecs at most",
+        micros(uncertain? as f64),
+        micros(drift? as f64)
+    );
+    Some(("clocks", text))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::document::page::Page;
     use crate::report::fixtures;
     use filestone_control::job::{HostRun, merge_independent};
 
@@ -90,6 +86,6 @@ mod tests {
             HostRun::independent(format!("node{part}"), part, record)
         };
         let merged = merge_independent(&[run(1), run(2)]).expect("a job");
-        insta::assert_snapshot!(section(&merged, Page::of(100)));
+        insta::assert_snapshot!(section(&merged).text(Page::of(100)));
     }
 }

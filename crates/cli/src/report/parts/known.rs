@@ -1,7 +1,7 @@
 //! Precision of the headline figures of a run: `24,900 operations/s ± 4 %`.
 
-use super::page::{Detail, Fact};
 use crate::quantity::{duration_text, grouped, load_text, resolution, time_within, without_zeros};
+use crate::report::document::page::{Detail, Fact};
 use filestone_measure::measure::figures::accuracy::STRETCHES_MIN;
 use filestone_measure::measure::figures::{
     BatchMeans, FigureUnit, IntervalUnavailable, Quantity, RunFigure,

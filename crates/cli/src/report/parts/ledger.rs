@@ -1,10 +1,10 @@
 //! Outcomes of operations, if not all of them succeeded, and additional unmeasured operations.
 
-use super::page::Page;
 use super::percentile;
-use super::table::{Column, Table};
 use super::units::micros;
 use crate::quantity::grouped;
+use crate::report::document::Document;
+use crate::report::document::table::{Column, Table};
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::run_record::KindRecord;
 use filestone_workload::recording::{Ledger, Role};
@@ -22,11 +22,8 @@ pub const fn counts(ledger: &Ledger) -> [u64; 7] {
     ]
 }
 
-/// Formats the failures with their number and the total; empty if all operations succeeded.
-pub fn errors_table(rows: Vec<(String, u64, u64)>, page: Page) -> String {
-    if rows.is_empty() {
-        return String::new();
-    }
+/// Returns the failures with their number and the total; `None` if all operations succeeded.
+pub fn errors_table(rows: Vec<(String, u64, u64)>) -> Option<Table> {
     let mut table = Table::new([
         Column::text("errors").at_least(30),
         Column::figure("COUNT"),
@@ -36,19 +33,12 @@ pub fn errors_table(rows: Vec<(String, u64, u64)>, page: Page) -> String {
         let share = 100.0 * count as f64 / scheduled.max(1) as f64;
         table.row([name, grouped(count), format!("{share:.3} %")]);
     }
-    format!("\n{}", table.render(page))
+    table.if_any()
 }
 
-/// Formats the response times of operations that were sent and did not succeed; empty if all did.
+/// Returns the response times of operations that were sent and did not succeed; `None` if all did.
 /// These times are separate from those of the others.
-pub fn failed_times(record: &RunRecord, page: Page) -> String {
-    let kinds = record.totals.kinds.iter();
-    let failed: Vec<&KindRecord> = kinds
-        .filter(|kind| !kind.failed_time_ns.is_empty())
-        .collect();
-    if failed.is_empty() {
-        return String::new();
-    }
+pub fn failed_times(record: &RunRecord) -> Option<Table> {
     let mut table = Table::new([
         Column::text("unsuccessful, usecs").at_least(14),
         Column::figure("COUNT"),
@@ -56,7 +46,8 @@ pub fn failed_times(record: &RunRecord, page: Page) -> String {
         Column::figure("P99"),
         Column::figure("MAX"),
     ]);
-    for kind in failed {
+    let kinds = record.totals.kinds.iter();
+    for kind in kinds.filter(|kind| !kind.failed_time_ns.is_empty()) {
         let times = &kind.failed_time_ns;
         table.row([
             kind.operation.name().into(),
@@ -66,11 +57,11 @@ pub fn failed_times(record: &RunRecord, page: Page) -> String {
             micros(times.max as f64),
         ]);
     }
-    format!("\n{}", table.render(page))
+    table.if_any()
 }
 
-/// Formats operations that were needed to repeat the measured operation.
-pub fn unmeasured(record: &RunRecord, page: Page) -> String {
+/// Returns operations that were needed to repeat the measured operation; `None` if there were none.
+pub fn unmeasured(record: &RunRecord) -> Option<Table> {
     let mut table = Table::new([
         Column::text("companions").at_least(14),
         Column::figure("OK"),
@@ -80,13 +71,8 @@ pub fn unmeasured(record: &RunRecord, page: Page) -> String {
         Column::figure("MAX"),
     ]);
     let kinds = record.totals.kinds.iter();
-    let mut kinds = kinds
-        .filter(|kind| kind.role == Role::Unmeasured && kind.ledger.scheduled > 0)
-        .peekable();
-    if kinds.peek().is_none() {
-        return String::new();
-    }
-    for kind in kinds {
+    let is_shown = |kind: &&KindRecord| kind.role == Role::Unmeasured && kind.ledger.scheduled > 0;
+    for kind in kinds.filter(is_shown) {
         let times = &kind.response_time_ns;
         table.row([
             kind.operation.name().into(),
@@ -97,13 +83,13 @@ pub fn unmeasured(record: &RunRecord, page: Page) -> String {
             micros(times.max as f64),
         ]);
     }
-    format!("\n{}", table.render(page))
+    table.if_any()
 }
 
-/// Formats the outcomes of all operations, unless all succeeded.
-pub fn ledger(ledger: &Ledger, page: Page) -> String {
+/// Returns the outcomes of all operations, unless all succeeded.
+pub fn ledger(ledger: &Ledger) -> Document {
     if ledger.ok == ledger.scheduled {
-        return String::new();
+        return Document::default();
     }
     let [
         scheduled,
@@ -118,5 +104,5 @@ pub fn ledger(ledger: &Ledger, page: Page) -> String {
         "{scheduled} scheduled = {ok} ok + {failed} failed + {timed_out} timed out + \
          {disconnected} disconnected + {skipped} skipped + {in_flight} in flight"
     );
-    format!("\n{}", page.prose(&sum))
+    Document::default().paragraphs([sum])
 }

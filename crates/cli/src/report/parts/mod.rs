@@ -1,5 +1,4 @@
-//! Common parts of reports: the page and its tables, headings, facts, ledgers, figures with their
-//! units.
+//! Common parts of reports: headings, facts, ledgers, figures with their units.
 
 pub mod costs;
 pub mod facts;
@@ -9,12 +8,9 @@ pub mod hosts;
 pub mod kinds;
 pub mod known;
 pub mod ledger;
-pub mod markup;
-pub mod page;
 pub mod percentile;
 pub mod reference;
 pub mod shortfall;
 pub mod stamps;
-pub mod table;
 pub mod units;
 pub mod validity;

@@ -1,8 +1,8 @@
 //! Table of percentiles, and percentiles in any table, with a mark behind those that are not known.
 
-use super::page::Page;
-use super::table::{Column, Table};
 use super::units::micros;
+use crate::report::document::table::{Column, Table};
+use crate::report::document::{Block, Document};
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::verdict::percentile::{TimesOf, is_known};
 use filestone_workload::figure::TimeKind;
@@ -10,6 +10,8 @@ use filestone_workload::recording::DistributionRecord;
 
 /// Mark behind a percentile that is not known.
 const MARK: &str = "~";
+/// Meaning of the mark.
+const MEANING: &str = "~ not known: too few operations lie above it, or its 95 % interval spans more than a factor of 2";
 
 /// Formats a percentile in microseconds. Columns of percentiles end with the mark or a blank.
 pub fn cell(times: &DistributionRecord, quantile: f64, nanos: u64) -> String {
@@ -36,25 +38,17 @@ pub fn beside(text: &str) -> String {
     format!("{text} ")
 }
 
-/// Appends the meaning of the mark to tables that contain it.
-pub fn with_legend(tables: String, page: Page) -> String {
-    let legend = legend(&tables, page);
-    tables + &legend
+/// Returns tables, with the meaning of the mark if they contain it.
+pub fn with_legend<const COUNT: usize>(tables: [Table; COUNT]) -> Document {
+    Document::default().tables(tables).push(Block::Legend {
+        tables: COUNT,
+        mark: MARK,
+        meaning: MEANING,
+    })
 }
 
-/// Returns the meaning of the mark, if one of the tables contains it.
-fn legend(tables: &str, page: Page) -> String {
-    if !tables.contains(MARK) {
-        return String::new();
-    }
-    let what = format!(
-        "{MARK} not known: too few operations lie above it, or its 95 % interval spans more than a factor of 2"
-    );
-    page.prose(&what)
-}
-
-/// Formats the parts of the response time, in microseconds.
-pub fn table(record: &RunRecord, page: Page) -> String {
+/// Returns the parts of the response time, in microseconds.
+pub fn table(record: &RunRecord) -> Table {
     let totals = &record.totals;
     let mut table = Table::new([
         Column::text("usecs"),
@@ -92,7 +86,7 @@ pub fn table(record: &RunRecord, page: Page) -> String {
         let figures = distribution(row, of);
         table.row(std::iter::once(name.to_string()).chain(figures));
     }
-    format!("\n{}", table.render(page))
+    table
 }
 
 fn distribution(row: &DistributionRecord, of: Option<TimesOf<'_>>) -> [String; 9] {
@@ -132,7 +126,5 @@ mod tests {
         (0..98).for_each(|_| times.record(150_000));
         let hundred = times.to_record();
         assert_eq!(cell(&hundred, 0.5, hundred.p50), "150.0 ");
-        assert_eq!(legend("150.0 ", Page::default()), "");
-        assert!(legend("200.0~", Page::default()).starts_with("~ not known"));
     }
 }

@@ -1,15 +1,15 @@
 //! Times that calls spent in this host's kernel and beyond it, from kernel timestamps.
 
-use super::page::{Page, wrapped};
 use super::units::counted;
 use crate::quantity::time_with_chance;
+use crate::report::document::{Block, Document};
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::stamps::StampedTime;
 
-/// Renders the section; empty if there are no timestamps.
-pub fn section(record: &RunRecord, page: Page) -> String {
+/// Returns the section; empty if there are no timestamps.
+pub fn section(record: &RunRecord) -> Document {
     let Some(stamps) = &record.stamps else {
-        return String::new();
+        return Document::default();
     };
     let shown = |time: &StampedTime| time_with_chance(time.mean, time.half_width);
     let said = format!(
@@ -20,19 +20,23 @@ pub fn section(record: &RunRecord, page: Page) -> String {
         shown(&stamps.beyond_ns),
         shown(&stamps.kernel_in_ns),
     );
-    format!("\n{}", wrapped(&said, page.columns(), 0, 2))
+    Document::default().blank().push(Block::Wrapped {
+        indent: 2,
+        lines: vec![said],
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::document::page::Page;
     use crate::report::fixtures;
     use filestone_measure::measure::stamps::StampsRecord;
 
     #[test]
     fn the_parts_of_the_way_are_told_with_their_intervals() {
         let mut record = fixtures::plain();
-        assert_eq!(section(&record, Page::of(1000)), "");
+        assert_eq!(section(&record).text(Page::of(1000)), "");
         let time = |mean, half_width| StampedTime {
             mean,
             half_width,
@@ -45,7 +49,7 @@ mod tests {
             kernel_in_ns: time(6000.0, 0.0),
         });
         assert_eq!(
-            section(&record, Page::of(1000)),
+            section(&record).text(Page::of(1000)),
             "\n1,234 calls stamped by the kernel: 1.50 ± 0.02 µs in this host's kernel on the way out, \
              31.0 ± 0.4 µs in the network and at the server, 6.00 µs in this host's kernel on the way in \
              and waiting to be taken; means with 95 % intervals\n"

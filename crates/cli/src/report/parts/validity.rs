@@ -1,10 +1,10 @@
 //! Verdict on a run, at the top of its report.
 
-use super::page::Page;
+use crate::report::document::Document;
 use filestone_measure::measure::{Caveat, RunRecord, Validity, validity};
 
-/// Formats the validity: the figures that make the run invalid, and the caveats.
-pub fn heading(record: &RunRecord, page: Page) -> String {
+/// Returns the validity: the figures that make the run invalid, and the caveats.
+pub fn heading(record: &RunRecord) -> Document {
     let is_doubt = |caveat: &&Caveat| caveat.leaves() != Validity::DoesNotCount;
     let doubts = ids(record.caveats.iter().filter(is_doubt)).join(", ");
     let text = match validity::of(record) {
@@ -19,7 +19,7 @@ pub fn heading(record: &RunRecord, page: Page) -> String {
             format!("does not count ({reasons}){doubts}")
         }
     };
-    page.facts([("verdict", text)])
+    Document::default().facts([("verdict", text)])
 }
 
 /// Returns the names of the caveats' rules, without duplicates.
@@ -36,11 +36,12 @@ pub fn ids<'record>(caveats: impl Iterator<Item = &'record Caveat>) -> Vec<&'sta
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::document::page::Page;
     use crate::report::fixtures;
 
     #[test]
     fn the_verdict_names_the_rules_that_are_broken() {
-        let headed = |record: &RunRecord| heading(record, Page::default());
+        let headed = |record: &RunRecord| heading(record).text(Page::default());
         let mut record = fixtures::in_stretches();
         assert_eq!(headed(&record), "verdict         counts\n");
         let directory = "/x".to_string();

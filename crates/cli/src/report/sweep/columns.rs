@@ -5,9 +5,8 @@
 
 use super::{ACHIEVED, MEAN, SweepReport, SweptPoint, doubts, everywhere, of_all, of_run};
 use crate::quantity::{grouped, time_with_chance, with_chance};
+use crate::report::document::table::{Column, Table};
 use crate::report::parts::known::value_within;
-use crate::report::parts::page::Page;
-use crate::report::parts::table::{Column, Table};
 use crate::report::repeats::percent;
 use filestone_measure::figure::Figure;
 use filestone_measure::sweep::{PointTally, SweepParameter, SweepValue};
@@ -136,7 +135,7 @@ struct SweepColumns {
     everywhere: Vec<String>,
 }
 
-pub(super) fn table(swept: &SweepReport, page: Page) -> String {
+pub(super) fn table(swept: &SweepReport) -> Table {
     let shown = SweepColumns {
         figures: shown(swept),
         counts: counts(swept),
@@ -152,7 +151,7 @@ pub(super) fn table(swept: &SweepReport, page: Page) -> String {
         cells.extend(row(point, &shown));
         table.row(cells);
     }
-    table.render(page)
+    table
 }
 
 fn heads(swept: &SweepReport, shown: &SweepColumns) -> Vec<Column> {

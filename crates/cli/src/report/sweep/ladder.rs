@@ -10,8 +10,8 @@ pub mod picture;
 use super::columns::Shown;
 use super::{MEAN, SweepKind, SweepReport, SweptPoint, doubts, ended, everywhere, of_all, of_run};
 use crate::quantity::{grouped, time_text, time_with_chance, time_within, with_chance};
-use crate::report::parts::page::Page;
-use crate::report::parts::table::{Column, Table};
+use crate::report::document::Document;
+use crate::report::document::table::{Column, Table};
 use crate::report::parts::units::counted;
 use filestone_measure::comparison::repeats::RepeatPlan;
 use filestone_measure::figure::Figure;
@@ -153,29 +153,23 @@ fn name_of(point: &SweptPoint) -> &str {
     point.values.first().map_or("", |value| value.text.as_str())
 }
 
-/// Formats the whole text report.
-pub fn text(ladder: &SweepReport, page: Page) -> String {
-    let mut text = page.prose(&heading(ladder));
+/// Returns the whole report.
+pub fn report(ladder: &SweepReport) -> Document {
+    let document = Document::default().prose([heading(ladder)]);
     if ladder.runs() == 0 {
-        return text;
+        return document;
     }
-    text.push('\n');
-    text.push_str(&times(ladder, page));
+    let mut document = document.tables([times(ladder)]);
     for (title, columns) in [
         ("Of the response time, on average", &PARTS[..]),
         ("Each operation costs", &COSTS[..]),
     ] {
         let shown = shown(ladder, columns);
         if !shown.is_empty() {
-            text.push_str(&format!("\n{title}\n"));
-            text.push_str(&of_rungs(ladder, &shown).render(page));
+            document = document.titled(title, of_rungs(ladder, &shown));
         }
     }
-    text.push('\n');
-    for sentence in sentences(ladder) {
-        text.push_str(&page.prose(&sentence));
-    }
-    text
+    document.blank().prose(sentences(ladder))
 }
 
 /// Returns the heading, such as `ladder of nfs://server/export: 13 rungs, 65 runs`.
@@ -190,7 +184,7 @@ pub fn heading(ladder: &SweepReport) -> String {
     )
 }
 
-fn times(ladder: &SweepReport, page: Page) -> String {
+fn times(ladder: &SweepReport) -> Table {
     let shown = shown(ladder, &TIMES);
     let everywhere = everywhere(ladder);
     let mut columns = vec![Column::text(RUNG), Column::figure("runs").gives_way(1)];
@@ -204,7 +198,7 @@ fn times(ladder: &SweepReport, page: Page) -> String {
         cells.push(doubts(rung.point, &everywhere));
         table.row(cells);
     }
-    table.render(page)
+    table
 }
 
 /// Returns a table with a row for each rung that has any of these figures.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::report::document::page::Page;
 use crate::report::{fixtures, json};
 use filestone_measure::measure::RunRecord;
 
@@ -81,7 +82,7 @@ pub fn swept(sizes: &str, transports: Option<&str>) -> SweepReport {
 #[test]
 fn a_row_for_each_point_and_where_it_bends() {
     let swept = swept("512..16K:x2,3K,6K,12K", None);
-    insta::assert_snapshot!(text(&swept, Page::default()));
+    insta::assert_snapshot!(report(&swept).text(Page::default()));
 }
 
 #[test]
@@ -89,7 +90,7 @@ fn points_of_one_value_of_the_second_stand_below_it() {
     let mut swept = swept("512,4K,16K", Some("tcp,udp"));
     swept.points[5].failed = Some("nothing succeeded: NFS3ERR_INVAL (22)".into());
     swept.end = Some(RepeatsEnd::Interrupted);
-    insta::assert_snapshot!(text(&swept, Page::of(100)));
+    insta::assert_snapshot!(report(&swept).text(Page::of(100)));
     insta::assert_snapshot!("two_parameters_csv", document::csv(&swept));
     insta::assert_snapshot!("two_parameters_gnuplot", script::script(&swept));
 }
@@ -101,7 +102,7 @@ fn a_sweep_without_a_run_has_no_table() {
         point.tally = PointTally::new(MEAN);
     }
     swept.end = None;
-    let shown = text(&swept, Page::of(100));
+    let shown = report(&swept).text(Page::of(100));
     assert!(
         shown.contains("0 runs, not at its end") && !shown.contains("p50"),
         "{shown}"

@@ -1,8 +1,8 @@
 //! Two ladders side by side: the times and costs of each rung in both, and the difference.
 
 use super::{LadderRung, NONE, RESPONSE_P50, cell, heading, more, name_of, rungs};
-use crate::report::parts::page::Page;
-use crate::report::parts::table::{Column, Table};
+use crate::report::document::Document;
+use crate::report::document::table::{Column, Table};
 use crate::report::sweep::document::named;
 use crate::report::sweep::ladder::document::MeanDocument;
 use crate::report::sweep::{MEAN, SweepReport, of_run};
@@ -120,23 +120,19 @@ fn more_added(base: &LadderRung<'_>, new: &LadderRung<'_>, figure: GateFigure) -
     is_same.then(|| difference_of_steps(base, new, figure))?
 }
 
-/// Formats the tables.
-pub fn text(compared: ComparedLadders<'_>, page: Page) -> String {
-    let mut text = String::new();
-    for (name, ladder) in [("base", compared.base), ("new", compared.new)] {
-        text.push_str(&page.prose(&format!("{name}: {}", heading(ladder))));
-    }
+/// Returns the tables.
+pub fn report(compared: ComparedLadders<'_>) -> Document {
+    let ladders = [("base", compared.base), ("new", compared.new)];
+    let headings = ladders.map(|(name, ladder)| format!("{name}: {}", heading(ladder)));
     let shown = SHOWN.iter().filter(|(figure, _)| compared.has(*figure));
-    for (figure, name) in shown {
-        text.push_str(&format!("\n{name}\n"));
-        text.push_str(&table(compared, *figure).render(page));
-    }
-    text.push('\n');
-    text.push_str(&page.prose(
+    let document = shown.fold(
+        Document::default().prose(headings),
+        |document, (figure, name)| document.titled(name, table(compared, *figure)),
+    );
+    document.blank().prose([
         "difference: how much more it is in the new one; adds more: the same of the step from the rung \
          below, so without what the two ladders differ by as a whole. 95 % intervals (Welch's t over runs).",
-    ));
-    text
+    ])
 }
 
 fn table(compared: ComparedLadders<'_>, figure: GateFigure) -> Table {

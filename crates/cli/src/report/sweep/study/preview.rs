@@ -2,14 +2,14 @@
 
 use super::{carrier, missing, size};
 use crate::quantity::waiting_text;
-use crate::report::parts::page::Page;
+use crate::report::document::Document;
 use crate::report::parts::units::counted;
 use crate::report::sweep::{SweepReport, SweptLine};
 use crate::shell::shell_line;
 use filestone_workload::text::{bytes_text, thousands};
 
-/// Describes points, runs and their expected duration, which is given in nanoseconds.
-pub fn text(swept: &SweepReport, expected_ns: u64, page: Page) -> String {
+/// Returns points, runs and their expected duration, which is given in nanoseconds.
+pub fn report(swept: &SweepReport, expected_ns: u64) -> Document {
     let runs = u64::from(swept.wanted.most) * swept.points.len() as u64;
     let mut sentences = vec![format!(
         "read study: {}: {}",
@@ -24,10 +24,7 @@ pub fn text(swept: &SweepReport, expected_ns: u64, page: Page) -> String {
         waiting_text(expected_ns)
     ));
     sentences.extend(missing(swept));
-    sentences
-        .iter()
-        .map(|sentence| page.prose(sentence))
-        .collect()
+    Document::default().prose(sentences)
 }
 
 /// Describes the points of a transport: `over udp: null, getattr, and 38 sizes of read from 1 byte

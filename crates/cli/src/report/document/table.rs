@@ -4,8 +4,8 @@
 //! Table libraries (comfy-table, tabled) squeeze or wrap every cell instead, which makes figures
 //! unreadable.
 
-use crate::report::parts::markup::{self, MarkedColumn};
-use crate::report::parts::page::{Page, wrapped};
+use crate::report::document::page::{Page, wrapped};
+use crate::report::document::{FACT_INDENT, fact};
 
 /// Default number of blanks between two columns.
 const GAP: usize = 2;
@@ -15,9 +15,12 @@ const WORDS_MIN: usize = 16;
 /// A column of a table.
 #[derive(Debug, Clone)]
 pub struct Column {
-    head: String,
-    group: &'static str,
-    is_text: bool,
+    /// Heading of this column.
+    pub head: String,
+    /// Heading shared with its neighbours; may be empty.
+    pub group: &'static str,
+    /// Whether the column contains words.
+    pub is_text: bool,
     width_min: usize,
     /// Rank in the order of dropped columns: 1 before 2; `None` if the column is never dropped.
     gives_way: Option<u8>,
@@ -62,11 +65,22 @@ impl Column {
     }
 }
 
+/// A row of a table.
+#[derive(Debug, Clone)]
+pub enum Row {
+    /// A cell for each column; cells missing at its end are blank.
+    Cells(Vec<String>),
+    /// Remark on the row above.
+    Note(String),
+}
+
 /// Columns and rows.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Table {
-    columns: Vec<Column>,
-    rows: Vec<Vec<String>>,
+    /// Headings of the columns.
+    pub columns: Vec<Column>,
+    /// Rows.
+    pub rows: Vec<Row>,
     gap: usize,
 }
 
@@ -88,33 +102,36 @@ impl Table {
 
     /// Adds a row, with a cell for each column; cells missing at its end are blank.
     pub fn row<C: Into<String>>(&mut self, cells: impl IntoIterator<Item = C>) {
-        self.rows.push(cells.into_iter().map(Into::into).collect());
+        let cells = cells.into_iter().map(Into::into);
+        self.rows.push(Row::Cells(cells.collect()));
+    }
+
+    /// Returns the table; `None` if it has no rows.
+    pub fn if_any(self) -> Option<Self> {
+        (!self.rows.is_empty()).then_some(self)
+    }
+
+    /// Adds a remark on the row above.
+    pub fn note(&mut self, note: String) {
+        self.rows.push(Row::Note(note));
     }
 
     /// Renders the head and all rows, as wide as the cells need.
     pub fn render(&self, page: Page) -> String {
-        if page.is_marked() {
-            return self.marked();
-        }
         let layout = self.layout(page);
-        let rows = self.rows.iter().map(|row| layout.row(row));
-        layout.head() + &rows.collect::<String>()
-    }
-
-    /// Renders every column, because the renderer of marked pages has room for them.
-    fn marked(&self) -> String {
-        let columns = self.columns.iter().map(|column| MarkedColumn {
-            head: column.head.clone(),
-            group: column.group.into(),
-            is_text: column.is_text,
+        let rows = self.rows.iter().map(|row| match row {
+            Row::Cells(cells) => layout.row(cells),
+            Row::Note(note) => fact("", note, FACT_INDENT, page),
         });
-        let rows = self.rows.iter().map(|row| markup::row(row));
-        markup::head(columns) + &rows.collect::<String>()
+        layout.head() + &rows.collect::<String>()
     }
 
     /// Returns the largest width of the cells of a column.
     fn widest(&self, index: usize, width: impl Fn(&str) -> usize) -> usize {
-        let cells = self.rows.iter().filter_map(|row| row.get(index));
+        let cells = self.rows.iter().filter_map(|row| match row {
+            Row::Cells(cells) => cells.get(index),
+            Row::Note(_) => None,
+        });
         cells.map(|cell| width(cell)).max().unwrap_or(0)
     }
 

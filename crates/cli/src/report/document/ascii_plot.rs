@@ -1,6 +1,6 @@
 //! Picture in plain characters for the terminal, detailed enough to see where a curve bends.
 
-use crate::report::parts::page::{Page, wrapped};
+use crate::report::document::page::{Page, wrapped};
 use crate::report::picture::{Line, Panel, Picture, Scale, Style};
 
 /// Columns of the diagram itself.
@@ -12,12 +12,8 @@ const INDENT: usize = 12;
 /// Minimum number of points; fewer add nothing to the table.
 const POINTS_MIN: usize = 3;
 
-/// Renders the picture; empty if it would not help, for example on a page that shows the picture
-/// itself.
+/// Renders the picture; empty if it would not help.
 pub fn render(picture: &Picture, page: Page) -> String {
-    if page.is_marked() {
-        return String::new();
-    }
     let Some(panel) = picture.panels.first() else {
         return String::new();
     };
