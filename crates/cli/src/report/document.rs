@@ -129,6 +129,14 @@ impl Document {
         tables.fold(self, |document, table| document.blank().table(table))
     }
 
+    /// Returns the picture, if there is one.
+    pub fn picture(&self) -> Option<&Picture> {
+        self.blocks.iter().find_map(|block| match block {
+            Block::Picture(picture) => Some(picture),
+            _ => None,
+        })
+    }
+
     /// Returns the blocks that a page shows: a legend only if one of its tables contains the mark there.
     pub fn blocks(&self, page: Page) -> impl Iterator<Item = &Block> {
         let mut tables = vec![];

@@ -1,7 +1,7 @@
 //! Picture of the hosts of a job: a row for each host, the largest outliers first.
 
 use super::caption;
-use super::picture::{Axis, Form, Line, Panel, Picture, Point, Quantity, Style};
+use super::picture::{Axis, Form, Line, Panel, Picture, Point, Style};
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::job_record::{HostRecord, JobRecord};
 
@@ -106,15 +106,10 @@ fn dots(name: &str, style: Style, hosts: &[&HostRecord], figure: Figure) -> Line
 }
 
 fn panel(across: Axis, lines: Vec<Line>, hosts: &[&HostRecord]) -> Panel {
-    let names: Vec<String> = hosts.iter().map(|host| host.name.clone()).collect();
-    let down = Axis {
-        names,
-        ..Axis::new(Quantity::Name, "")
-    };
-    Panel {
-        height: (hosts.len() as f64 * ROW).max(HEIGHT_MIN),
-        ..Panel::new(across, down, lines)
-    }
+    let names = hosts.iter().map(|host| host.name.clone());
+    let mut panel = Panel::of_rows(across, names.collect(), ROW, lines);
+    panel.height = panel.height.max(HEIGHT_MIN);
+    panel
 }
 
 fn notes(job: &JobRecord, left_out: usize) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! Report as one HTML page that opens offline and can be mailed.
 //!
 //! The page repeats no text and no computation: sentences and tables are those of the report's
-//! [`Document`]; pictures are the same [`Picture`]s that become SVG.
+//! [`Document`]; pictures are the same that become SVG.
 //! Only the data for zooming is specific to this page: [`over_time`] and [`heat_map`].
 //!
 //! The page loads no resources, and its Content-Security-Policy enforces this: one script and one
@@ -29,7 +29,6 @@ use crate::report::ab::AbReport;
 use crate::report::comparison::{self, Compared};
 use crate::report::document::{Block, Document};
 use crate::report::layers;
-use crate::report::picture::Picture;
 use crate::report::repeats::{self, Repeats};
 use crate::report::sweep::ladder;
 use crate::report::sweep::ladder::comparison::{self as ladder_comparison, ComparedLadders};
@@ -89,15 +88,14 @@ fn add_layers(sheet: &mut HtmlPage, records: &[RunRecord]) {
 /// Returns the page of a sweep or ladder.
 pub fn of_sweep(swept: &SweepReport) -> Result<String, Error> {
     let is_ladder = swept.kind == SweepKind::Ladder;
-    let picture = (swept.runs() > 0).then(|| sweep::drawing(swept));
-    let title = picture.as_ref().map(|picture| picture.title.as_str());
+    let report = sweep::report(swept);
+    let title = report.picture().map(|picture| picture.title.as_str());
     let without = if is_ladder {
         ladder::picture::TITLE
     } else {
         "A sweep"
     };
-    let mut sheet = HtmlPage::titled(title.unwrap_or(without));
-    add_finding(&mut sheet, &sweep::report(swept), picture.as_ref(), None);
+    let mut sheet = finding(title.unwrap_or(without), &report, "");
     if !is_ladder {
         let command = shell_line(&swept.command);
         sheet.section(
@@ -111,78 +109,61 @@ pub fn of_sweep(swept: &SweepReport) -> Result<String, Error> {
 
 /// Returns the page of two ladders side by side.
 pub fn of_ladders(compared: ComparedLadders<'_>) -> Result<String, Error> {
-    let mut sheet = HtmlPage::titled("Two ladders");
-    add_finding(&mut sheet, &ladder_comparison::report(compared), None, None);
-    document::page(&sheet)
+    let report = ladder_comparison::report(compared);
+    document::page(&finding("Two ladders", &report, ""))
 }
 
 /// Returns the page of several runs of one plan; `report --as html` makes the page of a single run.
 pub fn of_repeats(repeats: &Repeats) -> Result<String, Error> {
-    let mut sheet = HtmlPage::titled("Several runs of one plan");
-    add_finding(&mut sheet, &repeats::report(repeats), None, None);
-    document::page(&sheet)
+    let title = "Several runs of one plan";
+    document::page(&finding(title, &repeats::report(repeats), ""))
 }
 
 /// Returns the page of a comparison of two sides.
 pub fn of_comparison(compared: &Compared) -> Result<String, Error> {
     let picture = comparison::picture::picture(compared)?;
-    of_sides(
-        &picture.title,
-        &comparison::report(compared),
-        Some(&picture),
-        compared.comparison.verdict,
-    )
+    let title = picture.title.clone();
+    let report = comparison::report(compared).push(Block::Picture(picture));
+    document::page(&finding(&title, &report, class(compared)))
 }
 
 /// Returns the page of two sides whose runs were interleaved.
-pub fn of_ab(report: &AbReport) -> Result<String, Error> {
-    let compared = &report.compared;
-    let is_enough = report.is_enough();
-    let picture = is_enough.then(|| comparison::picture::picture(compared));
-    of_sides(
-        "Two sides measured in turn",
-        &report.report(),
-        picture.transpose()?.as_ref(),
-        compared.comparison.verdict,
-    )
+pub fn of_ab(trial: &AbReport) -> Result<String, Error> {
+    let compared = &trial.compared;
+    let mut report = trial.report();
+    if trial.is_enough() {
+        report = report.push(Block::Picture(comparison::picture::picture(compared)?));
+    }
+    let title = "Two sides measured in turn";
+    document::page(&finding(title, &report, class(compared)))
 }
 
-fn of_sides(
-    title: &str,
-    report: &Document,
-    picture: Option<&Picture>,
-    verdict: Verdict,
-) -> Result<String, Error> {
-    let mut sheet = HtmlPage::titled(title);
-    let class = match verdict {
+/// Returns the class of a verdict.
+fn class(compared: &Compared) -> &'static str {
+    match compared.comparison.verdict {
         Verdict::Better | Verdict::NotWorse => Validity::Counts.name(),
         Verdict::Inconclusive => Validity::WithCaveats.name(),
         Verdict::Worse => Validity::DoesNotCount.name(),
-    };
-    add_finding(&mut sheet, report, picture, Some(class));
-    document::page(&sheet)
+    }
 }
 
-/// Adds the result in sentences, then as a picture and in tables.
-fn add_finding(
-    sheet: &mut HtmlPage,
-    report: &Document,
-    picture: Option<&Picture>,
-    class: Option<&'static str>,
-) {
+/// Creates a page of the result in sentences, then as a picture and in tables.
+fn finding(title: &str, report: &Document, class: &str) -> HtmlPage {
+    let mut sheet = HtmlPage::titled(title);
     let (tables, sentences) = tables_and_sentences(report);
     sheet.section(
         "result",
         "Result",
-        html! { div.verdict.(class.unwrap_or_default()) { (blocks::all(&sentences)) } },
+        html! { div.verdict.(class) { (blocks::all(&sentences)) } },
     );
-    if let Some(picture) = picture {
+    if let Some(picture) = report.picture() {
         let chart = sheet.picture(picture);
         sheet.section("pictures", "Picture", chart);
     }
     if !tables.is_empty() {
         sheet.section("figures", "Figures", blocks::all(&tables));
     }
+    sheet
 }
 
 /// Returns the tables of a report, and everything else.

@@ -287,6 +287,19 @@ impl Panel {
         }
     }
 
+    /// Creates a diagram of rows with these names, each of this height, from the top.
+    pub fn of_rows(x: Axis, names: Vec<String>, height: f64, lines: Vec<Line>) -> Self {
+        let height = names.len() as f64 * height;
+        let y = Axis {
+            names,
+            ..Axis::new(Quantity::Name, "")
+        };
+        Self {
+            height,
+            ..Self::new(x, y, lines)
+        }
+    }
+
     /// Returns the scales of both axes, or `None` if there is nothing to draw.
     pub fn scales(&self) -> Option<(Scale, Scale)> {
         let points = || self.lines.iter().flat_map(|line| &line.points);

@@ -215,11 +215,11 @@ pub fn report(swept: &SweepReport) -> Document {
     if swept.runs() == 0 {
         return document;
     }
-    let mut document = document.tables([columns::table(swept)]);
-    if let Some(picture) = sketched(swept) {
-        document = document.push(Block::Picture(picture));
-    }
-    document.blank().prose(sentences(swept))
+    document
+        .tables([columns::table(swept)])
+        .push(Block::Picture(drawing(swept)))
+        .blank()
+        .prose(sentences(swept))
 }
 
 /// Returns the picture; for the study with all of its graphs.
@@ -237,12 +237,6 @@ pub fn csv(swept: &SweepReport) -> String {
         SweepKind::Options | SweepKind::ReadStudy => document::csv(swept),
         SweepKind::Ladder => ladder::document::csv(swept),
     }
-}
-
-/// Returns a picture whose first diagram has a numeric axis.
-fn sketched(swept: &SweepReport) -> Option<Picture> {
-    let is_drawn = swept.is_study() || picture::numbers(swept).is_some();
-    is_drawn.then(|| drawing(swept))
 }
 
 /// Returns the heading, such as `sweep over size: filestone probe read, 5 points, 25 runs`.
@@ -297,6 +291,21 @@ pub fn everywhere(swept: &SweepReport) -> Vec<String> {
     all.map(|(name, _)| name.clone()).collect()
 }
 
+/// Returns the sentence about the caveats of all runs.
+fn of_all_runs(swept: &SweepReport) -> Option<String> {
+    let everywhere = everywhere(swept);
+    let names = everywhere.join(", ");
+    (!names.is_empty()).then(|| format!("All runs have these caveats: {names}."))
+}
+
+/// Returns the sentence about the intervals of points with a single run.
+fn of_single_runs(swept: &SweepReport) -> Option<&'static str> {
+    let is_single = swept.points.iter().any(|point| point.tally.runs() == 1);
+    is_single.then_some(
+        "Intervals of a single run are what that knows of itself; what runs differ by they do not show.",
+    )
+}
+
 /// Returns the sentences below the table.
 fn sentences(swept: &SweepReport) -> Vec<String> {
     let mut sentences = if swept.is_study() {
@@ -304,20 +313,10 @@ fn sentences(swept: &SweepReport) -> Vec<String> {
     } else {
         knees(swept)
     };
-    let everywhere = everywhere(swept);
-    if !everywhere.is_empty() {
-        sentences.push(format!(
-            "All runs have these caveats: {}.",
-            everywhere.join(", ")
-        ));
-    }
-    let is_single = swept.points.iter().any(|point| point.tally.runs() == 1);
-    sentences.push(if is_single {
-        "Intervals of a single run are what that knows of itself; what runs differ by they do not show."
-            .into()
-    } else {
-        "Geometric means over runs, and the 95 % intervals of those.".into()
-    });
+    sentences.extend(of_all_runs(swept));
+    let of_single_runs = of_single_runs(swept);
+    let of_several = || "Geometric means over runs, and the 95 % intervals of those.";
+    sentences.push(of_single_runs.unwrap_or_else(of_several).into());
     if let Some(share) = swept.wanted.until {
         let known = |point: &&SweptPoint| !point.tally.is_enough(&swept.wanted);
         let open = swept.points.iter().filter(known).count();

@@ -1,7 +1,7 @@
 //! Picture in plain characters for the terminal, detailed enough to see where a curve bends.
 
 use crate::report::document::page::{Page, wrapped};
-use crate::report::picture::{Line, Panel, Picture, Scale, Style};
+use crate::report::picture::{Line, Panel, Picture, Quantity, Scale, Style};
 
 /// Columns of the diagram itself.
 const WIDTH: usize = 64;
@@ -12,7 +12,8 @@ const INDENT: usize = 12;
 /// Minimum number of points; fewer add nothing to the table.
 const POINTS_MIN: usize = 3;
 
-/// Renders the picture; empty if it would not help.
+/// Renders the first diagram of the picture; empty if it would not help, or if it has rows with names, as the table
+/// above it.
 pub fn render(picture: &Picture, page: Page) -> String {
     let Some(panel) = picture.panels.first() else {
         return String::new();
@@ -21,7 +22,8 @@ pub fn render(picture: &Picture, page: Page) -> String {
         .lines
         .iter()
         .any(|line| line.points.len() >= POINTS_MIN);
-    let Some((x, y)) = panel.scales().filter(|_| enough) else {
+    let has_names = panel.y.quantity == Quantity::Name;
+    let Some((x, y)) = panel.scales().filter(|_| enough && !has_names) else {
         return String::new();
     };
     let mut grid = [[' '; WIDTH]; HEIGHT];

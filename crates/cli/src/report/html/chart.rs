@@ -115,16 +115,7 @@ fn panel(panel: &Panel) -> Option<PanelData> {
                 text: legible(&mark.text),
             })
             .collect(),
-        spans: panel
-            .spans
-            .iter()
-            .map(|span| SpanData {
-                from: Number(span.from * unit),
-                to: Number(span.to * unit),
-                text: legible(&span.text),
-                shaded: span.is_shaded,
-            })
-            .collect(),
+        spans: SpanData::of(&panel.spans, unit),
     })
 }
 

@@ -12,20 +12,21 @@ use sha2::{Digest, Sha256};
 
 /// Maximum length of foreign text; longer text is shown by its two ends.
 const LETTERS_MAX: usize = 2_000;
-pub(super) const UPLOT: &str = include_str!("assets/uplot/uPlot.iife.min.js");
+const UPLOT: &str = include_str!("assets/uplot/uPlot.iife.min.js");
 pub(super) const UPLOT_STYLE: &str = include_str!("assets/uplot/uPlot.min.css");
-pub(super) const UPLOT_LICENCE: &str = include_str!("assets/uplot/LICENSE");
+const UPLOT_LICENCE: &str = include_str!("assets/uplot/LICENSE");
 pub(super) const STYLE: &str = include_str!("assets/page.css");
-/// filestone's scripts, ordered so that none needs a later one before it runs.
-pub(super) const SCRIPTS: [&str; 7] = [
+/// Scripts of the report and of the live page, ordered so that none needs a later one before it runs.
+pub(super) const COMPONENTS: [&str; 6] = [
     include_str!("assets/text.js"),
     include_str!("assets/look.js"),
     include_str!("assets/tables.js"),
     include_str!("assets/chart.js"),
     include_str!("assets/picture.js"),
     include_str!("assets/time.js"),
-    include_str!("assets/page.js"),
 ];
+/// Script of the report.
+pub(super) const SCRIPT: &str = include_str!("assets/page.js");
 
 /// Content of a page before it is rendered.
 #[derive(Debug, Default)]
@@ -106,7 +107,7 @@ pub fn clean(text: &str) -> String {
 
 /// Renders the whole page.
 pub fn page(sheet: &HtmlPage) -> Result<String, Error> {
-    let script = script();
+    let script = script(&[SCRIPT]);
     let style = format!("{UPLOT_STYLE}\n{STYLE}");
     let data = as_data(&sheet.charts)?;
     let page = html! {
@@ -115,9 +116,7 @@ pub fn page(sheet: &HtmlPage) -> Result<String, Error> {
             head {
                 meta charset="utf-8";
                 meta http-equiv="Content-Security-Policy" content=(policy(&script, &style));
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                meta name="referrer" content="no-referrer";
+                (metas())
                 title { (clean(&sheet.title)) " – filestone" }
                 style { (PreEscaped(&style)) }
             }
@@ -125,7 +124,7 @@ pub fn page(sheet: &HtmlPage) -> Result<String, Error> {
                 a.skip href="#content" { "Skip to the report" }
                 (header(sheet))
                 main #content tabindex="-1" { @for section in &sheet.sections { (shown(section)) } }
-                (footer())
+                (footer("Made"))
                 script #data type="application/json" { (PreEscaped(data)) }
                 script { (PreEscaped(&script)) }
             }
@@ -134,12 +133,19 @@ pub fn page(sheet: &HtmlPage) -> Result<String, Error> {
     Ok(format!("{}\n", page.into_string()))
 }
 
-/// Returns uPlot and filestone's scripts in one scope.
-fn script() -> String {
-    format!(
-        "{UPLOT}\n(() => {{\n\"use strict\";\n{}\n}})();\n",
-        SCRIPTS.join("\n")
-    )
+/// Returns uPlot, the components and a page's own scripts in one scope.
+pub(super) fn script(own: &[&str]) -> String {
+    let scripts = [&COMPONENTS, own].concat().join("\n");
+    format!("{UPLOT}\n(() => {{\n\"use strict\";\n{scripts}\n}})();\n")
+}
+
+/// Returns what every page says about its presentation.
+pub(super) fn metas() -> Markup {
+    html! {
+        meta name="viewport" content="width=device-width, initial-scale=1";
+        meta name="color-scheme" content="light dark";
+        meta name="referrer" content="no-referrer";
+    }
 }
 
 /// Returns the policy: no external resources, and only the scripts and style sheets of the page
@@ -184,11 +190,12 @@ fn shown(section: &Section) -> Markup {
     }
 }
 
-fn footer() -> Markup {
+/// Returns the end of every page; `done` is filestone's part in it.
+pub(super) fn footer(done: &str) -> Markup {
     html! {
         footer {
             details {
-                summary { "Made by filestone; charts by uPlot 1.6.32" }
+                summary { (done) " by filestone; charts by uPlot 1.6.32" }
                 pre tabindex="0" { (UPLOT_LICENCE) }
             }
         }

@@ -4,50 +4,40 @@
 use super::blocks;
 use crate::error::Error;
 use crate::quantity::{bytes_text, grouped, time_text};
+use crate::report::document::page::Fact;
 use crate::report::json::{self, RECORD_FILE};
 use crate::report::picture::legible;
 use crate::report::probe;
-use filestone_measure::measure::run_record::{Host, Target};
+use filestone_measure::measure::run_record::{Host, SessionRecord, Target};
 use filestone_measure::measure::{MountRecord, RunRecord};
 use maud::{Markup, html};
 
 /// Maximum size of a plan on the page; a longer one is only in the record.
 const PLAN_BYTES_MAX: usize = 256 << 10;
 
-type Fact = (String, String);
-
-fn fact(name: &str, value: impl Into<String>) -> Option<Fact> {
-    let value = value.into();
-    (!value.is_empty()).then(|| (name.into(), value))
-}
-
 /// Returns the host, the program and the target.
 pub fn section(record: &RunRecord) -> Markup {
     let tool = &record.tool;
+    let made_by = format!("{} {} ({})", tool.name, tool.version, tool.profile);
+    let headroom = record.headroom.as_ref();
+    let headroom = headroom.map(|can| probe::headroom(record, can));
     let session = record.target.session.as_ref();
-    let facts = [
-        fact(
-            "made by",
-            format!("{} {} ({})", tool.name, tool.version, tool.profile),
-        ),
-        fact("started", &*record.started_at),
-    ];
-    let can = record.headroom.as_ref();
-    let more = [
-        can.and_then(|can| fact("headroom", probe::headroom(record, can))),
-        session.and_then(|session| fact("session", session.text())),
-    ];
-    let facts = facts.into_iter().flatten();
+    let session = session.map(SessionRecord::text);
+    let facts = [("made by", made_by), ("started", record.started_at.clone())].into_iter();
     let facts = facts
         .chain(of_host(&record.host))
         .chain(of_target(&record.target))
-        .chain(more.into_iter().flatten());
+        .chain([
+            ("headroom", headroom.unwrap_or_default()),
+            ("session", session.unwrap_or_default()),
+        ])
+        .filter(|(_, value)| !value.is_empty());
     html! {
-        dl { @for (name, value) in facts { (blocks::fact(&name, &value)) } }
+        dl { @for (name, value) in facts { (blocks::fact(name, &value)) } }
     }
 }
 
-fn of_host(host: &Host) -> impl Iterator<Item = Fact> {
+fn of_host(host: &Host) -> [Fact; 5] {
     let governor = host.governor.as_deref();
     let governor = governor.map_or_else(String::new, |governor| format!(", governor {governor}"));
     let clock = format!(
@@ -57,26 +47,28 @@ fn of_host(host: &Host) -> impl Iterator<Item = Fact> {
         time_text(host.clock_step_ns)
     );
     [
-        fact("host", &*host.kernel),
-        fact(
+        ("host", host.kernel.clone()),
+        (
             "processors",
             format!("{} × {}{governor}", host.cpus, host.cpu),
         ),
-        fact(
-            "memory",
-            Some(host.memory_bytes)
-                .filter(|bytes| *bytes > 0)
-                .map_or_else(String::new, bytes_text),
-        ),
-        fact("clock", clock),
-        fact("waits with", &*host.driver),
+        ("memory", unless_zero(host.memory_bytes, bytes_text)),
+        ("clock", clock),
+        ("waits with", host.driver.clone()),
     ]
-    .into_iter()
-    .flatten()
 }
 
-fn of_target(target: &Target) -> impl Iterator<Item = Fact> {
+/// Formats a number; empty if it is 0, which means unknown.
+fn unless_zero(number: u64, text: impl Fn(u64) -> String) -> String {
+    match number {
+        0 => String::new(),
+        number => text(number),
+    }
+}
+
+fn of_target(target: &Target) -> [Fact; 8] {
     let place = match (target.built_in, target.local) {
+        _ if target.address.is_empty() => "",
         (true, _) => ", the built-in server",
         (false, true) => ", on this host",
         (false, false) => "",
@@ -94,38 +86,19 @@ fn of_target(target: &Target) -> impl Iterator<Item = Fact> {
     .filter(|(_, bytes)| *bytes > 0)
     .map(|(what, bytes)| format!("{what} {}", bytes_text(bytes)));
     let most: Vec<String> = most.collect();
-    let files = Some(target.files).filter(|files| *files > 0);
+    let mounts: Vec<String> = target.mounts.iter().map(MountRecord::text).collect();
     let link = target.link_mbit_per_s;
+    let link = link.map(|link| format!("{} Mbit/s", grouped(link.into())));
     [
-        fact(
-            "target",
-            Some(&target.address)
-                .filter(|address| !address.is_empty())
-                .map_or_else(String::new, |address| format!("{address}{place}")),
-        ),
-        fact("export", &*target.export),
-        fact("path below it", &*target.walked),
-        fact(
-            "file system",
-            target
-                .mounts
-                .iter()
-                .map(MountRecord::text)
-                .collect::<Vec<_>>()
-                .join("; "),
-        ),
-        fact("object", object),
-        fact("files", files.map_or_else(String::new, grouped)),
-        fact("largest transfer", most.join(", ")),
-        fact(
-            "link",
-            link.map_or_else(String::new, |link| {
-                format!("{} Mbit/s", grouped(link.into()))
-            }),
-        ),
+        ("target", format!("{}{place}", target.address)),
+        ("export", target.export.clone()),
+        ("path below it", target.walked.clone()),
+        ("file system", mounts.join("; ")),
+        ("object", object),
+        ("files", unless_zero(target.files, grouped)),
+        ("largest transfer", most.join(", ")),
+        ("link", link.unwrap_or_default()),
     ]
-    .into_iter()
-    .flatten()
 }
 
 /// Returns the plan as JSON.

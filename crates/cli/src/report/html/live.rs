@@ -1,18 +1,12 @@
 //! The live page: the styles and components of the report, and the scripts that fill them during a
 //! run. The page contains no data of a run; it requests all data.
 
-use super::document::{STYLE, UPLOT, UPLOT_LICENCE, UPLOT_STYLE, hash};
+use super::document::{STYLE, UPLOT_STYLE, footer, hash, metas, script};
 use filestone_live::site::Document;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-/// Components, ordered so that none needs a later one before it runs.
-const SCRIPTS: [&str; 12] = [
-    include_str!("assets/text.js"),
-    include_str!("assets/look.js"),
-    include_str!("assets/tables.js"),
-    include_str!("assets/chart.js"),
-    include_str!("assets/picture.js"),
-    include_str!("assets/time.js"),
+/// Scripts, ordered so that none needs a later one before it runs.
+const SCRIPTS: [&str; 6] = [
     include_str!("assets/live/stream.js"),
     include_str!("assets/live/run.js"),
     include_str!("assets/live/charts.js"),
@@ -24,10 +18,7 @@ const LIVE_STYLE: &str = include_str!("assets/live/live.css");
 
 /// Returns the page with its policy: it may only load data from its own server.
 pub fn document() -> Document {
-    let script = format!(
-        "{UPLOT}\n(() => {{\n\"use strict\";\n{}\n}})();\n",
-        SCRIPTS.join("\n")
-    );
+    let script = script(&SCRIPTS);
     let style = format!("{UPLOT_STYLE}\n{STYLE}\n{LIVE_STYLE}");
     let policy = format!(
         "default-src 'none'; script-src '{}'; style-src '{}'; connect-src 'self'; img-src 'self'; base-uri 'none'; \
@@ -40,9 +31,7 @@ pub fn document() -> Document {
         html lang="en" {
             head {
                 meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                meta name="referrer" content="no-referrer";
+                (metas())
                 title { "live – filestone" }
                 style { (PreEscaped(&style)) }
             }
@@ -57,12 +46,7 @@ pub fn document() -> Document {
                     (fleet())
                     (tables())
                 }
-                footer {
-                    details {
-                        summary { "Served by filestone; charts by uPlot 1.6.32" }
-                        pre tabindex="0" { (UPLOT_LICENCE) }
-                    }
-                }
+                (footer("Served"))
                 script { (PreEscaped(&script)) }
             }
         }
@@ -215,8 +199,8 @@ mod tests {
     #[test]
     fn what_scripts_look_for_by_name_is_there() {
         let Document { html, .. } = document();
-        let own = SCRIPTS.join("\n");
-        let named = own.split("byId(\"").skip(1);
+        let script = script(&SCRIPTS);
+        let named = script.split("byId(\"").skip(1);
         for name in named.filter_map(|rest| rest.split('"').next()) {
             assert!(html.contains(&format!("id=\"{name}\"")), "{name}");
         }
@@ -234,8 +218,10 @@ mod tests {
 
     #[test]
     fn a_name_is_declared_once_or_no_script_runs_at_all() {
-        for scripts in [&SCRIPTS[..], &crate::report::html::document::SCRIPTS[..]] {
-            let mut names: Vec<&str> = scripts.iter().flat_map(|script| declared(script)).collect();
+        use crate::report::html::document::{COMPONENTS, SCRIPT};
+        for scripts in [&SCRIPTS[..], &[SCRIPT]] {
+            let scripts = COMPONENTS.iter().chain(scripts);
+            let mut names: Vec<&str> = scripts.flat_map(|script| declared(script)).collect();
             assert!(names.len() > 50, "{names:?}");
             names.sort_unstable();
             let twice = names.windows(2).find(|pair| pair[0] == pair[1]);

@@ -116,15 +116,7 @@ pub fn data(record: &RunRecord, all_times: &[Option<DistributionRecord>]) -> Opt
         ],
         each: duration_text(record.plan.interval_ns),
         group,
-        spans: spans
-            .iter()
-            .map(|span| SpanData {
-                from: Number(span.from),
-                to: Number(span.to),
-                text: span.text.clone(),
-                shaded: span.is_shaded,
-            })
-            .collect(),
+        spans: SpanData::of(&spans, 1.0),
         offered: steps(record)
             .into_iter()
             .take(POINTS_MAX)

@@ -1,5 +1,6 @@
 //! Numbers and axis ranges in the page's data.
 
+use crate::report::picture::{Span, legible};
 use serde::{Serialize, Serializer};
 
 /// Significant digits of a number: more than can be seen in a chart, and as many as a percentile
@@ -34,12 +35,21 @@ pub fn micros(nanos: u64) -> Number {
 /// A range of an axis.
 #[derive(Debug, Clone, Serialize)]
 pub struct SpanData {
-    /// Start of the range.
-    pub from: Number,
-    /// End of the range.
-    pub to: Number,
-    /// Name of the range.
-    pub text: String,
-    /// Whether the range was not measured.
-    pub shaded: bool,
+    from: Number,
+    to: Number,
+    text: String,
+    shaded: bool,
+}
+
+impl SpanData {
+    /// Converts ranges; `unit` is the factor for their ends.
+    pub fn of(spans: &[Span], unit: f64) -> Vec<Self> {
+        let spans = spans.iter().map(|span| Self {
+            from: Number(span.from * unit),
+            to: Number(span.to * unit),
+            text: legible(&span.text),
+            shaded: span.is_shaded,
+        });
+        spans.collect()
+    }
 }

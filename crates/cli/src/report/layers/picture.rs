@@ -7,7 +7,7 @@ use crate::report::caption;
 use crate::report::dbench::{self, Form as Spelling};
 use crate::report::parts::heading;
 use crate::report::percentiles;
-use crate::report::picture::{Axis, Form, Line, Panel, Picture, Point, Quantity, Style};
+use crate::report::picture::{Axis, Form, Line, Panel, Picture, Point, Style};
 use filestone_measure::measure::RunRecord;
 use filestone_plan::plan::ReplayPlan;
 use filestone_workload::recording::DistributionRecord;
@@ -58,15 +58,12 @@ pub fn picture(records: &[RunRecord]) -> Option<Picture> {
         }
         bars(layer, index, layers.len(), &means, &series)
     });
-    let mut panel = Panel::new(
+    let panel = Panel::of_rows(
         Axis::time("mean service time of an operation"),
-        Axis {
-            names: names.clone(),
-            ..Axis::new(Quantity::Name, "")
-        },
+        names,
+        BAR * layers.len() as f64 + BETWEEN,
         lines.collect(),
     );
-    panel.height = names.len() as f64 * (BAR * layers.len() as f64 + BETWEEN);
     Some(captioned(records, plan, panel, left_out))
 }
 

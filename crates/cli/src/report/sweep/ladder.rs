@@ -8,10 +8,13 @@ pub mod document;
 pub mod picture;
 
 use super::columns::Shown;
-use super::{MEAN, SweepKind, SweepReport, SweptPoint, doubts, ended, everywhere, of_all, of_run};
+use super::{
+    MEAN, SweepKind, SweepReport, SweptPoint, doubts, ended, everywhere, of_all, of_all_runs,
+    of_run, of_single_runs,
+};
 use crate::quantity::{grouped, time_text, time_with_chance, time_within, with_chance};
-use crate::report::document::Document;
 use crate::report::document::table::{Column, Table};
+use crate::report::document::{Block, Document};
 use crate::report::parts::units::counted;
 use filestone_measure::comparison::repeats::RepeatPlan;
 use filestone_measure::figure::Figure;
@@ -159,7 +162,9 @@ pub fn report(ladder: &SweepReport) -> Document {
     if ladder.runs() == 0 {
         return document;
     }
-    let mut document = document.tables([times(ladder)]);
+    let mut document = document
+        .tables([times(ladder)])
+        .push(Block::Picture(picture::picture(ladder)));
     for (title, columns) in [
         ("Of the response time, on average", &PARTS[..]),
         ("Each operation costs", &COSTS[..]),
@@ -317,19 +322,8 @@ fn sentences(ladder: &SweepReport) -> Vec<String> {
                 .into(),
         );
     }
-    let everywhere = everywhere(ladder);
-    if !everywhere.is_empty() {
-        sentences.push(format!(
-            "All runs have these caveats: {}.",
-            everywhere.join(", ")
-        ));
-    }
-    if ladder.points.iter().any(|point| point.tally.runs() == 1) {
-        sentences.push(
-            "Intervals of a single run are what that knows of itself; what runs differ by they do not show."
-                .into(),
-        );
-    }
+    sentences.extend(of_all_runs(ladder));
+    sentences.extend(of_single_runs(ladder).map(String::from));
     sentences
 }
 

@@ -87,7 +87,7 @@ pub(in crate::report) fn caveats(swept: &SweepReport) -> Option<String> {
 }
 
 /// Returns the lines of a sweep whose first parameter is a number.
-pub(super) fn numbers(swept: &SweepReport) -> Option<Vec<SweptLine<'_>>> {
+fn numbers(swept: &SweepReport) -> Option<Vec<SweptLine<'_>>> {
     let first = swept.parameters.first()?;
     first.is_numeric().then(|| swept.lines())
 }
@@ -219,17 +219,6 @@ fn over_names(swept: &SweepReport) -> Panel {
     });
     let name = swept.figure.to_string();
     let lines = vec![Line::new(&name, Style::First, Form::Bars, points.collect())];
-    let names: Vec<String> = (0..swept.points.len())
-        .map(|point| swept.name(point))
-        .collect();
-    let mut panel = Panel::new(
-        up(swept.figure),
-        Axis {
-            names: names.clone(),
-            ..Axis::new(Quantity::Name, "")
-        },
-        lines,
-    );
-    panel.height = names.len() as f64 * ROW;
-    panel
+    let names = (0..swept.points.len()).map(|point| swept.name(point));
+    Panel::of_rows(up(swept.figure), names.collect(), ROW, lines)
 }

@@ -2,7 +2,7 @@
 //! processor time.
 
 use super::{has, heading, rungs};
-use crate::report::picture::{Axis, Form, Line, Panel, Picture, Point, Quantity, Style};
+use crate::report::picture::{Axis, Form, Line, Panel, Picture, Point, Style};
 use crate::report::sweep::picture::{caveats, origin};
 use crate::report::sweep::{MEAN, SweepReport, of_run};
 use filestone_plan::gate::{GateFigure, RunTotal};
@@ -50,14 +50,6 @@ fn panel(ladder: &SweepReport, figure: GateFigure, name: &str) -> Panel {
         })
     });
     let lines = vec![Line::new(name, Style::First, Form::Bars, points.collect())];
-    let names: Vec<String> = rungs(ladder).map(|rung| rung.name().to_owned()).collect();
-    let height = names.len() as f64 * ROW;
-    let down = Axis {
-        names,
-        ..Axis::new(Quantity::Name, "")
-    };
-    Panel {
-        height,
-        ..Panel::new(Axis::time(name), down, lines)
-    }
+    let names = rungs(ladder).map(|rung| rung.name().to_owned());
+    Panel::of_rows(Axis::time(name), names.collect(), ROW, lines)
 }
