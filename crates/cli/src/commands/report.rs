@@ -37,7 +37,7 @@ pub fn run(options: &ReportOptions) -> Result<ExitStatus, Error> {
     }
     match (records.as_slice(), report.name) {
         ([record], _) => {
-            console::result(&(report.render)(record, page)?)?;
+            console::result(&(report.render)(report, record, page)?)?;
         }
         (records, "json") => {
             console::result(&json::document(&records)?)?;
@@ -56,7 +56,7 @@ pub fn run(options: &ReportOptions) -> Result<ExitStatus, Error> {
         }
         (records, "text") => {
             for record in records {
-                console::result(&format!("{}\n", (report.render)(record, page)?))?;
+                console::result(&format!("{}\n", (report.render)(report, record, page)?))?;
             }
             console::result(&layers::report(records).text(page))?;
         }

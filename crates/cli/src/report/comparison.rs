@@ -5,7 +5,7 @@ pub mod picture;
 
 use super::document::Document;
 use super::document::table::{Column, Table};
-use super::parts::known::value_within;
+use super::parts::known::{PERCENT_MIN, value_within};
 use super::parts::units::counted;
 use crate::quantity::{duration_text, grouped, plain, resolution};
 use filestone_measure::comparison::{
@@ -17,8 +17,6 @@ use filestone_measure::measure::figures::accuracy::STRETCHES_MIN;
 use filestone_measure::measure::figures::{Direction, Quantity, RunFigure};
 use std::path::PathBuf;
 
-/// Smallest percentage that is printed, and finest resolution.
-const PERCENT_MIN: f64 = 0.1;
 /// Largest percentage that is printed; larger values are printed as more than this.
 const PERCENT_MAX: f64 = 1000.0;
 /// Largest number of runs that is printed: the number follows from a spread that few runs estimate

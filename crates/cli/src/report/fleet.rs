@@ -189,25 +189,38 @@ fn groups(fleet: &FleetRecord) -> Table {
         Column::figure("FAILED"),
     ]);
     for group in &fleet.groups {
-        let counters = &group.counters;
-        let times = group.response_time_at_most;
-        let rate = group.read_bits_per_s + group.write_bits_per_s;
-        let latest = group.read_bits_per_s_20s + group.write_bits_per_s_20s;
-        table.row([
-            group.name.clone(),
-            grouped(group.clients.into()),
-            grouped(counters.reads),
-            grouped(counters.writes),
-            grouped(counters.files_read + counters.files_written),
-            format!("{:.2}", rate / 1e6),
-            format!("{:.2}", latest / 1e6),
-            at_most(times.and_then(|times| times.p50_ns)),
-            at_most(times.and_then(|times| times.p99_ns)),
-            grouped(counters.checksum_errors),
-            grouped(counters.failures),
-        ]);
+        table.row(cells(group));
     }
     table
+}
+
+/// Returns the cells of a group: clients, reads, writes, files, rates, bounds of times, failures.
+pub fn cells(group: &GroupRecord) -> [String; 11] {
+    let counters = &group.counters;
+    let times = group.response_time_at_most;
+    let rate = group.read_bits_per_s + group.write_bits_per_s;
+    let latest = group.read_bits_per_s_20s + group.write_bits_per_s_20s;
+    [
+        group.name.clone(),
+        grouped(group.clients.into()),
+        grouped(counters.reads),
+        grouped(counters.writes),
+        grouped(counters.files_read + counters.files_written),
+        format!("{:.2}", rate / 1e6),
+        format!("{:.2}", latest / 1e6),
+        at_most(times.and_then(|times| times.p50_ns)),
+        at_most(times.and_then(|times| times.p99_ns)),
+        grouped(counters.checksum_errors),
+        grouped(counters.failures),
+    ]
+}
+
+/// Returns the number of a group's clients in each state.
+pub fn states(group: &GroupRecord) -> String {
+    let states = group.states.iter();
+    let states =
+        states.map(|count| format!("{} {}", grouped(count.clients.into()), count.state.name()));
+    states.collect::<Vec<_>>().join(", ")
 }
 
 fn all_facts(record: &RunRecord, fleet: &FleetRecord) -> Vec<Fact> {
@@ -253,15 +266,10 @@ fn all_facts(record: &RunRecord, fleet: &FleetRecord) -> Vec<Fact> {
 
 /// Describes the final states of a group's clients, and how evenly they were served.
 fn shares(group: &GroupRecord) -> String {
-    let states: Vec<String> = group
-        .states
-        .iter()
-        .map(|count| format!("{} {}", grouped(count.clients.into()), count.state.name()))
-        .collect();
     format!(
         "{}: {}; {} to {} each",
         group.name,
-        states.join(", "),
+        states(group),
         bytes_text(group.client_bytes_min),
         bytes_text(group.client_bytes_max)
     )

@@ -3,6 +3,7 @@
 use crate::quantity::{bytes_text, duration_text, grouped};
 use crate::report::document::Document;
 use crate::report::document::table::{Column, Table};
+use crate::report::fleet::{cells, states};
 use crate::report::parts::units::{at_most, counted};
 use filestone_measure::measure::fleet_record::{ClientState, GroupRecord};
 use filestone_protocol::fleet_control::{Answer, ChangeView, ClientView, ClientsView, FleetView};
@@ -61,34 +62,8 @@ fn groups<'g>(groups: impl IntoIterator<Item = &'g GroupRecord>) -> Table {
         Column::figure("FAILED"),
         Column::text("STATES"),
     ]);
-    for record in groups {
-        let counters = &record.counters;
-        let times = record.response_time_at_most;
-        let states: Vec<String> = record
-            .states
-            .iter()
-            .map(|count| format!("{} {}", grouped(count.clients.into()), count.state.name()))
-            .collect();
-        table.row([
-            record.name.clone(),
-            grouped(record.clients.into()),
-            grouped(counters.reads),
-            grouped(counters.writes),
-            grouped(counters.files_read + counters.files_written),
-            format!(
-                "{:.2}",
-                (record.read_bits_per_s + record.write_bits_per_s) / 1e6
-            ),
-            format!(
-                "{:.2}",
-                (record.read_bits_per_s_20s + record.write_bits_per_s_20s) / 1e6
-            ),
-            at_most(times.and_then(|times| times.p50_ns)),
-            at_most(times.and_then(|times| times.p99_ns)),
-            grouped(counters.checksum_errors),
-            grouped(counters.failures),
-            states.join(", "),
-        ]);
+    for group in groups {
+        table.row(cells(group).into_iter().chain([states(group)]));
     }
     table
 }

@@ -57,7 +57,16 @@ pub struct Report {
     /// Short description.
     pub about: &'static str,
     /// Renders the report; only text for people depends on the page.
-    pub render: fn(&RunRecord, Page) -> Result<String, Error>,
+    pub render: fn(&Self, &RunRecord, Page) -> Result<String, Error>,
+}
+
+/// Creates a picture of [`picture_list`].
+const fn picture(name: &'static str, about: &'static str) -> Report {
+    Report {
+        name,
+        about,
+        render: |report, record, _| picture_list::named(record, report.name),
+    }
 }
 
 /// List of all reports.
@@ -65,70 +74,52 @@ pub const REPORTS: &[Report] = &[
     Report {
         name: "text",
         about: "Tables for people",
-        render: |record, page| Ok(text::render(record, Detail::Whole, page)),
+        render: |_, record, page| Ok(text::render(record, Detail::Whole, page)),
     },
     Report {
         name: "json",
         about: "The run record itself",
-        render: |record, _| json::render(record),
+        render: |_, record, _| json::render(record),
     },
     Report {
         name: "csv",
         about: "A row per interval and kind of operation, and the totals; of a curve or a search, a row per load",
-        render: |record, _| Ok(found::values(record).unwrap_or_else(|| csv::render(record))),
+        render: |_, record, _| Ok(found::values(record).unwrap_or_else(|| csv::render(record))),
     },
     Report {
         name: "gnuplot",
         about: "A script with its data: requests, latency, send and receive; of a curve or a search, that",
-        render: |record, _| {
+        render: |_, record, _| {
             Ok(found::script_with_data(record).unwrap_or_else(|| gnuplot::render(record)))
         },
     },
     Report {
         name: "hdr",
         about: "HdrHistogram's interval log, format 1.3",
-        render: |record, _| hdr::render(record),
+        render: |_, record, _| hdr::render(record),
     },
     Report {
         name: "html",
         about: "One page that any browser opens offline: everything, with pictures to zoom in",
-        render: |record, _| html::of_records(std::slice::from_ref(record)),
+        render: |_, record, _| html::of_records(std::slice::from_ref(record)),
     },
     Report {
         name: "svg",
         about: "A picture: the curve, the search, the steps, or the percentiles; of several replays, the layers",
-        render: |record, _| picture_list::first(record),
+        render: |_, record, _| picture_list::first(record),
     },
-    Report {
-        name: "percentiles.svg",
-        about: "A picture of the response-time percentiles",
-        render: |record, _| picture_list::named(record, "percentiles.svg"),
-    },
-    Report {
-        name: "over-time.svg",
-        about: "A picture of load, errors and response times over time",
-        render: |record, _| picture_list::named(record, "over-time.svg"),
-    },
-    Report {
-        name: "curve.svg",
-        about: "A picture of a load-response curve",
-        render: |record, _| picture_list::named(record, "curve.svg"),
-    },
-    Report {
-        name: "search.svg",
-        about: "A picture of a search for a load",
-        render: |record, _| picture_list::named(record, "search.svg"),
-    },
-    Report {
-        name: "steps.svg",
-        about: "A picture of the steps of a fleet's ramp",
-        render: |record, _| picture_list::named(record, "steps.svg"),
-    },
-    Report {
-        name: "hosts.svg",
-        about: "A picture of what each host of a job measured",
-        render: |record, _| picture_list::named(record, "hosts.svg"),
-    },
+    picture(
+        "percentiles.svg",
+        "A picture of the response-time percentiles",
+    ),
+    picture(
+        "over-time.svg",
+        "A picture of load, errors and response times over time",
+    ),
+    picture("curve.svg", "A picture of a load-response curve"),
+    picture("search.svg", "A picture of a search for a load"),
+    picture("steps.svg", "A picture of the steps of a fleet's ramp"),
+    picture("hosts.svg", "A picture of what each host of a job measured"),
 ];
 
 /// Returns the report of that name.

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::report::fleet::picture as steps;
-use crate::report::mix::{curve, objective};
+use crate::report::mix::{curve, found, objective};
 use crate::report::picture::{self, Picture};
 use crate::report::{hosts, over_time, percentiles};
 use filestone_measure::measure::RunRecord;
@@ -63,12 +63,7 @@ pub fn files(record: &RunRecord) -> impl Iterator<Item = (&'static str, String)>
 
 /// Returns the picture of the loads of a steered run, or of the steps of its ramp, if there is one.
 pub fn of_loads(record: &RunRecord) -> Option<Picture> {
-    let curve = record.curve.as_ref();
-    let curve = curve.map(|found| curve::picture(record, found));
-    let search = record.objective.as_ref();
-    curve
-        .or_else(|| search.map(|found| objective::picture(record, found)))
-        .or_else(|| steps::picture(record))
+    found::picture(record).or_else(|| steps::picture(record))
 }
 
 /// Returns the main picture of a record: its curve, its search, its steps, or its percentiles.

@@ -175,21 +175,8 @@ fn cost(record: &RunRecord, detail: Detail) -> Vec<Fact> {
 fn what_failed(record: &RunRecord) -> Option<Table> {
     let kind = record.measured()?;
     let ended = &kind.ledger;
-    let mut rows: Vec<(&str, u64)> = kind
-        .failures
-        .iter()
-        .map(|failure| (failure.failure.as_str(), failure.count))
-        .collect();
-    rows.extend(
-        [
-            ("timed out", ended.timed_out),
-            ("disconnected", ended.disconnected),
-            ("skipped: due, but never sent", ended.skipped),
-        ]
-        .into_iter()
-        .filter(|(_, count)| *count > 0),
-    );
-    let rows = rows.into_iter();
+    let skipped = (ended.skipped > 0).then_some(("skipped: due, but never sent", ended.skipped));
+    let rows = ledger::failures(kind).chain(skipped);
     let rows = rows.map(|(name, count)| (name.into(), count, ended.scheduled));
     ledger::errors_table(rows.collect())
 }

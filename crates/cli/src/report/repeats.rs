@@ -3,9 +3,9 @@
 use super::document::Document;
 use super::document::table::{Column, Table};
 use super::parts::heading::what_was_measured;
-use super::parts::known::value_within;
+use super::parts::known::{percent_text, value_within};
 use super::parts::units::counted;
-use crate::quantity::{load_text, plain, resolution, time_within};
+use crate::quantity::{load_text, time_within};
 use filestone_measure::comparison::ComparedRun;
 use filestone_measure::comparison::repeats::{
     RepeatPlan, RepeatedFigure, headline_of, repeated, repeats_best,
@@ -22,8 +22,6 @@ use serde::{Deserialize, Serialize};
 
 /// Format version of [`RepeatsDocument`]; increased when the shape changes.
 const FORMAT: u32 = 1;
-/// Smallest percentage that is printed, and finest resolution.
-const PERCENT_MIN: f64 = 0.1;
 /// A figure with a larger relative half-width is printed as the ends of its interval.
 const HARDLY: f64 = 0.5;
 
@@ -206,9 +204,7 @@ fn table(figures: &[RepeatedFigure]) -> Table {
 
 /// Formats a share in percent, rounded to its meaningful resolution.
 pub(super) fn percent(share: f64) -> String {
-    let percent = (100.0 * share).max(PERCENT_MIN);
-    let unit = resolution(percent).max(PERCENT_MIN);
-    format!("{} %", plain((percent / unit).round() * unit, 1))
+    percent_text(100.0 * share)
 }
 
 fn method(series: &Series, figures: &[RepeatedFigure]) -> String {

@@ -22,7 +22,8 @@ pub fn of_rows(record: &RunRecord) -> Table {
         Column::figure("TOTAL"),
         Column::text("DESC"),
     ]);
-    for ([min, average, max], total, name) in lines(record, sums_of_rows(record)) {
+    let (total, rates) = sums_of_rows(record);
+    for ([min, average, max], total, name) in lines(record, total, &rates) {
         table.row([min, average, max, total.to_string(), name.to_string()]);
     }
     table
@@ -31,7 +32,8 @@ pub fn of_rows(record: &RunRecord) -> Table {
 /// Formats nct's four lines with its widths, whose extremes are those of every ten consecutive ticks of 100 ms.
 pub fn of_nct(record: &RunRecord) -> String {
     let head = ["MIN", "AVG", "MAX"].map(String::from);
-    let rows = lines(record, sums_of_trailing_seconds(record));
+    let (total, rates) = sums_of_trailing_seconds(record);
+    let rows = lines(record, total, &rates);
     let rows = rows.map(|(figures, total, name)| line(&figures, &total.to_string(), name));
     format!("\n{}{}", line(&head, "TOTAL", "DESC"), rows.concat())
 }
@@ -39,7 +41,7 @@ pub fn of_nct(record: &RunRecord) -> String {
 /// Minimum, average and maximum; total; unit.
 type Row = ([String; 3], u64, &'static str);
 
-fn lines(record: &RunRecord, (total, rates): (Sums, Vec<Stretch>)) -> [Row; 4] {
+fn lines(record: &RunRecord, total: Sums, rates: &[Stretch]) -> [Row; 4] {
     let rate = |what: fn(&Sums) -> u64, name: &'static str| {
         let per_second = |sums: u64, nanos: u64| sums as f64 * 1e9 / nanos.max(1) as f64;
         let average = per_second(what(&total), record.window_ns).round() as u64;

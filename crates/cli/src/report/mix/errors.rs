@@ -3,7 +3,7 @@
 use crate::quantity::grouped;
 use crate::report::document::Document;
 use crate::report::parts::kinds::measured;
-use crate::report::parts::ledger::errors_table;
+use crate::report::parts::ledger::{errors_table, failures};
 use filestone_measure::measure::RunRecord;
 
 /// Returns failures by kind and status, and operations of all kinds that never started; empty if
@@ -16,16 +16,11 @@ pub fn section(record: &RunRecord) -> Document {
         skipped += ledger.skipped;
         scheduled += ledger.scheduled;
         let name = kind.operation.name();
-        let mut add = |what: &str, count: u64| {
-            if count > 0 {
-                rows.push((format!("{name}: {what}"), count, ledger.scheduled));
-            }
-        };
-        for failure in &kind.failures {
-            add(&failure.failure, failure.count);
-        }
-        add("timed out", ledger.timed_out);
-        add("disconnected", ledger.disconnected);
+        rows.extend(
+            failures(kind)
+                .filter(|(_, count)| *count > 0)
+                .map(|(what, count)| (format!("{name}: {what}"), count, ledger.scheduled)),
+        );
     }
     let is_steered = record.plan.steering.is_some();
     if skipped > 0 && !is_steered {

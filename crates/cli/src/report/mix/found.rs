@@ -39,7 +39,8 @@ pub fn stem(record: &RunRecord) -> Option<&'static str> {
     }
 }
 
-fn picture_of(record: &RunRecord) -> Option<Picture> {
+/// Returns the picture of the loads; `None` if the load was not steered.
+pub fn picture(record: &RunRecord) -> Option<Picture> {
     match (&record.curve, &record.objective) {
         (Some(found), _) => Some(curve::picture(record, found)),
         (None, Some(found)) => Some(objective::picture(record, found)),
@@ -78,7 +79,7 @@ fn script(record: &RunRecord, terminal: &str) -> Option<String> {
 
 /// Returns the body of the script. Columns are selected by name, so that a new one does no harm.
 fn body(record: &RunRecord, data: &str) -> Option<String> {
-    let picture = picture_of(record)?;
+    let picture = picture(record)?;
     let panel = picture.panels.first()?;
     let is_logarithmic = picture.scales().is_some_and(|(_, y)| y.is_logarithmic());
     let y_axis = if is_logarithmic {

@@ -1,6 +1,6 @@
 //! Precision of the headline figures of a run: `24,900 operations/s ± 4 %`.
 
-use crate::quantity::{duration_text, grouped, load_text, resolution, time_within, without_zeros};
+use crate::quantity::{duration_text, grouped, load_text, plain, resolution, time_within};
 use crate::report::document::page::{Detail, Fact};
 use filestone_measure::measure::figures::accuracy::STRETCHES_MIN;
 use filestone_measure::measure::figures::{
@@ -10,8 +10,8 @@ use filestone_measure::measure::verdict::percentile::TimesOf;
 use filestone_measure::measure::{FigureRecord, RunRecord};
 use filestone_workload::figure::Statistic;
 
-/// Finest resolution of percentages.
-const PERCENT_MIN: f64 = 0.1;
+/// Smallest percentage that is printed, and finest resolution.
+pub const PERCENT_MIN: f64 = 0.1;
 
 /// Returns a headline figure of a run; `None` if it has no interval.
 pub fn figure<'record>(record: &'record RunRecord, name: &str) -> Option<&'record FigureRecord> {
@@ -103,11 +103,15 @@ pub fn for_two_digits(number: f64) -> f64 {
 
 /// Formats the half-width in percent of the figure: ` ± 4 %`.
 fn chance(figure: &FigureRecord) -> String {
-    let percent = (100.0 * figure.half_width() / figure.value).max(PERCENT_MIN);
+    let percent = percent_text(100.0 * figure.half_width() / figure.value);
+    format!(" ± {percent}")
+}
+
+/// Formats a percentage, rounded to its meaningful resolution.
+pub fn percent_text(percent: f64) -> String {
+    let percent = percent.max(PERCENT_MIN);
     let unit = resolution(percent).max(PERCENT_MIN);
-    let decimals = usize::from(unit < 0.95);
-    let percent = format!("{:.decimals$}", (percent / unit).round() * unit);
-    format!(" ± {} %", without_zeros(&percent))
+    format!("{} %", plain((percent / unit).round() * unit, 1))
 }
 
 /// Returns the headline figures with their intervals, for reports whose first line has an

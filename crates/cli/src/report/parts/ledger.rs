@@ -22,6 +22,17 @@ pub const fn counts(ledger: &Ledger) -> [u64; 7] {
     ]
 }
 
+/// Returns the failures of a kind of operation, with their number.
+pub fn failures(kind: &KindRecord) -> impl Iterator<Item = (&str, u64)> {
+    let failures = kind.failures.iter();
+    let failures = failures.map(|failure| (failure.failure.as_str(), failure.count));
+    let lost = [
+        ("timed out", kind.ledger.timed_out),
+        ("disconnected", kind.ledger.disconnected),
+    ];
+    failures.chain(lost.into_iter().filter(|(_, count)| *count > 0))
+}
+
 /// Returns the failures with their number and the total; `None` if all operations succeeded.
 pub fn errors_table(rows: Vec<(String, u64, u64)>) -> Option<Table> {
     let mut table = Table::new([
