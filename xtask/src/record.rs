@@ -21,7 +21,7 @@ pub fn is_late(output: &Output) -> bool {
     let has_failed = has_failed.iter().any(|words| said.contains(words));
     output.status.code() == Some(3)
         && !has_failed
-        && said.contains("late on average by our own fault")
+        && said.contains("the load generator sent operations")
 }
 
 impl Record {

@@ -172,7 +172,7 @@ fn without_ipv6(filestone: &Path, line: &str) -> Result<Verdict> {
 /// Whether other programs of this host delayed the sends of an open loop: such a run rightly does
 /// not count, but that is not the subject of the test.
 fn is_late(said: &str) -> bool {
-    said.contains("late on average by our own fault")
+    said.contains("the load generator sent operations")
 }
 
 /// A run, its server and the directories that it uses.

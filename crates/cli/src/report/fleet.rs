@@ -258,9 +258,9 @@ fn all_facts(record: &RunRecord, fleet: &FleetRecord) -> Vec<Fact> {
         ));
     }
     if !record.plan.target.is_directory() {
-        all.push(facts::wire_bytes(record));
+        all.extend(facts::wire_bytes(record));
     }
-    all.push(facts::client_cpu(record));
+    all.extend(facts::client_cpu(record));
     all
 }
 

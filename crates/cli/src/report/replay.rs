@@ -140,7 +140,7 @@ fn facts(record: &RunRecord, plan: &ReplayPlan, replay: &ReplayRecord) -> Vec<Fa
     facts.extend(facts::file_system(record));
     facts.extend(lag(record, plan));
     if !record.plan.target.is_directory() {
-        facts.push(facts::wire_bytes(record));
+        facts.extend(facts::wire_bytes(record));
     }
     facts.push((
         "lines",
@@ -152,7 +152,7 @@ fn facts(record: &RunRecord, plan: &ReplayPlan, replay: &ReplayRecord) -> Vec<Fa
         ),
     ));
     facts.extend(left_out(plan, replay));
-    facts.push(facts::client_cpu(record));
+    facts.extend(facts::client_cpu(record));
     facts.extend(processors(record));
     if record.plan.target.interface() == Interface::Bytes {
         let what = "not compared with the load file: bare TCP only carries bytes";

@@ -50,7 +50,7 @@ pub fn in_time(run: impl Fn() -> Output) -> Output {
 }
 
 pub fn is_late(said: &str) -> bool {
-    said.contains("late on average by our own fault")
+    said.contains("the load generator sent operations")
         || said.contains("dispatch delay is ")
         || said.contains("% of the load is missing")
 }

@@ -120,7 +120,7 @@ pub enum ClaimError {
         path: String,
     },
     /// Another run has taken the directory over.
-    #[error("{path}: is not ours any more: it has not been removed")]
+    #[error("{path}: does not belong to this run any more: it has not been removed")]
     NotOwned {
         /// Path of the directory.
         path: String,

@@ -63,27 +63,34 @@ pub fn read_data(plan: &Plan) -> Option<Fact> {
     Some(("read data", format!("{what}{option}")))
 }
 
-/// Returns the cost of the load generator; for a replay it includes the clients' system calls.
-pub fn client_cpu(record: &RunRecord) -> Fact {
+/// Returns the cost of the load generator, if there was a window; for a replay it includes the clients' system
+/// calls.
+pub fn client_cpu(record: &RunRecord) -> Option<Fact> {
     let totals = &record.totals;
-    let window = record.window_ns.max(1) as f64;
+    let window = (record.window_ns > 0).then_some(record.window_ns as f64)?;
+    let share = 100.0 * totals.client_cpu_ns as f64 / window;
+    if totals.ledger.ended() == 0 {
+        return Some(("client CPU", format!("{share:.0} % of one processor")));
+    }
     let included = if record.replay.is_some() {
         ", system calls included"
     } else {
         ""
     };
     let cost = format!(
-        "{:.3} usecs per operation{included}, {:.0} % of one processor",
+        "{:.3} usecs per operation{included}, {share:.0} % of one processor",
         totals.client_cpu_ns_per_op / 1000.0,
-        100.0 * totals.client_cpu_ns as f64 / window,
     );
-    ("client CPU", cost)
+    Some(("client CPU", cost))
 }
 
-/// Returns the mean bytes on the wire per measured operation.
-pub fn wire_bytes(record: &RunRecord) -> Fact {
+/// Returns the mean bytes on the wire per measured operation, if one ended.
+pub fn wire_bytes(record: &RunRecord) -> Option<Fact> {
     let sum = |of: fn(&KindRecord) -> u64| measured(record).map(of).sum::<u64>() as f64;
-    let ended = sum(|kind| kind.ledger.ended()).max(1.0);
+    let ended = sum(|kind| kind.ledger.ended());
+    if ended == 0.0 {
+        return None;
+    }
     let bytes = format!(
         "{:.1} sent and {:.1} received per operation, in {:.2} calls{}",
         sum(|kind| kind.bytes_sent) / ended,
@@ -91,7 +98,7 @@ pub fn wire_bytes(record: &RunRecord) -> Fact {
         sum(|kind| kind.calls) / ended,
         datagrams(record),
     );
-    ("wire bytes", bytes)
+    Some(("wire bytes", bytes))
 }
 
 /// Returns lost and duplicate datagrams, also if there are none, if messages are datagrams.
@@ -153,6 +160,7 @@ mod tests {
     use crate::report::fixtures;
     use filestone_measure::measure::connections_record::{ClientMemory, ConnectionsRecord};
     use filestone_plan::plan::TransportKind;
+    use filestone_workload::recording::ledger::Ledger;
 
     #[test]
     fn what_makes_rate_and_count_differ_is_said() {
@@ -219,10 +227,24 @@ mod tests {
     }
 
     #[test]
+    fn without_operations_nothing_is_per_operation() {
+        let mut record = fixtures::plain();
+        record.totals.ledger = Ledger::default();
+        for kind in &mut record.totals.kinds {
+            kind.ledger = Ledger::default();
+        }
+        assert_eq!(wire_bytes(&record), None);
+        let (_, cpu) = client_cpu(&record).expect("there was a window");
+        assert!(!cpu.contains("per operation"), "{cpu}");
+        record.window_ns = 0;
+        assert_eq!(client_cpu(&record), None);
+    }
+
+    #[test]
     fn what_of_datagrams_went_missing_or_came_twice_is_said() {
         let mut record = fixtures::plain();
         let in_calls = |record: &RunRecord| {
-            let (_, text) = wire_bytes(record);
+            let (_, text) = wire_bytes(record).expect("operations ended");
             text.split_once(" in ").map(|(_, calls)| calls.to_string())
         };
         assert_eq!(in_calls(&record).as_deref(), Some("1.00 calls"));

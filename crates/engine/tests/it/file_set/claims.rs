@@ -260,7 +260,10 @@ fn a_set_that_somebody_has_taken_over_is_not_removed() {
         &set.remove(&bench.session, &go_on)
             .expect_err("a foreign directory"),
     );
-    assert!(what.contains("is not ours any more"), "{what}");
+    assert!(
+        what.contains("does not belong to this run any more"),
+        "{what}"
+    );
     set.release(&bench.session).expect("nothing to give up");
     let text = String::from_utf8(bench.text(&format!("set/{MARKER}"))).expect("text");
     assert!(text.contains("elsewhere.invalid"), "{text}");

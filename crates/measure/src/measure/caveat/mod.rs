@@ -152,7 +152,7 @@ caveats! {
     rule "dispatch-delay": WithCaveats, 100.0 * DISPATCH_SHARE, "% of the mean response time",
         at most LATE_PERCENT_MAX, of load::late_percent(*mean_ns, *response_time_mean_ns);
     sentence format!(
-        "operations left {} late on average by our own fault, {:.1} % of the mean response time of {}",
+        "the load generator sent operations {} late on average, {:.1} % of the mean response time of {}",
         time_text(*mean_ns),
         load::late_percent(*mean_ns, *response_time_mean_ns),
         time_text(*response_time_mean_ns)
