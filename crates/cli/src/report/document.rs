@@ -77,7 +77,7 @@ impl Document {
         self.push(Block::Blank)
     }
 
-    /// Adds sentences, each on a line of its own.
+    /// Adds sentences, each on a separate line.
     pub fn prose<T: Into<String>>(self, texts: impl IntoIterator<Item = T>) -> Self {
         let texts = texts.into_iter();
         texts.fold(self, |document, text| {

@@ -102,8 +102,8 @@ impl RouteMessage {
             .unwrap_or_default()
     }
 
-    /// Whether this is a reply to a request for a list of this type. The types of a kind of object are, in this order, new,
-    /// delete and get.
+    /// Returns whether this is an object of the list that a request of this type asks for. For each kind of object,
+    /// the types have the order new, delete, get.
     pub fn is_listed_by(&self, get: u16) -> bool {
         self.kind + 2 == get
     }
