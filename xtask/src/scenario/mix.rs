@@ -7,9 +7,12 @@ use anyhow::{Result, bail};
 const MIX_LIMIT: f64 = 0.02;
 /// Largest permitted relative deviation of the achieved load from the due load.
 const LOAD_LIMIT: f64 = 0.005;
-/// Least number of operations of a kind whose share is checked: above it the granularity of a
-/// shuffled mix is below [`MIX_LIMIT`].
+/// Least number of operations of a kind whose share is checked, and of a run whose load is.
 const COUNTABLE: f64 = 500.0;
+/// Operations in a batch of a client, which has exactly the shares of the mix.
+const BATCH: f64 = 20.0;
+/// Standard deviations of a count that are permitted: chance exceeds them once in 150,000 counts.
+const DEVIATIONS: f64 = 4.5;
 
 /// Checks that a run has no errors, the right shares and the right load.
 pub fn right(record: &Record) -> Result<String> {
@@ -21,17 +24,19 @@ pub fn right(record: &Record) -> Result<String> {
     if ok != scheduled {
         bail!("{ok} of {scheduled} ok: {:?}", record.failures());
     }
+    let clients = number("/plan/clients")?;
     let mut worst = 0.0_f64;
     for operation in record.list("/mix/operations") {
         let percent = |name: &str| operation[name].as_f64().unwrap_or_default();
         let (want, got) = (percent("want_percent"), percent("got_percent"));
         let expected = want / 100.0 * scheduled;
-        // Granularity of a shuffled mix: one operation more or less for each client.
         let off = (got - want).abs() / want;
-        if expected >= COUNTABLE {
-            worst = worst.max(off);
+        let by_chance = DEVIATIONS * deviation(want / 100.0, clients) / expected;
+        if expected < COUNTABLE || by_chance > MIX_LIMIT {
+            continue;
         }
-        if expected >= COUNTABLE && off > MIX_LIMIT {
+        worst = worst.max(off);
+        if off > MIX_LIMIT {
             bail!(
                 "{}: {got:.3} % instead of {want:.3} %",
                 operation["operation"]
@@ -52,4 +57,13 @@ pub fn right(record: &Record) -> Result<String> {
         100.0 * worst,
         number("/mix/off_by_percent")?
     ))
+}
+
+/// Returns the standard deviation of the count of an operation with this share: only the incomplete
+/// batches of each client, at the start and the end of the window, deviate. Of `k` operations out
+/// of a batch the variance is `k (BATCH - k) / (BATCH - 1) × share (1 - share)`, and all `k` are
+/// equally probable.
+fn deviation(share: f64, clients: f64) -> f64 {
+    let batch = (BATCH + 1.0) / 6.0 * share * (1.0 - share);
+    (2.0 * clients * batch).sqrt()
 }
