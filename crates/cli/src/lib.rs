@@ -183,14 +183,14 @@ fn dispatch(command_line: CommandLine) -> Result<ExitStatus, Error> {
         Some(Command::History(options)) => commands::history::run(&options),
         Some(Command::Merge(options)) => commands::merge::run(&options),
         Some(Command::Report(options)) => commands::report::run(&options),
-        Some(Command::As(options)) => run_as(&options.ancestor),
+        Some(Command::Compat(options)) => run_compat(&options.ancestor),
         Some(Command::Completions(options)) => commands::completions::run(&options),
         Some(Command::Schema(options)) => commands::schema::run(&options),
         Some(Command::Help(options)) => commands::help::run(&options),
     }
 }
 
-fn run_as(ancestor: &CompatTool) -> Result<ExitStatus, Error> {
+fn run_compat(ancestor: &CompatTool) -> Result<ExitStatus, Error> {
     match ancestor {
         CompatTool::Nct(own) => compat::nct::run(&own.arguments),
         CompatTool::Dbench(own) => compat::dbench::run(Program::Dbench, &own.arguments),
@@ -202,14 +202,14 @@ fn run_as(ancestor: &CompatTool) -> Result<ExitStatus, Error> {
 }
 
 /// Converts the arguments of a program called by an ancestor's name, for example through a link, to
-/// those of `filestone as` that ancestor.
+/// those of `filestone compat` and that ancestor.
 fn as_called(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let called = arguments.first().map(Path::new).and_then(Path::file_name);
     let ancestor = compat::NAMES
         .iter()
         .find(|name| called.is_some_and(|called| called == **name));
     if let Some(name) = ancestor {
-        arguments.splice(..1, ["filestone", "as", *name].map(OsString::from));
+        arguments.splice(..1, ["filestone", "compat", *name].map(OsString::from));
     }
     arguments
 }
@@ -230,9 +230,9 @@ mod tests {
         };
         assert_eq!(
             called("/usr/bin/dbench -t 5 2"),
-            "filestone as dbench -t 5 2"
+            "filestone compat dbench -t 5 2"
         );
-        assert_eq!(called("tbench_srv"), "filestone as tbench_srv");
+        assert_eq!(called("tbench_srv"), "filestone compat tbench_srv");
         assert_eq!(called("filestone demo"), "filestone demo");
         assert_eq!(called("/dbench/filestone demo"), "/dbench/filestone demo");
     }

@@ -26,7 +26,7 @@ pub fn manual() -> Command {
             ancestors.mut_subcommand(program.name, |own| page(&own, program))
         })
     };
-    command().mut_subcommand("as", with_options)
+    command().mut_subcommand("compat", with_options)
 }
 
 /// Returns the ancestor of this name.
@@ -40,7 +40,7 @@ fn page(own: &Command, program: &Program) -> Command {
     let usage: Vec<String> = usage
         .map(|line| {
             format!(
-                "filestone as {}",
+                "filestone compat {}",
                 line.split_whitespace().collect::<Vec<_>>().join(" ")
             )
         })
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn the_page_of_every_ancestor_lists_its_options_and_no_other() {
         let manual = manual();
-        let ancestors = manual.find_subcommand("as").expect("as");
+        let ancestors = manual.find_subcommand("compat").expect("compat");
         for own in ancestors.get_subcommands() {
             let program = ANCESTORS.iter().find(|one| one.name == own.get_name());
             let program = program.expect("an ancestor's table");
@@ -176,7 +176,7 @@ mod tests {
                 own.get_name().to_string(),
                 own.render_long_help().to_string(),
             );
-            if name == "as" || name == "help" {
+            if name == "compat" || name == "help" {
                 continue;
             }
             for option in options_named(&without_other_programs(&help)) {

@@ -86,7 +86,7 @@ impl Bench {
 
     /// The record that a command prints, which agrees with itself.
     fn record(&self, words: &[&str]) -> RunRecord {
-        let words: Vec<&str> = words.iter().copied().chain(["--as", "json"]).collect();
+        let words: Vec<&str> = words.iter().copied().chain(["--format", "json"]).collect();
         let record: RunRecord = serde_json::from_str(&self.text(&words)).expect("a record");
         record.check().expect("the record agrees with itself");
         record
@@ -110,8 +110,8 @@ fn all_ok(count: u64) -> Ledger {
 }
 
 fn probes_ask_each_verb(bench: &Bench) {
-    let of_data = &["--size", "4K"][..];
-    let written = &["--size", "4K", "--file-size", "256K"][..];
+    let of_data = &["--io-size", "4K"][..];
+    let written = &["--io-size", "4K", "--file-size", "256K"][..];
     for (operation, data_bytes, more) in [
         ("null", 0, &[][..]),
         ("read", 4096, of_data),

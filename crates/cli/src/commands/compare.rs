@@ -28,15 +28,16 @@ pub fn run(options: &CompareOptions) -> Result<ExitStatus, Error> {
     if let Some(ladders) = ladders(&paths)? {
         return of_ladders(&ladders, options.format);
     }
-    let base = compared_runs::read(paths.base, &options.judge)?;
-    let new = compared_runs::read(paths.new, &options.judge)?;
+    let base = compared_runs::read(paths.base, &options.decide_by)?;
+    let new = compared_runs::read(paths.new, &options.decide_by)?;
     let runs = || base.iter().chain(&new);
     runs().try_for_each(check)?;
     refuse_twice(&runs().collect::<Vec<_>>())?;
     let despite = unlike(options, &base, &new)?;
-    let question = ComparisonOptions::new(&options.judge, options.tolerance, options.detect);
+    let question =
+        ComparisonOptions::new(&options.decide_by, options.tolerance, options.min_effect);
     let side =
-        |runs: &[ReadRun]| Side::of(runs.iter().map(|read| read.run.figures(&options.judge)));
+        |runs: &[ReadRun]| Side::of(runs.iter().map(|read| read.run.figures(&options.decide_by)));
     let sides = [side(&base), side(&new)];
     let found = compare(&sides[0], &sides[1], &question);
     let compared = Compared {
@@ -97,8 +98,10 @@ fn of_ladders([base, new]: &[SweepReport; 2], format: CompareFormat) -> Result<E
         CompareFormat::Csv => ladder_comparison::csv(compared),
         CompareFormat::Html => html::of_ladders(compared)?,
         CompareFormat::Svg => {
-            return Err(Error::usage("--as svg: of two ladders there is no picture")
-                .with_help("of two ladders there are text, json, csv and html"));
+            return Err(
+                Error::usage("--format svg: of two ladders there is no picture")
+                    .with_help("of two ladders there are text, json, csv and html"),
+            );
         }
     })?;
     Ok(ExitStatus::Done)
@@ -179,7 +182,7 @@ fn unlike(
         found.extend(differences);
     }
     let is_allowed =
-        |aspect: ComparabilityCheck| options.despite.iter().any(|one| one.allows(aspect));
+        |aspect: ComparabilityCheck| options.ignore.iter().any(|one| one.allows(aspect));
     let refused = found.iter().filter(|unlike| !is_allowed(unlike.aspect));
     let refused: Vec<&Incompatibility> = refused.collect();
     if refused.is_empty() {
@@ -195,7 +198,7 @@ fn unlike(
         printable(&told.join("; "))
     ))
     .with_help(format!(
-        "--despite {} compares them all the same",
+        "--ignore {} compares them all the same",
         aspects.join(",")
     )))
 }

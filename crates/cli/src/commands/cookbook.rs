@@ -149,10 +149,10 @@ fn words(options: &CookbookOptions, clients: u32, target: &str) -> Vec<String> {
     let rate = options.rate.as_deref().unwrap_or(RATE);
     let mut words = vec![
         "fleet".into(),
-        "--as=json".into(),
+        "--format=json".into(),
         format!("--readers={readers}"),
         format!("--writers={}", clients - readers),
-        format!("--size={}", SIZES[0].1),
+        format!("--io-size={}", SIZES[0].1),
         format!("--rate={rate}"),
         format!("--duration={duration}ns"),
     ];
@@ -432,7 +432,7 @@ mod tests {
         let text = plan(&options(), &[2, 100], 100);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], "filestone serve --port=0 --memory=1073741824");
-        let of_100 = "filestone fleet --as=json --readers=50 --writers=50 --size=4K --rate=100Mbit/s \
+        let of_100 = "filestone fleet --format=json --readers=50 --writers=50 --io-size=4K --rate=100Mbit/s \
                       --duration=6000000000ns --step=25 --every=1000000000ns --source=10.9.0.1-10.9.0.9 \
                       nfs://SERVER/export";
         assert_eq!(lines[8], of_100);

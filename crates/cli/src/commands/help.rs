@@ -58,7 +58,7 @@ fn command_help(words: &[&str]) -> Option<String> {
         .iter()
         .try_fold(&command, |above, word| above.find_subcommand(word))?;
     let help = match words {
-        ["as", name] => manual::ancestor(name)?.help(),
+        ["compat", name] => manual::ancestor(name)?.help(),
         _ => printed_by_option(words),
     };
     let topic = topics::of_command(words.first()?);

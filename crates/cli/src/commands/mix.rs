@@ -37,7 +37,7 @@ pub fn measurement(options: &MixOptions) -> Result<Measurement<'_>, Error> {
     let plan = with_cost(plan, &options.report.cost)?;
     let plan = with_gates(plan, &options.report.gates)?;
     let plan = expecting(plan, &options.expect)?;
-    let calibration = match options.target.on {
+    let calibration = match options.target.layer {
         // The capacity of the event loop does not apply to system calls.
         Some(_) => Calibration::Omit,
         None => Calibration::unless(options.calibration.no_calibrate),

@@ -18,8 +18,12 @@ use std::path::Path;
 
 /// Reads the record and prints the report; caveats go to standard error.
 pub fn run(options: &ReportOptions) -> Result<ExitStatus, Error> {
-    let report = report::named(&options.format)
-        .ok_or_else(|| Error::usage(format!("--as {}: there is no such report", options.format)))?;
+    let report = report::named(&options.format).ok_or_else(|| {
+        Error::usage(format!(
+            "--format {}: there is no such report",
+            options.format
+        ))
+    })?;
     let page = console::page();
     for kind in [SweepKind::Options, SweepKind::Ladder] {
         if let Some(document) = sweep_directory::document_at(&options.record, kind) {
@@ -102,7 +106,7 @@ fn form_of<F: ValueEnum>(options: &ReportOptions, noun: &str, forms: &str) -> Re
     let shown = options.record.display();
     let format = F::from_str(&options.format, false).map_err(|_| {
         Error::usage(format!(
-            "{shown}: this is a {noun}; --as {} is of a run",
+            "{shown}: this is a {noun}; --format {} is of a run",
             options.format
         ))
         .with_help(format!("of a {noun} there are {forms}"))
@@ -139,7 +143,7 @@ fn read(options: &ReportOptions) -> Result<Vec<RunRecord>, Error> {
 
 fn too_many(options: &ReportOptions, count: usize, name: &str) -> Error {
     Error::usage(format!(
-        "{}: there are {count} records in it; --as {name} is about one",
+        "{}: there are {count} records in it; --format {name} is about one",
         options.record.display()
     ))
     .with_help(

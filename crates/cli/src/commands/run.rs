@@ -11,7 +11,7 @@ use crate::planning::cost::with_cost;
 use crate::planning::gates::with_gates;
 use crate::report::document::page::Detail;
 
-/// Reads the plans and runs them; `--mark` may change the length of their intervals.
+/// Reads the plans and runs them; `--report-interval` may change the length of their intervals.
 pub fn run(options: &RunOptions) -> Result<ExitStatus, Error> {
     measurement(options)?.execute()
 }
@@ -21,8 +21,8 @@ pub fn measurement(options: &RunOptions) -> Result<Measurement<'_>, Error> {
     let credentials = Credentials::read(&options.password)?;
     let mut jobs = Vec::new();
     for mut plan in record_file::read_plans(&options.plan)? {
-        if options.report.mark.is_some() {
-            plan = planning::with_intervals(plan, options.report.mark);
+        if options.report.report_interval.is_some() {
+            plan = planning::with_intervals(plan, options.report.report_interval);
         }
         let job = Job::new(with_gates(
             with_cost(plan, &options.report.cost)?,

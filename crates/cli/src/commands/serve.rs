@@ -222,7 +222,7 @@ fn serve_tbench(options: &ServeOptions) -> Result<ExitStatus, Error> {
     };
     console::result(&format!(
         "serving tbench's exchanges at {0}\n\
-         try: filestone replay --on tcp:{1}\n\
+         try: filestone replay --layer tcp:{1}\n\
          tbench on {0}: {2}\n",
         listed(entry.addresses),
         reachable(running.address()),

@@ -71,7 +71,7 @@ fn planned_sweep<'run>(
     options: &'run SweepOptions,
 ) -> Result<PlannedSweep<'run>, Error> {
     let Some((_, first)) = planned.first() else {
-        return Err(Error::usage("--over: there is no point"));
+        return Err(Error::usage("--param: there is no point"));
     };
     let asked = first.show.report;
     let failing = FailingCaveats::parse(asked.fail_on_caveat.as_deref())?;
@@ -117,7 +117,7 @@ fn planned_sweep<'run>(
         live: &options.live,
         calibration,
         notes,
-        mark: asked.mark,
+        mark: asked.report_interval,
         rows: match options.format {
             SweepFormat::Text => RowStream::Output,
             _ => RowStream::Error,
@@ -126,12 +126,12 @@ fn planned_sweep<'run>(
     })
 }
 
-/// Returns the points of `--over`.
+/// Returns the points of `--param`.
 fn of_options(options: &SweepOptions) -> Result<PointLines, Error> {
     refuse_cost(options)?;
     let words = inner::words(&options.words);
-    let parameters = parameters(&options.over, &words)?;
-    let points = points(&parameters).map_err(|why| Error::usage(format!("--over: {why}")))?;
+    let parameters = parameters(&options.param, &words)?;
+    let points = points(&parameters).map_err(|why| Error::usage(format!("--param: {why}")))?;
     let points = points.into_iter().map(|point| {
         let line = line_of_point(&words, &parameters, &point);
         (point, line)
@@ -143,7 +143,7 @@ fn of_options(options: &SweepOptions) -> Result<PointLines, Error> {
     })
 }
 
-/// Rejects cost options before `--`, which apply to the read study only; with `--over` the inner
+/// Rejects cost options before `--`, which apply to the read study only; with `--param` the inner
 /// command takes them.
 fn refuse_cost(options: &SweepOptions) -> Result<(), Error> {
     let is_given = options.cost.plan().is_some() || options.cost.without_readings().is_some();
@@ -153,7 +153,7 @@ fn refuse_cost(options: &SweepOptions) -> Result<(), Error> {
     Err(
         Error::usage("before -- stands what reads costs of the read study (--read-study)")
             .with_help(
-                "of --over it stands behind --: sweep --over size=1,2 -- probe read TARGET --cost",
+                "of --param it stands behind --: sweep --param io-size=1,2 -- probe read TARGET --cost",
             ),
     )
 }
@@ -264,6 +264,6 @@ fn refuse_several(measured: &Measurement<'_>) -> Result<(), Error> {
             "sweep: a point is one run, and this is {} of them, one for each layer",
             several.len()
         ))
-        .with_help("--over on=local:,nfs: goes over layers")),
+        .with_help("--param on=local:,nfs: goes over layers")),
     }
 }

@@ -10,7 +10,7 @@ mod replayed;
 pub mod smbtorture;
 pub mod tbench_srv;
 
-/// Names of the ancestors, for links to this program and behind `filestone as`.
+/// Names of the ancestors, for links to this program and behind `filestone compat`.
 pub const NAMES: [&str; 6] = [
     "nct",
     "dbench",

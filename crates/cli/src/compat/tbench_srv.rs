@@ -1,4 +1,4 @@
-//! `filestone as tbench_srv`: command line and output of tbench_srv.
+//! `filestone compat tbench_srv`: command line and output of tbench_srv.
 
 use crate::compat::getopt::{self, Order};
 use crate::error::Error;
@@ -45,19 +45,19 @@ enum Request {
 
 /// Executes the request of a tbench_srv command line.
 pub fn run(arguments: &[String]) -> Result<ExitStatus, Error> {
-    let served = match parse(arguments) {
-        Ok(Request::Help) => console::result(&PROGRAM.help()).map(|_| ExitStatus::Done),
-        Ok(Request::Serve {
-            options,
-            passed_over,
-        }) => {
-            passed_over.iter().for_each(|what| console::note(what));
-            serve(&options)
-        }
-        Err(what) => {
-            Err(Error::usage(what).with_help("filestone as tbench_srv -h shows its command line"))
-        }
-    };
+    let served =
+        match parse(arguments) {
+            Ok(Request::Help) => console::result(&PROGRAM.help()).map(|_| ExitStatus::Done),
+            Ok(Request::Serve {
+                options,
+                passed_over,
+            }) => {
+                passed_over.iter().for_each(|what| console::note(what));
+                serve(&options)
+            }
+            Err(what) => Err(Error::usage(what)
+                .with_help("filestone compat tbench_srv -h shows its command line")),
+        };
     match served {
         Err(error)
             if matches!(

@@ -45,7 +45,8 @@ pub fn execute(measured: &Measurement<'_>, options: &AbOptions) -> Result<ExitSt
     let job = only_job(measured)?;
     measured.notes.iter().for_each(|note| console::note(note));
     let stop = interruption::stop_flag()?;
-    let question = ComparisonOptions::new(&options.judge, options.tolerance, options.detect);
+    let question =
+        ComparisonOptions::new(&options.decide_by, options.tolerance, options.min_effect);
     // Checks before the first run that the directory can be written.
     let held = options.output.as_ref();
     let held = held.map(|path| OutputDirectory::claim(path, OnExistingDirectory::Refuse));
@@ -179,7 +180,7 @@ impl Blocks<'_> {
             }
         }
         if let (Some(base), Some(new)) = (self.base.last(), self.new.last()) {
-            let judged = &self.options.judge;
+            let judged = &self.options.decide_by;
             self.trial
                 .add(&base.run.figures(judged), &new.run.figures(judged));
         }
@@ -312,8 +313,8 @@ impl Blocks<'_> {
             Arm::A => &self.options.base,
             Arm::B => &self.options.new,
         };
-        let limit = Duration::from_nanos(self.options.ready_within);
-        let within = duration_text(self.options.ready_within);
+        let limit = Duration::from_nanos(self.options.ready_timeout);
+        let within = duration_text(self.options.ready_timeout);
         if !self.options.switch && self.answers(contact).is_ok() {
             let error = Error::target(format!(
                 "something answers at {} before {} is started, in block {}",

@@ -219,7 +219,7 @@ pub fn refuse_own(report: &RunReportOptions, command: &str) -> Result<(), Error>
             "--repeat",
             repeat.repeat.is_some() || repeat.repeat_until.is_some(),
         ),
-        ("--as", report.format != RunFormat::Text),
+        ("--format", report.format != RunFormat::Text),
         ("--dry-run", report.dry_run),
     ];
     let given = is_given.iter().find(|(_, is_given)| *is_given);
@@ -228,7 +228,7 @@ pub fn refuse_own(report: &RunReportOptions, command: &str) -> Result<(), Error>
         None => Ok(()),
         Some(option) => Err(
             Error::usage(format!("{option} behind --: here it is {command}'s")).with_help(format!(
-                "{command} has --output, --as and --live of its own, before the --"
+                "{command} has --output, --format and --live of its own, before the --"
             )),
         ),
     }
@@ -279,7 +279,7 @@ fn run_one(
         RunFormat::Text => RowStream::Output,
         RunFormat::Json => RowStream::Error,
     };
-    let live = match (show.report.mark, job.plan.replay()) {
+    let live = match (show.report.report_interval, job.plan.replay()) {
         (Some(nanos), _) if nanos > 0 => Live::with_rows(stop, Columns::WithPercentiles, stream),
         (None, Some(_)) => Live::with_progress(stop, dbench::rows(dbench::Form::Five), stream)
             .announced(replay::announcement(&job.plan)),

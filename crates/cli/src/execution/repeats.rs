@@ -48,7 +48,7 @@ pub fn execute(
         calibration: show.calibration,
         places: &places.of_jobs,
         existing: OnExistingDirectory::Refuse,
-        mark: show.report.mark,
+        mark: show.report.report_interval,
         rows: match show.report.format {
             RunFormat::Text => RowStream::Output,
             RunFormat::Json => RowStream::Error,

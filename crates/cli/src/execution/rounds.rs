@@ -35,7 +35,7 @@ pub trait StopRule {
     fn wants_more(&self, thing: usize) -> bool;
     /// Expected total number of runs of the job.
     fn expected_runs(&self, thing: usize) -> u32;
-    /// Name of a job, such as `size=512`.
+    /// Name of a job, such as `io-size=512`.
     fn thing(&self, thing: usize) -> String;
     /// Name of a run, such as `repeat 3 of 10`.
     fn name(&self, thing: usize, round: usize) -> String;

@@ -283,7 +283,7 @@ impl StopRule for Points<'_> {
         self.swept.name(point)
     }
 
-    /// Returns the name, such as `size=512, run 3 of 5`.
+    /// Returns the name, such as `io-size=512, run 3 of 5`.
     fn name(&self, point: usize, round: usize) -> String {
         let name = self.swept.name(point);
         let most = self.swept.wanted.most;

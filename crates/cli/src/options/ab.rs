@@ -44,17 +44,17 @@ pub struct AbOptions {
     #[arg(long, value_name = "TARGET")]
     pub target: Option<String>,
     /// How long a server may take until it answers, or a command of --switch until it ends
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = quantity::positive_duration)]
-    pub ready_within: u64,
+    #[arg(long, alias = "ready-within", value_name = "TIME", default_value = "30s", value_parser = quantity::positive_duration)]
+    pub ready_timeout: u64,
     /// The figures that decide, such as read.response_time.p99
-    #[arg(long, value_name = "FIGURE,...", value_delimiter = ',', default_value = "response_time.p50", value_parser = comparable)]
-    pub judge: Vec<RunFigure>,
+    #[arg(long, alias = "judge", value_name = "FIGURE,...", value_delimiter = ',', default_value = "response_time.p50", value_parser = comparable)]
+    pub decide_by: Vec<RunFigure>,
     /// So much worse is good enough
     #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = tolerated)]
     pub tolerance: f64,
     /// A difference of this size is to be seen; what does not matter is --tolerance
-    #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = detected)]
-    pub detect: f64,
+    #[arg(long, alias = "detect", value_name = "PERCENT", default_value = "2%", value_parser = detected)]
+    pub min_effect: f64,
     /// With this probability
     #[arg(long, value_name = "PERCENT", default_value = "80%", value_parser = power)]
     pub power: f64,
@@ -71,7 +71,7 @@ pub struct AbOptions {
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// What to print
-    #[arg(long = "as", value_name = "FORMAT", default_value = "text")]
+    #[arg(long, alias = "as", value_name = "FORMAT", default_value = "text")]
     pub format: DocumentFormat,
     #[command(flatten, next_help_heading = "Watch")]
     pub live: LiveOptions,

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 Examples:
   filestone check client.txt
   filestone check office --layers
-  filestone check *.load --as json | jq '.[].contents.tree.live_set_bytes'
+  filestone check *.load --format json | jq '.[].contents.tree.live_set_bytes'
 
   filestone check sfs2008
   filestone check /proc/net/rpc/nfsd
@@ -22,7 +22,7 @@ pub struct CheckOptions {
     #[arg(value_name = "FILE", required = true)]
     pub loads: Vec<PathBuf>,
     /// What to print; json is a list with an object per load
-    #[arg(long = "as", value_name = "FORMAT", default_value = "text")]
+    #[arg(long, alias = "as", value_name = "FORMAT", default_value = "text")]
     pub format: CheckFormat,
     /// Print only what each layer would refuse or answer without a call, verb by verb
     #[arg(long)]

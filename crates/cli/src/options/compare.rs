@@ -14,8 +14,8 @@ use std::path::PathBuf;
     after_help = "\
 Examples:
   filestone compare before after
-  filestone compare before/ after/ --tolerance 1% --judge response_time.p99
-  filestone compare a1 a2 a3 -- b1 b2 b3 --as json | jq .verdict
+  filestone compare before/ after/ --tolerance 1% --decide-by response_time.p99
+  filestone compare a1 a2 a3 -- b1 b2 b3 --format json | jq .verdict
   git bisect run ./bisect.sh      builds, measures, and ends with: filestone compare base new
 
 Exit codes:
@@ -34,25 +34,25 @@ pub struct CompareOptions {
     pub new: Vec<PathBuf>,
     /// The figures that decide, such as read.response_time.p99
     #[arg(
-        long,
+        long, alias = "judge",
         value_name = "FIGURE,...",
         value_delimiter = ',',
         default_value = "achieved,response_time.p50",
         value_parser = comparable
     )]
-    pub judge: Vec<RunFigure>,
+    pub decide_by: Vec<RunFigure>,
     /// So much worse is good enough
     #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = tolerated)]
     pub tolerance: f64,
     /// A difference of this size is to be seen; what does not matter is --tolerance
-    #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = detected)]
-    pub detect: f64,
+    #[arg(long, alias = "detect", value_name = "PERCENT", default_value = "2%", value_parser = detected)]
+    pub min_effect: f64,
     /// Compare although runs are not sound or not alike in this: validity, method, plan, durability,
     /// path, host, or all
-    #[arg(long, value_name = "ASPECT,...", value_delimiter = ',', value_parser = despite)]
-    pub despite: Vec<IgnoredCheck>,
+    #[arg(long, alias = "despite", value_name = "ASPECT,...", value_delimiter = ',', value_parser = despite)]
+    pub ignore: Vec<IgnoredCheck>,
     /// What to print
-    #[arg(long = "as", value_name = "FORMAT", default_value = "text")]
+    #[arg(long, alias = "as", value_name = "FORMAT", default_value = "text")]
     pub format: CompareFormat,
 }
 

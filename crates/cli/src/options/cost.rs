@@ -22,16 +22,21 @@ pub struct CostOptions {
     pub server_pid: Option<u32>,
     /// The server is on this host: what its processors, interrupts and context switches come to,
     /// those of filestone included
-    #[arg(hide_short_help = true, long)]
-    pub server_here: bool,
+    #[arg(hide_short_help = true, long, alias = "server-here")]
+    pub server_local: bool,
     /// The same of another host, by a Prometheus node_exporter there, such as
     /// http://server:9100/metrics
     #[arg(hide_short_help = true, long, value_name = "URL", value_parser = metrics_url)]
     pub server_metrics: Option<String>,
     /// The same, by a line of sh that prints files of its /proc, such as 'ssh server cat /proc/stat
     /// /proc/uptime /proc/interrupts /proc/net/dev'
-    #[arg(hide_short_help = true, long, value_name = "COMMAND")]
-    pub server_proc: Option<String>,
+    #[arg(
+        hide_short_help = true,
+        long,
+        alias = "server-proc",
+        value_name = "COMMAND"
+    )]
+    pub server_command: Option<String>,
     /// Count these processors of the server's host only, such as 0,2 or 0-3
     #[arg(hide_short_help = true, long, value_name = "CPUS", value_parser = processors)]
     pub server_cpus: Option<Processors>,
@@ -40,8 +45,8 @@ pub struct CostOptions {
     pub server_interface: Option<String>,
     /// Send nothing for so long before the run: what is there anyway costs no operation anything
     /// [default: 3 s]
-    #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = quantity::duration)]
-    pub cost_idle: Option<u64>,
+    #[arg(hide_short_help = true, long, alias = "cost-idle", value_name = "TIME", value_parser = quantity::duration)]
+    pub idle_baseline: Option<u64>,
     /// Read so often [default: 1 s]
     #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = quantity::positive_duration)]
     pub cost_interval: Option<u64>,
@@ -59,21 +64,21 @@ fn metrics_url(text: &str) -> Result<String, String> {
 impl CostOptions {
     /// Whether anything of the server is to be read.
     pub const fn reads_server(&self) -> bool {
-        let is_named = self.server_metrics.is_some() || self.server_proc.is_some();
-        self.server_pid.is_some() || self.server_here || is_named
+        let is_named = self.server_metrics.is_some() || self.server_command.is_some();
+        self.server_pid.is_some() || self.server_local || is_named
     }
 
     /// What is to be read; `None` if nothing is asked for.
     pub fn plan(&self) -> Option<CostPlan> {
         (self.cost || self.reads_server()).then(|| CostPlan {
             process: self.server_pid,
-            this_host: self.server_here,
+            this_host: self.server_local,
             metrics: self.server_metrics.clone(),
-            command: self.server_proc.clone(),
+            command: self.server_command.clone(),
             processors: self.server_cpus.clone().map_or(vec![], |list| list.0),
             interface: self.server_interface.clone(),
             ..CostPlan::of_this_end(
-                self.cost_idle.unwrap_or(IDLE_DEFAULT),
+                self.idle_baseline.unwrap_or(IDLE_DEFAULT),
                 self.cost_interval.unwrap_or(INTERVAL_DEFAULT),
             )
         })
@@ -82,7 +87,7 @@ impl CostOptions {
     /// An option that says something of readings where there are none.
     pub fn without_readings(&self) -> Option<&'static str> {
         let reads_host =
-            self.server_here || self.server_metrics.is_some() || self.server_proc.is_some();
+            self.server_local || self.server_metrics.is_some() || self.server_command.is_some();
         let is_cost = self.plan().is_some();
         [
             ("--server-cpus", self.server_cpus.is_some() && !reads_host),
@@ -90,7 +95,7 @@ impl CostOptions {
                 "--server-interface",
                 self.server_interface.is_some() && !reads_host,
             ),
-            ("--cost-idle", self.cost_idle.is_some() && !is_cost),
+            ("--idle-baseline", self.idle_baseline.is_some() && !is_cost),
             ("--cost-interval", self.cost_interval.is_some() && !is_cost),
         ]
         .into_iter()

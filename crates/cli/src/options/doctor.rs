@@ -15,7 +15,7 @@ Examples:
   filestone doctor
   filestone doctor nfs://server/export
   filestone doctor local:/mnt/test
-  filestone doctor tcp:peer --as json | jq '.findings[] | select(.level == \"warning\")'
+  filestone doctor tcp:peer --format json | jq '.findings[] | select(.level == \"warning\")'
 
 Nothing is written, to the target neither.
 
@@ -38,7 +38,7 @@ pub struct DoctorOptions {
     #[command(flatten)]
     pub share: SmbOptions,
     /// What to print; json has what was found, and the facts that it comes from
-    #[arg(long = "as", value_name = "FORMAT", default_value = "text")]
+    #[arg(long, alias = "as", value_name = "FORMAT", default_value = "text")]
     pub format: DocumentFormat,
 }
 

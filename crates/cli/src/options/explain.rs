@@ -9,7 +9,7 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   filestone explain result
-  filestone explain nightly/ --as json | jq '.[] | {record, ids: [.limits[].id]}'
+  filestone explain nightly/ --format json | jq '.[] | {record, ids: [.limits[].id]}'
 
 Exit codes:
   0    whatever limited the runs, and where that cannot be told
@@ -21,6 +21,6 @@ pub struct ExplainOptions {
     #[arg(value_name = "RECORD", required = true)]
     pub records: Vec<PathBuf>,
     /// What to print
-    #[arg(long = "as", value_name = "FORMAT", default_value = "text")]
+    #[arg(long, alias = "as", value_name = "FORMAT", default_value = "text")]
     pub format: DocumentFormat,
 }

@@ -125,7 +125,7 @@ pub struct CookbookOptions {
     #[arg(long)]
     pub plan: bool,
     /// What to print on standard output; json is the run records
-    #[arg(long = "as", value_name = "FORMAT", default_value = "text")]
+    #[arg(long, alias = "as", value_name = "FORMAT", default_value = "text")]
     pub format: DocumentFormat,
 }
 
@@ -141,8 +141,8 @@ pub struct CommonOptions {
     #[arg(long, value_name = "N", value_parser = within::<1, { CLIENTS_MAX }>)]
     pub writers: Option<u32>,
     /// Bytes of each read and write [default: 4K]
-    #[arg(short, long, value_name = "BYTES", value_parser = quantity::bytes)]
-    pub size: Option<u64>,
+    #[arg(short = 's', long, alias = "size", value_name = "BYTES", value_parser = quantity::bytes)]
+    pub io_size: Option<u64>,
     /// Bytes of each file [default: 1MB]
     #[arg(long, value_name = "BYTES", value_parser = quantity::bytes)]
     pub file_size: Option<u64>,
@@ -171,7 +171,7 @@ impl CommonOptions {
         let given = [
             ("--readers", self.readers.is_some()),
             ("--writers", self.writers.is_some()),
-            ("--size", self.size.is_some()),
+            ("--io-size", self.io_size.is_some()),
             ("--file-size", self.file_size.is_some()),
             ("--files", self.files.is_some()),
             ("--rate", self.rate.is_some()),

@@ -79,7 +79,7 @@ pub struct DownOptions {
 #[derive(Debug, Args)]
 pub struct ShowOptions {
     /// What to print
-    #[arg(long = "as", value_name = "FORMAT", default_value = "text")]
+    #[arg(long, alias = "as", value_name = "FORMAT", default_value = "text")]
     pub format: DocumentFormat,
 }
 

@@ -33,7 +33,8 @@ pub struct CtlOptions {
     // Named apart from what `fleet` itself prints: a global option of the same name would be given to it, too.
     #[arg(
         id = "answer_format",
-        long = "as",
+        long = "format",
+        alias = "as",
         value_name = "FORMAT",
         default_value = "text",
         global = true

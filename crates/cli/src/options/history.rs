@@ -10,8 +10,8 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   filestone history nightly
-  filestone history nightly --figure read.response_time.p99 --as svg > p99.svg
-  filestone history nightly --as json | jq '.changes | last'
+  filestone history nightly --figure read.response_time.p99 --format svg > p99.svg
+  filestone history nightly --format json | jq '.changes | last'
 
 Exit codes:
   0    the newest level is not worse than the one before it, or there is only one
@@ -26,7 +26,7 @@ pub struct HistoryOptions {
     #[arg(long, value_name = "FIGURE", value_parser = figure)]
     pub figure: Option<RunFigure>,
     /// What to print
-    #[arg(long = "as", value_name = "FORMAT", default_value = "text")]
+    #[arg(long, alias = "as", value_name = "FORMAT", default_value = "text")]
     pub format: HistoryFormat,
 }
 

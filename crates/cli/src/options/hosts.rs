@@ -23,9 +23,9 @@ pub struct HostsOptions {
     )]
     pub on_rank_lost: OnRankLost,
     /// How long a rank may be silent before it counts as lost
-    #[arg(hide_short_help = true, long, global = true, value_name = "TIME", default_value = "10s",
+    #[arg(hide_short_help = true, long, alias = "watchdog", global = true, value_name = "TIME", default_value = "10s",
           value_parser = quantity::duration)]
-    pub watchdog: u64,
+    pub rank_timeout: u64,
 }
 
 /// What becomes of a job whose rank is lost.

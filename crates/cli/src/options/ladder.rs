@@ -20,12 +20,12 @@ Examples:
   filestone ladder nfs://server/export
   filestone ladder server:/export --transport udp --repeat 10 -o result
   filestone ladder nfs://127.0.0.1:20490/export --server-pid 4711 --rungs null,getattr
-  filestone ladder nfs://server/export --server-metrics http://server:9100/metrics --offered 3k --levels 3
+  filestone ladder nfs://server/export --server-metrics http://server:9100/metrics --offered 3k --load-levels 3
   filestone ladder nfs://127.0.0.1:20490/export --echo 127.0.0.1:20007
-  filestone report result --as svg > ladder.svg
+  filestone report result --format svg > ladder.svg
   filestone compare before after
 
-By default each run takes 2 s (-d), after 200 ms (--warm-up) and 1 s without load (--cost-idle),
+By default each run takes 2 s (-d), after 200 ms (--warm-up) and 1 s without load (--idle-baseline),
 with readings every 200 ms (--cost-interval) and one call in flight (-j).
 It makes what it works on in a directory of its own below TARGET, and cleans up.
 The same command line with the same --output goes on where it was interrupted.")]
@@ -54,7 +54,8 @@ pub struct LadderOptions {
     pub output: Option<PathBuf>,
     /// What to print
     #[arg(
-        long = "as",
+        long,
+        alias = "as",
         value_name = "FORMAT",
         default_value = "text",
         help_heading = "Report"

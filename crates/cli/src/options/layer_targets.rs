@@ -22,7 +22,7 @@ pub enum LayerTarget {
 /// The targets of one layer, at least one; client i uses target i modulo their number.
 pub type Layer = Vec<LayerTarget>;
 
-/// What one `--on` names. A type of its own, since clap takes a `Vec` for a
+/// What one `--layer` names. A type of its own, since clap takes a `Vec` for a
 /// repeated option.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LayerList(pub Vec<Layer>);
@@ -34,7 +34,7 @@ const EXPECTED: &str = "expected local:DIR, tcp:HOST[:PORT], nfs://host[:port]/p
 const SCHEMES: [&str; 4] = ["local:", "tcp:", "nfs:", "smb:"];
 
 impl LayerTarget {
-    /// What `--on` calls its layer.
+    /// What `--layer` calls its layer.
     pub const fn layer(&self) -> &'static str {
         match self {
             LayerTarget::Local(_) => "local",
@@ -45,7 +45,7 @@ impl LayerTarget {
     }
 }
 
-/// Reads a `--on`.
+/// Reads a `--layer`.
 pub fn parse(text: &str) -> Result<LayerList, String> {
     text.split(',')
         .map(layer)
@@ -277,7 +277,7 @@ mod tests {
             "nfs://s:x/",
         ] {
             let reason = parse(wrong).expect_err(wrong);
-            text.push_str(&format!("--on {wrong}: {reason}\n"));
+            text.push_str(&format!("--layer {wrong}: {reason}\n"));
         }
         insta::assert_snapshot!(text);
     }

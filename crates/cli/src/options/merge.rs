@@ -14,7 +14,7 @@ histograms are merged step by step, so percentiles are those of all operations t
 
 Examples:
   filestone merge run1 run2 --output both
-  filestone merge run1/run.json run2/run.json --as json > both.json")]
+  filestone merge run1/run.json run2/run.json --format json > both.json")]
 pub struct MergeOptions {
     /// The records of the hosts, or the directories of their runs
     #[arg(value_name = "RECORD", required = true, num_args = 2..)]
@@ -23,7 +23,7 @@ pub struct MergeOptions {
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// What to print
-    #[arg(long = "as", value_name = "FORMAT", default_value = "text")]
+    #[arg(long, alias = "as", value_name = "FORMAT", default_value = "text")]
     pub format: RunFormat,
     #[command(flatten)]
     pub gates: GateOptions,

@@ -45,13 +45,13 @@ Examples:
       a larger set of files, some of which are asked for more often
   nfsstat -s | filestone mix server:/export --mix -
       the mix that a server has been asked for so far
-  filestone mix --on local:/mnt/test
+  filestone mix --layer local:/mnt/test
       the same through this host's NFS client, as nhfsstone did
   filestone mix smb://user@server/share --password-file pw
       the mix on a share, without what shares have not
 
-The files are made in a directory of TARGET (--set) that belongs to filestone, checked and used
-again by the next run, and removed only with --remove-set. Operations are due whether or not the
+The files are made in a directory of TARGET (--file-set) that belongs to filestone, checked and used
+again by the next run, and removed only with --remove-file-set. Operations are due whether or not the
 server keeps up. `filestone help mix --page` says what every number means."
 )]
 pub struct MixOptions {
@@ -91,8 +91,8 @@ pub struct MixTargetOptions {
     pub targets: Vec<CallTarget>,
     /// Go through this host's own NFS client: local:DIR, a directory on an NFS mount; several are
     /// joined by +
-    #[arg(long, value_name = "local:DIR", value_parser = layer_targets::parse, conflicts_with = "targets")]
-    pub on: Option<LayerList>,
+    #[arg(long, alias = "on", value_name = "local:DIR", value_parser = layer_targets::parse, conflicts_with = "targets")]
+    pub layer: Option<LayerList>,
     /// Where the kernel's client counters are [default: /proc]
     #[arg(hide_short_help = true, long, value_name = "DIR")]
     pub proc: Option<String>,
@@ -128,7 +128,7 @@ pub struct MixChoice {
 pub struct MixLoadOptions {
     /// Operations due per second, of all clients together, whatever the server does [default:
     /// 1000/s; nhfsstone's was 30/s]
-    #[arg(long, value_name = "RATE", value_parser = quantity::rate)]
+    #[arg(long, alias = "ops-rate", value_name = "RATE", value_parser = quantity::rate)]
     pub offered: Option<f64>,
     /// When operations are due [default: poisson]
     #[arg(hide_short_help = true, long, value_name = "PROCESS")]
@@ -190,8 +190,8 @@ pub struct SteeringOptions {
     #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = quantity::positive_duration, requires = "curve")]
     pub point_warm_up: Option<u64>,
     /// Visit the load points upwards only
-    #[arg(hide_short_help = true, long, requires = "curve")]
-    pub no_down: bool,
+    #[arg(hide_short_help = true, long, alias = "no-down", requires = "curve")]
+    pub ascending_only: bool,
     /// Look for the highest load that keeps an objective, such as 'p99<2ms' or 'mean<500us'
     #[arg(long, value_name = "OBJECTIVE", value_parser = objective)]
     pub slo: Option<Objective>,
@@ -199,8 +199,8 @@ pub struct SteeringOptions {
     #[arg(hide_short_help = true, long, value_name = "PERCENT", value_parser = percent, requires = "slo")]
     pub precision: Option<f64>,
     /// How long the search may take [default: 90 s]
-    #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = quantity::positive_duration, requires = "slo")]
-    pub search_time: Option<u64>,
+    #[arg(hide_short_help = true, long, alias = "search-time", value_name = "TIME", value_parser = quantity::positive_duration, requires = "slo")]
+    pub search_timeout: Option<u64>,
 }
 
 /// What the operations work on.
@@ -223,11 +223,11 @@ pub struct FileSetOptions {
     pub popularity: Option<Popularity>,
     /// Name of the set's directory in TARGET; it is used again if it is there and right
     /// [default: filestone-set]
-    #[arg(hide_short_help = true, long, value_name = "NAME", value_parser = set_name)]
-    pub set: Option<String>,
+    #[arg(hide_short_help = true, long, alias = "set", value_name = "NAME", value_parser = set_name)]
+    pub file_set: Option<String>,
     /// Remove the file set when the run ends
-    #[arg(long)]
-    pub remove_set: bool,
+    #[arg(long, alias = "remove-set")]
+    pub remove_file_set: bool,
     /// Take away first what an earlier run of filestone has left over in the target: a file set of that
     /// name, also if its run may go on on another host
     #[arg(hide_short_help = true, long)]
@@ -239,9 +239,9 @@ pub struct FileSetOptions {
 #[command(next_help_heading = "Access")]
 pub struct AccessOptions {
     /// Bytes per read and write at most; 64K is 65,536 [default: 32K; nhfsstone's were 8K]
-    #[arg(hide_short_help = true, long, value_name = "BYTES", value_parser = size)]
-    pub transfer: Option<u32>,
-    /// What becomes of the data read [default: discard, where --transfer is 16K or more and calls go
+    #[arg(hide_short_help = true, long, alias = "transfer", value_name = "BYTES", value_parser = size)]
+    pub io_size: Option<u32>,
+    /// What becomes of the data read [default: discard, where --io-size is 16K or more and calls go
     /// by TCP; else deliver]
     #[arg(hide_short_help = true, long, value_name = "HOW")]
     pub data: Option<ReadDataOption>,

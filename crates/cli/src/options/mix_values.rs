@@ -11,7 +11,7 @@ const SET_NAME_MAX: usize = 255;
 pub fn server_directory(text: &str) -> Result<CallTarget, String> {
     call_target::parse(text).map_err(|expected| {
         if text.starts_with(['/', '.']) {
-            format!("a directory of this host is named by --on local:{text}")
+            format!("a directory of this host is named by --layer local:{text}")
         } else {
             expected
         }

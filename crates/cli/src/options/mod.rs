@@ -125,7 +125,8 @@ pub enum Command {
     /// Make a report of a run record
     Report(ReportOptions),
     /// Take an ancestor's own command line
-    As(AsOptions),
+    #[command(alias = "as")]
+    Compat(CompatOptions),
     /// Print a completion script for a shell
     Completions(CompletionsOptions),
     /// Print the JSON schema of the run record
@@ -158,13 +159,13 @@ pub struct RunOptions {
 #[command(after_help = "\
 Examples:
   filestone demo
-  filestone demo --duration 500ms --as json")]
+  filestone demo --duration 500ms --format json")]
 pub struct DemoOptions {
     /// How long to measure each step
     #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = quantity::positive_duration)]
     pub duration: u64,
     /// What to print; json is the list of run records
-    #[arg(long = "as", value_name = "FORMAT", default_value = "text")]
+    #[arg(long, alias = "as", value_name = "FORMAT", default_value = "text")]
     pub format: RunFormat,
 }
 
@@ -175,7 +176,7 @@ pub struct CalibrateOptions {
     #[arg(long)]
     pub quick: bool,
     /// What to print
-    #[arg(long = "as", value_name = "FORMAT", default_value = "text")]
+    #[arg(long, alias = "as", value_name = "FORMAT", default_value = "text")]
     pub format: DocumentFormat,
 }
 
@@ -184,24 +185,24 @@ pub struct CalibrateOptions {
 #[command(after_help = "\
 Examples:
   filestone report result
-  filestone report result/run.json --as csv > intervals.csv
-  filestone report result --as gnuplot | gnuplot -persist
-  filestone report result --as hdr > intervals.hlog
+  filestone report result/run.json --format csv > intervals.csv
+  filestone report result --format gnuplot | gnuplot -persist
+  filestone report result --format hdr > intervals.hlog
   filestone report result --fail-if 'response_time.p99 > 2ms'")]
 pub struct ReportOptions {
     /// A run record, or the directory of a run
     #[arg(value_name = "RECORD")]
     pub record: PathBuf,
     /// What to make of it
-    #[arg(long = "as", value_name = "FORMAT", default_value = "text", value_parser = PossibleValuesParser::new(crate::report::REPORTS.iter().map(|report| clap::builder::PossibleValue::new(report.name).help(report.about))))]
+    #[arg(long, alias = "as", value_name = "FORMAT", default_value = "text", value_parser = PossibleValuesParser::new(crate::report::REPORTS.iter().map(|report| clap::builder::PossibleValue::new(report.name).help(report.about))))]
     pub format: String,
     #[command(flatten)]
     pub gates: GateOptions,
 }
 
-/// `filestone as`.
+/// `filestone compat`.
 #[derive(Debug, Args)]
-pub struct AsOptions {
+pub struct CompatOptions {
     /// Whose command line follows.
     #[command(subcommand)]
     pub ancestor: CompatTool,
@@ -260,27 +261,27 @@ pub struct SchemaOptions {
 pub enum Document {
     /// The record of a run: run.json
     Record,
-    /// What `filestone doctor --as json` prints
+    /// What `filestone doctor --format json` prints
     Doctor,
-    /// What `filestone compare --as json` prints
+    /// What `filestone compare --format json` prints
     Compare,
-    /// What `filestone ab --as json` prints, and leaves beside the runs: ab.json
+    /// What `filestone ab --format json` prints, and leaves beside the runs: ab.json
     Ab,
     /// What `--repeat` leaves beside the runs: repeats.json
     Repeats,
-    /// What `filestone sweep --as json` prints, and leaves beside the runs: sweep.json
+    /// What `filestone sweep --format json` prints, and leaves beside the runs: sweep.json
     Sweep,
-    /// What `filestone ladder --as json` prints, and leaves beside the runs: ladder.json
+    /// What `filestone ladder --format json` prints, and leaves beside the runs: ladder.json
     Ladder,
-    /// What `filestone explain --as json` prints
+    /// What `filestone explain --format json` prints
     Explain,
-    /// What `filestone history --as json` prints
+    /// What `filestone history --format json` prints
     History,
     /// The lines on the socket of a fleet: requests and answers
     FleetCtl,
     /// What the live page asks and is told, over HTTP
     Live,
-    /// What `filestone fleet addresses show --as json` prints
+    /// What `filestone fleet addresses show --format json` prints
     Addresses,
 }
 
@@ -290,4 +291,69 @@ pub struct CompletionsOptions {
     /// Whose script
     #[arg(value_name = "SHELL")]
     pub shell: clap_complete::Shell,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn former_names_of_options_are_accepted() {
+        for (former, present) in [
+            ("as nct null h", "compat nct null h"),
+            ("report r --as json", "report r --format json"),
+            ("probe read h:/f --size 4K", "probe read h:/f --io-size 4K"),
+            (
+                "probe write h:/f --own-files",
+                "probe write h:/f --create-files",
+            ),
+            (
+                "probe null h:/f --offered 9 --levels 3",
+                "probe null h:/f --ops-rate 9 --load-levels 3",
+            ),
+            (
+                "probe null h:/f --stamps --mark 1s",
+                "probe null h:/f --kernel-timestamps --report-interval 1s",
+            ),
+            (
+                "probe null h:/f --cost --server-here --server-proc x --cost-idle 1s",
+                "probe null h:/f --cost --server-local --server-command x --idle-baseline 1s",
+            ),
+            ("fleet h:/ --size 4K", "fleet h:/ --io-size 4K"),
+            (
+                "replay office --on local:/x --no-stamps",
+                "replay office --layer local:/x --ignore-timestamps",
+            ),
+            (
+                "mix --on local:/x --transfer 4K --set s --remove-set",
+                "mix --layer local:/x --io-size 4K --file-set s --remove-file-set",
+            ),
+            (
+                "mix h:/x --slo p99<1ms --search-time 9s",
+                "mix h:/x --slo p99<1ms --search-timeout 9s",
+            ),
+            (
+                "mix h:/x --curve --no-down",
+                "mix h:/x --curve --ascending-only",
+            ),
+            (
+                "sweep --over size=1 --until 5% --as csv -- probe read h:/f",
+                "sweep --param size=1 --repeat-until 5% --format csv -- probe read h:/f",
+            ),
+            (
+                "compare a b --judge response_time.p99 --detect 3% --despite plan",
+                "compare a b --decide-by response_time.p99 --min-effect 3% --ignore plan",
+            ),
+        ] {
+            let parsed = |line: &str| {
+                let words = line.split(' ');
+                CommandLine::try_parse_from(["filestone"].into_iter().chain(words))
+                    .map(|parsed| format!("{parsed:?}"))
+                    .map_err(|error| error.to_string())
+            };
+            let of_former = parsed(former);
+            assert!(of_former.is_ok(), "{former}: {of_former:?}");
+            assert_eq!(of_former, parsed(present), "{former}");
+        }
+    }
 }

@@ -18,11 +18,11 @@ use filestone_workload::operation::OpKind;
 Examples:
   filestone probe null
   filestone probe getattr nfs://server/export --in-flight 32
-  filestone probe read server:/export/file --size 128K -j 8 -m 1
+  filestone probe read server:/export/file --io-size 128K -j 8 -m 1
   filestone probe lookup server:/export/dir --offered 10k --random
   filestone probe write nfs://server/export --clients 16 --output result
   filestone probe read smb://user@server/share/file --password-file pw -j 8
-  filestone probe copy smb://user@server/share --password-file pw --size 16M
+  filestone probe copy smb://user@server/share --password-file pw --io-size 16M
 
 Operations that change things work in a directory of their own below TARGET and clean up.")]
 pub struct ProbeOptions {
@@ -72,8 +72,8 @@ pub struct TargetOptions {
 pub struct WorkloadOptions {
     /// Bytes per read, write, commit or page of a listing, and per copy, 1G at most, 1M of the
     /// others; 64K is 65,536, 64kB 64,000 [default: 4096; listings 32K; copies 1M]
-    #[arg(short, long, value_name = "BYTES", value_parser = operation_size)]
-    pub size: Option<u32>,
+    #[arg(short = 's', long, alias = "size", value_name = "BYTES", value_parser = operation_size)]
+    pub io_size: Option<u32>,
     /// Choose offsets and files at random instead of one after the other
     #[arg(long)]
     pub random: bool,
@@ -88,13 +88,13 @@ pub struct WorkloadOptions {
     #[arg(long, value_name = "HOW")]
     pub stable: Option<Stable>,
     /// Length of the file that write, commit and copy work on, one per client; of copies, there is
-    /// one more to copy from; 64M are 64 MiB [default: 64M; of copies not less than --size]
+    /// one more to copy from; 64M are 64 MiB [default: 64M; of copies not less than --io-size]
     #[arg(long, value_name = "BYTES", value_parser = file_size)]
     pub file_size: Option<u64>,
     /// Work on files in a directory of its own, of --file-size each where they are read, instead of
     /// what is at TARGET: of getattr, lookup, access, read, readdir and readdirplus
-    #[arg(hide_short_help = true, long)]
-    pub own_files: bool,
+    #[arg(hide_short_help = true, long, alias = "own-files")]
+    pub create_files: bool,
     /// Take away first what earlier runs of filestone have left over in the target: directories of probes
     /// that were killed
     #[arg(hide_short_help = true, long)]
@@ -126,22 +126,22 @@ pub struct LoadOptions {
     #[arg(long, value_name = "N", value_parser = count)]
     pub count: Option<u64>,
     /// Operations due per second, of all clients together, whatever the server does (open loop)
-    #[arg(long, value_name = "RATE", value_parser = quantity::rate)]
+    #[arg(long, alias = "ops-rate", value_name = "RATE", value_parser = quantity::rate)]
     pub offered: Option<f64>,
     /// Distances between operations of an open loop [default: constant]
     #[arg(long, value_name = "PROCESS", requires = "offered")]
     pub arrivals: Option<ArrivalProcess>,
     /// Go through none and N loads up to --offered in turn, in random order and back, each for
     /// --cost-interval [default of that: 100 ms]: for what operations cost; takes whole cycles of that
-    #[arg(long, value_name = "N", value_parser = within::<2, { LEVELS_MAX }>, requires = "offered", conflicts_with_all = ["arrivals", "count"])]
-    pub levels: Option<u32>,
+    #[arg(long, alias = "levels", value_name = "N", value_parser = within::<2, { LEVELS_MAX }>, requires = "offered", conflicts_with_all = ["arrivals", "count"])]
+    pub load_levels: Option<u32>,
     /// Run this long before measuring [default: 0]
     #[arg(long, value_name = "TIME", value_parser = quantity::duration)]
     pub warm_up: Option<u64>,
     /// Have the kernel stamp a sample of the calls on their way, one in 2 ms of each worker: how long
     /// they are in this host's kernel, and how long in the network and at the server
-    #[arg(hide_short_help = true, long)]
-    pub stamps: bool,
+    #[arg(hide_short_help = true, long, alias = "stamps")]
+    pub kernel_timestamps: bool,
     #[command(flatten)]
     pub generator: GeneratorOptions,
 }

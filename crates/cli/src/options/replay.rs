@@ -21,24 +21,24 @@ use std::path::PathBuf;
     after_help = "\
 Examples:
   filestone replay                                   office in a temporary directory
-  filestone replay client.txt --on local:/mnt/test -c 4
-  filestone replay office --on local:/srv/test,tcp:server,nfs://server/export
-  filestone replay trace.load --on nfs://a/x+nfs://b/x -c 100 --speed 2",
+  filestone replay client.txt --layer local:/mnt/test -c 4
+  filestone replay office --layer local:/srv/test,tcp:server,nfs://server/export
+  filestone replay trace.load --layer nfs://a/x+nfs://b/x -c 100 --speed 2",
     after_long_help = "\
 Examples:
   filestone replay
       the load `office` in a fresh temporary directory, one client, 10 seconds
-  filestone replay client.txt --on local:/mnt/test -c 4 -d 1m
+  filestone replay client.txt --layer local:/mnt/test -c 4 -d 1m
       dbench's load file on a mounted file system, as `dbench -D /mnt/test -t 60 4`
-  filestone replay client.txt --on tcp:server -c 4
+  filestone replay client.txt --layer tcp:server -c 4
       the same bytes to `filestone serve --tbench` or `tbench_srv` on another host
-  filestone replay client.txt --on smb://user@server/share --password-file pw -c 4
+  filestone replay client.txt --layer smb://user@server/share --password-file pw -c 4
       the same verb for verb on a share
-  filestone replay office --on local:/srv/test,tcp:server,nfs://server/export
+  filestone replay office --layer local:/srv/test,tcp:server,nfs://server/export
       the same load three times, and a table of what each layer costs
-  filestone replay trace.load --on nfs://a/x+nfs://b/x -c 100 --speed 2
+  filestone replay trace.load --layer nfs://a/x+nfs://b/x -c 100 --speed 2
       a time-stamped load twice as fast, clients in turn on two servers
-  filestone replay office --run-once --on nfs: --as json
+  filestone replay office --run-once --layer nfs: --format json
       one pass against the built-in server; the run record on standard output
 
 Everything happens in a directory `clients`, which is made in the target, marked and
@@ -53,11 +53,11 @@ pub struct ReplayOptions {
     /// Layers to replay on, one after the other: local:DIR, tcp:HOST[:PORT],
     /// nfs://host[:port]/path, smb://[[domain;]user@]host[:port]/share[/path]; several of one layer
     /// for clients in turn are joined by + [default: local:, a temporary directory]
-    #[arg(long, value_name = "LAYER[,LAYER…]", value_parser = layer_targets::parse)]
-    pub on: Vec<LayerList>,
+    #[arg(long, alias = "on", value_name = "LAYER[,LAYER…]", value_parser = layer_targets::parse)]
+    pub layer: Vec<LayerList>,
     /// Replay on the targets in FILE, clients in turn: one a line, all of one layer; //server/share,
     /// as in smbtorture's list, is a share
-    #[arg(long, value_name = "FILE", conflicts_with = "on")]
+    #[arg(long, value_name = "FILE", conflicts_with = "layer")]
     pub targets: Option<PathBuf>,
     #[command(flatten)]
     pub course: ReplayRunOptions,
@@ -171,18 +171,18 @@ impl From<MismatchOption> for OnMismatch {
 #[command(next_help_heading = "Pacing")]
 pub struct PacingOptions {
     /// File data per second that each client moves, such as 10MB or 1MiB/s; time stamps are ignored
-    #[arg(short = 'R', long, value_name = "BYTES", value_parser = per_second, conflicts_with_all = ["total_rate", "speed", "no_stamps"])]
+    #[arg(short = 'R', long, value_name = "BYTES", value_parser = per_second, conflicts_with_all = ["total_rate", "speed", "ignore_timestamps"])]
     pub rate: Option<f64>,
     /// The same, of all clients together
-    #[arg(long, value_name = "BYTES", value_parser = per_second, conflicts_with_all = ["speed", "no_stamps"])]
+    #[arg(long, value_name = "BYTES", value_parser = per_second, conflicts_with_all = ["speed", "ignore_timestamps"])]
     pub total_rate: Option<f64>,
     /// Replay the time stamps of the load so many times as fast, 0.5 to 100 [default: 1, if the
     /// load has stamps]
-    #[arg(long, value_name = "FACTOR", value_parser = speed, conflicts_with = "no_stamps")]
+    #[arg(long, value_name = "FACTOR", value_parser = speed, conflicts_with = "ignore_timestamps")]
     pub speed: Option<f64>,
     /// Replay as fast as the target answers, whatever the time stamps say
-    #[arg(long)]
-    pub no_stamps: bool,
+    #[arg(long, alias = "no-stamps")]
+    pub ignore_timestamps: bool,
 }
 
 /// How `local:` works.

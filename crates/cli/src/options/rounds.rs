@@ -20,10 +20,10 @@ pub struct RoundsOptions {
     pub repeat: Option<u32>,
     /// Make runs of each, at least 5, until the 95 % interval over runs is within PERCENT of the mean
     /// either way
-    #[arg(long, value_name = "PERCENT", value_parser = percent, conflicts_with = "repeat")]
-    pub until: Option<f64>,
-    /// With --until: runs of each at most
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = within::<5, RUNS_MAX>, requires = "until")]
+    #[arg(long, alias = "until", value_name = "PERCENT", value_parser = percent, conflicts_with = "repeat")]
+    pub repeat_until: Option<f64>,
+    /// With --repeat-until: runs of each at most
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = within::<5, RUNS_MAX>, requires = "repeat_until")]
     pub repeat_max: u32,
     /// Wait this long between two runs [default: 500 ms]
     #[arg(long, value_name = "TIME", value_parser = quantity::duration)]
@@ -40,8 +40,8 @@ impl RoundsOptions {
     pub fn plan(&self, runs: u32, pause_ns: u64) -> RepeatPlan {
         let runs = self.repeat.unwrap_or(runs);
         RepeatPlan {
-            most: self.until.map_or(runs, |_| self.repeat_max),
-            until: self.until,
+            most: self.repeat_until.map_or(runs, |_| self.repeat_max),
+            until: self.repeat_until,
             pause_ns: self.pause.unwrap_or(pause_ns),
         }
     }

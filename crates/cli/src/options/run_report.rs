@@ -13,13 +13,13 @@ use std::path::PathBuf;
 #[command(next_help_heading = "Report")]
 pub struct RunReportOptions {
     /// Print a row per TIME, a multiple of 100 ms, 0 prints none; TXMB and RXMB are 10^6 bytes
-    #[arg(short, long, value_name = "TIME", value_parser = mark)]
-    pub mark: Option<u64>,
+    #[arg(short = 'm', long, alias = "mark", value_name = "TIME", value_parser = mark)]
+    pub report_interval: Option<u64>,
     /// Write the full record into this directory: run.json, raw, histograms, plots
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// What to print on standard output; json is the run record
-    #[arg(long = "as", value_name = "FORMAT", default_value = "text")]
+    #[arg(long, alias = "as", value_name = "FORMAT", default_value = "text")]
     pub format: RunFormat,
     /// Print the plan as JSON instead of carrying it out
     #[arg(hide_short_help = true, long)]

@@ -293,7 +293,7 @@ mod tests {
     fn a_password_in_a_target_is_refused_without_showing_it() {
         for word in [
             "smb://anna:secret@fs/bench",
-            "--on=smb://fs/x,smb://C;anna:se@cret@fs/bench",
+            "--layer=smb://fs/x,smb://C;anna:se@cret@fs/bench",
             "smb://anna:se/cret@fs/bench",
             "smb://anna:secret@",
         ] {

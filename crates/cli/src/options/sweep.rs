@@ -12,16 +12,16 @@ use std::path::PathBuf;
 /// `filestone sweep`.
 #[derive(Debug, Args)]
 #[command(
-    override_usage = "filestone sweep --over KEY=VALUES [--over KEY=VALUES] [OPTIONS] -- COMMAND-LINE\n       \
+    override_usage = "filestone sweep --param KEY=VALUES [--param KEY=VALUES] [OPTIONS] -- COMMAND-LINE\n       \
                       filestone sweep --read-study TARGET [OPTIONS] [-- OPTIONS-OF-PROBE]",
     after_help = "\
 Examples:
-  filestone sweep --over size=512..64K -o result -- probe read server:/export/file -d 2s
-  filestone sweep --over in-flight=1..64 --until 1% -- probe getattr nfs://server/export -d 1s
-  filestone sweep --over size=1..8K:+512 --over transport=tcp,udp -- probe read server:/export/file
-  filestone sweep --over size=512..64K --figure wire_bytes_per_operation -- probe read server:/export/file --cost
+  filestone sweep --param io-size=512..64K -o result -- probe read server:/export/file -d 2s
+  filestone sweep --param in-flight=1..64 --repeat-until 1% -- probe getattr nfs://server/export -d 1s
+  filestone sweep --param io-size=1..8K:+512 --param transport=tcp,udp -- probe read server:/export/file
+  filestone sweep --param io-size=512..64K --figure wire_bytes_per_operation -- probe read server:/export/file --cost
   filestone sweep --read-study server:/export/file --server-metrics http://server:9100/metrics -o study
-  filestone report result --as svg > sweep.svg
+  filestone report result --format svg > sweep.svg
 
 VALUES is a list with commas of values and ranges: 512,4K,8K or 512..64K, of which each is twice
 the one before. Behind a range :16 makes 16 values at equal distances, :+512 each 512 more, :x4
@@ -31,16 +31,16 @@ The same command line with the same --output goes on where it was interrupted."
 )]
 pub struct SweepOptions {
     /// An option of COMMAND-LINE without its dashes, and the values that it takes in turn; once or twice
-    #[arg(long, value_name = "KEY=VALUES", required_unless_present = "read_study", value_parser = over)]
-    pub over: Vec<Over>,
+    #[arg(long, alias = "over", value_name = "KEY=VALUES", required_unless_present = "read_study", value_parser = over)]
+    pub param: Vec<Over>,
     /// The read study, of a file of 1 MiB or more: NULL, GETATTR, and READ of 1 byte to what the server takes,
     /// over UDP and TCP, with response times, packets and bytes, and what the server's side costs where one
     /// of the options below says how to read it; 3 runs of each, 100 ms between two, unless said otherwise
-    #[arg(long, value_name = "TARGET", conflicts_with = "over")]
+    #[arg(long, value_name = "TARGET", conflicts_with = "param")]
     pub read_study: Option<String>,
     #[command(flatten)]
     pub rounds: RoundsOptions,
-    /// The figure that is drawn, and that --until is about, such as achieved, read.response_time.p99, or
+    /// The figure that is drawn, and that --repeat-until is about, such as achieved, read.response_time.p99, or
     /// server_cpu_per_operation of runs that read costs
     #[arg(long, value_name = "FIGURE", default_value = "response_time.mean", value_parser = swept)]
     pub figure: GateFigure,
@@ -52,10 +52,10 @@ pub struct SweepOptions {
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// What to print
-    #[arg(long = "as", value_name = "FORMAT", default_value = "text")]
+    #[arg(long, alias = "as", value_name = "FORMAT", default_value = "text")]
     pub format: SweepFormat,
     /// Print the points with their plans as JSON instead of measuring them; of the read study what it does
-    /// and how long it takes, with --as json the plans
+    /// and how long it takes, with --format json the plans
     #[arg(long)]
     pub dry_run: bool,
     #[command(flatten, next_help_heading = "Watch")]
@@ -102,7 +102,8 @@ pub enum SweepFormat {
 fn over(text: &str) -> Result<Over, String> {
     let both = text.trim_start_matches('-').split_once('=');
     let both = both.filter(|(key, _)| !key.is_empty());
-    let (key, values) = both.ok_or("expected an option and its values, such as size=512..64K")?;
+    let (key, values) =
+        both.ok_or("expected an option and its values, such as io-size=512..64K")?;
     Ok(Over {
         key: key.into(),
         values: values.into(),

@@ -8,7 +8,7 @@ use filestone_plan::plan::{ArrivalsPlan, Plan};
 pub fn with_cost(mut plan: Plan, options: &CostOptions) -> Result<Plan, Error> {
     if let Some(option) = options.without_readings() {
         return Err(Error {
-            help: Some("--server-here, --server-metrics and --server-proc read a host".into()),
+            help: Some("--server-local, --server-metrics and --server-command read a host".into()),
             ..Error::usage(format!("{option}: nothing is read that it is about"))
         });
     }

@@ -63,7 +63,7 @@ pub fn plan(
         let workers = workers_sharing(options.workers, options.clients_per_thread, clients);
         workers_of(workers, clients.max(1), &target, here)
     };
-    let row = options.report.mark.filter(|nanos| *nanos > 0);
+    let row = options.report.report_interval.filter(|nanos| *nanos > 0);
     let row = row.or(file.report_ns).unwrap_or(SECOND);
     let seed = file.seed.unwrap_or(here.seed);
     let plan = Plan::new("fleet", target, WorkloadPlan::Fleet(Box::new(fleet)), seed);
@@ -140,7 +140,7 @@ fn fleet(options: &FleetOptions) -> Result<(FleetFile, Option<String>), Error> {
 fn without_plan(options: &CommonOptions, target: Option<&str>) -> FleetFile {
     let group = |name: &str, count, direction| {
         let usual = GroupPlan::new(name, count, direction);
-        let size = options.size.map_or(usual.read_size, ValueRange::always);
+        let size = options.io_size.map_or(usual.read_size, ValueRange::always);
         GroupPlan {
             read_size: size,
             write_size: size,
@@ -301,7 +301,7 @@ mod tests {
     #[test]
     fn readers_and_writers_need_no_plan() {
         let plan = plan_of(
-            "--readers 3 --writers 2 --size 64K --rate 1..2Mbit/s --step 2 -d 7s nfs://server/export",
+            "--readers 3 --writers 2 --io-size 64K --rate 1..2Mbit/s --step 2 -d 7s nfs://server/export",
         );
         let plan = plan.expect("a plan");
         assert_eq!((plan.clients, plan.duration_ns), (5, Some(17 * SECOND)));
@@ -326,15 +326,18 @@ mod tests {
     fn what_does_not_go_together_is_refused() {
         for (line, wanted) in [
             (
-                "--size 4K nfs:",
-                "--size: it is for --readers and --writers",
+                "--io-size 4K nfs:",
+                "--io-size: it is for --readers and --writers",
             ),
             (
                 "--readers 1 plan.toml nfs:",
                 "there is no plan, only a target",
             ),
             ("--readers 1 tcp:server", "bare TCP only carries bytes"),
-            ("--readers 1 --writers 1 --size 64 nfs:", "80 bytes or more"),
+            (
+                "--readers 1 --writers 1 --io-size 64 nfs:",
+                "80 bytes or more",
+            ),
             (
                 "--readers 1 --step 1 --every 150ms nfs:",
                 "a multiple of 100 ms",

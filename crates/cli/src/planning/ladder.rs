@@ -40,19 +40,20 @@ pub fn probe_of(options: &LadderOptions, rung: &Rung) -> ProbeOptions {
         target: options.target.clone(),
         share: options.share.clone(),
         workload: WorkloadOptions {
-            size: rung.size_bytes,
+            io_size: rung.size_bytes,
             stable: rung.stability.map(stable),
             file_size: Some(FILE_SIZE),
-            own_files: ProbePlan::can_have_own_files(rung.operation),
+            create_files: ProbePlan::can_have_own_files(rung.operation),
             ..WorkloadOptions::default()
         },
         load: LoadOptions {
             duration,
             warm_up: Some(load.warm_up.unwrap_or(WARM_UP_DEFAULT)),
             // Several calls in flight mainly wait for each other.
-            stamps: load.stamps || load.in_flight.is_none_or(|count| count == 1),
+            kernel_timestamps: load.kernel_timestamps
+                || load.in_flight.is_none_or(|count| count == 1),
             // One call at a time, so that each finds an idle server, as without --offered.
-            in_flight: load.in_flight.or(load.levels.map(|_| 1)),
+            in_flight: load.in_flight.or(load.load_levels.map(|_| 1)),
             ..load.clone()
         },
         report: RunReportOptions {
@@ -91,10 +92,10 @@ pub fn echo_of(null: Plan, address: &EchoAddress) -> Result<Plan, Error> {
 /// privileges nor the server's cooperation.
 fn cost(asked: &CostOptions, load: &LoadOptions) -> CostOptions {
     // Loads in turn have their own length.
-    let interval = load.levels.is_none().then_some(COST_INTERVAL_DEFAULT);
+    let interval = load.load_levels.is_none().then_some(COST_INTERVAL_DEFAULT);
     CostOptions {
         cost: true,
-        cost_idle: Some(asked.cost_idle.unwrap_or(COST_IDLE_DEFAULT)),
+        idle_baseline: Some(asked.idle_baseline.unwrap_or(COST_IDLE_DEFAULT)),
         cost_interval: asked.cost_interval.or(interval),
         ..asked.clone()
     }
@@ -194,7 +195,7 @@ mod tests {
 
     #[test]
     fn loads_in_turn_are_of_all_rungs_and_in_whole_cycles() {
-        let line = "filestone ladder server:/export --rungs null,getattr --offered 3k --levels 3 \
+        let line = "filestone ladder server:/export --rungs null,getattr --offered 3k --load-levels 3 \
                     -d 3s --cost-interval 100ms";
         for (name, plan) in plans(line) {
             let plan = plan.expect(name);
@@ -215,7 +216,7 @@ mod tests {
         let refused: Vec<String> = refused.collect();
         assert_eq!(
             refused,
-            ["read-128K: --size 131072: a datagram holds at most 64512 bytes of data"]
+            ["read-128K: --io-size 131072: a datagram holds at most 64512 bytes of data"]
         );
     }
 }

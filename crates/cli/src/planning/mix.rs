@@ -78,10 +78,10 @@ pub fn plan(
     let access = &options.access;
     let mix = MixPlan {
         more_targets,
-        transfer_bytes: access.transfer.unwrap_or(TRANSFER_DEFAULT),
+        transfer_bytes: access.io_size.unwrap_or(TRANSFER_DEFAULT),
         access: access.access.map_or_else(Default::default, Into::into),
         stability: access.stable.map_or_else(Default::default, Into::into),
-        remove_set: options.set.remove_set,
+        remove_set: options.set.remove_file_set,
         left_over: LeftoverPolicy::removing(options.set.remove_leftover),
         local: if is_local {
             let (proc_root, feedback) = (options.target.proc.clone(), !options.target.no_feedback);
@@ -110,7 +110,7 @@ pub fn plan(
         ..Plan::new("mix", target, WorkloadPlan::Mix(Box::new(mix)), here.seed)
     };
     let plan = with_spare_names(load.generator.applied_to(plan));
-    let plan = match options.report.mark {
+    let plan = match options.report.report_interval {
         None | Some(0) if plan.steering.is_some() => Plan {
             interval_ns: STEERED_INTERVAL,
             ..plan
@@ -135,7 +135,7 @@ fn targets(
         here,
     };
     let calls = |target| reaching.target(target, BUILT_IN_PATH);
-    let targets: Vec<TargetPlan> = match &at.on {
+    let targets: Vec<TargetPlan> = match &at.layer {
         Some(list) => directories(&list.0)?,
         None if at.targets.is_empty() => vec![calls(None)?],
         None => {
@@ -146,28 +146,28 @@ fn targets(
     Ok(targets)
 }
 
-/// Returns the directories of `--on`, which must be mounts.
+/// Returns the directories of `--layer`, which must be mounts.
 fn directories(layers: &[Layer]) -> Result<Vec<TargetPlan>, Error> {
     let [layer] = layers else {
-        return Err(Error::usage("--on: a mix is measured on one layer")
+        return Err(Error::usage("--layer: a mix is measured on one layer")
             .with_help("run it once for each, with the same --seed"));
     };
     let directory = |target: &LayerTarget| match target {
         LayerTarget::Local(LocalTarget { directory: None }) => Err(Error::usage(
-            "--on local: a mix needs a directory on an NFS mount",
+            "--layer local: a mix needs a directory on an NFS mount",
         )
-        .with_help("name it: --on local:/mnt/test")),
+        .with_help("name it: --layer local:/mnt/test")),
         LayerTarget::Local(directory) => Ok(TargetPlan::Local(directory.clone())),
         LayerTarget::Tcp(_) => Err(Error::usage(
-            "--on tcp: bare TCP has no files that a mix could work on",
+            "--layer tcp: bare TCP has no files that a mix could work on",
         )
-        .with_help("filestone replay --on tcp:HOST carries a load file's bytes")),
+        .with_help("filestone replay --layer tcp:HOST carries a load file's bytes")),
         LayerTarget::Smb(_) => Err(Error::usage(
-            "--on smb: a mix goes through a mount, or to a server by itself",
+            "--layer smb: a mix goes through a mount, or to a server by itself",
         )
-        .with_help("name a directory on an NFS mount: --on local:/mnt/test")),
+        .with_help("name a directory on an NFS mount: --layer local:/mnt/test")),
         LayerTarget::Nfs3(_) => Err(Error::usage(
-            "--on nfs: a mix goes to an NFS server by itself",
+            "--layer nfs: a mix goes to an NFS server by itself",
         )
         .with_help("name the server as TARGET: filestone mix nfs://server/export")),
     };
@@ -202,13 +202,13 @@ fn steering(options: &SteeringOptions) -> Option<SteeringPlan> {
             peak_ops_per_s: options.peak,
             point_ns: options.point_duration.unwrap_or(POINT_DURATION_DEFAULT),
             warm_up_max_ns: options.point_warm_up.unwrap_or(POINT_WARM_UP_DEFAULT),
-            down: !options.no_down,
+            down: !options.ascending_only,
         }));
     }
     options.slo.map(|objective| {
         SteeringPlan::Objective(ObjectivePlan {
             objective,
-            search_max_ns: options.search_time.unwrap_or(SEARCH_TIME_DEFAULT),
+            search_max_ns: options.search_timeout.unwrap_or(SEARCH_TIME_DEFAULT),
             precision: options.precision.unwrap_or(PRECISION_DEFAULT),
         })
     })
@@ -262,7 +262,7 @@ fn file_set(options: &FileSetOptions) -> FileSetPlan {
     let files_per_client = options.files.unwrap_or(FILES_DEFAULT);
     FileSetPlan {
         name: options
-            .set
+            .file_set
             .clone()
             .unwrap_or(FileSetPlan::NAME_DEFAULT.into()),
         files_per_client,

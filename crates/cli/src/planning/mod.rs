@@ -112,7 +112,7 @@ pub fn probe(
         here,
     };
     let target = options.target.target.as_ref();
-    let built_in_path = if options.workload.own_files {
+    let built_in_path = if options.workload.create_files {
         DIRECTORY
     } else {
         built_in_path(operation)
@@ -147,11 +147,14 @@ pub fn probe(
             (duration, _) => Some(whole(duration.unwrap_or(DURATION_DEFAULT))),
         },
         count: load.count,
-        stamps: load.stamps,
+        stamps: load.kernel_timestamps,
         connections: connections(&options.target.nfs),
         ..Plan::new("probe", target, workload, here.seed)
     };
-    let plan = with_intervals(load.generator.applied_to(plan), options.report.mark);
+    let plan = with_intervals(
+        load.generator.applied_to(plan),
+        options.report.report_interval,
+    );
     with_read_data(plan, options.workload.data, options.workload.verify)
 }
 
@@ -403,27 +406,29 @@ fn workload(options: &WorkloadOptions, operation: OpKind) -> Result<ProbePlan, E
     let moves_data = matches!(operation, OpKind::Read | OpKind::Write | OpKind::Commit) || copies;
     let lists = matches!(operation, OpKind::ReadDir | OpKind::ReadDirPlus);
     let name = operation.name();
-    if let Some(size) = options.size
+    if let Some(size) = options.io_size
         && !moves_data
         && !lists
     {
-        return Err(Error::usage(format!("--size {size}: {name} has no size"))
-            .with_help("it is for read, write, commit, copy, readdir and readdirplus"));
+        return Err(
+            Error::usage(format!("--io-size {size}: {name} has no size"))
+                .with_help("it is for read, write, commit, copy, readdir and readdirplus"),
+        );
     }
-    if let Some(size) = options.size
+    if let Some(size) = options.io_size
         && size > SIZE_MAX
         && !copies
     {
         let most = bytes_text(SIZE_MAX.into());
         return Err(Error::usage(format!(
-            "--size {}: a {name} is one call, which moves {most} at most",
+            "--io-size {}: a {name} is one call, which moves {most} at most",
             bytes_text(size.into())
         ))
         .with_help(match operation {
             OpKind::Write | OpKind::Commit => {
-                "--size is bytes per call, --file-size how long a file is"
+                "--io-size is bytes per call, --file-size how long a file is"
             }
-            _ => "--size is bytes per call; more calls in flight (-j) move more at a time",
+            _ => "--io-size is bytes per call; more calls in flight (-j) move more at a time",
         }));
     }
     if options.stable.is_some() && operation != OpKind::Write {
@@ -431,7 +436,7 @@ fn workload(options: &WorkloadOptions, operation: OpKind) -> Result<ProbePlan, E
             "--stable: {name} stores no data; only write does"
         )));
     }
-    let size_bytes = options.size.unwrap_or(match operation {
+    let size_bytes = options.io_size.unwrap_or(match operation {
         OpKind::Copy => 1 << 20,
         _ if lists => 32 << 10,
         _ => 4096,
@@ -448,7 +453,7 @@ fn workload(options: &WorkloadOptions, operation: OpKind) -> Result<ProbePlan, E
             _ => file_size_bytes,
         },
         files_max: options.files.unwrap_or(FILES_DEFAULT),
-        own_files: options.own_files,
+        own_files: options.create_files,
         left_over: LeftoverPolicy::removing(options.remove_leftover),
     })
 }
@@ -456,7 +461,7 @@ fn workload(options: &WorkloadOptions, operation: OpKind) -> Result<ProbePlan, E
 /// Returns the arrival process; several loads in turn are each offered from one reading to the
 /// next.
 fn arrivals(load: &LoadOptions, between_readings_ns: Option<u64>) -> ArrivalsPlan {
-    if let (Some(highest_load_ops_per_s), Some(levels)) = (load.offered, load.levels) {
+    if let (Some(highest_load_ops_per_s), Some(levels)) = (load.offered, load.load_levels) {
         return ArrivalsPlan::Levels(LevelsPlan {
             highest_load_ops_per_s,
             levels,
@@ -480,7 +485,7 @@ fn first_given(options: &[(&'static str, bool)]) -> Option<&'static str> {
     given.map(|(name, _)| *name)
 }
 
-/// Options that apply to some protocols only; protocols are named as in `--on`.
+/// Options that apply to some protocols only; protocols are named as in `--layer`.
 pub struct OptionsOf<'o> {
     /// Protocols that use the options.
     pub layers: &'o [&'o str],
@@ -605,7 +610,7 @@ mod tests {
             "read nfs://[::1]:2050/export/f -j 16 -c 8 -w 4 -d 2m --count 1000 -m 500ms \
              --offered 10k/s --arrivals poisson --warm-up 1s --seed 3 --timeout 5s \
              --connect-rate 100/s --source fd00::/126,::1 --busy-poll --pin 0-2,4 --transport udp \
-             --mount-port 635 --reserved-port --uid 0 --gid 0 --size 32K --random --verify --file-size 1G --files 10 -o out --as json"
+             --mount-port 635 --reserved-port --uid 0 --gid 0 --io-size 32K --random --verify --file-size 1G --files 10 -o out --format json"
         ));
     }
 
@@ -787,15 +792,15 @@ mod tests {
         let mut text = String::new();
         for line in [
             "null -w 2",
-            "getattr --size 4K",
-            "read --size 16M",
-            "write --size 16M",
+            "getattr --io-size 4K",
+            "read --io-size 16M",
+            "write --io-size 16M",
             "write --verify",
             "getattr --data deliver",
             "read --data discard",
-            "read --data discard --size 32K --transport udp",
+            "read --data discard --io-size 32K --transport udp",
             "read --stable file-sync",
-            "read --transport udp --size 64K",
+            "read --transport udp --io-size 64K",
             "null --port 2049",
             "null nfs://s:1/x --port 2",
         ] {

@@ -86,13 +86,13 @@ const GENERATOR: &[Row] = &[
 const COST: &[Row] = &[
     Row("--cost", "", "wwwrw"),
     Row("--server-pid 1", "", "wwwww"),
-    Row("--server-here", "", "wwwww"),
+    Row("--server-local", "", "wwwww"),
     Row("--server-metrics http://s/metrics", "", "wwwww"),
-    Row("--server-proc true", "", "wwwww"),
-    Row("--server-cpus 0", "--server-here", "wwwww"),
-    Row("--server-interface lo", "--server-here", "wwwww"),
-    Row("--cost-idle 7s", "--server-here", "wwwww"),
-    Row("--cost-interval 7s", "--server-here", "wwwww"),
+    Row("--server-command true", "", "wwwww"),
+    Row("--server-cpus 0", "--server-local", "wwwww"),
+    Row("--server-interface lo", "--server-local", "wwwww"),
+    Row("--idle-baseline 7s", "--server-local", "wwwww"),
+    Row("--cost-interval 7s", "--server-local", "wwwww"),
 ];
 
 /// Amount of load of probes and ladders.
@@ -104,22 +104,22 @@ const CALLS: &[Row] = &[
     Row("--count 100", "", "www"),
     Row("--offered 500", "", "www"),
     Row("--arrivals poisson", "--offered 500", "www"),
-    Row("--levels 3", "--offered 500", "www"),
+    Row("--load-levels 3", "--offered 500", "www"),
     Row("--warm-up 3s", "", "www"),
     Row("--pin 0", "", "www"),
 ];
 
 const PROBE: &[Row] = &[
-    Row("--size 8K", "", "www"),
+    Row("--io-size 8K", "", "www"),
     Row("--random", "", "www"),
     Row("--data verify", "", "www"),
-    Row("--data discard", "--size 32K", "drr"),
+    Row("--data discard", "--io-size 32K", "drr"),
     Row("--verify", "", "www"),
     Row("--file-size 1M", "", "www"),
-    Row("--own-files", "", "www"),
+    Row("--create-files", "", "www"),
     Row("--remove-leftover", "", "www"),
     Row("--files 5", "", "www"),
-    Row("--stamps", "", "www"),
+    Row("--kernel-timestamps", "", "www"),
 ];
 
 const LADDER: &[Row] = &[
@@ -127,7 +127,7 @@ const LADDER: &[Row] = &[
     Row("--echo h:7", "", "www"),
     // Bytes and packets are always counted, and a single call at a time gets kernel timestamps.
     Row("--cost", "", "ddd"),
-    Row("--stamps", "--in-flight 2", "www"),
+    Row("--kernel-timestamps", "--in-flight 2", "www"),
 ];
 
 const MIX: &[Row] = &[
@@ -148,18 +148,18 @@ const MIX: &[Row] = &[
     Row("--peak 500", "--curve", "wwwr"),
     Row("--point-duration 1s", "--curve", "wwwr"),
     Row("--point-warm-up 1s", "--curve", "wwwr"),
-    Row("--no-down", "--curve", "wwwr"),
+    Row("--ascending-only", "--curve", "wwwr"),
     Row("--slo p99<2ms", "", "wwwr"),
     Row("--precision 5%", "--slo p99<2ms", "wwwr"),
-    Row("--search-time 5s", "--slo p99<2ms", "wwwr"),
+    Row("--search-timeout 5s", "--slo p99<2ms", "wwwr"),
     Row("--files 10", "", "wwww"),
     Row("--file-size 1K", "", "wwww"),
     Row("--working-set 64K", "", "wwww"),
     Row("--popularity zipf", "", "wwww"),
-    Row("--set x", "", "wwww"),
-    Row("--remove-set", "", "wwww"),
+    Row("--file-set x", "", "wwww"),
+    Row("--remove-file-set", "", "wwww"),
     Row("--remove-leftover", "", "wwww"),
-    Row("--transfer 8K", "", "wwww"),
+    Row("--io-size 8K", "", "wwww"),
     Row("--data verify", "", "wwwr"),
     Row("--data discard", "", "drrr"),
     Row("--access random", "", "wwww"),
@@ -190,7 +190,7 @@ const REPLAY: &[Row] = &[
     Row("--rate 10MB", "", "wwwww"),
     Row("--total-rate 10MB", "", "wwwww"),
     Row("--speed 2", "", "wwwww"),
-    Row("--no-stamps", "", "wwwww"),
+    Row("--ignore-timestamps", "", "wwwww"),
     Row("--sync", "", "rrrwr"),
     Row("--sync-dir", "", "rrrwr"),
     Row("--fsync", "", "rrrwr"),
@@ -209,7 +209,7 @@ const REPLAY: &[Row] = &[
 ];
 
 const FLEET: &[Row] = &[
-    Row("--size 8K", "", "wwww"),
+    Row("--io-size 8K", "", "wwww"),
     Row("--file-size 2M", "", "wwww"),
     Row("--files 3", "", "wwww"),
     Row("--rate 1Mbit/s", "", "wwww"),
@@ -254,14 +254,14 @@ const AUDITED: &[Audited] = &[
             "nfs://s/e",
             "nfs://s/e --transport udp",
             "smb://u@s/b PASSWORD",
-            "--on local:/mnt/x",
+            "--layer local:/mnt/x",
         ],
         rows: MIX,
         shared: &[SERVER, GENERATOR, COST],
     },
     Audited {
         command: "replay",
-        line: "replay LOAD --on",
+        line: "replay LOAD --layer",
         targets: &[
             "nfs://s/e",
             "nfs://s/e --transport udp",
@@ -302,9 +302,9 @@ const AUDITED: &[Audited] = &[
 /// Options without relation to a target: output of results, number of runs, other measurements on
 /// this host, subject of a command line, and options that select the columns here.
 const OF_NO_PROTOCOL: &[&str] = &[
-    "as",
+    "format",
     "output",
-    "mark",
+    "report-interval",
     "verbose",
     "per-client-results",
     "dry-run",
@@ -315,7 +315,6 @@ const OF_NO_PROTOCOL: &[&str] = &[
     "repeat",
     "repeat-until",
     "repeat-max",
-    "until",
     "pause",
     "live",
     "metrics",
@@ -325,7 +324,7 @@ const OF_NO_PROTOCOL: &[&str] = &[
     "example",
     "ctl",
     "mount",
-    "on",
+    "layer",
     "targets",
     "readers",
     "writers",
@@ -334,7 +333,12 @@ const OF_NO_PROTOCOL: &[&str] = &[
 ];
 
 /// Options of a program built for many hosts, which control how a job starts.
-const OF_JOBS: &[&str] = &["per-host", "coordinator-only", "on-rank-lost", "watchdog"];
+const OF_JOBS: &[&str] = &[
+    "per-host",
+    "coordinator-only",
+    "on-rank-lost",
+    "rank-timeout",
+];
 
 /// Commands without their own target: they execute a command line of the other commands, read a
 /// record, or are the server.
@@ -351,7 +355,7 @@ const WITHOUT_TARGET: &[&str] = &[
     "history",
     "merge",
     "report",
-    "as",
+    "compat",
     "completions",
     "schema",
     "help",

@@ -152,7 +152,7 @@ pub fn line_of_point(target: &str, point: &[SweepValue], more: &[String]) -> Vec
         Some(_) => vec![
             "probe".into(),
             "read".into(),
-            format!("--size={}", call.text),
+            format!("--io-size={}", call.text),
         ],
         None => vec!["probe".into(), call.text.clone()],
     };
@@ -172,7 +172,7 @@ pub fn prepare(probe: &mut ProbeOptions, cost: &CostOptions) {
     probe.calibration.no_calibrate = true;
     probe.report.cost = CostOptions {
         cost: true,
-        cost_idle: cost.cost_idle.or(Some(IDLE)),
+        idle_baseline: cost.idle_baseline.or(Some(IDLE)),
         cost_interval: cost.cost_interval.or(Some(READINGS)),
         ..cost.clone()
     };
@@ -186,7 +186,7 @@ pub fn refuse(more: &[String]) -> Result<(), Error> {
             .into_iter()
             .any(|word| word.split('=').next() == Some(name))
     };
-    let own = ["size", "transport", "seed"];
+    let own = ["io-size", "size", "transport", "seed"];
     if let Some(name) = own.into_iter().find(|name| is_given(name)) {
         return Err(
             Error::usage(format!("--{name} behind --: the study says it itself"))
@@ -236,7 +236,7 @@ mod tests {
         assert_eq!(line(1), "probe getattr nfs://s/f --transport=tcp -j2");
         assert_eq!(
             line(3),
-            "probe read --size=256 nfs://s/f --transport=tcp -j2"
+            "probe read --io-size=256 nfs://s/f --transport=tcp -j2"
         );
         assert_eq!(parameters(limits)[0].values.len(), 42);
     }
@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn what_the_study_says_itself_must_not_stand_behind_it() {
         for word in [
-            "--size=3",
+            "--io-size=3",
             "--transport=udp",
             "--seed=1",
             "--server-pid=7",

@@ -38,7 +38,11 @@ pub fn plans(
     credentials: &Credentials,
     here: &Environment,
 ) -> Result<Vec<Plan>, Error> {
-    let mut layers: Vec<Layer> = options.on.iter().flat_map(|list| list.0.clone()).collect();
+    let mut layers: Vec<Layer> = options
+        .layer
+        .iter()
+        .flat_map(|list| list.0.clone())
+        .collect();
     if let Some(path) = &options.targets {
         layers.push(target_list::read(path)?);
     }
@@ -112,7 +116,7 @@ fn plan(
         pin: course.pin.clone().map_or(plan.pin, |list| list.0),
         ..plan
     };
-    with_intervals(plan.with_read_data(None), options.report.mark)
+    with_intervals(plan.with_read_data(None), options.report.report_interval)
 }
 
 /// Returns the identities that calls carry; on a share the user logs on instead.
@@ -183,7 +187,7 @@ fn pacing(options: &PacingOptions, loads: &[Named], clients: u32) -> Result<Paci
         (None, Some(total)) => Pacing::Rate {
             bytes_per_s: total / f64::from(clients),
         },
-        (None, None) if has_stamps && !options.no_stamps => Pacing::Stamps {
+        (None, None) if has_stamps && !options.ignore_timestamps => Pacing::Stamps {
             speed: options.speed.unwrap_or(1.0),
         },
         (None, None) => Pacing::Closed,

@@ -1,4 +1,4 @@
-//! Converts `--over` to the command lines of a sweep's points: any option of the inner command that
+//! Converts `--param` to the command lines of a sweep's points: any option of the inner command that
 //! takes a value can be swept, by its name.
 
 use crate::error::Error;
@@ -21,13 +21,18 @@ pub fn parameters(over: &[Over], words: &[String]) -> Result<Vec<SweepParameter>
     let command = command_of(words)?;
     if over.len() > PARAMETERS_MAX {
         return Err(Error::usage(format!(
-            "--over {} times: a sweep has one parameter or two",
+            "--param {} times: a sweep has one parameter or two",
             over.len()
         )));
     }
-    refuse_twice(over)?;
-    refuse_given(over, words)?;
-    over.iter().map(|over| parameter(over, &command)).collect()
+    let options: Vec<&Arg> = over
+        .iter()
+        .map(|over| option(&over.key, &command))
+        .collect::<Result<_, _>>()?;
+    refuse_twice(&options)?;
+    refuse_given(&options, words)?;
+    let all = over.iter().zip(options);
+    all.map(|(over, option)| parameter(over, option)).collect()
 }
 
 /// Returns clap's definition of the command behind `--`.
@@ -44,18 +49,18 @@ fn command_of(words: &[String]) -> Result<Command, Error> {
     found.cloned().ok_or_else(unknown)
 }
 
-fn refuse_twice(over: &[Over]) -> Result<(), Error> {
-    match over {
-        [one, other] if one.key == other.key => Err(Error::usage(format!(
-            "--over {}: given twice; its values are one list with commas",
-            one.key
+fn refuse_twice(options: &[&Arg]) -> Result<(), Error> {
+    match options {
+        [one, other] if one.get_id() == other.get_id() => Err(Error::usage(format!(
+            "--param {}: given twice; its values are one list with commas",
+            long_of(one)
         ))),
         _ => Ok(()),
     }
 }
 
 /// Rejects options behind `--` that the points or the sweep set themselves.
-fn refuse_given(over: &[Over], words: &[String]) -> Result<(), Error> {
+fn refuse_given(options: &[&Arg], words: &[String]) -> Result<(), Error> {
     let is_given = |key: &str| {
         let own = words.iter().filter_map(|word| word.strip_prefix("--"));
         own.into_iter()
@@ -65,34 +70,45 @@ fn refuse_given(over: &[Over], words: &[String]) -> Result<(), Error> {
         return Err(Error::usage("--seed behind --: here it is sweep's")
             .with_help("all points have the seed of --seed before the --"));
     }
-    match over.iter().find(|over| is_given(&over.key)) {
+    let given = options.iter().find(|option| names(option).any(is_given));
+    match given {
         None => Ok(()),
-        Some(over) => Err(Error::usage(format!(
-            "--{} behind --: it is what --over goes over",
-            over.key
+        Some(option) => Err(Error::usage(format!(
+            "--{} behind --: --param gives its values",
+            long_of(option)
         ))
         .with_help("leave it out")),
     }
 }
 
-fn parameter(over: &Over, command: &Command) -> Result<SweepParameter, Error> {
-    let of = |why: &str| Error::usage(format!("--over {}={}: {why}", over.key, over.values));
-    let option = option(&over.key, command)?;
-    SweepParameter::parse(&over.key, kind_of(option), &over.values).map_err(|why| of(&why))
+fn parameter(over: &Over, option: &Arg) -> Result<SweepParameter, Error> {
+    let of = |why: &str| Error::usage(format!("--param {}={}: {why}", over.key, over.values));
+    SweepParameter::parse(long_of(option), kind_of(option), &over.values).map_err(|why| of(&why))
+}
+
+/// Returns the long name of an option that [`option`] found.
+fn long_of(option: &Arg) -> &str {
+    option.get_long().unwrap_or_default()
+}
+
+/// Returns the long names of an option, former ones included.
+fn names(option: &Arg) -> impl Iterator<Item = &str> {
+    let former = option.get_all_aliases().unwrap_or_default();
+    option.get_long().into_iter().chain(former)
 }
 
 /// Returns the option of that name.
 fn option<'command>(key: &str, command: &'command Command) -> Result<&'command Arg, Error> {
-    let named = |arg: &&Arg| arg.get_long() == Some(key);
+    let named = |arg: &&Arg| names(arg).any(|name| name == key);
     let found = command.get_arguments().find(named);
     let name = command.get_name();
     match found {
         Some(arg) if can_be_swept(arg) => Ok(arg),
         Some(arg) if arg.get_action().takes_values() => Err(Error::usage(format!(
-            "--over {key}: --{key} does not say what {name} measures"
+            "--param {key}: --{key} does not say what {name} measures"
         ))),
         Some(_) => Err(Error::usage(format!(
-            "--over {key}: --{key} takes no value, so there is nothing to go over"
+            "--param {key}: --{key} takes no value, so there is nothing to go over"
         ))),
         None => {
             let names: Vec<&str> = command
@@ -104,7 +120,10 @@ fn option<'command>(key: &str, command: &'command Command) -> Result<&'command A
                 Some(near) => format!("did you mean {near}?"),
                 None => format!("filestone {name} --help lists its options"),
             };
-            Err(Error::usage(format!("--over {key}: {name} has no option --{key}")).with_help(help))
+            Err(
+                Error::usage(format!("--param {key}: {name} has no option --{key}"))
+                    .with_help(help),
+            )
         }
     }
 }
@@ -167,7 +186,7 @@ mod tests {
     #[test]
     fn options_are_read_as_their_help_says() {
         for (over, line, kind) in [
-            ("size=1,2", "probe read", ValueKind::Bytes),
+            ("io-size=1,2", "probe read", ValueKind::Bytes),
             ("in-flight=1,2", "probe read", ValueKind::Number),
             ("offered=1k,2k", "mix", ValueKind::Rate),
             ("transport=tcp,udp", "probe read", ValueKind::Word),
@@ -184,19 +203,19 @@ mod tests {
     #[test]
     fn what_cannot_be_swept_says_so() {
         let shown = [
-            (vec!["sice=1,2"], "probe read"),
+            (vec!["io-sice=1,2"], "probe read"),
             (vec!["nothing=1,2"], "probe read"),
             (vec!["random=1,2"], "probe read"),
             (vec!["output=a,b"], "probe read"),
             (vec!["seed=1,2"], "probe read"),
-            (vec!["size=1..2:y"], "probe read"),
-            (vec!["size=1,,2"], "probe read"),
-            (vec!["size=1", "size=2"], "probe read"),
-            (vec!["size=1", "clients=2", "in-flight=3"], "probe read"),
-            (vec!["size=1,2"], "probe read --size 3"),
-            (vec!["size=1,2"], "probe read --seed=3"),
-            (vec!["size=1,2"], "serve"),
-            (vec!["size=1,2"], "run plan.json"),
+            (vec!["io-size=1..2:y"], "probe read"),
+            (vec!["io-size=1,,2"], "probe read"),
+            (vec!["io-size=1", "io-size=2"], "probe read"),
+            (vec!["io-size=1", "clients=2", "in-flight=3"], "probe read"),
+            (vec!["io-size=1,2"], "probe read --io-size 3"),
+            (vec!["io-size=1,2"], "probe read --seed=3"),
+            (vec!["io-size=1,2"], "serve"),
+            (vec!["io-size=1,2"], "run plan.json"),
         ]
         .map(|(over, line)| {
             let error = read(&over, line).expect_err(line);
@@ -212,12 +231,12 @@ mod tests {
 
     #[test]
     fn the_command_line_of_a_point_has_its_values() {
-        let found = read(&["size=4K,8K", "transport=udp"], "probe read s:/x").expect("two");
+        let found = read(&["io-size=4K,8K", "transport=udp"], "probe read s:/x").expect("two");
         let point: Vec<SweepValue> = found.iter().map(|it| it.values[0].clone()).collect();
         let line = line_of_point(&words("probe read s:/x"), &found, &point);
         assert_eq!(
             line.join(" "),
-            "probe --size=4096 --transport=udp read s:/x"
+            "probe --io-size=4096 --transport=udp read s:/x"
         );
     }
 }

@@ -62,7 +62,7 @@ pub enum AbEnd {
     Failed,
 }
 
-/// Output of `filestone ab --as json`, and `ab.json`.
+/// Output of `filestone ab --format json`, and `ab.json`.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct AbDocument {

@@ -1,6 +1,6 @@
 //! Gnuplot scripts of nct's four graphs: requests, latency (with percentiles), send and recv.
 //!
-//! The scripts of `--output` read the files in the same directory; `filestone report --as gnuplot`
+//! The scripts of `--output` read the files in the same directory; `filestone report --format gnuplot`
 //! embeds the data in the script.
 
 use crate::report::{caption, ticks};
@@ -194,7 +194,7 @@ pub fn intervals(record: &RunRecord) -> String {
     text
 }
 
-/// Renders a script with its data, for `filestone report --as gnuplot | gnuplot -persist`.
+/// Renders a script with its data, for `filestone report --format gnuplot | gnuplot -persist`.
 pub fn render(record: &RunRecord) -> String {
     let mut text = format!(
         "$raw << EOD\n{}EOD\n$intervals << EOD\n{}EOD\n{}set multiplot layout 2,2 title '{}' noenhanced\n",

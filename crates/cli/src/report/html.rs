@@ -113,7 +113,7 @@ pub fn of_ladders(compared: ComparedLadders<'_>) -> Result<String, Error> {
     document::page(&finding("Two ladders", &report, ""))
 }
 
-/// Returns the page of several runs of one plan; `report --as html` makes the page of a single run.
+/// Returns the page of several runs of one plan; `report --format html` makes the page of a single run.
 pub fn of_repeats(repeats: &Repeats) -> Result<String, Error> {
     let title = "Several runs of one plan";
     document::page(&finding(title, &repeats::report(repeats), ""))

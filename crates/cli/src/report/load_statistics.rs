@@ -30,7 +30,7 @@ pub struct CheckedLoad {
 /// Verdict of a layer on a load file.
 #[derive(Debug, Serialize)]
 pub struct LayerVerdict {
-    /// Name of the layer, as in `--on`.
+    /// Name of the layer, as in `--layer`.
     pub layer: &'static str,
     /// Operations that it would reject or complete without a call.
     pub refusals: Vec<Refusal>,

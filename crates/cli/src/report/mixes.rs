@@ -9,7 +9,7 @@ use filestone_plan::plan::SkippedOperation;
 use filestone_workload::operation::OpKind;
 use serde::Serialize;
 
-/// A mix in the output of `check --as json`.
+/// A mix in the output of `check --format json`.
 #[derive(Debug, Serialize)]
 pub struct CheckedMix {
     /// Path of the file, or name of a built-in mix.

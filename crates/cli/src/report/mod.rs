@@ -52,7 +52,7 @@ use mix::found;
 /// A form of a run record.
 #[derive(Debug)]
 pub struct Report {
-    /// Name in `--as`.
+    /// Name in `--format`.
     pub name: &'static str,
     /// Short description.
     pub about: &'static str,

@@ -77,13 +77,12 @@ pub fn first(record: &RunRecord) -> Result<String, Error> {
 pub fn named(record: &RunRecord, name: &str) -> Result<String, Error> {
     let kind = KINDS.iter().find(|kind| kind.name == name);
     let kind = kind.ok_or_else(|| Error::internal(format!("no picture {name}")))?;
-    let picture =
-        (kind.draw)(record).ok_or_else(|| {
-            let names: Vec<&str> = files(record).map(|(name, _)| name).collect();
-            Error::usage(format!("--as {name}: this record has no such picture")).with_help(
-                format!("it has {}; {name} is of {}", names.join(", "), kind.whose),
-            )
-        })?;
+    let picture = (kind.draw)(record).ok_or_else(|| {
+        let names: Vec<&str> = files(record).map(|(name, _)| name).collect();
+        Error::usage(format!("--format {name}: this record has no such picture")).with_help(
+            format!("it has {}; {name} is of {}", names.join(", "), kind.whose),
+        )
+    })?;
     Ok(picture::render(&picture))
 }
 

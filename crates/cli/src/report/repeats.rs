@@ -215,7 +215,7 @@ fn method(series: &Series, figures: &[RepeatedFigure]) -> String {
     );
     if let Some(best) = repeats_best(figures, &series.plan) {
         text.push_str(&format!(
-            " {0} repeats best: compare by it (--judge {0}).",
+            " {0} repeats best: compare by it (--decide-by {0}).",
             best.figure
         ));
     }

@@ -2,7 +2,7 @@
 //!
 //! The source of the rates' extremes differs: `probe` uses the rows that it prints, or would
 //! print, so that its summary agrees with the rows; nct used the sums over every full second of
-//! consecutive 100 ms samples, at any offset, and so does `as nct`. The extremes of latency are
+//! consecutive 100 ms samples, at any offset, and so does `compat nct`. The extremes of latency are
 //! those of single requests, where nct printed those of 100 ms means.
 
 use crate::report::document::table::{Column, Table};

@@ -129,7 +129,7 @@ pub fn replay(view: &View) -> Option<String> {
     ))
 }
 
-/// Describes the last measured point: `size=512: achieved 12,000/s, p99 1.2 ms`.
+/// Describes the last measured point: `io-size=512: achieved 12,000/s, p99 1.2 ms`.
 pub fn point(view: &View) -> Option<String> {
     let point = view.point.as_ref()?;
     let figures: Vec<String> = point.figures.iter().map(figure).collect();

@@ -18,7 +18,7 @@ const UNITS: &str = "\
 Units, in what is asked and in what is printed:
   K, M, G, T and KiB, MiB, GiB, TiB   powers of 1024: 64K = 64KiB = 65,536 bytes
   kB, MB, GB, TB                      powers of 1000: 64kB = 64,000 bytes
-The tables of `as nct` have nct's megabytes, which were 2^20 bytes; dbench's were 10^6.";
+The tables of `compat nct` have nct's megabytes, which were 2^20 bytes; dbench's were 10^6.";
 
 const ENVIRONMENT: &str = "\
 Environment variables:

@@ -102,10 +102,10 @@ pub const PAGES: &[Page] = pages![
 /// Words that are not the name of a page or a heading, with the page or `page#heading` that they
 /// refer to.
 pub const ALIASES: &[(&str, &str)] = &[
-    ("as", "ancestors"),
     ("baseline", "compare"),
     ("calibrate", "limits#of-the-tool"),
     ("caveats", "validity"),
+    ("compat", "ancestors"),
     ("confidence", "reports#how-well-a-figure-is-known"),
     ("csv", "reports"),
     ("dashboard", "metrics"),

@@ -126,7 +126,7 @@ impl Attempt {
                 let value = context(error, ContextKind::InvalidValue)?;
                 self.with_value(&argument?, &value, error)
             }
-            ErrorKind::ArgumentConflict if argument.as_deref() == Some("--size") => {
+            ErrorKind::ArgumentConflict if argument.as_deref() == Some("--io-size") => {
                 self.with_size()
             }
             _ => None,
@@ -143,7 +143,9 @@ impl Attempt {
         let (mut places, mut long) = (0..self.words.len(), None);
         for place in places.by_ref() {
             let next = self.words.get(place + 1);
-            long = match self.words[place].strip_prefix("--size") {
+            let word = &self.words[place];
+            let rest = word.strip_prefix("--io-size");
+            long = match rest.or_else(|| word.strip_prefix("--size")) {
                 Some("") => next
                     .filter(|next| is_long(next))
                     .map(|next| (next.clone(), 2)),
@@ -163,11 +165,11 @@ impl Attempt {
             .get(1)
             .is_some_and(|operation| operation.contains("write"));
         if is_write {
-            let why = "--size is bytes per call, --file-size how long a file is";
+            let why = "--io-size is bytes per call, --file-size how long a file is";
             self.reasons.push(why.into());
             self.replace(place, count, &["--file-size", &value]);
         } else {
-            let why = "--size is bytes per call; a file that is read is as long as it is";
+            let why = "--io-size is bytes per call; a file that is read is as long as it is";
             self.reasons.push(why.into());
             self.replace(place, count, &[]);
         }
@@ -184,8 +186,8 @@ impl Attempt {
             self.replace(0, 1, &["probe", operation.name()]);
         } else if compat::NAMES.contains(&word) {
             self.reasons
-                .push(format!("{word}'s own command line comes behind as"));
-            self.replace(0, 1, &["as", word]);
+                .push(format!("{word}'s own command line comes behind compat"));
+            self.replace(0, 1, &["compat", word]);
         } else if let Some(operation) = foreign_operation(word) {
             self.reasons.push(operation.reason.to_string());
             self.replace(0, 1, &operation.ours);
@@ -233,9 +235,9 @@ impl Attempt {
                 let value = value?;
                 match (is_target(&value), &*command) {
                     (true, "probe" | "mix") => self.replace(place, count, &[&value]),
-                    (true, _) => self.replace(place, count, &["--on", &as_url(&value)]),
+                    (true, _) => self.replace(place, count, &["--layer", &as_url(&value)]),
                     (false, "mix" | "replay") => {
-                        self.replace(place, count, &["--on", &format!("local:{value}")]);
+                        self.replace(place, count, &["--layer", &format!("local:{value}")]);
                     }
                     (false, _) => return None,
                 }
@@ -247,7 +249,10 @@ impl Attempt {
 
     fn with_value(mut self, argument: &str, value: &str, error: &clap::Error) -> Option<Self> {
         let place = self.words.iter().position(|word| {
-            word == value || word.strip_prefix(&format!("{argument}=")) == Some(value)
+            word == value
+                || word
+                    .split_once('=')
+                    .is_some_and(|(_, given)| given == value)
         })?;
         if argument == "OP"
             && let Some(operation) = foreign_operation(value)
@@ -257,7 +262,7 @@ impl Attempt {
             self.words[0] = operation.ours[0].into();
             return Some(self);
         }
-        if argument == "--size" && self.words[0] == "probe" {
+        if argument == "--io-size" && self.words[0] == "probe" {
             return self.with_size();
         }
         let near = near(error, value)?;

@@ -39,8 +39,8 @@ pub struct ForeignOption {
 /// Options; the first match counts. Columns: commands, words (with `=` if a value follows),
 /// equivalent, explanation for the user.
 const OPTIONS: &str = "
-probe | --bs= --block-size= --blocksize= --block= -b= | --size= | bytes per call
-mix | --bs= --block-size= --blocksize= --block= -b= --size= | --transfer= | bytes per READ and WRITE at most
+probe | --bs= --block-size= --blocksize= --block= -b= | --io-size= | bytes per call
+mix | --bs= --block-size= --blocksize= --block= -b= --size= | --io-size= | bytes per READ and WRITE at most
 probe mix | --filesize= | --file-size= | how long a file is
 probe mix | --nrfiles= | --files= | how many files there are
 probe mix | --iodepth= --io-depth= --qd= --queue-depth= --depth= | --in-flight= | calls in flight per client
@@ -49,10 +49,10 @@ probe mix replay | --runtime= --time= --timelimit= -t= | --duration= | how long 
 probe mix replay | --ramp_time= --ramp-time= --warmup= --warmup-time= | --warm-up= | how long to run before measuring
 probe mix | --rate= --rate_iops= --rate-iops= --iops= --qps= -R= | --offered= | operations due per second, of all clients together, not bytes
 probe mix | --requests= --number_ios= --number-ios= -n= | --count= | operations, of all clients together
-probe mix replay | --json --json-output -J | --as json | the run record on standard output
-probe mix replay | --format= --output-format= | --as= | what is printed; filestone report RECORD --as csv makes the other forms
+probe mix replay | --json --json-output -J | --format json | the run record on standard output
+probe mix replay | --output-format= | --format= | what is printed; filestone report RECORD --format csv makes the other forms
 probe mix replay | --repeats= --loops= --runs= --iterations= | --repeat= | several runs, each with a record of its own
-probe mix replay | --interval= --livint= --status-interval= -i= | --mark= | time between rows
+probe mix replay | --interval= --livint= --status-interval= -i= | --report-interval= | time between rows
 probe | --rw= --readwrite= --operation= --op= | OPERATION | the operation is the first word of probe
 probe | --rand --randrw --randread | --random | offsets and files at random
 mix | --rand --random --randrw --randread | --access random | any part of any file

@@ -98,7 +98,7 @@ fn a_slower_server_is_told_and_its_runs_are_kept() {
         text(&compared.stderr)
     );
     // The other way round it is better.
-    let output = ab(&["--a", &b, "--b", &a, "--as", "json"], port);
+    let output = ab(&["--a", &b, "--b", &a, "--format", "json"], port);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(found["comparison"]["verdict"], "better");
@@ -130,7 +130,7 @@ fn a_server_that_does_not_start_is_no_sample() {
             "sleep 100",
             "--b",
             "sleep 100",
-            "--ready-within",
+            "--ready-timeout",
             "300ms",
         ],
         port,
@@ -301,7 +301,15 @@ fn a_setting_is_switched_by_commands_that_end() {
     let a = format!("sleep 100 & echo $! >> {left}; echo a >> {log}");
     let b = format!("echo b >> {log}");
     let more = [
-        "--switch", "--a", &a, "--b", &b, "--detect", "50%", "--target", &target,
+        "--switch",
+        "--a",
+        &a,
+        "--b",
+        &b,
+        "--min-effect",
+        "50%",
+        "--target",
+        &target,
     ];
     let mut arguments = words(&more, &target);
     // The target stands apart.

@@ -24,7 +24,7 @@ fn help_of_every_command() {
         vec!["ladder", "--help"],
         vec!["history", "--help"],
         vec!["report", "--help"],
-        vec!["as", "--help"],
+        vec!["compat", "--help"],
         vec!["completions", "--help"],
     ] {
         let output = filestone(&command);
@@ -154,13 +154,13 @@ fn a_dry_run_prints_a_plan_that_run_takes() {
 
 #[test]
 fn nct_ends_with_ncts_exit_codes_and_shows_ncts_help() {
-    let output = filestone(&["as", "nct", "-x"]);
+    let output = filestone(&["compat", "nct", "-x"]);
     assert_eq!(output.status.code(), Some(64));
     assert!(text(&output.stderr).starts_with("error: -x: nct has no such option\n"));
-    let output = filestone(&["as", "nct", "-h"]);
+    let output = filestone(&["compat", "nct", "-h"]);
     assert_eq!(output.status.code(), Some(0));
     assert!(text(&output.stdout).starts_with("usage: nct [-v] [-d duration]"));
-    let output = filestone(&["as", "nct", "read", "-h"]);
+    let output = filestone(&["compat", "nct", "read", "-h"]);
     assert!(text(&output.stdout).starts_with("usage: nct read"));
 }
 
@@ -234,7 +234,7 @@ fn check_says_all_that_is_wrong_and_still_shows_what_is_right() {
 
 #[test]
 fn check_as_json_is_a_list_of_loads() {
-    let output = filestone(&["check", "mail", "database", "--as", "json"]);
+    let output = filestone(&["check", "mail", "database", "--format", "json"]);
     assert_eq!(output.status.code(), Some(0));
     let loads: serde_json::Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
     let names: Vec<&str> = loads

@@ -12,7 +12,7 @@ fn measure(address: &str, output: &str, more: &[&str]) {
         &target,
         "--duration",
         "1200ms",
-        "--mark",
+        "--report-interval",
         "100ms",
         "--no-calibrate",
         "--output",
@@ -30,7 +30,7 @@ fn two_runs_and_one_against_several_are_compared() {
     for output in [&one, &two, &three] {
         measure(&address, output, &[]);
     }
-    let output = filestone(&["compare", &one, &two, "--as", "json"]);
+    let output = filestone(&["compare", &one, &two, "--format", "json"]);
     let code = output.status.code();
     assert!(
         [Some(0), Some(1), Some(125)].contains(&code),
@@ -82,12 +82,12 @@ fn two_runs_and_one_against_several_are_compared() {
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
     // The other way all that is judged must be known, and a host that stalls leaves the rate of a
     // second open; half of the operations it does not reach.
-    let other_way = filestone(&["compare", &slow, &one, "--judge", "response_time.p50"]);
+    let other_way = filestone(&["compare", &slow, &one, "--decide-by", "response_time.p50"]);
     let said = text(&other_way.stdout);
     assert_eq!(other_way.status.code(), Some(0), "{said}");
-    let svg = filestone(&["compare", &one, &slow, "--as", "svg"]);
+    let svg = filestone(&["compare", &one, &slow, "--format", "svg"]);
     assert!(text(&svg.stdout).starts_with("<?xml") || text(&svg.stdout).starts_with("<svg"));
-    let page = filestone(&["compare", &one, &slow, "--as", "html"]);
+    let page = filestone(&["compare", &one, &slow, "--format", "html"]);
     assert!(text(&page.stdout).starts_with("<!DOCTYPE html>"));
 
     // Another plan is refused unless that is allowed.
@@ -97,10 +97,10 @@ fn two_runs_and_one_against_several_are_compared() {
     assert_eq!(refused.status.code(), Some(2));
     let said = text(&refused.stderr);
     assert!(
-        said.contains("plan: ") && said.contains("--despite plan"),
+        said.contains("plan: ") && said.contains("--ignore plan"),
         "{said}"
     );
-    let allowed = filestone(&["compare", &slow, &unlike, "--despite", "plan"]);
+    let allowed = filestone(&["compare", &slow, &unlike, "--ignore", "plan"]);
     assert_ne!(allowed.status.code(), Some(2), "{}", text(&allowed.stderr));
 }
 
@@ -127,10 +127,10 @@ fn a_run_that_is_invalid_is_compared_only_if_that_is_asked_for() {
         let said = text(&refused.stderr);
         assert!(
             said.contains("lost/run.json does not count (the target was lost)")
-                && said.contains("--despite validity"),
+                && said.contains("--ignore validity"),
             "{said}"
         );
-        let allowed = ["compare", sides[0], sides[1], "--despite", "validity"];
+        let allowed = ["compare", sides[0], sides[1], "--ignore", "validity"];
         let allowed = filestone(&allowed);
         assert_ne!(allowed.status.code(), Some(2), "{}", text(&allowed.stderr));
         let shown = text(&allowed.stdout).replace('\n', " ");
@@ -151,7 +151,7 @@ fn what_is_no_run_is_refused() {
         (vec!["compare", &other, &other], "no such file or directory"),
         (vec!["compare", &empty], "expected two, not 1"),
         (
-            vec!["compare", &empty, &empty, "--judge", "achived"],
+            vec!["compare", &empty, &empty, "--decide-by", "achived"],
             "did you mean achieved?",
         ),
     ] {

@@ -48,7 +48,7 @@ fn this_host_is_looked_at_and_every_line_of_the_table_has_a_level() {
 fn a_server_is_asked_without_being_written_to() {
     let (server, address, mut out) = serve(&[]);
     let target = format!("nfs://{address}/export");
-    let output = filestone(&["doctor", &target, "--as", "json"]);
+    let output = filestone(&["doctor", &target, "--format", "json"]);
     assert_looked(&output);
     let found = document(&output);
     assert_eq!(found["format"], 1);
@@ -92,7 +92,7 @@ fn a_path_that_is_not_exported_is_a_problem_and_what_was_found_before_stays() {
     let output = filestone(&[
         "doctor",
         &format!("nfs://{address}/nothing"),
-        "--as",
+        "--format",
         "json",
     ]);
     assert_eq!(output.status.code(), Some(3));
@@ -105,7 +105,12 @@ fn a_path_that_is_not_exported_is_a_problem_and_what_was_found_before_stays() {
 #[test]
 fn a_reply_that_is_cut_off_is_a_problem_of_the_target() {
     let (_server, address, _out) = serve(&["--fault", "truncate=8"]);
-    let output = filestone(&["doctor", &format!("nfs://{address}/export"), "--as", "json"]);
+    let output = filestone(&[
+        "doctor",
+        &format!("nfs://{address}/export"),
+        "--format",
+        "json",
+    ]);
     assert_eq!(output.status.code(), Some(3));
     assert_eq!(level(&document(&output), "target"), Some("problem"));
 }
@@ -119,7 +124,7 @@ fn where_nothing_listens_this_host_is_still_told() {
         format!("nfs://127.0.0.1:{port}/export"),
         format!("tcp:127.0.0.1:{port}"),
     ] {
-        let output = filestone(&["doctor", &target, "--as", "json"]);
+        let output = filestone(&["doctor", &target, "--format", "json"]);
         assert_eq!(output.status.code(), Some(3), "{target}");
         let found = document(&output);
         assert_eq!(level(&found, "target"), Some("problem"), "{found:#}");
@@ -144,7 +149,7 @@ fn of_a_directory_it_tells_what_is_mounted_there() {
     let scratch = Scratch::new();
     let path = scratch.path().display().to_string();
     for target in [path.clone(), format!("local:{path}")] {
-        let output = filestone(&["doctor", &target, "--as", "json"]);
+        let output = filestone(&["doctor", &target, "--format", "json"]);
         assert_looked(&output);
         let found = document(&output);
         assert_eq!(level(&found, "target"), Some("ok"), "{found:#}");

@@ -28,7 +28,7 @@ fn a_closed_loop_is_limited_by_its_slots_or_by_the_tool_itself() {
     assert_eq!(said.status.code(), Some(0), "{}", text(&said.stderr));
     assert!(text(&said.stdout).contains("filestone help explain#"));
 
-    let json = filestone(&["explain", &result, &result, "--as", "json"]);
+    let json = filestone(&["explain", &result, &result, "--format", "json"]);
     let found: Value = serde_json::from_slice(&json.stdout).expect("JSON");
     assert_eq!(found.as_array().map(Vec::len), Some(2));
     assert_eq!(found[0]["outcome"], "told");

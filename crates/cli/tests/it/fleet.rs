@@ -24,7 +24,7 @@ fn a_plan_is_run_and_repeated_from_its_record() {
         "target = \"nfs:\"\nduration = 30\nseed = 3\n[[group]]\nname = \"both\"\ncount = 3\n\
          direction = \"both\"\nquiesce_files = 2\nfile_size = \"64K\"\n",
     );
-    let output = done(&["fleet", &path, "--as", "json"]);
+    let output = done(&["fleet", &path, "--format", "json"]);
     let record = record_of(&output);
     let fleet = record.fleet.as_ref().expect("it is a fleet");
     let counters = &fleet.groups[0].counters;
@@ -34,7 +34,7 @@ fn a_plan_is_run_and_repeated_from_its_record() {
     assert_eq!(record.totals.ledger.ok, 6 * 32);
     let stored = scratch.name("run.json");
     std::fs::write(&stored, &output.stdout).expect("it is ours");
-    let again = record_of(&done(&["run", &stored, "--as", "json"]));
+    let again = record_of(&done(&["run", &stored, "--format", "json"]));
     assert_eq!(again.totals.ledger.ok, 6 * 32);
     let report = text(&done(&["report", &stored]).stdout);
     assert!(report.contains("both: 3 stopped"), "{report}");
@@ -69,7 +69,7 @@ fn addresses_are_planned_without_privileges_and_nothing_is_changed() {
     );
     let told = text(&done(&["fleet", "addresses", "up", "127.1.0.0/16"]).stderr);
     assert!(told.contains("nothing is to be made"), "{told}");
-    let shown = text(&done(&["fleet", "addresses", "show", "--as", "json"]).stdout);
+    let shown = text(&done(&["fleet", "addresses", "show", "--format", "json"]).stdout);
     let shown: serde_json::Value = serde_json::from_str(&shown).expect("JSON");
     assert!(
         shown["routes"].is_array() && shown["warnings"].is_array(),
@@ -133,10 +133,12 @@ fn controlled(scratch: &Scratch) -> (Running, String) {
         [[group]]\nname = \"readers\"\ncount = 4\ndirection = \"read\"\nreads = \"writers\"\n";
     let path = scratch.file("plan.toml", plan);
     let socket = scratch.name("ctl");
-    let fleet = Running::start(&["fleet", &path, "--ctl", &socket, "--as", "json"]);
+    let fleet = Running::start(&["fleet", &path, "--ctl", &socket, "--format", "json"]);
     let end = Instant::now() + Duration::from_secs(60);
     loop {
-        let output = filestone(&["fleet", "ctl", "--socket", &socket, "list", "--as", "json"]);
+        let output = filestone(&[
+            "fleet", "ctl", "--socket", &socket, "list", "--format", "json",
+        ]);
         let told = text(&output.stdout);
         if output.status.success() && told.contains("\"running\"") {
             return (fleet, socket);
@@ -252,7 +254,7 @@ fn a_cookbook_that_loses_its_server_shows_the_row_and_what_it_came_to() {
         let cookbook = scope.spawn(|| run(&["fleet", "cookbook", &target, "-d", "15s"]));
         let end = Instant::now() + Duration::from_secs(60);
         let is_running = || {
-            let listed = run(&["fleet", "ctl", "list", "--as", "json"]);
+            let listed = run(&["fleet", "ctl", "list", "--format", "json"]);
             text(&listed.stdout).contains("\"running\"")
         };
         while !is_running() && Instant::now() < end && !cookbook.is_finished() {}

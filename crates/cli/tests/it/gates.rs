@@ -113,7 +113,7 @@ fn a_plan_keeps_its_gates_and_a_record_what_came_of_them() {
     let gates = ["--fail-if", "goodput < 1MB/s", "--strict"];
     let dry = probe(&[&gates[..], &["--dry-run"]].concat());
     let plan = scratch.file("plan.json", &text(&dry.stdout));
-    let again = ["run", &plan, "--no-calibrate", "--as", "json"];
+    let again = ["run", &plan, "--no-calibrate", "--format", "json"];
     let output = filestone(&[&again[..], &["--fail-if", "scheduled != 200"]].concat());
     assert_eq!(output.status.code(), Some(1));
     let record = record_of(&output);

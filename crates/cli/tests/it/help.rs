@@ -26,8 +26,8 @@ fn the_help_of_a_command_is_that_of_its_option() {
     for words in [
         &["probe"][..],
         &["fleet", "ctl"],
-        &["as", "dbench"],
-        &["as"],
+        &["compat", "dbench"],
+        &["compat"],
         &["help"],
         &["run"],
     ] {

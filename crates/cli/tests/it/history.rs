@@ -45,12 +45,12 @@ fn a_change_for_the_worse_is_found_and_is_the_exit_code() {
         page.starts_with("achieved of 12 runs: worse since 2026-01-07"),
         "{page}"
     );
-    let found: Value = serde_json::from_slice(&of(&["--as", "json"]).stdout).expect("JSON");
+    let found: Value = serde_json::from_slice(&of(&["--format", "json"]).stdout).expect("JSON");
     assert_eq!(found["changes"][0]["at"], 6);
     assert_eq!(found["changes"][0]["is_worse"], true);
     assert_eq!(found["runs"][0]["label"], "commit20");
-    assert!(text(&of(&["--as", "svg"]).stdout).starts_with("<svg "));
-    assert_eq!(text(&of(&["--as", "csv"]).stdout).lines().count(), 13);
+    assert!(text(&of(&["--format", "svg"]).stdout).starts_with("<svg "));
+    assert_eq!(text(&of(&["--format", "csv"]).stdout).lines().count(), 13);
 }
 
 #[test]

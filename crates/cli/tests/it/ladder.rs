@@ -18,7 +18,7 @@ const SHORT: [&str; 16] = [
     "5",
     "--repeat",
     "2",
-    "--cost-idle",
+    "--idle-baseline",
     "200ms",
     "--cost-interval",
     "100ms",
@@ -84,15 +84,19 @@ fn every_rung_is_measured_and_what_it_made_is_gone() {
     );
 
     // The three files, the long one, the link, and the directory of the three.
-    let listed = done(&["probe", "readdir", &target, "--count", "1", "--as", "json"]);
+    let listed = done(&[
+        "probe", "readdir", &target, "--count", "1", "--format", "json",
+    ]);
     let listed: Value = serde_json::from_slice(&listed.stdout).expect("JSON");
     assert_eq!(listed["totals"]["ledger"]["ok"], 1);
-    let names = done(&["probe", "lookup", &target, "--count", "1", "--as", "json"]);
+    let names = done(&[
+        "probe", "lookup", &target, "--count", "1", "--format", "json",
+    ]);
     let names: Value = serde_json::from_slice(&names.stdout).expect("JSON");
     assert_eq!(names["target"]["files"], 3, "nothing of ours is left");
 
     assert_eq!(text(&done(&["report", &directory]).stdout), shown);
-    let csv = text(&done(&["report", &directory, "--as", "csv"]).stdout);
+    let csv = text(&done(&["report", &directory, "--format", "csv"]).stdout);
     assert!(csv.starts_with("rung,runs,errors,"), "{csv}");
     assert_eq!(csv.lines().count(), 14);
     for form in ["ladder.svg", "report.html"] {
@@ -104,13 +108,13 @@ fn every_rung_is_measured_and_what_it_made_is_gone() {
 
     let short = ["--rungs", "null,getattr", &target, "-o", &again];
     done_in_time(&ladder(&short));
-    let compared = done(&["compare", &directory, &again, "--as", "json"]);
+    let compared = done(&["compare", &directory, &again, "--format", "json"]);
     let compared: Value = serde_json::from_slice(&compared.stdout).expect("JSON");
     assert_eq!(rungs(&compared).len(), 2);
     assert!(figure(&rungs(&compared)[1], "response_time.mean")["difference"]["value"].is_number());
     for (line, said) in [
         (
-            vec!["report", &directory, "--as", "hdr"],
+            vec!["report", &directory, "--format", "hdr"],
             "this is a ladder",
         ),
         (
@@ -118,7 +122,7 @@ fn every_rung_is_measured_and_what_it_made_is_gone() {
             "gates are of runs",
         ),
         (
-            vec!["compare", &directory, &again, "--as", "svg"],
+            vec!["compare", &directory, &again, "--format", "svg"],
             "there is no picture",
         ),
         (vec!["compare", &directory, "nothing"], "this is no ladder"),
@@ -145,7 +149,7 @@ fn a_rung_that_the_server_refuses_is_shown_as_such() {
     let some = [
         "--rungs",
         "null,readdirplus",
-        "--as",
+        "--format",
         "csv",
         "--transport",
         "udp",
@@ -189,7 +193,7 @@ fn rungs_are_planned_before_anything_runs() {
     assert_eq!(shown.as_array().map(Vec::len), Some(12));
     let told = text(&planned.stderr);
     assert!(
-        told.contains("read-128K: left out: --size 131072"),
+        told.contains("read-128K: left out: --io-size 131072"),
         "{told}"
     );
     for more in [
@@ -239,7 +243,14 @@ fn an_echo_is_the_lowest_rung_and_a_share_has_all_others() {
         (&nfs, "udp", &some[..], 3),
     ] {
         let asked = [
-            &["--server-pid", &process, "--echo", &echo, "--as", "json"][..],
+            &[
+                "--server-pid",
+                &process,
+                "--echo",
+                &echo,
+                "--format",
+                "json",
+            ][..],
             &["--transport", transport, target],
             rungs_of,
         ];
@@ -267,8 +278,15 @@ fn costs_are_told_from_loads_in_turn() {
     let target = format!("nfs://{address}/export");
     let process = server.id().to_string();
     let asked = [
-        &["--server-pid", &process, "--rungs", "null", "--as", "json"][..],
-        &["--offered", "1k", "--levels", "3", &target],
+        &[
+            "--server-pid",
+            &process,
+            "--rungs",
+            "null",
+            "--format",
+            "json",
+        ][..],
+        &["--offered", "1k", "--load-levels", "3", &target],
     ];
     let output = done_in_time(&ladder(&asked.concat()));
     let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
@@ -277,8 +295,8 @@ fn costs_are_told_from_loads_in_turn() {
     assert_eq!(null["plan"]["duration_ns"], 800_000_000);
     let cpu = figure(null, "server_cpu_per_operation")["value"].as_f64();
     assert!(cpu.is_some_and(|cpu| cpu > 0.0), "{null}");
-    let refused = filestone(&ladder(&["--offered", "1", "--levels", "3", &target]));
+    let refused = filestone(&ladder(&["--offered", "1", "--load-levels", "3", &target]));
     assert_eq!(refused.status.code(), Some(2));
     let said = text(&refused.stderr);
-    assert!(said.contains("--levels: at the lowest load"), "{said}");
+    assert!(said.contains("--load-levels: at the lowest load"), "{said}");
 }

@@ -30,7 +30,7 @@ const LIMITS: [Limit; 14] = [
     ),
     limit(
         "no Kerberos",
-        "as smbtorture //127.0.0.1/x --use-kerberos=required bench.nbench",
+        "compat smbtorture //127.0.0.1/x --use-kerberos=required bench.nbench",
         "Kerberos is not spoken",
     ),
     limit(
@@ -65,32 +65,32 @@ const LIMITS: [Limit; 14] = [
     ),
     limit(
         "a READ or WRITE is 1 MiB at most",
-        "probe read --size 2M",
+        "probe read --io-size 2M",
         "1 MiB",
     ),
     limit(
         "so a READ or WRITE is 63 KiB at most",
-        "probe read --transport udp --size 64K",
+        "probe read --transport udp --io-size 64K",
         "64512",
     ),
     limit(
         "Replays do not compare.",
-        "replay office --on nfs: --data verify",
+        "replay office --layer nfs: --data verify",
         "--data",
     ),
     limit(
         "each client has one call in flight",
-        "mix --on local:/tmp --in-flight 2",
+        "mix --layer local:/tmp --in-flight 2",
         "--in-flight",
     ),
     limit(
         "the load cannot be steered",
-        "mix --on local:/tmp --curve",
+        "mix --layer local:/tmp --curve",
         "--curve",
     ),
     limit(
         "the load cannot be steered",
-        "mix --on local:/tmp --slo p99<2ms",
+        "mix --layer local:/tmp --slo p99<2ms",
         "--slo",
     ),
 ];

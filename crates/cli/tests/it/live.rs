@@ -123,7 +123,13 @@ fn a_port_that_is_taken_is_an_error_before_anything_is_measured() {
 #[test]
 fn what_measures_others_has_the_option_before_its_dashes() {
     let output = filestone(&[
-        "sweep", "--over", "size=1,2", "--", "probe", "read", "--live",
+        "sweep",
+        "--param",
+        "io-size=1,2",
+        "--",
+        "probe",
+        "read",
+        "--live",
     ]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("--live behind --"));

@@ -19,7 +19,7 @@ fn operations_give_records_that_balance() {
             "40",
             "-j",
             "4",
-            "--as",
+            "--format",
             "json",
             "--no-calibrate",
             "--file-size",
@@ -45,14 +45,14 @@ fn clients_datagrams_and_an_open_loop_balance_too() {
         vec!["--clients", "8", "--workers", "2"],
         vec!["--transport", "udp"],
         vec![&target, "--offered", "2k", "--arrivals", "poisson"],
-        vec!["--random", "--verify", "--size", "8K", "--busy-poll"],
+        vec!["--random", "--verify", "--io-size", "8K", "--busy-poll"],
     ] {
         let mut arguments = vec![
             "probe",
             "read",
             "-d",
             "300ms",
-            "--as",
+            "--format",
             "json",
             "--no-calibrate",
         ];
@@ -103,12 +103,12 @@ fn a_run_prints_rows_summary_and_tables_and_keeps_a_directory() {
         ("over-time.svg", "over-time.svg"),
         ("report.html", "html"),
     ] {
-        let report = filestone(&["report", &path, "--as", format]);
+        let report = filestone(&["report", &path, "--format", format]);
         let kept = std::fs::read_to_string(directory.join(name)).expect("a picture");
         assert_eq!(text(&report.stdout), kept, "{name}");
     }
     for format in ["text", "json", "csv", "gnuplot", "hdr", "svg"] {
-        let report = filestone(&["report", &path, "--as", format]);
+        let report = filestone(&["report", &path, "--format", format]);
         assert_eq!(
             report.status.code(),
             Some(0),
@@ -126,7 +126,7 @@ fn a_plan_that_was_printed_can_be_run() {
     let planned = filestone(&["probe", "null", "--count", "10", "--seed", "5", "--dry-run"]);
     let scratch = Scratch::new();
     let name = scratch.file("plan.json", &text(&planned.stdout));
-    let output = filestone(&["run", &name, "--as", "json", "--no-calibrate"]);
+    let output = filestone(&["run", &name, "--format", "json", "--no-calibrate"]);
     let record = record_of(&output);
     assert_eq!((record.plan.seed, record.totals.ledger.ok), (5, 10));
 }
@@ -151,11 +151,11 @@ fn an_interrupted_run_is_complete_and_exits_with_130() {
         "60",
         "-m",
         "100ms",
-        "--as",
+        "--format",
         "json",
         "--no-calibrate",
     ]);
-    // With --as json, rows go to standard error: the second line is the header.
+    // With --format json, rows go to standard error: the second line is the header.
     let mut rows = BufReader::new(run.err());
     for _ in 0..3 {
         rows.read_line(&mut String::new()).expect("a row");
@@ -186,7 +186,7 @@ fn a_server_that_stops_in_the_middle_leaves_a_record_and_exit_code_3() {
         "100ms",
         "--reconnect",
         "200ms",
-        "--as",
+        "--format",
         "json",
         "--no-calibrate",
     ]);
@@ -240,7 +240,7 @@ fn nct_prints_nothing_without_a_reason_and_its_tables_with_one() {
     let (_server, address, _out) = serve(&[]);
     let port = address.rsplit_once(':').expect("a port").1;
     let quiet = filestone(&[
-        "as",
+        "compat",
         "nct",
         "-d1",
         "-p",
@@ -254,7 +254,7 @@ fn nct_prints_nothing_without_a_reason_and_its_tables_with_one() {
     let directory = scratch.path().join("nct");
     let path = directory.display().to_string();
     let output = filestone(&[
-        "as",
+        "compat",
         "nct",
         "-d",
         "1",
@@ -280,7 +280,15 @@ fn nct_prints_nothing_without_a_reason_and_its_tables_with_one() {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     assert!(directory.join("raw").exists() && directory.join("recv.gnuplot").exists());
-    let refused = filestone(&["as", "nct", "-d1", "-p", port, "null", "127.0.0.1:/nowhere"]);
+    let refused = filestone(&[
+        "compat",
+        "nct",
+        "-d1",
+        "-p",
+        port,
+        "null",
+        "127.0.0.1:/nowhere",
+    ]);
     assert_eq!(refused.status.code(), Some(65), "{}", text(&refused.stderr));
 }
 
@@ -307,7 +315,7 @@ fn nobody_at_the_port_is_the_targets_fault() {
 
 #[test]
 fn the_demo_climbs_its_ladder() {
-    let output = filestone(&["demo", "--duration", "250ms", "--as", "json"]);
+    let output = filestone(&["demo", "--duration", "250ms", "--format", "json"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let records: Vec<RunRecord> = serde_json::from_slice(&output.stdout).expect("a list");
     const STEPS: usize = 14;
@@ -321,7 +329,7 @@ fn the_demo_climbs_its_ladder() {
 
 #[test]
 fn calibrate_measures_the_tool_itself() {
-    let output = filestone(&["calibrate", "--quick", "--as", "json"]);
+    let output = filestone(&["calibrate", "--quick", "--format", "json"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     for (place, exchange) in ["NULL", "ECHO"].into_iter().enumerate() {
@@ -337,7 +345,7 @@ fn calibrate_measures_the_tool_itself() {
 fn the_headroom_of_a_run_is_of_its_own_protocol() {
     for (target, exchange) in [(&[][..], "NULL"), (&["smb:"][..], "ECHO")] {
         let probe = [&["probe", "null", "--count", "50"], target].concat();
-        let json = filestone(&[&probe[..], &["--as", "json"]].concat());
+        let json = filestone(&[&probe[..], &["--format", "json"]].concat());
         assert_eq!(json.status.code(), Some(0), "{}", text(&json.stderr));
         let record: serde_json::Value = serde_json::from_slice(&json.stdout).expect("JSON");
         assert_eq!(record["headroom"]["exchange"], exchange);

@@ -24,7 +24,14 @@ fn scraped(arguments: &[&str]) -> (String, Output) {
 }
 
 fn scraped_once(arguments: &[&str]) -> (String, Output, String) {
-    let metrics = ["--metrics", "0", "--metrics-linger", "60s", "--as", "json"];
+    let metrics = [
+        "--metrics",
+        "0",
+        "--metrics-linger",
+        "60s",
+        "--format",
+        "json",
+    ];
     let mut child = command(&[arguments, &metrics].concat())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -195,7 +202,15 @@ fn the_last_scrape_of_a_mix_is_its_record() {
 fn the_last_scrape_of_a_replay_on_each_layer_is_both_records() {
     let scratch = Scratch::new();
     let layers = format!("{},nfs:", scratch.local());
-    let (text, output) = scraped(&["replay", "mail", "--run-once", "-c", "2", "--on", &layers]);
+    let (text, output) = scraped(&[
+        "replay",
+        "mail",
+        "--run-once",
+        "-c",
+        "2",
+        "--layer",
+        &layers,
+    ]);
     let records: Vec<RunRecord> = serde_json::from_slice(&output.stdout).expect("two records");
     assert_eq!(records.len(), 2);
     holds(&text, &records);

@@ -17,7 +17,7 @@ const BRIEF: [&str; 7] = ["--warm-up", "0", "--no-calibrate", "-c", "2", "--seed
 
 /// A short mix, with the record on standard output.
 fn mix(more: &[&str]) -> Output {
-    filestone(&[&["mix", "--as", "json"], &BRIEF[..], more].concat())
+    filestone(&[&["mix", "--format", "json"], &BRIEF[..], more].concat())
 }
 
 /// It on a server whose delay hides those of a host that other tests share, and that it counts.
@@ -110,7 +110,7 @@ fn a_mix_may_be_what_nfsstat_printed_in_a_file_or_on_standard_input() {
     let (_server, address, _out) = serve(&DELAYING);
     let target = format!("nfs://{address}/export");
     let arguments = [
-        &["mix", &target, "--as", "json"],
+        &["mix", &target, "--format", "json"],
         &["--mix", "-", "--count", "1040"],
         &BRIEF[..],
     ];
@@ -184,7 +184,7 @@ fn a_plan_of_a_mix_can_be_printed_and_run() {
     let planned = filestone(&arguments.concat());
     assert_eq!(planned.status.code(), Some(0), "{}", text(&planned.stderr));
     let plan = scratch.file("plan.json", &text(&planned.stdout));
-    let run = || filestone(&["run", &plan, "--as", "json", "--no-calibrate"]);
+    let run = || filestone(&["run", &plan, "--format", "json", "--no-calibrate"]);
     let (one, other) = (record_of(&run()), record_of(&run()));
     assert_eq!((one.plan.seed, one.totals.ledger.ok), (5, 300));
     assert_eq!(kinds_of(&one), kinds_of(&other));
@@ -201,7 +201,7 @@ fn the_set_stays_for_the_next_run_and_goes_when_asked_to() {
     };
     let first = found(&[]);
     assert_eq!(first.found, 0);
-    let again = found(&["--remove-set"]);
+    let again = found(&["--remove-file-set"]);
     assert!(again.found >= again.files && again.removed, "{again:?}");
     assert_eq!(found(&[]).found, 0, "nothing was left");
 }
@@ -220,7 +220,7 @@ fn a_server_that_goes_away_leaves_a_record_and_exit_code_3() {
         "--reconnect",
         "200ms",
     ];
-    let mut run = Running::start(&[&arguments[..], &["--as", "json"], &BRIEF[..]].concat());
+    let mut run = Running::start(&[&arguments[..], &["--format", "json"], &BRIEF[..]].concat());
     let mut rows = BufReader::new(run.err());
     for _ in 0..4 {
         rows.read_line(&mut String::new()).expect("a row");
@@ -244,7 +244,7 @@ fn a_server_that_goes_away_leaves_a_record_and_exit_code_3() {
 #[test]
 fn a_directory_that_is_not_on_nfs_is_refused_at_once() {
     let scratch = Scratch::new();
-    let output = mix(&["--on", &scratch.local(), "-d", "60"]);
+    let output = mix(&["--layer", &scratch.local(), "-d", "60"]);
     is_refused(&output, &["and not on NFS", "help: ", "--no-feedback"]);
     assert_eq!(entries(&scratch), 0);
 }
@@ -258,15 +258,21 @@ fn entries(scratch: &Scratch) -> usize {
 #[test]
 fn without_feedback_any_directory_will_do_and_the_record_says_what_was_not_seen() {
     let scratch = Scratch::new();
-    let on = ["--on", &scratch.local(), "--no-feedback", "--count", "200"];
+    let on = [
+        "--layer",
+        &scratch.local(),
+        "--no-feedback",
+        "--count",
+        "200",
+    ];
     let brief = ["--warm-up", "0", "-c", "2", "--arrivals", "closed"];
-    let arguments = [&["mix", "--as", "json"], &brief[..], &on[..]].concat();
-    let output = filestone(&[&arguments[..], &["--remove-set"]].concat());
+    let arguments = [&["mix", "--format", "json"], &brief[..], &on[..]].concat();
+    let output = filestone(&[&arguments[..], &["--remove-file-set"]].concat());
     let record = of_few(&output);
     assert!(record.mix.as_ref().is_some_and(|mix| mix.wire.is_none()));
     let is_unseen = |caveat: &Caveat| matches!(caveat, Caveat::NotSeenOnTheWire { .. });
     assert!(record.caveats.iter().any(is_unseen), "{:?}", record.caveats);
-    assert_eq!(entries(&scratch), 0, "--remove-set leaves nothing");
+    assert_eq!(entries(&scratch), 0, "--remove-file-set leaves nothing");
 }
 
 /// A /proc that says that `directory` is on NFS, and whose counters stand still.
@@ -293,7 +299,7 @@ fn with_counters_of_a_recorded_proc_what_was_asked_stands_beside_what_was_seen()
     let proc = recorded_proc(&scratch, "mnt");
     let on = format!("local:{}", scratch.name("mnt"));
     let arguments = [
-        "--on",
+        "--layer",
         &on,
         "--proc",
         &proc,
@@ -302,7 +308,7 @@ fn with_counters_of_a_recorded_proc_what_was_asked_stands_beside_what_was_seen()
         "--offered",
         "200",
     ];
-    let brief = ["--warm-up", "0", "-c", "2", "--as", "json"];
+    let brief = ["--warm-up", "0", "-c", "2", "--format", "json"];
     let output = filestone(&[&["mix"], &arguments[..], &brief[..]].concat());
     // Nothing was seen on the wire, so that it is another mix.
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
@@ -318,12 +324,18 @@ fn a_set_that_is_not_ours_is_never_touched() {
     let scratch = Scratch::new();
     std::fs::create_dir(scratch.path().join("filestone-set")).expect("a directory");
     let theirs = scratch.file("filestone-set/theirs", "a letter");
-    for more in [&[][..], &["--remove-set"]] {
-        let arguments = ["--on", &scratch.local(), "--no-feedback", "--count", "10"];
+    for more in [&[][..], &["--remove-file-set"]] {
+        let arguments = [
+            "--layer",
+            &scratch.local(),
+            "--no-feedback",
+            "--count",
+            "10",
+        ];
         let arguments = [&["mix", "--warm-up", "0"], &arguments[..], more].concat();
         is_refused(
             &filestone(&arguments),
-            &["was not made by filestone", "--set"],
+            &["was not made by filestone", "--file-set"],
         );
         assert_eq!(
             std::fs::read_to_string(&theirs).expect("it stays"),
@@ -343,7 +355,7 @@ fn what_does_not_go_together_is_refused() {
         (&["--curve", "--slo", "p99<1ms"], "--slo"),
         (&["--slo", "p99>1ms"], "p99<2ms"),
         (&["a:/x", "b:/x"], "different servers"),
-        (&["--on", "local:/tmp", "--curve"], "--on local:"),
+        (&["--layer", "local:/tmp", "--curve"], "--layer local:"),
         (&["--points", "3"], "--curve"),
         (&["--mix", "sfs2008", "--mount", "/mnt"], "--mount"),
     ] {
@@ -357,7 +369,7 @@ fn nhfsstones_own_command_line_gives_its_line_its_table_and_its_exit_code() {
     let (_server, address, _out) = serve(&DELAYING);
     let target = format!("nfs://{address}/export");
     let run = ["-v", "-c", "300", "-l", "600", "-p", "2", &target];
-    let output = done_in_time(&[&["as", "nhfsstone"], &run[..]].concat());
+    let output = done_in_time(&[&["compat", "nhfsstone"], &run[..]].concat());
     let shown = text(&output.stdout);
     let lines: Vec<&str> = shown.lines().collect();
     for row in ["op        want ", "getattr", "wrcache", "fsstat"] {
@@ -387,7 +399,7 @@ fn what_nhfsstone_would_not_do_ends_with_its_exit_code() {
         (&[&scratch.name("")], "and not on NFS"),
         (&["s:/a", "/mnt"], "some directories are mounted"),
     ] {
-        let output = filestone(&[&["as", "nhfsstone"], arguments].concat());
+        let output = filestone(&[&["compat", "nhfsstone"], arguments].concat());
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{said}");
         assert!(
@@ -395,7 +407,7 @@ fn what_nhfsstone_would_not_do_ends_with_its_exit_code() {
             "{said}"
         );
     }
-    let help = filestone(&["as", "nhfsstone", "-h"]);
+    let help = filestone(&["compat", "nhfsstone", "-h"]);
     assert_eq!(help.status.code(), Some(0));
     assert!(text(&help.stdout).starts_with("usage: nhfsstone"));
 }

@@ -29,7 +29,7 @@ fn a_probe_in_which_nothing_succeeded_exits_with_3_whatever_it_is_called() {
     let probe = ["probe", "fsstat", &target, "--count", "5", "--no-calibrate"];
     for arguments in [
         probe.to_vec(),
-        vec!["as", "nct", "-d", "1", "-p", port, "read", file],
+        vec!["compat", "nct", "-d", "1", "-p", port, "read", file],
     ] {
         let output = filestone(&arguments);
         let said = text(&output.stderr);
@@ -50,9 +50,9 @@ fn a_replay_in_which_nothing_succeeded_exits_with_3_whatever_it_is_called() {
     let directory = scratch.path().display().to_string();
     let local = scratch.local();
     for arguments in [
-        vec!["replay", &load, "--on", &local, "--run-once"],
+        vec!["replay", &load, "--layer", &local, "--run-once"],
         vec![
-            "as", "dbench", "-D", &directory, "-c", &load, "-t", "1", "1",
+            "compat", "dbench", "-D", &directory, "-c", &load, "-t", "1", "1",
         ],
     ] {
         let output = filestone(&arguments);
@@ -100,7 +100,7 @@ fn a_fleet_whose_commits_fail_does_not_count() {
     );
     let target = format!("nfs://{address}/export");
     let fleet = ["fleet", &path, &target, "--fail-if", "errors"];
-    let output = filestone(&[&fleet[..], &["--as", "json"]].concat());
+    let output = filestone(&[&fleet[..], &["--format", "json"]].concat());
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
     let record = record_of(&output);
     let of_commit = record.caveats.iter().any(|caveat| match caveat {
@@ -132,19 +132,22 @@ fn a_processor_that_is_not_there_is_no_place_to_bind_a_thread_to() {
              help: it may run on 0",
         );
     }
-    let local = filestone(&["mix", "--on", "local:/tmp", "--pin", "0"]);
-    assert_refused(&local, "error: --pin with --on local: ");
+    let local = filestone(&["mix", "--layer", "local:/tmp", "--pin", "0"]);
+    assert_refused(&local, "error: --pin with --layer local: ");
 }
 
 #[test]
 fn a_directory_that_takes_no_files_is_not_said_to_be_missing() {
     let expected = "error: /proc: no directory can be made in it\nhelp: use a directory of a";
-    assert_refused(&filestone(&["replay", "--on", "local:/proc"]), expected);
-    let output = filestone(&["as", "dbench", "-D", "/proc", "-t", "1", "1"]);
+    assert_refused(&filestone(&["replay", "--layer", "local:/proc"]), expected);
+    let output = filestone(&["compat", "dbench", "-D", "/proc", "-t", "1", "1"]);
     let said = text(&output.stderr);
     assert!(said.contains(expected), "{said}");
     let expected = "error: /nowhere: there is no such directory\n";
-    assert_refused(&filestone(&["replay", "--on", "local:/nowhere"]), expected);
+    assert_refused(
+        &filestone(&["replay", "--layer", "local:/nowhere"]),
+        expected,
+    );
 }
 
 #[test]
@@ -222,10 +225,12 @@ fn output_that_cannot_be_written_ends_printing_and_not_the_clean_up() {
     let local = scratch.local();
     for target in [&local, &share] {
         let full = std::fs::File::create("/dev/full").expect("it is there");
-        let ended = command(&["replay", "office", "--on", target, "-c", "4", "-d", "60s"])
-            .stdout(full)
-            .output()
-            .expect("the binary was built");
+        let ended = command(&[
+            "replay", "office", "--layer", target, "-c", "4", "-d", "60s",
+        ])
+        .stdout(full)
+        .output()
+        .expect("the binary was built");
         let said = text(&ended.stderr);
         assert!(said.contains("no space left on device"), "{said}");
         assert_eq!(ended.status.code(), Some(4), "{said}");
@@ -234,15 +239,25 @@ fn output_that_cannot_be_written_ends_printing_and_not_the_clean_up() {
     assert!(scratch.is_empty());
     // A reader that has seen enough is no error, and the next run finds nothing left over.
     for target in [&local, &share] {
-        let mut running = command(&["replay", "office", "--on", target, "-c", "4", "-d", "60s"])
-            .stdout(std::process::Stdio::piped())
-            .stderr(std::process::Stdio::null())
-            .spawn()
-            .expect("the binary was built");
+        let mut running = command(&[
+            "replay", "office", "--layer", target, "-c", "4", "-d", "60s",
+        ])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .expect("the binary was built");
         drop(running.stdout.take());
         let ended = running.wait().expect("it is our child");
         assert_eq!(ended.code(), Some(0));
-        let again = filestone(&["replay", "office", "--on", target, "-c", "1", "--run-once"]);
+        let again = filestone(&[
+            "replay",
+            "office",
+            "--layer",
+            target,
+            "-c",
+            "1",
+            "--run-once",
+        ]);
         assert_eq!(again.status.code(), Some(0), "{}", text(&again.stderr));
     }
     assert!(scratch.is_empty());

@@ -96,7 +96,7 @@ fn layers_are_measured_in_random_order() {
     let output = filestone(&[
         "replay",
         "office",
-        "--on",
+        "--layer",
         &on,
         "--repeat",
         "4",

@@ -16,9 +16,9 @@ fn one_load_on_three_layers_is_three_records_without_a_mismatch() {
         "--run-once",
         "-c",
         "2",
-        "--on",
+        "--layer",
         &layers,
-        "--as",
+        "--format",
         "json",
     ]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
@@ -47,7 +47,15 @@ fn a_load_that_names_files_by_path_is_met_line_by_line() {
     let folder = Scratch::new();
     let load = folder.file("by_path.load", include_str!("by_path.load"));
     let layers = format!("{},nfs:", scratch.local());
-    let on_layers = ["-c", "2", "--on", &layers, "--run-once", "--as", "json"];
+    let on_layers = [
+        "-c",
+        "2",
+        "--layer",
+        &layers,
+        "--run-once",
+        "--format",
+        "json",
+    ];
     let output = filestone(&[&["replay", &load][..], &on_layers].concat());
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let records: Vec<RunRecord> =
@@ -63,7 +71,7 @@ fn a_load_that_names_files_by_path_is_met_line_by_line() {
         assert_eq!(replay.bytes_read, 2 * 69_801);
     }
     assert!(scratch.is_empty());
-    let refused = filestone(&["replay", &load, "--run-once", "--on", "tcp:"]);
+    let refused = filestone(&["replay", &load, "--run-once", "--layer", "tcp:"]);
     assert_eq!(refused.status.code(), Some(2));
     let told = text(&refused.stderr);
     assert!(
@@ -81,7 +89,7 @@ fn what_is_kept_of_several_layers_can_be_reported_and_run_again() {
         "replay",
         "mail",
         "--run-once",
-        "--on",
+        "--layer",
         "local:,nfs:",
         "-o",
         path,
@@ -95,23 +103,25 @@ fn what_is_kept_of_several_layers_can_be_reported_and_run_again() {
     let reported = text(&report.stdout);
     assert!(reported.contains("mail on each layer"), "{reported}");
     assert_eq!(
-        filestone(&["report", path, "--as", "csv"]).status.code(),
+        filestone(&["report", path, "--format", "csv"])
+            .status
+            .code(),
         Some(2)
     );
     let drawn = std::fs::read_to_string(Path::new(path).join("layers.svg")).expect("a picture");
     assert_eq!(
-        text(&filestone(&["report", path, "--as", "svg"]).stdout),
+        text(&filestone(&["report", path, "--format", "svg"]).stdout),
         drawn
     );
     let one = Path::new(path).join("2-nfs");
     assert!(one.join("percentiles.svg").is_file() && one.join("over-time.svg").is_file());
     let one = one.to_str().expect("a path of ours");
     for format in ["text", "json", "csv", "gnuplot", "hdr", "svg"] {
-        let report = filestone(&["report", one, "--as", format]);
+        let report = filestone(&["report", one, "--format", format]);
         assert_eq!(report.status.code(), Some(0), "{format}");
         assert!(!report.stdout.is_empty(), "{format}");
     }
-    let again = filestone(&["run", path, "--as", "json"]);
+    let again = filestone(&["run", path, "--format", "json"]);
     assert_eq!(again.status.code(), Some(0), "{}", text(&again.stderr));
     let records: Vec<RunRecord> = serde_json::from_slice(&again.stdout).expect("records");
     assert_eq!(records.len(), 2);
@@ -124,7 +134,7 @@ fn a_tree_of_somebody_else_is_never_touched() {
     std::fs::create_dir_all(&theirs).expect("a temporary directory");
     for more in [&[][..], &["--remove-leftover"]] {
         let target = scratch.local();
-        let mut arguments = vec!["replay", "mail", "--run-once", "--on", &target];
+        let mut arguments = vec!["replay", "mail", "--run-once", "--layer", &target];
         arguments.extend(more);
         let output = filestone(&arguments);
         assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
@@ -137,7 +147,7 @@ fn what_was_left_over_is_refused_and_taken_away_when_asked_to() {
     let scratch = Scratch::new();
     let target = scratch.local();
     let run = |more: &[&str]| {
-        let mut arguments = vec!["replay", "mail", "--run-once", "--on", &target];
+        let mut arguments = vec!["replay", "mail", "--run-once", "--layer", &target];
         arguments.extend(more);
         filestone(&arguments).status.code()
     };
@@ -154,7 +164,7 @@ fn every_error_of_a_load_file_is_told_before_anything_is_made() {
     let load = scratch.path().join("bad.load");
     std::fs::write(&load, "NTCreatX 1\nFlash 1\n").expect("a temporary file");
     let load = load.to_str().expect("a path of ours");
-    let output = filestone(&["replay", load, "--on", &scratch.local()]);
+    let output = filestone(&["replay", load, "--layer", &scratch.local()]);
     assert_eq!(output.status.code(), Some(2));
     let told = text(&output.stderr);
     for line in ["bad.load:1:", "bad.load:2:"] {
@@ -168,7 +178,7 @@ fn dbenchs_own_command_line_gives_its_line_and_exit_codes() {
     let scratch = Scratch::new();
     let directory = scratch.path().to_str().expect("a path of ours");
     let output = filestone(&[
-        "as",
+        "compat",
         "dbench",
         "-B",
         "fileio",
@@ -191,10 +201,10 @@ fn dbenchs_own_command_line_gives_its_line_and_exit_codes() {
     );
     assert!(scratch.is_empty());
     for (arguments, code) in [
-        (vec!["as", "dbench"], 1),
-        (vec!["as", "dbench", "-B", "scsi", "-c", "x", "1"], 10),
-        (vec!["as", "dbench", "-c", "/nowhere/x", "1"], 1),
-        (vec!["as", "dbench", "--help"], 0),
+        (vec!["compat", "dbench"], 1),
+        (vec!["compat", "dbench", "-B", "scsi", "-c", "x", "1"], 10),
+        (vec!["compat", "dbench", "-c", "/nowhere/x", "1"], 1),
+        (vec!["compat", "dbench", "--help"], 0),
     ] {
         assert_eq!(
             filestone(&arguments).status.code(),

@@ -31,7 +31,7 @@ fn a_curve_has_its_points_its_peak_and_its_knee_in_every_format() {
     let scratch = Scratch::new();
     let kept = scratch.name("kept");
     let rest = ["--peak", "1800", "--files", "5", "-o", &kept];
-    let output = filestone(&[&["mix", &target, "--as", "json"], &POINTS[..], &rest].concat());
+    let output = filestone(&[&["mix", &target, "--format", "json"], &POINTS[..], &rest].concat());
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let record = record_of(&output);
     let curve = record.curve.expect("a curve");
@@ -54,7 +54,7 @@ fn a_curve_has_its_points_its_peak_and_its_knee_in_every_format() {
         ("gnuplot", "$found << EOD"),
         ("svg", "<svg "),
     ] {
-        let report = filestone(&["report", &kept, "--as", format]);
+        let report = filestone(&["report", &kept, "--format", format]);
         assert_eq!(
             report.status.code(),
             Some(0),
@@ -92,7 +92,7 @@ fn a_curve_has_its_points_its_peak_and_its_knee_in_every_format() {
         "run.json",
     ];
     assert_eq!(names, expected);
-    let refused = filestone(&["report", &kept, "--as", "percentiles.svg"]);
+    let refused = filestone(&["report", &kept, "--format", "percentiles.svg"]);
     assert_eq!(refused.status.code(), Some(2));
 }
 
@@ -103,7 +103,7 @@ fn a_search_for_an_objective_says_what_it_tried_and_why_it_ended() {
     let scratch = Scratch::new();
     let kept = scratch.name("kept");
     let rest = [
-        "--search-time",
+        "--search-timeout",
         "2s",
         "--no-calibrate",
         "-c",
@@ -116,7 +116,7 @@ fn a_search_for_an_objective_says_what_it_tried_and_why_it_ended() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let shown = text(&output.stdout);
     assert!(shown.contains("\np90<10ms"), "{shown}");
-    let report = filestone(&["report", &kept, "--as", "json"]);
+    let report = filestone(&["report", &kept, "--format", "json"]);
     let record = record_of(&report);
     let objective = record.objective.expect("a search");
     assert!(!objective.tried.is_empty());
@@ -124,7 +124,7 @@ fn a_search_for_an_objective_says_what_it_tried_and_why_it_ended() {
         objective.end,
         SearchStopReason::TimedOut | SearchStopReason::Precise
     ));
-    let csv = text(&filestone(&["report", &kept, "--as", "csv"]).stdout);
+    let csv = text(&filestone(&["report", &kept, "--format", "csv"]).stdout);
     assert_eq!(csv.lines().count(), objective.tried.len() + 1, "{csv}");
     assert!(scratch.path().join("kept/search.svg").is_file());
     // What was due beyond the server's load is no row per operation.
@@ -133,7 +133,7 @@ fn a_search_for_an_objective_says_what_it_tried_and_why_it_ended() {
 
 #[test]
 fn an_interrupted_curve_keeps_the_points_that_it_has_and_exits_with_130() {
-    let rest = ["--peak", "900", "-m", "100ms", "--as", "json"];
+    let rest = ["--peak", "900", "-m", "100ms", "--format", "json"];
     let mut points = POINTS.to_vec();
     points[2] = "100";
     let mut run = Running::start(&[&["mix"], &points[..], &rest].concat());

@@ -45,9 +45,9 @@ fn every_point_is_measured_in_random_order_and_reported_again() {
     let scratch = Scratch::new();
     let directory = scratch.name("swept");
     let over = [
-        "--over",
-        "size=512,4K",
-        "--over",
+        "--param",
+        "io-size=512,4K",
+        "--param",
         "transport=tcp,udp",
         "--repeat",
         "2",
@@ -55,7 +55,7 @@ fn every_point_is_measured_in_random_order_and_reported_again() {
     let output = done(&sweep(&[&over[..], &["-o", &directory]].concat(), &[]));
     let told = text(&output.stderr);
     assert!(
-        told.contains("size=512, transport=udp, run 1 of 2: "),
+        told.contains("io-size=512, transport=udp, run 1 of 2: "),
         "{told}"
     );
     assert!(told.contains(" left"), "{told}");
@@ -77,16 +77,16 @@ fn every_point_is_measured_in_random_order_and_reported_again() {
     }
     assert_ne!(order[..4], [1, 2, 3, 4], "in order of the seed");
     let second = record(Path::new(&format!(
-        "{directory}/3-size=512,transport=udp/002/run.json"
+        "{directory}/3-io-size=512,transport=udp/002/run.json"
     )));
     assert_eq!(second.plan.seed, 6);
     assert_eq!(second.plan.probe().map(|probe| probe.size_bytes), Some(512));
 
     let again = text(&done(&["report", &directory]).stdout);
     assert_eq!(again, shown);
-    let csv = text(&done(&["report", &directory, "--as", "csv"]).stdout);
+    let csv = text(&done(&["report", &directory, "--format", "csv"]).stdout);
     assert!(
-        csv.starts_with("size,transport,runs,errors,retransmissions,late_replies,failed,"),
+        csv.starts_with("io-size,transport,runs,errors,retransmissions,late_replies,failed,"),
         "{csv}"
     );
     assert_eq!(csv.lines().count(), 5);
@@ -98,13 +98,19 @@ fn every_point_is_measured_in_random_order_and_reported_again() {
         assert!(Path::new(&directory).join(name).is_file(), "{name}");
     }
     for (arguments, said) in [
-        (["report", &directory, "--as", "hdr"], "this is a sweep"),
+        (["report", &directory, "--format", "hdr"], "this is a sweep"),
         (
             ["report", &directory, "--fail-if", "errors"],
             "gates are of runs",
         ),
-        (["history", &directory, "--as", "json"], "this is a sweep"),
-        (["explain", &directory, "--as", "json"], "this is a sweep"),
+        (
+            ["history", &directory, "--format", "json"],
+            "this is a sweep",
+        ),
+        (
+            ["explain", &directory, "--format", "json"],
+            "this is a sweep",
+        ),
     ] {
         let refused = filestone(&arguments);
         assert_eq!(refused.status.code(), Some(2), "{arguments:?}");
@@ -120,7 +126,7 @@ fn every_point_is_measured_in_random_order_and_reported_again() {
 fn it_goes_on_where_it_was_interrupted_as_if_it_had_not_been() {
     let scratch = Scratch::new();
     let (whole, broken) = (scratch.name("whole"), scratch.name("broken"));
-    let over = ["--over", "in-flight=1..4", "--repeat", "2", "-o"];
+    let over = ["--param", "in-flight=1..4", "--repeat", "2", "-o"];
     done(&sweep(&[&over[..], &[&whole]].concat(), &[]));
     let line = sweep(&[&over[..], &[&broken]].concat(), &[]);
 
@@ -177,26 +183,33 @@ fn it_goes_on_where_it_was_interrupted_as_if_it_had_not_been() {
 fn another_sweep_is_refused_and_more_runs_are_not() {
     let scratch = Scratch::new();
     let directory = scratch.name("swept");
-    let begin = ["--over", "size=512,1K", "--repeat", "1", "-o", &directory];
+    let begin = [
+        "--param",
+        "io-size=512,1K",
+        "--repeat",
+        "1",
+        "-o",
+        &directory,
+    ];
     done(&sweep(&begin, &[]));
     for (more, behind, why) in [
         (
-            vec!["--over", "size=512,2K"],
+            vec!["--param", "io-size=512,2K"],
             vec![],
-            "its point size=1024 is not size=2048",
+            "its point io-size=1024 is not io-size=2048",
         ),
         (
-            vec!["--over", "size=512"],
+            vec!["--param", "io-size=512"],
             vec![],
             "it has 2 points, and not 1",
         ),
         (
-            vec!["--over", "size=512,1K"],
+            vec!["--param", "io-size=512,1K"],
             vec!["-j", "2"],
-            "its point size=512 has another plan",
+            "its point io-size=512 has another plan",
         ),
         (
-            vec!["--over", "size=512,1K", "--seed", "6"],
+            vec!["--param", "io-size=512,1K", "--seed", "6"],
             vec![],
             "its seed is 5, and not 6",
         ),
@@ -214,9 +227,19 @@ fn another_sweep_is_refused_and_more_runs_are_not() {
         );
     }
     let other = scratch.file("other", "something");
-    let refused = filestone(&sweep(&["--over", "size=1", "-o", &scratch.name("")], &[]));
+    let refused = filestone(&sweep(
+        &["--param", "io-size=1", "-o", &scratch.name("")],
+        &[],
+    ));
     assert_eq!(refused.status.code(), Some(2), "{other} must stay");
-    let more = ["--over", "size=512,1K", "--repeat", "2", "-o", &directory];
+    let more = [
+        "--param",
+        "io-size=512,1K",
+        "--repeat",
+        "2",
+        "-o",
+        &directory,
+    ];
     done(&sweep(&more, &[]));
     assert_eq!(records(&directory).len(), 4);
 }
@@ -224,35 +247,35 @@ fn another_sweep_is_refused_and_more_runs_are_not() {
 #[test]
 fn every_point_is_planned_before_anything_runs() {
     let planned = done(&sweep(
-        &["--over", "size=512..2K", "--dry-run"],
+        &["--param", "io-size=512..2K", "--dry-run"],
         &["-j", "3"],
     ));
     let points: Value = serde_json::from_slice(&planned.stdout).expect("JSON");
     let points = points.as_array().expect("a list");
     assert_eq!(points.len(), 3);
-    assert_eq!(points[2]["point"], "size=2048");
+    assert_eq!(points[2]["point"], "io-size=2048");
     assert_eq!(points[2]["plan"]["in_flight"], 3);
     for (over, behind, said) in [
-        ("size=512,2M", vec![], "point size=2097152: "),
+        ("io-size=512,2M", vec![], "point io-size=2097152: "),
         (
             "transport=tcp,sctp",
             vec![],
             "point transport=sctp: --transport sctp: ",
         ),
-        ("sise=1", vec![], "--over sise: probe has no option --sise"),
+        ("sise=1", vec![], "--param sise: probe has no option --sise"),
         (
-            "size=1",
+            "io-size=1",
             vec!["-o", "x"],
             "--output behind --: here it is sweep's",
         ),
-        ("size=1", vec!["--size", "2"], "--size behind --"),
+        ("io-size=1", vec!["--io-size", "2"], "--io-size behind --"),
         (
-            "size=1",
+            "io-size=1",
             vec!["-s", "2"],
-            "point size=1: --size: given twice",
+            "point io-size=1: --io-size: given twice",
         ),
     ] {
-        let refused = filestone(&sweep(&["--over", over], &behind));
+        let refused = filestone(&sweep(&["--param", over], &behind));
         assert_eq!(refused.status.code(), Some(2), "{over}");
         assert!(
             text(&refused.stderr).contains(said),
@@ -267,7 +290,7 @@ fn a_point_that_cannot_be_measured_is_left_out_and_the_others_go_on() {
     // A server that refuses every READ, whatever its size.
     let (_server, address, _out) = serve(&["--fault", "error=NFS3ERR_IO,proc=read"]);
     let target = format!("nfs://{address}/export/file");
-    let over = ["--over", "size=1,2", "--repeat", "1", "--as", "csv"];
+    let over = ["--param", "io-size=1,2", "--repeat", "1", "--format", "csv"];
     let output = filestone(&sweep(&over, &[&target]));
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
     assert!(
@@ -280,13 +303,13 @@ fn a_point_that_cannot_be_measured_is_left_out_and_the_others_go_on() {
 #[test]
 fn it_is_enough_when_the_interval_is_narrow_and_gates_are_of_each_run() {
     let until = [
-        "--over",
+        "--param",
         "clients=1,2",
-        "--until",
+        "--repeat-until",
         "50%",
         "--figure",
         "achieved",
-        "--as",
+        "--format",
         "json",
     ];
     let output = filestone(&sweep(&until, &["--fail-if", "achieved > 1/s"]));
@@ -311,8 +334,8 @@ fn costs_are_columns_and_figures_where_they_are_read() {
     let scratch = Scratch::new();
     let directory = scratch.name("costs");
     let about = [
-        "--over",
-        "size=512,4K",
+        "--param",
+        "io-size=512,4K",
         "--repeat",
         "2",
         "--figure",
@@ -320,7 +343,13 @@ fn costs_are_columns_and_figures_where_they_are_read() {
         "-o",
         &directory,
     ];
-    let read = ["--cost", "--cost-idle", "200ms", "--cost-interval", "100ms"];
+    let read = [
+        "--cost",
+        "--idle-baseline",
+        "200ms",
+        "--cost-interval",
+        "100ms",
+    ];
     let shown = text(&done(&sweep(&about, &read)).stdout);
     assert!(shown.contains("wire bytes"), "{shown}");
     assert!(!shown.contains("server CPU"), "{shown}");
@@ -355,7 +384,7 @@ fn the_read_study_is_a_sweep_with_graphs_of_its_own() {
         "1",
         "--pause",
         "0",
-        "--cost-idle",
+        "--idle-baseline",
         "5ms",
         "--cost-interval",
         "100ms",
@@ -378,7 +407,7 @@ fn the_read_study_is_a_sweep_with_graphs_of_its_own() {
         "{shown}"
     );
     assert!(words.contains("GETATTR − NULL over udp: "), "{shown}");
-    assert!(words.contains("--server-pid, --server-here, "), "{shown}");
+    assert!(words.contains("--server-pid, --server-local, "), "{shown}");
     for name in ["sweep", "response-time", "packets", "interrupts"] {
         let svg = fs::read_to_string(format!("{directory}/{name}.svg")).expect(name);
         assert!(svg.starts_with("<svg "), "{name}");
@@ -406,9 +435,9 @@ fn the_read_study_says_before_how_long_it_takes() {
         words.contains("258 runs, 3 of each, in random order: about 12 min 30 s"),
         "{shown}"
     );
-    let plans = done(&[&target[..], &["--as", "json"]].concat());
+    let plans = done(&[&target[..], &["--format", "json"]].concat());
     let plans: Vec<Value> = serde_json::from_slice(&plans.stdout).expect("plans");
     assert_eq!(plans.len(), 86);
-    let refused = filestone(&[&target[..], &["--", "--size", "4K"]].concat());
+    let refused = filestone(&[&target[..], &["--", "--io-size", "4K"]].concat());
     assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stderr));
 }

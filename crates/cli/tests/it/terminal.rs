@@ -185,7 +185,7 @@ fn a_second_stop_ends_it_at_once_and_gives_the_terminal_back() {
             "100s",
             "--warm-up",
             "0",
-            "--remove-set",
+            "--remove-file-set",
         ],
         &[],
     );

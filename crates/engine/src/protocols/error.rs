@@ -71,8 +71,8 @@ impl AreaError for TargetError {
             }
             TargetError::Unsupported(_) => "ask another operation, or another protocol",
             TargetError::UnknownProtocol(_) => "run the plan with the program that made it",
-            TargetError::DifferentLayers => "several layers run in turn: --on with commas",
-            TargetError::NoPeer => "--on tcp:HOST",
+            TargetError::DifferentLayers => "several layers run in turn: --layer with commas",
+            TargetError::NoPeer => "--layer tcp:HOST",
             TargetError::NoServer => "name a server",
             TargetError::Protected => "calibrate against a server that asks for neither",
             TargetError::NoAddress(_) => "name another host",

@@ -239,7 +239,7 @@ impl ClaimError {
         match self {
             Self::InUse {
                 purpose: FileSet, ..
-            } => "wait for its end, or give the file set another name (--set) or directory",
+            } => "wait for its end, or give the file set another name (--file-set) or directory",
             Self::InUse { .. } => "wait for its end, or use another directory",
             Self::Twice { .. } => "name each directory once, and more clients (-c) instead",
             Self::Stale { .. } => "remove it with --remove-leftover, which takes nothing else away",
@@ -247,7 +247,7 @@ impl ClaimError {
                 purpose: FileSet, ..
             } => {
                 "if that run is over, remove it with --remove-leftover, or add a line \"given up\" to \
-                 made-by-filestone in it; or give the file set another name (--set) or directory"
+                 made-by-filestone in it; or give the file set another name (--file-set) or directory"
             }
             Self::Unknown {
                 purpose: Results, ..
@@ -255,7 +255,7 @@ impl ClaimError {
             Self::Unknown { .. } => "if that run is not going on, remove it with --remove-leftover",
             Self::Foreign {
                 purpose: FileSet, ..
-            } => "move it away, or give the file set another name (--set) or directory",
+            } => "move it away, or give the file set another name (--file-set) or directory",
             Self::Foreign { .. } => "move it away, or use another directory",
             Self::NothingToRead { .. } => {
                 "leave one with --skip-cleanup and a --duration that ends before the load takes its \
@@ -272,11 +272,11 @@ impl ClaimError {
             }
             Self::Changed { .. } => "move it away, or remove the file set",
             Self::OtherRecipe { .. } => {
-                "give this one a name of its own (--set), or remove that one with --remove-set \
+                "give this one a name of its own (--file-set), or remove that one with --remove-file-set \
                  and the options that made it"
             }
             Self::Overtaken { .. } => {
-                "try again, or give the file set another name (--set) or directory"
+                "try again, or give the file set another name (--file-set) or directory"
             }
             Self::NotOwned { .. } => "did somebody change the file made-by-filestone in it?",
             Self::NeverEmpty {

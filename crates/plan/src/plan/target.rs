@@ -105,7 +105,7 @@ impl TargetPlan {
         matches!(self, TargetPlan::Nfs3(_) | TargetPlan::Other(_))
     }
 
-    /// Returns the name of the layer in `--on`.
+    /// Returns the name of the layer in `--layer`.
     pub fn layer(&self) -> &str {
         match self {
             TargetPlan::Nfs3(_) => "nfs",

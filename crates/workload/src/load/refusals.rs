@@ -30,7 +30,7 @@ pub enum LayerKind {
 }
 
 impl LayerKind {
-    /// All layers, with their names in `--on`.
+    /// All layers, with their names in `--layer`.
     pub const ALL: [(&str, Self); 4] = [
         ("local", LayerKind::Local),
         ("tcp", LayerKind::Tcp),

@@ -1,4 +1,4 @@
-//! `filestone as dbench` and `as tbench`: the originals' command lines, rows, tables and exit
+//! `filestone compat dbench` and `compat tbench`: the originals' command lines, rows, tables and exit
 //! codes, with correct values.
 
 pub mod command_line;

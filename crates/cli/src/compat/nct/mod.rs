@@ -1,4 +1,4 @@
-//! `filestone as nct`: command line and tables of nct, with correct values.
+//! `filestone compat nct`: command line and tables of nct, with correct values.
 
 pub mod command_line;
 
@@ -44,7 +44,7 @@ pub fn run(arguments: &[String]) -> Result<ExitStatus, Error> {
         )),
         Ok(Request::Measure(measure)) => execute(&measure),
         Err(what) => Ok(refuse(
-            &Error::usage(what).with_help("filestone as nct -h shows nct's own command line"),
+            &Error::usage(what).with_help("filestone compat nct -h shows nct's own command line"),
             EX_USAGE,
         )),
     }

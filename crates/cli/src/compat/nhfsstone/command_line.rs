@@ -183,7 +183,7 @@ impl Options {
                     let what = format!("-{letter}: nhfsstone has no such option");
                     return Err(refusal(
                         what,
-                        "filestone as nhfsstone -h shows its command line",
+                        "filestone compat nhfsstone -h shows its command line",
                     ));
                 }
             }

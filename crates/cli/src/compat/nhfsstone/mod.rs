@@ -1,4 +1,4 @@
-//! `filestone as nhfsstone`: command line and report of nhfsstone, with correct values.
+//! `filestone compat nhfsstone`: command line and report of nhfsstone, with correct values.
 
 pub mod command_line;
 

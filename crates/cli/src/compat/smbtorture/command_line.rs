@@ -105,7 +105,7 @@ const OPTIONS: &str = "
 -k, --kerberos=WHEN
 ";
 
-const HELP: &str = "filestone as smbtorture --help lists the options";
+const HELP: &str = "filestone compat smbtorture --help lists the options";
 
 /// smbtorture's exit code for all errors.
 pub const FAILURE: u8 = 1;
@@ -350,7 +350,7 @@ impl Words {
         let (place, tests) = arguments.split_first().ok_or_else(|| {
             refusal(
                 "no share is named",
-                "filestone as smbtorture //HOST/SHARE bench.nbench",
+                "filestone compat smbtorture //HOST/SHARE bench.nbench",
             )
         })?;
         let share = login::share(place, FAILURE)?;

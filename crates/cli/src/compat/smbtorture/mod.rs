@@ -1,4 +1,4 @@
-//! `filestone as smbtorture`: command line and output lines of its BENCH-NBENCH, over SMB2 and SMB3
+//! `filestone compat smbtorture`: command line and output lines of its BENCH-NBENCH, over SMB2 and SMB3
 //! instead of SMB1, with correct values.
 
 pub mod command_line;

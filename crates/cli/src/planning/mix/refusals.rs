@@ -10,7 +10,7 @@ use crate::planning::{OptionsOf, first_given, refuse_unused, server_options, sha
 pub fn refuse(options: &MixOptions) -> Result<(), Error> {
     refuse_in_load(&options.load)?;
     refuse_in_steering(&options.load, &options.steering)?;
-    match &options.target.on {
+    match &options.target.layer {
         Some(_) => refuse_through_mount(options),
         None => refuse_without_mount(&options.target),
     }
@@ -38,7 +38,7 @@ fn refuse_in_steering(load: &MixLoadOptions, steering: &SteeringOptions) -> Resu
             "--peak RATE names the highest load point",
         ),
         _ => (
-            "--search-time says how long the search may take",
+            "--search-timeout says how long the search may take",
             "the search begins low and finds its way",
         ),
     };
@@ -94,14 +94,14 @@ fn refuse_through_mount(options: &MixOptions) -> Result<(), Error> {
     ];
     if let Some(option) = first_given(&in_load) {
         return Err(Error::usage(format!(
-            "{option} with --on local: each client is a thread that makes one system call at a \
+            "{option} with --layer local: each client is a thread that makes one system call at a \
              time"
         ))
         .with_help("--clients says how many there are; the mount's options say the rest"));
     }
     if options.access.stable.is_some() {
         return Err(Error::usage(
-            "--stable with --on local: the kernel decides how its WRITEs are stored",
+            "--stable with --layer local: the kernel decides how its WRITEs are stored",
         )
         .with_help("mount the directory with the option sync"));
     }
@@ -111,7 +111,7 @@ fn refuse_through_mount(options: &MixOptions) -> Result<(), Error> {
         .or_else(|| first_given(&server_options(&target.nfs)));
     if let Some(option) = in_target {
         return Err(Error::usage(format!(
-            "{option} with --on local: this host's NFS client has its own way to the server"
+            "{option} with --layer local: this host's NFS client has its own way to the server"
         ))
         .with_help("mount the directory with the options that you want"));
     }

@@ -52,25 +52,25 @@ fn the_plan_with_every_option() {
         "nfs://[::1]:2050/a nfs://[::1]:2050/b --transport udp --mount-port 635 --reserved-port \
          --uid 0 --gid 0 --offered 2k/s --arrivals constant --count 1000 -d 2m -c 16 -j 4 -w 2 \
          --warm-up 3s --timeout 5s --seed 3 --busy-poll --pin 0-1 --files 100 \
-         --file-size 8K --working-set 1M --popularity zipf:0.9 --set mine --remove-set \
-         --transfer 8K --access random --stable file-sync -m 500ms -o out --as json -v"
+         --file-size 8K --working-set 1M --popularity zipf:0.9 --file-set mine --remove-file-set \
+         --io-size 8K --access random --stable file-sync -m 500ms -o out --format json -v"
     ));
 }
 
 #[test]
 fn the_plan_of_a_curve_and_of_a_search() {
     insta::assert_snapshot!(plan_text(
-        "s:/x --curve --points 5 --peak 5k --point-duration 2s --point-warm-up 3s --no-down"
+        "s:/x --curve --points 5 --peak 5k --point-duration 2s --point-warm-up 3s --ascending-only"
     ));
     insta::assert_snapshot!(plan_text(
-        "s:/x --slo p99<2ms --precision 5% --search-time 30s --arrivals constant"
+        "s:/x --slo p99<2ms --precision 5% --search-timeout 30s --arrivals constant"
     ));
 }
 
 #[test]
 fn the_plan_through_a_mount() {
     insta::assert_snapshot!(plan_text(
-        "--on local:/mnt/a+local:/mnt/b --proc /tmp/proc --no-feedback -c 4"
+        "--layer local:/mnt/a+local:/mnt/b --proc /tmp/proc --no-feedback -c 4"
     ));
 }
 
@@ -106,24 +106,24 @@ fn what_does_not_go_together_is_refused() {
         "--slo p99<2ms --offered 5",
         "--slo p99<2ms -d 5",
         "--slo p99<2ms --warm-up 5",
-        "--transport udp --transfer 64K",
-        "--data discard --transfer 8K",
+        "--transport udp --io-size 64K",
+        "--data discard --io-size 8K",
         "--data discard --transport udp",
-        "--data verify --on local:/mnt",
+        "--data verify --layer local:/mnt",
         "-c 1000 --files 100000",
         "-w 9",
         "--port 2049",
-        "--on local:",
-        "--on tcp:host",
-        "--on nfs://s/x",
-        "--on local:/a,local:/b",
-        "--on local:/a+local:/a",
-        "--on local:/a --curve",
-        "--on local:/a --slo p99<2ms",
-        "--on local:/a --arrivals closed",
-        "--on local:/a -j 4",
-        "--on local:/a --port 4",
-        "--on local:/a --transport tcp",
+        "--layer local:",
+        "--layer tcp:host",
+        "--layer nfs://s/x",
+        "--layer local:/a,local:/b",
+        "--layer local:/a+local:/a",
+        "--layer local:/a --curve",
+        "--layer local:/a --slo p99<2ms",
+        "--layer local:/a --arrivals closed",
+        "--layer local:/a -j 4",
+        "--layer local:/a --port 4",
+        "--layer local:/a --transport tcp",
     ] {
         let error = plan_of(line).expect_err(line);
         assert_eq!(error.exit_code(), 2, "{line}");

@@ -53,12 +53,12 @@ fn the_plan_without_an_option() {
 
 #[test]
 fn the_plans_with_every_option() {
-    let line = "a.load,b.load --on local:/srv/x,tcp:[::1]:7004 --on nfs://a/x+nfs://b:2050/x \
+    let line = "a.load,b.load --layer local:/srv/x,tcp:[::1]:7004 --layer nfs://a/x+nfs://b:2050/x \
          -c 8 -d 30s --warm-up 3s --run-once --skip-cleanup --remove-leftover -R 10MB/s \
          --trunc-io 4K --on-mismatch stop --per-client-results --clients-per-thread 2 -sSFx \
          --no-resolve --one-byte-write-fix --stat-check --fake-io --direct \
          -T SO_KEEPALIVE --prefix ./deep --stable --enable-nlm --nlm-port 4045 --mount-port 635 \
-         --reserved-port --uid 0 --gid 0 --seed 3 --timeout 5s -m 500ms --as json";
+         --reserved-port --uid 0 --gid 0 --seed 3 --timeout 5s -m 500ms --format json";
     insta::assert_snapshot!(text(&plans_of(line).expect("all of it goes together")));
 }
 
@@ -68,7 +68,7 @@ fn stamps_are_followed_unless_something_else_paces() {
     assert_eq!(pacing(""), Pacing::Closed);
     assert_eq!(pacing("stamped"), Pacing::Stamps { speed: 1.0 });
     assert_eq!(pacing("stamped --speed 2.5"), Pacing::Stamps { speed: 2.5 });
-    assert_eq!(pacing("stamped --no-stamps"), Pacing::Closed);
+    assert_eq!(pacing("stamped --ignore-timestamps"), Pacing::Closed);
     assert_eq!(pacing("stamped -R 1MB"), Pacing::Rate { bytes_per_s: 1e6 });
     assert_eq!(
         pacing("office --total-rate 1MB/s -c 4"),
@@ -96,13 +96,13 @@ fn warm_up_is_a_fifth_but_one_pass_has_none() {
 
 #[test]
 fn a_run_that_only_reads_takes_nothing_away() {
-    let plan = plan_of("--on smb://fs/bench --read-only --retries 3");
+    let plan = plan_of("--layer smb://fs/bench --read-only --retries 3");
     let replay = plan.replay().expect("a replay");
     assert!(replay.read_only && replay.skip_cleanup);
     assert_eq!(replay.left_over, LeftoverPolicy::Refuse);
     assert_eq!(replay.smb.retries, 3);
     assert!(
-        plans_of("--on local:/srv/x --retries 3").is_err(),
+        plans_of("--layer local:/srv/x --retries 3").is_err(),
         "no connections"
     );
 }
@@ -112,16 +112,16 @@ fn what_does_not_go_together_is_refused() {
     let mut text = String::new();
     for line in [
         "a,b,c -c 2",
-        "--on nfs://a/x+nfs://b/x",
-        "--on nfs://a/x+nfs://a/x -c 2",
-        "--on tcp:+tcp: -c 2",
+        "--layer nfs://a/x+nfs://b/x",
+        "--layer nfs://a/x+nfs://a/x -c 2",
+        "--layer tcp:+tcp: -c 2",
         "--speed 2",
         "--clients-per-thread 2",
-        "--on tcp: --direct",
+        "--layer tcp: --direct",
         "--stable",
-        "--on local: --prefix ./x",
-        "--on nfs: --port 2049",
-        "--on nfs://s:1/x --port 2",
+        "--layer local: --prefix ./x",
+        "--layer nfs: --port 2049",
+        "--layer nfs://s:1/x --port 2",
     ] {
         let error = plans_of(line).expect_err(line);
         assert_eq!(error.exit_code(), 2);

@@ -12,7 +12,7 @@ use serde::Serialize;
 /// Format version of [`ComparisonDocument`]; increased when the shape changes.
 const FORMAT: u32 = 2;
 
-/// Output of `filestone compare --as json`.
+/// Output of `filestone compare --format json`.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ComparisonDocument {

@@ -10,7 +10,7 @@ use serde::Serialize;
 /// Format version of [`HistoryDocument`]; increased when the shape changes.
 const FORMAT: u32 = 1;
 
-/// Output of `filestone history --as json`.
+/// Output of `filestone history --format json`.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct HistoryDocument {

@@ -70,15 +70,15 @@ fn removal(names: &[String], targets: &[TargetPlan], sets: &[String]) -> String 
         words.extend(protocols::options_besides(target));
     }
     let clients = targets.len();
-    let rest = format!("-c {clients} --files 1 --count 1 --remove-set");
+    let rest = format!("-c {clients} --files 1 --count 1 --remove-file-set");
     let line = shell_line(&words);
     match names {
         [name] if name == FileSetPlan::NAME_DEFAULT => format!("{line} {rest}"),
-        [name] => format!("{line} --set {} {rest}", quoted(name)),
+        [name] => format!("{line} --file-set {} {rest}", quoted(name)),
         names => {
             let names: Vec<String> = names.iter().map(|name| quoted(name)).collect();
             let names = names.join(" ");
-            format!("for set in {names}; do {line} --set \"$set\" {rest}; done")
+            format!("for set in {names}; do {line} --file-set \"$set\" {rest}; done")
         }
     }
 }
@@ -96,8 +96,8 @@ mod tests {
         assert_eq!(
             said,
             "the file set stays for the next run, in nfs://server:2049/export/filestone-mix; this \
-             removes it: filestone mix nfs://server:2049/export --set filestone-mix -c 1 --files 1 \
-             --count 1 --remove-set"
+             removes it: filestone mix nfs://server:2049/export --file-set filestone-mix -c 1 --files 1 \
+             --count 1 --remove-file-set"
         );
         let line = said.rsplit(": filestone ").next().expect("a command line");
         let words = ["filestone"].into_iter().chain(line.split_whitespace());
@@ -162,7 +162,7 @@ mod tests {
     fn found(target: &str, set: &str, more: &[&str]) -> u64 {
         let directory = std::env::temp_dir().join(format!("filestone-sets-{}", std::process::id()));
         let output = directory.display().to_string();
-        let set = ["--set", set, "-c", "1", "--files", "4", "--count", "1"];
+        let set = ["--file-set", set, "-c", "1", "--files", "4", "--count", "1"];
         let brief = ["--warm-up", "0", "--no-calibrate", "--output", &output];
         let words = [&["mix", target], &set[..], &brief[..], more].concat();
         run_line(&words.iter().map(ToString::to_string).collect::<Vec<_>>());
@@ -200,7 +200,11 @@ mod tests {
         assert_eq!(runs.len(), 2, "{line}");
         runs.iter().for_each(|words| run_line(words));
         for set in &sets {
-            assert_eq!(found(&target, set, &["--remove-set"]), 0, "{set} is gone");
+            assert_eq!(
+                found(&target, set, &["--remove-file-set"]),
+                0,
+                "{set} is gone"
+            );
         }
     }
 }

@@ -57,7 +57,7 @@ pub fn values(record: &RunRecord) -> Option<String> {
     }
 }
 
-/// Returns a gnuplot script with its data, for `filestone report --as gnuplot`.
+/// Returns a gnuplot script with its data, for `filestone report --format gnuplot`.
 pub fn script_with_data(record: &RunRecord) -> Option<String> {
     let values = values(record)?;
     Some(format!(

@@ -318,7 +318,7 @@ fn sentences(ladder: &SweepReport) -> Vec<String> {
     }
     if !has(ladder, of_run(RunTotal::ServerCpu)) {
         sentences.push(
-            "Nothing tells what the server spent: --server-pid, --server-metrics or --server-proc would."
+            "Nothing tells what the server spent: --server-pid, --server-metrics or --server-command would."
                 .into(),
         );
     }

@@ -30,7 +30,6 @@ fn a_command_line_of_elsewhere_becomes_one_of_ours() {
         "host:/x --runtime=10",
         "dbench -t 60 4",
         "probe read host:/x --json",
-        "probe read host:/x --format=json",
         "probe read host:/x --output-format json",
         "probe read host:/x --loops 3",
         "probe read host:/x --rate 10k",
@@ -69,8 +68,8 @@ fn nothing_far_fetched_is_suggested() {
 #[test]
 fn every_foreign_word_is_corrected_to_what_can_be_read() {
     let value = |option: &ForeignOption| match option.ours {
-        Equivalent::Option("--as") => "json",
-        Equivalent::Option("--duration" | "--warm-up" | "--mark") => "2",
+        Equivalent::Option("--format") => "json",
+        Equivalent::Option("--duration" | "--warm-up" | "--report-interval") => "2",
         Equivalent::Operation => "randread",
         Equivalent::Target => "host:/x",
         _ => "8",

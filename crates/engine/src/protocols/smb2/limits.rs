@@ -64,6 +64,6 @@ pub fn limits_for(
             thousands(size.into())
         ),
         takes,
-        help: format!("use --size {most} or less"),
+        help: format!("use --io-size {most} or less"),
     })
 }

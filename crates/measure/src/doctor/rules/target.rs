@@ -123,7 +123,7 @@ pub fn transfers(facts: &Facts, fewest: f64) -> Option<Finding> {
     Some(
         Finding::note(
             found,
-            "a larger --size is answered with less than was asked for, which is a failed \
+            "a larger --io-size is answered with less than was asked for, which is a failed \
              operation; loads and mixes cut their transfers into pieces",
         )
         .fix("ask no more in one call, or let the server take more"),

@@ -129,7 +129,7 @@ pub(super) fn time_stamps(evidence: &Evidence<'_>, most: f64) -> Option<Limit> {
             time_text(lag.max as f64),
             time_text(window_ns)
         ),
-        "replay it faster (--speed 2), or as fast as answers come (--no-stamps)",
+        "replay it faster (--speed 2), or as fast as answers come (--ignore-timestamps)",
     );
     Some(
         told.with("lag_max_ns", lag.max as f64)

@@ -164,7 +164,7 @@ pub const fn advice_below_rate(cause: Shortfall) -> &'static str {
             "ask for less (--rate), or use more workers (--workers) or a second host"
         }
         Shortfall::Slots | Shortfall::Server => {
-            "ask for less (--rate), use longer transfers (--size, read_size, write_size), or more clients \
+            "ask for less (--rate), use longer transfers (--io-size, read_size, write_size), or more clients \
              with a part of the rate each; clients make up for one second of what is late at most, so slot \
              wait does not grow beyond that"
         }

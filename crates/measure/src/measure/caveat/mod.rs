@@ -135,7 +135,7 @@ caveats! {
         thousands(*size_bytes),
         thousands(*server_max_bytes)
     );
-    advice "use a --size that the server takes: an NFS server answers more with less, an SMB server refuses it";
+    advice "use a --io-size that the server takes: an NFS server answers more with less, an SMB server refuses it";
 
     /// READs were short because of the end of the file.
     ShortReads { count: u64, reads: u64, mean_bytes: f64, size_bytes: u32 }
@@ -145,7 +145,7 @@ caveats! {
         of_all(*count, *reads, "READs were cut short by the end of the file"),
         thousands(u64::from(*size_bytes))
     );
-    advice "use a --size that the files are multiples of, or larger files: the rate is that of smaller READs";
+    advice "use a --io-size that the files are multiples of, or larger files: the rate is that of smaller READs";
 
     /// The load generator sent operations late.
     DispatchDelay { mean_ns: f64, response_time_mean_ns: f64 }
@@ -534,7 +534,7 @@ caveats! {
         time_text(*relaxation_time_ns),
         time_text(*stretch_ns as f64)
     );
-    advice "give the search more time (--search-time): a stretch may take 15 % of it; or ask for an objective that \
+    advice "give the search more time (--search-timeout): a stretch may take 15 % of it; or ask for an objective that \
             holds further below the capacity";
 
     /// The load generator, not the server, limited the peak of a curve.

@@ -79,7 +79,7 @@ impl SharingError {
                 "{}: the targets of one run are of the layers {first}: and {other}:",
                 name(Field::MoreTargets)
             ))
-            .with_help("several layers run in turn: --on with commas"),
+            .with_help("several layers run in turn: --layer with commas"),
             SharingError::OtherServer { first, other } => wrong(format!(
                 "{first} and {other} are different servers: what a mix finds out is about one"
             ))

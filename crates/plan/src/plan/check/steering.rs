@@ -53,7 +53,7 @@ impl SteeringPlanError {
                 name(Field::Target)
             ))
             .with_help(format!(
-                "name the server as TARGET, or run --on local:DIR at several {}",
+                "name the server as TARGET, or run --layer local:DIR at several {}",
                 name(Field::OfferedLoad)
             )),
             SteeringPlanError::Quantile(quantile) => wrong(format!(

@@ -37,7 +37,7 @@ pub struct ComparedLadders<'ladder> {
     pub new: &'ladder SweepReport,
 }
 
-/// Output of `filestone compare --as json` for two ladders.
+/// Output of `filestone compare --format json` for two ladders.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LadderComparison {

@@ -1,4 +1,4 @@
-//! Output of a ladder for `--as json` and `--as csv`. A ladder resumes from the same document.
+//! Output of a ladder for `--format json` and `--format csv`. A ladder resumes from the same document.
 
 use super::{LadderRung, begun, has, name_of, rungs, rungs_of};
 use crate::report::sweep::SweepReport;

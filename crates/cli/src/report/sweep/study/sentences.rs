@@ -253,10 +253,10 @@ const fn what_reads(source: GraphSource) -> &'static str {
             "The loopback interface is its own other end: packets that come back are those that were sent."
         }
         GraphSource::Server => {
-            "--server-pid, --server-here, --server-metrics or --server-proc reads the server's side."
+            "--server-pid, --server-local, --server-metrics or --server-command reads the server's side."
         }
         GraphSource::ServerHost => {
-            "--server-here, --server-metrics (with the collector interrupts) or --server-proc reads the \
+            "--server-local, --server-metrics (with the collector interrupts) or --server-command reads the \
              server's host; a process has no interrupts of its own."
         }
     }

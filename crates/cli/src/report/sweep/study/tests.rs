@@ -211,7 +211,7 @@ fn there_are_eight_graphs_on_one_page_and_each_alone() {
     );
     let svg = render(&page);
     assert!(
-        svg.contains("nothing was measured") && svg.contains("--server-here"),
+        svg.contains("nothing was measured") && svg.contains("--server-local"),
         "{svg}"
     );
     let pictures = picture::pictures(&swept);
