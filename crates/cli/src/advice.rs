@@ -24,7 +24,7 @@ pub fn of(caveat: &Caveat, record: &RunRecord) -> Option<String> {
 
 /// Reduces advice to the options of the record's command; `None` if no text is left.
 fn fitting(advice: &str, record: &RunRecord) -> Option<String> {
-    match OPTIONS.get(&record.plan.face) {
+    match OPTIONS.get(&record.plan.command) {
         Some(options) => without_others(advice, &|option| options.contains(option)),
         // An ancestor's command has the options of the ancestor, which its manual lists.
         None => Some(advice.to_owned()),
@@ -112,7 +112,7 @@ mod tests {
         let mut named = 0;
         for face in ["probe", "mix", "replay", "fleet"] {
             let mut record = crate::report::fixtures::plain();
-            record.plan.face = face.into();
+            record.plan.command = face.into();
             let options = &OPTIONS[face];
             assert!(options.len() > 10, "{face}");
             for text in TEXTS.iter().flat_map(|source| source.split('"')) {

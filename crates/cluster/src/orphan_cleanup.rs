@@ -91,7 +91,7 @@ impl CleanUpFailure {
         }
         let removes = abandoned.plan.mix().is_some_and(|mix| mix.remove_set);
         record.caveats.push(if removes {
-            Caveat::LeftBehind { path, reason }
+            Caveat::Leftover { path, reason }
         } else {
             Caveat::FileSetStillClaimed { path, reason }
         });

@@ -80,7 +80,7 @@ fn mix(clients: u32) -> Plan {
         ..MixPlan::new("two", counts, set)
     };
     Plan {
-        face: "mix".into(),
+        command: "mix".into(),
         target: TargetPlan::Nfs3(NfsTarget::built_in("/export")),
         workload: WorkloadPlan::Mix(Box::new(mix)),
         ..plan(clients)
@@ -566,10 +566,7 @@ fn a_rank_that_is_lost_does_not_keep_the_others_from_cleaning_up() {
     let job = record.job.expect("a job");
     assert_eq!((job.hosts.len(), &*job.lost[0].phase), (2, "ending"));
     for host in &job.hosts {
-        let left = host
-            .caveats
-            .iter()
-            .find(|caveat| caveat.id() == "left-behind");
+        let left = host.caveats.iter().find(|caveat| caveat.id() == "leftover");
         assert_eq!(left, None, "{}", host.name);
     }
     for name in ["set-1of3", "set-2of3"] {
@@ -604,7 +601,7 @@ fn what_of_a_lost_rank_cannot_be_removed_is_said_after_the_record_was_told() {
     };
     assert_eq!(remains(before), None);
     assert_eq!(remains(&record).as_deref(), Some("the server is gone"));
-    let is_left = |caveat: &filestone_measure::measure::Caveat| caveat.id() == "left-behind";
+    let is_left = |caveat: &filestone_measure::measure::Caveat| caveat.id() == "leftover";
     assert!(record.caveats.iter().any(is_left), "{:?}", record.caveats);
     assert_eq!(scheduled(before), scheduled(&record));
 }

@@ -175,12 +175,16 @@ impl Observer for Publisher {
         let settings: Vec<String> = settings
             .map(|setting| format!("{} {} → {}", setting.key, setting.from, setting.to))
             .collect();
-        let which = format!("{} {}: {clients} clients", change.what.name(), change.which);
+        let which = format!(
+            "{} {}: {clients} clients",
+            change.action.name(),
+            change.selector
+        );
         let what = [which, settings.join(", ")];
         let what: Vec<String> = what.into_iter().filter(|part| !part.is_empty()).collect();
         self.feed.publish(Event::Changed(Shared::new(Changed {
             number: change.number,
-            at_ns: change.at_ns,
+            at_ns: change.sent_ns,
             what: what.join("; "),
         })));
     }

@@ -44,7 +44,7 @@ pub struct Figure {
     /// Spread of the logarithms of single runs, one standard deviation.
     pub deviation: Option<f64>,
     /// Whether the value includes an unmeasured operation for each measured one.
-    pub has_companion: bool,
+    pub has_unmeasured: bool,
 }
 
 impl Figure {
@@ -62,7 +62,7 @@ impl Figure {
             interval: half_width.map(ends),
             runs,
             deviation: None,
-            has_companion: false,
+            has_unmeasured: false,
         }
     }
 
@@ -79,7 +79,7 @@ impl Figure {
             interval: half_width.map(|half| (value - half, value + half)),
             runs,
             deviation: None,
-            has_companion: false,
+            has_unmeasured: false,
         }
     }
 

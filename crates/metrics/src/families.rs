@@ -141,7 +141,7 @@ impl Families {
             ([("phase", phase.name())], f64::from(u8::from(is_now)))
         };
         self.gauges(
-            &Heading::of("run_phase", "1 for the part of the run that goes on"),
+            &Heading::of("run_phase", "1 for the current phase of the run"),
             RunPhase::ALL.map(phase),
         );
         let ended = standing.ended.iter();
@@ -154,7 +154,7 @@ impl Families {
             self.gauge(&Heading::of("run_caveats", help), caveats as f64);
         }
         if let Some(run) = &standing.run {
-            let about = Heading::of("run", "The run that goes on, or went on last");
+            let about = Heading::of("run", "The current run, or the last one");
             let pairs = run.labels.iter();
             self.info(
                 &about,
@@ -285,17 +285,27 @@ impl Families {
         for (name, help, nanos) in [
             (
                 "client_cpu",
-                "Processor time of the workers, what they spent looking included",
+                "CPU time of the workers, busy polling included",
                 stretch.cpu_nanos,
             ),
             (
+                "client_cpu_busy_poll",
+                "CPU time of the workers spent busy polling",
+                stretch.spun_nanos,
+            ),
+            (
+                "client_cpu_run_delay",
+                "Time that workers were ready to run without a CPU",
+                stretch.waited_nanos,
+            ),
+            (
                 "client_cpu_spun",
-                "How much of it they spent looking for what had not come",
+                "Former name of filestone_client_cpu_busy_poll_seconds",
                 stretch.spun_nanos,
             ),
             (
                 "client_cpu_waited",
-                "Time that workers were ready to run and had no processor",
+                "Former name of filestone_client_cpu_run_delay_seconds",
                 stretch.waited_nanos,
             ),
         ] {
@@ -348,7 +358,7 @@ fn by_kind(sums: &Totals) -> impl Iterator<Item = (KindLabels, &KindSums)> {
 const fn role_name(role: Role) -> &'static str {
     match role {
         Role::Measured => "measured",
-        Role::Unmeasured => "companion",
+        Role::Unmeasured => "unmeasured",
     }
 }
 

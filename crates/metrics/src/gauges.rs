@@ -68,7 +68,7 @@ impl RunState {
         self.fleet.clear();
         self.run = Some(RunFacts {
             labels: vec![
-                ("command", plan.face.clone()),
+                ("command", plan.command.clone()),
                 ("layer", plan.target.layer().into()),
                 ("loop", loop_of(plan).into()),
             ],

@@ -96,7 +96,7 @@ impl Totals {
         // Threads that wait in system calls have no workers in the record.
         if !totals.workers.is_empty() {
             stretch.cpu_nanos = workers(|worker| worker.cpu_ns);
-            stretch.spun_nanos = workers(|worker| worker.spun_ns);
+            stretch.spun_nanos = workers(|worker| worker.busy_poll_ns);
         }
         Self {
             kinds: kinds

@@ -40,7 +40,7 @@ pub fn example_mix() -> Plan {
         popularity: Popularity::Uniform,
     };
     Plan {
-        face: "mix".into(),
+        command: "mix".into(),
         clients: 8,
         in_flight: 4,
         arrivals: ArrivalsPlan::Poisson {
@@ -64,7 +64,7 @@ pub fn example_replay() -> Plan {
     };
     let replay = ReplayPlan::new(vec![office], vec![OpKind::Read]);
     Plan {
-        face: "replay".into(),
+        command: "replay".into(),
         target: TargetPlan::Local(LocalTarget {
             directory: Some("/x".into()),
         }),

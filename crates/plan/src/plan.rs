@@ -483,7 +483,8 @@ pub const fn unmeasured_for(operation: OpKind) -> &'static [OpKind] {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Plan {
     /// The command that made this plan.
-    pub face: String,
+    #[serde(alias = "face")]
+    pub command: String,
     /// The target of the operations.
     pub target: TargetPlan,
     /// The workload.
@@ -549,7 +550,7 @@ impl Plan {
     pub fn new(face: &str, target: TargetPlan, workload: WorkloadPlan, seed: u64) -> Self {
         const SECOND: u64 = 1_000_000_000;
         Self {
-            face: face.into(),
+            command: face.into(),
             target,
             workload,
             arrivals: ArrivalsPlan::Closed,

@@ -220,7 +220,7 @@ pub enum Role {
     Measured,
     /// Restores the state that the next measured operation needs, such as the REMOVE after a
     /// measured CREATE. Counted and timed in a separate row.
-    #[serde(rename = "companion")]
+    #[serde(alias = "companion")]
     Unmeasured,
 }
 

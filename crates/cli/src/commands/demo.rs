@@ -179,10 +179,10 @@ fn starved(records: &[RunRecord]) -> Option<Caveat> {
         .collect();
     let sum: f64 = all
         .iter()
-        .map(|found| found.longest_waited_by_others_percent)
+        .map(|found| found.longest_run_delay_by_others_percent)
         .sum();
     waited_for_processor(&ProcessorsRecord {
-        longest_waited_by_others_percent: sum / all.len().max(1) as f64,
+        longest_run_delay_by_others_percent: sum / all.len().max(1) as f64,
         ..(*all.first()?).clone()
     })
 }

@@ -142,7 +142,7 @@ mod tests {
     fn a_run_without_a_throughput_says_why() {
         let mut late = fixtures::replayed();
         late.caveats = vec![Caveat::MixInvalid {
-            off_by_percent: 12.0,
+            deviation_percent: 12.0,
         }];
         assert!(!has_throughput(&late));
         assert_eq!(why_not(&late), "the mix is off by 12.0 %");

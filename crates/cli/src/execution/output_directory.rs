@@ -226,7 +226,7 @@ impl OutputDirectory {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     // Only nct's scripts need gnuplot; the pictures already exist.
-                    if record.plan.face == "nct" {
+                    if record.plan.command == "nct" {
                         console::note(&format!(
                             "gnuplot is not installed, so {} holds nct's graphs as scripts \
                              (*.gnuplot) and not drawn (*.{terminal}); percentiles.svg and \

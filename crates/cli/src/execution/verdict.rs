@@ -2,7 +2,7 @@
 
 use crate::ExitStatus;
 use crate::error::Error;
-use filestone_measure::measure::caveat::RULES;
+use filestone_measure::measure::caveat::{RULES, ValidityRule};
 use filestone_measure::measure::gates::has_failed;
 use filestone_measure::measure::run_record::RunOutcome;
 use filestone_measure::measure::validity;
@@ -37,7 +37,7 @@ pub enum FailingCaveats {
     /// Every caveat.
     Any,
     /// Caveats of these kinds, by their names in the record.
-    Kinds(Vec<String>),
+    Kinds(Vec<&'static str>),
 }
 
 fn names() -> String {
@@ -53,25 +53,25 @@ impl FailingCaveats {
             Some("any") => return Ok(Self::Any),
             Some(text) => text,
         };
-        let kinds: Vec<String> = text
-            .split(',')
-            .map(|kind| kind.trim().to_string())
-            .collect();
-        let is_known = |kind: &str| RULES.iter().any(|rule| rule.id == kind);
-        match kinds.iter().find(|kind| !is_known(kind)) {
-            None => Ok(Self::Kinds(kinds)),
-            Some(kind) => Err(Error::usage(format!(
-                "--fail-on-caveat={kind}: there is no such caveat"
-            ))
-            .with_help(format!("the caveats are {}", names()))),
-        }
+        let named = |name: &str| {
+            ValidityRule::named(name.trim())
+                .map(|rule| rule.id)
+                .ok_or_else(|| {
+                    Error::usage(format!("--fail-on-caveat={name}: there is no such caveat"))
+                        .with_help(format!("the caveats are {}", names()))
+                })
+        };
+        text.split(',')
+            .map(named)
+            .collect::<Result<_, _>>()
+            .map(Self::Kinds)
     }
 
     fn contains(&self, caveat: &Caveat) -> bool {
         match self {
             Self::None => false,
             Self::Any => true,
-            Self::Kinds(kinds) => kinds.iter().any(|kind| kind == caveat.id()),
+            Self::Kinds(kinds) => kinds.contains(&caveat.id()),
         }
     }
 }
@@ -89,6 +89,9 @@ mod tests {
             error.message,
             "--fail-on-caveat=rain: there is no such caveat"
         );
+        let former = FailingCaveats::parse(Some("outlasted, left-behind"));
+        let present = FailingCaveats::Kinds(vec!["window-too-short", "leftover"]);
+        assert_eq!(former.expect("former names"), present);
     }
 
     #[test]

@@ -423,12 +423,18 @@ impl<'de> Visitor<'de> for AnyValue {
     }
 }
 
+/// Formats that this version reads.
+const READ_FORMATS: std::ops::RangeInclusive<u64> = 1..=FORMAT as u64;
+
 fn parse_record(path: &Path, value: Value) -> Result<RunRecord, Error> {
     match value.get("format") {
-        Some(format) if format.as_u64() == Some(FORMAT.into()) => {}
+        Some(format)
+            if format
+                .as_u64()
+                .is_some_and(|number| READ_FORMATS.contains(&number)) => {}
         Some(format) => {
             return Err(Error::usage(format!(
-                "{}: this record has format {}; this version reads format {FORMAT}",
+                "{}: this record has format {}; this version reads formats 1 to {FORMAT}",
                 path.display(),
                 excerpt(&format.to_string())
             ))
@@ -456,6 +462,7 @@ fn parse_record(path: &Path, value: Value) -> Result<RunRecord, Error> {
     if record.validity.is_none() {
         record.validity = Some(validity::of(&record));
     }
+    record.format = FORMAT;
     Ok(with_figures(record))
 }
 
@@ -596,7 +603,7 @@ mod tests {
             (
                 "newer",
                 "{\"format\": 99}",
-                "format 99; this version reads format 1",
+                "format 99; this version reads formats 1 to 2",
             ),
             (
                 "twice",

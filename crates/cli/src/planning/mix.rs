@@ -222,7 +222,7 @@ pub fn mix_plan(mix: Mix, set: &FileSetOptions) -> MixPlan {
         file_set: file_set(set),
         counts: mix.to_plan_counts(),
         name: mix.name,
-        left_out: mix.left_out,
+        skipped_operations: mix.left_out,
         more_targets: vec![],
         transfer_bytes: TRANSFER_DEFAULT,
         access: Access::default(),

@@ -115,7 +115,7 @@ fn header(is_fleet: bool) -> String {
 fn row(row: &Row) -> String {
     let role = match row.role {
         Role::Measured => "measured",
-        Role::Unmeasured => "companion",
+        Role::Unmeasured => "unmeasured",
     };
     let mut columns: Vec<String> = vec![
         row.start_ns.to_string(),

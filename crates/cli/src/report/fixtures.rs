@@ -186,9 +186,9 @@ fn record(plan: Plan, seconds: u64, per_tick: u64, base: u64) -> RunRecord {
             worker: 0,
             clients: plan.clients,
             cpu_ns: seconds * 50_000_000,
-            spun_ns: 0,
+            busy_poll_ns: 0,
             busy_percent: 5.0,
-            waited_percent: 0.0,
+            run_delay_percent: 0.0,
         }],
         ..Totals::default()
     };
@@ -396,7 +396,7 @@ pub fn interrupted() -> RunRecord {
 /// A replay of three kinds on `target`, whose service times start at `base`.
 fn replay_on(target: TargetPlan, base: u64) -> RunRecord {
     let mut plan = plan(OpKind::Null);
-    plan.face = "replay".into();
+    plan.command = "replay".into();
     plan.target = target;
     let office = LoadName {
         name: "office".into(),
@@ -421,7 +421,7 @@ fn replay_on(target: TargetPlan, base: u64) -> RunRecord {
         jukebox_pauses_ns: 0,
         mismatch_count: 0,
         mismatches: vec![],
-        left_out: vec![],
+        skipped_operations: vec![],
         clients: (0..2)
             .map(|client| ClientRecord {
                 client,

@@ -158,13 +158,13 @@ fn changes(fleet: &FleetRecord) -> Document {
             .collect();
         let what = format!(
             "{} {} {}",
-            change.what.name(),
-            change.which,
+            change.action.name(),
+            change.selector,
             settings.join(", ")
         );
         table.row([
-            duration_text(change.at_ns),
-            change.settled_ns.map_or("-".into(), duration_text),
+            duration_text(change.sent_ns),
+            change.applied_ns.map_or("-".into(), duration_text),
             change.number.to_string(),
             grouped(change.clients.into()),
             what.trim_end().to_owned(),
@@ -197,7 +197,7 @@ fn groups(fleet: &FleetRecord) -> Table {
 /// Returns the cells of a group: clients, reads, writes, files, rates, bounds of times, failures.
 pub fn cells(group: &GroupRecord) -> [String; 11] {
     let counters = &group.counters;
-    let times = group.response_time_at_most;
+    let times = group.response_time_buckets;
     let rate = group.read_bits_per_s + group.write_bits_per_s;
     let latest = group.read_bits_per_s_20s + group.write_bits_per_s_20s;
     [
@@ -303,7 +303,7 @@ fn mismatches(fleet: &FleetRecord) -> Option<Table> {
 fn lost_clients(fleet: &FleetRecord) -> Option<Table> {
     let mut table = Table::new([Column::text("gave up").at_least(14), Column::text("WHY")]);
     for lost in &fleet.lost {
-        table.row([format!("client {}", lost.client), in_our_form(&lost.why)]);
+        table.row([format!("client {}", lost.client), in_our_form(&lost.reason)]);
     }
     table.if_any()
 }

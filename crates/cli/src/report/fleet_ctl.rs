@@ -103,7 +103,7 @@ fn clients(clients: &[ClientView]) -> Table {
     for client in clients {
         let counters = &client.counters;
         let state: ClientState = client.state;
-        let times = client.response_time_at_most;
+        let times = client.response_time_buckets;
         table.row([
             client.name.clone(),
             match client.retries_until_ns {

@@ -140,7 +140,7 @@ impl Graph {
 
 /// Defines a megabyte: 10^6 bytes, but in nct's graphs 2^20, as nct intended.
 fn megabyte(record: &RunRecord) -> &'static str {
-    match record.plan.face.as_str() {
+    match record.plan.command.as_str() {
         "nct" => "MB = 1048576.0\n",
         _ => "MB = 1e6\n",
     }
@@ -229,7 +229,7 @@ mod tests {
     fn a_megabyte_is_a_million_bytes_but_in_ncts_graphs() {
         let mut record = fixtures::plain();
         assert!(render(&record).contains("\nMB = 1e6\n"));
-        record.plan.face = "nct".into();
+        record.plan.command = "nct".into();
         assert!(render(&record).contains("\nMB = 1048576.0\n"));
     }
 

@@ -2,7 +2,7 @@
 //!
 //! The log has a line per interval, kind of operation and time: the tag is
 //! `OPERATION.response_time` or `OPERATION.service_time`, values are nanoseconds, Interval_Max is
-//! in milliseconds. Unmeasured operations are tagged `companion.OPERATION.…`.
+//! in milliseconds. Unmeasured operations are tagged `unmeasured.OPERATION.…`.
 
 use crate::error::Error;
 use filestone_measure::measure::RunRecord;
@@ -58,7 +58,7 @@ fn tag(kind: &IntervalKindRecord, what: &str) -> String {
     let operation = kind.operation.name();
     match kind.role {
         Role::Measured => format!("{operation}.{what}"),
-        Role::Unmeasured => format!("companion.{operation}.{what}"),
+        Role::Unmeasured => format!("unmeasured.{operation}.{what}"),
     }
 }
 
@@ -107,7 +107,7 @@ mod tests {
         assert_eq!(counts["create.response_time"], timed);
         assert_eq!(counts["create.service_time"], timed);
         assert_eq!(
-            counts["companion.remove.response_time"],
+            counts["unmeasured.remove.response_time"],
             record.totals.kinds[1].ledger.ended()
         );
     }

@@ -188,7 +188,7 @@ fn rows(record: &RunRecord, mix: &MixRecord) -> Vec<Row> {
     let others = others.map(|kind| row(record, mix, kind.name(), Some(kind)));
     let unlike = mix.wire.iter().flat_map(|wire| &wire.others);
     let unlike = unlike.map(|other| {
-        let shares = [0.0, other.got_percent];
+        let shares = [0.0, other.actual_percent];
         Row::on_the_wire(&other.name, shares, other.seen, other.time_ns)
     });
     of_nfsv2.chain(others).chain(unlike).collect()
@@ -207,7 +207,7 @@ fn row(record: &RunRecord, mix: &MixRecord, name: &str, kind: Option<OpKind>) ->
         let mut seen = wire.operations.iter();
         return match seen.find(|row| Some(row.operation) == kind) {
             Some(row) => {
-                let shares = [row.want_percent, row.got_percent];
+                let shares = [row.expected_percent, row.actual_percent];
                 Row::on_the_wire(name, shares, row.seen, row.time_ns)
             }
             None => Row::on_the_wire(name, [0.0; 2], 0, Some(0)),
@@ -216,7 +216,7 @@ fn row(record: &RunRecord, mix: &MixRecord, name: &str, kind: Option<OpKind>) ->
     let mut done = mix.operations.iter();
     let done = done.find(|row| Some(row.operation) == kind);
     let (want_percent, got_percent, calls) = done.map_or((0.0, 0.0, 0), |row| {
-        (row.want_percent, row.got_percent, row.count)
+        (row.expected_percent, row.actual_percent, row.count)
     });
     let timed = kind.and_then(|kind| measured_of(record, kind));
     let times = timed.map(|row| &row.response_time_ns);
@@ -295,8 +295,8 @@ mod tests {
         let off_by = |record: &mut RunRecord, percent: f64| {
             let rows = &mut mix_of(record).operations;
             rows.iter_mut()
-                .for_each(|row| row.got_percent = row.want_percent);
-            rows[0].got_percent += percent;
+                .for_each(|row| row.actual_percent = row.expected_percent);
+            rows[0].actual_percent += percent;
         };
         off_by(&mut record, 10.0);
         assert_eq!(invalid("nhfsstone", mix_of(&mut record)), None);
@@ -313,8 +313,8 @@ mod tests {
         let further = [(OpKind::Access, 11.0), (OpKind::ReadDirPlus, 2.0)];
         let further = further.map(|(operation, percent)| MixOperationRecord {
             operation,
-            want_percent: percent,
-            got_percent: percent,
+            expected_percent: percent,
+            actual_percent: percent,
             count: 100,
         });
         mix_of(&mut record).operations.extend(further);
@@ -351,14 +351,14 @@ mod tests {
                 asked: 1340,
                 seen: 670,
                 time_ns: Some(1_340_000_000),
-                want_percent: 34.0,
-                got_percent: 67.0,
+                expected_percent: 34.0,
+                actual_percent: 67.0,
             }],
             others: vec![WireOtherRecord {
                 name: "sequence".into(),
                 seen: 330,
                 time_ns: Some(660_000_000),
-                got_percent: 33.0,
+                actual_percent: 33.0,
             }],
             calls: 1000,
             ..WireRecord::default()

@@ -184,7 +184,7 @@ pub fn steps(record: &RunRecord) -> Vec<(u64, u64, f64)> {
             .map(|point| (point.start_ns, point.end_ns, point.offered_load_ops_per_s))
             .collect(),
         (None, Some(found)) => found
-            .tried
+            .steps
             .iter()
             .map(|tried| (tried.start_ns, tried.end_ns, tried.offered_load_ops_per_s))
             .collect(),

@@ -228,7 +228,7 @@ mod tests {
         let mut record = fixtures::plain();
         let mut ends = |busy: f64, is_open: bool, waited: f64| {
             record.totals.workers[0].busy_percent = busy;
-            record.totals.workers[0].waited_percent = waited;
+            record.totals.workers[0].run_delay_percent = waited;
             record.totals.offered_load_ops_per_s =
                 is_open.then_some(record.totals.achieved_load_ops_per_s);
             record.caveats = find(&record);
@@ -282,7 +282,7 @@ mod tests {
             name: "response_time.p99".into(),
             unit: "ns".into(),
             low: 71_200.0,
-            level: 0.95,
+            confidence: 0.95,
         };
         totals.open_figures = vec![open.clone()];
         // By ranks alone it would be known; its lower end is below the median.
@@ -290,7 +290,7 @@ mod tests {
         assert!(!text.contains("p99"), "{text}");
         assert!(text.contains("max "), "{text}");
         let caveat = find(&record).into_iter().find_map(|caveat| match caveat {
-            Caveat::FewAboveQuantile { from_ns, to_ns, .. } => Some([from_ns, to_ns]),
+            Caveat::TooFewSamples { from_ns, to_ns, .. } => Some([from_ns, to_ns]),
             _ => None,
         });
         assert_eq!(caveat, Some([71_200, 0]));

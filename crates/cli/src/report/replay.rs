@@ -167,15 +167,15 @@ fn facts(record: &RunRecord, plan: &ReplayPlan, replay: &ReplayRecord) -> Vec<Fa
 
 /// Returns the operations that a read-only run left out.
 fn left_out(plan: &ReplayPlan, replay: &ReplayRecord) -> Option<Fact> {
-    if replay.left_out.is_empty() {
+    if replay.skipped_operations.is_empty() {
         return None;
     }
-    let kinds = replay.left_out.iter().map(|kind| {
+    let kinds = replay.skipped_operations.iter().map(|kind| {
         let name = dbench::spelling(Form::Five, plan, kind.operation);
         format!("{name} {}", grouped(kind.count))
     });
     let kinds: Vec<String> = kinds.collect();
-    let total = replay.left_out.iter().map(|kind| kind.count).sum();
+    let total = replay.skipped_operations.iter().map(|kind| kind.count).sum();
     let lines = counted(total, "line");
     let kinds = kinds.join(", ");
     Some((
@@ -187,14 +187,14 @@ fn left_out(plan: &ReplayPlan, replay: &ReplayRecord) -> Option<Fact> {
 /// Returns the time that clients waited for processors, on a host with too few for all of them.
 fn processors(record: &RunRecord) -> Option<Fact> {
     let found = record.processors.as_ref();
-    let processors = found.filter(|found| found.waited_percent >= WAITED_PERCENT)?;
+    let processors = found.filter(|found| found.run_delay_percent >= WAITED_PERCENT)?;
     Some((
         "processors",
         format!(
             "{} for the threads of {} clients: ready to run but without one for {:.0} % of the time",
             processors.processors,
             grouped(record.plan.clients.into()),
-            processors.waited_percent,
+            processors.run_delay_percent,
         ),
     ))
 }

@@ -38,7 +38,7 @@ fn what_runs(view: &View) -> String {
     let Some(run) = &view.run else {
         return view.command.clone();
     };
-    let command = format!("filestone {}", run.plan.face);
+    let command = format!("filestone {}", run.plan.command);
     if run.name.is_empty() {
         command
     } else {

@@ -8,6 +8,7 @@ mod table;
 
 pub use markdown::rendered;
 
+use filestone_measure::measure::caveat::ValidityRule;
 use filestone_workload::load::diagnostic::suggestion;
 use markdown::{Heading, headings};
 use table::{ALIASES, FOLDERS, PAGES, Page};
@@ -58,6 +59,9 @@ pub fn lookup(word: &str) -> Lookup {
             markdown: page.markdown.into(),
             part_of: None,
         });
+    }
+    if let Some(rule) = ValidityRule::named(&word).filter(|rule| rule.id != word) {
+        return lookup(rule.id);
     }
     if let Some((_, meant)) = ALIASES.iter().find(|(alias, _)| *alias == word) {
         return lookup(meant);

@@ -87,9 +87,10 @@ fn a_topic_is_a_page_a_section_or_a_term() {
     );
     assert_eq!(found("Percentiles").1, Some("reports"));
     assert_eq!(
-        found("waited-for-processor"),
-        ("### waited-for-processor".into(), Some("validity"))
+        found("cpu-run-delay"),
+        ("### cpu-run-delay".into(), Some("validity"))
     );
+    assert_eq!(found("waited-for-processor").0, "### cpu-run-delay");
     assert_eq!(found("gates#grammar"), ("## Grammar".into(), Some("gates")));
     assert_eq!(found("goodput").1, Some("glossary"));
     assert!(

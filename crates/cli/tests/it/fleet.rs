@@ -196,7 +196,7 @@ fn a_fleet_is_changed_while_it_runs_and_its_record_says_so() {
     let changed = record.caveats.iter();
     assert!(changed.map(Caveat::id).any(|id| id == "settings-changed"));
     let changes = record.fleet.expect("a fleet").changes;
-    let kinds: Vec<&str> = changes.iter().map(|change| change.what.name()).collect();
+    let kinds: Vec<&str> = changes.iter().map(|change| change.action.name()).collect();
     assert_eq!(kinds, ["set", "quiesce", "stop", "start"]);
     assert_eq!(changes[0].settings[0].to, "50ops/s");
     assert_eq!((changes[0].number, changes[1].clients), (1, 4));

@@ -74,12 +74,12 @@ fn every_rung_is_measured_and_what_it_made_is_gone() {
     assert_eq!(getattr["below"], "null");
     assert!(figure(getattr, "response_time.mean")["step"]["low"].is_number());
     assert_eq!(
-        figure(getattr, "server_cpu_per_operation")["has_companion"],
+        figure(getattr, "server_cpu_per_operation")["has_unmeasured"],
         false
     );
     let create = &rungs(&found)[10];
     assert_eq!(
-        figure(create, "server_cpu_per_operation")["has_companion"],
+        figure(create, "server_cpu_per_operation")["has_unmeasured"],
         true
     );
 

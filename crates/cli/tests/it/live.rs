@@ -49,7 +49,7 @@ fn a_run_tells_what_happens_until_its_end_and_then_ends() {
     assert!(page.starts_with("HTTP/1.1 200") && page.contains("</html>"));
     // It lasts as long as the command.
     let all = events(&get(&address, "/api/events"));
-    assert_eq!(all[0]["run"]["plan"]["face"], "probe");
+    assert_eq!(all[0]["run"]["plan"]["command"], "probe");
     let named =
         |name: &str| -> Vec<&Value> { all.iter().filter(|event| event["event"] == name).collect() };
     let sum: u64 = named("interval")

@@ -16,6 +16,7 @@ mod live;
 mod loopback;
 mod metrics;
 mod mix;
+mod old_records;
 mod outcomes;
 mod repeat;
 mod replay;

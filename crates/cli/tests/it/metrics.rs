@@ -122,7 +122,7 @@ fn holds(text: &str, records: &[RunRecord]) {
             .collect();
         let role = match kind.role {
             Role::Measured => "measured",
-            Role::Unmeasured => "companion",
+            Role::Unmeasured => "unmeasured",
         };
         let labels = format!("operation=\"{}\",role=\"{role}\"", kind.operation.name());
         let counted = |name: &str| value(text, &format!("filestone_{name}{{{labels}}}"));

@@ -64,9 +64,9 @@ fn the_default_mix_comes_out_in_its_shares_without_an_error() {
     let ledger = &record.totals.ledger;
     assert_eq!((ledger.ok, ledger.scheduled), (2000, 2000));
     let mix = record.mix.as_ref().expect("a mix");
-    assert!(mix.off_by_percent < 2.0, "{}", mix.off_by_percent);
+    assert!(mix.deviation_percent < 2.0, "{}", mix.deviation_percent);
     for row in &mix.operations {
-        let off = (row.got_percent - row.want_percent).abs();
+        let off = (row.actual_percent - row.expected_percent).abs();
         assert!(off < 0.5, "{row:?}");
     }
     assert_eq!(mix.file_set.paths, ["/export/filestone-set"]);

@@ -119,13 +119,13 @@ fn a_search_for_an_objective_says_what_it_tried_and_why_it_ended() {
     let report = filestone(&["report", &kept, "--format", "json"]);
     let record = record_of(&report);
     let objective = record.objective.expect("a search");
-    assert!(!objective.tried.is_empty());
+    assert!(!objective.steps.is_empty());
     assert!(matches!(
         objective.end,
         SearchStopReason::TimedOut | SearchStopReason::Precise
     ));
     let csv = text(&filestone(&["report", &kept, "--format", "csv"]).stdout);
-    assert_eq!(csv.lines().count(), objective.tried.len() + 1, "{csv}");
+    assert_eq!(csv.lines().count(), objective.steps.len() + 1, "{csv}");
     assert!(scratch.path().join("kept/search.svg").is_file());
     // What was due beyond the server's load is no row per operation.
     assert!(!shown.contains("skipped: due"), "{shown}");

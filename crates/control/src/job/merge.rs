@@ -195,7 +195,7 @@ fn processors(records: &[&RunRecord]) -> Option<ProcessorsRecord> {
         .iter()
         .filter_map(|record| record.processors.clone());
     all.max_by(|one, other| {
-        let of = |record: &ProcessorsRecord| record.longest_waited_by_others_percent;
+        let of = |record: &ProcessorsRecord| record.longest_run_delay_by_others_percent;
         of(one).total_cmp(&of(other))
     })
 }

@@ -145,7 +145,7 @@ pub fn merge_independent(runs: &[HostRun]) -> Result<RunRecord, IncompatibleRuns
 fn check_workload(run: &HostRun) -> Result<(), IncompatibleRuns> {
     let record = &run.record;
     let plan = &record.plan;
-    let (host, face) = (run.name.clone(), plan.face.clone());
+    let (host, face) = (run.name.clone(), plan.command.clone());
     if plan.probe().is_none() && plan.mix().is_none() {
         return Err(IncompatibleRuns::Workload { host, face });
     }

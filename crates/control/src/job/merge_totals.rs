@@ -48,11 +48,11 @@ fn add_counts(merged: &mut Totals, record: &RunRecord, window_ns: u64) {
         *merged.held_mean.get_or_insert(0.0) += held * part;
     }
     add(&mut merged.late_replies, totals.late_replies);
-    add(&mut merged.long_listings, totals.long_listings);
-    let excess = &mut merged.listing_excess_bytes_max;
-    *excess = (*excess).max(totals.listing_excess_bytes_max);
+    add(&mut merged.oversized_listings, totals.oversized_listings);
+    let excess = &mut merged.oversized_listing_bytes_max;
+    *excess = (*excess).max(totals.oversized_listing_bytes_max);
     add(&mut merged.reconnections, totals.reconnections);
-    add(&mut merged.unusable_ns, totals.unusable_ns);
+    add(&mut merged.disconnected_ns, totals.disconnected_ns);
     let mut losses = LossReasons::of(&merged.losses);
     losses.add(&LossReasons::of(&totals.losses));
     merged.losses = losses.into_records();

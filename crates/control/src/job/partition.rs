@@ -79,7 +79,7 @@ fn check(job: &Plan, parts: u32) -> Result<(), PartitionError> {
     }
     match &job.workload {
         WorkloadPlan::LoadFile(_) | WorkloadPlan::Fleet(_) => {
-            return Err(PartitionError::NotByCalls(job.face.clone()));
+            return Err(PartitionError::NotByCalls(job.command.clone()));
         }
         WorkloadPlan::Mix(_) if job.target.is_directory() => {
             return Err(PartitionError::LocalDirectory);

@@ -100,9 +100,9 @@ fn ten_seconds(plan: Plan, service: &DistributionRecord) -> RunRecord {
             worker: 0,
             clients: plan.clients,
             cpu_ns: 4 * SECOND,
-            spun_ns: 0,
+            busy_poll_ns: 0,
             busy_percent: 40.0,
-            waited_percent: 1.0,
+            run_delay_percent: 1.0,
         }],
         ..Totals::default()
     };
@@ -192,10 +192,10 @@ fn slowed_by_others() -> RunRecord {
         own_percent: 60.0,
         others_percent: Some(300.0),
         threads: 1,
-        waited_percent: 30.0,
+        run_delay_percent: 30.0,
         longest_thread: 0,
-        longest_waited_percent: 30.0,
-        longest_waited_by_others_percent: 28.0,
+        longest_run_delay_percent: 30.0,
+        longest_run_delay_by_others_percent: 28.0,
         absence: None,
     });
     record
@@ -210,10 +210,10 @@ fn throttled() -> RunRecord {
         own_percent: 10.0,
         others_percent: Some(0.0),
         threads: 1,
-        waited_percent: 85.0,
+        run_delay_percent: 85.0,
         longest_thread: 0,
-        longest_waited_percent: 85.0,
-        longest_waited_by_others_percent: 85.0,
+        longest_run_delay_percent: 85.0,
+        longest_run_delay_by_others_percent: 85.0,
         absence: Some(AbsenceRecord {
             quota: Some(0.1),
             throttling: Some(Throttling {
@@ -271,10 +271,7 @@ fn a_quota_is_not_blamed_on_other_programs() {
     assert_eq!(GeneratorPart::of(&record), GeneratorPart::Limit);
     let found = caveats::find(&record);
     let has = |id: &str| found.iter().any(|caveat| caveat.id() == id);
-    assert!(
-        has("did-not-run") && !has("waited-for-processor"),
-        "{found:?}"
-    );
+    assert!(has("did-not-run") && !has("cpu-run-delay"), "{found:?}");
     let told = explain(&record);
     assert!(told.limits[0].suggestion.contains("cpu.max"), "{told:?}");
 }
@@ -290,10 +287,10 @@ fn full_processors() -> RunRecord {
         own_percent: 197.0,
         others_percent: Some(2.0),
         threads: 4,
-        waited_percent: 50.0,
+        run_delay_percent: 50.0,
         longest_thread: 0,
-        longest_waited_percent: 50.0,
-        longest_waited_by_others_percent: 1.0,
+        longest_run_delay_percent: 50.0,
+        longest_run_delay_by_others_percent: 1.0,
         absence: None,
     });
     record
@@ -459,7 +456,7 @@ fn put_off() -> RunRecord {
 
 fn cut_off() -> RunRecord {
     let mut record = eight_in_flight();
-    (record.totals.reconnections, record.totals.unusable_ns) = (3, 2 * SECOND);
+    (record.totals.reconnections, record.totals.disconnected_ns) = (3, 2 * SECOND);
     record
 }
 
@@ -542,12 +539,12 @@ fn search(end: SearchStopReason, achieved: f64) -> RunRecord {
         load_ops_per_s: Some(8000.0),
         lower_ops_per_s: Some(7900.0),
         upper_ops_per_s: Some(8100.0),
-        held_ops_per_s: Some(7900.0),
-        broken_ops_per_s: Some(8600.0),
+        highest_passed_ops_per_s: Some(7900.0),
+        lowest_failed_ops_per_s: Some(8600.0),
         relaxation_time_ns: 0.0,
         longest_stretch_ns: 0,
         end,
-        tried: vec![SearchStepRecord {
+        steps: vec![SearchStepRecord {
             offered_load_ops_per_s: 8600.0,
             achieved_load_ops_per_s: achieved,
             ended: 86_000,

@@ -234,7 +234,7 @@ fn a_search_that_was_stopped_tells_what_it_tried() {
     assert_eq!(search.left(), Some(RemainingTime::AtMost(left)));
     let record = search.into_record();
     assert_eq!(record.end, SearchStopReason::Interrupted);
-    assert!(!record.tried.is_empty());
+    assert!(!record.steps.is_empty());
 }
 
 #[test]
@@ -257,9 +257,13 @@ fn a_search_that_was_stopped_says_what_held_so_far() {
         (record.load_ops_per_s, record.lower_ops_per_s),
         (None, None)
     );
-    let held = record.held_ops_per_s.expect("100/s hold");
+    let held = record.highest_passed_ops_per_s.expect("100/s hold");
     assert!(held >= 100.0, "{held}");
-    assert!(record.broken_ops_per_s.is_none_or(|broken| broken > held));
+    assert!(
+        record
+            .lowest_failed_ops_per_s
+            .is_none_or(|broken| broken > held)
+    );
 }
 
 #[test]
@@ -354,8 +358,8 @@ fn a_load_that_held_for_too_short_a_time_bounds_the_search_and_is_not_called_bro
         "trying 1,414/s, between 1,000/s and 2,000/s"
     );
     let record = search.into_record();
-    assert_eq!(record.held_ops_per_s, Some(1000.0));
-    assert_eq!(record.broken_ops_per_s, None);
+    assert_eq!(record.highest_passed_ops_per_s, Some(1000.0));
+    assert_eq!(record.lowest_failed_ops_per_s, None);
 }
 
 /// At the lowest load the measurement continues until time is over.
@@ -367,8 +371,8 @@ fn the_lowest_load_is_not_said_to_fail_because_it_was_measured_for_too_short_a_t
     steer(&mut search, 200, 1000.0, waits);
     let record = search.into_record();
     assert_eq!(record.end, SearchStopReason::TimedOut);
-    assert_eq!(record.held_ops_per_s, None);
-    assert_eq!(record.broken_ops_per_s, Some(2000.0));
+    assert_eq!(record.highest_passed_ops_per_s, None);
+    assert_eq!(record.lowest_failed_ops_per_s, Some(2000.0));
 }
 
 #[test]
@@ -402,7 +406,7 @@ fn no_load_above_the_capacity_passes() {
         let mut search = search_for(case.objective(), 0.03);
         case.run(seed).steer(&mut search);
         let record = search.into_record();
-        let named = [record.load_ops_per_s, record.held_ops_per_s];
+        let named = [record.load_ops_per_s, record.highest_passed_ops_per_s];
         let named = named.into_iter().flatten();
         assert!(named.clone().all(|load| load < case.capacity), "{record:?}");
         let is_refused = matches!(record.doubt(), Some(Caveat::StretchesTooShort { .. }));

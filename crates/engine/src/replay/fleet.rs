@@ -175,7 +175,7 @@ impl RequestHandler for Controller {
 impl Controller {
     fn record(&self, change: ChangeRecord) {
         let seen = &mut *lock(&self.seen);
-        let at_ns = change.at_ns;
+        let at_ns = change.sent_ns;
         seen.changes.record(change);
         // No operation has used the earlier settings yet.
         if seen.looked.is_none() && self.shared.is_applied(EffectiveFrom::NextFile) {
@@ -283,7 +283,10 @@ impl ReplayWorkload for Fleet<'_> {
                 && let Some(why) = end.account.lost
             {
                 let client = end.account.client;
-                lost.push(LostClient { client, why });
+                lost.push(LostClient {
+                    client,
+                    reason: why,
+                });
             }
         }
         let last = counted(&self.shared, now, seen.asked_until);
@@ -368,7 +371,7 @@ fn group_record(
         write_bits_per_s: bits(counters.bytes_written, all),
         read_bits_per_s_20s: bits(counters.bytes_read - earlier.bytes_read, latest),
         write_bits_per_s_20s: bits(counters.bytes_written - earlier.bytes_written, latest),
-        response_time_at_most: times.record(),
+        response_time_buckets: times.record(),
         client_bytes_min: moved.clone().min().unwrap_or(0),
         client_bytes_max: moved.max().unwrap_or(0),
     }

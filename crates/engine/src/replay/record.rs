@@ -38,7 +38,7 @@ pub fn complete(record: &mut RunRecord, threads: u32, ends: Vec<ClientEnd<Client
         mismatches.merge(end.mismatches);
         of_replay.passes += end.account.passes;
         for SkippedLinesRecord { operation, count } in &end.account.left_out {
-            SkippedLinesRecord::add(&mut of_replay.left_out, *operation, *count);
+            SkippedLinesRecord::add(&mut of_replay.skipped_operations, *operation, *count);
         }
         of_replay.jukebox_calls += end.busy_pauses.calls;
         of_replay.jukebox_pauses_ns += nanos_of(end.busy_pauses.pauses);
@@ -47,7 +47,7 @@ pub fn complete(record: &mut RunRecord, threads: u32, ends: Vec<ClientEnd<Client
         of_replay.clients.push(client);
     }
     of_replay
-        .left_out
+        .skipped_operations
         .sort_by_key(|kind| kind.operation.index());
     of_replay.mismatch_count = mismatches.count();
     of_replay.mismatches = mismatches.into_records();

@@ -400,7 +400,7 @@ impl<'run> Coordinator<'run> {
         for counts in self.ends.iter().map(|end| &end.connections) {
             losses.add(&counts.losses);
             totals.reconnections += counts.reconnections;
-            totals.unusable_ns += counts.unusable_nanos;
+            totals.disconnected_ns += counts.unusable_nanos;
             totals.lost_clients += counts.lost_clients;
         }
         totals.losses = losses.into_records();

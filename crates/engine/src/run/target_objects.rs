@@ -74,7 +74,7 @@ pub trait OpenTarget {
         if plan.mix().is_some_and(|mix| !mix.remove_set) {
             Caveat::FileSetStillClaimed { path, reason }
         } else {
-            Caveat::LeftBehind { path, reason }
+            Caveat::Leftover { path, reason }
         }
     }
 }

@@ -100,7 +100,7 @@ fn connected(plan: &Plan, loads: &[Arc<Load>], manner: Manner, fault: Option<&st
     let record = run(plan, loads, &server).unwrap_or_else(|error| panic!("{what}: {error}"));
     record.check().expect("the record agrees with itself");
     let mut caveats = record.caveats.iter();
-    let left = caveats.find(|caveat| matches!(caveat, Caveat::LeftBehind { .. }));
+    let left = caveats.find(|caveat| matches!(caveat, Caveat::Leftover { .. }));
     assert_eq!(left, None, "{what}");
     assert_eq!(names(&server), before, "{what}");
     server.stop().requests(Command::TreeConnect)

@@ -427,7 +427,7 @@ fn loads_in_turn_tell_what_an_operation_costs_beside_what_grows_meanwhile() {
     };
     let source = SourceRecord {
         name: "host".into(),
-        vantage: MeasuredAt::Server,
+        measured_at: MeasuredAt::Server,
         readings: (0..=40).map(reading).collect(),
         failed: 0,
         first_failure: None,

@@ -78,7 +78,7 @@ fn a_server_that_bounds_the_entries_alone_is_listed_page_by_page_to_the_end() {
                 "each entry came {times} times: {}",
                 shape.operation.name()
             );
-            assert_eq!(record.totals.long_listings, 0);
+            assert_eq!(record.totals.oversized_listings, 0);
         }
     }
 }
@@ -110,7 +110,7 @@ fn a_server_that_bounds_the_whole_reply_is_noted_nowhere() {
     for shape in SHAPES {
         let record = shape.listed(&server, 50);
         assert_eq!(
-            (record.totals.ledger.ok, record.totals.long_listings),
+            (record.totals.ledger.ok, record.totals.oversized_listings),
             (50, 0)
         );
     }

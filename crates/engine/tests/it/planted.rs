@@ -167,7 +167,7 @@ fn share_of(server: &Running) -> BuiltIn {
 
 fn left_behind(record: &RunRecord) -> Vec<&Caveat> {
     let caveats = record.caveats.iter();
-    let is_left = |caveat: &&Caveat| matches!(caveat, Caveat::LeftBehind { .. });
+    let is_left = |caveat: &&Caveat| matches!(caveat, Caveat::Leftover { .. });
     caveats.filter(is_left).collect()
 }
 
@@ -181,7 +181,7 @@ fn check(plan: &Plan, loads: &[Arc<Load>], built_in: BuiltIn, planter: &mut Plan
     assert!(planter.count >= 4, "{}", planter.count);
     assert!(planter.planted.len() >= 12, "{:?}", planter.planted);
     let left = left_behind(&record);
-    let [Caveat::LeftBehind { reason, .. }] = left.as_slice() else {
+    let [Caveat::Leftover { reason, .. }] = left.as_slice() else {
         panic!("{:?}", record.caveats)
     };
     assert!(reason.contains("filestone has not made"), "{reason}");

@@ -126,7 +126,7 @@ fn assert_whole(record: &RunRecord) {
     let processors = record.processors.as_ref().expect("the window opened");
     assert_eq!(processors.threads, replay.threads);
     assert!(processors.own_percent > 0.0, "{processors:?}");
-    assert!(processors.waited_percent >= 0.0, "{processors:?}");
+    assert!(processors.run_delay_percent >= 0.0, "{processors:?}");
 }
 
 #[test]
@@ -374,7 +374,7 @@ Close 2 NT_STATUS_OK
 /// file in vain that is there now.
 fn assert_only_read(record: &RunRecord) {
     let replay = record.replay.as_ref().expect("it is a replay");
-    let left_out = replay.left_out.iter();
+    let left_out = replay.skipped_operations.iter();
     let left_out: Vec<(OpKind, u64)> = left_out.map(|kind| (kind.operation, kind.count)).collect();
     let mut expected = [
         (OpKind::Deltree, 6),

@@ -28,9 +28,9 @@ fn record_of(plan: Plan, run: Run) -> RunRecord {
         worker: 0,
         clients: plan.clients,
         cpu_ns: 0,
-        spun_ns: 0,
+        busy_poll_ns: 0,
         busy_percent: 0.0,
-        waited_percent: 0.0,
+        run_delay_percent: 0.0,
     };
     let mut totals = run.totals;
     totals.workers = vec![worker];
@@ -137,7 +137,7 @@ fn what_a_warm_up_left_over_is_named() {
     let record = record(plan, frozen);
     let caveats = find(&record);
     let left_over = caveats.iter().find_map(|caveat| match caveat {
-        Caveat::AchievedAboveOffered { left_over, .. } => Some(*left_over),
+        Caveat::AchievedAboveOffered { warm_up_backlog: left_over, .. } => Some(*left_over),
         _ => None,
     });
     // 1,000 of the warm-up; the last of the window may end after it.

@@ -117,7 +117,7 @@ impl ComparedRun {
         let of_record = |record: &FigureRecord| Estimate {
             value: record.value,
             standard_error: record.standard_error,
-            freedom: record.freedom,
+            freedom: record.degrees_of_freedom,
         };
         let found = || stretches.accuracy(figure).ok().map(|found| found.estimate);
         kept.map(of_record).or_else(found)

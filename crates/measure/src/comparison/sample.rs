@@ -116,7 +116,7 @@ impl ComparedRun {
             value: time.mean,
             half_width: Some(time.half_width),
         };
-        self.if_any(sample).filter(|_| !has_companion(&self.plan))
+        self.if_any(sample).filter(|_| !has_unmeasured(&self.plan))
     }
 
     /// Returns the exchange without the server's CPU time. This is only valid if all of the CPU
@@ -125,7 +125,7 @@ impl ComparedRun {
     fn elsewhere(&self) -> Option<Sample> {
         let plan = &self.plan;
         let is_one_at_a_time = plan.clients == 1 && plan.in_flight == 1;
-        if !is_one_at_a_time || has_companion(plan) || self.counts_generator() {
+        if !is_one_at_a_time || has_unmeasured(plan) || self.counts_generator() {
             return None;
         }
         let exchange = self.sample(EXCHANGE)?;
@@ -150,7 +150,7 @@ const fn exactly(value: f64) -> Sample {
 }
 
 /// Returns whether each operation of a plan is paired with an unmeasured one.
-pub fn has_companion(plan: &Plan) -> bool {
+pub fn has_unmeasured(plan: &Plan) -> bool {
     let probe = plan.probe();
     probe.is_some_and(|probe| !unmeasured_for(probe.operation).is_empty())
 }
@@ -167,7 +167,7 @@ mod tests {
 
     fn of_server(counter: Counter, value: f64) -> CostFigure {
         CostFigure {
-            vantage: MeasuredAt::Server,
+            measured_at: MeasuredAt::Server,
             counter,
             line: None,
             per_operation: Some(CostEstimate {

@@ -53,7 +53,8 @@ pub struct SourceRecord {
     /// Name of the source, such as `process 4711` or `http://server:9100/metrics`.
     pub name: String,
     /// End where the source was read.
-    pub vantage: MeasuredAt,
+    #[serde(alias = "vantage")]
+    pub measured_at: MeasuredAt,
     /// Readings in chronological order.
     pub readings: Vec<CounterReading>,
     /// Number of failed readings.
@@ -69,7 +70,8 @@ pub struct SourceRecord {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct CostFigure {
     /// End where the counter was read.
-    pub vantage: MeasuredAt,
+    #[serde(alias = "vantage")]
+    pub measured_at: MeasuredAt,
     /// The counter.
     pub counter: Counter,
     /// Interrupt line; only present if the figure is of one line.
@@ -167,7 +169,8 @@ impl CostRecord {
     /// Returns the figure of a counter at an end, over all lines.
     pub fn figure(&self, vantage: MeasuredAt, counter: Counter) -> Option<&CostFigure> {
         let mut figures = self.figures.iter();
-        figures.find(|one| one.vantage == vantage && one.counter == counter && one.line.is_none())
+        figures
+            .find(|one| one.measured_at == vantage && one.counter == counter && one.line.is_none())
     }
 
     /// Returns the server's context switches per operation: both kinds of its process if measured,

@@ -73,7 +73,10 @@ impl GeneratorPart {
 /// it exceeds the limit of the caveat.
 fn waited_percent(record: &RunRecord) -> Option<f64> {
     match waited_for_others(record)? {
-        Caveat::WaitedForProcessor { waited_percent, .. } => Some(waited_percent),
+        Caveat::CpuRunDelay {
+            run_delay_percent: waited_percent,
+            ..
+        } => Some(waited_percent),
         _ => None,
     }
 }

@@ -198,9 +198,9 @@ impl IntervalAggregator {
                 worker,
                 clients: plan.clients_of_worker(worker).count() as u32,
                 cpu_ns: counts.cpu_nanos,
-                spun_ns: counts.spun_nanos,
+                busy_poll_ns: counts.spun_nanos,
                 busy_percent: 100.0 * counts.work_nanos() as f64 / window as f64,
-                waited_percent: 100.0 * counts.waited_nanos as f64 / window as f64,
+                run_delay_percent: 100.0 * counts.waited_nanos as f64 / window as f64,
             })
             .collect();
         let ticks = (0..)
@@ -259,8 +259,8 @@ impl RunningTotals {
             dispatch_delay_ns: self.dispatch_delay.to_record(),
             kinds: self.kinds.into_iter().map(KindTotals::finalize).collect(),
             late_replies: counts.late_replies,
-            long_listings: counts.long_listings,
-            listing_excess_bytes_max: counts.listing_excess_bytes_max,
+            oversized_listings: counts.long_listings,
+            oversized_listing_bytes_max: counts.listing_excess_bytes_max,
             in_flight_mean: counts.in_flight_nanos as f64 / window_nanos as f64,
             ..Totals::default()
         }

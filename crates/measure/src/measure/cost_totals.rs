@@ -71,7 +71,7 @@ mod tests {
         CostRecord {
             sources: vec![],
             figures: vec![CostFigure {
-                vantage: MeasuredAt::Server,
+                measured_at: MeasuredAt::Server,
                 counter: Counter::ProcessCpu,
                 line: None,
                 per_operation: known(20_000.0, 1000.0),

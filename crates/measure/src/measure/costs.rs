@@ -85,7 +85,7 @@ fn rate(
 /// Returns the calls that the server's kernel counted, with those that the clients made. `None` for
 /// a mount, whose calls are made by the kernel of this host.
 fn calls_of(record: &RunRecord, source: &SourceRecord) -> Option<CallsRecord> {
-    if source.vantage != MeasuredAt::Server || record.plan.target.is_directory() {
+    if source.measured_at != MeasuredAt::Server || record.plan.target.is_directory() {
         return None;
     }
     let ended = record.totals.ledger.ended();
@@ -209,7 +209,7 @@ fn figure(counted: Counted<'_>, of: impl Fn(&CounterReading) -> Option<u64>) -> 
     let found = of_readings(&source.readings, of, slack, cycle_ns);
     let known = found.as_ref().ok();
     CostFigure {
-        vantage: source.vantage,
+        measured_at: source.measured_at,
         counter,
         line,
         per_operation: known.map(|line| CostEstimate {
@@ -251,7 +251,7 @@ fn modelled(record: &RunRecord, way: &RunPath, of: fn(&KindRecord) -> u64) -> Mo
 /// directions.
 fn traffic(way: &RunPath, costs: &CostRecord, phase: ReadingPhase) -> Option<f64> {
     let mut sources = costs.sources.iter();
-    let source = sources.find(|source| source.vantage == MeasuredAt::LoadGenerator)?;
+    let source = sources.find(|source| source.measured_at == MeasuredAt::LoadGenerator)?;
     let of = |counter| rate(source, phase, |reading| reading.count(counter), 0);
     let sent = of(Counter::SentBytes)?;
     if way.is_loopback {
@@ -388,7 +388,7 @@ mod tests {
         };
         let source = SourceRecord {
             name: "interface eth0".into(),
-            vantage: MeasuredAt::LoadGenerator,
+            measured_at: MeasuredAt::LoadGenerator,
             readings: [-2, -1]
                 .map(|second| reading(second, [0, 0], [0, 0]))
                 .into_iter()
@@ -450,7 +450,7 @@ mod tests {
         };
         let source = SourceRecord {
             name: "/proc".into(),
-            vantage: MeasuredAt::Server,
+            measured_at: MeasuredAt::Server,
             readings: vec![at(from_ms * 1_000_000, 7), at(2_000_000_000, 7 + counted)],
             failed: 0,
             first_failure: None,

@@ -145,10 +145,12 @@ pub struct ObjectiveRecord {
     /// Highest load that was observed to meet the objective before the interval was narrowed: a
     /// verdict from few operations, without a confidence level.
     #[serde(default)]
-    pub held_ops_per_s: Option<f64>,
+    #[serde(alias = "held_ops_per_s")]
+    pub highest_passed_ops_per_s: Option<f64>,
     /// Lowest load that was observed not to meet the objective, equally without a confidence level.
     #[serde(default)]
-    pub broken_ops_per_s: Option<f64>,
+    #[serde(alias = "broken_ops_per_s")]
+    pub lowest_failed_ops_per_s: Option<f64>,
     /// Relaxation time of the queue near the result (`statistics::relaxation_time_ns`); 0 without
     /// waiting, and in older records.
     #[serde(default)]
@@ -160,7 +162,8 @@ pub struct ObjectiveRecord {
     /// Reason why the search ended.
     pub end: SearchStopReason,
     /// Loads that were tried, in chronological order.
-    pub tried: Vec<SearchStepRecord>,
+    #[serde(alias = "tried")]
+    pub steps: Vec<SearchStepRecord>,
 }
 
 /// Reason why the search for a load ended.

@@ -19,14 +19,17 @@ pub struct FigureRecord {
     /// Upper end of the interval.
     pub high: f64,
     /// Confidence level of the interval.
-    pub level: f64,
+    #[serde(alias = "level")]
+    pub confidence: f64,
     /// Standard error of the figure; of a percentile, its value times that of its logarithm.
     pub standard_error: f64,
     /// Degrees of freedom of the standard error.
     #[serde(deserialize_with = "freedom")]
-    pub freedom: f64,
+    #[serde(alias = "freedom")]
+    pub degrees_of_freedom: f64,
     /// Number of batches that the interval is computed from.
-    pub stretches: u64,
+    #[serde(alias = "stretches")]
+    pub batches: u64,
     /// Method: `batch-means`, or `woodruff` for percentiles.
     pub method: String,
 }
@@ -54,7 +57,8 @@ pub struct OneSidedFigureRecord {
     /// Lower end of the interval.
     pub low: f64,
     /// Confidence level of the interval.
-    pub level: f64,
+    #[serde(alias = "level")]
+    pub confidence: f64,
 }
 
 /// Interval of a figure in a record.

@@ -197,17 +197,21 @@ pub struct ChangeRecord {
     pub number: u32,
     /// Time of the request, in nanoseconds since the run began; each client applies it within 50
     /// ms.
-    pub at_ns: u64,
+    #[serde(alias = "at_ns")]
+    pub sent_ns: u64,
     /// Kind of the change.
-    pub what: ChangeKind,
+    #[serde(alias = "what")]
+    pub action: ChangeKind,
     /// Selected clients, as in the request.
-    pub which: String,
+    #[serde(alias = "which")]
+    pub selector: String,
     /// Number of selected clients.
     pub clients: u32,
     /// Time when all of them had applied it, in nanoseconds since the run began; absent if the run
     /// ended before, and in records of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub settled_ns: Option<u64>,
+    #[serde(alias = "settled_ns")]
+    pub applied_ns: Option<u64>,
     /// Changed settings, with old and new values.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<SettingChange>,
@@ -280,7 +284,8 @@ pub struct LostClient {
     /// Number of the client.
     pub client: u32,
     /// Reason.
-    pub why: String,
+    #[serde(alias = "why")]
+    pub reason: String,
 }
 
 /// Results of one ramp step: number of clients, load and times.
@@ -355,7 +360,8 @@ pub struct GroupRecord {
     pub write_bits_per_s_20s: f64,
     /// Upper bounds of the response times of its reads and writes; absent without any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub response_time_at_most: Option<LatencyBounds>,
+    #[serde(alias = "response_time_at_most")]
+    pub response_time_buckets: Option<LatencyBounds>,
     /// Bytes read and written by the client that moved least.
     pub client_bytes_min: u64,
     /// Bytes read and written by the client that moved most.
@@ -388,7 +394,7 @@ impl GroupRecord {
             write_bits_per_s: sum(|group| group.write_bits_per_s),
             read_bits_per_s_20s: sum(|group| group.read_bits_per_s_20s),
             write_bits_per_s_20s: sum(|group| group.write_bits_per_s_20s),
-            response_time_at_most: times,
+            response_time_buckets: times,
             client_bytes_min: least(groups),
             client_bytes_max: most(groups),
         }

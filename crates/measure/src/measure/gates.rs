@@ -203,16 +203,19 @@ fn lost_clients(record: &RunRecord) -> u64 {
 /// tried if the objective was never met, and above if it was always met.
 fn of_search(found: &ObjectiveRecord) -> Option<ValueWithInterval> {
     let none = (found.end == SearchStopReason::NeverMet).then_some(0.0);
-    let value = found.load_ops_per_s.or(found.held_ops_per_s).or(none)?;
+    let value = found
+        .load_ops_per_s
+        .or(found.highest_passed_ops_per_s)
+        .or(none)?;
     Some(ValueWithInterval {
         value,
         low: found
             .lower_ops_per_s
-            .or(found.held_ops_per_s)
+            .or(found.highest_passed_ops_per_s)
             .unwrap_or(0.0),
         high: found
             .upper_ops_per_s
-            .or(found.broken_ops_per_s)
+            .or(found.lowest_failed_ops_per_s)
             .unwrap_or(f64::INFINITY),
         unknown: None,
     })

@@ -24,7 +24,7 @@ pub fn figures(
     let off = operations.iter().map(off_by);
     MixRecord {
         file_set,
-        off_by_percent: off.sum(),
+        deviation_percent: off.sum(),
         operations,
         in_flight_mean: totals.in_flight_mean,
         in_flight_by_littles_law: in_flight(totals, window_ns),
@@ -35,7 +35,7 @@ pub fn figures(
 }
 
 fn off_by(row: &MixOperationRecord) -> f64 {
-    (row.got_percent - row.want_percent).abs()
+    (row.actual_percent - row.expected_percent).abs()
 }
 
 /// Returns the requested and achieved numbers of each kind in the mix. Skipped operations do not
@@ -58,8 +58,8 @@ fn operations(mix: &MixPlan, totals: &Totals) -> Vec<MixOperationRecord> {
     let all: u64 = asked.iter().map(|kind| count(*kind)).sum();
     let row = |kind: OpKind| MixOperationRecord {
         operation: kind,
-        want_percent: mix.percent(kind),
-        got_percent: 100.0 * count(kind) as f64 / all.max(1) as f64,
+        expected_percent: mix.percent(kind),
+        actual_percent: 100.0 * count(kind) as f64 / all.max(1) as f64,
         count: count(kind),
     };
     asked.into_iter().map(row).collect()
@@ -236,7 +236,14 @@ pub(crate) mod tests {
         let rows: Vec<_> = record
             .operations
             .iter()
-            .map(|row| (row.operation, row.want_percent, row.got_percent, row.count))
+            .map(|row| {
+                (
+                    row.operation,
+                    row.expected_percent,
+                    row.actual_percent,
+                    row.count,
+                )
+            })
             .collect();
         assert_eq!(
             rows,
@@ -246,9 +253,9 @@ pub(crate) mod tests {
                 (OpKind::Create, 1.0, 2.0, 20)
             ]
         );
-        assert!((record.off_by_percent - 4.0).abs() < 1e-9);
+        assert!((record.deviation_percent - 4.0).abs() < 1e-9);
         let nothing = of(&totals(0, 0, 0, 0), &[]);
-        assert!((nothing.off_by_percent - 100.0).abs() < 1e-9);
+        assert!((nothing.deviation_percent - 100.0).abs() < 1e-9);
     }
 
     #[test]

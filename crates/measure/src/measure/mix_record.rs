@@ -19,7 +19,8 @@ pub struct MixRecord {
     /// Rows of the kinds of the mix, in the order of the procedures.
     pub operations: Vec<MixOperationRecord>,
     /// Sum of |got − want| over all operations, in percent: nhfsstone's measure, whose limit is 10.
-    pub off_by_percent: f64,
+    #[serde(alias = "off_by_percent")]
+    pub deviation_percent: f64,
     /// Operations in flight, averaged over the window's time, as the load generator counted them.
     pub in_flight_mean: f64,
     /// Operations in flight by Little's law: achieved load times the mean time in flight.
@@ -42,9 +43,11 @@ pub struct MixOperationRecord {
     /// Kind of operation.
     pub operation: OpKind,
     /// Requested share of the mix, in percent.
-    pub want_percent: f64,
+    #[serde(alias = "want_percent")]
+    pub expected_percent: f64,
     /// Achieved share, in percent.
-    pub got_percent: f64,
+    #[serde(alias = "got_percent")]
+    pub actual_percent: f64,
     /// Number of operations.
     pub count: u64,
 }
@@ -116,13 +119,17 @@ impl MixRecord {
             Some(wire) => {
                 let rows = wire.operations.iter();
                 let off: f64 = rows
-                    .map(|row| (row.got_percent - row.want_percent).abs())
+                    .map(|row| (row.actual_percent - row.expected_percent).abs())
                     .sum();
-                off + wire.others.iter().map(|row| row.got_percent).sum::<f64>()
+                off + wire
+                    .others
+                    .iter()
+                    .map(|row| row.actual_percent)
+                    .sum::<f64>()
             }
             None => {
                 let rows = self.operations.iter();
-                rows.map(|row| (row.got_percent - row.want_percent).abs())
+                rows.map(|row| (row.actual_percent - row.expected_percent).abs())
                     .sum()
             }
         }
@@ -170,9 +177,11 @@ pub struct WireOperationRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_ns: Option<u64>,
     /// Requested share of the mix, in percent.
-    pub want_percent: f64,
+    #[serde(alias = "want_percent")]
+    pub expected_percent: f64,
     /// Share of the calls on the network, in percent.
-    pub got_percent: f64,
+    #[serde(alias = "got_percent")]
+    pub actual_percent: f64,
 }
 
 /// Calls on the network without an equivalent procedure of NFSv3.
@@ -187,5 +196,6 @@ pub struct WireOtherRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_ns: Option<u64>,
     /// Share of the calls on the network, in percent.
-    pub got_percent: f64,
+    #[serde(alias = "got_percent")]
+    pub actual_percent: f64,
 }

@@ -58,14 +58,17 @@ pub struct ProcessorsRecord {
     pub threads: u32,
     /// Share of the window that these threads were ready to run without a CPU, on average, in
     /// percent.
-    pub waited_percent: f64,
+    #[serde(alias = "waited_percent")]
+    pub run_delay_percent: f64,
     /// Thread that waited longest because of other programs: its number, or that of its first
     /// client.
     pub longest_thread: u32,
     /// Share of the window that this thread waited, for whatever reason, in percent.
-    pub longest_waited_percent: f64,
+    #[serde(alias = "longest_waited_percent")]
+    pub longest_run_delay_percent: f64,
     /// Part of that share that other programs explain.
-    pub longest_waited_by_others_percent: f64,
+    #[serde(alias = "longest_waited_by_others_percent")]
+    pub longest_run_delay_by_others_percent: f64,
     /// Time that none of the threads could run; `None` in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub absence: Option<AbsenceRecord>,
@@ -92,10 +95,10 @@ impl ProcessorsRecord {
             own_percent,
             others_percent,
             threads: threads.len() as u32,
-            waited_percent: sum / threads.len() as f64,
+            run_delay_percent: sum / threads.len() as f64,
             longest_thread,
-            longest_waited_percent,
-            longest_waited_by_others_percent,
+            longest_run_delay_percent: longest_waited_percent,
+            longest_run_delay_by_others_percent: longest_waited_by_others_percent,
             absence: Some(absence(&time, threads.len())),
         })
     }
@@ -159,7 +162,7 @@ mod tests {
     }
 
     fn by_others(own: u64, others: Option<u64>, threads: &[(u64, u64)]) -> f64 {
-        record(own, others, threads).longest_waited_by_others_percent
+        record(own, others, threads).longest_run_delay_by_others_percent
     }
 
     fn assert_about(got: f64, expected: f64) {
@@ -177,9 +180,9 @@ mod tests {
         // Eight clients share two CPUs: each runs for 250 ms and waits for 750.
         let clients = [(250, 750); 8];
         let record = record(2000, Some(0), &clients);
-        assert_about(record.waited_percent, 75.0);
-        assert_about(record.longest_waited_percent, 75.0);
-        assert_about(record.longest_waited_by_others_percent, 0.0);
+        assert_about(record.run_delay_percent, 75.0);
+        assert_about(record.longest_run_delay_percent, 75.0);
+        assert_about(record.longest_run_delay_by_others_percent, 0.0);
         // A little work of other programs is counted in proportion: 20 of 1770 ms.
         assert_about(by_others(1980, Some(20), &clients), 75.0 * 20.0 / 1750.0);
     }
@@ -237,7 +240,7 @@ mod tests {
     fn the_thread_that_others_kept_waiting_is_named() {
         let record = record(800, Some(1000), &[(400, 10), (400, 500)]);
         assert_eq!((record.longest_thread, record.threads), (1, 2));
-        assert_about(record.longest_waited_percent, 50.0);
+        assert_about(record.longest_run_delay_percent, 50.0);
         assert_eq!(ProcessorsRecord::of(ProcessorTime::default(), 1, &[]), None);
     }
 }

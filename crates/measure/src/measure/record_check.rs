@@ -144,12 +144,12 @@ mod tests {
             load_ops_per_s: None,
             lower_ops_per_s: None,
             upper_ops_per_s: None,
-            held_ops_per_s: None,
-            broken_ops_per_s: None,
+            highest_passed_ops_per_s: None,
+            lowest_failed_ops_per_s: None,
             relaxation_time_ns: 0.0,
             longest_stretch_ns: 0,
             end: SearchStopReason::Interrupted,
-            tried: vec![SearchStepRecord::default()],
+            steps: vec![SearchStepRecord::default()],
         });
         record.ticks = vec![tick(0, 10, 1000)];
         record.job = Some(JobRecord {
@@ -193,7 +193,7 @@ mod tests {
             ),
             (
                 |record| {
-                    record.objective.as_mut().expect("one").tried[0].offered_load_ops_per_s = -1.0
+                    record.objective.as_mut().expect("one").steps[0].offered_load_ops_per_s = -1.0
                 },
                 "objective.tried[0].offered_load_ops_per_s is -1, ",
             ),

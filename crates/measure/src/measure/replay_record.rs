@@ -36,7 +36,8 @@ pub struct ReplayRecord {
     /// Lines skipped because they would change something and the plan is `read_only`; warm-up
     /// included.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub left_out: Vec<SkippedLinesRecord>,
+    #[serde(alias = "left_out")]
+    pub skipped_operations: Vec<SkippedLinesRecord>,
     /// Results of each client.
     pub clients: Vec<ClientRecord>,
 }

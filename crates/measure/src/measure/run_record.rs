@@ -28,8 +28,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// Format version of the record, incremented with each change of its format.
-pub const FORMAT: u32 = 1;
+/// Format version of the record, incremented with each change of its format: 2 renamed keys, roles
+/// and caveats, which are still read by their names in format 1.
+pub const FORMAT: u32 = 2;
 /// Version of the method of measurement, incremented if the same events give a different number.
 pub const METHOD: u32 = 3;
 /// First method that separates the times of failed operations from those of successful ones.
@@ -201,13 +202,15 @@ pub struct SessionRecord {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct DurableHandles {
     /// Opens that requested one.
-    pub asked: u64,
+    #[serde(alias = "asked")]
+    pub requested: u64,
     /// Opens that were granted one.
     pub granted: u64,
     /// Handles that were reclaimed after a lost connection.
     pub reclaimed: u64,
     /// Handles that the server no longer had: the files were opened again.
-    pub gone: u64,
+    #[serde(alias = "gone")]
+    pub lost: u64,
 }
 
 impl DurableHandles {
@@ -215,20 +218,20 @@ impl DurableHandles {
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self {
-            asked: self.asked + other.asked,
+            requested: self.requested + other.requested,
             granted: self.granted + other.granted,
             reclaimed: self.reclaimed + other.reclaimed,
-            gone: self.gone + other.gone,
+            lost: self.lost + other.lost,
         }
     }
 
     /// Formats `durable handles: 12 asked for, 12 granted, 4 taken up again, 0 gone`.
     fn text(self) -> String {
         let Self {
-            asked,
+            requested: asked,
             granted,
             reclaimed,
-            gone,
+            lost: gone,
         } = self;
         format!(
             "durable handles: {asked} asked for, {granted} granted, {reclaimed} taken up again, {gone} gone"
@@ -331,14 +334,17 @@ pub struct Totals {
     pub late_replies: u64,
     /// Pages of directories whose entries exceeded `count` or `maxcount` bytes.
     #[serde(default)]
-    pub long_listings: u64,
+    #[serde(alias = "long_listings")]
+    pub oversized_listings: u64,
     /// Maximum excess of such a page in bytes.
     #[serde(default)]
-    pub listing_excess_bytes_max: u32,
+    #[serde(alias = "listing_excess_bytes_max")]
+    pub oversized_listing_bytes_max: u32,
     /// Connections that were established again.
     pub reconnections: u64,
     /// Time that connections were unusable, summed over all connections.
-    pub unusable_ns: u64,
+    #[serde(alias = "unusable_ns")]
+    pub disconnected_ns: u64,
     /// Reasons for lost connections, most frequent first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub losses: Vec<LossRecord>,
@@ -419,11 +425,13 @@ pub struct WorkerRecord {
     pub cpu_ns: u64,
     /// Part of the CPU time spent spinning.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub spun_ns: u64,
+    #[serde(alias = "spun_ns")]
+    pub busy_poll_ns: u64,
     /// Remaining CPU time, spent on work, as a percentage of the window.
     pub busy_percent: f64,
     /// Share of the window that the worker was ready to run without a CPU, in percent.
-    pub waited_percent: f64,
+    #[serde(alias = "waited_percent")]
+    pub run_delay_percent: f64,
 }
 
 impl WorkerRecord {
@@ -432,7 +440,7 @@ impl WorkerRecord {
         ThreadTime {
             thread: self.worker,
             cpu_ns: self.cpu_ns,
-            waited_ns: (self.waited_percent / 100.0 * window_ns as f64) as u64,
+            waited_ns: (self.run_delay_percent / 100.0 * window_ns as f64) as u64,
         }
     }
 }

@@ -13,7 +13,7 @@ impl PointTally {
     pub fn mean(&self, figure: GateFigure) -> Option<Figure> {
         let values: Vec<Sample> = self.each_run(figure).flatten().collect();
         let mean = Figure {
-            has_companion: self.is_with_companion(figure),
+            has_unmeasured: self.is_with_unmeasured(figure),
             ..of_samples(figure, &values)?
         };
         (mean.high().unwrap_or(mean.value) >= 0.0).then_some(mean)
@@ -27,8 +27,8 @@ impl PointTally {
 
     /// Returns whether a figure includes the unmeasured operations that accompany the measured ones
     /// and cannot be separated from them.
-    fn is_with_companion(&self, figure: GateFigure) -> bool {
-        self.has_companion && matches!(figure, GateFigure::OfRun(total) if total.is_cost())
+    fn is_with_unmeasured(&self, figure: GateFigure) -> bool {
+        self.has_unmeasured && matches!(figure, GateFigure::OfRun(total) if total.is_cost())
     }
 }
 
@@ -82,7 +82,7 @@ impl RungPair<'_> {
 
     fn differences(&self, figure: GateFigure) -> Option<Vec<Sample>> {
         let Self { below, above } = self;
-        if below.is_with_companion(figure) || above.is_with_companion(figure) {
+        if below.is_with_unmeasured(figure) || above.is_with_unmeasured(figure) {
             return None;
         }
         let pairs = above.each_run(figure).zip(below.each_run(figure));
@@ -95,7 +95,7 @@ impl RungPair<'_> {
 pub fn difference(base: &PointTally, new: &PointTally, figure: GateFigure) -> Option<Figure> {
     let values = |tally: &PointTally| -> Vec<Sample> { tally.each_run(figure).flatten().collect() };
     Some(Figure {
-        has_companion: new.is_with_companion(figure),
+        has_unmeasured: new.is_with_unmeasured(figure),
         ..more_than(figure, &values(base), &values(new))?
     })
 }
@@ -133,9 +133,9 @@ mod tests {
     const WIRE_BYTES: GateFigure = GateFigure::OfRun(RunTotal::WireBytes);
 
     /// Creates a tally whose runs have these mean response times and CPU times of the server.
-    fn tally(runs: &[(f64, f64)], has_companion: bool) -> PointTally {
+    fn tally(runs: &[(f64, f64)], has_unmeasured: bool) -> PointTally {
         let mut tally = PointTally::new(RESPONSE);
-        tally.has_companion = has_companion;
+        tally.has_unmeasured = has_unmeasured;
         for (response, server) in runs {
             let values = [(RESPONSE, *response), (SERVER_CPU, *server)];
             tally.samples.push(Vec::from(values.map(|(figure, value)| {
@@ -258,8 +258,8 @@ mod tests {
         assert!(step(&below, &above, RESPONSE).is_some());
         assert_eq!(step(&below, &above, SERVER_CPU), None);
         let cost = above.mean(SERVER_CPU).expect("one run");
-        assert!(cost.has_companion);
-        assert!(!above.mean(RESPONSE).is_some_and(|it| it.has_companion));
+        assert!(cost.has_unmeasured);
+        assert!(!above.mean(RESPONSE).is_some_and(|it| it.has_unmeasured));
         assert_eq!(above.means().len(), 2);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::totals::{estimate, over_runs};
 use crate::comparison::repeats::RepeatPlan;
-use crate::comparison::sample::{TOTALS, has_companion};
+use crate::comparison::sample::{TOTALS, has_unmeasured};
 use crate::comparison::{ComparedRun, RunValue, Side};
 use crate::figure::{ENOUGH_MIN, Figure, Sample};
 use filestone_plan::gate::GateFigure;
@@ -17,7 +17,7 @@ pub struct PointTally {
     /// Values of each run: figures of whole runs, and those of ladders.
     pub(super) samples: Vec<Vec<(GateFigure, Sample)>>,
     /// Whether each operation is paired with an unmeasured one.
-    pub(super) has_companion: bool,
+    pub(super) has_unmeasured: bool,
     /// Operations that were sent and failed, over all runs.
     pub errors: u64,
     /// Retransmitted calls, over all runs: with UDP, calls that were lost or answered late.
@@ -35,7 +35,7 @@ impl PointTally {
             judged,
             side: Side::default(),
             samples: vec![],
-            has_companion: false,
+            has_unmeasured: false,
             errors: 0,
             retransmissions: 0,
             late_replies: 0,
@@ -48,7 +48,7 @@ impl PointTally {
         let judged = self.judged.of_operations();
         self.add_values(&run.figures(judged.as_slice()));
         self.samples.push(run.samples());
-        self.has_companion = has_companion(&run.plan);
+        self.has_unmeasured = has_unmeasured(&run.plan);
         self.errors += run.errors();
         let kinds = run.totals.kinds.iter();
         self.retransmissions += kinds.map(|kind| kind.retransmissions).sum::<u64>();

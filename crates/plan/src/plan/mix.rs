@@ -23,7 +23,8 @@ pub struct MixPlan {
     pub calls: Option<u64>,
     /// Operations in the source of the mix that no procedure of NFSv3 corresponds to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub left_out: Vec<SkippedOperation>,
+    #[serde(alias = "left_out")]
+    pub skipped_operations: Vec<SkippedOperation>,
     /// Further directories on the same server or of this host. Client i uses directory i modulo
     /// their number; the plan's target is the first.
     pub more_targets: Vec<TargetPlan>,
@@ -54,7 +55,7 @@ impl MixPlan {
             name: name.into(),
             counts,
             calls: None,
-            left_out: vec![],
+            skipped_operations: vec![],
             more_targets: vec![],
             file_set,
             transfer_bytes: 8192,

@@ -314,11 +314,11 @@ fn execute(fleet: &FleetState<'_>, wanted: &Wanted<'_>, outcome: Outcome) -> Cha
         fleet.shared.control_epoch().increase();
         ChangeRecord {
             number,
-            at_ns: fleet.now.nanos(),
-            what: wanted.what,
-            which: wanted.which.into(),
+            sent_ns: fleet.now.nanos(),
+            action: wanted.what,
+            selector: wanted.which.into(),
             clients,
-            settled_ns: None,
+            applied_ns: None,
             settings: outcome.settings.clone(),
         }
     });

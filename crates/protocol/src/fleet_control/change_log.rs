@@ -37,7 +37,7 @@ impl ChangeLog {
     /// Returns when the last of the unsettled changes takes effect.
     pub fn unsettled(&self) -> Option<EffectiveFrom> {
         let open = self.changes.get(self.settled..).unwrap_or_default();
-        let mut open = open.iter().filter(|change| change.settled_ns.is_none());
+        let mut open = open.iter().filter(|change| change.applied_ns.is_none());
         let first = effective_from(open.next()?);
         if open.any(|change| effective_from(change) == EffectiveFrom::NextFile) {
             return Some(EffectiveFrom::NextFile);
@@ -54,10 +54,10 @@ impl ChangeLog {
             if up_to == EffectiveFrom::NextFile
                 || effective_from(change) == EffectiveFrom::NextTransfer
             {
-                change.settled_ns.get_or_insert(now_ns.max(change.at_ns));
+                change.applied_ns.get_or_insert(now_ns.max(change.sent_ns));
             }
         }
-        let is_settled = |change: &&ChangeRecord| change.settled_ns.is_some();
+        let is_settled = |change: &&ChangeRecord| change.applied_ns.is_some();
         let more = self.changes.get(self.settled..).unwrap_or_default();
         self.settled += more.iter().take_while(is_settled).count();
     }
@@ -66,12 +66,12 @@ impl ChangeLog {
     pub fn generations(&self) -> SettingsHistory {
         let mut latest = 0;
         let settled = self.changes.iter().map(|change| {
-            latest = change.settled_ns.unwrap_or(u64::MAX).max(latest);
+            latest = change.applied_ns.unwrap_or(u64::MAX).max(latest);
             latest
         });
         SettingsHistory {
             settled: settled.collect(),
-            told: self.changes.iter().map(|change| change.at_ns).collect(),
+            told: self.changes.iter().map(|change| change.sent_ns).collect(),
         }
     }
 
@@ -122,11 +122,11 @@ mod tests {
     fn change(number: u32, at_ns: u64, key: &str) -> ChangeRecord {
         ChangeRecord {
             number,
-            at_ns,
-            what: ChangeKind::Set,
-            which: "all".into(),
+            sent_ns: at_ns,
+            action: ChangeKind::Set,
+            selector: "all".into(),
             clients: 1,
-            settled_ns: None,
+            applied_ns: None,
             settings: vec![SettingChange {
                 key: key.into(),
                 from: "1".into(),
@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(marks(&book, 6), ["0", "0-1", "0-1", "1", "1-2", "2"]);
         assert_eq!(book.unsettled(), None);
         assert_eq!(book.count(), 2);
-        let settled: Vec<_> = book.take().iter().map(|one| one.settled_ns).collect();
+        let settled: Vec<_> = book.take().iter().map(|one| one.applied_ns).collect();
         assert_eq!(settled, [Some(22), Some(45)]);
     }
 
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(marks(&book, 4), ["0-1", "0-2", "0-2", "0-2"]);
         book.mark_applied(2, EffectiveFrom::NextFile, 25);
         assert_eq!(marks(&book, 4), ["0-1", "0-2", "0-2", "2"]);
-        let settled: Vec<_> = book.take().iter().map(|one| one.settled_ns).collect();
+        let settled: Vec<_> = book.take().iter().map(|one| one.applied_ns).collect();
         assert_eq!(settled, [Some(25), Some(16)]);
     }
 

@@ -272,7 +272,8 @@ pub struct ClientView {
     pub bits_per_s_20s: f64,
     /// Upper bounds of the response times of reads and writes; omitted if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub response_time_at_most: Option<LatencyBounds>,
+    #[serde(alias = "response_time_at_most")]
+    pub response_time_buckets: Option<LatencyBounds>,
     /// The current settings, if a single client was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<BTreeMap<String, String>>,

@@ -200,7 +200,7 @@ fn client_view(fleet: &FleetState<'_>, client: u32) -> ClientView {
         counters,
         bits_per_s: bits_per_s(bytes, fleet.now.nanos()),
         bits_per_s_20s: recent_bits_per_s(fleet, client),
-        response_time_at_most: times.record(),
+        response_time_buckets: times.record(),
         settings: None,
     }
 }

@@ -103,7 +103,7 @@ fn waiting(group: &GroupPlan) -> GroupRecord {
         write_bits_per_s: 0.0,
         read_bits_per_s_20s: 0.0,
         write_bits_per_s_20s: 0.0,
-        response_time_at_most: None,
+        response_time_buckets: None,
         client_bytes_min: 0,
         client_bytes_max: 0,
     }

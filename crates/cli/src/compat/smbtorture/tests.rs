@@ -89,7 +89,7 @@ fn what_is_printed_has_smbtortures_form() {
     // Most of it succeeded, but it does not count.
     let mut late = whole.clone();
     late.caveats = vec![Caveat::MixInvalid {
-        off_by_percent: 12.0,
+        deviation_percent: 12.0,
     }];
     for record in [
         whole,

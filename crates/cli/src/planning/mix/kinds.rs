@@ -28,7 +28,10 @@ pub fn asked_of(target: &TargetPlan, protocols: &Protocols, mut mix: Mix) -> Mix
 /// support.
 pub fn missing_note(plan: &Plan) -> Option<String> {
     let mix = plan.mix()?;
-    let missing = mix.left_out.iter().filter(|left| left.kind().is_some());
+    let missing = mix
+        .skipped_operations
+        .iter()
+        .filter(|left| left.kind().is_some());
     let left: u64 = missing.clone().map(|left| left.count).sum();
     let asked: u64 = mix.counts.iter().map(|count| count.count).sum();
     let sum = left as f64 + asked as f64;

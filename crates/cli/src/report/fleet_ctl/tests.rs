@@ -63,7 +63,7 @@ fn group(name: &str, states: &[(ClientState, u32)], counters: FleetCounters) -> 
             write_bits_per_s: 8.0 * counters.bytes_written as f64 / 60.0,
             read_bits_per_s_20s: 0.0,
             write_bits_per_s_20s: 1.25e6,
-            response_time_at_most: at_most(counters),
+            response_time_buckets: at_most(counters),
             client_bytes_min: 0,
             client_bytes_max: 0,
         },
@@ -81,7 +81,7 @@ fn client(number: u32, state: ClientState, counters: FleetCounters) -> ClientVie
         counters,
         bits_per_s: 8.0 * counters.bytes_written as f64 / 60.0,
         bits_per_s_20s: 1.25e6,
-        response_time_at_most: at_most(counters),
+        response_time_buckets: at_most(counters),
         settings: None,
     }
 }

@@ -121,7 +121,7 @@ fn of(record: &RunRecord) -> String {
 fn every_sort_of_record_has_a_page() {
     for record in fixtures::all() {
         let page = of(&record);
-        check(&record.plan.face, &page);
+        check(&record.plan.command, &page);
         assert!(page.len() < 400_000, "{} bytes", page.len());
     }
     let layers = of_records(&fixtures::three_layers()).expect("a page");
@@ -175,7 +175,7 @@ fn sentences_and_figures_are_those_of_the_text_report() {
                 assert!(
                     words.contains(word),
                     "{}: {word} of {line:?}",
-                    record.plan.face
+                    record.plan.command
                 );
             }
         }
@@ -220,7 +220,7 @@ fn named(name: &str) -> Vec<RunRecord> {
 fn check_hostile(name: &str) {
     for record in named(name) {
         let page = of(&record);
-        check(&record.plan.face, &page);
+        check(&record.plan.command, &page);
         assert!(page.len() < 1_000_000, "{} bytes", page.len());
     }
 }
@@ -256,7 +256,7 @@ fn controls_and_turned_writing_are_taken_out() {
     let name = "a\u{0}b\u{1b}[31m\u{202e}c\u{1e}H\u{1f}d";
     for record in named(name) {
         let page = of(&record);
-        check(&record.plan.face, &page);
+        check(&record.plan.command, &page);
         assert!(!page.contains(['\u{0}', '\u{1b}', '\u{1e}', '\u{1f}', '\u{202e}']));
     }
 }

@@ -17,7 +17,7 @@ pub fn facts(record: &RunRecord, plan: &MixPlan, set: &FileSetRecord) -> Vec<Fac
         ("access", access(plan, set)),
     ];
     facts.extend(read_data(&record.plan));
-    if !plan.left_out.is_empty() {
+    if !plan.skipped_operations.is_empty() {
         facts.push(("left out", left_out(record, plan)));
     }
     facts.push(("seed", record.plan.seed.to_string()));
@@ -71,8 +71,10 @@ fn access(plan: &MixPlan, set: &FileSetRecord) -> String {
 }
 
 fn left_out(record: &RunRecord, plan: &MixPlan) -> String {
-    let (missing, unlike): (Vec<_>, Vec<_>) =
-        plan.left_out.iter().partition(|left| left.kind().is_some());
+    let (missing, unlike): (Vec<_>, Vec<_>) = plan
+        .skipped_operations
+        .iter()
+        .partition(|left| left.kind().is_some());
     let layer = record.plan.target.layer();
     let groups = [
         (unlike, "NFSv3 has nothing like it".into()),

@@ -106,8 +106,8 @@ fn outwards(load: f64, half_width: f64, round: fn(f64) -> f64) -> String {
 /// Describes a search that found neither a load nor a bound.
 fn without_bounds(record: &ObjectiveRecord) -> String {
     let objective = record.objective;
-    if let Some(held) = record.held_ops_per_s {
-        let broken = record.broken_ops_per_s;
+    if let Some(held) = record.highest_passed_ops_per_s {
+        let broken = record.lowest_failed_ops_per_s;
         let broken = broken.map_or_else(String::new, |broken| {
             format!(", and not at {}", units::load(broken))
         });
@@ -116,7 +116,7 @@ fn without_bounds(record: &ObjectiveRecord) -> String {
             units::load(held)
         );
     }
-    let tried = record.tried.iter().filter(|tried| tried.ended > 0);
+    let tried = record.steps.iter().filter(|tried| tried.ended > 0);
     let lowest = tried.min_by(|one, other| {
         let (one, other) = (one.offered_load_ops_per_s, other.offered_load_ops_per_s);
         one.total_cmp(&other)
@@ -154,7 +154,7 @@ fn table(record: &ObjectiveRecord) -> Table {
         Column::figure("TIME s"),
         Column::text("OBJECTIVE"),
     ]);
-    for tried in &record.tried {
+    for tried in &record.steps {
         let percent = 100.0 * tried.above as f64 / tried.ended.max(1) as f64;
         let seconds = tried.end_ns.saturating_sub(tried.start_ns) as f64 / 1e9;
         table.row([
@@ -186,7 +186,7 @@ const fn holds(record: &ObjectiveRecord, tried: &SearchStepRecord) -> bool {
 
 /// Returns the picture of the loads that were tried, in order of load, with the result.
 pub fn picture(record: &RunRecord, objective: &ObjectiveRecord) -> Picture {
-    let timed = objective.tried.iter().filter(|tried| tried.ended > 0);
+    let timed = objective.steps.iter().filter(|tried| tried.ended > 0);
     let mut points: Vec<(f64, f64)> = timed
         .map(|tried| (tried.offered_load_ops_per_s, tried.figure_ns as f64 / 1e9))
         .collect();
@@ -238,7 +238,7 @@ pub fn csv(record: &ObjectiveRecord) -> String {
         "offered_load_ops_per_s,achieved_load_ops_per_s,ended,figure_ns,above,start_ns,end_ns,\
          holds\n",
     );
-    for tried in &record.tried {
+    for tried in &record.steps {
         text.push_str(&format!(
             "{:.3},{:.3},{},{},{},{},{},{}\n",
             tried.offered_load_ops_per_s,
@@ -305,10 +305,10 @@ mod tests {
         record.load_ops_per_s = None;
         record.lower_ops_per_s = None;
         record.upper_ops_per_s = None;
-        record.held_ops_per_s = None;
+        record.highest_passed_ops_per_s = None;
         let said = answer(&record);
         assert!(said.contains("does not even hold at the lowest"), "{said}");
-        record.tried.clear();
+        record.steps.clear();
         assert!(answer(&record).contains("no load was found"));
     }
 

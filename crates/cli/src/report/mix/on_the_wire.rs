@@ -40,19 +40,19 @@ pub fn section(record: &RunRecord, wire: &WireRecord) -> Document {
         ]);
     };
     for row in &wire.operations {
-        let shares = [row.want_percent, row.got_percent];
+        let shares = [row.expected_percent, row.actual_percent];
         let (name, asked) = (row.operation.name(), grouped(row.asked));
         line(name, shares, row.seen, row.time_ns, &asked);
     }
     for row in &wire.others {
-        let shares = [0.0, row.got_percent];
+        let shares = [0.0, row.actual_percent];
         line(&row.name, shares, row.seen, row.time_ns, "-");
     }
     let rows = wire.operations.iter();
     let all = rows.fold([0.0; 2], |[want, got], row| {
-        [want + row.want_percent, got + row.got_percent]
+        [want + row.expected_percent, got + row.actual_percent]
     });
-    let others: f64 = wire.others.iter().map(|row| row.got_percent).sum();
+    let others: f64 = wire.others.iter().map(|row| row.actual_percent).sum();
     let times = wire.operations.iter().map(|row| row.time_ns);
     let times = times.chain(wire.others.iter().map(|row| row.time_ns));
     let asked: u64 = wire.operations.iter().map(|row| row.asked).sum();

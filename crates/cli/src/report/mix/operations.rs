@@ -30,7 +30,7 @@ pub fn table(record: &RunRecord, mix: &MixRecord) -> Table {
         let kind = measured_of(record, operation);
         let done = mix.operations.iter().find(|row| row.operation == operation);
         let (shares, count) = match done.filter(|_| is_by_calls) {
-            Some(row) => (Some([row.want_percent, row.got_percent]), row.count),
+            Some(row) => (Some([row.expected_percent, row.actual_percent]), row.count),
             None => (None, kind.map_or(0, |kind| kind.ledger.ended())),
         };
         let row = Row {
@@ -141,7 +141,10 @@ fn totals_row(record: &RunRecord, mix: &MixRecord) -> Row {
     let totals = &record.totals;
     let sum =
         |share: fn(&MixOperationRecord) -> f64| -> f64 { mix.operations.iter().map(share).sum() };
-    let shares = [sum(|row| row.want_percent), sum(|row| row.got_percent)];
+    let shares = [
+        sum(|row| row.expected_percent),
+        sum(|row| row.actual_percent),
+    ];
     let (shares, count): (_, u64) = match mix.wire {
         None => (
             Some(shares),

@@ -161,7 +161,7 @@ fn what(record: &RunRecord, check: &Check) -> String {
             format!("of the window the busiest worker was busy{ceiling}")
         }
         CheckSubject::Unexpected { count, completed } => format!(
-            "of {} completed operations, companions included: {} ended otherwise than expected",
+            "of {} completed operations, unmeasured ones included: {} ended otherwise than expected",
             grouped(*completed),
             grouped(*count)
         ),
@@ -353,7 +353,10 @@ mod tests {
         assert_eq!(is(&record, "achieved"), "caveat");
         assert!(has(&record, |caveat| matches!(
             caveat,
-            Caveat::AchievedAboveOffered { left_over: 520, .. }
+            Caveat::AchievedAboveOffered {
+                warm_up_backlog: 520,
+                ..
+            }
         )));
         let text =
             crate::report::parts::shortfall::sentence(&record).expect("it is said at the top");

@@ -64,7 +64,7 @@ fn amount(value: f64, unit: FigureUnit) -> String {
 }
 
 fn name(figure: &CostFigure) -> String {
-    let end = match figure.vantage {
+    let end = match figure.measured_at {
         MeasuredAt::Server => "server",
         MeasuredAt::LoadGenerator => "here",
     };
@@ -142,7 +142,7 @@ mod tests {
 
     fn figure(vantage: MeasuredAt, counter: Counter, cost: Option<CostEstimate>) -> CostFigure {
         CostFigure {
-            vantage,
+            measured_at: vantage,
             counter,
             line: None,
             per_operation: cost,
@@ -181,7 +181,7 @@ mod tests {
             ],
             sources: vec![SourceRecord {
                 name: "http://server:9100/metrics".into(),
-                vantage: server,
+                measured_at: server,
                 readings: vec![],
                 failed: 2,
                 first_failure: Some("it took too long".into()),

@@ -161,10 +161,10 @@ mod tests {
             value,
             low: (value - half_width).max(0.0),
             high: value + half_width,
-            level: 0.95,
+            confidence: 0.95,
             standard_error: half_width / 2.0,
-            freedom: 19.0,
-            stretches: 20,
+            degrees_of_freedom: 19.0,
+            batches: 20,
             method: "batch-means".into(),
         }
     }

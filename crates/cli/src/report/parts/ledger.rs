@@ -74,7 +74,7 @@ pub fn failed_times(record: &RunRecord) -> Option<Table> {
 /// Returns operations that were needed to repeat the measured operation; `None` if there were none.
 pub fn unmeasured(record: &RunRecord) -> Option<Table> {
     let mut table = Table::new([
-        Column::text("companions").at_least(14),
+        Column::text("unmeasured").at_least(14),
         Column::figure("OK"),
         Column::figure("FAILED"),
         Column::figure("P50"),

@@ -53,7 +53,12 @@ mod tests {
         let text = "verdict         counts, with caveats: debug-build, not-seen-on-the-wire\n";
         assert_eq!(headed(&record), text);
         let off_by_percent = 12.0;
-        record.caveats = vec![Caveat::DebugBuild, Caveat::MixInvalid { off_by_percent }];
+        record.caveats = vec![
+            Caveat::DebugBuild,
+            Caveat::MixInvalid {
+                deviation_percent: off_by_percent,
+            },
+        ];
         let text =
             "verdict         does not count (the mix is off by 12.0 %); caveats: debug-build\n";
         assert_eq!(headed(&record), text);

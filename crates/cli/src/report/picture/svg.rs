@@ -341,7 +341,7 @@ mod tests {
         let svg = render(&objective::picture(&record, found));
         assert_eq!(svg.matches("<polyline").count(), 1);
         // A circle per load, and one in the legend.
-        assert_eq!(svg.matches("<circle").count(), found.tried.len() + 1);
+        assert_eq!(svg.matches("<circle").count(), found.steps.len() + 1);
         assert!(svg.contains("most likely"), "{svg}");
     }
 

@@ -251,7 +251,7 @@ fn figures(rung: &LadderRung<'_>, shown: &[&Shown]) -> Vec<String> {
 /// Formats a figure with its interval, or with its significant digits. A figure from counters
 /// always has an interval if one is known.
 fn cell(known: &Figure, has_interval: bool) -> String {
-    let pair = if known.has_companion { PAIR } else { "" };
+    let pair = if known.has_unmeasured { PAIR } else { "" };
     let own = known.half_width();
     let is_plain_time =
         known.name.unit() == FigureUnit::Nanoseconds && !(has_interval && own.is_some());
@@ -342,7 +342,7 @@ fn pairs(ladder: &SweepReport) -> Option<String> {
         let mut costs = COSTS.iter();
         costs.any(|column| {
             let value = rung.mean(column.figure);
-            value.is_some_and(|value| value.has_companion)
+            value.is_some_and(|value| value.has_unmeasured)
         })
     };
     let rungs = rungs(ladder).filter(has_pair);

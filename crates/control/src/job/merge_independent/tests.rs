@@ -132,7 +132,7 @@ fn records_that_do_not_belong_together_are_refused_with_the_reason() {
     );
     assert_eq!(
         refused(|other| other.plan = Plan {
-            face: "replay".into(),
+            command: "replay".into(),
             ..filestone_plan::examples::example_replay()
         }),
         "b: records of replay are not merged, only those of probe and mix"
@@ -184,9 +184,9 @@ fn records_of_somebody_with_the_largest_numbers_are_no_panic() {
         (record.plan.clients, record.plan.workers) = (u32::MAX, u32::MAX);
         let totals = &mut record.totals;
         totals.late_replies = u64::MAX;
-        totals.long_listings = u64::MAX;
+        totals.oversized_listings = u64::MAX;
         totals.reconnections = u64::MAX;
-        totals.unusable_ns = u64::MAX;
+        totals.disconnected_ns = u64::MAX;
         totals.lost_clients = u64::MAX;
         totals.client_cpu_ns = u64::MAX;
         record.ticks[0].response_time_sum_ns = u64::MAX;

@@ -166,10 +166,10 @@ impl ObjectiveSearch {
             upper_ops_per_s: upper,
             relaxation_time_ns,
             longest_stretch_ns,
-            held_ops_per_s: self.holds,
-            broken_ops_per_s: self.broken,
+            highest_passed_ops_per_s: self.holds,
+            lowest_failed_ops_per_s: self.broken,
             end,
-            tried,
+            steps: tried,
         }
     }
 

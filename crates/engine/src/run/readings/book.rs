@@ -129,7 +129,7 @@ impl ReadingLog {
     pub fn finish(self, opened: Instant) -> Vec<SourceRecord> {
         let page = |page: Page| SourceRecord {
             name: page.source.name(),
-            vantage: page.vantage,
+            measured_at: page.vantage,
             readings: moments_from(opened, page.readings),
             failed: page.failed,
             first_failure: page.first_failure,

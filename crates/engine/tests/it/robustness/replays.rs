@@ -48,7 +48,7 @@ fn run(plan: &Plan, load: &Arc<Load>) -> RunRecord {
 fn left_behind(record: &RunRecord) -> Vec<&str> {
     let caveats = record.caveats.iter();
     let reasons = caveats.filter_map(|caveat| match caveat {
-        Caveat::LeftBehind { reason, .. } => Some(reason.as_str()),
+        Caveat::Leftover { reason, .. } => Some(reason.as_str()),
         _ => None,
     });
     reasons.collect()
@@ -447,7 +447,10 @@ fn a_lost_client_of_a_replay_is_tried_again_and_goes_on_with_its_line() {
     assert!(totals.reconnections > 0);
     // It was lost for longer than it is tried, and all of it is in the time of one line.
     let away = totals.response_time_ns.max;
-    assert!(away > 200 * MS && totals.unusable_ns > 200 * MS, "{away}");
+    assert!(
+        away > 200 * MS && totals.disconnected_ns > 200 * MS,
+        "{away}"
+    );
 }
 
 #[test]

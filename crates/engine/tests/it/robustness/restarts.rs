@@ -88,7 +88,7 @@ fn check_survival(record: &RunRecord) {
         totals.reconnections,
         record.plan.clients
     );
-    assert!(totals.unusable_ns > 0);
+    assert!(totals.disconnected_ns > 0);
     assert_eq!(totals.ledger.in_flight, 0, "all were drained");
     // After the server was back, operations succeeded again.
     let last = record.ticks.last().expect("a tick");
@@ -159,7 +159,7 @@ fn changes_go_on_or_fail_in_words_when_their_directory_went_with_the_server() {
         !record
             .caveats
             .iter()
-            .any(|caveat| matches!(caveat, Caveat::LeftBehind { .. })),
+            .any(|caveat| matches!(caveat, Caveat::Leftover { .. })),
         "{:?}",
         record.caveats
     );
@@ -198,7 +198,7 @@ fn a_server_that_is_gone_for_good_ends_the_run_and_everything_is_kept() {
         let left_behind = record
             .caveats
             .iter()
-            .any(|caveat| matches!(caveat, Caveat::LeftBehind { .. }));
+            .any(|caveat| matches!(caveat, Caveat::Leftover { .. }));
         assert_eq!(left_behind, operation == OpKind::Create);
     }
 }
@@ -288,7 +288,7 @@ fn the_loss_of_one_client_is_the_loss_of_that_client() {
         assert_eq!(record.end, RunOutcome::Finished);
         let totals = &record.totals;
         assert_eq!((totals.lost_clients, totals.reconnections), (1, 0));
-        assert!(totals.unusable_ns > 0 && totals.unusable_ns < record.window_ns);
+        assert!(totals.disconnected_ns > 0 && totals.disconnected_ns < record.window_ns);
         assert!(totals.ledger.disconnected > 0, "{:?}", totals.ledger);
         assert_eq!(totals.ledger.in_flight, 0, "nothing is waited for in vain");
         let last = record.ticks.last().expect("a tick");

@@ -16,7 +16,7 @@ pub fn load(text: &str) -> Arc<Load> {
 /// One pass of so many clients.
 pub fn plan(target: TargetPlan, load: &Load, clients: u32) -> Plan {
     let mut plan = super::plan(ArrivalsPlan::Closed, 1, 1);
-    plan.face = "replay".into();
+    plan.command = "replay".into();
     plan.target = target;
     plan.clients = clients;
     plan.duration_ns = None;

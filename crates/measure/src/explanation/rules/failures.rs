@@ -154,7 +154,7 @@ pub(super) fn jukebox(evidence: &Evidence<'_>, most: f64) -> Option<Limit> {
 
 pub(super) fn connections(evidence: &Evidence<'_>, most: f64) -> Option<Limit> {
     let totals = &evidence.record.totals;
-    let percent = 100.0 * evidence.share_of_clients(totals.unusable_ns as f64);
+    let percent = 100.0 * evidence.share_of_clients(totals.disconnected_ns as f64);
     if percent < most {
         return None;
     }

@@ -82,9 +82,9 @@ pub(super) fn absent(evidence: &Evidence<'_>, most: f64) -> Option<Limit> {
 }
 
 pub(super) fn other_programs(evidence: &Evidence<'_>, most: f64) -> Option<Limit> {
-    let Caveat::WaitedForProcessor {
+    let Caveat::CpuRunDelay {
         worker,
-        waited_percent,
+        run_delay_percent: waited_percent,
     } = waited_for_others(evidence.record)?
     else {
         return None;
@@ -148,13 +148,13 @@ pub(super) fn processors(evidence: &Evidence<'_>, most: f64) -> Option<Limit> {
         return None;
     }
     let used = record.processors.as_ref()?;
-    let spun_ns: u64 = record.totals.workers.iter().map(|of| of.spun_ns).sum();
+    let spun_ns: u64 = record.totals.workers.iter().map(|of| of.busy_poll_ns).sum();
     let spun = spun_ns as f64 / record.window_ns.max(1) as f64;
     let own = (used.own_percent / 100.0 - spun).max(0.0);
     let others = used.others_percent.unwrap_or(0.0) / 100.0;
     let all = f64::from(used.processors.max(1));
     let percent = (100.0 * (own + others) / all).min(100.0);
-    if percent < most || used.waited_percent < WAITED_MIN {
+    if percent < most || used.run_delay_percent < WAITED_MIN {
         return None;
     }
     let (shared, suggestion) = if evidence.is_directory() {
@@ -177,7 +177,7 @@ pub(super) fn processors(evidence: &Evidence<'_>, most: f64) -> Option<Limit> {
             counted(used.processors.into(), "processor"),
             amount(own),
             amount(others),
-            used.waited_percent
+            used.run_delay_percent
         ),
         suggestion,
     );
@@ -185,6 +185,6 @@ pub(super) fn processors(evidence: &Evidence<'_>, most: f64) -> Option<Limit> {
         told.with("processors", all)
             .with("own_processors", own)
             .with("others_processors", others)
-            .with("waited_percent", used.waited_percent),
+            .with("waited_percent", used.run_delay_percent),
     )
 }

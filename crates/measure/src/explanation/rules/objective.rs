@@ -20,7 +20,7 @@ pub(super) fn objective(evidence: &Evidence<'_>, _: f64) -> Option<Limit> {
 
 fn of_generator(found: &ObjectiveRecord) -> Limit {
     let tried = found
-        .tried
+        .steps
         .iter()
         .map(|tried| tried.achieved_load_ops_per_s);
     let highest = tried.fold(0.0, f64::max);
@@ -48,7 +48,7 @@ fn of_server(found: &ObjectiveRecord) -> Option<Limit> {
         is_broken && tried.offered_load_ops_per_s >= least
     };
     let offered = |tried: &SearchStepRecord| tried.offered_load_ops_per_s;
-    let broken = found.tried.iter().filter(is_broken);
+    let broken = found.steps.iter().filter(is_broken);
     let broken = broken.min_by(|one, other| offered(one).total_cmp(&offered(other)))?;
     let told = if LoadVerdict::of(&found.objective, broken) == LoadVerdict::NotKeptUp {
         Limit::new(

@@ -33,14 +33,14 @@ use serde::{Deserialize, Serialize};
 caveats! {
     order {
         LedgerOutOfBalance, TargetLost, MixInvalid, LittlesLaw, GeneratorWasTheLimit, LongInterval, DidNotRun,
-        NothingCompleted, WaitedForProcessor, WaitedForOwnThreads, DispatchDelay, AchievedBelowOffered, RateMissed,
+        NothingCompleted, CpuRunDelay, CpuRunDelaySelf, DispatchDelay, AchievedBelowOffered, RateMissed,
         AchievedAboveOffered, Skipped, UnexpectedOutcomes, Forged, ClientsLost, SettingsChanged, NotTheUser,
         ConnectionsLost, Reconnected, Retransmissions, LateReplies, LongListings, WireDiffers, InterfaceNotQuiet,
         ServerCallsDiffer, ReadingsFailed, Jukebox, TransferBeyondServer, ShortReads, MixOff, NotCaused,
-        NotSeenOnTheWire, NothingChecked, UnmeasuredLoad, Drift, FewAboveQuantile, PeakOfGenerator, PeakUnfinished,
-        PointsNotSteady, PointsBelowOffered, PointsWaited, PointsTooShort, StretchesTooShort, Outlasted, ShortRun,
-        HostLost, HostDiffers, HostDoubtful, StartsApart, Interrupted, DebugBuild, SlowClock, Loopback, MayShareHost,
-        LeftBehind, FileSetStillClaimed,
+        NotSeenOnTheWire, NothingChecked, UnmeasuredLoad, Drift, TooFewSamples, PeakOfGenerator, PeakUnfinished,
+        PointsNotSteady, PointsBelowOffered, PointsWaited, PointsTooShort, StretchesTooShort, WindowTooShort, ShortRun,
+        HostLost, HostDiffers, HostSuspect, StartSkew, Interrupted, DebugBuild, SlowClock, Loopback, MayShareHost,
+        Leftover, FileSetStillClaimed,
     }
 
     /// A worker had no time left: the load generator was the bottleneck.
@@ -110,19 +110,28 @@ caveats! {
             sends nothing meanwhile: see over-time.svg (--output)";
 
     /// A thread of a worker or client waited for a CPU because of other programs.
-    WaitedForProcessor { worker: u32, waited_percent: f64 }
-    rule "waited-for-processor": WithCaveats, WAITED_PERCENT, "% of the window";
+    CpuRunDelay {
+        worker: u32,
+        #[serde(alias = "waited_percent")]
+        run_delay_percent: f64,
+    }
+    rule "cpu-run-delay", formerly "waited-for-processor": WithCaveats, WAITED_PERCENT, "% of the window";
     sentence format!(
-        "thread {worker} of the load generator was ready to run but had no processor for {waited_percent:.0} % of \
+        "thread {worker} of the load generator was ready to run but had no processor for {run_delay_percent:.0} % of \
          the time: other programs slowed it"
     );
     advice "stop other programs, give the load generator a processor of its own (--pin), or use another host";
 
     /// The load generator's own threads made each other wait for CPUs, on average.
-    WaitedForOwnThreads { threads: u32, processors: u32, waited_percent: f64 }
-    rule "waited-for-own-threads": WithCaveats, WAITED_PERCENT, "% of the window";
+    CpuRunDelaySelf {
+        threads: u32,
+        processors: u32,
+        #[serde(alias = "waited_percent")]
+        run_delay_percent: f64,
+    }
+    rule "cpu-run-delay-self", formerly "waited-for-own-threads": WithCaveats, WAITED_PERCENT, "% of the window";
     sentence format!(
-        "the load generator's {threads} threads were ready to run but had no processor for {waited_percent:.0} % of \
+        "the load generator's {threads} threads were ready to run but had no processor for {run_delay_percent:.0} % of \
          the time: they share {processors} with each other, and that wait is in the response times"
     );
     advice "use more hosts, or fewer clients or workers on this one";
@@ -199,14 +208,15 @@ caveats! {
         offered_load_ops_per_s: f64,
         achieved_load_ops_per_s: f64,
         /// Operations left over by the warm-up; 0 through a kernel mount.
-        left_over: u64,
+        #[serde(alias = "left_over")]
+        warm_up_backlog: u64,
         /// Cause of the lag in the warm-up; absent in older records.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cause: Option<Shortfall>,
     }
     rule "achieved-above-offered": WithCaveats, ACHIEVED_OFF_PERCENT, "% more than was due";
-    sentence load::achieved_above(*offered_load_ops_per_s, *achieved_load_ops_per_s, *left_over);
-    advice match (left_over, cause) {
+    sentence load::achieved_above(*offered_load_ops_per_s, *achieved_load_ops_per_s, *warm_up_backlog);
+    advice match (warm_up_backlog, cause) {
         (0, _) => "run longer; the load comes near to what is offered with every correction",
         (_, Some(Shortfall::Generator)) => {
             "the load generator did not keep up in the warm-up: leave a processor to it, warm up for longer \
@@ -227,8 +237,7 @@ caveats! {
 
     /// A percentile of all operations is uncertain: too few operations are above it, or their times
     /// differ too much.
-    #[serde(alias = "few-above-quantile-of")]
-    FewAboveQuantile {
+    TooFewSamples {
         quantile: f64,
         above: u64,
         /// Number of all operations.
@@ -241,7 +250,7 @@ caveats! {
         #[serde(default)]
         to_ns: u64,
     }
-    rule "few-above-quantile": WithCaveats, SPREAD_MAX, "times from end to end";
+    rule "too-few-samples", formerly "few-above-quantile", formerly "few-above-quantile-of": WithCaveats, SPREAD_MAX, "times from end to end";
     sentence text::few_above(*quantile, *above, *count, [*from_ns, *to_ns]);
     advice "run longer (--duration) before quoting it, or a percentile above it; ~ marks them";
 
@@ -438,8 +447,8 @@ caveats! {
     advice "please report this with the record (--output DIR)";
 
     /// A file or directory of filestone could not be removed.
-    LeftBehind { path: String, reason: String }
-    rule "left-behind": WithCaveats;
+    Leftover { path: String, reason: String }
+    rule "leftover", formerly "left-behind": WithCaveats;
     sentence format!("{path} could not be removed: {reason}");
     advice "--remove-leftover removes what this run made there, and nothing else";
 
@@ -553,11 +562,14 @@ caveats! {
     advice "give the peak, or let the run go on for longer";
 
     /// Rule of nhfsstone: |got − want|, summed over all operations, is above 10 %.
-    MixInvalid { off_by_percent: f64 }
+    MixInvalid {
+        #[serde(alias = "off_by_percent")]
+        deviation_percent: f64,
+    }
     rule "mix-invalid": DoesNotCount, INVALID_PERCENT, "% off the mix";
     // Wording of nhfsstone.
-    sentence format!("INVALID RUN, mix generated is off by {off_by_percent:.2}%");
-    reason format!("the mix is off by {off_by_percent:.1} %");
+    sentence format!("INVALID RUN, mix generated is off by {deviation_percent:.2}%");
+    reason format!("the mix is off by {deviation_percent:.1} %");
     advice "this is not the mix that was asked for; look for operations that failed or were skipped, or run longer";
 
     /// A kernel's client could not be made to call a procedure as often as the mix requires.
@@ -610,7 +622,7 @@ caveats! {
 
     /// Unmeasured operations, which keep the proportions of the file set, are a considerable load.
     UnmeasuredLoad { calls: u64, all_calls: u64 }
-    rule "companion-load": WithCaveats, UNMEASURED_PERCENT as f64, "% of all calls";
+    rule "unmeasured-load", formerly "companion-load": WithCaveats, UNMEASURED_PERCENT as f64, "% of all calls";
     sentence format!(
         "{:.1} % of the calls are no part of the mix: {}",
         percent(*calls, *all_calls),
@@ -619,8 +631,8 @@ caveats! {
     advice "the server does them besides; a mix that makes as much as it takes away needs none";
 
     /// In a closed loop fewer operations ended in the window than were in flight.
-    Outlasted { ended: u64, slots: u64, window_ns: u64 }
-    rule "outlasted": WithCaveats, 1.0, "operations of each slot";
+    WindowTooShort { ended: u64, slots: u64, window_ns: u64 }
+    rule "window-too-short", formerly "outlasted": WithCaveats, 1.0, "operations of each slot";
     sentence format!(
         "{} ended in the window of {:.3} s, in which {} may be in flight: a response takes longer than the window is",
         counted(*ended, "operation"),
@@ -650,18 +662,22 @@ caveats! {
             it out";
 
     /// Results of one host of the job have caveats.
-    HostDoubtful { host: String, caveats: Vec<String> }
-    rule "host-doubtful": WithCaveats;
+    HostSuspect { host: String, caveats: Vec<String> }
+    rule "host-suspect", formerly "host-doubtful": WithCaveats;
     sentence format!("host {host}: {}", caveats.join("; "));
     advice "the record has what each host says, under job.hosts";
 
     /// The hosts of the job started further apart than the length of an interval, or may have.
-    StartsApart { apart_ns: u64, interval_ns: u64 }
-    rule "starts-apart": WithCaveats, 1.0, "intervals";
+    StartSkew {
+        #[serde(alias = "apart_ns")]
+        start_skew_ns: u64,
+        interval_ns: u64,
+    }
+    rule "start-skew", formerly "starts-apart": WithCaveats, 1.0, "intervals";
     sentence format!(
         "the hosts may have begun {} apart, which is more than an interval of {}: rows hold what was not at the same \
          time",
-        time_text(*apart_ns as f64),
+        time_text(*start_skew_ns as f64),
         time_text(*interval_ns as f64)
     );
     advice "start them together (mpirun), or use longer intervals (--interval)";

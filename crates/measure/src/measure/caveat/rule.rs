@@ -9,6 +9,8 @@ use filestone_workload::threshold::Threshold;
 pub struct ValidityRule {
     /// Name of the rule: that of its caveat in the record, and of its section.
     pub id: &'static str,
+    /// Its former names, which records of older versions have and options accept.
+    pub former: &'static [&'static str],
     /// Threshold of its figure, if it has one.
     pub threshold: Option<Threshold>,
     /// Best validity of a run that breaks the rule.
@@ -22,7 +24,7 @@ pub struct ValidityRule {
 /// An entry has the figures of its sentence as fields, and these lines:
 ///
 /// ```text
-/// rule "id": VERDICT, THRESHOLD, "unit", at most THRESHOLD, of FIGURE;
+/// rule "id", formerly "other-id": VERDICT, THRESHOLD, "unit", at most THRESHOLD, of FIGURE;
 /// sentence EXPRESSION;
 /// reason EXPRESSION;
 /// advice EXPRESSION;
@@ -39,7 +41,7 @@ macro_rules! caveats {
         $(
             $(#[$attribute:meta])*
             $caveat:ident $({ $($(#[$of_field:meta])* $field:ident: $kind:ty),* $(,)? })?
-            rule $id:literal: $leaves:ident $(, $figure:expr, $unit:literal $(, at most $most:expr, of $extent:expr)?)?;
+            rule $id:literal $(, formerly $former:literal)*: $leaves:ident $(, $figure:expr, $unit:literal $(, at most $most:expr, of $extent:expr)?)?;
             sentence $sentence:expr;
             $(reason $reason:expr;)?
             advice $advice:expr;
@@ -53,7 +55,7 @@ macro_rules! caveats {
         pub enum Caveat {
             $(
                 $(#[$attribute])*
-                #[serde(rename = $id)]
+                #[serde(rename = $id $(, alias = $former)*)]
                 $caveat $({ $($(#[$of_field])* $field: $kind),* })?,
             )*
         }
@@ -62,6 +64,7 @@ macro_rules! caveats {
         impl ValidityRule {
             $(const $caveat: Self = Self {
                 id: $id,
+                former: &[$($former),*],
                 threshold: caveats!(@threshold $($figure, $unit)?),
                 leaves: Validity::$leaves,
                 most: caveats!(@threshold $($($most, $unit)?)?),
@@ -99,6 +102,14 @@ macro_rules! caveats {
     (@beyond $most:expr, $extent:expr) => { $extent > $most };
     (@reason) => { None };
     (@reason $reason:expr) => { Some(String::from($reason)) };
+}
+
+impl ValidityRule {
+    /// Returns the rule of this name, or that formerly had it.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        let mut rules = super::RULES.iter();
+        rules.find(|rule| rule.id == name || rule.former.contains(&name))
+    }
 }
 
 impl Caveat {

@@ -16,7 +16,7 @@ fn a_caveat_is_a_sentence_with_its_figures() {
         "offered 20,000 operations/s, achieved 17,312 (86.6 %)"
     );
     assert!(help.is_some_and(|help| help.contains("--in-flight")));
-    let (what, _) = Caveat::FewAboveQuantile {
+    let (what, _) = Caveat::TooFewSamples {
         quantile: 0.9999,
         above: 1,
         count: 9,
@@ -46,7 +46,7 @@ fn a_slow_clock_is_told_to_be_what_it_is_not_already() {
 fn the_caveats_of_a_mix_are_sentences_with_their_figures() {
     let caveats = [
         Caveat::MixInvalid {
-            off_by_percent: 12.345,
+            deviation_percent: 12.345,
         },
         Caveat::MixOff {
             operation: OpKind::SetAttr,
@@ -84,7 +84,7 @@ fn the_caveats_of_a_mix_are_sentences_with_their_figures() {
 }
 
 fn few(above: u64, count: u64) -> Caveat {
-    Caveat::FewAboveQuantile {
+    Caveat::TooFewSamples {
         quantile: 0.99,
         above,
         count,

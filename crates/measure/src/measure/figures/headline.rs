@@ -30,7 +30,7 @@ pub fn with_headline(run: &BatchMeans<'_>) -> Totals {
                     name: figure.to_string(),
                     unit: figure.quantity.unit().name().into(),
                     low: low as f64,
-                    level: CONFIDENCE,
+                    confidence: CONFIDENCE,
                 })
             }
             Err(_) => {}
@@ -54,10 +54,10 @@ fn record(figure: &RunFigure, known: FigureEstimate) -> FigureRecord {
         value: known.estimate.value,
         low: known.low,
         high: known.high,
-        level: CONFIDENCE,
+        confidence: CONFIDENCE,
         standard_error: known.estimate.standard_error,
-        freedom: known.estimate.freedom,
-        stretches: known.stretches as u64,
+        degrees_of_freedom: known.estimate.freedom,
+        batches: known.stretches as u64,
         method: known.method.into(),
     }
 }

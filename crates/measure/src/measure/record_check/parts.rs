@@ -17,7 +17,7 @@ pub(super) fn check(record: &RunRecord) -> Result<(), InvariantViolation> {
     for (place, worker) in record.totals.workers.iter().enumerate() {
         let of = format!("totals.workers[{place}]");
         check_number(&format!("{of}.busy_percent"), worker.busy_percent)?;
-        check_number(&format!("{of}.waited_percent"), worker.waited_percent)?;
+        check_number(&format!("{of}.waited_percent"), worker.run_delay_percent)?;
     }
     let hosts = record.job.iter().flat_map(|job| &job.hosts);
     for (place, host) in hosts.enumerate() {
@@ -149,8 +149,14 @@ fn check_objective(found: &ObjectiveRecord) -> Result<(), InvariantViolation> {
         "objective",
         [
             ("lower_ops_per_s", found.lower_ops_per_s.unwrap_or(0.0)),
-            ("held_ops_per_s", found.held_ops_per_s.unwrap_or(0.0)),
-            ("broken_ops_per_s", found.broken_ops_per_s.unwrap_or(0.0)),
+            (
+                "held_ops_per_s",
+                found.highest_passed_ops_per_s.unwrap_or(0.0),
+            ),
+            (
+                "broken_ops_per_s",
+                found.lowest_failed_ops_per_s.unwrap_or(0.0),
+            ),
             ("relaxation_time_ns", found.relaxation_time_ns),
         ],
     )?;
@@ -161,14 +167,14 @@ fn check_objective(found: &ObjectiveRecord) -> Result<(), InvariantViolation> {
         check_numbers(&of, [offered, achieved])?;
         check_part(|| format!("{of}.above"), tried.above, tried.ended)
     };
-    found.tried.iter().enumerate().try_for_each(check_tried)
+    found.steps.iter().enumerate().try_for_each(check_tried)
 }
 
 fn check_mix(mix: &MixRecord) -> Result<(), InvariantViolation> {
     check_numbers(
         "mix",
         [
-            ("off_by_percent", mix.off_by_percent),
+            ("off_by_percent", mix.deviation_percent),
             ("in_flight_mean", mix.in_flight_mean),
             ("in_flight_by_littles_law", mix.in_flight_by_littles_law),
         ],
@@ -176,10 +182,10 @@ fn check_mix(mix: &MixRecord) -> Result<(), InvariantViolation> {
     let shares = mix
         .operations
         .iter()
-        .map(|row| [row.want_percent, row.got_percent]);
+        .map(|row| [row.expected_percent, row.actual_percent]);
     check_shares("mix.operations", shares)?;
     let on_wire = mix.wire.iter().flat_map(|wire| &wire.operations);
-    let shares = on_wire.map(|row| [row.want_percent, row.got_percent]);
+    let shares = on_wire.map(|row| [row.expected_percent, row.actual_percent]);
     check_shares("mix.wire.operations", shares)?;
     for (place, third) in mix.thirds.iter().enumerate() {
         let mean = ("response_time_mean_ns", third.response_time_mean_ns);

@@ -91,9 +91,9 @@ fn busy(record: &mut RunRecord, busy_percent: f64) {
         worker: 0,
         clients: 1,
         cpu_ns: 0,
-        spun_ns: 0,
+        busy_poll_ns: 0,
         busy_percent,
-        waited_percent: 0.0,
+        run_delay_percent: 0.0,
     }];
 }
 
@@ -122,10 +122,10 @@ fn waited(record: &mut RunRecord, by_all: f64, by_others: f64) {
         own_percent: 100.0,
         others_percent: Some(50.0),
         threads: 3,
-        waited_percent: by_all,
+        run_delay_percent: by_all,
         longest_thread: 1,
-        longest_waited_percent: by_all,
-        longest_waited_by_others_percent: by_others,
+        longest_run_delay_percent: by_all,
+        longest_run_delay_by_others_percent: by_others,
         absence: None,
     });
 }
@@ -267,7 +267,7 @@ fn readings(record: &mut RunRecord, failed: u64) {
     let cost = record.cost.get_or_insert_default();
     cost.sources = vec![SourceRecord {
         name: "/proc".into(),
-        vantage: MeasuredAt::Server,
+        measured_at: MeasuredAt::Server,
         readings: vec![],
         failed,
         first_failure: None,
@@ -320,12 +320,12 @@ fn searched(longest_stretch_ns: u64) -> ObjectiveRecord {
         load_ops_per_s: None,
         lower_ops_per_s: None,
         upper_ops_per_s: None,
-        held_ops_per_s: None,
-        broken_ops_per_s: None,
+        highest_passed_ops_per_s: None,
+        lowest_failed_ops_per_s: None,
         relaxation_time_ns: 1e9,
         longest_stretch_ns,
         end: SearchStopReason::TimedOut,
-        tried: Vec::new(),
+        steps: Vec::new(),
     }
 }
 
@@ -446,12 +446,12 @@ const CASES: &[Case] = &[
         |record| paused(record, 2),
     ),
     case(
-        "waited-for-processor",
+        "cpu-run-delay",
         |record| waited(record, 5.0, 5.0),
         |record| waited(record, 5.0, 4.9),
     ),
     case(
-        "waited-for-own-threads",
+        "cpu-run-delay-self",
         |record| waited(record, 5.0, 1.0),
         |record| waited(record, 4.9, 1.0),
     ),
@@ -528,7 +528,7 @@ const CASES: &[Case] = &[
     ),
     case(
         "long-listings",
-        |record| record.totals.long_listings = 1,
+        |record| record.totals.oversized_listings = 1,
         nothing,
     ),
     case(
@@ -601,7 +601,7 @@ const CASES: &[Case] = &[
         nothing,
     ),
     case(
-        "companion-load",
+        "unmeasured-load",
         |record| *record = with(totals(8_700, 21_000, 300, 620)),
         |record| *record = with(totals(8_700, 21_000, 300, 600)),
     ),
@@ -611,7 +611,7 @@ const CASES: &[Case] = &[
         |record| drifted(record, 1_090_000),
     ),
     case(
-        "few-above-quantile",
+        "too-few-samples",
         |record| *record = with(totals(290, 700, 10, 0)),
         |record| *record = with(totals(2_900, 7_000, 100, 0)),
     ),
@@ -657,7 +657,7 @@ const CASES: &[Case] = &[
         |record| record.objective = Some(searched(10_000_000_000)),
     ),
     case(
-        "outlasted",
+        "window-too-short",
         |record| answered(record, 7),
         |record| answered(record, 8),
     ),
@@ -677,7 +677,7 @@ const CASES: &[Case] = &[
         |record| _ = job(record, [1e6, 1e6, 1.49e6]),
     ),
     case(
-        "host-doubtful",
+        "host-suspect",
         |record| {
             job(record, [1e6; 3]).hosts[1]
                 .caveats
@@ -686,7 +686,7 @@ const CASES: &[Case] = &[
         |record| _ = job(record, [1e6; 3]),
     ),
     case(
-        "starts-apart",
+        "start-skew",
         |record| began(record, "2026-11-24T16:05:01.001Z"),
         |record| began(record, "2026-11-24T16:05:01.000Z"),
     ),
@@ -715,9 +715,9 @@ const CASES: &[Case] = &[
         },
     ),
     case(
-        "left-behind",
+        "leftover",
         |record| {
-            record.caveats.push(Caveat::LeftBehind {
+            record.caveats.push(Caveat::Leftover {
                 path: "/x".into(),
                 reason: "y".into(),
             })

@@ -109,10 +109,10 @@ fn find_errors(record: &RunRecord, caveats: &mut Vec<Caveat>) {
             count: totals.late_replies,
         });
     }
-    if totals.long_listings > 0 {
+    if totals.oversized_listings > 0 {
         caveats.push(Caveat::LongListings {
-            count: totals.long_listings,
-            excess_bytes_max: totals.listing_excess_bytes_max.into(),
+            count: totals.oversized_listings,
+            excess_bytes_max: totals.oversized_listing_bytes_max.into(),
         });
     }
     let session = record.target.session.as_ref();
@@ -124,7 +124,7 @@ fn find_errors(record: &RunRecord, caveats: &mut Vec<Caveat>) {
     if totals.reconnections > 0 {
         caveats.push(Caveat::Reconnected {
             times: totals.reconnections,
-            unusable_ns: totals.unusable_ns,
+            unusable_ns: totals.disconnected_ns,
             losses: totals.losses.clone(),
         });
     }
@@ -164,7 +164,7 @@ fn find_in_replay(record: &RunRecord, replay: &ReplayRecord, caveats: &mut Vec<C
 pub(super) fn of_check(record: &RunRecord, check: &Check) -> Option<Caveat> {
     Some(match &check.subject {
         CheckSubject::MixInAll => Caveat::MixInvalid {
-            off_by_percent: check.figure,
+            deviation_percent: check.figure,
         },
         CheckSubject::MixOf(share) | CheckSubject::MixOnWireOf(share) => Caveat::MixOff {
             operation: share.operation,
@@ -205,7 +205,7 @@ pub(super) fn of_check(record: &RunRecord, check: &Check) -> Option<Caveat> {
             last_third_mean_ns: *last_ns,
         },
         CheckSubject::SamplesAbove(of) | CheckSubject::PercentileSpread(of) => {
-            Caveat::FewAboveQuantile {
+            Caveat::TooFewSamples {
                 quantile: of.quantile,
                 above: of.above,
                 count: of.count,
@@ -234,12 +234,12 @@ fn of_achieved(record: &RunRecord, check: &Check) -> Option<Caveat> {
             cause: shortfall,
         }
     } else {
-        let left_over = u64::try_from(left_over).unwrap_or(0);
+        let warm_up_backlog = u64::try_from(left_over).unwrap_or(0);
         Caveat::AchievedAboveOffered {
             offered_load_ops_per_s,
             achieved_load_ops_per_s,
-            left_over,
-            cause: (left_over > 0).then(|| of_warm_up(record)),
+            warm_up_backlog,
+            cause: (warm_up_backlog > 0).then(|| of_warm_up(record)),
         }
     })
 }
@@ -270,13 +270,13 @@ fn find_waiting(record: &RunRecord, caveats: &mut Vec<Caveat>) {
     if let Some(waited) = waited_for_others(record) {
         caveats.push(waited);
     } else if let Some(processors) = &record.processors
-        && processors.waited_percent >= WAITED_PERCENT
+        && processors.run_delay_percent >= WAITED_PERCENT
         && !record.target.local
     {
-        caveats.push(Caveat::WaitedForOwnThreads {
+        caveats.push(Caveat::CpuRunDelaySelf {
             threads: processors.threads,
             processors: processors.processors,
-            waited_percent: processors.waited_percent.min(100.0),
+            run_delay_percent: processors.run_delay_percent.min(100.0),
         });
     }
 }
@@ -296,20 +296,21 @@ pub fn waited_for_others(record: &RunRecord) -> Option<Caveat> {
     }
     // Records of versions that did not observe the use of the CPUs.
     let workers = record.totals.workers.iter();
-    let starved = workers.max_by(|one, other| one.waited_percent.total_cmp(&other.waited_percent));
-    let starved = starved.filter(|worker| worker.waited_percent >= WAITED_PERCENT)?;
-    Some(Caveat::WaitedForProcessor {
+    let starved =
+        workers.max_by(|one, other| one.run_delay_percent.total_cmp(&other.run_delay_percent));
+    let starved = starved.filter(|worker| worker.run_delay_percent >= WAITED_PERCENT)?;
+    Some(Caveat::CpuRunDelay {
         worker: starved.worker,
-        waited_percent: starved.waited_percent.min(100.0),
+        run_delay_percent: starved.run_delay_percent.min(100.0),
     })
 }
 
 /// Returns the caveat if other programs made a thread wait.
 pub fn waited_for_processor(processors: &ProcessorsRecord) -> Option<Caveat> {
-    let waited_percent = processors.longest_waited_by_others_percent;
-    (waited_percent >= WAITED_PERCENT).then_some(Caveat::WaitedForProcessor {
+    let waited_percent = processors.longest_run_delay_by_others_percent;
+    (waited_percent >= WAITED_PERCENT).then_some(Caveat::CpuRunDelay {
         worker: processors.longest_thread,
-        waited_percent: waited_percent.min(100.0),
+        run_delay_percent: waited_percent.min(100.0),
     })
 }
 
@@ -357,7 +358,7 @@ fn find_outlasted(record: &RunRecord, caveats: &mut Vec<Caveat>) {
     let slots = LittlesLaw::of(record).slots as u64;
     // An operation that was due and did not end in the window was in flight at its end.
     if ended < slots && ended < totals.ledger.scheduled {
-        caveats.push(Caveat::Outlasted {
+        caveats.push(Caveat::WindowTooShort {
             ended,
             slots,
             window_ns: record.window_ns,

@@ -83,13 +83,25 @@ fn rows(mix: &MixRecord) -> Vec<Row> {
     match &mix.wire {
         Some(wire) => {
             let rows = wire.operations.iter();
-            rows.map(|of| row(of.operation, [of.want_percent, of.got_percent], of.seen))
-                .collect()
+            rows.map(|of| {
+                row(
+                    of.operation,
+                    [of.expected_percent, of.actual_percent],
+                    of.seen,
+                )
+            })
+            .collect()
         }
         None => {
             let rows = mix.operations.iter();
-            rows.map(|of| row(of.operation, [of.want_percent, of.got_percent], of.count))
-                .collect()
+            rows.map(|of| {
+                row(
+                    of.operation,
+                    [of.expected_percent, of.actual_percent],
+                    of.count,
+                )
+            })
+            .collect()
         }
     }
 }

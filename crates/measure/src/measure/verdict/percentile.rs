@@ -290,7 +290,7 @@ mod tests {
             name: name(),
             unit: "ns".into(),
             low: low * 1e6,
-            level: 0.95,
+            confidence: 0.95,
         };
         let Some(high) = high else {
             return Totals {
@@ -304,10 +304,10 @@ mod tests {
             value: 4.6e6,
             low: low * 1e6,
             high: high * 1e6,
-            level: 0.95,
+            confidence: 0.95,
             standard_error: 1e5,
-            freedom: 19.0,
-            stretches: 20,
+            degrees_of_freedom: 19.0,
+            batches: 20,
             method: "woodruff".into(),
         };
         Totals {

@@ -105,7 +105,7 @@ fn of_run(plan: &Plan, total: RunTotal) -> Option<MissingFigure> {
         RunTotal::GeneratorBusy => {
             let is_waiting = plan.replay().is_some() || plan.target.is_directory();
             let why = "threads of this run wait in system calls";
-            let help = "the caveat waited-for-processor says whether they had a processor";
+            let help = "the caveat cpu-run-delay says whether they had a processor";
             is_waiting.then(|| missing(why, help))
         }
         RunTotal::ServerCpu

@@ -25,10 +25,10 @@ impl DurableCounts {
     /// Returns the current counts.
     pub fn read(&self) -> DurableHandles {
         DurableHandles {
-            asked: self.asked.load(Ordering::Relaxed),
+            requested: self.asked.load(Ordering::Relaxed),
             granted: self.granted.load(Ordering::Relaxed),
             reclaimed: self.reclaimed.load(Ordering::Relaxed),
-            gone: self.gone.load(Ordering::Relaxed),
+            lost: self.gone.load(Ordering::Relaxed),
         }
     }
 }
@@ -171,7 +171,7 @@ mod tests {
         assert_ne!(new.durability, of(Dialect::SMB_3_1_1).durability);
         let not = keeping(SmbOplock::Lease, false).asking_to_stay(Dialect::SMB_2_0_2, "a");
         assert_eq!(not, OpenContexts::NOTHING);
-        assert_eq!(leasing.counts.read().asked, 4);
+        assert_eq!(leasing.counts.read().requested, 4);
     }
 
     #[test]

@@ -295,10 +295,10 @@ fn a_handle_that_outlives_its_connection_is_taken_up_again_with_its_locks() {
         assert!(is_done(&end));
     }
     let expected = DurableHandles {
-        asked: 1,
+        requested: 1,
         granted: 1,
         reclaimed: 2,
-        gone: 0,
+        lost: 0,
     };
     assert_eq!(bench.handles(), Some(expected));
 }
@@ -321,10 +321,10 @@ fn a_handle_that_the_server_has_given_away_is_opened_anew_and_locked() {
     bench.locked();
     assert_eq!(bench.asked().0, Command::Flush);
     let expected = DurableHandles {
-        asked: 2,
+        requested: 2,
         granted: 2,
         reclaimed: 0,
-        gone: 1,
+        lost: 1,
     };
     assert_eq!(bench.handles(), Some(expected));
 }

@@ -1038,11 +1038,11 @@ fn seconds_before_a_change_around_it_and_after_it_are_told_apart() {
 fn rate_change(at_ns: u64) -> ChangeRecord {
     ChangeRecord {
         number: 1,
-        at_ns,
-        what: ChangeKind::Set,
-        which: "all".into(),
+        sent_ns: at_ns,
+        action: ChangeKind::Set,
+        selector: "all".into(),
         clients: 1,
-        settled_ns: None,
+        applied_ns: None,
         settings: vec![],
     }
 }

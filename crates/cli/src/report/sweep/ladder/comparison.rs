@@ -68,7 +68,7 @@ pub struct ComparedFigure {
     /// Unit of the figure; empty for a number.
     pub unit: String,
     /// Whether the figure includes an unmeasured operation that accompanies each measured one.
-    pub has_companion: bool,
+    pub has_unmeasured: bool,
     /// Mean in the base.
     pub base: MeanDocument,
     /// Mean in the other ladder.
@@ -167,7 +167,7 @@ pub fn document(compared: ComparedLadders<'_>) -> LadderComparison {
             .map(|both| ComparedFigure {
                 name: both.more.name.to_string(),
                 unit: both.more.name.unit().name().into(),
-                has_companion: both.more.has_companion,
+                has_unmeasured: both.more.has_unmeasured,
                 base: both.base.into(),
                 new: both.new.into(),
                 difference: both.more.into(),

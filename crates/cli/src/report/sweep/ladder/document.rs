@@ -54,7 +54,8 @@ pub struct RungFigureDocument {
     /// Unit of the figure; empty for a number.
     pub unit: String,
     /// Whether the figure includes an unmeasured operation that accompanies each measured one.
-    pub has_companion: bool,
+    #[serde(alias = "has_companion")]
+    pub has_unmeasured: bool,
     /// Mean over runs.
     #[serde(flatten)]
     pub mean: MeanDocument,
@@ -111,7 +112,7 @@ fn figure(rung: &LadderRung<'_>, known: Figure) -> RungFigureDocument {
     RungFigureDocument {
         name: known.name.to_string(),
         unit: known.name.unit().name().into(),
-        has_companion: known.has_companion,
+        has_unmeasured: known.has_unmeasured,
         mean: known.into(),
         step: rung.step(known.name).map(MeanDocument::from),
     }

@@ -12,7 +12,7 @@ use filestone_plan::plan::{CostPlan, WorkloadPlan};
 
 fn of_server(counter: Counter, value: f64) -> CostFigure {
     CostFigure {
-        vantage: MeasuredAt::Server,
+        measured_at: MeasuredAt::Server,
         counter,
         line: None,
         per_operation: Some(CostEstimate {

@@ -50,7 +50,7 @@ fn cost(values: &[SweepValue], spread: f64, has_server: bool) -> CostRecord {
         })
     };
     let figure = |counter, value: f64| CostFigure {
-        vantage: MeasuredAt::Server,
+        measured_at: MeasuredAt::Server,
         counter,
         line: None,
         per_operation: known(value),

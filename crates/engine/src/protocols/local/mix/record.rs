@@ -157,7 +157,7 @@ pub(super) fn complete(record: &mut RunRecord, mix: &MixPlan, result: MountMixRe
 /// Returns the caveat for a set that could not be removed, or released for the next run.
 fn what_stays(mix: &MixPlan, CleanUpFailure { path, reason }: CleanUpFailure) -> Caveat {
     if mix.remove_set {
-        Caveat::LeftBehind { path, reason }
+        Caveat::Leftover { path, reason }
     } else {
         Caveat::FileSetStillClaimed { path, reason }
     }
@@ -182,8 +182,8 @@ fn mix_record(mix: &MixPlan, together: &AllMounts) -> MixRecord {
         let row = match &record.wire {
             None => MixOperationRecord {
                 operation: *kind,
-                want_percent: mix.percent(*kind),
-                got_percent: percent(at(asked), asked_in_all),
+                expected_percent: mix.percent(*kind),
+                actual_percent: percent(at(asked), asked_in_all),
                 count: at(asked),
             },
             Some(wire) => {
@@ -193,17 +193,17 @@ fn mix_record(mix: &MixPlan, together: &AllMounts) -> MixRecord {
                 };
                 MixOperationRecord {
                     operation: *kind,
-                    want_percent: row.want_percent,
-                    got_percent: row.got_percent,
+                    expected_percent: row.expected_percent,
+                    actual_percent: row.actual_percent,
                     count: row.seen,
                 }
             }
         };
-        if row.want_percent > 0.0 {
+        if row.expected_percent > 0.0 {
             record.operations.push(row);
         }
     }
-    record.off_by_percent = record.off_by();
+    record.deviation_percent = record.off_by();
     record
 }
 
@@ -233,8 +233,8 @@ fn wire_record(mix: &MixPlan, asked: &Calls, is_v4: bool, seen: &Seen) -> WireRe
                 asked,
                 seen,
                 time_ns: time_ns(counters.millis[*kind]),
-                want_percent,
-                got_percent: percent(seen, counters.total),
+                expected_percent: want_percent,
+                actual_percent: percent(seen, counters.total),
             });
         }
     }
@@ -244,7 +244,7 @@ fn wire_record(mix: &MixPlan, asked: &Calls, is_v4: bool, seen: &Seen) -> WireRe
             name: name.clone(),
             seen: other.calls,
             time_ns: time_ns(other.millis),
-            got_percent: percent(other.calls, counters.total),
+            actual_percent: percent(other.calls, counters.total),
         })
         .collect();
     wire
@@ -272,7 +272,7 @@ fn limits(
         let seen_per_s = row.seen as f64 / seconds;
         let limit = WireLimitRecord {
             operation: row.operation,
-            wanted_per_s: row.want_percent / 100.0 * load,
+            wanted_per_s: row.expected_percent / 100.0 * load,
             at_most_per_s: at_most_per_s.max(seen_per_s),
         };
         limit.is_short(load).then_some(limit)

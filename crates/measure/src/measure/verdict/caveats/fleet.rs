@@ -21,7 +21,7 @@ fn of_lost(fleet: &FleetRecord) -> Option<Caveat> {
         lost,
         clients: clients.sum(),
         first: first.map_or("its connection was given up".into(), |first| {
-            first.why.clone()
+            first.reason.clone()
         }),
     })
 }

@@ -32,8 +32,8 @@ pub fn find(record: &RunRecord, job: &JobRecord, found: &[Caveat]) -> Vec<Caveat
     caveats.extend(job.hosts.iter().filter_map(|host| doubts(host, found)));
     let apart_ns = apart_ns(&job.hosts);
     if apart_ns > record.plan.interval_ns {
-        caveats.push(Caveat::StartsApart {
-            apart_ns,
+        caveats.push(Caveat::StartSkew {
+            start_skew_ns: apart_ns,
             interval_ns: record.plan.interval_ns,
         });
     }
@@ -102,7 +102,7 @@ fn doubts(host: &HostRecord, found: &[Caveat]) -> Option<Caveat> {
     let is_new = |caveat: &&Caveat| !found.iter().any(|known| known.id() == caveat.id());
     let own = host.caveats.iter().filter(is_new);
     let caveats: Vec<String> = own.map(|caveat| caveat.sentence().0).collect();
-    (!caveats.is_empty()).then(|| Caveat::HostDoubtful {
+    (!caveats.is_empty()).then(|| Caveat::HostSuspect {
         host: host.name.clone(),
         caveats,
     })

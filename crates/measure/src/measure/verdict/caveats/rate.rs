@@ -71,7 +71,7 @@ fn cause(record: &RunRecord, kept_percent: f64) -> Shortfall {
         let groups = fleet.groups.iter();
         groups.map(|group| group.counters.failing_ns).sum()
     });
-    if of_clients(totals.unusable_ns) > 0.5 * missing {
+    if of_clients(totals.disconnected_ns) > 0.5 * missing {
         Shortfall::Connection
     } else if of_clients(failing) > 0.5 * missing {
         Shortfall::Errors
@@ -153,13 +153,13 @@ mod tests {
             "clients of group writers kept 50.0 % of the rate asked for: a client has one transfer under way \
              at a time, and the server took 33.0 ms for each on average"
         );
-        record.totals.unusable_ns = 8 * SECOND;
+        record.totals.disconnected_ns = 8 * SECOND;
         let cause = |record: &RunRecord| match of_fleet(record, &of) {
             Some(Caveat::RateMissed { cause, .. }) => Some(cause),
             _ => None,
         };
         assert_eq!(cause(&record), Some(Shortfall::Connection));
-        record.totals.unusable_ns = 0;
+        record.totals.disconnected_ns = 0;
         record.totals.response_time_ns = times(33_000_000);
         record.totals.dispatch_delay_ns = times(20_000_000);
         assert_eq!(cause(&record), Some(Shortfall::Generator));

@@ -15,10 +15,10 @@ fn processors(waited_percent: f64, by_others: f64) -> ProcessorsRecord {
         own_percent: 100.0,
         others_percent: Some(50.0),
         threads: 3,
-        waited_percent,
+        run_delay_percent: waited_percent,
         longest_thread: 1,
-        longest_waited_percent: waited_percent,
-        longest_waited_by_others_percent: by_others,
+        longest_run_delay_percent: waited_percent,
+        longest_run_delay_by_others_percent: by_others,
         absence: None,
     }
 }
@@ -39,7 +39,7 @@ fn waits(record: &RunRecord) -> Vec<Caveat> {
     caveats.retain(|caveat| {
         matches!(
             caveat,
-            Caveat::WaitedForProcessor { .. } | Caveat::WaitedForOwnThreads { .. }
+            Caveat::CpuRunDelay { .. } | Caveat::CpuRunDelaySelf { .. }
         )
     });
     caveats
@@ -49,9 +49,9 @@ fn waits(record: &RunRecord) -> Vec<Caveat> {
 fn a_replay_that_other_programs_slowed_says_so_as_a_mix_does() {
     for is_replay in [false, true] {
         let hogged = record(processors(40.0, 30.0), is_replay, true);
-        let expected = Caveat::WaitedForProcessor {
+        let expected = Caveat::CpuRunDelay {
             worker: 1,
-            waited_percent: 30.0,
+            run_delay_percent: 30.0,
         };
         assert_eq!(waits(&hogged), [expected], "{is_replay}");
         let quiet = record(processors(4.0, 4.0), is_replay, true);
@@ -66,10 +66,10 @@ fn clients_that_wait_for_each_other_are_the_load_of_a_local_file_system() {
 
 #[test]
 fn clients_that_wait_for_each_other_make_a_server_elsewhere_look_slow() {
-    let expected = Caveat::WaitedForOwnThreads {
+    let expected = Caveat::CpuRunDelaySelf {
         threads: 3,
         processors: 2,
-        waited_percent: 75.0,
+        run_delay_percent: 75.0,
     };
     let remote = record(processors(75.0, 1.0), true, false);
     assert_eq!(waits(&remote), [expected]);
@@ -83,13 +83,13 @@ fn a_record_that_did_not_look_who_had_the_processors_goes_by_its_workers() {
         worker: 0,
         clients: 1,
         cpu_ns: 0,
-        spun_ns: 0,
+        busy_poll_ns: 0,
         busy_percent: 10.0,
-        waited_percent: 20.0,
+        run_delay_percent: 20.0,
     }];
-    let expected = Caveat::WaitedForProcessor {
+    let expected = Caveat::CpuRunDelay {
         worker: 0,
-        waited_percent: 20.0,
+        run_delay_percent: 20.0,
     };
     assert_eq!(waits(&old), [expected]);
 }
@@ -100,7 +100,7 @@ fn a_kept_interval_says_whether_a_percentile_is_known() {
     const NAME: &str = "response_time.p99";
     let guess = |record: &RunRecord| {
         find(record).into_iter().find_map(|caveat| match caveat {
-            Caveat::FewAboveQuantile { from_ns, to_ns, .. } => Some(([from_ns, to_ns], caveat)),
+            Caveat::TooFewSamples { from_ns, to_ns, .. } => Some(([from_ns, to_ns], caveat)),
             _ => None,
         })
     };
@@ -110,10 +110,10 @@ fn a_kept_interval_says_whether_a_percentile_is_known() {
         value: 2e6,
         low: 1.5e6,
         high,
-        level: 0.95,
+        confidence: 0.95,
         standard_error: 1e5,
-        freedom: 19.0,
-        stretches: 20,
+        degrees_of_freedom: 19.0,
+        batches: 20,
         method: "woodruff".into(),
     };
     // By ranks all of the 30,000 are independent.
@@ -129,7 +129,7 @@ fn a_kept_interval_says_whether_a_percentile_is_known() {
         name: NAME.into(),
         unit: "ns".into(),
         low: 1.5e6,
-        level: 0.95,
+        confidence: 0.95,
     }];
     let (ends, caveat) = guess(&many).expect("no upper end");
     assert_eq!(ends, [1_500_000, 0]);

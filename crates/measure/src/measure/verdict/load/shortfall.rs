@@ -25,7 +25,7 @@ pub(super) fn of(record: &RunRecord, due_ops_per_s: f64, least: f64) -> Shortfal
         };
     }
     let missing_s = seconds * (1.0 - achieved / due_ops_per_s);
-    let down_s = totals.unusable_ns as f64 / 1e9 / f64::from(record.plan.clients.max(1));
+    let down_s = totals.disconnected_ns as f64 / 1e9 / f64::from(record.plan.clients.max(1));
     if down_s > DOWN_SHARE * missing_s {
         return Shortfall::Connection;
     }

@@ -14,9 +14,9 @@ fn job() -> RunRecord {
         worker,
         clients: 1,
         cpu_ns: 0,
-        spun_ns: 0,
+        busy_poll_ns: 0,
         busy_percent,
-        waited_percent: 0.0,
+        run_delay_percent: 0.0,
     });
     record.totals.workers = workers.collect();
     record.plan.workers = 51;

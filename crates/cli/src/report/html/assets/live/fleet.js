@@ -149,7 +149,7 @@ class FleetPart {
     const cells = row.cells;
     const texts = client ? [
       client.name, client.source ?? "–", client.state, bitsText(client.bits_per_s_20s), bytesText(moved(client.counters)),
-      nanosText(client.response_time_at_most?.p99_ns), grouped(failuresOf(client.counters)),
+      nanosText(client.response_time_buckets?.p99_ns), grouped(failuresOf(client.counters)),
     ] : ["…", "", "", "", "", "", ""];
     row.setAttribute("aria-rowindex", place + 2);
     row.dataset.name = client?.name ?? "";
@@ -231,7 +231,7 @@ class FleetPart {
       const states = group.states.map((count) => `${grouped(count.clients)} ${count.state}`).join(", ");
       const texts = [
         group.name, grouped(group.clients), states, bitsText(group.read_bits_per_s_20s), bitsText(group.write_bits_per_s_20s),
-        nanosText(group.response_time_at_most?.p99_ns), grouped(failuresOf(group.counters)),
+        nanosText(group.response_time_buckets?.p99_ns), grouped(failuresOf(group.counters)),
       ];
       texts.forEach((text, at) => { if (row.cells[at + 1].textContent !== text) row.cells[at + 1].textContent = text; });
     });

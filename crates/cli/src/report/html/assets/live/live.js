@@ -26,7 +26,7 @@ function showHeading() {
   const { run, target } = snapshot;
   const name = run?.name ? `${run.name}: ` : "";
   const of = target ? `${target.address}${target.export ? ` ${target.export}` : ""}${target.built_in ? ", the built-in server" : ""}` : "";
-  setText(byId("target"), run ? `${name}${run.plan.face}${of ? ` of ${of}` : ""}` : "");
+  setText(byId("target"), run ? `${name}${run.plan.command}${of ? ` of ${of}` : ""}` : "");
   byId("remarks").replaceChildren(...(snapshot.remarks ?? []).map((remark) => element("li", {}, remark)));
 }
 

@@ -70,7 +70,7 @@ fn run(mount: &NfsMount, clients: u32, clients_per_thread: u32) -> RunRecord {
 }
 
 fn assert_clean(mount: &NfsMount, record: &RunRecord) {
-    let is_left = |caveat: &&Caveat| matches!(caveat, Caveat::LeftBehind { .. });
+    let is_left = |caveat: &&Caveat| matches!(caveat, Caveat::Leftover { .. });
     assert_eq!(record.caveats.iter().find(is_left), None);
     assert_eq!(mount.names(), Vec::<PathBuf>::new());
 }

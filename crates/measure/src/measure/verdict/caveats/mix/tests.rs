@@ -90,7 +90,9 @@ fn nhfsstones_rule_is_10_percent_over_all_operations() {
         let all = totals(870_000 + shift, 2_100_000 - shift, 30_000, 0);
         let mut caveats = found(&record(all, vec![])).into_iter();
         caveats.find_map(|caveat| match caveat {
-            Caveat::MixInvalid { off_by_percent } => Some(off_by_percent.round()),
+            Caveat::MixInvalid {
+                deviation_percent: off_by_percent,
+            } => Some(off_by_percent.round()),
             _ => None,
         })
     };
@@ -147,8 +149,8 @@ fn what_was_seen_on_the_wire_is_judged_where_it_was_seen() {
         asked: 1000,
         seen,
         time_ns: None,
-        want_percent,
-        got_percent: seen as f64 / 10_000.0,
+        expected_percent: want_percent,
+        actual_percent: seen as f64 / 10_000.0,
     };
     let wire = WireRecord {
         operations: vec![
@@ -233,7 +235,7 @@ fn one_caveat_is_of_all_operations_and_none_of_rare_ones() {
     let mut fewer = totals(290, 700, 10, 0);
     fewer.in_flight_mean = 1.0 / 30.0;
     let few = found(&record(fewer, vec![]));
-    let expected = Caveat::FewAboveQuantile {
+    let expected = Caveat::TooFewSamples {
         quantile: 0.99,
         above: 10,
         count: 1000,
