@@ -13,6 +13,7 @@ use crate::control_socket::{FleetControl, SocketChoice};
 use filestone_control::load_control::{RemainingTime, SteeredPoint};
 use filestone_measure::cost::Counter;
 use filestone_measure::measure::fleet_record::{ChangeRecord, GroupRecord};
+use filestone_measure::measure::progress::Progress;
 use filestone_measure::measure::run_record::{IntervalRecord, Target};
 use filestone_measure::measure::{ConnectionsRecord, RunPhase, RunRecord};
 use filestone_workload::password::Password;
@@ -99,36 +100,6 @@ pub struct ServerRates {
     pub source: String,
     /// Each counter with its rate per second.
     pub per_s: Vec<(Counter, f64)>,
-}
-
-/// Phase of a replay.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProgressPhase {
-    /// The measured window has not opened yet.
-    WarmUp,
-    /// The measured window is open, or its last lines are still running.
-    Execute,
-    /// Clients remove their trees.
-    CleanUp,
-}
-
-/// Progress of a replay: dbench's row.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Progress {
-    /// The phase.
-    pub phase: ProgressPhase,
-    /// Number of all clients; in the clean-up, of those that are not clean yet.
-    pub clients: u32,
-    /// Lines that a client has executed, on average, over all iterations of the load file.
-    pub line: u64,
-    /// Bytes of file data per second since the phase began; in the clean-up, those of the phase
-    /// before.
-    pub bytes_per_s: f64,
-    /// Seconds since the phase began; in the clean-up, as in dbench, since the window opened.
-    pub seconds: f64,
-    /// Longest response time of an operation that ended since the last row, or that is still in
-    /// flight.
-    pub latency_max_ns: u64,
 }
 
 /// Command of a job's controller to a run in progress.

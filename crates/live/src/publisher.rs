@@ -8,10 +8,11 @@ use crate::event::{
 use crate::feed::Feed;
 use crate::shared::Shared;
 use filestone_control::load_control::{RemainingTime, SteeredPoint};
-use filestone_engine::control::{GeneratorUsage, Observer, Progress, ProgressPhase, ServerRates};
+use filestone_engine::control::{GeneratorUsage, Observer, ServerRates};
 use filestone_engine::control_socket::FleetControl;
 use filestone_engine::host;
 use filestone_measure::measure::fleet_record::ChangeRecord;
+use filestone_measure::measure::progress::{Progress, ProgressPhase};
 use filestone_measure::measure::run_record::{IntervalRecord, KindRecord, RunOutcome, Target};
 use filestone_measure::measure::{Caveat, RunRecord, Validity};
 use filestone_plan::plan::Plan;

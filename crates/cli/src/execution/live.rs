@@ -8,7 +8,7 @@ use crate::quantity::{duration_text, grouped, time_text, waiting_text};
 use crate::report::rows::{Columns, ProgressRow, Rows};
 use filestone_control::load_control::RemainingTime;
 use filestone_engine::control::Observer;
-use filestone_engine::replay::Progress;
+use filestone_measure::measure::progress::Progress;
 use filestone_measure::measure::run_record::{IntervalRecord, Phase, Target};
 use filestone_measure::measure::{RunPhase, RunRecord};
 use filestone_plan::plan::Plan;

@@ -9,7 +9,7 @@
 use crate::quantity::{plain, without_zeros};
 use crate::report::parts::kinds::measured;
 use crate::report::rows::{ProgressRow, is_printed};
-use filestone_engine::replay::{Progress, ProgressPhase};
+use filestone_measure::measure::progress::{Progress, ProgressPhase};
 use filestone_measure::measure::replay_record::{ClientRecord, ReplayRecord};
 use filestone_measure::measure::{RunRecord, validity};
 use filestone_plan::plan::ReplayPlan;

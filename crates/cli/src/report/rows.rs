@@ -7,7 +7,7 @@
 use crate::report::document::page::Page;
 use crate::report::document::table::{Column, Layout, Table};
 use crate::report::parts::units::micros;
-use filestone_engine::replay::{Progress, ProgressPhase};
+use filestone_measure::measure::progress::{Progress, ProgressPhase};
 use filestone_measure::measure::run_record::IntervalRecord;
 use filestone_plan::plan::TICK_NANOS;
 

@@ -9,8 +9,8 @@
 
 use crate::report::dbench::{general, megabytes_per_second, netbench_scale};
 use crate::report::rows::{ProgressRow, is_printed};
-use filestone_engine::replay::{Progress, ProgressPhase};
 use filestone_measure::measure::RunRecord;
+use filestone_measure::measure::progress::{Progress, ProgressPhase};
 
 /// Returns the formatter of a replay's rows.
 pub fn rows() -> ProgressRow {

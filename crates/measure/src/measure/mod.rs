@@ -29,6 +29,7 @@ pub mod mount_record;
 pub mod outcome_count;
 pub mod overall_response_time;
 pub mod processors;
+pub mod progress;
 mod record_check;
 pub mod replay_record;
 pub mod rows;
