@@ -9,13 +9,14 @@ use crate::execution::verdict::FailingCaveats;
 use crate::execution::{Measurement, refuse_own, refuse_steered};
 use crate::options::Command;
 use crate::options::sweep::{SweepFormat, SweepOptions};
-use crate::planning::read_study::{self, ReadLimits};
+use crate::planning::read_study;
 use crate::planning::sweep::{line_of_point, parameters};
 use crate::report::sweep::{SweepKind, SweepReport, SweptPoint};
 use crate::{ExitStatus, console, protocols};
 use filestone_engine::control::{Context, NoObserver};
 use filestone_engine::doctor::examine;
 use filestone_engine::protocols::ConnectTarget;
+use filestone_measure::sweep::read_study::{self as study, ReadLimits};
 use filestone_measure::sweep::{PointTally, SweepParameter, SweepValue, name_of_point, points};
 use filestone_plan::plan::missing_in;
 use filestone_workload::text::bytes_text;
@@ -167,7 +168,7 @@ fn of_study(target: &str, options: &SweepOptions) -> Result<PointLines, Error> {
     } else {
         limits(target, options)?
     };
-    let points = read_study::points(limits).into_iter().map(|point| {
+    let points = study::points(limits).into_iter().map(|point| {
         let line = read_study::line_of_point(target, &point, more);
         (point, line)
     });
@@ -175,14 +176,14 @@ fn of_study(target: &str, options: &SweepOptions) -> Result<PointLines, Error> {
     Ok(PointLines {
         points: points.collect(),
         words: words.chain(more.iter().cloned()).collect(),
-        parameters: read_study::parameters(limits),
+        parameters: study::parameters(limits),
     })
 }
 
 /// Queries over each transport the longest read that the server answers in full.
 fn limits(target: &str, options: &SweepOptions) -> Result<ReadLimits, Error> {
     let mut limits = ReadLimits::UNKNOWN;
-    for [getattr, transport] in read_study::asked() {
+    for [getattr, transport] in study::asked() {
         let line = read_study::line_of_point(target, &[getattr, transport.clone()], &options.words);
         let WrappedCommand::Read(command) = inner::read(&line)? else {
             continue;

@@ -11,6 +11,7 @@
 mod difference;
 pub mod knee;
 pub mod parameter;
+pub mod read_study;
 mod rung;
 mod steps;
 pub mod tally;

@@ -19,10 +19,6 @@ use filestone_plan::gate::{GateFigure, RunTotal};
 use filestone_plan::plan::CostPlan;
 use filestone_workload::figure::Quantity;
 
-/// Pseudo-option that is the study's first parameter.
-pub const CALL: &str = "call";
-/// Names of the baselines.
-pub const BASELINES: [&str; 2] = ["null", "getattr"];
 /// Largest size, in bytes, that is swept in fine steps.
 pub const FINE_MAX: f64 = 8192.0;
 /// Maximum number of packets of a reply in the range that is searched for a knee; each further

@@ -1,14 +1,13 @@
 //! Graphs of the study: all of them as one picture, and each as a separate one.
 
-use super::{
-    BASELINES, FINE_MAX, GRAPHS, GraphSource, StudyGraph, baseline, carrier, missing, size,
-};
+use super::{FINE_MAX, GRAPHS, GraphSource, StudyGraph, baseline, carrier, missing, size};
 use crate::report::picture::{
     Axis, Form, Line, Mark, Panel, Picture, Point, Quantity, Style, Symbol,
 };
 use crate::report::sweep::picture::{drawn, of_panels};
 use crate::report::sweep::unit::DrawnUnit;
 use crate::report::sweep::{SweepReport, SweptLine, SweptPoint, everywhere};
+use filestone_measure::sweep::read_study::BASELINES;
 use filestone_plan::gate::GateFigure;
 
 /// Height of a graph among the others.

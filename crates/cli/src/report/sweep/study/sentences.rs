@@ -1,14 +1,15 @@
 //! Sentences below the study's table.
 
 use super::{
-    BASELINES, GRAPHS, GraphSource, MEAN, StudyGraph, baseline, carrier, is_read, of_run, response,
-    size, value,
+    GRAPHS, GraphSource, MEAN, StudyGraph, baseline, carrier, is_read, of_run, response, size,
+    value,
 };
 use crate::quantity::{grouped, time_with_chance, with_chance};
 use crate::report::parts::units::counted;
 use crate::report::repeats::percent;
 use crate::report::sweep::{SweepReport, SweptLine, SweptPoint};
 use filestone_measure::sweep::SweepKnee;
+use filestone_measure::sweep::read_study::BASELINES;
 use filestone_plan::gate::{GateFigure, RunTotal};
 
 /// Largest relative difference between counted packets and the model's that is ignored.

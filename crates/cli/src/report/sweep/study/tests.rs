@@ -1,7 +1,6 @@
 use super::super::tests::run;
 use super::super::{SweepReport, document, heading, report, script};
 use super::*;
-use crate::planning::read_study::{ReadLimits, parameters, points};
 use crate::report::document::page::Page;
 use crate::report::fixtures;
 use crate::report::picture::render;
@@ -12,6 +11,7 @@ use filestone_measure::comparison::repeats::RepeatPlan;
 use filestone_measure::cost::{
     CostEstimate, CostFigure, CostRecord, Counter, MeasuredAt, WireCostRecord,
 };
+use filestone_measure::sweep::read_study::{ReadLimits, parameters, points};
 use filestone_measure::sweep::{PointTally, SweepValue};
 use filestone_plan::plan::CostPlan;
 
