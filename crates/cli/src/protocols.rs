@@ -2,7 +2,6 @@
 //! command line.
 
 use filestone_engine::Protocols;
-use filestone_plan::plan::TargetPlan;
 use std::sync::OnceLock;
 
 static KNOWN: OnceLock<Protocols> = OnceLock::new();
@@ -15,19 +14,4 @@ pub fn know(protocols: Protocols) {
 /// Returns all protocols.
 pub fn known() -> &'static Protocols {
     KNOWN.get_or_init(Protocols::default)
-}
-
-/// Returns the options that are needed to reach a target again, apart from its name.
-pub fn options_besides(target: &TargetPlan) -> Vec<String> {
-    let mut words = Vec::new();
-    let Some(target) = target.nfs3() else {
-        return words;
-    };
-    if let Some(port) = target.mount_port {
-        words.extend(["--mount-port".into(), port.to_string()]);
-    }
-    if target.reserved_port {
-        words.push("--reserved-port".into());
-    }
-    words
 }

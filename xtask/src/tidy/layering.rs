@@ -44,7 +44,6 @@ const REGISTRIES: &[&str] = &[
     "crates/cli/src/commands/serve.rs",
     "crates/cli/src/lib.rs",
     "crates/cli/src/manual.rs",
-    "crates/cli/src/protocols.rs",
     // The tables of nhfsstone, which use the names of NFS version 2.
     "crates/cli/src/report/nhfsstone.rs",
 ];

@@ -170,6 +170,21 @@ impl TargetPlan {
         self.nfs3().is_some_and(|target| target.reserved_port)
     }
 
+    /// Returns the options that are needed to reach the target again, apart from its name.
+    pub fn options(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        let Some(target) = self.nfs3() else {
+            return words;
+        };
+        if let Some(port) = target.mount_port {
+            words.extend(["--mount-port".into(), port.to_string()]);
+        }
+        if target.reserved_port {
+            words.push("--reserved-port".into());
+        }
+        words
+    }
+
     /// Returns the maximum number of bytes of file data per call.
     pub fn size_max(&self) -> u32 {
         if self.is_udp() {

@@ -1,6 +1,5 @@
 //! File set that a mix leaves in the target: its location and its removal.
 
-use crate::protocols;
 use crate::shell::{quoted, shell_line};
 use filestone_control::job::dealt_set;
 use filestone_measure::measure::RunRecord;
@@ -67,7 +66,7 @@ fn removal(names: &[String], targets: &[TargetPlan], sets: &[String]) -> String 
     let mut words: Vec<String> = vec!["mix".into()];
     words.extend(targets.iter().map(ToString::to_string));
     if let Some(target) = targets.first() {
-        words.extend(protocols::options_besides(target));
+        words.extend(target.options());
     }
     let clients = targets.len();
     let rest = format!("-c {clients} --files 1 --count 1 --remove-file-set");
