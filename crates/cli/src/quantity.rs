@@ -1,38 +1,6 @@
-//! Parsing and formatting of sizes, times, rates and lists of processors.
-//!
-//! Parsers report the expected form; the caller adds position and value.
+//! Text of figures with their uncertainty, and of durations.
 
-use filestone_plan::plan::limits::PROCESSORS_MAX;
-pub use filestone_workload::quantity::{bytes, duration, positive_duration, rate};
-use filestone_workload::text::time_unit;
-pub use filestone_workload::text::{bytes_text, thousands as grouped, time_text};
-
-/// Parses processors: `0`, `0,2`, `0-3,8`.
-pub fn processors(text: &str) -> Result<Vec<u32>, String> {
-    let expected = || "expected processors such as 0, 0,2 or 0-3 (numbers below 1024)".to_string();
-    let number = |text: &str| -> Result<u32, String> {
-        let number = text.trim().parse().map_err(|_| expected())?;
-        if number < PROCESSORS_MAX {
-            Ok(number)
-        } else {
-            Err(expected())
-        }
-    };
-    let mut list = Vec::new();
-    for part in text.split(',') {
-        match part.split_once('-') {
-            Some((first, last)) => {
-                let (first, last) = (number(first)?, number(last)?);
-                if first > last {
-                    return Err(expected());
-                }
-                list.extend(first..=last);
-            }
-            None => list.push(number(part)?),
-        }
-    }
-    Ok(list)
-}
+use filestone_workload::text::{thousands, time_text, time_unit};
 
 /// Formats a duration: `10 s`, `1.25 s`, `500 ms`.
 pub fn duration_text(nanos: u64) -> String {
@@ -148,21 +116,13 @@ pub fn load_text(load: f64, half_width: f64) -> String {
     if load < 1000.0 && resolution(half_width) < 1.0 {
         format!("{load:.1}")
     } else {
-        grouped(load.round() as u64)
+        thousands(load.round() as u64)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn processors_are_lists_and_ranges() {
-        assert_eq!(processors("0,2-4"), Ok(vec![0, 2, 3, 4]));
-        for text in ["", "4-2", "a", "0-99999", "1,,2"] {
-            assert!(processors(text).is_err(), "{text}");
-        }
-    }
 
     #[test]
     fn figures_have_the_digits_that_their_uncertainty_supports() {
@@ -193,17 +153,9 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_written_as_people_read_them() {
-        assert_eq!(grouped(999), "999");
-        assert_eq!(grouped(1_234_567), "1,234,567");
-        assert_eq!(bytes_text(4096), "4 KiB");
-        assert_eq!(bytes_text(700), "700 bytes");
+    fn durations_have_a_unit_that_suits_them() {
         assert_eq!(duration_text(10_000_000_000), "10 s");
         assert_eq!(duration_text(500_000_000), "500 ms");
-        assert_eq!(time_text(87_340.0), "87.3 µs");
-        assert_eq!(time_text(1_234_000.0), "1.23 ms");
-        assert_eq!(time_text(123_400_000_000.0), "123 s");
-        assert_eq!(time_text(0.0), "0.00 ns");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! filestone command lines to paste into a shell.
 
-pub use filestone_workload::text::quoted;
+use filestone_workload::text::quoted;
 
 /// Returns the command line of these words behind `filestone`.
 pub fn shell_line(words: &[String]) -> String {

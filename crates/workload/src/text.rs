@@ -132,6 +132,16 @@ mod tests {
     }
 
     #[test]
+    fn numbers_are_written_as_people_read_them() {
+        assert_eq!(bytes_text(4096), "4 KiB");
+        assert_eq!(bytes_text(700), "700 bytes");
+        assert_eq!(time_text(87_340.0), "87.3 µs");
+        assert_eq!(time_text(1_234_000.0), "1.23 ms");
+        assert_eq!(time_text(123_400_000_000.0), "123 s");
+        assert_eq!(time_text(0.0), "0.00 ns");
+    }
+
+    #[test]
     fn thousands_are_apart() {
         let texts = [0, 999, 1000, 1_234_567].map(thousands);
         assert_eq!(texts, ["0", "999", "1,000", "1,234,567"]);

@@ -6,7 +6,6 @@ use crate::execution::live::Live;
 use crate::options::CalibrateOptions;
 use crate::options::run_report::DocumentFormat;
 use crate::planning::Environment;
-use crate::quantity::{bytes_text, grouped};
 use crate::report::document::Document;
 use crate::report::document::table::{Column, Table};
 use crate::report::json;
@@ -16,6 +15,7 @@ use filestone_engine::calibrate::{
 };
 use filestone_engine::control::Context;
 use filestone_measure::measure::verdict::caveats::waited_for_processor;
+use filestone_workload::text::{bytes_text, thousands};
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
 
@@ -87,8 +87,8 @@ fn exchanges(exchanges: &[Exchange]) -> Table {
                 size => format!("{name} {}", bytes_text(size.into())),
             },
             exchange.in_flight.to_string(),
-            grouped(exchange.raw.ops_per_s.round() as u64),
-            grouped(exchange.engine.ops_per_s.round() as u64),
+            thousands(exchange.raw.ops_per_s.round() as u64),
+            thousands(exchange.engine.ops_per_s.round() as u64),
             format!("{:.1} %", 100.0 * exchange.share()),
             format!("{:.3}", exchange.raw.cpu_ns_per_op / 1000.0),
             format!("{:.3}", exchange.engine.cpu_ns_per_op / 1000.0),
@@ -104,7 +104,7 @@ fn starts(starts: &[TimerLateness]) -> Table {
     let micros = |nanos: u64| format!("{:.1}", nanos as f64 / 1000.0);
     for lateness in starts {
         table.row([
-            grouped(lateness.starts_per_s as u64),
+            thousands(lateness.starts_per_s as u64),
             micros(lateness.p50_ns),
             micros(lateness.p99_ns),
             micros(lateness.p99_9_ns),

@@ -8,7 +8,6 @@ use crate::execution::live::Live;
 use crate::options::DemoOptions;
 use crate::options::run_report::RunFormat;
 use crate::planning::{Environment, built_in_path};
-use crate::quantity::{bytes_text, grouped};
 use crate::report::document::table::{Column, Table};
 use crate::report::json;
 use crate::report::layers::differences::Estimate;
@@ -23,6 +22,7 @@ use filestone_plan::plan::{LeftoverPolicy, Plan, ProbePlan, WorkloadPlan};
 use filestone_workload::operation::{OpKind, Stability};
 use filestone_workload::recording::DistributionRecord;
 use filestone_workload::statistics::series::half_width;
+use filestone_workload::text::{bytes_text, thousands};
 use std::sync::atomic::Ordering;
 
 /// A rung of the ladder.
@@ -280,11 +280,11 @@ fn row(step: &Step, rounds: &[&RunRecord], before: Option<&[&RunRecord]>) -> Vec
     let failed: u64 = ledgers.map(|ledger| ledger.scheduled - ledger.ok).sum();
     let errors = match failed {
         0 => String::new(),
-        _ => format!(" ({} did not succeed)", grouped(failed)),
+        _ => format!(" ({} did not succeed)", thousands(failed)),
     };
     vec![
         name_of(step),
-        grouped(load.round() as u64),
+        thousands(load.round() as u64),
         micros(times.p50 as f64),
         micros(times.p99 as f64),
         before.map_or(String::new(), |before| added(before, rounds).to_string()),

@@ -6,11 +6,11 @@ use crate::execution::interruption::Interruption;
 use crate::inputs::credentials;
 use crate::options::serve::ServeOptions;
 use crate::planning::Environment;
-use crate::quantity::{bytes_text, grouped};
 use crate::report::document::Document;
 use crate::{ExitStatus, built_in, console};
 use filestone_server::tbench::{self, TbenchCounters};
 use filestone_server::{Counters, Options, Running};
+use filestone_workload::text::{bytes_text, thousands};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// Default NFS port: the standard port with a nought appended, which needs no privileges.
@@ -254,12 +254,12 @@ fn reachable(address: SocketAddr) -> SocketAddr {
 fn counted(counters: &Counters) -> String {
     let mut text = format!("\n{:<16}{:>16}\n", "procedure", "CALLS");
     for (name, calls) in counters.by_name().filter(|(_, calls)| *calls > 0) {
-        text.push_str(&format!("{name:<16}{:>16}\n", grouped(calls)));
+        text.push_str(&format!("{name:<16}{:>16}\n", thousands(calls)));
     }
     let requests = counters.by_command().filter(|(_, requests)| *requests > 0);
     for (name, requests) in requests {
         let name = format!("SMB {name}");
-        text.push_str(&format!("{name:<20}{:>12}\n", grouped(requests)));
+        text.push_str(&format!("{name:<20}{:>12}\n", thousands(requests)));
     }
     text.push_str(&rows(&[
         ("mount, portmap", counters.other_calls),
@@ -302,7 +302,7 @@ fn exchanges_counted(counters: &TbenchCounters) -> String {
 }
 
 fn rows(counts: &[(&str, u64)]) -> String {
-    let row = |(name, count): &(&str, u64)| format!("{name:<16}{:>16}\n", grouped(*count));
+    let row = |(name, count): &(&str, u64)| format!("{name:<16}{:>16}\n", thousands(*count));
     counts.iter().map(row).collect()
 }
 

@@ -4,7 +4,7 @@
 use crate::console::{self, Reader};
 use crate::execution::output_directory::OutputDirectory;
 use crate::inputs::record_file::RECORD_FILE;
-use crate::quantity::{duration_text, grouped, time_text, waiting_text};
+use crate::quantity::{duration_text, waiting_text};
 use crate::report::rows::{Columns, ProgressRow, Rows};
 use filestone_control::load_control::RemainingTime;
 use filestone_engine::control::Observer;
@@ -12,6 +12,7 @@ use filestone_measure::measure::progress::Progress;
 use filestone_measure::measure::run_record::{IntervalRecord, Phase, Target};
 use filestone_measure::measure::{RunPhase, RunRecord};
 use filestone_plan::plan::Plan;
+use filestone_workload::text::{thousands, time_text};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal as _;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -339,7 +340,7 @@ impl Observer for Live<'_> {
         }
         let (position, of) = match self.end {
             End::Nanos(nanos) => (record.end_ns, duration_text(nanos)),
-            End::Count(count) => (self.operations, format!("{} operations", grouped(count))),
+            End::Count(count) => (self.operations, format!("{} operations", thousands(count))),
         };
         self.bar.set_position(position);
         let nanos = record.end_ns.saturating_sub(record.start_ns).max(1);
@@ -347,7 +348,7 @@ impl Observer for Live<'_> {
         self.bar.set_message(format!(
             "{}of {of}: {} operations/s, p99 {:.1} usecs",
             self.within,
-            grouped(load.round() as u64),
+            thousands(load.round() as u64),
             p99 as f64 / 1000.0,
         ));
     }

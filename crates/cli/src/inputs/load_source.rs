@@ -2,10 +2,10 @@
 //! the errors of reading it.
 
 use crate::error::{Error, reason};
-use crate::quantity::grouped;
 use filestone_engine::load_file::{self, LoadFileError};
 use filestone_workload::load::diagnostic::suggestion;
 use filestone_workload::load::{Load, LoadErrors};
+use filestone_workload::text::thousands;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -124,7 +124,7 @@ fn in_our_form(errors: &LoadErrors) -> Vec<Error> {
     if errors.more > 0 {
         said.push(Error::usage(format!(
             "{name}: {} more errors like these",
-            grouped(errors.more)
+            thousands(errors.more)
         )));
     }
     said

@@ -4,12 +4,12 @@
 use crate::console;
 use crate::error::Error;
 use crate::inputs::load_source::{load_source, read_load};
-use crate::quantity::grouped;
 use filestone_plan::plan::limits::LOADS_MAX;
 use filestone_plan::plan::{LoadName, Plan, ReplayPlan};
 use filestone_workload::load::Load;
 use filestone_workload::load::refusals::{Refusal, refusals};
 use filestone_workload::operation::OpKind;
+use filestone_workload::text::thousands;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -97,8 +97,8 @@ pub fn of_plan(replay: &ReplayPlan) -> Result<Vec<Arc<Load>>, Error> {
             return Err(Error::usage(format!(
                 "{}: the plan was made for {} operations of another load; this one has {}",
                 planned.name,
-                grouped(planned.operations),
-                grouped(found.name.operations)
+                thousands(planned.operations),
+                thousands(found.name.operations)
             ))
             .with_help("make a new plan with --dry-run, or bring the old load back"));
         }
@@ -134,7 +134,7 @@ pub fn refuse(plan: &Plan, loads: &[Arc<Load>]) -> Result<(), Error> {
 fn refusal_error(load: &Load, layer: &str, refusal: &Refusal) -> Error {
     let operations = match refusal.count {
         1 => "1 operation of a pass".into(),
-        count => format!("{} operations of a pass", grouped(count)),
+        count => format!("{} operations of a pass", thousands(count)),
     };
     Error::usage(format!(
         "{}:{}: {layer}: cannot do {}: {} ({operations})",

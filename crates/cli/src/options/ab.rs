@@ -5,9 +5,9 @@ use super::figure::comparable;
 use super::live::LiveOptions;
 use super::run_report::DocumentFormat;
 use super::values::{seed, within};
-use crate::quantity;
 use clap::Args;
 use filestone_measure::measure::figures::RunFigure;
+use filestone_workload::quantity;
 use std::path::PathBuf;
 
 /// Most runs of a trial.

@@ -1,9 +1,9 @@
 //! What is read so that the cost of an operation can be told.
 
 use super::values::{Processors, processors};
-use crate::quantity;
 use clap::Args;
 use filestone_plan::plan::CostPlan;
+use filestone_workload::quantity;
 
 const SECOND: u64 = 1_000_000_000;
 const IDLE_DEFAULT: u64 = 3 * SECOND;

@@ -8,13 +8,13 @@ use super::run_report::DocumentFormat;
 use super::run_report::{ExpectOptions, RunReportOptions};
 use super::smb::SmbOptions;
 use super::values::within;
-use crate::quantity;
 use clap::{Args, Subcommand};
 use filestone_engine::control_socket::SocketChoice;
 use filestone_plan::fleet;
 use filestone_plan::plan::RatePlan;
 use filestone_plan::plan::limits::CLIENTS_MAX;
 use filestone_workload::payload::Pattern;
+use filestone_workload::quantity;
 
 /// `filestone fleet`.
 #[derive(Debug, Args)]

@@ -1,9 +1,9 @@
 //! The load generator itself.
 
 use super::values::{Processors, connect_rate, processors, seed};
-use crate::quantity;
 use clap::{Args, ValueEnum};
 use filestone_plan::plan::{ConnectionPlan, OnLost, Plan};
+use filestone_workload::quantity;
 
 /// How the load generator behaves, whatever is asked.
 #[derive(Debug, Clone, Default, Args)]

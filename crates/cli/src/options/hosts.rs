@@ -1,7 +1,7 @@
 //! How a job of many hosts is made, in a filestone that was built with MPI.
 
-use crate::quantity;
 use clap::{Args, ValueEnum};
+use filestone_workload::quantity;
 
 /// What the ranks of a job do.
 #[derive(Debug, Clone, Default, Args)]

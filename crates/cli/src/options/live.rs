@@ -1,7 +1,7 @@
 //! What a run shows while it lasts, to whoever looks from outside.
 
-use crate::quantity;
 use clap::Args;
+use filestone_workload::quantity;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// How a run can be watched.

@@ -11,10 +11,10 @@ use crate::options::nfs::{NfsOptions, Transport};
 use crate::options::run_report::{CalibrationOptions, ExpectOptions, RunReportOptions};
 use crate::options::smb::SmbOptions;
 use crate::options::values::{count, file_size, size, within};
-use crate::quantity;
 use clap::{Args, ValueEnum};
 use filestone_plan::plan::limits::{CLIENTS_MAX, IN_FLIGHT_MAX, POINTS_MAX};
 use filestone_plan::plan::{Access, FileSizes, Objective, Popularity};
+use filestone_workload::quantity;
 
 /// Most data files of one client.
 const FILES_MAX: u32 = 1_000_000;

@@ -38,7 +38,6 @@ pub mod sweep;
 pub mod target;
 pub mod values;
 
-use crate::quantity;
 use crate::topics;
 use ab::AbOptions;
 use check::CheckOptions;
@@ -47,6 +46,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use compare::CompareOptions;
 use doctor::DoctorOptions;
 use explain::ExplainOptions;
+use filestone_workload::quantity;
 use fleet::FleetOptions;
 use help::HelpOptions;
 use history::HistoryOptions;

@@ -7,10 +7,10 @@ use super::nfs::{NfsOptions, Transport};
 use super::run_report::{CalibrationOptions, ExpectOptions, RunReportOptions};
 use super::smb::SmbOptions;
 use super::values::{count, file_size, operation_parser, operation_size, within};
-use crate::quantity;
 use clap::{Args, ValueEnum};
 use filestone_plan::plan::limits::{CLIENTS_MAX, IN_FLIGHT_MAX, LEVELS_MAX};
 use filestone_workload::operation::OpKind;
+use filestone_workload::quantity;
 
 /// `filestone probe`.
 #[derive(Debug, Args)]

@@ -2,8 +2,8 @@
 
 use super::mix_values::percent;
 use super::values::within;
-use crate::quantity;
 use clap::Args;
+use filestone_workload::quantity;
 
 /// Most runs of one command.
 const RUNS_MAX: u32 = 999;

@@ -9,10 +9,10 @@ use crate::options::values::{
     Processors, clients_of_replay, connect_rate, per_second, port, processors, seed, speed,
     truncated_io, within,
 };
-use crate::quantity;
 use clap::{Args, ValueEnum};
 use filestone_plan::plan::OnMismatch;
 use filestone_plan::plan::limits::CLIENTS_OF_REPLAY_MAX;
+use filestone_workload::quantity;
 use std::path::PathBuf;
 
 /// `filestone replay`.

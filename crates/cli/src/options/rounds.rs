@@ -2,9 +2,9 @@
 
 use super::mix_values::percent;
 use super::values::within;
-use crate::quantity;
 use clap::Args;
 use filestone_measure::comparison::repeats::RepeatPlan;
+use filestone_workload::quantity;
 
 /// Most runs of each.
 const RUNS_MAX: u32 = 999;

@@ -1,9 +1,10 @@
 //! The options of `filestone serve`.
 
 use super::values::{address, file_size, port_or_any, seed, share_limit, within};
-use crate::{built_in, quantity};
+use crate::built_in;
 use clap::{Args, ValueEnum};
 use filestone_engine::protocols::tbench::replay::SocketOptions;
+use filestone_workload::quantity;
 use std::path::PathBuf;
 
 /// `filestone serve`.

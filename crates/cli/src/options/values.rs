@@ -1,22 +1,45 @@
 //! Values of single options: parsers that say what would have been right.
 
-use crate::quantity;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use filestone_plan::plan::TICK_NANOS;
 use filestone_plan::plan::limits::{
-    CLIENTS_OF_REPLAY_MAX, CONNECT_RATE_MAX, COPY_SIZE_MAX, INTERVAL_MAX_NANOS, SIZE_MAX,
-    SPEED_RANGE,
+    CLIENTS_OF_REPLAY_MAX, CONNECT_RATE_MAX, COPY_SIZE_MAX, INTERVAL_MAX_NANOS, PROCESSORS_MAX,
+    SIZE_MAX, SPEED_RANGE,
 };
 use filestone_workload::kind::READDIR_PLUS;
 use filestone_workload::operation::OpKind;
+use filestone_workload::quantity;
+use filestone_workload::text::bytes_text;
 
 /// A list of processors. A type of its own, since clap takes a `Vec` for a repeated option.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Processors(pub Vec<u32>);
 
-/// A `--pin`.
+/// A `--pin`: `0`, `0,2`, `0-3,8`.
 pub fn processors(text: &str) -> Result<Processors, String> {
-    quantity::processors(text).map(Processors)
+    let expected = || "expected processors such as 0, 0,2 or 0-3 (numbers below 1024)".to_string();
+    let number = |text: &str| -> Result<u32, String> {
+        let number = text.trim().parse().map_err(|_| expected())?;
+        if number < PROCESSORS_MAX {
+            Ok(number)
+        } else {
+            Err(expected())
+        }
+    };
+    let mut list = Vec::new();
+    for part in text.split(',') {
+        match part.split_once('-') {
+            Some((first, last)) => {
+                let (first, last) = (number(first)?, number(last)?);
+                if first > last {
+                    return Err(expected());
+                }
+                list.extend(first..=last);
+            }
+            None => list.push(number(part)?),
+        }
+    }
+    Ok(Processors(list))
 }
 
 /// Other names of verbs of files: those of SMB2, and one of READDIRPLUS.
@@ -50,7 +73,7 @@ pub fn size(text: &str) -> Result<u32, String> {
         0 => Err("the size must be at least 1 byte".into()),
         bytes if bytes > u64::from(SIZE_MAX) => Err(format!(
             "the size must be at most {} per call",
-            quantity::bytes_text(SIZE_MAX.into())
+            bytes_text(SIZE_MAX.into())
         )),
         bytes => Ok(bytes as u32),
     }
@@ -62,8 +85,8 @@ pub fn operation_size(text: &str) -> Result<u32, String> {
         0 => Err("the size must be at least 1 byte".into()),
         bytes if bytes > u64::from(COPY_SIZE_MAX) => Err(format!(
             "the size must be at most {} per call, and {} per copy",
-            quantity::bytes_text(SIZE_MAX.into()),
-            quantity::bytes_text(COPY_SIZE_MAX.into())
+            bytes_text(SIZE_MAX.into()),
+            bytes_text(COPY_SIZE_MAX.into())
         )),
         bytes => Ok(bytes as u32),
     }
@@ -177,5 +200,18 @@ pub fn truncated_io(text: &str) -> Result<u64, String> {
     match quantity::bytes(text)? {
         0 => Err("reads and writes must be left at least 1 byte".into()),
         bytes => Ok(bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processors_are_lists_and_ranges() {
+        assert_eq!(processors("0,2-4"), Ok(Processors(vec![0, 2, 3, 4])));
+        for text in ["", "4-2", "a", "0-99999", "1,,2"] {
+            assert!(processors(text).is_err(), "{text}");
+        }
     }
 }

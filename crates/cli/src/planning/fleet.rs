@@ -10,13 +10,13 @@ use crate::inputs::credentials::Credentials;
 use crate::options::fleet::{CommonOptions, FleetOptions};
 use crate::options::layer_targets::{self, LayerTarget};
 use crate::options::nfs::Transport;
-use crate::quantity::grouped;
 use filestone_plan::fleet::{FleetFile, TargetText, parse};
 use filestone_plan::plan::limits::CLIENTS_MAX;
 use filestone_plan::plan::{
     Direction, FleetPlan, GroupPlan, HealthPlan, LeftoverPolicy, OnLost, Plan, RampPlan,
     TICK_NANOS, TargetPlan, ValueRange, WorkloadPlan,
 };
+use filestone_workload::text::thousands;
 use std::path::Path;
 
 /// Default duration of a fleet.
@@ -261,7 +261,7 @@ fn check_count(fleet: &FleetPlan) -> Result<(), Error> {
     if clients <= u64::from(CLIENTS_MAX) {
         return Ok(());
     }
-    let (clients, most) = (grouped(clients), grouped(u64::from(CLIENTS_MAX)));
+    let (clients, most) = (thousands(clients), thousands(u64::from(CLIENTS_MAX)));
     Err(Error::usage(format!(
         "the groups have {clients} clients together, and a fleet at most {most}"
     )))

@@ -25,7 +25,6 @@ use crate::options::nfs::NfsOptions;
 use crate::options::probe::{ArrivalProcess, LoadOptions, ProbeOptions, WorkloadOptions};
 use crate::options::smb::{Share, SmbOptions};
 use crate::options::target::{Arguments, Target};
-use crate::quantity::bytes_text;
 use filestone_plan::plan::limits::{GIDS_MAX, SIZE_MAX};
 use filestone_plan::plan::{
     ArrivalsPlan, ConnectionPlan, IdRanges, Identities, LeftoverPolicy, LevelsPlan, NfsTarget,
@@ -33,6 +32,7 @@ use filestone_plan::plan::{
     TransportKind, WorkloadPlan,
 };
 use filestone_workload::operation::OpKind;
+use filestone_workload::text::bytes_text;
 use std::fmt::Display;
 use std::hash::{BuildHasher, Hasher};
 

@@ -3,8 +3,8 @@
 use super::comparison::document::ComparisonDocument;
 use super::comparison::{self, Compared, Method, ReadRun, document};
 use super::document::Document;
-use super::parts::units::counted;
 use filestone_measure::comparison::ab::{PAIRS_MIN, Trial};
+use filestone_workload::text::counted;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -6,8 +6,7 @@ pub mod picture;
 use super::document::Document;
 use super::document::table::{Column, Table};
 use super::parts::known::{PERCENT_MIN, value_within};
-use super::parts::units::counted;
-use crate::quantity::{duration_text, grouped, plain, resolution};
+use crate::quantity::{duration_text, plain, resolution};
 use filestone_measure::comparison::{
     Change, ComparedRun, Comparison, ComparisonOptions, HigherErrorRate, Incompatibility,
     RUN_SPREAD, Row, Side, Verdict,
@@ -15,6 +14,7 @@ use filestone_measure::comparison::{
 use filestone_measure::figure::Figure;
 use filestone_measure::measure::figures::accuracy::STRETCHES_MIN;
 use filestone_measure::measure::figures::{Direction, Quantity, RunFigure};
+use filestone_workload::text::{counted, thousands};
 use std::path::PathBuf;
 
 /// Largest percentage that is printed; larger values are printed as more than this.
@@ -216,7 +216,8 @@ fn errors(compared: &Compared) -> Option<(&'static str, String)> {
         let ended = runs.iter().map(|read| read.run.totals.ledger.ended());
         ended.sum::<u64>()
     };
-    let told = |runs: &[ReadRun]| format!("{} of {}", grouped(count(runs)), grouped(ended(runs)));
+    let told =
+        |runs: &[ReadRun]| format!("{} of {}", thousands(count(runs)), thousands(ended(runs)));
     let (base, new) = (&compared.base, &compared.new);
     (count(base) + count(new) > 0).then(|| {
         let names = compared.names();

@@ -1,12 +1,12 @@
 //! Table of `fleet cookbook`: memory per client, with the original's for comparison.
 
-use crate::quantity::grouped;
 use crate::report::document::Document;
 use crate::report::document::table::{Column, Table};
 use crate::report::parts::units::{load, micros};
 use filestone_measure::measure::run_record::{IntervalRecord, Phase};
 use filestone_measure::measure::{RunRecord, validity};
 use filestone_workload::recording::DistributionRecord;
+use filestone_workload::text::thousands;
 
 /// Transfer sizes that follow each other in a run, in bytes and in the format of settings.
 pub const SIZES: [(u64, &str); 3] = [(4096, "4K"), (1 << 20, "1M"), (4096, "4K")];
@@ -50,13 +50,13 @@ pub fn report(rows: &[Row]) -> Document {
             let is_first = place == 0;
             let of_run = |count: u64| {
                 if is_first {
-                    grouped(count)
+                    thousands(count)
                 } else {
                     String::new()
                 }
             };
             table.row([
-                grouped(row.record.plan.clients.into()),
+                thousands(row.record.plan.clients.into()),
                 format!("{} KiB", size >> 10),
                 ops_per_s(&intervals).map_or("-".into(), load),
                 p99(&intervals).map_or("-".into(), |nanos| micros(nanos as f64)),
@@ -64,7 +64,7 @@ pub fn report(rows: &[Row]) -> Document {
                 of_run(wrong),
                 taken(memory),
                 each(rows, row, place as usize),
-                there.map_or("-".into(), |(_, kib)| format!("{} KiB", grouped(*kib))),
+                there.map_or("-".into(), |(_, kib)| format!("{} KiB", thousands(*kib))),
             ]);
         }
     }
@@ -81,7 +81,7 @@ pub fn report(rows: &[Row]) -> Document {
 /// Returns the note that a run does not count, with reasons.
 fn does_not_count(row: &Row) -> Option<String> {
     let reasons = validity::reasons(&row.record).join("; ");
-    let clients = grouped(row.record.plan.clients.into());
+    let clients = thousands(row.record.plan.clients.into());
     (!validity::counts(&row.record))
         .then(|| format!("{clients} clients: does not count ({reasons})"))
 }
@@ -90,7 +90,7 @@ fn does_not_count(row: &Row) -> Option<String> {
 fn taken(memory: u64) -> String {
     match memory >> 10 {
         0 => "-".into(),
-        kib => format!("{} KiB", grouped(kib)),
+        kib => format!("{} KiB", thousands(kib)),
     }
 }
 

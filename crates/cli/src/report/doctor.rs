@@ -4,9 +4,9 @@ use super::document::page::Page;
 use super::document::table::{Column, Table};
 use super::document::{Block, Document};
 use super::parts::reference::help_line;
-use super::parts::units::counted;
 use anstyle::{AnsiColor, Style};
 use filestone_measure::doctor::{Diagnosis, Finding, FindingLevel};
+use filestone_workload::text::counted;
 
 /// Indentation of the details of a finding.
 const INDENT: usize = 4;

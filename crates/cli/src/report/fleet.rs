@@ -3,18 +3,19 @@
 pub mod picture;
 
 use crate::error::in_our_form;
-use crate::quantity::{bytes_text, duration_text, grouped};
+use crate::quantity::duration_text;
 use crate::report::document::Document;
 use crate::report::document::page::Fact;
 use crate::report::document::table::{Column, Table};
 use crate::report::parts::heading::what_was_measured;
-use crate::report::parts::units::{at_most, counted, load, micros};
+use crate::report::parts::units::{at_most, load, micros};
 use crate::report::parts::{facts, ledger, percentile};
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::connections_record::ConnectionsRecord;
 use filestone_measure::measure::fleet_record::{
     FleetRecord, GroupRecord, HealthFinding, HealthRule, StepRecord,
 };
+use filestone_workload::text::{bytes_text, counted, thousands};
 
 /// Note below the table of changes.
 const CHANGES_NOTE: &str = "A row with one number of SETTINGS was measured after that change, 0 before the \
@@ -67,7 +68,7 @@ fn steps(record: &RunRecord, fleet: &FleetRecord) -> Table {
         });
         let settings = step.settings;
         let settings = settings.map_or("-".into(), |settings| settings.to_string());
-        let mut cells = vec![grouped(step.clients.into())];
+        let mut cells = vec![thousands(step.clients.into())];
         cells.extend(is_changed.then_some(settings));
         cells.extend([
             load(step.achieved_load_ops_per_s),
@@ -89,8 +90,8 @@ fn steps(record: &RunRecord, fleet: &FleetRecord) -> Table {
 
 fn errors(step: &StepRecord) -> String {
     match step.checksum_errors {
-        0 => grouped(step.errors),
-        wrong => format!("{} ({} of data)", grouped(step.errors), grouped(wrong)),
+        0 => thousands(step.errors),
+        wrong => format!("{} ({} of data)", thousands(step.errors), thousands(wrong)),
     }
 }
 
@@ -166,7 +167,7 @@ fn changes(fleet: &FleetRecord) -> Document {
             duration_text(change.sent_ns),
             change.applied_ns.map_or("-".into(), duration_text),
             change.number.to_string(),
-            grouped(change.clients.into()),
+            thousands(change.clients.into()),
             what.trim_end().to_owned(),
         ]);
     }
@@ -202,16 +203,16 @@ pub fn cells(group: &GroupRecord) -> [String; 11] {
     let latest = group.read_bits_per_s_20s + group.write_bits_per_s_20s;
     [
         group.name.clone(),
-        grouped(group.clients.into()),
-        grouped(counters.reads),
-        grouped(counters.writes),
-        grouped(counters.files_read + counters.files_written),
+        thousands(group.clients.into()),
+        thousands(counters.reads),
+        thousands(counters.writes),
+        thousands(counters.files_read + counters.files_written),
         format!("{:.2}", rate / 1e6),
         format!("{:.2}", latest / 1e6),
         at_most(times.and_then(|times| times.p50_ns)),
         at_most(times.and_then(|times| times.p99_ns)),
-        grouped(counters.checksum_errors),
-        grouped(counters.failures),
+        thousands(counters.checksum_errors),
+        thousands(counters.failures),
     ]
 }
 
@@ -219,7 +220,7 @@ pub fn cells(group: &GroupRecord) -> [String; 11] {
 pub fn states(group: &GroupRecord) -> String {
     let states = group.states.iter();
     let states =
-        states.map(|count| format!("{} {}", grouped(count.clients.into()), count.state.name()));
+        states.map(|count| format!("{} {}", thousands(count.clients.into()), count.state.name()));
     states.collect::<Vec<_>>().join(", ")
 }
 
@@ -286,7 +287,7 @@ fn mismatches(fleet: &FleetRecord) -> Option<Table> {
         let clients: Vec<String> = mismatch.lines.iter().map(ToString::to_string).collect();
         table.row([
             mismatch.operation.name().into(),
-            grouped(mismatch.count),
+            thousands(mismatch.count),
             format!(
                 "{}: expected {}, got {} (clients {})",
                 mismatch.mismatch.name(),

@@ -1,12 +1,13 @@
 //! Replies of a running fleet, as tables.
 
-use crate::quantity::{bytes_text, duration_text, grouped};
+use crate::quantity::duration_text;
 use crate::report::document::Document;
 use crate::report::document::table::{Column, Table};
 use crate::report::fleet::{cells, states};
-use crate::report::parts::units::{at_most, counted};
+use crate::report::parts::units::at_most;
 use filestone_measure::measure::fleet_record::{ClientState, GroupRecord};
 use filestone_protocol::fleet_control::{Answer, ChangeView, ClientView, ClientsView, FleetView};
+use filestone_workload::text::{bytes_text, counted, thousands};
 use std::collections::BTreeMap;
 
 /// Returns the reply.
@@ -79,7 +80,7 @@ fn others(listed: &ClientsView) -> Option<String> {
     (shown < all).then(|| {
         format!(
             "{} of {}; --first and --count list others",
-            grouped(shown),
+            thousands(shown),
             counted(all, "client")
         )
     })
@@ -110,15 +111,15 @@ fn clients(clients: &[ClientView]) -> Table {
                 Some(end) => format!("{}, until {}", state.name(), duration_text(end)),
                 None => state.name().into(),
             },
-            grouped(counters.reads),
-            grouped(counters.writes),
-            grouped(counters.files_read + counters.files_written),
+            thousands(counters.reads),
+            thousands(counters.writes),
+            thousands(counters.files_read + counters.files_written),
             bytes_text(counters.bytes_read + counters.bytes_written),
             format!("{:.2}", client.bits_per_s / 1e6),
             format!("{:.2}", client.bits_per_s_20s / 1e6),
             at_most(times.and_then(|times| times.p50_ns)),
             at_most(times.and_then(|times| times.p99_ns)),
-            grouped(counters.failures),
+            thousands(counters.failures),
             duration_text(counters.failing_ns),
         ]);
     }
@@ -134,7 +135,7 @@ fn of_change(change: &ChangeView) -> Vec<String> {
     let changed = format!(
         "{}: {} of {} {would}, {}",
         change.what.name(),
-        grouped(change.changed.into()),
+        thousands(change.changed.into()),
         counted(change.named.into(), "client"),
         change.holds
     );

@@ -9,7 +9,6 @@ use super::comparison::{ReadRun, unit_of};
 use super::document::table::{Column, Table};
 use super::document::{Block, Document};
 use super::parts::known::value_within;
-use super::parts::units::counted;
 use crate::error::Error;
 use crate::quantity::{plain, rounded};
 use filestone_measure::comparison::repeats::{headline_of, repeated, repeats_best};
@@ -19,6 +18,7 @@ use filestone_measure::comparison::{
 use filestone_measure::history::{History, LevelChange, RUNS_MIN};
 use filestone_measure::measure::figures::RunFigure;
 use filestone_workload::statistics::change_points::FALSE_ALARMS;
+use filestone_workload::text::counted;
 
 /// A figure over runs.
 #[derive(Debug)]

@@ -19,7 +19,6 @@ mod rows;
 use self::comparison::Comparison;
 use self::conclusion::sentence;
 use self::differences::{Estimate, Series};
-use crate::quantity::grouped;
 use crate::report::document::Document;
 use crate::report::document::table::{Column, Table};
 use crate::report::parts::heading;
@@ -27,6 +26,7 @@ use crate::report::parts::units::micros;
 use crate::report::replay::NO_CALL;
 use crate::sanitize::printable;
 use filestone_measure::measure::RunRecord;
+use filestone_workload::text::thousands;
 
 /// Returns the tables and the sentence; empty if the records are not replays of several layers.
 pub fn report(records: &[RunRecord]) -> Document {
@@ -104,7 +104,7 @@ fn means(compared: &Comparison<'_>) -> Table {
     let mut add = |name: &str, per_pass: f64, means: Vec<Option<f64>>, share: Option<f64>| {
         let shown = means.iter().map(|mean| mean.map_or(NO_CALL.into(), micros));
         let share = share.map_or(String::new(), |share| format!("{share:.1} %"));
-        let first = [name.to_string(), grouped(per_pass.round() as u64)];
+        let first = [name.to_string(), thousands(per_pass.round() as u64)];
         table.row(first.into_iter().chain(shown).chain([share]));
     };
     for row in &compared.rows {

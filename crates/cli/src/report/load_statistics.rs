@@ -1,14 +1,14 @@
 //! Contents of a load file, as a text report and as JSON.
 
-use crate::quantity::{bytes_text, duration_text, grouped};
+use crate::quantity::duration_text;
 use crate::report::document::Document;
 use crate::report::document::page::Fact;
 use crate::report::document::table::{Column, Table};
-use crate::report::parts::units::counted;
 use filestone_workload::load::Generation;
 use filestone_workload::load::refusals::Refusal;
 use filestone_workload::load::statistics::contents::{KindContents, OutcomeCount, Transfers};
 use filestone_workload::load::statistics::{LoadStatisticsData, TruncationReason};
+use filestone_workload::text::{bytes_text, counted, thousands};
 use serde::Serialize;
 
 /// A load file that was parsed and counted.
@@ -75,7 +75,7 @@ pub fn layers(load: &CheckedLoad) -> Document {
             table.row([
                 verdict.layer.into(),
                 refusal.verb.into(),
-                grouped(refusal.count),
+                thousands(refusal.count),
                 refusal.first_line.to_string(),
                 format!("{refused}{}", refusal.reason.sentence()),
             ]);
@@ -95,8 +95,8 @@ fn heading(load: &CheckedLoad) -> Document {
     );
     let bytes = format!(
         "One pass writes {} and reads {} bytes; its files never hold more than {} together.",
-        grouped(contents.writes.bytes_asked),
-        grouped(contents.reads.bytes_asked),
+        thousands(contents.writes.bytes_asked),
+        thousands(contents.reads.bytes_asked),
         bytes_text(contents.tree.live_set_bytes),
     );
     let cut_off = contents.cut_off.as_ref().map(|reason| match reason {
@@ -117,7 +117,7 @@ fn heading(load: &CheckedLoad) -> Document {
 fn directories(count: u64) -> String {
     match count {
         1 => "1 directory".into(),
-        _ => format!("{} directories", grouped(count)),
+        _ => format!("{} directories", thousands(count)),
     }
 }
 
@@ -134,9 +134,9 @@ fn kinds(contents: &LoadStatisticsData) -> Table {
     }
     table.row([
         "all".into(),
-        grouped(contents.operations),
+        thousands(contents.operations),
         share(contents.operations, contents.operations),
-        grouped(contents.expected_failures_total()),
+        thousands(contents.expected_failures_total()),
     ]);
     table
 }
@@ -150,16 +150,19 @@ fn kind_rows(table: &mut Table, kind: &KindContents, operations: u64) {
         .map(|row| outcome(row, to_fail))
         .collect();
     if kind.any_outcome > 0 {
-        outcomes.push(format!("{} may end in any way", grouped(kind.any_outcome)));
+        outcomes.push(format!(
+            "{} may end in any way",
+            thousands(kind.any_outcome)
+        ));
     }
     let mut outcomes = outcomes.into_iter();
     table.row([
         kind.verb.into(),
-        grouped(kind.count),
+        thousands(kind.count),
         share(kind.count, operations),
         match to_fail {
             0 => "-".into(),
-            count => grouped(count),
+            count => thousands(count),
         },
         outcomes.next().unwrap_or_default(),
     ]);
@@ -174,7 +177,7 @@ fn outcome(row: &OutcomeCount, to_fail: u64) -> String {
     if row.count == to_fail {
         row.status.clone()
     } else {
-        format!("{} {}", grouped(row.count), row.status)
+        format!("{} {}", thousands(row.count), row.status)
     }
 }
 
@@ -197,14 +200,14 @@ fn transfers(contents: &LoadStatisticsData) -> Option<Table> {
         Column::figure("READS").at_least(18),
     ]);
     let rows: [(&str, Figure); 8] = [
-        ("operations", |side| grouped(side.operations)),
-        ("bytes asked for", |side| grouped(side.bytes_asked)),
-        ("bytes returned", |side| grouped(side.bytes_returned)),
+        ("operations", |side| thousands(side.operations)),
+        ("bytes asked for", |side| thousands(side.bytes_asked)),
+        ("bytes returned", |side| thousands(side.bytes_returned)),
         ("sequential", |side| share(side.sequential, side.operations)),
-        ("smallest", |side| grouped(side.size_min)),
-        ("median", |side| grouped(side.size_median)),
-        ("largest", |side| grouped(side.size_max)),
-        ("different sizes", |side| grouped(side.sizes_distinct)),
+        ("smallest", |side| thousands(side.size_min)),
+        ("median", |side| thousands(side.size_median)),
+        ("largest", |side| thousands(side.size_max)),
+        ("different sizes", |side| thousands(side.sizes_distinct)),
     ];
     for (name, value) in rows {
         table.row([name.into(), value(writes), value(reads)]);
@@ -221,7 +224,7 @@ fn frequent(side: &Transfers, rank: usize) -> String {
     side.sizes_frequent
         .get(rank)
         .map_or_else(String::new, |size| {
-            format!("{} x {}", grouped(size.count), grouped(size.bytes))
+            format!("{} x {}", thousands(size.count), thousands(size.bytes))
         })
 }
 
@@ -233,12 +236,12 @@ fn facts(contents: &LoadStatisticsData) -> Vec<Fact> {
             "live set",
             format!(
                 "{} bytes: the most that all files hold at any moment",
-                grouped(tree.live_set_bytes)
+                thousands(tree.live_set_bytes)
             ),
         ),
         (
             "largest file",
-            format!("{} bytes", grouped(tree.largest_file_bytes)),
+            format!("{} bytes", thousands(tree.largest_file_bytes)),
         ),
         (
             "tree",
@@ -246,7 +249,7 @@ fn facts(contents: &LoadStatisticsData) -> Vec<Fact> {
                 "{} in {}, {} deep; {} asked for",
                 counted(tree.files, "file"),
                 directories(tree.directories),
-                grouped(tree.depth),
+                thousands(tree.depth),
                 counted(tree.names, "name"),
             ),
         ),
@@ -272,7 +275,7 @@ fn facts(contents: &LoadStatisticsData) -> Vec<Fact> {
         "handles",
         format!(
             "{} open at once at most",
-            grouped(contents.handles.open_max)
+            thousands(contents.handles.open_max)
         ),
     ));
     facts.extend(arguments(contents));
@@ -299,7 +302,7 @@ fn arguments(contents: &LoadStatisticsData) -> Vec<Fact> {
             .map(|row| {
                 let name = DISPOSITIONS.get(row.disposition as usize);
                 let name = name.copied().unwrap_or("unknown");
-                format!("{} {name} ({})", grouped(row.count), row.disposition)
+                format!("{} {name} ({})", thousands(row.count), row.disposition)
             })
             .collect();
         facts.push(("dispositions", used.join(", ")));
@@ -310,7 +313,7 @@ fn arguments(contents: &LoadStatisticsData) -> Vec<Fact> {
             .levels
             .iter()
             .filter(|row| row.verb == kind.verb)
-            .map(|row| format!("{} of {}", grouped(row.count), row.level))
+            .map(|row| format!("{} of {}", thousands(row.count), row.level))
             .collect();
         if !levels.is_empty() {
             facts.push((name, format!("{}: {}", kind.verb, levels.join(", "))));
@@ -342,7 +345,7 @@ fn pacing(contents: &LoadStatisticsData) -> Vec<Fact> {
             "pauses",
             format!(
                 "{}, {} together",
-                grouped(pacing.pauses),
+                thousands(pacing.pauses),
                 duration_text(pacing.pauses_ns)
             ),
         ));
@@ -352,8 +355,8 @@ fn pacing(contents: &LoadStatisticsData) -> Vec<Fact> {
             "sequence points",
             format!(
                 "{} set, {} waited for",
-                grouped(pacing.sequence_points),
-                grouped(pacing.waits)
+                thousands(pacing.sequence_points),
+                thousands(pacing.waits)
             ),
         ));
     }
@@ -382,12 +385,12 @@ fn in_short(verdict: &LayerVerdict) -> String {
     let mut text = if refused == 0 {
         "carried out".to_string()
     } else {
-        format!("refused: {} ({})", grouped(refused), verbs(true))
+        format!("refused: {} ({})", thousands(refused), verbs(true))
     };
     if noted > 0 {
         text.push_str(&format!(
             "; {} answered without a call ({})",
-            grouped(noted),
+            thousands(noted),
             verbs(false)
         ));
     }

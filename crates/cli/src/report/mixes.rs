@@ -1,12 +1,12 @@
 //! Descriptions of mixes: filestone's built-in mixes with their sources, and the contents of any
 //! mix.
 
-use crate::quantity::grouped;
 use crate::report::document::table::{Column, Table};
 use crate::report::document::{Block, Document};
 use filestone_plan::mix::{Mix, built_in, names};
 use filestone_plan::plan::SkippedOperation;
 use filestone_workload::operation::OpKind;
+use filestone_workload::text::thousands;
 use serde::Serialize;
 
 /// A mix in the output of `check --format json`.
@@ -81,7 +81,7 @@ pub fn report(mix: &CheckedMix) -> Document {
     for row in &mix.operations {
         table.row([
             row.operation.name().into(),
-            grouped(row.count),
+            thousands(row.count),
             format!("{:.3} %", row.percent),
         ]);
     }
@@ -90,7 +90,7 @@ pub fn report(mix: &CheckedMix) -> Document {
         Column::figure("COUNT").at_least(14),
     ]);
     for left in &mix.left_out {
-        left_out.row([left.operation.clone(), grouped(left.count)]);
+        left_out.row([left.operation.clone(), thousands(left.count)]);
     }
     let notes = mix.notes.iter().map(|note| format!("  {note}"));
     Document::default()

@@ -1,7 +1,7 @@
 //! Picture of a run over time: load and errors above, response times below, with the phases of the
 //! run.
 
-use crate::quantity::{duration_text, grouped};
+use crate::quantity::duration_text;
 use crate::report::caption;
 use crate::report::parts::units::seconds;
 use crate::report::picture::{
@@ -13,6 +13,7 @@ use filestone_measure::measure::run_record::{IntervalRecord, Phase};
 use filestone_measure::measure::verdict::percentile;
 use filestone_plan::plan::TICK_NANOS;
 use filestone_workload::recording::Ledger;
+use filestone_workload::text::thousands;
 
 /// Maximum number of points of a line; longer lines are thinned.
 const POINTS_MAX: usize = 200;
@@ -68,7 +69,7 @@ fn loads(record: &RunRecord) -> Vec<Line> {
         let count: u64 = intervals
             .map(|interval| unsuccessful(&interval.ledger))
             .fold(0, u64::saturating_add);
-        format!("errors ({} in all), per {each}", grouped(count))
+        format!("errors ({} in all), per {each}", thousands(count))
     };
     let succeeded = rated(record).map(|interval| rate(interval, interval.ledger.ok));
     let succeeded = thinned(succeeded.collect(), Keep::Both);
@@ -384,7 +385,10 @@ pub fn notes_on_phases(record: &RunRecord) -> Vec<String> {
     if in_drain > 0 {
         let operations = match in_drain {
             1 => "1 operation that was due in the window".into(),
-            count => format!("{} operations that were due in the window", grouped(count)),
+            count => format!(
+                "{} operations that were due in the window",
+                thousands(count)
+            ),
         };
         notes.push(format!(
             "{operations} ended up to {} after it",
@@ -392,7 +396,7 @@ pub fn notes_on_phases(record: &RunRecord) -> Vec<String> {
         ));
     }
     if record.totals.ledger.skipped > 0 {
-        let skipped = grouped(record.totals.ledger.skipped);
+        let skipped = thousands(record.totals.ledger.skipped);
         notes.push(format!(
             "{skipped} operations were due and never sent; they are not drawn"
         ));

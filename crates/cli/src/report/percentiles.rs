@@ -10,6 +10,7 @@ use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::verdict::percentile::{self, TimesOf};
 use filestone_workload::figure::TimeKind;
 use filestone_workload::recording::DistributionRecord;
+use filestone_workload::text::thousands;
 
 /// Number of points of a line per nine.
 const POINTS_PER_NINE: u32 = 40;
@@ -35,7 +36,7 @@ pub fn picture(record: &RunRecord) -> Option<Picture> {
         line("service time (done − sent)", Style::Second, service),
     ];
     let panel = panel(lines, "time");
-    let operations = crate::quantity::grouped(count);
+    let operations = thousands(count);
     let notes = vec![
         format!(
             "dotted: not known, as ~ in tables; the lines end at the slowest of {operations} operations"

@@ -4,16 +4,16 @@
 use super::document::page::{Detail, Fact};
 use super::document::table::Table;
 use super::document::{Block, Document};
-use super::parts::units::{counted, operations_per_second};
+use super::parts::units::operations_per_second;
 use super::parts::{facts, heading, known, ledger, percentile};
 use super::summary;
-use crate::quantity::{bytes_text, grouped, time_text};
 use filestone_measure::explanation::{GeneratorPart, busy_percent};
 use filestone_measure::measure::run_record::Headroom;
 use filestone_measure::measure::verdict::percentile::TimesOf;
 use filestone_measure::measure::{RunRecord, ShortReads};
 use filestone_plan::plan::Plan;
 use filestone_workload::recording::Ledger;
+use filestone_workload::text::{bytes_text, counted, thousands, time_text};
 
 /// Returns the report. Caveats are printed separately, on standard error.
 pub fn report(record: &RunRecord, detail: Detail) -> Document {
@@ -71,8 +71,8 @@ fn errors(ledger: &Ledger) -> Option<String> {
     let (bad, scheduled) = (Some(bad).filter(|bad| *bad > 0)?, ledger.scheduled);
     Some(format!(
         "{} of {} without success",
-        grouped(bad),
-        grouped(scheduled)
+        thousands(bad),
+        thousands(scheduled)
     ))
 }
 
@@ -109,7 +109,7 @@ fn rounded(load: f64) -> String {
         1 => format!("{load:.1}"),
         _ => {
             let unit = 10_f64.powi(digits - 2);
-            grouped(((load / unit).round() * unit) as u64)
+            thousands(((load / unit).round() * unit) as u64)
         }
     }
 }
@@ -117,7 +117,7 @@ fn rounded(load: f64) -> String {
 fn load(plan: &Plan) -> String {
     let clients = counted(plan.clients.into(), "client");
     match plan.arrivals.offered_load() {
-        None => format!("{clients} × {} in flight", grouped(plan.in_flight.into())),
+        None => format!("{clients} × {} in flight", thousands(plan.in_flight.into())),
         Some(_) => clients,
     }
 }
@@ -144,9 +144,9 @@ pub fn headroom(record: &RunRecord, headroom: &Headroom) -> String {
     };
     format!(
         "{} {} operations/s by one worker on this host with {} in flight{times}",
-        grouped(can.round() as u64),
+        thousands(can.round() as u64),
         headroom.exchange,
-        grouped(headroom.in_flight.into()),
+        thousands(headroom.in_flight.into()),
     )
 }
 

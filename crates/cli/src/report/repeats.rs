@@ -4,7 +4,6 @@ use super::document::Document;
 use super::document::table::{Column, Table};
 use super::parts::heading::what_was_measured;
 use super::parts::known::{percent_text, value_within};
-use super::parts::units::counted;
 use crate::quantity::{load_text, time_within};
 use filestone_measure::comparison::ComparedRun;
 use filestone_measure::comparison::repeats::{
@@ -16,6 +15,7 @@ use filestone_measure::sweep::PointTally;
 use filestone_plan::gate::GateFigure;
 use filestone_plan::plan::Plan;
 use filestone_workload::statistics::CONFIDENCE;
+use filestone_workload::text::counted;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

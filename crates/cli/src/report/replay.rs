@@ -2,19 +2,20 @@
 //! percentiles, lag, cost on the wire, mismatches.
 
 use crate::error::in_our_form;
-use crate::quantity::{bytes_text, duration_text, grouped};
+use crate::quantity::duration_text;
 use crate::report::dbench::{self, Form};
 use crate::report::document::Document;
 use crate::report::document::page::{Detail, Fact};
 use crate::report::document::table::{Column, Table};
 use crate::report::parts::heading::{loads_text, places, what_was_measured};
-use crate::report::parts::units::{counted, micros};
+use crate::report::parts::units::micros;
 use crate::report::parts::{facts, kinds, known, ledger, percentile};
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::caveat::thresholds::WAITED_PERCENT;
 use filestone_measure::measure::replay_record::{MismatchRecord, ReplayRecord};
 use filestone_measure::measure::run_record::KindRecord;
 use filestone_plan::plan::{Interface, Pacing, Plan, ReplayPlan};
+use filestone_workload::text::{bytes_text, counted, thousands};
 
 /// Maximum number of lost clients that are listed.
 const LOST_MAX: usize = 10;
@@ -118,7 +119,7 @@ fn operations(record: &RunRecord, plan: &ReplayPlan) -> Table {
                 micros(times.max as f64),
             ]
         };
-        let count = grouped(times.count);
+        let count = thousands(times.count);
         table.row([name.to_string(), count].into_iter().chain(figures));
     }
     table
@@ -132,8 +133,8 @@ fn facts(record: &RunRecord, plan: &ReplayPlan, replay: &ReplayRecord) -> Vec<Fa
         "file data",
         format!(
             "{} bytes written, {} read",
-            grouped(replay.bytes_written),
-            grouped(replay.bytes_read)
+            thousands(replay.bytes_written),
+            thousands(replay.bytes_read)
         ),
     ));
     facts.extend(facts::read_data(&record.plan));
@@ -146,8 +147,8 @@ fn facts(record: &RunRecord, plan: &ReplayPlan, replay: &ReplayRecord) -> Vec<Fa
         "lines",
         format!(
             "{} carried out, warm-up included; {} {} begun",
-            grouped(replay.lines),
-            grouped(replay.passes),
+            thousands(replay.lines),
+            thousands(replay.passes),
             if replay.passes == 1 { "pass" } else { "passes" }
         ),
     ));
@@ -172,7 +173,7 @@ fn left_out(plan: &ReplayPlan, replay: &ReplayRecord) -> Option<Fact> {
     }
     let kinds = replay.skipped_operations.iter().map(|kind| {
         let name = dbench::spelling(Form::Five, plan, kind.operation);
-        format!("{name} {}", grouped(kind.count))
+        format!("{name} {}", thousands(kind.count))
     });
     let kinds: Vec<String> = kinds.collect();
     let total = replay.skipped_operations.iter().map(|kind| kind.count).sum();
@@ -193,7 +194,7 @@ fn processors(record: &RunRecord) -> Option<Fact> {
         format!(
             "{} for the threads of {} clients: ready to run but without one for {:.0} % of the time",
             processors.processors,
-            grouped(record.plan.clients.into()),
+            thousands(record.plan.clients.into()),
             processors.run_delay_percent,
         ),
     ))
@@ -259,14 +260,14 @@ fn mismatches(replay: &ReplayRecord, plan: &ReplayPlan) -> Option<Table> {
     for mismatch in &replay.mismatches {
         table.row([
             dbench::spelling(Form::Five, plan, mismatch.operation).to_string(),
-            grouped(mismatch.count),
+            thousands(mismatch.count),
             mismatch_text(mismatch),
         ]);
     }
     let listed: u64 = replay.mismatches.iter().map(|one| one.count).sum();
     let others = replay.mismatch_count.saturating_sub(listed);
     if others > 0 {
-        table.row(["others".into(), grouped(others)]);
+        table.row(["others".into(), thousands(others)]);
     }
     Some(table)
 }
@@ -306,7 +307,7 @@ fn lost_clients(replay: &ReplayRecord) -> Document {
     let document = Document::default().tables([table]);
     match lost.len().saturating_sub(LOST_MAX) {
         0 => document,
-        more => document.lines(format!("and {} more\n", grouped(more as u64))),
+        more => document.lines(format!("and {} more\n", thousands(more as u64))),
     }
 }
 

@@ -13,10 +13,9 @@ pub mod study;
 mod unit;
 
 use super::document::{Block, Document};
-use super::parts::units::counted;
 use super::picture::Picture;
 use super::repeats::{RepeatsEnd, percent};
-use crate::quantity::{grouped, plain};
+use crate::quantity::plain;
 use crate::shell::shell_line;
 use filestone_measure::comparison::ComparedRun;
 use filestone_measure::comparison::repeats::RepeatPlan;
@@ -26,7 +25,7 @@ use filestone_measure::sweep::{
 use filestone_plan::gate::{GateFigure, RunTotal};
 use filestone_plan::plan::Plan;
 use filestone_workload::figure::{Quantity, RunFigure, Statistic, TimeKind};
-use filestone_workload::text::{bytes_text, time_text};
+use filestone_workload::text::{bytes_text, counted, thousands, time_text};
 use std::collections::BTreeMap;
 
 /// Figure that is drawn by default.
@@ -201,7 +200,7 @@ pub fn number_text(number: f64, kind: ValueKind) -> String {
     match kind {
         ValueKind::Bytes => bytes_text(number.round() as u64),
         ValueKind::Time => time_text(number),
-        ValueKind::Rate => format!("{}/s", grouped(number.round() as u64)),
+        ValueKind::Rate => format!("{}/s", thousands(number.round() as u64)),
         ValueKind::Number | ValueKind::Word => plain(number, 2),
     }
 }

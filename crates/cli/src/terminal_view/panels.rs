@@ -3,10 +3,10 @@
 use super::state::{Progress, Sums, View};
 use super::theme::Theme;
 use super::words;
-use crate::quantity::grouped;
 use crate::sanitize::printable_line;
 use filestone_live::event::{IntervalFigures, OperationFigures};
 use filestone_measure::measure::run_record::Phase;
+use filestone_workload::text::thousands;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Modifier, Style};
@@ -103,7 +103,7 @@ fn load_line<'l>(
         words::goodput(figures, interval)
     )));
     if figures.unsuccessful > 0 {
-        let failed = format!("  {} failed", grouped(figures.unsuccessful));
+        let failed = format!("  {} failed", thousands(figures.unsuccessful));
         spans.push(Span::styled(failed, look.bad()));
     }
     Line::from(spans)
@@ -289,12 +289,12 @@ fn cells(
         last.map_or("-".into(), |(interval, figures)| value(figures, interval))
     };
     [
-        of(|figures, interval| grouped(words::load(figures, interval).round() as u64)),
+        of(|figures, interval| thousands(words::load(figures, interval).round() as u64)),
         words::time(times.map(|times| times.p50)),
         words::time(times.map(|times| times.p99)),
         words::time(times.map(|times| times.max)),
         of(words::megabytes),
-        grouped(sums.unsuccessful),
+        thousands(sums.unsuccessful),
     ]
 }
 

@@ -1,7 +1,6 @@
 //! State of the terminal view: events received from the feed, the selected operation and the user's
 //! requests.
 
-use crate::quantity::grouped;
 use filestone_live::event::{
     Event, IntervalFigures, NoteText, OperationFigures, Point, ReplayProgress, RunBegun, RunEnded,
     SteeringStatus,
@@ -10,6 +9,7 @@ use filestone_live::feed::Snapshot;
 use filestone_live::shared::Shared;
 use filestone_measure::measure::run_record::{Phase, Target};
 use filestone_plan::plan::Plan;
+use filestone_workload::text::thousands;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
@@ -294,8 +294,8 @@ impl View {
             return Progress {
                 text: format!(
                     "{} of {} operations",
-                    grouped(self.all.ended),
-                    grouped(count)
+                    thousands(self.all.ended),
+                    thousands(count)
                 ),
                 share: Some(share.min(1.0)),
             };

@@ -1,9 +1,9 @@
 //! Text of the view's figures.
 
 use super::state::{View, ended};
-use crate::quantity::{bytes_text, grouped, time_text};
 use filestone_live::event::{IntervalFigures, OperationFigures, PointFigure, RemainingTimeKind};
 use filestone_measure::measure::caveat::thresholds::{BUSY_PERCENT, DISPATCH_SHARE};
+use filestone_workload::text::{bytes_text, thousands, time_text};
 
 /// Returns the operations per second of an interval.
 pub fn load(figures: &OperationFigures, interval: &IntervalFigures) -> f64 {
@@ -29,7 +29,7 @@ fn seconds(interval: &IntervalFigures) -> f64 {
 
 /// Formats a load.
 pub fn per_second(load: f64) -> String {
-    format!("{}/s", grouped(load.round() as u64))
+    format!("{}/s", thousands(load.round() as u64))
 }
 
 /// Formats a time, or a dash.
@@ -84,15 +84,18 @@ pub fn doubts(view: &View) -> Vec<String> {
     if sums.unsuccessful > 0 {
         doubts.push(format!(
             "{} of {} operations did not end well",
-            grouped(sums.unsuccessful),
-            grouped(sums.ended)
+            thousands(sums.unsuccessful),
+            thousands(sums.ended)
         ));
     }
     // If loads are offered in turn, operations left over from one are skipped on purpose before the
     // next.
     let is_steered = view.plan().is_some_and(|plan| plan.steering.is_some());
     if sums.skipped > 0 && !is_steered {
-        doubts.push(format!("{} operations were skipped", grouped(sums.skipped)));
+        doubts.push(format!(
+            "{} operations were skipped",
+            thousands(sums.skipped)
+        ));
     }
     if view.is_debug_build {
         doubts.push("this is a debug build".into());
@@ -123,8 +126,8 @@ pub fn replay(view: &View) -> Option<String> {
     Some(format!(
         "{}: {} clients, line {}, {:.2} MB/s",
         progress.phase,
-        grouped(progress.clients.into()),
-        grouped(progress.line),
+        thousands(progress.clients.into()),
+        thousands(progress.line),
         progress.bytes_per_s / 1e6
     ))
 }

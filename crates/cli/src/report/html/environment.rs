@@ -3,13 +3,13 @@
 
 use super::blocks;
 use crate::error::Error;
-use crate::quantity::{bytes_text, grouped, time_text};
 use crate::report::document::page::Fact;
 use crate::report::json::{self, RECORD_FILE};
 use crate::report::picture::legible;
 use crate::report::probe;
 use filestone_measure::measure::run_record::{Host, SessionRecord, Target};
 use filestone_measure::measure::{MountRecord, RunRecord};
+use filestone_workload::text::{bytes_text, thousands, time_text};
 use maud::{Markup, html};
 
 /// Maximum size of a plan on the page; a longer one is only in the record.
@@ -88,14 +88,14 @@ fn of_target(target: &Target) -> [Fact; 8] {
     let most: Vec<String> = most.collect();
     let mounts: Vec<String> = target.mounts.iter().map(MountRecord::text).collect();
     let link = target.link_mbit_per_s;
-    let link = link.map(|link| format!("{} Mbit/s", grouped(link.into())));
+    let link = link.map(|link| format!("{} Mbit/s", thousands(link.into())));
     [
         ("target", format!("{}{place}", target.address)),
         ("export", target.export.clone()),
         ("path below it", target.walked.clone()),
         ("file system", mounts.join("; ")),
         ("object", object),
-        ("files", unless_zero(target.files, grouped)),
+        ("files", unless_zero(target.files, thousands)),
         ("largest transfer", most.join(", ")),
         ("link", link.unwrap_or_default()),
     ]

@@ -1,11 +1,12 @@
 //! Facts that are needed to repeat a mix: the mix, its file set and its seed.
 
-use crate::quantity::{bytes_text, duration_text, grouped};
+use crate::quantity::duration_text;
 use crate::report::document::page::Fact;
 use crate::report::parts::facts::read_data;
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::mix_record::FileSetRecord;
 use filestone_plan::plan::{Access, MixPlan, Popularity, SkippedOperation};
+use filestone_workload::text::{bytes_text, thousands};
 
 /// Maximum number of omitted operations of the mix's source that are listed by name.
 const LEFT_OUT_MAX: usize = 8;
@@ -28,7 +29,7 @@ fn file_set(plan: &MixPlan, set: &FileSetRecord) -> String {
     let place = match set.paths.as_slice() {
         [] => plan.file_set.name.clone(),
         [path] => path.clone(),
-        [path, more @ ..] => format!("{path} and {} more", grouped(more.len() as u64)),
+        [path, more @ ..] => format!("{path} and {} more", thousands(more.len() as u64)),
     };
     let end = if set.removed {
         ", removed at the end"
@@ -37,11 +38,11 @@ fn file_set(plan: &MixPlan, set: &FileSetRecord) -> String {
     };
     format!(
         "{place}: {} files of {} together, {} other objects; {} found, {} made, in {}{end}",
-        grouped(set.files),
+        thousands(set.files),
         bytes_text(set.bytes),
-        grouped(set.other_objects),
-        grouped(set.found),
-        grouped(set.made),
+        thousands(set.other_objects),
+        thousands(set.found),
+        thousands(set.made),
         duration_text(set.prepared_ns),
     )
 }
@@ -60,7 +61,7 @@ fn access(plan: &MixPlan, set: &FileSetRecord) -> String {
     } else {
         format!(
             ", of {} files of {} together",
-            grouped(set.working_files),
+            thousands(set.working_files),
             bytes_text(set.working_bytes)
         )
     };
@@ -88,7 +89,7 @@ fn left_out(record: &RunRecord, plan: &MixPlan) -> String {
 fn named(left_out: &[&SkippedOperation]) -> String {
     let named = left_out.iter().take(LEFT_OUT_MAX);
     let names: Vec<String> = named
-        .map(|left| format!("{} ({})", left.operation, grouped(left.count)))
+        .map(|left| format!("{} ({})", left.operation, thousands(left.count)))
         .collect();
     let more = match left_out.len().saturating_sub(LEFT_OUT_MAX) {
         0 => String::new(),

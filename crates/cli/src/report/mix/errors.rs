@@ -1,10 +1,10 @@
 //! Failures of a mix, by kind and status.
 
-use crate::quantity::grouped;
 use crate::report::document::Document;
 use crate::report::parts::kinds::measured;
 use crate::report::parts::ledger::{errors_table, failures};
 use filestone_measure::measure::RunRecord;
+use filestone_workload::text::thousands;
 
 /// Returns failures by kind and status, and operations of all kinds that never started; empty if
 /// all operations completed.
@@ -51,7 +51,7 @@ fn never_started(record: &RunRecord, skipped: u64) -> String {
         )
     };
     let what = if skipped == 1 { one } else { many };
-    format!("{} {what}", grouped(skipped))
+    format!("{} {what}", thousands(skipped))
 }
 
 #[cfg(test)]

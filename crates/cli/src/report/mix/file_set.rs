@@ -1,10 +1,11 @@
 //! File set that a mix leaves in the target: its location and its removal.
 
-use crate::shell::{quoted, shell_line};
+use crate::shell::shell_line;
 use filestone_control::job::dealt_set;
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::mix_record::MixRecord;
 use filestone_plan::plan::{FileSetPlan, MixPlan, TargetPlan};
+use filestone_workload::text::quoted;
 
 /// Returns one line that is printed after the run; `None` if no file set remains, or if a caveat
 /// already reports one that cannot be removed.

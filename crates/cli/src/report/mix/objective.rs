@@ -2,7 +2,7 @@
 //! were tried.
 
 use super::{asked, errors};
-use crate::quantity::{grouped, load_text, resolution};
+use crate::quantity::{load_text, resolution};
 use crate::report::caption;
 use crate::report::document::table::{Column, Table};
 use crate::report::document::{Block, Document};
@@ -14,6 +14,7 @@ use filestone_measure::measure::curve_record::{
     ObjectiveRecord, SearchStepRecord, SearchStopReason,
 };
 use filestone_measure::measure::verdict::{LoadVerdict, Verdict};
+use filestone_workload::text::thousands;
 
 /// Returns the report.
 pub fn report(record: &RunRecord, objective: &ObjectiveRecord) -> Document {
@@ -160,9 +161,9 @@ fn table(record: &ObjectiveRecord) -> Table {
         table.row([
             units::load(tried.offered_load_ops_per_s),
             units::load(tried.achieved_load_ops_per_s),
-            grouped(tried.ended),
+            thousands(tried.ended),
             micros(tried.figure_ns as f64),
-            grouped(tried.above),
+            thousands(tried.above),
             format!("{percent:.3}"),
             format!("{seconds:.1}"),
             at_load(LoadVerdict::of(&record.objective, tried)).into(),

@@ -1,10 +1,10 @@
 //! Calls on the wire of a mix through a kernel mount.
 
-use crate::quantity::grouped;
 use crate::report::document::Document;
 use crate::report::document::table::{Column, Table};
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::mix_record::WireRecord;
+use filestone_workload::text::thousands;
 
 /// Returns all calls that the mount's client made, by procedure, with their times; and the number
 /// of system calls that should have caused them.
@@ -32,7 +32,7 @@ pub fn section(record: &RunRecord, wire: &WireRecord) -> Document {
             name.into(),
             format!("{:.2}", shares[0]),
             format!("{:.2}", shares[1]),
-            grouped(seen),
+            thousands(seen),
             format!("{:.1}", seen as f64 / seconds),
             secs,
             each,
@@ -41,7 +41,7 @@ pub fn section(record: &RunRecord, wire: &WireRecord) -> Document {
     };
     for row in &wire.operations {
         let shares = [row.expected_percent, row.actual_percent];
-        let (name, asked) = (row.operation.name(), grouped(row.asked));
+        let (name, asked) = (row.operation.name(), thousands(row.asked));
         line(name, shares, row.seen, row.time_ns, &asked);
     }
     for row in &wire.others {
@@ -61,7 +61,7 @@ pub fn section(record: &RunRecord, wire: &WireRecord) -> Document {
         [all[0], all[1] + others],
         wire.calls,
         times.sum(),
-        &grouped(asked),
+        &thousands(asked),
     );
     Document::default()
         .tables([table])
@@ -87,12 +87,12 @@ fn about_the_wire(wire: &WireRecord) -> impl Iterator<Item = String> {
     });
     let source = format!(
         "{} calls in {}; {:.1} calls/s of other traffic before the run; corrected {}",
-        grouped(wire.calls),
+        thousands(wire.calls),
         wire.source,
         wire.background_calls_per_s,
         match wire.corrections.len() as u64 {
             1 => "once".into(),
-            count => format!("{} times", grouped(count)),
+            count => format!("{} times", thousands(count)),
         }
     );
     same.chain(limits).chain([source])

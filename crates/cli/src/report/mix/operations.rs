@@ -1,6 +1,5 @@
 //! Table of a mix's operations and their times.
 
-use crate::quantity::grouped;
 use crate::report::document::table::{Column, Table};
 use crate::report::parts::kinds::{measured, measured_of};
 use crate::report::parts::percentile;
@@ -10,6 +9,7 @@ use filestone_measure::measure::mix_record::{MixOperationRecord, MixRecord};
 use filestone_measure::measure::verdict::percentile::TimesOf;
 use filestone_workload::figure::TimeKind;
 use filestone_workload::operation::OpKind;
+use filestone_workload::text::thousands;
 
 /// Returns operations and their times. Shares and calls are those of the mix if one operation is
 /// one call; a separate table has the calls on the wire that system calls caused.
@@ -86,10 +86,10 @@ impl Row {
                 .flatten()
                 .map(|share| format!("{share:.2}")),
         );
-        cells.push(grouped(self.count));
+        cells.push(thousands(self.count));
         cells.push(format!("{:.1}", self.count as f64 / seconds));
         cells.extend(self.times);
-        cells.push(grouped(self.errors));
+        cells.push(thousands(self.errors));
         cells
     }
 }

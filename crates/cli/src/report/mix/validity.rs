@@ -4,7 +4,7 @@
 //! that a valid run shows the reasons. An inconclusive check states how long a run would have to
 //! be.
 
-use crate::quantity::{self, grouped, time_text};
+use crate::quantity;
 use crate::report::document::table::{Column, Table};
 use crate::report::parts::units::{calls_per_second, operations_per_second};
 use filestone_measure::measure::verdict::{
@@ -12,6 +12,7 @@ use filestone_measure::measure::verdict::{
     percentile,
 };
 use filestone_measure::measure::{RunRecord, Validity};
+use filestone_workload::text::{thousands, time_text};
 
 /// Returns the checks.
 pub fn table(record: &RunRecord) -> Table {
@@ -95,7 +96,7 @@ fn figure(check: &Check) -> String {
             format!("{sign}{} %", quantity::with_chance(figure, chance, 2))
         }
         Unit::Nanos => quantity::time_with_chance(figure, chance),
-        Unit::Count => grouped(figure.max(0.0) as u64),
+        Unit::Count => thousands(figure.max(0.0) as u64),
         Unit::Times if figure.is_infinite() => "no upper end".into(),
         Unit::Times => format!("factor {figure:.2}"),
     }
@@ -106,7 +107,7 @@ fn bound(check: &Check) -> String {
     let number = |value: f64| match unit(&check.subject) {
         Unit::Percent | Unit::Deviation => format!("{} %", quantity::plain(value, 2)),
         Unit::Nanos => time_text(value),
-        Unit::Count => grouped(value.max(0.0) as u64),
+        Unit::Count => thousands(value.max(0.0) as u64),
         Unit::Times => format!("factor {}", quantity::plain(value, 1)),
     };
     let Bound { least, ideal, most } = check.bound;
@@ -162,10 +163,10 @@ fn what(record: &RunRecord, check: &Check) -> String {
         }
         CheckSubject::Unexpected { count, completed } => format!(
             "of {} completed operations, unmeasured ones included: {} ended otherwise than expected",
-            grouped(*completed),
-            grouped(*count)
+            thousands(*completed),
+            thousands(*count)
         ),
-        CheckSubject::Skipped { scheduled } => format!("of {} operations", grouped(*scheduled)),
+        CheckSubject::Skipped { scheduled } => format!("of {} operations", thousands(*scheduled)),
         CheckSubject::InFlight {
             counted,
             least,
@@ -186,8 +187,8 @@ fn what(record: &RunRecord, check: &Check) -> String {
         ),
         CheckSubject::SamplesAbove(of) => format!(
             "lie above the p99 of {} operations; it takes {} operations",
-            grouped(of.count),
-            grouped((percentile::beyond_min(of.quantile) / (1.0 - of.quantile)).ceil() as u64)
+            thousands(of.count),
+            thousands((percentile::beyond_min(of.quantile) / (1.0 - of.quantile)).ceil() as u64)
         ),
         CheckSubject::PercentileSpread(of) => spread(of),
     }
@@ -254,7 +255,7 @@ fn to_tell(record: &RunRecord, untold: InconclusiveReason) -> String {
 fn length(record: &RunRecord, times: f64) -> String {
     if record.plan.count.is_some() {
         let count = record.totals.ledger.ended() as f64 * times;
-        return format!("{} operations", grouped(rounded_up(count) as u64));
+        return format!("{} operations", thousands(rounded_up(count) as u64));
     }
     let seconds = record.window_ns as f64 / 1e9 * times;
     match seconds {

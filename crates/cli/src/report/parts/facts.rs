@@ -1,13 +1,13 @@
 //! Facts that several kinds of report contain: load, bytes and cost.
 
 use super::kinds::measured;
-use super::units::{bytes_per_second, counted, operations_per_second};
-use crate::quantity::{bytes_text, grouped, time_text};
+use super::units::{bytes_per_second, operations_per_second};
 use crate::report::document::page::Fact;
 use crate::sanitize::printable;
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::run_record::KindRecord;
 use filestone_plan::plan::{Plan, ReadData, WorkloadPlan};
+use filestone_workload::text::{bytes_text, counted, thousands, time_text};
 
 /// Minimum number of clients for a description of their connections.
 const MANY_CLIENTS: u64 = 100;
@@ -113,7 +113,7 @@ fn datagrams(record: &RunRecord) -> String {
         counted(again, "call"),
         match record.totals.late_replies {
             1 => "1 reply".into(),
-            late => format!("{} replies", grouped(late)),
+            late => format!("{} replies", thousands(late)),
         }
     )
 }
@@ -129,7 +129,7 @@ pub fn connections(record: &RunRecord) -> Option<Fact> {
     };
     let text = format!(
         "{} in {}; of each p50 {}, p99 {}, max {}{refused}",
-        grouped(made.made),
+        thousands(made.made),
         time(made.took_ns),
         time(made.connect_time_p50_ns),
         time(made.connect_time_p99_ns),

@@ -1,13 +1,13 @@
 //! Results of a run's gates, one line each, at the end of its report.
 
 use super::known::for_two_digits;
-use crate::quantity::{grouped, resolution, without_zeros};
+use crate::quantity::{resolution, without_zeros};
 use crate::report::document::page::Fact;
 use crate::report::document::{Block, Document};
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::gate_record::{GateOutcome, GateRecord, GateValue};
 use filestone_plan::gate::Expression;
-use filestone_workload::text::time_unit;
+use filestone_workload::text::{thousands, time_unit};
 
 /// Label of a failed gate.
 pub const FAILS: &str = "gate fails";
@@ -107,7 +107,7 @@ fn within(number: f64, half_width: f64) -> String {
 
 fn signed(whole: f64) -> String {
     let sign = if whole < 0.0 { "-" } else { "" };
-    format!("{sign}{}", grouped(whole.abs().round() as u64))
+    format!("{sign}{}", thousands(whole.abs().round() as u64))
 }
 
 /// Formats a number with this many digits, and all of a whole number.

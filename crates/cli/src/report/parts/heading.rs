@@ -1,13 +1,14 @@
 //! First line of a report: subject of the measurement, target, load and duration.
 
 use super::shortfall;
-use super::units::{bytes_per_second, counted};
-use crate::quantity::{bytes_text, duration_text, grouped};
+use super::units::bytes_per_second;
+use crate::quantity::duration_text;
 use crate::report::document::Document;
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::run_record::RunOutcome;
 use filestone_plan::plan::{ArrivalsPlan, Pacing, Plan, ProbePlan, ReplayPlan, WorkloadPlan};
 use filestone_workload::operation::OpKind;
+use filestone_workload::text::{bytes_text, counted, thousands};
 
 /// Maximum number of targets or load files that are listed by name; the rest is counted.
 const LISTED_MAX: usize = 4;
@@ -92,7 +93,7 @@ fn listed(names: &[String]) -> String {
         Some(rest) => format!(
             "{} and {} more",
             names[..LISTED_MAX].join(", "),
-            grouped(rest.len() as u64)
+            thousands(rest.len() as u64)
         ),
     }
 }
@@ -104,7 +105,7 @@ fn load(plan: &Plan) -> String {
         if load < 10_000.0 {
             format!("{load} operations/s offered")
         } else {
-            format!("{} operations/s offered", grouped(load.round() as u64))
+            format!("{} operations/s offered", thousands(load.round() as u64))
         }
     };
     match plan.arrivals {

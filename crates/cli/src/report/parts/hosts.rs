@@ -1,12 +1,12 @@
 //! Hosts of a job, each with its part of the load.
 
-use crate::quantity::grouped;
 use crate::report::document::Document;
 use crate::report::document::page::Fact;
 use crate::report::document::table::{Column, Table};
 use crate::report::parts::units::micros;
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::job_record::{HostRecord, JobRecord};
+use filestone_workload::text::thousands;
 
 /// Returns the section; empty for a run on a single host.
 pub fn section(record: &RunRecord) -> Document {
@@ -40,9 +40,9 @@ fn table(job: &JobRecord) -> Table {
 fn row(host: &HostRecord) -> Vec<String> {
     vec![
         host.name.clone(),
-        grouped(u64::from(host.clients)),
-        grouped(host.ledger.scheduled),
-        grouped(host.achieved_load_ops_per_s.round() as u64),
+        thousands(u64::from(host.clients)),
+        thousands(host.ledger.scheduled),
+        thousands(host.achieved_load_ops_per_s.round() as u64),
         micros(host.response_time_mean_ns),
         micros(host.response_time_p99_ns as f64),
         micros(host.response_time_max_ns as f64),

@@ -1,6 +1,6 @@
 //! Precision of the headline figures of a run: `24,900 operations/s ± 4 %`.
 
-use crate::quantity::{duration_text, grouped, load_text, plain, resolution, time_within};
+use crate::quantity::{duration_text, load_text, plain, resolution, time_within};
 use crate::report::document::page::{Detail, Fact};
 use filestone_measure::measure::figures::accuracy::STRETCHES_MIN;
 use filestone_measure::measure::figures::{
@@ -9,6 +9,7 @@ use filestone_measure::measure::figures::{
 use filestone_measure::measure::verdict::percentile::TimesOf;
 use filestone_measure::measure::{FigureRecord, RunRecord};
 use filestone_workload::figure::Statistic;
+use filestone_workload::text::thousands;
 
 /// Smallest percentage that is printed, and finest resolution.
 pub const PERCENT_MIN: f64 = 0.1;
@@ -53,7 +54,7 @@ pub fn load(figure: &FigureRecord) -> String {
     let rounded = (figure.value / unit).round() * unit;
     let decimals = (-unit.log10() + 1e-9).floor().max(0.0) as usize;
     let text = match decimals {
-        0 => grouped(rounded.round() as u64),
+        0 => thousands(rounded.round() as u64),
         _ => format!("{rounded:.decimals$}"),
     };
     format!("{text} operations/s{}", chance(figure))

@@ -2,12 +2,12 @@
 
 use super::percentile;
 use super::units::micros;
-use crate::quantity::grouped;
 use crate::report::document::Document;
 use crate::report::document::table::{Column, Table};
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::run_record::KindRecord;
 use filestone_workload::recording::{Ledger, Role};
+use filestone_workload::text::thousands;
 
 /// Returns the number of scheduled operations, followed by the outcomes that sum to it.
 pub const fn counts(ledger: &Ledger) -> [u64; 7] {
@@ -42,7 +42,7 @@ pub fn errors_table(rows: Vec<(String, u64, u64)>) -> Option<Table> {
     ]);
     for (name, count, scheduled) in rows {
         let share = 100.0 * count as f64 / scheduled.max(1) as f64;
-        table.row([name, grouped(count), format!("{share:.3} %")]);
+        table.row([name, thousands(count), format!("{share:.3} %")]);
     }
     table.if_any()
 }
@@ -62,7 +62,7 @@ pub fn failed_times(record: &RunRecord) -> Option<Table> {
         let times = &kind.failed_time_ns;
         table.row([
             kind.operation.name().into(),
-            grouped(times.count),
+            thousands(times.count),
             percentile::cell(times, 0.5, times.p50),
             percentile::cell(times, 0.99, times.p99),
             micros(times.max as f64),
@@ -87,8 +87,8 @@ pub fn unmeasured(record: &RunRecord) -> Option<Table> {
         let times = &kind.response_time_ns;
         table.row([
             kind.operation.name().into(),
-            grouped(kind.ledger.ok),
-            grouped(kind.ledger.unsuccessful()),
+            thousands(kind.ledger.ok),
+            thousands(kind.ledger.unsuccessful()),
             percentile::cell(times, 0.5, times.p50),
             percentile::cell(times, 0.99, times.p99),
             micros(times.max as f64),
@@ -110,7 +110,7 @@ pub fn ledger(ledger: &Ledger) -> Document {
         disconnected,
         skipped,
         in_flight,
-    ] = counts(ledger).map(grouped);
+    ] = counts(ledger).map(thousands);
     let sum = format!(
         "{scheduled} scheduled = {ok} ok + {failed} failed + {timed_out} timed out + \
          {disconnected} disconnected + {skipped} skipped + {in_flight} in flight"

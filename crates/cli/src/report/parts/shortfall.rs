@@ -1,11 +1,11 @@
 //! Sentence at the top of a report whose load differs from the offered one.
 
 use super::units::{calls_per_second, operations_per_second};
-use crate::quantity::grouped;
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::Shortfall;
 use filestone_measure::measure::flow::LittlesLaw;
 use filestone_measure::measure::verdict::{self, CheckSubject};
+use filestone_workload::text::thousands;
 
 /// Relative difference above which two rates are printed separately.
 const SAME_RATE: f64 = 0.02;
@@ -65,7 +65,7 @@ fn below(record: &RunRecord, cause: Shortfall) -> String {
 fn all_taken(record: &RunRecord) -> String {
     format!(
         "As many operations were in flight as may be ({}), and the offered load was not achieved",
-        grouped(LittlesLaw::of(record).slots as u64)
+        thousands(LittlesLaw::of(record).slots as u64)
     )
 }
 
@@ -79,7 +79,7 @@ fn above(record: &RunRecord, left_over: i64) -> String {
     };
     format!(
         "The {who} did not keep up in the warm-up, and {} operations of it ended in the window",
-        grouped(left_over.unsigned_abs())
+        thousands(left_over.unsigned_abs())
     )
 }
 

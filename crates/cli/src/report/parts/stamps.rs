@@ -1,10 +1,10 @@
 //! Times that calls spent in this host's kernel and beyond it, from kernel timestamps.
 
-use super::units::counted;
 use crate::quantity::time_with_chance;
 use crate::report::document::{Block, Document};
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::stamps::StampedTime;
+use filestone_workload::text::counted;
 
 /// Returns the section; empty if there are no timestamps.
 pub fn section(record: &RunRecord) -> Document {

@@ -1,7 +1,6 @@
 //! Figures with their units, as printed in reports.
 
-use crate::quantity::grouped;
-pub use filestone_workload::text::counted;
+use filestone_workload::text::thousands;
 
 /// Formats nanoseconds in microseconds: with one decimal, like nct, but without it from 0.1 s on,
 /// where it is meaningless and the columns would run together.
@@ -14,7 +13,7 @@ pub fn micros(nanos: f64) -> String {
 
 /// Formats an upper bound of a time in whole microseconds, its precision.
 pub fn at_most(nanos: Option<u64>) -> String {
-    nanos.map_or("-".into(), |nanos| grouped(nanos / 1000))
+    nanos.map_or("-".into(), |nanos| thousands(nanos / 1000))
 }
 
 /// Converts nanoseconds to seconds.
@@ -27,7 +26,7 @@ pub fn load(per_s: f64) -> String {
     if per_s < 1000.0 {
         format!("{per_s:.1}")
     } else {
-        grouped(per_s.round() as u64)
+        thousands(per_s.round() as u64)
     }
 }
 

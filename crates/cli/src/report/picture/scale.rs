@@ -1,7 +1,7 @@
 //! Maps values to positions on an axis, and selects the values that are labelled.
 
 use super::Quantity;
-use crate::quantity::{grouped, time_text};
+use filestone_workload::text::{thousands, time_text};
 
 /// Largest over smallest value above which a time axis is logarithmic.
 const LINEAR_RATIO_MAX: f64 = 20.0;
@@ -201,7 +201,7 @@ impl Scale {
         let is_whole = self.step >= 1.0 || value == 0.0;
         if is_whole {
             let sign = if value <= -0.5 { "−" } else { "" };
-            return format!("{sign}{}", grouped(value.abs().round() as u64));
+            return format!("{sign}{}", thousands(value.abs().round() as u64));
         }
         // As many decimals as the step has, within reason.
         let decimals = (-self.step.log10().floor()).clamp(1.0, 6.0) as usize;

@@ -4,7 +4,7 @@
 //! have a column if any point has them.
 
 use super::{ACHIEVED, MEAN, SweepReport, SweptPoint, doubts, everywhere, of_all, of_run};
-use crate::quantity::{grouped, time_with_chance, with_chance};
+use crate::quantity::{time_with_chance, with_chance};
 use crate::report::document::table::{Column, Table};
 use crate::report::parts::known::value_within;
 use crate::report::repeats::percent;
@@ -12,6 +12,7 @@ use filestone_measure::figure::Figure;
 use filestone_measure::sweep::{PointTally, SweepParameter, SweepValue};
 use filestone_plan::gate::{GateFigure, RunTotal};
 use filestone_workload::figure::{FigureUnit, Quantity, Statistic, TimeKind};
+use filestone_workload::text::thousands;
 
 /// A figure with a larger relative half-width is printed with one digit.
 const HARDLY: f64 = 0.5;
@@ -226,7 +227,7 @@ fn row(point: &SweptPoint, shown: &SweepColumns) -> Vec<String> {
         known.map_or_else(|| "–".into(), |known| cell(&known, column.has_interval))
     }));
     let counts = shown.counts.iter();
-    cells.extend(counts.map(|count| grouped((count.of)(&point.tally))));
+    cells.extend(counts.map(|count| thousands((count.of)(&point.tally))));
     cells.push(doubts(point, &shown.everywhere));
     cells
 }

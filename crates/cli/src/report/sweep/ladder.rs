@@ -12,10 +12,9 @@ use super::{
     MEAN, SweepKind, SweepReport, SweptPoint, doubts, ended, everywhere, of_all, of_all_runs,
     of_run, of_single_runs,
 };
-use crate::quantity::{grouped, time_text, time_with_chance, time_within, with_chance};
+use crate::quantity::{time_with_chance, time_within, with_chance};
 use crate::report::document::table::{Column, Table};
 use crate::report::document::{Block, Document};
-use crate::report::parts::units::counted;
 use filestone_measure::comparison::repeats::RepeatPlan;
 use filestone_measure::figure::Figure;
 use filestone_measure::sweep::{PointTally, RungPair, SweepParameter, SweepValue, ValueKind};
@@ -23,6 +22,7 @@ use filestone_plan::gate::{GateFigure, RunTotal};
 use filestone_plan::plan::{Plan, unmeasured_for};
 use filestone_workload::figure::{FigureUnit, Quantity, Statistic, TimeKind};
 use filestone_workload::operation::OpKind;
+use filestone_workload::text::{counted, thousands, time_text};
 
 /// Name of the rung column, where a sweep has the name of an option.
 const RUNG: &str = "rung";
@@ -199,7 +199,7 @@ fn times(ladder: &SweepReport) -> Table {
     for rung in rungs(ladder) {
         let mut cells = vec![rung.name().into(), rung.point.tally.runs().to_string()];
         cells.extend(figures(&rung, &shown));
-        cells.push(grouped(rung.point.tally.errors));
+        cells.push(thousands(rung.point.tally.errors));
         cells.push(doubts(rung.point, &everywhere));
         table.row(cells);
     }

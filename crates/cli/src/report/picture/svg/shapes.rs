@@ -8,6 +8,7 @@ use crate::report::picture::label_text::width;
 use crate::report::picture::layout::{Frame, Pixel};
 use crate::report::picture::{Form, Line, Panel, Point, Quantity, Style, Symbol};
 use core::fmt::Write;
+use filestone_workload::text::time_text;
 
 /// Half the length of the cap of an interval's bar.
 const CAP: f64 = 4.0;
@@ -224,7 +225,7 @@ fn bars(svg: &mut String, panel: &Panel, index: usize, frame: &Frame) {
 
 /// Draws the figure as text, on the right of its symbol, or on the left near the edge.
 fn value_beside(svg: &mut String, point: &Point, frame: &Frame) {
-    let words = crate::quantity::time_text(point.x * 1e9);
+    let words = time_text(point.x * 1e9);
     let end = point.interval.map_or(point.x, |interval| interval.1);
     let look = format!("font-size=\"{SMALL}\"");
     let y = frame.up(point.y) + 4.0;

@@ -3,10 +3,9 @@
 use super::{carrier, missing, size};
 use crate::quantity::waiting_text;
 use crate::report::document::Document;
-use crate::report::parts::units::counted;
 use crate::report::sweep::{SweepReport, SweptLine};
 use crate::shell::shell_line;
-use filestone_workload::text::{bytes_text, thousands};
+use filestone_workload::text::{bytes_text, counted, thousands};
 
 /// Returns points, runs and their expected duration, which is given in nanoseconds.
 pub fn report(swept: &SweepReport, expected_ns: u64) -> Document {

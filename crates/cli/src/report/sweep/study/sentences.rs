@@ -4,13 +4,13 @@ use super::{
     GRAPHS, GraphSource, MEAN, StudyGraph, baseline, carrier, is_read, of_run, response, size,
     value,
 };
-use crate::quantity::{grouped, time_with_chance, with_chance};
-use crate::report::parts::units::counted;
+use crate::quantity::{time_with_chance, with_chance};
 use crate::report::repeats::percent;
 use crate::report::sweep::{SweepReport, SweptLine, SweptPoint};
 use filestone_measure::sweep::SweepKnee;
 use filestone_measure::sweep::read_study::BASELINES;
 use filestone_plan::gate::{GateFigure, RunTotal};
+use filestone_workload::text::{counted, thousands};
 
 /// Largest relative difference between counted packets and the model's that is ignored.
 const PACKETS_OFF: f64 = 0.01;
@@ -70,7 +70,7 @@ fn begins(line: &SweptLine<'_>, figure: GateFigure, packets: f64) -> Option<Brac
 }
 
 fn bytes(number: f64) -> String {
-    grouped(number.round() as u64)
+    thousands(number.round() as u64)
 }
 
 fn between([low, high]: Bracket) -> String {
