@@ -5,8 +5,9 @@
 //! error at the end ([`failure`]).
 
 use crate::advice;
-use crate::error::{Error, in_our_form, reason};
+use crate::error::{Error, reason};
 use crate::report::document::page::Page;
+use crate::report::error::error_text;
 use crate::report::parts::gates;
 use crate::sanitize::printable;
 use anstyle::{AnsiColor, Style};
@@ -170,8 +171,8 @@ pub fn caveat(caveat: &Caveat) {
 pub fn caveat_with(caveat: &Caveat, advice: Option<&str>) {
     let (what, _) = caveat.sentence();
     match what.strip_prefix("internal error: ") {
-        Some(what) => tell(RED, "internal error", &in_our_form(what)),
-        None => tell(YELLOW, "caveat", &in_our_form(&what)),
+        Some(what) => tell(RED, "internal error", &error_text(what)),
+        None => tell(YELLOW, "caveat", &error_text(&what)),
     }
     if let Some(advice) = advice {
         help(advice);

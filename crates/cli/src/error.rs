@@ -4,6 +4,7 @@
 //! with `error: `, and one that begins with `help: ` if there is a next step. Command lines to
 //! paste follow, one per line.
 
+use crate::report::error::{ReportError, error_text};
 use filestone_engine::{ErrorCategory, RunError};
 use std::io;
 use std::path::Path;
@@ -84,7 +85,7 @@ pub fn reason(error: &io::Error) -> String {
         return "not a text file (UTF-8)".to_owned();
     }
     let text = error.to_string();
-    let text = in_our_form(&text);
+    let text = error_text(&text);
     // `TCP` keeps its case, `Address already in use` does not.
     if text.chars().nth(1).is_some_and(char::is_uppercase) {
         text
@@ -100,19 +101,24 @@ pub fn first_lower(text: &str) -> String {
     first.flat_map(char::to_lowercase).chain(letters).collect()
 }
 
-/// Formats error numbers of the operating system in filestone's style; removes `internal error: `,
-/// which the label of the message states.
-pub fn in_our_form(text: &str) -> String {
-    let text = text.strip_prefix("internal error: ").unwrap_or(text);
-    text.replace("(os error ", "(")
-}
-
 impl From<RunError> for Error {
     fn from(error: RunError) -> Self {
         Self {
             category: error.category(),
-            message: in_our_form(&error.to_string()),
+            message: error_text(&error.to_string()),
             help: error.help(),
+        }
+    }
+}
+
+impl From<ReportError> for Error {
+    fn from(error: ReportError) -> Self {
+        match error {
+            ReportError::Unavailable { message, help } => Self {
+                help,
+                ..Self::usage(message)
+            },
+            ReportError::Internal(message) => Self::internal(message),
         }
     }
 }

@@ -31,7 +31,6 @@ pub use commands::completions::script as completion_script;
 #[cfg(feature = "schema")]
 pub use commands::schema::derived as derived_schemas;
 pub use manual::manual;
-pub use report::html::live::document as live_document;
 pub use topics::of_command as topic_of_command;
 
 use compat::dbench::command_line::Program;
@@ -40,8 +39,10 @@ use clap::{CommandFactory, FromArgMatches};
 use error::{Error, exit_code_of};
 use execution::interruption;
 use filestone_engine::{ErrorCategory, Protocols};
+use filestone_live::site::Document;
 use options::smb::password_in;
 use options::{Command, CommandLine, CompatTool};
+use report::html;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
@@ -89,6 +90,12 @@ pub fn command() -> clap::Command {
     #[cfg(feature = "mpi")]
     let command = command.version(execution::hosts::version());
     command
+}
+
+/// Returns the live page.
+pub fn live_document() -> Document {
+    let (html, policy) = html::live::page();
+    Document { html, policy }
 }
 
 /// Runs the command line of this process; one of several ranks executes the parts that rank 0

@@ -27,7 +27,7 @@ pub fn run(options: &CtlOptions) -> Result<ExitStatus, Error> {
 fn shown(answer: &ControlAnswer, format: DocumentFormat) -> Result<String, Error> {
     match format {
         DocumentFormat::Text => Ok(fleet_ctl::report(&answer.answer).text(console::page())),
-        DocumentFormat::Json => json::document(answer),
+        DocumentFormat::Json => Ok(json::document(answer)?),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::options::sweep::SweepFormat;
 use crate::planning::gates::with_gates;
 use crate::report::sweep::SweepKind;
 use crate::report::{self, html, json, layers, picture};
-use crate::{ExitStatus, console};
+use crate::{ExitStatus, advice, console};
 use clap::ValueEnum;
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::gates::{evaluate, has_failed};
@@ -41,13 +41,13 @@ pub fn run(options: &ReportOptions) -> Result<ExitStatus, Error> {
     }
     match (records.as_slice(), report.name) {
         ([record], _) => {
-            console::result(&(report.render)(report, record, page)?)?;
+            console::result(&(report.render)(report, record, page, advice::of)?)?;
         }
         (records, "json") => {
             console::result(&json::document(&records)?)?;
         }
         (records, "html") => {
-            console::result(&html::of_records(records)?)?;
+            console::result(&html::of_records(records, advice::of)?)?;
         }
         (records, "svg") => {
             let picture = layers::picture::picture(records).ok_or_else(|| {
@@ -60,7 +60,10 @@ pub fn run(options: &ReportOptions) -> Result<ExitStatus, Error> {
         }
         (records, "text") => {
             for record in records {
-                console::result(&format!("{}\n", (report.render)(report, record, page)?))?;
+                console::result(&format!(
+                    "{}\n",
+                    (report.render)(report, record, page, advice::of)?
+                ))?;
             }
             console::result(&layers::report(records).text(page))?;
         }

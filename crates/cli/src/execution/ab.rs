@@ -11,12 +11,13 @@ use super::{Calibration, Job, Measurement, interruption, refuse_own, refuse_stee
 use crate::console;
 use crate::error::Error;
 use crate::execution::live::Live;
-use crate::inputs::record_file::{AB_FILE, RECORD_FILE};
+use crate::inputs::record_file::AB_FILE;
 use crate::options::ab::AbOptions;
 use crate::options::run_report::DocumentFormat;
 use crate::quantity::{duration_text, waiting_text};
 use crate::report::ab::{AbEnd, AbReport, AbResult};
 use crate::report::comparison::ReadRun;
+use crate::report::json::RECORD_FILE;
 use crate::report::{html, json, repeats};
 use crate::sanitize::printable;
 use crate::{ExitStatus, protocols};

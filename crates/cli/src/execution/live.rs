@@ -3,8 +3,8 @@
 
 use crate::console::{self, Reader};
 use crate::execution::output_directory::OutputDirectory;
-use crate::inputs::record_file::RECORD_FILE;
 use crate::quantity::{duration_text, waiting_text};
+use crate::report::json::RECORD_FILE;
 use crate::report::rows::{Columns, ProgressRow, Rows};
 use filestone_control::load_control::RemainingTime;
 use filestone_engine::control::Observer;

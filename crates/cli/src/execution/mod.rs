@@ -18,6 +18,9 @@ pub mod sweep_directory;
 pub mod verdict;
 pub mod views;
 
+#[cfg(test)]
+mod tests;
+
 use crate::console::{self, Reader};
 use crate::error::Error;
 use crate::execution::live::{Live, RowStream};
@@ -32,7 +35,7 @@ use crate::report::document::page::Detail;
 use crate::report::mix::file_set;
 use crate::report::rows::Columns;
 use crate::report::{dbench, html, json, layers, replay, text};
-use crate::{ExitStatus, built_in, protocols};
+use crate::{ExitStatus, advice, built_in, protocols};
 use filestone_engine::calibrate::{CalibrationLength, calibrate};
 use filestone_engine::control::{Context, JobController, NoObserver, Observer};
 use filestone_engine::control_socket::SocketChoice;
@@ -195,7 +198,7 @@ fn execute(jobs: &[Job], show: &Presentation<'_>) -> Result<ExitStatus, Error> {
     let drawn = layers.map_or(Ok(()), |layers| layers.write(&records));
     let shown = show_all(&records, show.report.format, jobs.len());
     if !records.is_empty() {
-        views.offer(|| html::of_records(&records));
+        views.offer(|| html::of_records(&records, advice::of));
     }
     views.close(output, &stop);
     let exits = records.iter().map(|record| exit_of(record, &failing));

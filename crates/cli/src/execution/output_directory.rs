@@ -3,13 +3,14 @@
 //! The directory is claimed before the run, so that a wrong name costs nothing, and filled after
 //! the run. `run.json` is written first and appears complete or not at all.
 
-use crate::console;
 use crate::error::Error;
-use crate::inputs::record_file::{self, RECORD_FILE};
+use crate::inputs::record_file;
 use crate::report::gnuplot::{GRAPHS, INTERVALS_FILE, RAW_FILE};
+use crate::report::json::RECORD_FILE;
 use crate::report::mix::found;
 use crate::report::picture::render;
 use crate::report::{gnuplot, hdr, html, json, layers, picture_list, ticks};
+use crate::{advice, console};
 use filestone_engine::protocols::local::file_claim::FileClaim;
 use filestone_measure::measure::RunRecord;
 use std::cell::Cell;
@@ -175,7 +176,10 @@ impl OutputDirectory {
         for (name, picture) in picture_list::files(record) {
             self.write_file(name, &picture)?;
         }
-        self.write_file(html::FILE, &html::of_records(std::slice::from_ref(record))?)?;
+        self.write_file(
+            html::FILE,
+            &html::of_records(std::slice::from_ref(record), advice::of)?,
+        )?;
         match found::files(record, terminal) {
             Some(found) => self.write_found(&found),
             None => self.write_graphs(record, terminal),
@@ -296,7 +300,7 @@ impl LayersPicture {
         let Some(picture) = layers::picture::picture(records) else {
             return Ok(());
         };
-        let page = html::of_records(records)?;
+        let page = html::of_records(records, advice::of)?;
         for (path, text) in [(&self.picture, render(&picture)), (&self.page, page)] {
             fs::write(path, text).map_err(|error| Error::file(path, &error))?;
         }

@@ -3,7 +3,8 @@
 use super::output_directory::write_synced;
 use crate::error::Error;
 use crate::inputs::compared_runs;
-use crate::inputs::record_file::{LADDER_FILE, RECORD_FILE, SWEEP_FILE, parse_json, text_of};
+use crate::inputs::record_file::{LADDER_FILE, SWEEP_FILE, parse_json, text_of};
+use crate::report::json::RECORD_FILE;
 use crate::report::picture::render;
 use crate::report::sweep::document::{self, FORMAT, SweepDocument};
 use crate::report::sweep::ladder::{self, document::LadderDocument};
@@ -163,10 +164,10 @@ fn graphs(swept: &SweepReport) -> Vec<(String, String)> {
 
 /// Returns the text of the document of a sweep.
 pub fn document_of(swept: &SweepReport) -> Result<String, Error> {
-    match swept.kind {
-        SweepKind::Options | SweepKind::ReadStudy => json::document(&document::of(swept)),
-        SweepKind::Ladder => json::document(&ladder::document::of(swept)),
-    }
+    Ok(match swept.kind {
+        SweepKind::Options | SweepKind::ReadStudy => json::document(&document::of(swept))?,
+        SweepKind::Ladder => json::document(&ladder::document::of(swept))?,
+    })
 }
 
 /// Writes the document, which appears complete or not at all.

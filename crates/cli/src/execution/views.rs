@@ -6,7 +6,7 @@ use super::{Calibration, Job, measure, plan_of_all};
 use crate::error::{Error, reason};
 use crate::execution::metrics_observer::MetricsObserver;
 use crate::options::live::{LiveOptions, LiveView};
-use crate::report::html;
+use crate::report::error::ReportError;
 use crate::report::sweep::MEAN;
 use crate::terminal_view::screen::Screen;
 use crate::{advice, console};
@@ -165,7 +165,7 @@ impl RunObservers {
     }
 
     /// Sends the report to open pages; it is made only if there is a page.
-    pub fn offer(&self, report: impl FnOnce() -> Result<String, Error>) {
+    pub fn offer(&self, report: impl FnOnce() -> Result<String, ReportError>) {
         let Some(page) = &self.page else {
             return;
         };
@@ -274,7 +274,7 @@ fn site_of_page(address: SocketAddr, feed: &Feed) -> Result<(Site, Page), Error>
     let listener = listen(address).map_err(refused)?;
     let address = listener.local_addr().map_err(refused)?;
     let token = Token::new().map_err(|error| Error::environment(error.to_string()))?;
-    let page = Page::new(feed.clone(), address, token, html::live::document());
+    let page = Page::new(feed.clone(), address, token, crate::live_document());
     console::note(&format!("live page: {}", page.link()));
     let site = Site {
         listener,

@@ -10,13 +10,13 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-/// Runs, and the errors of records that could not be read.
+/// Runs, and the error messages of records that could not be read.
 #[derive(Debug, Default)]
 pub struct ReadableRuns {
     /// Runs that could be read.
     pub runs: Vec<ReadRun>,
-    /// Errors of the others.
-    pub unreadable: Vec<Error>,
+    /// Error messages of the others.
+    pub unreadable: Vec<String>,
 }
 
 /// A file to read.
@@ -48,7 +48,7 @@ pub fn read_readable(paths: &[PathBuf], judged: &[RunFigure]) -> Result<Readable
         match file.runs {
             Ok(runs) => all.runs.extend(runs),
             Err(error) if file.is_named => return Err(error),
-            Err(error) => all.unreadable.push(error),
+            Err(error) => all.unreadable.push(error.message),
         }
     }
     Ok(all)

@@ -2,7 +2,7 @@
 
 use crate::console;
 use crate::error::{Error, reason};
-pub use crate::report::json::RECORD_FILE;
+use crate::report::json::RECORD_FILE;
 use crate::sanitize::excerpt;
 use filestone_measure::measure::figures::with_figures;
 use filestone_measure::measure::run_record::FORMAT;

@@ -2,11 +2,11 @@
 
 pub mod picture;
 
-use crate::error::in_our_form;
 use crate::quantity::duration_text;
 use crate::report::document::Document;
 use crate::report::document::page::Fact;
 use crate::report::document::table::{Column, Table};
+use crate::report::error::error_text;
 use crate::report::parts::heading::what_was_measured;
 use crate::report::parts::units::{at_most, load, micros};
 use crate::report::parts::{facts, ledger, percentile};
@@ -304,7 +304,7 @@ fn mismatches(fleet: &FleetRecord) -> Option<Table> {
 fn lost_clients(fleet: &FleetRecord) -> Option<Table> {
     let mut table = Table::new([Column::text("gave up").at_least(14), Column::text("WHY")]);
     for lost in &fleet.lost {
-        table.row([format!("client {}", lost.client), in_our_form(&lost.reason)]);
+        table.row([format!("client {}", lost.client), error_text(&lost.reason)]);
     }
     table.if_any()
 }

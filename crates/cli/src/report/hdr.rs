@@ -4,7 +4,7 @@
 //! `OPERATION.response_time` or `OPERATION.service_time`, values are nanoseconds, Interval_Max is
 //! in milliseconds. Unmeasured operations are tagged `unmeasured.OPERATION.…`.
 
-use crate::error::Error;
+use crate::report::error::ReportError;
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::rows::in_rows;
 use filestone_measure::measure::run_record::IntervalKindRecord;
@@ -15,7 +15,7 @@ use std::fmt::Display;
 use std::time::{Duration, SystemTime};
 
 /// Formats the log.
-pub fn render(record: &RunRecord) -> Result<String, Error> {
+pub fn render(record: &RunRecord) -> Result<String, ReportError> {
     let record = &*in_rows(record);
     let mut log = Vec::new();
     let mut serializer = V2DeflateSerializer::new();
@@ -38,7 +38,7 @@ pub fn render(record: &RunRecord) -> Result<String, Error> {
                 ("service_time", &kind.service_time_ns),
             ] {
                 let histogram = times.decode().map_err(|error| {
-                    Error::usage(format!("the record's interval at {start:?}: {error}"))
+                    ReportError::unavailable(format!("the record's interval at {start:?}: {error}"))
                 })?;
                 let name = tag(kind, what);
                 writer
@@ -50,8 +50,8 @@ pub fn render(record: &RunRecord) -> Result<String, Error> {
     String::from_utf8(log).map_err(bad)
 }
 
-fn bad(error: impl Display) -> Error {
-    Error::internal(format!("the interval log cannot be made: {error}"))
+fn bad(error: impl Display) -> ReportError {
+    ReportError::Internal(format!("the interval log cannot be made: {error}"))
 }
 
 fn tag(kind: &IntervalKindRecord, what: &str) -> String {

@@ -9,8 +9,8 @@ use super::comparison::{ReadRun, unit_of};
 use super::document::table::{Column, Table};
 use super::document::{Block, Document};
 use super::parts::known::value_within;
-use crate::error::Error;
 use crate::quantity::{plain, rounded};
+use crate::report::error::ReportError;
 use filestone_measure::comparison::repeats::{headline_of, repeated, repeats_best};
 use filestone_measure::comparison::{
     Change, ComparabilityCheck, ComparedRun, RunValue, Side, comparability,
@@ -35,15 +35,15 @@ impl HistoryReport {
     /// Creates the history of the runs that are comparable with the newest, in the order of time.
     pub fn of(
         mut runs: Vec<ReadRun>,
-        unreadable: &[Error],
+        unreadable: &[String],
         figure: Option<RunFigure>,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, ReportError> {
         runs.sort_by(|one, other| one.run.started_at.cmp(&other.run.started_at));
         let mut notes: Vec<String> = unreadable_note(unreadable).into_iter().collect();
         notes.extend(leave_out_twins(&mut runs));
         leave_out(&mut runs, &mut notes);
         let Some(newest) = runs.last() else {
-            return Err(Error::usage(format!(
+            return Err(ReportError::unavailable(format!(
                 "there is no run with a figure over time: {}",
                 notes.join("; ")
             )));
@@ -62,7 +62,9 @@ impl HistoryReport {
         let in_time: Vec<HistoryRun> = in_time.collect();
         let lacking = runs.len() - in_time.len();
         if in_time.is_empty() {
-            return Err(Error::usage(format!("{figure}: no run has it, or it is 0")));
+            return Err(ReportError::unavailable(format!(
+                "{figure}: no run has it, or it is 0"
+            )));
         }
         if lacking > 0 {
             let lacking = counted(lacking as u64, "run");
@@ -101,14 +103,14 @@ impl HistoryRun {
 }
 
 /// Returns a note that records below a directory could not be read.
-fn unreadable_note(unreadable: &[Error]) -> Option<String> {
+fn unreadable_note(unreadable: &[String]) -> Option<String> {
     let (first, others) = unreadable.split_first()?;
     Some(match others.len() as u64 {
-        0 => format!("1 record left out: {}", first.message),
+        0 => format!("1 record left out: {}", first),
         more => format!(
             "{} left out: {}, and others that cannot be read",
             counted(more + 1, "record"),
-            first.message
+            first
         ),
     })
 }

@@ -24,10 +24,11 @@ mod values;
 #[cfg(test)]
 pub(super) mod tests;
 
-use crate::error::Error;
+use crate::report::Advice;
 use crate::report::ab::AbReport;
 use crate::report::comparison::{self, Compared};
 use crate::report::document::{Block, Document};
+use crate::report::error::ReportError;
 use crate::report::layers;
 use crate::report::repeats::{self, Repeats};
 use crate::report::sweep::ladder;
@@ -44,14 +45,14 @@ use maud::html;
 pub const FILE: &str = "report.html";
 
 /// Returns the page of a run, or of several runs of one load file on several layers.
-pub fn of_records(records: &[RunRecord]) -> Result<String, Error> {
+pub fn of_records(records: &[RunRecord], advice: Advice) -> Result<String, ReportError> {
     let mut sheet = HtmlPage::default();
     match records {
-        [record] => run::add(&mut sheet, record)?,
+        [record] => run::add(&mut sheet, record, advice)?,
         records => {
             add_layers(&mut sheet, records);
             for (number, record) in (1..).zip(records) {
-                run::add_to_others(&mut sheet, record, number)?;
+                run::add_to_others(&mut sheet, record, number, advice)?;
             }
         }
     }
@@ -86,7 +87,7 @@ fn add_layers(sheet: &mut HtmlPage, records: &[RunRecord]) {
 }
 
 /// Returns the page of a sweep or ladder.
-pub fn of_sweep(swept: &SweepReport) -> Result<String, Error> {
+pub fn of_sweep(swept: &SweepReport) -> Result<String, ReportError> {
     let is_ladder = swept.kind == SweepKind::Ladder;
     let report = sweep::report(swept);
     let title = report.picture().map(|picture| picture.title.as_str());
@@ -108,19 +109,19 @@ pub fn of_sweep(swept: &SweepReport) -> Result<String, Error> {
 }
 
 /// Returns the page of two ladders side by side.
-pub fn of_ladders(compared: ComparedLadders<'_>) -> Result<String, Error> {
+pub fn of_ladders(compared: ComparedLadders<'_>) -> Result<String, ReportError> {
     let report = ladder_comparison::report(compared);
     document::page(&finding("Two ladders", &report, ""))
 }
 
 /// Returns the page of several runs of one plan; `report --format html` makes the page of a single run.
-pub fn of_repeats(repeats: &Repeats) -> Result<String, Error> {
+pub fn of_repeats(repeats: &Repeats) -> Result<String, ReportError> {
     let title = "Several runs of one plan";
     document::page(&finding(title, &repeats::report(repeats), ""))
 }
 
 /// Returns the page of a comparison of two sides.
-pub fn of_comparison(compared: &Compared) -> Result<String, Error> {
+pub fn of_comparison(compared: &Compared) -> Result<String, ReportError> {
     let picture = comparison::picture::picture(compared)?;
     let title = picture.title.clone();
     let report = comparison::report(compared).push(Block::Picture(picture));
@@ -128,7 +129,7 @@ pub fn of_comparison(compared: &Compared) -> Result<String, Error> {
 }
 
 /// Returns the page of two sides whose runs were interleaved.
-pub fn of_ab(trial: &AbReport) -> Result<String, Error> {
+pub fn of_ab(trial: &AbReport) -> Result<String, ReportError> {
     let compared = &trial.compared;
     let mut report = trial.report();
     if trial.is_enough() {

@@ -1,6 +1,6 @@
 //! The run record as a JSON document.
 
-use crate::error::Error;
+use crate::report::error::ReportError;
 use filestone_measure::measure::RunRecord;
 use serde::Serialize;
 
@@ -8,14 +8,15 @@ use serde::Serialize;
 pub const RECORD_FILE: &str = "run.json";
 
 /// Formats the record, indented.
-pub fn render(record: &RunRecord) -> Result<String, Error> {
+pub fn render(record: &RunRecord) -> Result<String, ReportError> {
     document(record)
 }
 
 /// Formats any serializable value as an indented document.
-pub fn document<T: Serialize>(value: &T) -> Result<String, Error> {
-    let mut text = serde_json::to_string_pretty(value)
-        .map_err(|error| Error::internal(format!("the JSON document cannot be made: {error}")))?;
+pub fn document<T: Serialize>(value: &T) -> Result<String, ReportError> {
+    let mut text = serde_json::to_string_pretty(value).map_err(|error| {
+        ReportError::Internal(format!("the JSON document cannot be made: {error}"))
+    })?;
     text.push('\n');
     Ok(text)
 }

@@ -12,6 +12,7 @@ pub mod csv;
 pub mod dbench;
 pub mod doctor;
 pub mod document;
+pub mod error;
 pub mod explanation;
 pub mod fleet;
 pub mod fleet_ctl;
@@ -44,10 +45,13 @@ pub mod ticks;
 #[cfg(test)]
 pub mod fixtures;
 
-use crate::error::Error;
 use document::page::{Detail, Page};
-use filestone_measure::measure::RunRecord;
+use error::ReportError;
+use filestone_measure::measure::{Caveat, RunRecord};
 use mix::found;
+
+/// Returns the advice of a caveat for a reader of the record, who has the options of its command.
+pub type Advice = fn(&Caveat, &RunRecord) -> Option<String>;
 
 /// A form of a run record.
 #[derive(Debug)]
@@ -56,8 +60,8 @@ pub struct Report {
     pub name: &'static str,
     /// Short description.
     pub about: &'static str,
-    /// Renders the report; only text for people depends on the page.
-    pub render: fn(&Self, &RunRecord, Page) -> Result<String, Error>,
+    /// Renders the report; only text for people depends on the page, and only HTML on the advice.
+    pub render: fn(&Self, &RunRecord, Page, Advice) -> Result<String, ReportError>,
 }
 
 /// Creates a picture of [`picture_list`].
@@ -65,7 +69,7 @@ const fn picture(name: &'static str, about: &'static str) -> Report {
     Report {
         name,
         about,
-        render: |report, record, _| picture_list::named(record, report.name),
+        render: |report, record, _, _| picture_list::named(record, report.name),
     }
 }
 
@@ -74,39 +78,39 @@ pub const REPORTS: &[Report] = &[
     Report {
         name: "text",
         about: "Tables for people",
-        render: |_, record, page| Ok(text::render(record, Detail::Whole, page)),
+        render: |_, record, page, _| Ok(text::render(record, Detail::Whole, page)),
     },
     Report {
         name: "json",
         about: "The run record itself",
-        render: |_, record, _| json::render(record),
+        render: |_, record, _, _| json::render(record),
     },
     Report {
         name: "csv",
         about: "A row per interval and kind of operation, and the totals; of a curve or a search, a row per load",
-        render: |_, record, _| Ok(found::values(record).unwrap_or_else(|| csv::render(record))),
+        render: |_, record, _, _| Ok(found::values(record).unwrap_or_else(|| csv::render(record))),
     },
     Report {
         name: "gnuplot",
         about: "A script with its data: requests, latency, send and receive; of a curve or a search, that",
-        render: |_, record, _| {
+        render: |_, record, _, _| {
             Ok(found::script_with_data(record).unwrap_or_else(|| gnuplot::render(record)))
         },
     },
     Report {
         name: "hdr",
         about: "HdrHistogram's interval log, format 1.3",
-        render: |_, record, _| hdr::render(record),
+        render: |_, record, _, _| hdr::render(record),
     },
     Report {
         name: "html",
         about: "One page that any browser opens offline: everything, with pictures to zoom in",
-        render: |_, record, _| html::of_records(std::slice::from_ref(record)),
+        render: |_, record, _, advice| html::of_records(std::slice::from_ref(record), advice),
     },
     Report {
         name: "svg",
         about: "A picture: the curve, the search, the steps, or the percentiles; of several replays, the layers",
-        render: |_, record, _| picture_list::first(record),
+        render: |_, record, _, _| picture_list::first(record),
     },
     picture(
         "percentiles.svg",

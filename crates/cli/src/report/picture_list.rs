@@ -1,6 +1,6 @@
 //! All pictures of a record, with their file names.
 
-use crate::error::Error;
+use crate::report::error::ReportError;
 use crate::report::fleet::picture as steps;
 use crate::report::mix::{curve, found, objective};
 use crate::report::picture::{self, Picture};
@@ -67,21 +67,26 @@ pub fn of_loads(record: &RunRecord) -> Option<Picture> {
 }
 
 /// Returns the main picture of a record: its curve, its search, its steps, or its percentiles.
-pub fn first(record: &RunRecord) -> Result<String, Error> {
+pub fn first(record: &RunRecord) -> Result<String, ReportError> {
     let mut files = files(record);
     let first = files.next().map(|(_, text)| text);
-    first.ok_or_else(|| Error::internal("a record without a picture"))
+    first.ok_or_else(|| ReportError::Internal("a record without a picture".into()))
 }
 
 /// Returns a picture by its name.
-pub fn named(record: &RunRecord, name: &str) -> Result<String, Error> {
+pub fn named(record: &RunRecord, name: &str) -> Result<String, ReportError> {
     let kind = KINDS.iter().find(|kind| kind.name == name);
-    let kind = kind.ok_or_else(|| Error::internal(format!("no picture {name}")))?;
+    let kind = kind.ok_or_else(|| ReportError::Internal(format!("no picture {name}")))?;
     let picture = (kind.draw)(record).ok_or_else(|| {
         let names: Vec<&str> = files(record).map(|(name, _)| name).collect();
-        Error::usage(format!("--format {name}: this record has no such picture")).with_help(
-            format!("it has {}; {name} is of {}", names.join(", "), kind.whose),
-        )
+        ReportError::Unavailable {
+            message: format!("--format {name}: this record has no such picture"),
+            help: Some(format!(
+                "it has {}; {name} is of {}",
+                names.join(", "),
+                kind.whose
+            )),
+        }
     })?;
     Ok(picture::render(&picture))
 }
@@ -309,8 +314,10 @@ mod tests {
     #[test]
     fn a_picture_that_a_record_has_not_is_refused_with_those_that_it_has() {
         let error = named(&fixtures::mix(), "curve.svg").expect_err("no curve");
-        assert_eq!(error.exit_code(), 2);
-        let help = error.help.expect("help");
+        let ReportError::Unavailable { help, .. } = error else {
+            panic!("{error:?}");
+        };
+        let help = help.expect("help");
         assert!(help.contains("percentiles.svg, over-time.svg"), "{help}");
         assert!(named(&fixtures::curve(), "percentiles.svg").is_err());
         assert!(first(&fixtures::mix()).is_ok_and(|svg| svg.contains("percentiles")));

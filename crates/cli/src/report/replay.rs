@@ -1,12 +1,12 @@
 //! Report of a replay: dbench's table and line first, as scripts expect them, then further figures:
 //! percentiles, lag, cost on the wire, mismatches.
 
-use crate::error::in_our_form;
 use crate::quantity::duration_text;
 use crate::report::dbench::{self, Form};
 use crate::report::document::Document;
 use crate::report::document::page::{Detail, Fact};
 use crate::report::document::table::{Column, Table};
+use crate::report::error::error_text;
 use crate::report::parts::heading::{loads_text, places, what_was_measured};
 use crate::report::parts::units::micros;
 use crate::report::parts::{facts, kinds, known, ledger, percentile};
@@ -176,7 +176,11 @@ fn left_out(plan: &ReplayPlan, replay: &ReplayRecord) -> Option<Fact> {
         format!("{name} {}", thousands(kind.count))
     });
     let kinds: Vec<String> = kinds.collect();
-    let total = replay.skipped_operations.iter().map(|kind| kind.count).sum();
+    let total = replay
+        .skipped_operations
+        .iter()
+        .map(|kind| kind.count)
+        .sum();
     let lines = counted(total, "line");
     let kinds = kinds.join(", ");
     Some((
@@ -302,7 +306,7 @@ fn lost_clients(replay: &ReplayRecord) -> Document {
         Column::text("WHY"),
     ]);
     for (client, reason) in lost.iter().take(LOST_MAX) {
-        table.row([format!("client {client}"), in_our_form(reason)]);
+        table.row([format!("client {client}"), error_text(reason)]);
     }
     let document = Document::default().tables([table]);
     match lost.len().saturating_sub(LOST_MAX) {

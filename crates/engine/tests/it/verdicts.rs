@@ -137,7 +137,10 @@ fn what_a_warm_up_left_over_is_named() {
     let record = record(plan, frozen);
     let caveats = find(&record);
     let left_over = caveats.iter().find_map(|caveat| match caveat {
-        Caveat::AchievedAboveOffered { warm_up_backlog: left_over, .. } => Some(*left_over),
+        Caveat::AchievedAboveOffered {
+            warm_up_backlog: left_over,
+            ..
+        } => Some(*left_over),
         _ => None,
     });
     // 1,000 of the warm-up; the last of the window may end after it.

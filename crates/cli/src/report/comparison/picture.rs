@@ -3,13 +3,13 @@
 
 use super::ReadRun;
 use super::{Compared, heading, name_of};
-use crate::error::Error;
+use crate::report::error::ReportError;
 use crate::report::percentiles;
 use crate::report::picture::{Form, Line, Picture, Style};
 use filestone_workload::recording::DistributionRecord;
 
 /// Returns the picture: a line per side, of all operations of its runs.
-pub fn picture(compared: &Compared) -> Result<Picture, Error> {
+pub fn picture(compared: &Compared) -> Result<Picture, ReportError> {
     let lines = vec![
         line("base", Style::First, &compared.base)?,
         line("new", Style::Second, &compared.new)?,
@@ -32,11 +32,11 @@ pub fn picture(compared: &Compared) -> Result<Picture, Error> {
     })
 }
 
-fn line(name: &str, style: Style, runs: &[ReadRun]) -> Result<Line, Error> {
+fn line(name: &str, style: Style, runs: &[ReadRun]) -> Result<Line, ReportError> {
     let times = runs.iter().map(|read| &read.run.totals.response_time_ns);
     let times: Vec<&DistributionRecord> = times.collect();
     let merged = DistributionRecord::merged(&times).map_err(|error| {
-        Error::usage(format!(
+        ReportError::unavailable(format!(
             "{}: a histogram cannot be read: {error}",
             name_of(runs)
         ))

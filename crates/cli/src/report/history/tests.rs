@@ -97,9 +97,11 @@ fn runs_of_another_plan_are_left_out_with_a_note() {
 fn what_has_no_figure_over_time_is_refused() {
     let none = |mut runs: Vec<ReadRun>, figure: Option<RunFigure>, change: fn(&mut ReadRun)| {
         runs.iter_mut().for_each(change);
-        HistoryReport::of(runs, &[], figure)
-            .expect_err("nothing to show")
-            .message
+        let error = HistoryReport::of(runs, &[], figure).expect_err("nothing to show");
+        let ReportError::Unavailable { message, .. } = error else {
+            panic!("{error:?}");
+        };
+        message
     };
     let all_failed = none(nights(), None, |read| read.run.totals.ledger.ok = 0);
     assert!(all_failed.contains("no run with a figure"), "{all_failed}");

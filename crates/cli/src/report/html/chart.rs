@@ -2,7 +2,7 @@
 //! script draws. Times are in microseconds, which makes them short.
 
 use super::values::{Number, SpanData};
-use crate::error::Error;
+use crate::report::error::ReportError;
 use crate::report::html::heat_map::HeatMapData;
 use crate::report::html::over_time::OverTimeData;
 use crate::report::picture::{
@@ -27,9 +27,9 @@ pub enum ChartData {
 
 /// Returns the charts as JSON for an element of a page, whatever text they contain: the JSON has no
 /// `<`, and none of the characters that end a line of a script.
-pub fn as_data(charts: &[ChartData]) -> Result<String, Error> {
+pub fn as_data(charts: &[ChartData]) -> Result<String, ReportError> {
     let text = serde_json::to_string(charts).map_err(|error| {
-        Error::internal(format!("the data of the page cannot be made: {error}"))
+        ReportError::Internal(format!("the data of the page cannot be made: {error}"))
     })?;
     Ok(text
         .replace('<', "\\u003c")

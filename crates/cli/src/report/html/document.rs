@@ -2,7 +2,7 @@
 //! script.
 
 use super::chart::{ChartData, PictureData, as_data};
-use crate::error::Error;
+use crate::report::error::ReportError;
 use crate::report::picture::{self, Picture, legible};
 use crate::sanitize::excerpt;
 use base64::Engine as _;
@@ -106,7 +106,7 @@ pub fn clean(text: &str) -> String {
 }
 
 /// Renders the whole page.
-pub fn page(sheet: &HtmlPage) -> Result<String, Error> {
+pub fn page(sheet: &HtmlPage) -> Result<String, ReportError> {
     let script = script(&[SCRIPT]);
     let style = format!("{UPLOT_STYLE}\n{STYLE}");
     let data = as_data(&sheet.charts)?;

@@ -2,8 +2,8 @@
 //! repeat the run.
 
 use super::blocks;
-use crate::error::Error;
 use crate::report::document::page::Fact;
+use crate::report::error::ReportError;
 use crate::report::json::{self, RECORD_FILE};
 use crate::report::picture::legible;
 use crate::report::probe;
@@ -102,7 +102,7 @@ fn of_target(target: &Target) -> [Fact; 8] {
 }
 
 /// Returns the plan as JSON.
-pub fn plan(record: &RunRecord) -> Result<Markup, Error> {
+pub fn plan(record: &RunRecord) -> Result<Markup, ReportError> {
     let text = json::document(&record.plan)?;
     Ok(html! {
         @if text.len() > PLAN_BYTES_MAX {

@@ -2,7 +2,6 @@
 //! run. The page contains no data of a run; it requests all data.
 
 use super::document::{STYLE, UPLOT_STYLE, footer, hash, metas, script};
-use filestone_live::site::Document;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// Scripts, ordered so that none needs a later one before it runs.
@@ -16,8 +15,8 @@ const SCRIPTS: [&str; 6] = [
 ];
 const LIVE_STYLE: &str = include_str!("assets/live/live.css");
 
-/// Returns the page with its policy: it may only load data from its own server.
-pub fn document() -> Document {
+/// Returns the page and its Content-Security-Policy: it may only load data from its own server.
+pub fn page() -> (String, String) {
     let script = script(&SCRIPTS);
     let style = format!("{UPLOT_STYLE}\n{STYLE}\n{LIVE_STYLE}");
     let policy = format!(
@@ -51,10 +50,7 @@ pub fn document() -> Document {
             }
         }
     };
-    Document {
-        html: page.into_string(),
-        policy,
-    }
+    (page.into_string(), policy)
 }
 
 fn head() -> Markup {
@@ -186,7 +182,7 @@ mod tests {
 
     #[test]
     fn it_loads_nothing_from_elsewhere_and_runs_no_script_but_its_own() {
-        let Document { html, policy } = document();
+        let (html, policy) = page();
         assert!(policy.starts_with("default-src 'none'; script-src 'sha256-"));
         assert!(policy.contains("connect-src 'self'"));
         assert_eq!(html.matches("<script>").count(), 1);
@@ -198,7 +194,7 @@ mod tests {
 
     #[test]
     fn what_scripts_look_for_by_name_is_there() {
-        let Document { html, .. } = document();
+        let (html, _) = page();
         let script = script(&SCRIPTS);
         let named = script.split("byId(\"").skip(1);
         for name in named.filter_map(|rest| rest.split('"').next()) {

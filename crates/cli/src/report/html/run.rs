@@ -4,14 +4,12 @@
 use super::chart::ChartData;
 use super::document::{HtmlPage, clean};
 use super::{blocks, environment, heat_map, over_time};
-use crate::advice;
-use crate::error::{Error, in_our_form};
-use crate::report::caption;
 use crate::report::document::page::Detail;
 use crate::report::document::{Block, FACT_INDENT};
+use crate::report::error::{ReportError, error_text};
 use crate::report::parts::heading::what_was_measured;
 use crate::report::parts::{costs, gates, stamps, validity};
-use crate::report::{explanation, hosts, picture_list, text};
+use crate::report::{Advice, caption, explanation, hosts, picture_list, text};
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::validity as rules;
 use filestone_workload::recording::DistributionRecord;
@@ -22,11 +20,11 @@ use maud::{Markup, html};
 const KNOWN: &str = "95 % intervals";
 
 /// Adds this run as the only one of the page.
-pub fn add(sheet: &mut HtmlPage, record: &RunRecord) -> Result<(), Error> {
+pub fn add(sheet: &mut HtmlPage, record: &RunRecord, advice: Advice) -> Result<(), ReportError> {
     sheet.title = what_was_measured(record);
     sheet.origin = vec![caption::origin(record)];
     let parts = Parts::of(record);
-    sheet.section("result", "Result", result(record, &parts));
+    sheet.section("result", "Result", result(record, &parts, advice));
     let about = picture_list::of_loads(record).map(|picture| sheet.picture(&picture));
     if let Some(about) = about {
         sheet.section("loads", "Load by load", about);
@@ -51,7 +49,12 @@ pub fn add(sheet: &mut HtmlPage, record: &RunRecord) -> Result<(), Error> {
 }
 
 /// Adds one of several runs, as a separate section.
-pub fn add_to_others(sheet: &mut HtmlPage, record: &RunRecord, number: u32) -> Result<(), Error> {
+pub fn add_to_others(
+    sheet: &mut HtmlPage,
+    record: &RunRecord,
+    number: u32,
+    advice: Advice,
+) -> Result<(), ReportError> {
     let parts = Parts::of(record);
     let charts = pictures(sheet, record);
     let plan = environment::plan(record)?;
@@ -61,7 +64,7 @@ pub fn add_to_others(sheet: &mut HtmlPage, record: &RunRecord, number: u32) -> R
         &heading,
         html! {
             p.origin { (clean(&caption::origin(record))) }
-            (result(record, &parts))
+            (result(record, &parts, advice))
             @for chart in &charts { (chart) }
             (blocks::all(&parts.rest))
             details { summary { "Environment" } (environment::section(record)) }
@@ -120,26 +123,26 @@ impl Parts {
 }
 
 /// Renders the verdict, the result, the caveats, the bottleneck and the gates.
-fn result(record: &RunRecord, parts: &Parts) -> Markup {
+fn result(record: &RunRecord, parts: &Parts, advice: Advice) -> Markup {
     let class = rules::of(record).name();
     let last = explanation::section(record).with(gates::section(record));
     html! {
         div.verdict.(class) { (blocks::all(&blocks::of(&validity::heading(record)))) }
         div.answer { (blocks::all(&parts.lead)) }
-        (caveats(record))
+        (caveats(record, advice))
         (blocks::all(&blocks::of(&last)))
     }
 }
 
-fn caveats(record: &RunRecord) -> Markup {
+fn caveats(record: &RunRecord, advice: Advice) -> Markup {
     html! {
         @if !record.caveats.is_empty() {
             ul.caveats aria-label="Caveats" {
                 @for caveat in &record.caveats {
                     @let (what, _) = caveat.sentence();
                     li {
-                        strong { (caveat.id()) } ": " (clean(&in_our_form(&what)))
-                        @if let Some(advice) = advice::of(caveat, record) { span.help { "help: " (clean(&advice)) } }
+                        strong { (caveat.id()) } ": " (clean(&error_text(&what)))
+                        @if let Some(advice) = advice(caveat, record) { span.help { "help: " (clean(&advice)) } }
                     }
                 }
             }

@@ -113,8 +113,12 @@ pub fn check(name: &str, page: &str) {
     assert_eq!(figures, (0..count).collect::<Vec<_>>(), "{name}");
 }
 
+fn advice(caveat: &Caveat, _: &RunRecord) -> Option<String> {
+    caveat.sentence().1.map(Into::into)
+}
+
 fn of(record: &RunRecord) -> String {
-    of_records(std::slice::from_ref(record)).expect("a page")
+    of_records(std::slice::from_ref(record), advice).expect("a page")
 }
 
 #[test]
@@ -124,7 +128,7 @@ fn every_sort_of_record_has_a_page() {
         check(&record.plan.command, &page);
         assert!(page.len() < 400_000, "{} bytes", page.len());
     }
-    let layers = of_records(&fixtures::three_layers()).expect("a page");
+    let layers = of_records(&fixtures::three_layers(), advice).expect("a page");
     check("layers", &layers);
     assert!(layers.contains("Percentiles of the service times of office by layer"));
 }
