@@ -111,7 +111,7 @@ mod tests {
     fn no_advice_names_an_option_that_the_command_does_not_have() {
         let mut named = 0;
         for face in ["probe", "mix", "replay", "fleet"] {
-            let mut record = crate::report::fixtures::plain();
+            let mut record = filestone_report::fixtures::plain();
             record.plan.command = face.into();
             let options = &OPTIONS[face];
             assert!(options.len() > 10, "{face}");

@@ -6,13 +6,13 @@
 
 use crate::advice;
 use crate::error::{Error, reason};
-use crate::report::document::page::Page;
-use crate::report::error::error_text;
-use crate::report::parts::gates;
-use crate::sanitize::printable;
 use anstyle::{AnsiColor, Style};
 use filestone_engine::ErrorCategory;
 use filestone_measure::measure::{Caveat, RunRecord};
+use filestone_report::document::page::Page;
+use filestone_report::error::error_text;
+use filestone_report::parts::gates;
+use filestone_report::sanitize::printable;
 use std::io::{self, IsTerminal as _, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -4,8 +4,8 @@
 //! with `error: `, and one that begins with `help: ` if there is a next step. Command lines to
 //! paste follow, one per line.
 
-use crate::report::error::{ReportError, error_text};
 use filestone_engine::{ErrorCategory, RunError};
+use filestone_report::error::{ReportError, error_text};
 use std::io;
 use std::path::Path;
 

@@ -1,8 +1,8 @@
-//! Command line of filestone: commands, options, reports, messages, exit codes.
+//! Command line of filestone: commands, options, messages, exit codes.
 //!
 //! A command turns options into a [`Plan`](filestone_plan::Plan) and selects a report. This crate
-//! does not measure, schedule or encode, and contains no protocol: it does not depend on
-//! `filestone-wire`.
+//! does not measure, schedule, encode or render reports, and contains no protocol: it does not
+//! depend on `filestone-wire`.
 
 #![forbid(unsafe_code)]
 
@@ -18,10 +18,6 @@ mod manual;
 mod options;
 mod planning;
 mod protocols;
-mod quantity;
-mod report;
-mod sanitize;
-mod shell;
 mod terminal_view;
 mod topics;
 mod usage;
@@ -40,9 +36,9 @@ use error::{Error, exit_code_of};
 use execution::interruption;
 use filestone_engine::{ErrorCategory, Protocols};
 use filestone_live::site::Document;
+use filestone_report::html;
 use options::smb::password_in;
 use options::{Command, CommandLine, CompatTool};
-use report::html;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;

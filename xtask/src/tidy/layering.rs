@@ -45,7 +45,7 @@ const REGISTRIES: &[&str] = &[
     "crates/cli/src/lib.rs",
     "crates/cli/src/manual.rs",
     // The tables of nhfsstone, which use the names of NFS version 2.
-    "crates/cli/src/report/nhfsstone.rs",
+    "crates/report/src/nhfsstone.rs",
 ];
 
 pub fn protocol_layering(tree: &Tree, findings: &mut Findings) {

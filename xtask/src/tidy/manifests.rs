@@ -29,6 +29,11 @@ const PURE_MAY_USE: &[&str] = &[
     "toml",
     "crc32c",
     "thiserror",
+    // Colours, times, templates and hashes of the text of reports.
+    "anstyle",
+    "humantime",
+    "maud",
+    "sha2",
 ];
 
 /// Permitted dependencies of message protection: ciphers with given keys. None of them does I/O,
@@ -112,12 +117,13 @@ pub fn cli_knows_no_protocol(tree: &Tree, findings: &mut Findings) {
 }
 
 /// Crates that do no I/O.
-pub const PURE: [&str; 5] = [
+pub const PURE: [&str; 6] = [
     "crates/workload/",
     "crates/plan/",
     "crates/measure/",
     "crates/control/",
     "crates/protocol/",
+    "crates/report/",
 ];
 
 pub fn pure_dependencies(tree: &Tree, findings: &mut Findings) {

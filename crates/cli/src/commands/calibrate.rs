@@ -6,15 +6,15 @@ use crate::execution::live::Live;
 use crate::options::CalibrateOptions;
 use crate::options::run_report::DocumentFormat;
 use crate::planning::Environment;
-use crate::report::document::Document;
-use crate::report::document::table::{Column, Table};
-use crate::report::json;
 use crate::{ExitStatus, built_in, console, protocols};
 use filestone_engine::calibrate::{
     Calibration, CalibrationLength, Exchange, TimerLateness, calibrate,
 };
 use filestone_engine::control::Context;
 use filestone_measure::measure::verdict::caveats::waited_for_processor;
+use filestone_report::document::Document;
+use filestone_report::document::table::{Column, Table};
+use filestone_report::json;
 use filestone_workload::text::{bytes_text, thousands};
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
@@ -155,9 +155,9 @@ fn lateness_document(lateness: &TimerLateness) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::document::page::Page;
     use filestone_engine::calibrate::Rate;
     use filestone_engine::clock::ClockPrecision;
+    use filestone_report::document::page::Page;
     use filestone_workload::operation::OpKind;
 
     #[test]

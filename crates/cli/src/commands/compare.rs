@@ -5,17 +5,17 @@ use crate::error::Error;
 use crate::execution::sweep_directory;
 use crate::inputs::compared_runs;
 use crate::options::compare::{CompareFormat, CompareOptions};
-use crate::report::comparison::{
-    self, Compared, Method, ReadRun, document, picture as percentiles,
-};
-use crate::report::sweep::ladder::comparison::{self as ladder_comparison, ComparedLadders};
-use crate::report::sweep::{SweepKind, SweepReport};
-use crate::report::{html, json, picture};
-use crate::sanitize::printable;
 use crate::{ExitStatus, console};
 use filestone_measure::comparison::{
     ComparabilityCheck, ComparisonOptions, Incompatibility, Side, Verdict, comparability, compare,
 };
+use filestone_report::comparison::{
+    self, Compared, Method, ReadRun, document, picture as percentiles,
+};
+use filestone_report::sanitize::printable;
+use filestone_report::sweep::ladder::comparison::{self as ladder_comparison, ComparedLadders};
+use filestone_report::sweep::{SweepKind, SweepReport};
+use filestone_report::{html, json, picture};
 use std::collections::HashMap;
 use std::path::PathBuf;
 

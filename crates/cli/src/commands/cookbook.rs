@@ -10,14 +10,14 @@ use crate::execution::server_command::ServerCommand;
 use crate::execution::verdict::{FailingCaveats, exit_of};
 use crate::options::fleet::CookbookOptions;
 use crate::options::run_report::DocumentFormat;
-use crate::report::cookbook::{self, Row, SIZES};
-use crate::report::json;
 use crate::{ExitStatus, console};
 use filestone_engine::control_socket::{ask, running};
 use filestone_engine::host::resident_bytes_of;
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::run_record::RunOutcome;
 use filestone_protocol::fleet_control::{Answer, ControlRequest, ListRequest, Request, SetRequest};
+use filestone_report::cookbook::{self, Row, SIZES};
+use filestone_report::json;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -406,7 +406,7 @@ fn read_all(mut pipe: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::fixtures;
+    use filestone_report::fixtures;
 
     fn options() -> CookbookOptions {
         CookbookOptions {

@@ -8,10 +8,6 @@ use crate::execution::live::Live;
 use crate::options::DemoOptions;
 use crate::options::run_report::RunFormat;
 use crate::planning::{Environment, built_in_path};
-use crate::report::document::table::{Column, Table};
-use crate::report::json;
-use crate::report::layers::differences::Estimate;
-use crate::report::parts::units::micros;
 use crate::{ExitStatus, built_in, protocols};
 use filestone_control::load_control::RemainingTime;
 use filestone_engine::Job;
@@ -19,6 +15,10 @@ use filestone_engine::control::{Context, Observer};
 use filestone_measure::measure::verdict::caveats::waited_for_processor;
 use filestone_measure::measure::{Caveat, ProcessorsRecord, RunRecord, validity};
 use filestone_plan::plan::{LeftoverPolicy, Plan, ProbePlan, WorkloadPlan};
+use filestone_report::document::table::{Column, Table};
+use filestone_report::json;
+use filestone_report::layers::differences::Estimate;
+use filestone_report::parts::units::micros;
 use filestone_workload::operation::{OpKind, Stability};
 use filestone_workload::recording::DistributionRecord;
 use filestone_workload::statistics::series::half_width;
@@ -307,14 +307,14 @@ fn added(before: &[&RunRecord], rounds: &[&RunRecord]) -> Estimate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::document::page::Page;
+    use filestone_report::document::page::Page;
 
     #[test]
     fn what_comes_next_keeps_to_80_columns() {
         assert!(NEXT.lines().all(|line| line.chars().count() <= 80));
     }
 
-    use crate::report::fixtures;
+    use filestone_report::fixtures;
 
     /// Five rounds of all steps, each round slower than the one before; the second step takes 1, 5,
     /// 2, 4 and 3 us longer than the first, the others as long as the second.

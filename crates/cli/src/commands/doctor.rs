@@ -7,11 +7,11 @@ use crate::inputs::credentials::Credentials;
 use crate::options::doctor::DoctorOptions;
 use crate::options::run_report::DocumentFormat;
 use crate::planning::{self, Environment};
-use crate::report::{doctor, json};
 use crate::{ExitStatus, console, protocols};
 use filestone_engine::control::{Context, NoObserver};
 use filestone_engine::doctor::examine;
 use filestone_measure::doctor::{Diagnosis, FindingLevel};
+use filestone_report::{doctor, json};
 use std::sync::atomic::Ordering;
 
 /// Runs the checks and prints the findings.

@@ -4,9 +4,9 @@ use crate::error::Error;
 use crate::inputs::record_file;
 use crate::options::explain::ExplainOptions;
 use crate::options::run_report::DocumentFormat;
-use crate::report::explanation::{self, ExplainedRecord};
-use crate::report::json;
 use crate::{ExitStatus, console};
+use filestone_report::explanation::{self, ExplainedRecord};
+use filestone_report::json;
 
 /// Reads the records and prints the bottleneck of each.
 pub fn run(options: &ExplainOptions) -> Result<ExitStatus, Error> {

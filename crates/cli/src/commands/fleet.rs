@@ -8,10 +8,10 @@ use crate::options::fleet::{FleetCommand, FleetOptions};
 use crate::planning::Environment;
 use crate::planning::cost::with_cost;
 use crate::planning::gates::{expecting, with_gates};
-use crate::report::document::page::Detail;
 use crate::{ExitStatus, console, planning};
 use filestone_engine::control_socket::SocketChoice;
 use filestone_plan::fleet::EXAMPLE;
+use filestone_report::document::page::Detail;
 
 /// Reads the plan and runs it.
 pub fn run(options: &FleetOptions) -> Result<ExitStatus, Error> {

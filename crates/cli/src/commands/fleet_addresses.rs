@@ -7,7 +7,6 @@ use crate::options::fleet_addresses::{
     AddressesCommand, AddressesOptions, DownOptions, ShowOptions, UpOptions,
 };
 use crate::options::run_report::DocumentFormat;
-use crate::report::{addresses, json};
 use crate::{ExitStatus, console};
 use filestone_engine::addresses::{NetlinkError, execute, list};
 use filestone_engine::{AreaError, RunError};
@@ -15,6 +14,7 @@ use filestone_measure::addresses::advice::{for_servers, summary, warnings};
 use filestone_measure::addresses::{
     AddressChange, AddressGroup, AddressListing, AddressMethod, OwnedAddresses, to_make, to_remove,
 };
+use filestone_report::{addresses, json};
 use filestone_workload::text::counted;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::atomic::Ordering;

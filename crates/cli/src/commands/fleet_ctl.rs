@@ -3,13 +3,13 @@
 use crate::error::Error;
 use crate::options::fleet_ctl::{CtlCommand, CtlOptions, ListOptions, SetOptions, TellOptions};
 use crate::options::run_report::DocumentFormat;
-use crate::report::{fleet_ctl, json};
 use crate::{ExitStatus, console};
 use filestone_engine::control_socket::{AskError, RunningFleet, ask, running};
 use filestone_protocol::fleet_control::{
     Answer, ClientPage, ControlAnswer, ControlRequest, ListRequest, Refusal, Request, SetRequest,
     ShowRequest, StateRequest,
 };
+use filestone_report::{fleet_ctl, json};
 use std::path::PathBuf;
 
 /// Sends the request and prints the reply.

@@ -2,9 +2,9 @@
 
 use crate::error::Error;
 use crate::options::help::HelpOptions;
-use crate::sanitize::excerpt;
 use crate::topics::{self, Lookup};
 use crate::{ExitStatus, console, manual};
+use filestone_report::sanitize::excerpt;
 use std::ffi::OsString;
 
 /// Prints the help of a command, a topic, or the list of both.

@@ -3,9 +3,9 @@
 use crate::error::Error;
 use crate::inputs::compared_runs;
 use crate::options::history::{HistoryFormat, HistoryOptions};
-use crate::report::history::{self, HistoryReport, document, picture as drawing};
-use crate::report::{json, picture};
 use crate::{ExitStatus, console};
+use filestone_report::history::{self, HistoryReport, document, picture as drawing};
+use filestone_report::{json, picture};
 
 /// Reads the runs and prints the changes of the figure.
 pub fn run(options: &HistoryOptions) -> Result<ExitStatus, Error> {

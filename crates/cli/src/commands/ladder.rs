@@ -10,8 +10,8 @@ use crate::execution::verdict::FailingCaveats;
 use crate::execution::{Calibration, Job};
 use crate::options::ladder::LadderOptions;
 use crate::planning::ladder::{echo_of, probe_of};
-use crate::report::sweep::ladder::{begun, rungs_of};
 use filestone_measure::sweep::Rung;
+use filestone_report::sweep::ladder::{begun, rungs_of};
 
 /// Name of the rung that is not an operation.
 const ECHO: &str = "echo";

@@ -7,11 +7,11 @@ use crate::inputs::record_file;
 use crate::options::merge::MergeOptions;
 use crate::options::run_report::RunFormat;
 use crate::planning::gates::with_gates;
-use crate::report::document::page::Detail;
-use crate::report::{json, text};
 use crate::{ExitStatus, console};
 use filestone_control::job::{HostRun, IncompatibleRuns, merge_independent};
 use filestone_measure::measure::{RunRecord, gates, validity};
+use filestone_report::document::page::Detail;
+use filestone_report::{json, text};
 use std::path::Path;
 
 /// Reads the records, merges them and prints the result.

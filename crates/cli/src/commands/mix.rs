@@ -9,10 +9,10 @@ use crate::options::mix::MixOptions;
 use crate::planning::Environment;
 use crate::planning::cost::with_cost;
 use crate::planning::gates::{expecting, with_gates};
-use crate::report::document::page::Detail;
-use crate::report::mixes;
 use crate::{ExitStatus, console, planning};
 use filestone_plan::mix;
+use filestone_report::document::page::Detail;
+use filestone_report::mixes;
 
 /// Reads the mix, plans the run and executes it.
 pub fn run(options: &MixOptions) -> Result<ExitStatus, Error> {

@@ -8,7 +8,7 @@ use crate::options::probe::ProbeOptions;
 use crate::planning::cost::with_cost;
 use crate::planning::gates::{expecting, with_gates};
 use crate::planning::{self, Environment};
-use crate::report::document::page::Detail;
+use filestone_report::document::page::Detail;
 
 /// Plans the probe and runs it.
 pub fn run(options: &ProbeOptions) -> Result<ExitStatus, Error> {

@@ -12,7 +12,7 @@ use crate::planning::Environment;
 use crate::planning::cost::with_cost;
 use crate::planning::gates::with_gates;
 use crate::planning::replay::LOAD_DEFAULT;
-use crate::report::document::page::Detail;
+use filestone_report::document::page::Detail;
 
 /// Reads the load files, plans the replays and runs them.
 pub fn run(options: &ReplayOptions) -> Result<ExitStatus, Error> {

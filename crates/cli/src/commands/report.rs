@@ -7,18 +7,18 @@ use crate::options::ReportOptions;
 use crate::options::ladder::LadderFormat;
 use crate::options::sweep::SweepFormat;
 use crate::planning::gates::with_gates;
-use crate::report::sweep::SweepKind;
-use crate::report::{self, html, json, layers, picture};
 use crate::{ExitStatus, advice, console};
 use clap::ValueEnum;
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::gates::{evaluate, has_failed};
 use filestone_plan::gate::GatesPlan;
+use filestone_report::sweep::SweepKind;
+use filestone_report::{html, json, layers, picture};
 use std::path::Path;
 
 /// Reads the record and prints the report; caveats go to standard error.
 pub fn run(options: &ReportOptions) -> Result<ExitStatus, Error> {
-    let report = report::named(&options.format).ok_or_else(|| {
+    let report = filestone_report::named(&options.format).ok_or_else(|| {
         Error::usage(format!(
             "--format {}: there is no such report",
             options.format

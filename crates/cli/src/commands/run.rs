@@ -9,7 +9,7 @@ use crate::options::RunOptions;
 use crate::planning;
 use crate::planning::cost::with_cost;
 use crate::planning::gates::with_gates;
-use crate::report::document::page::Detail;
+use filestone_report::document::page::Detail;
 
 /// Reads the plans and runs them; `--report-interval` may change the length of their intervals.
 pub fn run(options: &RunOptions) -> Result<ExitStatus, Error> {

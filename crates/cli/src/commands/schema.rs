@@ -46,8 +46,8 @@ pub fn derived() -> Vec<(String, String)> {
 
 #[cfg(feature = "schema")]
 fn derived_of(document: Document) -> schemars::Schema {
-    use crate::report;
     use filestone_measure::measure::RunRecord;
+    use filestone_report as report;
     use schemars::schema_for;
 
     match document {

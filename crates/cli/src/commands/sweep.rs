@@ -11,7 +11,6 @@ use crate::options::Command;
 use crate::options::sweep::{SweepFormat, SweepOptions};
 use crate::planning::read_study;
 use crate::planning::sweep::{line_of_point, parameters};
-use crate::report::sweep::{SweepKind, SweepReport, SweptPoint};
 use crate::{ExitStatus, console, protocols};
 use filestone_engine::control::{Context, NoObserver};
 use filestone_engine::doctor::examine;
@@ -19,6 +18,7 @@ use filestone_engine::protocols::ConnectTarget;
 use filestone_measure::sweep::read_study::{self as study, ReadLimits};
 use filestone_measure::sweep::{PointTally, SweepParameter, SweepValue, name_of_point, points};
 use filestone_plan::plan::missing_in;
+use filestone_report::sweep::{SweepKind, SweepReport, SweptPoint};
 use filestone_workload::text::bytes_text;
 use std::sync::atomic::AtomicBool;
 

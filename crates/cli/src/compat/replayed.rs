@@ -8,11 +8,11 @@ use crate::execution::live::{Live, RowStream};
 use crate::execution::{Calibration, Job, measure};
 use crate::inputs::loads::Named;
 use crate::planning::replay::LOAD_DEFAULT;
-use crate::report::rows::ProgressRow;
 use crate::{ExitStatus, console};
 use filestone_measure::measure::run_record::RunOutcome;
 use filestone_measure::measure::{RunRecord, validity};
 use filestone_plan::plan::Pacing;
+use filestone_report::rows::ProgressRow;
 use std::path::Path;
 
 /// Path of the load file for dbench 1 and 2 and for smbtorture.
@@ -124,8 +124,8 @@ fn exit_of(record: &RunRecord, failure: u8) -> ExitStatus {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::fixtures;
     use filestone_measure::measure::Caveat;
+    use filestone_report::fixtures;
 
     #[test]
     fn a_lost_client_is_a_failure() {

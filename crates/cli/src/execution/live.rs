@@ -3,15 +3,15 @@
 
 use crate::console::{self, Reader};
 use crate::execution::output_directory::OutputDirectory;
-use crate::quantity::{duration_text, waiting_text};
-use crate::report::json::RECORD_FILE;
-use crate::report::rows::{Columns, ProgressRow, Rows};
 use filestone_control::load_control::RemainingTime;
 use filestone_engine::control::Observer;
 use filestone_measure::measure::progress::Progress;
 use filestone_measure::measure::run_record::{IntervalRecord, Phase, Target};
 use filestone_measure::measure::{RunPhase, RunRecord};
 use filestone_plan::plan::Plan;
+use filestone_report::json::RECORD_FILE;
+use filestone_report::quantity::{duration_text, waiting_text};
+use filestone_report::rows::{Columns, ProgressRow, Rows};
 use filestone_workload::text::{thousands, time_text};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal as _;

@@ -5,14 +5,14 @@
 
 use crate::error::Error;
 use crate::inputs::record_file;
-use crate::report::gnuplot::{GRAPHS, INTERVALS_FILE, RAW_FILE};
-use crate::report::json::RECORD_FILE;
-use crate::report::mix::found;
-use crate::report::picture::render;
-use crate::report::{gnuplot, hdr, html, json, layers, picture_list, ticks};
 use crate::{advice, console};
 use filestone_engine::protocols::local::file_claim::FileClaim;
 use filestone_measure::measure::RunRecord;
+use filestone_report::gnuplot::{GRAPHS, INTERVALS_FILE, RAW_FILE};
+use filestone_report::json::RECORD_FILE;
+use filestone_report::mix::found;
+use filestone_report::picture::render;
+use filestone_report::{gnuplot, hdr, html, json, layers, picture_list, ticks};
 use std::cell::Cell;
 use std::fs::{self, File};
 use std::io::{self, Write};

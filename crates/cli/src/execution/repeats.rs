@@ -12,10 +12,10 @@ use crate::console::{self, Reader};
 use crate::error::Error;
 use crate::inputs::record_file::REPEATS_FILE;
 use crate::options::run_report::RunFormat;
-use crate::report::repeats::{self, Repeats};
-use crate::report::{html, json, text};
 use filestone_measure::comparison::repeats::RepeatPlan;
 use filestone_measure::measure::RunRecord;
+use filestone_report::repeats::{self, Repeats};
+use filestone_report::{html, json, text};
 use std::path::{Path, PathBuf};
 
 /// Runs `jobs` repeatedly, and prints the differences between the runs.

@@ -1,10 +1,10 @@
 //! The commands that a report names are those of this program.
 
 use crate::inputs::record_file::read_records;
-use crate::report::fixtures;
-use crate::report::mix::file_set::what_stays;
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::job_record::LostHostRecord;
+use filestone_report::fixtures;
+use filestone_report::mix::file_set::what_stays;
 
 #[test]
 fn the_command_that_removes_a_set_is_one_of_this_program() {

@@ -79,8 +79,8 @@ impl FailingCaveats {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::fixtures;
     use filestone_measure::measure::gates::evaluate;
+    use filestone_report::fixtures;
 
     #[test]
     fn only_caveats_that_there_are_can_be_named() {

@@ -3,9 +3,9 @@
 
 use super::record_file;
 use crate::error::Error;
-use crate::report::comparison::ReadRun;
 use filestone_measure::comparison::ComparedRun;
 use filestone_measure::measure::figures::RunFigure;
+use filestone_report::comparison::ReadRun;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -101,7 +101,7 @@ fn read_file(path: &Path, judged: &[RunFigure]) -> Result<Vec<ReadRun>, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{fixtures, json};
+    use filestone_report::{fixtures, json};
     use std::fs;
 
     #[test]

@@ -165,7 +165,7 @@ mod tests {
     }
 
     fn plan_of(loads: &[Named]) -> ReplayPlan {
-        let mut plan = crate::report::fixtures::replayed().plan;
+        let mut plan = filestone_report::fixtures::replayed().plan;
         let replay = plan.replay_mut().expect("a replay");
         replay.loads = loads.iter().map(|load| load.name.clone()).collect();
         replay.kinds = crate::planning::replay::kinds(loads);
@@ -192,7 +192,7 @@ mod tests {
         std::fs::write(&path, "GETATTR3 \"/a\" 0x0\n").expect("a temporary file");
         let loads = list(&path.display().to_string()).expect("an NFS load");
         let _ = std::fs::remove_file(&path);
-        let mut plan = crate::report::fixtures::replayed().plan;
+        let mut plan = filestone_report::fixtures::replayed().plan;
         let read = vec![Arc::clone(&loads[0].load)];
         plan.target = TargetPlan::Local(LocalTarget { directory: None });
         assert_eq!(refuse(&plan, &read), Ok(()));

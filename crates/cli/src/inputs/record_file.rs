@@ -2,12 +2,12 @@
 
 use crate::console;
 use crate::error::{Error, reason};
-use crate::report::json::RECORD_FILE;
-use crate::sanitize::excerpt;
 use filestone_measure::measure::figures::with_figures;
 use filestone_measure::measure::run_record::FORMAT;
 use filestone_measure::measure::{RunRecord, validity};
 use filestone_plan::plan::{Field, Plan};
+use filestone_report::json::RECORD_FILE;
+use filestone_report::sanitize::excerpt;
 use serde::de::{Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -469,7 +469,7 @@ fn parse_record(path: &Path, value: Value) -> Result<RunRecord, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{fixtures, json};
+    use filestone_report::{fixtures, json};
 
     fn file(name: &str, text: &str) -> PathBuf {
         let path =

@@ -194,7 +194,7 @@ pub struct ReportOptions {
     #[arg(value_name = "RECORD")]
     pub record: PathBuf,
     /// What to make of it
-    #[arg(long, alias = "as", value_name = "FORMAT", default_value = "text", value_parser = PossibleValuesParser::new(crate::report::REPORTS.iter().map(|report| clap::builder::PossibleValue::new(report.name).help(report.about))))]
+    #[arg(long, alias = "as", value_name = "FORMAT", default_value = "text", value_parser = PossibleValuesParser::new(filestone_report::REPORTS.iter().map(|report| clap::builder::PossibleValue::new(report.name).help(report.about))))]
     pub format: String,
     #[command(flatten)]
     pub gates: GateOptions,

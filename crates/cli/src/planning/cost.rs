@@ -27,7 +27,7 @@ pub fn with_cost(mut plan: Plan, options: &CostOptions) -> Result<Plan, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::fixtures;
+    use filestone_report::fixtures;
 
     fn planned(options: &CostOptions) -> Result<Plan, String> {
         with_cost(fixtures::plain().plan, options).map_err(|error| error.message)

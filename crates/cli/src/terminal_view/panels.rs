@@ -3,9 +3,9 @@
 use super::state::{Progress, Sums, View};
 use super::theme::Theme;
 use super::words;
-use crate::sanitize::printable_line;
 use filestone_live::event::{IntervalFigures, OperationFigures};
 use filestone_measure::measure::run_record::Phase;
+use filestone_report::sanitize::printable_line;
 use filestone_workload::text::thousands;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};

@@ -324,5 +324,5 @@ impl View {
 }
 
 fn words_left(nanos: u64) -> String {
-    format!("{} left", crate::quantity::waiting_text(nanos))
+    format!("{} left", filestone_report::quantity::waiting_text(nanos))
 }

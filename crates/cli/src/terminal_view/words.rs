@@ -110,7 +110,7 @@ const LATE_FLOOR_NS: f64 = 5000.0;
 pub fn steering(view: &View) -> Option<String> {
     let doing = view.steering.as_ref()?;
     let left = doing.left_ns.map(|nanos| {
-        let waiting = crate::quantity::waiting_text(nanos);
+        let waiting = filestone_report::quantity::waiting_text(nanos);
         match doing.bound {
             RemainingTimeKind::About => format!(", about {waiting} left"),
             RemainingTimeKind::AtMost => format!(", at most {waiting} left"),

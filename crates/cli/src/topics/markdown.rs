@@ -5,8 +5,8 @@
 //! Only the syntax of these pages is supported: headings, paragraphs, lists, tables, blocks of
 //! code.
 
-use crate::report::document::page::wrapped;
 use anstyle::Style;
+use filestone_report::document::page::wrapped;
 use std::iter::Peekable;
 use std::str::Lines;
 

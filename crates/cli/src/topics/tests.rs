@@ -1,5 +1,5 @@
 use super::*;
-use crate::report::parts::reference::help_line;
+use filestone_report::parts::reference::help_line;
 use std::path::Path;
 
 #[test]

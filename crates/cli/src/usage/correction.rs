@@ -3,10 +3,10 @@
 
 use crate::compat;
 use crate::options::target;
-use crate::shell::shell_line;
 use crate::usage::other_tools::{Equivalent, ForeignOption, foreign_operation, foreign_option};
 use crate::usage::{context, name};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use filestone_report::shell::shell_line;
 use filestone_workload::load::diagnostic::suggestion;
 use filestone_workload::operation::OpKind;
 use filestone_workload::quantity;

@@ -17,7 +17,6 @@ use crate::options::target::Target;
 use crate::planning;
 use crate::planning::replay::{BUILT_IN_PATH, TCP_OPTIONS_DEFAULT};
 use crate::planning::{Environment, first_and_rest, nfs_target};
-use crate::report::dbench::{self, Form};
 use crate::{ExitStatus, console};
 use command_line::{Backend, Program, Request, Run, Version};
 use filestone_engine::protocols::tbench::replay::SocketOptions;
@@ -27,6 +26,7 @@ use filestone_plan::plan::{
     LeftoverPolicy, LocalTarget, Nfs3Replay, NfsTarget, OnMismatch, Plan, ReplayPlan, SmbTarget,
     TargetPlan, TcpReplay, TransportKind, WorkloadPlan,
 };
+use filestone_report::dbench::{self, Form};
 
 const SECOND: u64 = 1_000_000_000;
 /// dbench's exit code if a client failed, or for a wrong command line.
@@ -283,8 +283,8 @@ fn export(run: &Run, server: &Target, here: &Environment) -> Result<NfsTarget, E
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::fixtures;
     use filestone_measure::measure::run_record::RunOutcome;
+    use filestone_report::fixtures;
 
     const HERE: Environment = Environment {
         processors: 8,

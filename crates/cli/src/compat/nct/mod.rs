@@ -9,15 +9,15 @@ use crate::execution::live::{Live, RowStream};
 use crate::execution::output_directory::{OnExistingDirectory, OutputDirectory};
 use crate::execution::{Calibration, Job, measure};
 use crate::planning::{Environment, with_intervals};
-use crate::report::json;
-use crate::report::rows::Columns;
-use crate::report::summary;
 use crate::{ExitStatus, console};
 use command_line::{Command, Measure, Request};
 use filestone_engine::ErrorCategory;
 use filestone_measure::measure::run_record::RunOutcome;
 use filestone_measure::measure::validity;
 use filestone_plan::plan::{LeftoverPolicy, NfsTarget, Plan, ProbePlan, TargetPlan, WorkloadPlan};
+use filestone_report::json;
+use filestone_report::rows::Columns;
+use filestone_report::summary;
 use filestone_workload::operation::{OpKind, Stability};
 use std::path::Path;
 

@@ -9,8 +9,8 @@
 use crate::compat::ending::CommandLineError;
 use crate::compat::getopt::{Argument, OptionSpec, Order, Program};
 use crate::options::target::{self, Target};
-use crate::report::nhfsstone::PROCEDURES_OF_NFSV2;
 use filestone_plan::plan::limits::CLIENTS_MAX;
+use filestone_report::nhfsstone::PROCEDURES_OF_NFSV2;
 use filestone_workload::operation::OpKind;
 use std::path::PathBuf;
 

@@ -13,7 +13,6 @@ use crate::options::nfs::NfsOptions;
 use crate::planning::{
     Environment, first_and_rest, nfs_target, open_loop_in_flight, with_read_data, workers_of,
 };
-use crate::report::nhfsstone;
 use crate::{ExitStatus, console, planning};
 use command_line::{Directory, PROGRAM, Request, Run};
 use filestone_plan::mix::Mix;
@@ -21,6 +20,7 @@ use filestone_plan::plan::{
     Access, ArrivalsPlan, FeedbackArithmetic, LocalMix, LocalTarget, MixCount, MixPlan, Plan,
     TargetPlan, TransportKind, WorkloadPlan,
 };
+use filestone_report::nhfsstone;
 use filestone_workload::operation::{OpKind, Stability};
 use std::fs::File;
 use std::path::Path;
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_run_in_which_nothing_succeeded_is_no_success() {
-        let mut record = crate::report::fixtures::plain();
+        let mut record = filestone_report::fixtures::plain();
         assert_eq!(exit_of(&record, FAILURE), ExitStatus::Done);
         record.totals.ledger.failed += record.totals.ledger.ok;
         record.totals.ledger.ok = 0;

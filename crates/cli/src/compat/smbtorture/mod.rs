@@ -13,13 +13,13 @@ use crate::inputs::target_list;
 use crate::options::layer_targets::LayerTarget;
 use crate::options::smb::Share;
 use crate::planning::{self, Environment, first_and_rest, workers_of};
-use crate::report::smbtorture;
 use crate::{ExitStatus, console};
 use command_line::{FAILURE, PROGRAM, Request, Run, Test};
 use filestone_measure::measure::RunRecord;
 use filestone_plan::plan::{
     LeftoverPolicy, OnMismatch, Plan, ReplayPlan, SmbOplock, TargetPlan, WorkloadPlan,
 };
+use filestone_report::smbtorture;
 
 const SECOND: u64 = 1_000_000_000;
 /// Version whose output format is used.

@@ -1,8 +1,8 @@
 use super::*;
-use crate::report::fixtures;
 use filestone_engine::ErrorCategory;
 use filestone_measure::measure::Caveat;
 use filestone_measure::measure::run_record::RunOutcome;
+use filestone_report::fixtures;
 use std::path::PathBuf;
 
 const HERE: Environment = Environment::CANNED;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::report::fixtures;
+use filestone_report::fixtures;
 
 /// A path below the target directory that no other test uses.
 fn scratch(name: &str) -> PathBuf {
