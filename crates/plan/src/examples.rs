@@ -6,9 +6,14 @@ use filestone_workload::operation::{OpKind, Stability};
 
 /// A probe of NULL on the built-in server for one second.
 pub fn example() -> Plan {
+    example_probe(OpKind::Null)
+}
+
+/// A probe of an operation on the built-in server for one second.
+pub fn example_probe(operation: OpKind) -> Plan {
     let target = TargetPlan::Nfs3(NfsTarget::built_in("/export"));
     let workload = WorkloadPlan::Probe(ProbePlan {
-        operation: OpKind::Null,
+        operation,
         size_bytes: 4096,
         random: false,
         stability: Stability::Unstable,
@@ -20,6 +25,26 @@ pub fn example() -> Plan {
     Plan {
         duration_ns: Some(1_000_000_000),
         ..Plan::new("probe", target, workload, 1)
+    }
+}
+
+/// A directory of a server.
+pub fn example_server(path: &str) -> TargetPlan {
+    TargetPlan::Nfs3(NfsTarget {
+        host: Some("server".into()),
+        port: Some(2049),
+        uid: 1000,
+        gid: 1000,
+        ..NfsTarget::built_in(path)
+    })
+}
+
+/// A load file with time stamps.
+pub fn example_trace() -> LoadName {
+    LoadName {
+        name: "trace.load".into(),
+        operations: 500,
+        generation: Generation::Nfs,
     }
 }
 

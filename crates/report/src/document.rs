@@ -43,7 +43,7 @@ pub enum Block {
         tables: usize,
         /// The mark.
         mark: &'static str,
-        /// Its meaning.
+        /// Meaning of the mark.
         meaning: &'static str,
     },
     /// Lines whose blanks matter: output in an ancestor's format.

@@ -20,13 +20,14 @@ use filestone_measure::measure::run_record::{
 };
 use filestone_measure::measure::unexpected;
 use filestone_measure::measure::{Caveat, RunRecord, Validity, run_record};
+use filestone_plan::examples::{example_probe, example_server, example_trace};
 use filestone_plan::plan::{
-    ArrivalsPlan, LeftoverPolicy, LoadName, LocalTarget, NfsTarget, Pacing, Plan, ProbePlan,
-    ReplayPlan, TICK_NANOS, TargetPlan, TcpTarget, WorkloadPlan,
+    ArrivalsPlan, LoadName, LocalTarget, Pacing, Plan, ReplayPlan, TICK_NANOS, TargetPlan,
+    TcpTarget, WorkloadPlan,
 };
 use filestone_workload::load::{Generation, Mismatch};
-use filestone_workload::operation::{OpKind, Stability};
-use filestone_workload::recording::{Distribution, DistributionRecord, Ledger};
+use filestone_workload::operation::OpKind;
+use filestone_workload::recording::{Distribution, DistributionRecord, Ledger, Role};
 use std::sync::LazyLock;
 
 /// Returns a record of each kind, except those of several layers.
@@ -80,108 +81,94 @@ fn merge_kinds(record: &mut RunRecord) {
 }
 
 fn plan(operation: OpKind) -> Plan {
-    let target = TargetPlan::Nfs3(NfsTarget {
-        host: Some("server".into()),
-        port: Some(2049),
-        uid: 1000,
-        gid: 1000,
-        ..NfsTarget::built_in("/export/files")
-    });
-    let workload = WorkloadPlan::Probe(ProbePlan {
-        operation,
-        size_bytes: 4096,
-        random: false,
-        stability: Stability::Unstable,
-        file_size_bytes: 64 << 20,
-        files_max: 10_000,
-        own_files: false,
-        left_over: LeftoverPolicy::Refuse,
-    });
     Plan {
+        target: example_server("/export/files"),
         in_flight: 8,
         duration_ns: Some(2 * SECOND),
-        ..Plan::new("probe", target, workload, 1)
+        ..example_probe(operation)
     }
 }
 
-/// Creates a record of `seconds` whole seconds with `per_tick` operations in each tick.
-fn record(plan: Plan, seconds: u64, per_tick: u64, base: u64) -> RunRecord {
-    let kinds = plan.kinds();
-    let ended = seconds * 10 * per_tick;
-    let tick_times: Vec<Vec<u64>> = (0..seconds * 10)
-        .map(|tick| times(tick, base, per_tick))
-        .collect();
-    let of_interval = |second: u64, scale: u64| {
-        let ticks = &tick_times[second as usize * 10..(second as usize + 1) * 10];
-        distribution(ticks.iter().flatten().map(|time| time / scale))
+/// Creates the interval of one second with the operations of its ticks; `of_all` is their times
+/// divided by its argument.
+fn interval(
+    second: u64,
+    count: u64,
+    kinds: &[(OpKind, Role)],
+    of_all: impl Fn(u64) -> DistributionRecord,
+) -> IntervalRecord {
+    let of_kind = |(operation, role): &(OpKind, Role)| IntervalKindRecord {
+        operation: *operation,
+        role: *role,
+        ledger: all_ok(count),
+        data_bytes: 0,
+        response_time_ns: of_all(1),
+        service_time_ns: of_all(2),
     };
-    let all = |scale: u64| distribution(tick_times.iter().flatten().map(|time| time / scale));
-    let intervals = (0..seconds)
-        .map(|second| IntervalRecord {
-            start_ns: second * SECOND,
-            end_ns: (second + 1) * SECOND,
-            phase: Phase::Measure,
-            settings: None,
-            ledger: all_ok(10 * per_tick),
-            bytes_sent: 10 * per_tick * 132,
-            bytes_received: 10 * per_tick * 4228,
-            client_cpu_ns: 50_000_000,
-            kinds: kinds
-                .iter()
-                .map(|(operation, role)| IntervalKindRecord {
-                    operation: *operation,
-                    role: *role,
-                    ledger: all_ok(10 * per_tick),
-                    data_bytes: 0,
-                    response_time_ns: of_interval(second, 1),
-                    service_time_ns: of_interval(second, 2),
-                })
-                .collect(),
-        })
-        .collect();
-    let ticks = (0..)
-        .zip(&tick_times)
-        .map(|(index, times): (u64, _)| TickRecord {
-            start_ns: index * TICK_NANOS,
-            len_ns: TICK_NANOS,
-            ended: per_tick,
-            ok: None,
-            untimed_as_expected: 0,
-            response_time_sum_ns: times.iter().sum(),
-            response_time_min_ns: times.iter().copied().min().unwrap_or(0),
-            response_time_max_ns: times.iter().copied().max().unwrap_or(0),
-            bytes_sent: per_tick * 132,
-            bytes_received: per_tick * 4228,
-        })
-        .collect();
-    let totals = Totals {
-        ledger: all_ok(ended),
+    IntervalRecord {
+        start_ns: second * SECOND,
+        end_ns: (second + 1) * SECOND,
+        phase: Phase::Measure,
+        settings: None,
+        ledger: all_ok(count),
+        bytes_sent: count * 132,
+        bytes_received: count * 4228,
+        client_cpu_ns: 50_000_000,
+        kinds: kinds.iter().map(of_kind).collect(),
+    }
+}
+
+fn tick(index: u64, times: &[u64]) -> TickRecord {
+    let count = times.len() as u64;
+    TickRecord {
+        start_ns: index * TICK_NANOS,
+        len_ns: TICK_NANOS,
+        ended: count,
+        ok: None,
+        untimed_as_expected: 0,
+        response_time_sum_ns: times.iter().sum(),
+        response_time_min_ns: times.iter().copied().min().unwrap_or(0),
+        response_time_max_ns: times.iter().copied().max().unwrap_or(0),
+        bytes_sent: count * 132,
+        bytes_received: count * 4228,
+    }
+}
+
+/// Creates the totals of `seconds` whole seconds with `count` operations together; `of_all` is
+/// their times divided by its argument.
+fn totals(
+    plan: &Plan,
+    seconds: u64,
+    count: u64,
+    of_all: impl Fn(u64) -> DistributionRecord,
+) -> Totals {
+    let of_kind = |(operation, role): (OpKind, Role)| KindRecord {
+        operation,
+        role,
+        ledger: all_ok(count),
+        response_time_ns: of_all(1),
+        service_time_ns: of_all(2),
+        failed_time_ns: DistributionRecord::default(),
+        failed_service_sum_ns: 0,
+        calls: count,
+        retransmissions: 0,
+        bytes_sent: count * 132,
+        bytes_received: count * 4228,
+        data_bytes: 0,
+        failures: vec![],
+    };
+    let per_second = (count / seconds) as f64;
+    Totals {
+        ledger: all_ok(count),
         offered_load_ops_per_s: plan.arrivals.offered_load(),
-        achieved_load_ops_per_s: (10 * per_tick) as f64,
-        response_time_ns: all(1),
-        service_time_ns: all(2),
-        slot_wait_ns: distribution((0..ended).map(|_| 0)),
-        dispatch_delay_ns: distribution((0..ended).map(|index| index % 700)),
-        kinds: kinds
-            .iter()
-            .map(|(operation, role)| KindRecord {
-                operation: *operation,
-                role: *role,
-                ledger: all_ok(ended),
-                response_time_ns: all(1),
-                service_time_ns: all(2),
-                failed_time_ns: DistributionRecord::default(),
-                failed_service_sum_ns: 0,
-                calls: ended,
-                retransmissions: 0,
-                bytes_sent: ended * 132,
-                bytes_received: ended * 4228,
-                data_bytes: 0,
-                failures: vec![],
-            })
-            .collect(),
+        achieved_load_ops_per_s: per_second,
+        response_time_ns: of_all(1),
+        service_time_ns: of_all(2),
+        slot_wait_ns: distribution((0..count).map(|_| 0)),
+        dispatch_delay_ns: distribution((0..count).map(|index| index % 700)),
+        kinds: plan.kinds().into_iter().map(of_kind).collect(),
         client_cpu_ns: seconds * 50_000_000,
-        client_cpu_ns_per_op: 50_000_000.0 / (10 * per_tick) as f64,
+        client_cpu_ns_per_op: 50_000_000.0 / per_second,
         workers: vec![WorkerRecord {
             worker: 0,
             clients: plan.clients,
@@ -191,7 +178,24 @@ fn record(plan: Plan, seconds: u64, per_tick: u64, base: u64) -> RunRecord {
             run_delay_percent: 0.0,
         }],
         ..Totals::default()
+    }
+}
+
+/// Creates a record of `seconds` whole seconds with `per_tick` operations in each tick.
+fn record(plan: Plan, seconds: u64, per_tick: u64, base: u64) -> RunRecord {
+    let kinds = plan.kinds();
+    let ticks: Vec<Vec<u64>> = (0..seconds * 10)
+        .map(|tick| times(tick, base, per_tick))
+        .collect();
+    let of_ticks = |ticks: &[Vec<u64>], scale: u64| {
+        distribution(ticks.iter().flatten().map(|time| time / scale))
     };
+    let intervals = (0..).zip(ticks.chunks(10)).map(|(second, ticks)| {
+        interval(second, 10 * per_tick, &kinds, |scale| {
+            of_ticks(ticks, scale)
+        })
+    });
+    let count = seconds * 10 * per_tick;
     RunRecord {
         started_at: "2026-01-02T03:04:05Z".into(),
         host: Host {
@@ -210,9 +214,12 @@ fn record(plan: Plan, seconds: u64, per_tick: u64, base: u64) -> RunRecord {
             ..run_record::Target::default()
         },
         window_ns: seconds * SECOND,
-        totals,
-        intervals,
-        ticks,
+        totals: totals(&plan, seconds, count, |scale| of_ticks(&ticks, scale)),
+        intervals: intervals.collect(),
+        ticks: (0..)
+            .zip(&ticks)
+            .map(|(index, times)| tick(index, times))
+            .collect(),
         validity: Some(Validity::Counts),
         ..RunRecord::new(plan, Tool::release("0.1.0"))
     }
@@ -271,7 +278,7 @@ pub fn plain() -> RunRecord {
     // Cached because its histograms take a while to fill, and most tests need it.
     static PLAIN: LazyLock<RunRecord> = LazyLock::new(|| {
         let mut record = record(plan(OpKind::Read), 2, 50, 100_000);
-        record.plan.target.nfs3_mut().expect("an NFS target").path = "/export/file".into();
+        record.plan.target = example_server("/export/file");
         record.totals.goodput_bytes_per_s = 500.0 * 4096.0;
         record.totals.kinds[0].data_bytes = 1000 * 4096;
         record
@@ -487,11 +494,7 @@ pub fn replayed_with_mismatches() -> RunRecord {
     let mut record = replay_on(target, 120_000);
     let replay = record.plan.replay_mut().expect("a replay");
     replay.pacing = Pacing::Stamps { speed: 2.0 };
-    replay.loads.push(LoadName {
-        name: "trace.load".into(),
-        operations: 500,
-        generation: Generation::Nfs,
-    });
+    replay.loads.push(example_trace());
     record.totals.slot_wait_ns = distribution((0..1200).map(|index| 1_000_000 * (index % 7)));
     fail(&mut record, 1, 0, |ledger| {
         ledger.ok -= 12;

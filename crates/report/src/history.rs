@@ -147,7 +147,7 @@ fn leave_out(runs: &mut Vec<ReadRun>, notes: &mut Vec<String>) {
     });
 }
 
-/// Removes runs for which there is a reason, and adds a note with the number per reason.
+/// Removes runs that have a reason, and adds a note with the number per reason.
 fn leave_out_if(
     runs: &mut Vec<ReadRun>,
     notes: &mut Vec<String>,

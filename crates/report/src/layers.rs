@@ -1,7 +1,7 @@
 //! Table of layers: the same load file on several layers, side by side, so that subtraction shows
 //! which one costs the time.
 //!
-//! All figures are service times. Every layer is weighted with the same number of operations of
+//! The figures are service times. Every layer is weighted with the same number of operations of
 //! each kind, those of one pass, so that layers that progressed to different positions of the load
 //! file are compared with the same mixture. The mixture is that of the record with the most
 //! operations. A kind that a layer never reached, or completed without a call, is excluded from all
