@@ -1,11 +1,10 @@
 //! Errors of a run, sorted by their cause: user, target, this host or filestone.
 
 use crate::control::Interrupted;
-use crate::driver::{CallError, SourceRefused};
-use crate::exhaustion::{EXHAUSTED_HELP, is_exhaustion};
+use crate::exhaustion::is_exhaustion;
 use filestone_plan::file_set::FileSetError;
 use filestone_plan::plan::{Field, PlanError};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// Cause of an error; each has its exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,16 +84,6 @@ pub enum RunError {
         /// Error of the operating system.
         source: std::io::Error,
     },
-    /// A call before or after the run failed.
-    #[error("{address}: {call}: {source}")]
-    Call {
-        /// Address of the server.
-        address: SocketAddr,
-        /// Name of the call, such as `MOUNT /export`.
-        call: String,
-        /// Error of the call.
-        source: CallError,
-    },
     /// The setup of a run failed halfway, and parts of it remain on the server.
     #[error("{source}")]
     Unfinished {
@@ -143,27 +132,6 @@ impl RunError {
         }
     }
 
-    /// Converts an error of connecting.
-    pub(crate) fn connecting(address: SocketAddr, error: CallError) -> Self {
-        match error {
-            CallError::System(source) => RunError::Connect { address, source },
-            CallError::Gone { loss, .. } => Self::connecting(address, *loss),
-            error => Self::calling(address, "connecting".into(), error),
-        }
-    }
-
-    /// Converts an error of a call before or after the run.
-    pub(crate) fn calling(address: SocketAddr, call: String, source: CallError) -> Self {
-        match source {
-            CallError::Stopped => RunError::Interrupted,
-            source => RunError::Call {
-                address,
-                call,
-                source,
-            },
-        }
-    }
-
     /// Returns the cause.
     pub fn category(&self) -> ErrorCategory {
         match self {
@@ -173,10 +141,7 @@ impl RunError {
             {
                 ErrorCategory::Environment
             }
-            RunError::Call { source, .. } if source.is_exhaustion() => ErrorCategory::Environment,
-            RunError::Resolve { .. } | RunError::Connect { .. } | RunError::Call { .. } => {
-                ErrorCategory::Target
-            }
+            RunError::Resolve { .. } | RunError::Connect { .. } => ErrorCategory::Target,
             RunError::System { .. } => ErrorCategory::Environment,
             RunError::Unfinished { source, .. } => source.category(),
             RunError::Internal(_) => ErrorCategory::Internal,
@@ -216,8 +181,6 @@ impl RunError {
             RunError::Connect { .. } => Some(
                 "is the host up, and does a firewall stand between? (host:port; of NFS also --port, --mount-port)".into(),
             ),
-            RunError::Call { source, .. } if source.is_exhaustion() => Some(EXHAUSTED_HELP.into()),
-            RunError::Call { source, .. } => source.help().map(Into::into),
             RunError::Unfinished { source, remains } => Some(and(source.help(), remains)),
             RunError::System { .. } | RunError::Interrupted => None,
             RunError::Internal(_) => Some("please report this with the command line".into()),
@@ -239,6 +202,16 @@ pub(crate) const NO_MORE_SOCKETS: &str = "this host has no free port or file lef
 pub(crate) const SOURCES_OF_THIS_HOST: &str = "clients connect from addresses of this host, of the \
     server's family (--source); `filestone fleet addresses up` gives it more";
 
+/// This host refuses a source address.
+#[derive(Debug, thiserror::Error)]
+#[error("from {address}: {error}")]
+pub struct SourceRefused {
+    /// The source address.
+    pub address: IpAddr,
+    /// Error of the operating system.
+    pub error: std::io::Error,
+}
+
 /// Whether this host refused the source address.
 pub(crate) fn is_source_refused(error: &std::io::Error) -> bool {
     let inner = error.get_ref();
@@ -257,7 +230,6 @@ pub(crate) fn is_of_this_host(error: &std::io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rustix::io::Errno;
     use std::io::ErrorKind;
 
     #[test]
@@ -278,18 +250,5 @@ mod tests {
             ErrorCategory::Target
         );
         assert!(help(ErrorKind::TimedOut).contains("firewall"));
-    }
-
-    #[test]
-    fn a_call_that_this_host_has_no_room_for_is_not_blamed_on_the_server() {
-        for errno in [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::NOBUFS] {
-            let error = RunError::Call {
-                address: SocketAddr::from(([127, 0, 0, 1], 2049)),
-                call: "MOUNT /export".into(),
-                source: CallError::System(errno.into()),
-            };
-            assert_eq!(error.category(), ErrorCategory::Environment, "{errno}");
-            assert!(error.help().is_some_and(|help| help.contains("ulimit -n")));
-        }
     }
 }

@@ -1,6 +1,7 @@
 //! Errors of RPC calls.
 
-use crate::exhaustion::is_exhaustion;
+use crate::error::{AreaError, ErrorCategory, RunError};
+use crate::exhaustion::{EXHAUSTED_HELP, is_exhaustion};
 use filestone_protocol::session::rpc::{RpcProcedure, RpcStreamError};
 use filestone_wire::record::RecordError;
 use filestone_wire::rpc::{AcceptStatus, RejectStatus, ReplyBody};
@@ -110,6 +111,28 @@ impl CallError {
         }
     }
 
+    /// Converts an error of connecting.
+    pub fn connecting(self, address: SocketAddr) -> RunError {
+        match self {
+            CallError::System(source) => RunError::Connect { address, source },
+            CallError::Gone { loss, .. } => loss.connecting(address),
+            error => error.calling(address, "connecting".into()),
+        }
+    }
+
+    /// Converts an error of a call before or after the run.
+    pub fn calling(self, address: SocketAddr, call: String) -> RunError {
+        match self {
+            CallError::Stopped => RunError::Interrupted,
+            source => UnmeasuredCallError {
+                address,
+                call,
+                source,
+            }
+            .into(),
+        }
+    }
+
     /// Returns the error for a stream that began with `received` and is not RPC.
     pub fn not_rpc(error: RpcStreamError, received: &[u8]) -> Self {
         match error {
@@ -146,6 +169,37 @@ impl From<Errno> for CallError {
     }
 }
 
+/// A call before or after the run failed.
+#[derive(Debug, thiserror::Error)]
+#[error("{address}: {call}: {source}")]
+pub struct UnmeasuredCallError {
+    /// Address of the server.
+    pub address: SocketAddr,
+    /// Name of the call, such as `MOUNT /export`.
+    pub call: String,
+    /// Cause.
+    pub source: CallError,
+}
+
+impl AreaError for UnmeasuredCallError {
+    fn category(&self) -> ErrorCategory {
+        if self.source.is_exhaustion() {
+            ErrorCategory::Environment
+        } else {
+            ErrorCategory::Target
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        let help = if self.source.is_exhaustion() {
+            Some(EXHAUSTED_HELP)
+        } else {
+            self.source.help()
+        };
+        help.map(Into::into)
+    }
+}
+
 /// A failed call: server, procedure and cause.
 #[derive(Debug, thiserror::Error)]
 #[error("{address}: {}: {source}", procedure.shown())]
@@ -175,4 +229,19 @@ pub fn printable_start(bytes: &[u8]) -> Option<String> {
     let start = line.get(..SHOWN).unwrap_or(line);
     let is_text = start.len() >= 4 && start.iter().all(|byte| (b' '..=b'~').contains(byte));
     is_text.then(|| String::from_utf8_lossy(start).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_that_this_host_has_no_room_for_is_not_blamed_on_the_server() {
+        for errno in [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::NOBUFS] {
+            let address = SocketAddr::from(([127, 0, 0, 1], 2049));
+            let error = CallError::System(errno.into()).calling(address, "MOUNT /export".into());
+            assert_eq!(error.category(), ErrorCategory::Environment, "{errno}");
+            assert!(error.help().is_some_and(|help| help.contains("ulimit -n")));
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! Connects to servers over IPv4 and IPv6, blocking or in the background.
 
 use crate::control::Cancellation;
+use crate::error::SourceRefused;
 use filestone_plan::plan::TransportKind;
 use nix::sys::socket::sockopt::IpBindAddressNoPort;
 use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};
@@ -24,14 +25,6 @@ pub struct Dial {
     pub reserved_port: bool,
     /// Source address; `None` leaves the choice to the host.
     pub source: Option<IpAddr>,
-}
-
-/// This host refuses a source address.
-#[derive(Debug, thiserror::Error)]
-#[error("from {address}: {error}")]
-pub struct SourceRefused {
-    address: IpAddr,
-    error: io::Error,
 }
 
 /// Longest single sleep while connecting.

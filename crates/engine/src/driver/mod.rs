@@ -21,11 +21,10 @@ pub mod window;
 mod xid;
 
 pub use blocking::RpcConnection;
-pub use call::{CallError, CallFailed};
+pub use call::{CallError, CallFailed, UnmeasuredCallError};
 pub use connect::{
-    Dial, OpenFileLimits, PendingConnection, RESERVED_PORTS, SourceRefused, allow_open_files,
-    any_towards, at_port, from, is_local, is_this_host, leave, may_use_reserved_ports,
-    open_file_limits,
+    Dial, OpenFileLimits, PendingConnection, RESERVED_PORTS, allow_open_files, any_towards,
+    at_port, from, is_local, is_this_host, leave, may_use_reserved_ports, open_file_limits,
 };
 pub use endpoint::Endpoint;
 pub use filestone_protocol::session::rpc::{Program, RpcProcedure};

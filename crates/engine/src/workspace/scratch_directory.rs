@@ -10,7 +10,7 @@ use super::set_directory::MARKER;
 use super::test_directory::may_go;
 use super::tree::{Directory, DirectoryOf, Found, RefusalKind, Tree, TreeResult};
 use crate::control::{CleanUpLimits, clean_up_limits};
-use crate::driver::CallError;
+use crate::driver::{CallError, UnmeasuredCallError};
 use crate::error::RunError;
 use filestone_plan::file_set::FileSetSpec;
 use filestone_plan::made::MadeNames;
@@ -211,13 +211,10 @@ impl<H> ScratchDirectory<H> {
         let Err(refused) = tree.make_marker(&self.directory, MARKER, &marker) else {
             return Ok(());
         };
-        let source = match &refused.error {
-            RunError::Call { source, .. } => Some(source),
-            _ => None,
-        };
+        let failed = refused.error.of_area::<UnmeasuredCallError>();
         // A server that contradicts itself can still be probed; the name of the directory also
         // shows that filestone made it.
-        if matches!(source, Some(CallError::Violation(_))) {
+        if failed.is_some_and(|failed| matches!(failed.source, CallError::Violation(_))) {
             return Ok(());
         }
         let removed = self.remove_by(tree);

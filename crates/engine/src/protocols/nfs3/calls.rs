@@ -128,7 +128,7 @@ impl Session {
         let address = endpoint.dial.address;
         RpcConnection::connect(endpoint, record_max)
             .map(Self::over)
-            .map_err(|error| RunError::connecting(address, error))
+            .map_err(|error| error.connecting(address))
     }
 
     /// Creates a session over an existing connection.

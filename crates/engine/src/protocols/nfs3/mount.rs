@@ -368,7 +368,7 @@ impl<'p> Finder<'p> {
     fn try_mount_service(&self, address: SocketAddr) -> Result<FoundService, RunError> {
         let connection = self
             .connect(self.dial(address), self.timeout)
-            .map_err(|error| RunError::connecting(address, error))?;
+            .map_err(|error| error.connecting(address))?;
         Ok(FoundService {
             service: MountService::find(connection)?,
             is_mapped: false,

@@ -33,7 +33,7 @@ impl MountService {
         let address = connection.dial().address;
         connection
             .call_raw(called(mount::Procedure::Null), &())
-            .map_err(|failed| RunError::calling(address, "MOUNT NULL".into(), failed.source))?;
+            .map_err(|failed| failed.source.calling(address, "MOUNT NULL".into()))?;
         Ok(Self(connection))
     }
 
@@ -49,8 +49,8 @@ impl MountService {
         let arguments = DirPath(path.as_bytes());
         let reply: Result<mount::MntReply<'_>, _> =
             self.0.call(called(mount::Procedure::Mnt), &arguments);
-        let reply = reply
-            .map_err(|failed| RunError::calling(address, format!("MOUNT {path}"), failed.source))?;
+        let reply =
+            reply.map_err(|failed| failed.source.calling(address, format!("MOUNT {path}")))?;
         let (handle, flavors) = match reply {
             Ok(ok) => (Handle::from(ok.fhandle), ok.auth_flavors),
             Err(fail) => return Ok(Err(fail.status)),

@@ -90,7 +90,7 @@ pub fn without_results(failed: CallFailed, path: &str) -> RunError {
     if !path.is_empty() {
         call = format!("{call} {path}");
     }
-    RunError::calling(failed.address, call, failed.source)
+    failed.source.calling(failed.address, call)
 }
 
 /// Converts the failure of a call that may have been answered. `procedure` is reported if the last

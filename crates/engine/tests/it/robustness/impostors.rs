@@ -4,7 +4,7 @@ use super::{MS, error_at};
 use crate::support::SECOND;
 use crate::support::live::{probe, serve};
 use filestone_engine::RunError;
-use filestone_engine::driver::CallError;
+use filestone_engine::driver::{CallError, UnmeasuredCallError};
 use filestone_engine::error::ErrorCategory;
 use filestone_plan::plan::{Plan, TransportKind};
 use filestone_workload::operation::OpKind;
@@ -82,14 +82,9 @@ fn silence_is_not_waited_out_for_longer_than_the_time_out() {
     let start = Instant::now();
     let error = error_at(&any_plan(), address);
     assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
+    let failed = error.of_area::<UnmeasuredCallError>();
     assert!(
-        matches!(
-            error,
-            RunError::Call {
-                source: CallError::NeverAnswered(_),
-                ..
-            }
-        ),
+        failed.is_some_and(|failed| matches!(failed.source, CallError::NeverAnswered(_))),
         "{error:?}"
     );
     let silent = UdpSocket::bind("127.0.0.1:0").expect("a free port");
@@ -107,7 +102,10 @@ fn a_server_that_hangs_up_is_said_to() {
     let address = listen(drop);
     let error = error_at(&any_plan(), address);
     assert_eq!(error.category(), ErrorCategory::Target);
-    assert!(matches!(error, RunError::Call { .. }), "{error:?}");
+    assert!(
+        error.of_area::<UnmeasuredCallError>().is_some(),
+        "{error:?}"
+    );
 }
 
 #[test]

@@ -65,7 +65,7 @@ fn endpoint(session: &Session, cancellation: &Cancellation) -> Endpoint {
 fn window(session: &Session, cancellation: &Cancellation) -> Result<CallPipeline, RunError> {
     let address = session.dial().address;
     CallPipeline::connect(endpoint(session, cancellation))
-        .map_err(|error| RunError::connecting(address, error))
+        .map_err(|error| error.connecting(address))
 }
 
 impl SetServer for Session {
