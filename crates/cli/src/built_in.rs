@@ -3,9 +3,9 @@
 
 use crate::error::{Error, reason};
 use filestone_engine::calibrate::CalibrationTarget;
-use filestone_engine::host::memory_available_bytes;
 use filestone_engine::protocols::BuiltIn;
 use filestone_engine::protocols::tbench::replay::SocketOptions;
+use filestone_host::system::memory_available_bytes;
 use filestone_plan::plan::{Interface, NfsTarget, Plan, SmbTarget, TargetPlan, stored_bytes};
 use filestone_server::tbench::{Configure, TbenchOptions, TbenchServer};
 use filestone_server::{Options, QueueOptions, Running, Server};
@@ -209,7 +209,7 @@ fn explained(error: &io::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use filestone_engine::ErrorCategory;
+    use filestone_host::error::ErrorCategory;
 
     #[test]
     fn the_built_in_server_has_room_for_the_clients_of_its_run_or_the_run_is_refused() {

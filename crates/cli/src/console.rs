@@ -7,7 +7,7 @@
 use crate::advice;
 use crate::error::{Error, reason};
 use anstyle::{AnsiColor, Style};
-use filestone_engine::ErrorCategory;
+use filestone_host::error::ErrorCategory;
 use filestone_measure::measure::{Caveat, RunRecord};
 use filestone_report::document::page::Page;
 use filestone_report::error::error_text;

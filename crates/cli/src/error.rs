@@ -4,8 +4,7 @@
 //! with `error: `, and one that begins with `help: ` if there is a next step. Command lines to
 //! paste follow, one per line.
 
-use filestone_engine::{ErrorCategory, RunError};
-use filestone_report::error::{ReportError, error_text};
+use filestone_host::error::{ErrorCategory, RunError};
 use std::io;
 use std::path::Path;
 

@@ -3,8 +3,8 @@
 //! There is no test harness, because this is also the program that it tests: filestone's command
 //! line with one protocol more. Called with `AS_FILESTONE`, it is that.
 
-use filestone_engine::control::{Context, NoObserver};
 use filestone_engine::{Job, Protocols, run};
+use filestone_host::control::{Context, NoObserver};
 use filestone_measure::measure::RunRecord;
 use filestone_plan::plan::{Plan, TargetPlan};
 use filestone_testing::echo::server::WRONG_TOKEN;

@@ -9,7 +9,7 @@ use crate::rank_run::Runner;
 use crate::steered::Steered;
 use crate::transport::Transport;
 use filestone_control::job::{deal, on_each_of};
-use filestone_engine::control::Observer;
+use filestone_host::control::Observer;
 use filestone_measure::measure::RunRecord;
 use filestone_plan::plan::Plan;
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 
 use crate::message::Failure;
 use filestone_control::job::{MergeError, PartitionError};
-use filestone_engine::ErrorCategory;
+use filestone_host::error::ErrorCategory;
 use filestone_plan::plan::{Field, PlanError};
 
 /// Error of a job that has no record.

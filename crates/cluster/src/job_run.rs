@@ -11,7 +11,7 @@ use crate::serving::{ALIVE_EVERY, COORDINATOR};
 use crate::steered::Steered;
 use filestone_control::job::{HostRun, IntervalMerger, deal, decide, evaluate, merge};
 use filestone_control::load_control::NextLoad;
-use filestone_engine::control::Observer;
+use filestone_host::control::Observer;
 use filestone_measure::measure::job_record::LostHostRecord;
 use filestone_measure::measure::{RunPhase, RunRecord};
 use filestone_plan::plan::Plan;

@@ -3,7 +3,7 @@
 
 use crate::hello::Hello;
 use filestone_control::job::EncodedInterval;
-use filestone_engine::ErrorCategory;
+use filestone_host::error::ErrorCategory;
 use filestone_measure::measure::run_record::Target;
 use filestone_measure::measure::{ConnectionsRecord, RunPhase, RunRecord};
 use filestone_plan::plan::Plan;

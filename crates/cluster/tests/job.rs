@@ -5,11 +5,12 @@ use filestone_cluster::{
     Cluster, Failure, Fault, InProcess, JobError, JobOptions, OnRankLost, Runner, Transport,
     TransportError, connect, serve,
 };
-use filestone_engine::control::{Context, NoObserver, Observer};
 use filestone_engine::protocols::BuiltIn;
 use filestone_engine::protocols::nfs3::mount::{Caller, mount};
 use filestone_engine::workspace::ProcessIdentity;
-use filestone_engine::{ErrorCategory, Job, Protocols};
+use filestone_engine::{Job, Protocols};
+use filestone_host::control::{Context, NoObserver, Observer};
+use filestone_host::error::ErrorCategory;
 use filestone_measure::measure::run_record::{IntervalRecord, RunOutcome};
 use filestone_measure::measure::{ConnectionsRecord, RunPhase, RunRecord};
 use filestone_plan::plan::{

@@ -4,14 +4,14 @@
 //! how close the whole engine gets to it; the lateness of timed starts; the cost of the clock.
 
 use crate::backend::null::Null;
-use crate::clock::{Clock, ClockPrecision};
-use crate::control::{Context, NoObserver, Observer};
-use crate::error::RunError;
-use crate::processors::{Meter, ThreadMark};
 pub use crate::protocols::Rate;
 use crate::protocols::{BuiltIn, Job, Protocols, run};
 use crate::worker::{IntervalSink, Worker, WorkerClient, WorkerControl, own_books};
 use filestone_control::load_control::RemainingTime;
+use filestone_host::clock::{Clock, ClockPrecision};
+use filestone_host::control::{Context, NoObserver, Observer};
+use filestone_host::error::RunError;
+use filestone_host::processors::{Meter, ThreadMark};
 use filestone_measure::measure::processors::{ProcessorsRecord, ThreadTime};
 use filestone_measure::measure::run_record::Headroom;
 use filestone_plan::plan::{

@@ -5,30 +5,17 @@
 
 #![forbid(unsafe_code)]
 
-pub mod addresses;
 pub mod backend;
 pub mod calibrate;
-pub mod clock;
-pub mod control;
-pub mod control_socket;
 pub mod doctor;
 pub mod driver;
-pub mod error;
-mod exhaustion;
 mod file_set;
-pub mod host;
-pub mod load_file;
-mod processors;
 pub mod protocols;
-mod quota;
 pub mod replay;
 pub mod run;
 mod threads;
 mod time;
-mod way;
 pub mod worker;
 pub mod workspace;
 
 pub use protocols::{Job, Protocol, Protocols, reclaim, run};
-
-pub use error::{AreaError, ErrorCategory, RunError};

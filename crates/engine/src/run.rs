@@ -4,32 +4,31 @@
 //! submit, and writes the record.
 
 mod coordinator;
-mod environment;
 mod header;
 mod job_hook;
-mod readings;
 mod run_hook;
+mod sampler;
 mod steered;
 mod target_objects;
 
-pub use crate::control::{NoObserver, Observer};
 pub use coordinator::Recording;
-pub(crate) use environment::{check_environment, check_files_of_clients, clients_of, local_ports};
 pub use run_hook::{RunHook, RunSnapshot, Stage};
 pub use target_objects::{
     CallWorker, ConnectedClients, OpenTarget, TargetObjects, WorkerBody, WorkerThread,
 };
 
-use crate::clock::Clock;
-use crate::control::Context;
-use crate::error::RunError;
-use crate::host;
 use crate::threads::start_worker;
-use crate::way;
 use crate::worker::{LiveWorkers, OfferedLoad, WorkerControl};
 use coordinator::{BUFFERS_PER_WORKER, Coordinator, CoordinatorContext, RunFacts};
 use filestone_control::load_control::curve::CurveSteering;
 use filestone_control::load_control::{LoadController, LoadRange, ObjectiveSearch};
+use filestone_host::clock::Clock;
+use filestone_host::control::Context;
+use filestone_host::environment::check_environment;
+use filestone_host::error::RunError;
+use filestone_host::readings;
+use filestone_host::system;
+use filestone_host::way;
 use filestone_measure::doctor::facts::Place;
 use filestone_measure::measure::connections_record::{ClientMemory, ConnectionsRecord};
 use filestone_measure::measure::figures::{self, BatchMeans};
@@ -38,7 +37,7 @@ use filestone_measure::measure::verdict::caveats;
 use filestone_plan::plan::{ArrivalsPlan, Plan, SteeringPlan};
 use filestone_plan::plan::{Field, LevelsPlanError, PlanError, SteeringPlanError};
 use job_hook::JobHook;
-use readings::Sampler;
+use sampler::Sampler;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::Scope;
@@ -275,7 +274,7 @@ fn attending<A: RunHook>(it: &mut Option<A>) -> Option<&mut dyn RunHook> {
 fn check_memory(made: &mut Option<ConnectionsRecord>, place: fn(&mut ClientMemory) -> &mut u64) {
     let memory = made.as_mut().and_then(|made| made.memory.as_mut());
     if let Some(memory) = memory {
-        *place(memory) = host::resident_bytes();
+        *place(memory) = system::resident_bytes();
     }
 }
 

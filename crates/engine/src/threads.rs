@@ -1,6 +1,6 @@
 //! The threads of a run: workers, and clients that block.
 
-use crate::error::RunError;
+use filestone_host::error::RunError;
 use filestone_plan::plan::Plan;
 use std::thread::{Builder, Scope};
 

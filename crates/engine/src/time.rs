@@ -1,7 +1,7 @@
 //! Time source of a client: the run's clock, or a virtual one in tests.
 
-use crate::clock::Clock;
-use crate::processors;
+use filestone_host::clock::Clock;
+use filestone_host::processors;
 use filestone_workload::time::Timestamp;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

@@ -10,7 +10,7 @@
 #[allow(dead_code)] // the other binary uses the rest
 mod support;
 
-use filestone_engine::control::Observer;
+use filestone_host::control::Observer;
 use filestone_measure::measure::run_record::IntervalRecord;
 use filestone_plan::plan::{ArrivalsPlan, Plan, TransportKind};
 use filestone_workload::operation::OpKind;

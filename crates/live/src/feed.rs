@@ -10,7 +10,7 @@ use crate::event::{
 };
 use crate::shared::Shared;
 use axum::body::Bytes;
-use filestone_engine::control_socket::FleetControl;
+use filestone_host::control_socket::FleetControl;
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::run_record::{IntervalRecord, Target};
 #[cfg(feature = "schema")]

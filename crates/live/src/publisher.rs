@@ -8,9 +8,9 @@ use crate::event::{
 use crate::feed::Feed;
 use crate::shared::Shared;
 use filestone_control::load_control::{RemainingTime, SteeredPoint};
-use filestone_engine::control::{GeneratorUsage, Observer, ServerRates};
-use filestone_engine::control_socket::FleetControl;
-use filestone_engine::host;
+use filestone_host::control::{GeneratorUsage, Observer, Progress, ProgressPhase, ServerRates};
+use filestone_host::control_socket::FleetControl;
+use filestone_host::system;
 use filestone_measure::measure::fleet_record::ChangeRecord;
 use filestone_measure::measure::progress::{Progress, ProgressPhase};
 use filestone_measure::measure::run_record::{IntervalRecord, KindRecord, RunOutcome, Target};
@@ -98,7 +98,7 @@ impl Observer for Publisher {
     fn interval(&mut self, record: &IntervalRecord) {
         let share = self.share.take();
         let figures = IntervalFigures {
-            resident_bytes: host::resident_bytes(),
+            resident_bytes: system::resident_bytes(),
             dispatch_delay_ns: share.and_then(|share| Times::of(&share.dispatch_delay_ns)),
             ..IntervalFigures::of(record)
         };

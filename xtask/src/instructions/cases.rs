@@ -9,12 +9,12 @@ mod share;
 
 use canned::{ReplayServer, Reply};
 use filestone_engine::backend::Backend;
-use filestone_engine::load_file::read_text;
 use filestone_engine::protocols::local::replay::{LocalLayer, LocalOptions, LocalSite};
 use filestone_engine::replay::{BlockingWorkDir, Layer, TreeCleanup, WorkDir};
 use filestone_engine::worker::{
     IntervalSink, LocalSampleSink, Worker, WorkerClient, WorkerControl, new_buffer, own_books,
 };
+use filestone_host::load_file::read_text;
 use filestone_plan::plan::{
     CreateModes, LeftoverPolicy, NfsTarget, Plan, ProbePlan, TargetPlan, TransportKind,
     WorkloadPlan,

@@ -10,7 +10,7 @@ use crate::{ExitStatus, built_in, console, protocols};
 use filestone_engine::calibrate::{
     Calibration, CalibrationLength, Exchange, TimerLateness, calibrate,
 };
-use filestone_engine::control::Context;
+use filestone_host::control::Context;
 use filestone_measure::measure::verdict::caveats::waited_for_processor;
 use filestone_report::document::Document;
 use filestone_report::document::table::{Column, Table};
@@ -156,8 +156,7 @@ fn lateness_document(lateness: &TimerLateness) -> Value {
 mod tests {
     use super::*;
     use filestone_engine::calibrate::Rate;
-    use filestone_engine::clock::ClockPrecision;
-    use filestone_report::document::page::Page;
+    use filestone_host::clock::ClockPrecision;
     use filestone_workload::operation::OpKind;
 
     #[test]

@@ -11,7 +11,7 @@ use crate::planning::{Environment, built_in_path};
 use crate::{ExitStatus, built_in, protocols};
 use filestone_control::load_control::RemainingTime;
 use filestone_engine::Job;
-use filestone_engine::control::{Context, Observer};
+use filestone_host::control::{Context, Observer};
 use filestone_measure::measure::verdict::caveats::waited_for_processor;
 use filestone_measure::measure::{Caveat, ProcessorsRecord, RunRecord, validity};
 use filestone_plan::plan::{LeftoverPolicy, Plan, ProbePlan, WorkloadPlan};

@@ -9,7 +9,7 @@ use crate::planning::Environment;
 use crate::planning::cost::with_cost;
 use crate::planning::gates::{expecting, with_gates};
 use crate::{ExitStatus, console, planning};
-use filestone_engine::control_socket::SocketChoice;
+use filestone_host::control_socket::SocketChoice;
 use filestone_plan::fleet::EXAMPLE;
 use filestone_report::document::page::Detail;
 

@@ -8,8 +8,8 @@ use crate::options::fleet_addresses::{
 };
 use crate::options::run_report::DocumentFormat;
 use crate::{ExitStatus, console};
-use filestone_engine::addresses::{NetlinkError, execute, list};
-use filestone_engine::{AreaError, RunError};
+use filestone_host::addresses::{NetlinkError, execute, list};
+use filestone_host::error::{AreaError, RunError};
 use filestone_measure::addresses::advice::{for_servers, summary, warnings};
 use filestone_measure::addresses::{
     AddressChange, AddressGroup, AddressListing, AddressMethod, OwnedAddresses, to_make, to_remove,

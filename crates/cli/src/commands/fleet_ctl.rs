@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::options::fleet_ctl::{CtlCommand, CtlOptions, ListOptions, SetOptions, TellOptions};
 use crate::options::run_report::DocumentFormat;
 use crate::{ExitStatus, console};
-use filestone_engine::control_socket::{AskError, RunningFleet, ask, running};
+use filestone_host::control_socket::{AskError, RunningFleet, ask, running};
 use filestone_protocol::fleet_control::{
     Answer, ClientPage, ControlAnswer, ControlRequest, ListRequest, Refusal, Request, SetRequest,
     ShowRequest, StateRequest,

@@ -10,9 +10,9 @@ use filestone_cluster::{
     Cluster, Failure, JobError, JobOptions, MpiTransport, Runner, Transport, launch,
     library_version, serve,
 };
-use filestone_engine::control::{Context, Observer};
-use filestone_engine::control_socket::SocketChoice;
 use filestone_engine::workspace::ProcessIdentity;
+use filestone_host::control::{Context, Observer};
+use filestone_host::control_socket::SocketChoice;
 use filestone_measure::measure::RunRecord;
 use filestone_plan::plan::Plan;
 use std::cell::RefCell;

@@ -1,6 +1,6 @@
 //! Observer of a run that updates the metrics.
 
-use filestone_engine::control::Observer;
+use filestone_host::control::Observer;
 use filestone_measure::measure::fleet_record::GroupRecord;
 use filestone_measure::measure::run_record::{IntervalRecord, Target};
 use filestone_measure::measure::{ConnectionsRecord, RunPhase};

@@ -2,7 +2,8 @@
 //! the errors of reading it.
 
 use crate::error::{Error, reason};
-use filestone_engine::load_file::{self, LoadFileError};
+use crate::quantity::grouped;
+use filestone_host::load_file::{self, LoadFileError};
 use filestone_workload::load::diagnostic::suggestion;
 use filestone_workload::load::{Load, LoadErrors};
 use filestone_workload::text::thousands;

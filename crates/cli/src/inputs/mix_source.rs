@@ -2,7 +2,7 @@
 //! Also formats the errors of reading it.
 
 use crate::error::{Error, reason};
-use filestone_engine::ErrorCategory;
+use filestone_host::error::ErrorCategory;
 use filestone_plan::mix::{self, Mix, MixError};
 use filestone_workload::load::diagnostic::suggestion;
 use std::fs::File;

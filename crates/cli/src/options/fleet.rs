@@ -9,7 +9,7 @@ use super::run_report::{ExpectOptions, RunReportOptions};
 use super::smb::SmbOptions;
 use super::values::within;
 use clap::{Args, Subcommand};
-use filestone_engine::control_socket::SocketChoice;
+use filestone_host::control_socket::SocketChoice;
 use filestone_plan::fleet;
 use filestone_plan::plan::RatePlan;
 use filestone_plan::plan::limits::CLIENTS_MAX;

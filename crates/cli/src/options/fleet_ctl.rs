@@ -2,7 +2,7 @@
 
 use super::run_report::DocumentFormat;
 use clap::{Args, Subcommand, ValueEnum};
-use filestone_engine::control_socket::SocketChoice;
+use filestone_host::control_socket::SocketChoice;
 use filestone_measure::measure::fleet_record::ClientState;
 use filestone_protocol::fleet_control::ClientOrder;
 use std::convert::Infallible;

@@ -9,7 +9,7 @@
 //! same applies if this thread has to wait for a processor: its spinning would take one from the
 //! threads that reply.
 
-use crate::processors::{monotonic_nanos, thread_nanos, waited_nanos};
+use filestone_host::processors::{monotonic_nanos, thread_nanos, waited_nanos};
 
 /// Length of the spin before a due moment: a sleeping thread wakes up about 30 µs late at the
 /// median.

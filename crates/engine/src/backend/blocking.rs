@@ -5,8 +5,8 @@
 //! the work of a workload need not be stored.
 
 use crate::backend::{Backend, BackendError, WaitLimit};
-use crate::processors;
 use crate::time::Time;
+use filestone_host::processors;
 use filestone_workload::completions::CompletionBatch;
 use filestone_workload::language::WorkType;
 use filestone_workload::operation::{Completion, Outcome, ReplyInfo, SlotId};

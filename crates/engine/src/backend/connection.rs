@@ -2,8 +2,9 @@
 
 use crate::backend::timestamping::Timestamping;
 use crate::backend::transmit;
-use crate::clock::Clock;
-use crate::driver::{CallError, Dial, PendingConnection, leave};
+use crate::driver::CallError;
+use filestone_host::clock::Clock;
+use filestone_host::connect::{Dial, PendingConnection, leave};
 use filestone_plan::plan::TransportKind;
 use filestone_protocol::client::{Client, Output, ProtocolError};
 use filestone_workload::completions::CompletionBatch;

@@ -8,8 +8,8 @@ pub mod sockets;
 mod timestamping;
 mod transmit;
 
-use crate::error::{AreaError, ErrorCategory};
-use crate::exhaustion::{EXHAUSTED_HELP, is_exhaustion};
+use filestone_host::error::{AreaError, ErrorCategory};
+use filestone_host::exhaustion::{EXHAUSTED_HELP, is_exhaustion};
 use filestone_measure::measure::LossReasons;
 use filestone_measure::measure::stamps::StampedCall;
 use filestone_workload::completions::CompletionBatch;

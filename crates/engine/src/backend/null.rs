@@ -4,7 +4,7 @@
 use crate::backend::adaptive_spin::SPIN_NANOS;
 use crate::backend::sockets::timespec;
 use crate::backend::{Backend, BackendError, WaitLimit};
-use crate::clock::Clock;
+use filestone_host::clock::Clock;
 use filestone_workload::completions::CompletionBatch;
 use filestone_workload::language::Operations;
 use filestone_workload::operation::{Completion, Operation, SlotId};

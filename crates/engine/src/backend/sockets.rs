@@ -9,10 +9,10 @@ use crate::backend::connection::{
     ClientConnection, ConnectedClient, DisconnectReason, Link, ReceiveMode,
 };
 use crate::backend::{Backend, BackendError, ConnectionCounts, ConnectionEvent, WaitLimit};
-use crate::clock::Clock;
-use crate::driver::{Dial, PendingConnection};
-use crate::exhaustion::{is_exhausted, is_exhaustion};
-use crate::processors;
+use filestone_host::clock::Clock;
+use filestone_host::connect::{Dial, PendingConnection};
+use filestone_host::exhaustion::{is_exhausted, is_exhaustion};
+use filestone_host::processors;
 use filestone_measure::measure::LossReasons;
 use filestone_measure::measure::stamps::StampedCall;
 use filestone_plan::plan::{OnLost, Plan};

@@ -9,9 +9,10 @@
 
 use super::call::{CallError, CallFailed};
 use super::endpoint::Endpoint;
+use super::first_xid;
 use super::retry::Backoff;
-use super::{Dial, first_xid, is_local};
-use crate::control::Cancellation;
+use filestone_host::connect::{Dial, is_local};
+use filestone_host::control::Cancellation;
 use filestone_plan::plan::TransportKind;
 use filestone_protocol::session::rpc::{
     MARK_LEN, RecordBuffer, Retransmission, RpcEvent, RpcOptions, RpcProcedure, RpcSession,

@@ -1,7 +1,7 @@
 //! Errors of RPC calls.
 
-use crate::error::{AreaError, ErrorCategory, RunError};
-use crate::exhaustion::{EXHAUSTED_HELP, is_exhaustion};
+use filestone_host::error::{AreaError, ErrorCategory, RunError};
+use filestone_host::exhaustion::{EXHAUSTED_HELP, is_exhaustion};
 use filestone_protocol::session::rpc::{RpcProcedure, RpcStreamError};
 use filestone_wire::record::RecordError;
 use filestone_wire::rpc::{AcceptStatus, RejectStatus, ReplyBody};

@@ -1,9 +1,9 @@
 //! A server, and the settings that all calls to it share.
 
 use super::call::CallError;
-use super::connect::Dial;
 use super::retry::{Backoff, Retry};
-use crate::control::LOOK_EVERY;
+use filestone_host::connect::Dial;
+use filestone_host::control::LOOK_EVERY;
 use filestone_protocol::session::rpc::{Credentials, RpcProcedure};
 use filestone_wire::record::RecordMark;
 use filestone_wire::rpc::{CallHeader, Credential, OpaqueAuth};

@@ -2,7 +2,6 @@
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | `connect` | making connections, at once or in the background |
 //! | `retry` | pauses: after a loss, and while a server is not ready |
 //! | `call` | errors of calls |
 //! | `endpoint` | a server, and the settings that all calls to it share |
@@ -14,7 +13,6 @@
 
 pub mod blocking;
 pub mod call;
-pub mod connect;
 pub mod endpoint;
 pub mod retry;
 pub mod window;
@@ -22,10 +20,6 @@ mod xid;
 
 pub use blocking::RpcConnection;
 pub use call::{CallError, CallFailed, UnmeasuredCallError};
-pub use connect::{
-    Dial, OpenFileLimits, PendingConnection, RESERVED_PORTS, allow_open_files, any_towards,
-    at_port, from, is_local, is_this_host, leave, may_use_reserved_ports, open_file_limits,
-};
 pub use endpoint::Endpoint;
 pub use filestone_protocol::session::rpc::{Program, RpcProcedure};
 pub use retry::{Backoff, Retry, RetryLimit};

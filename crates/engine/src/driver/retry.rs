@@ -11,7 +11,7 @@
 //! `backend` handles disconnects.
 
 use super::call::CallError;
-use crate::control::Cancellation;
+use filestone_host::control::Cancellation;
 use filestone_protocol::session::backoff::BackoffSchedule;
 use std::time::{Duration, Instant};
 

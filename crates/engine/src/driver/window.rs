@@ -9,7 +9,7 @@ use super::call::{CallError, CallFailed};
 use super::endpoint::Endpoint;
 use super::first_xid;
 use super::retry::Backoff;
-use crate::control::LOOK_EVERY;
+use filestone_host::control::LOOK_EVERY;
 use filestone_plan::plan::TransportKind;
 use filestone_protocol::session::rpc::RpcProcedure;
 use filestone_protocol::session::rpc::{

@@ -3,8 +3,8 @@
 use super::places::{ObjectTable, Part};
 use super::scan::{self, RepairList};
 use super::server::{Missing, Progress, SetServer, Step};
-use crate::control::Observer;
-use crate::error::RunError;
+use filestone_host::control::Observer;
+use filestone_host::error::RunError;
 use filestone_plan::file_set::VolatileDirectory;
 use std::time::Instant;
 

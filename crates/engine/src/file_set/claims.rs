@@ -2,12 +2,12 @@
 
 use super::server::SetServer;
 use super::{FileSetRequest, OrphanedSet};
-use crate::control::{Cancellation, CleanUpLimits, Observer, cancel_clean_up_on};
-use crate::error::RunError;
 use crate::workspace::Purpose;
 use crate::workspace::set_directory::{OnSpecMismatch, SetDirectory};
 use crate::workspace::set_removal;
 use crate::workspace::tree::{Directory, Tree};
+use filestone_host::control::{Cancellation, CleanUpLimits, Observer, cancel_clean_up_on};
+use filestone_host::error::RunError;
 use filestone_plan::file_set::FileSetSpec;
 use filestone_plan::plan::LeftoverPolicy;
 use std::sync::atomic::AtomicBool;

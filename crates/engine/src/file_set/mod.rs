@@ -20,11 +20,11 @@ mod server;
 pub(crate) use places::{ObjectTable, Part, SpareName};
 pub(crate) use server::{ExistingObject, Missing, Progress, SetServer, Step};
 
-use crate::control::{Cancellation, CleanUpLimits, Context, Observer, cancel_on};
-use crate::error::RunError;
 use crate::workspace::ProcessIdentity;
 use building::Builder;
 use claims::{Claims, LAST_WORD};
+use filestone_host::control::{Cancellation, CleanUpLimits, Context, Observer, cancel_on};
+use filestone_host::error::RunError;
 use filestone_measure::measure::mix_record::FileSetRecord;
 use filestone_plan::file_set::{ClientSet, FileSetPlan, Layout, file_name};
 use filestone_plan::plan::LeftoverPolicy;

@@ -2,10 +2,10 @@
 
 use super::places::{ObjectTable, Part, SpareName};
 use super::server::{ExistingObject, SetServer};
-use crate::error::RunError;
 use crate::workspace::error::ClaimError;
 use crate::workspace::set_removal;
 use crate::workspace::tree::{Directory, Tree};
+use filestone_host::error::RunError;
 use filestone_plan::file_set::{
     FILES_PER_DIRECTORY, VolatileDirectory, client_of, file_of, files_directory_of, link_of,
 };

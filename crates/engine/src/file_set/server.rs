@@ -1,9 +1,9 @@
 //! Interface of a server on which file sets are made.
 
 use super::places::{ObjectTable, SpareName};
-use crate::control::{Cancellation, Observer};
-use crate::error::RunError;
 use crate::workspace::tree::{Directory, Tree};
+use filestone_host::control::{Cancellation, Observer};
+use filestone_host::error::RunError;
 use filestone_protocol::workload::ObjectKind;
 use filestone_workload::text::thousands;
 use std::time::{Duration, Instant};

@@ -1,6 +1,6 @@
 //! Resolution of host names.
 
-use crate::error::RunError;
+use filestone_host::error::RunError;
 use std::net::{SocketAddr, ToSocketAddrs};
 
 /// Resolves a host name to at least one address.

@@ -5,14 +5,14 @@ mod first;
 
 use crate::backend::connection::{ConnectedClient, InitialConnection};
 use crate::backend::sockets::{SocketOptions, Sockets};
-use crate::clock::Clock;
-use crate::control::Context;
-use crate::driver::Dial;
-use crate::error::RunError;
-use crate::host;
 use crate::run::{CallWorker, ConnectedClients, TargetObjects, WorkerBody};
 pub use connecting::ConnectedSockets;
 use connecting::{ConnectSpec, OnConnectError, connect_many};
+use filestone_host::clock::Clock;
+use filestone_host::connect::Dial;
+use filestone_host::control::Context;
+use filestone_host::error::RunError;
+use filestone_host::system;
 use filestone_measure::measure::connections_record::ClientMemory;
 use filestone_plan::plan::Plan;
 use filestone_protocol::client::Client;
@@ -62,7 +62,7 @@ fn connect_wanted(
         lack,
     };
     let memory = ClientMemory {
-        before_bytes: host::resident_bytes(),
+        before_bytes: system::resident_bytes(),
         ..ClientMemory::default()
     };
     let mut connected = connect_many(&wanted, dial, context)?;

@@ -1,6 +1,6 @@
 //! Errors of a target that cannot be used for the requested run.
 
-use crate::error::{AreaError, ErrorCategory};
+use filestone_host::error::{AreaError, ErrorCategory};
 use filestone_protocol::client::Unsupported;
 use filestone_workload::operation::OpKind;
 

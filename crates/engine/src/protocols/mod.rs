@@ -21,10 +21,10 @@ pub mod tbench;
 pub use error::TargetError;
 pub use rate::Rate;
 
-use crate::control::{Cancellation, CleanUpLimits, Context, cancel_clean_up_on};
-use crate::error::RunError;
 use crate::run::{self, OpenTarget};
 use crate::workspace::ProcessIdentity;
+use filestone_host::control::{Cancellation, CleanUpLimits, Context, cancel_clean_up_on};
+use filestone_host::error::RunError;
 use filestone_measure::doctor::facts::TargetFacts;
 use filestone_measure::measure::run_record::Headroom;
 use filestone_measure::measure::{RunRecord, gates, validity};

@@ -3,7 +3,7 @@
 
 use super::Rate;
 use crate::backend::adaptive_spin::AdaptiveSpin;
-use crate::error::RunError;
+use filestone_host::error::RunError;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use rustix::time::ClockId;

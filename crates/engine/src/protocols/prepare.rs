@@ -2,11 +2,11 @@
 //! its end.
 
 use super::TargetError;
-use crate::control::{Cancellation, Context, cancel_clean_up_on};
-use crate::error::RunError;
 use crate::file_set::{FileSet, SetFiles, SetServer};
 use crate::workspace::scratch_directory::{self, REMOVE_LEFTOVER, ScratchDirectory};
 use crate::workspace::tree::{Directory, Tree};
+use filestone_host::control::{Cancellation, Context, cancel_clean_up_on};
+use filestone_host::error::RunError;
 use filestone_measure::measure::mix_record::FileSetRecord;
 use filestone_plan::made::MadeNames;
 use filestone_plan::plan::ProbePlan;

@@ -1,10 +1,10 @@
 //! Checks that a target accepts connections, and measures connect times and the network path.
 
 use super::addresses::resolve;
-use crate::control::Cancellation;
-use crate::driver::Dial;
-use crate::error::RunError;
-use crate::way;
+use filestone_host::connect::Dial;
+use filestone_host::control::Cancellation;
+use filestone_host::error::RunError;
+use filestone_host::way;
 use filestone_measure::doctor::facts::{RoundTrips, TargetFacts};
 use filestone_plan::plan::TransportKind;
 use filestone_workload::time::nanos_of;

@@ -1,15 +1,15 @@
 //! Opens the directories in which the loads of a plan are replayed, for any protocol.
 
 use super::{BuiltIn, Job, TargetError};
-use crate::control::Context;
-use crate::error::RunError;
 use crate::replay::fleet::Fleet;
 use crate::replay::piece::Loads;
 use crate::replay::replaying::ClientSpawner;
 use crate::replay::round_robin::RoundRobin;
 use crate::replay::{WorkDir, replay_on};
-use crate::run::{check_environment, check_files_of_clients};
 use crate::workspace::OnExisting;
+use filestone_host::control::Context;
+use filestone_host::environment::{check_environment, check_files_of_clients};
+use filestone_host::error::RunError;
 use filestone_measure::measure::RunRecord;
 use filestone_plan::made::MadeNames;
 use filestone_plan::plan::{FleetPlan, Interface, LeftoverPolicy, Plan, ReplayPlan, TargetPlan};
@@ -184,7 +184,8 @@ mod tests {
             format!("NTCreateX \"/clients/client1/a{handle}\" 0x40 5 {handle} NT_STATUS_OK\n")
         };
         let text: String = (0..200).map(opening).collect();
-        let load = crate::load_file::read_text("paper.load", &text).expect("the load is right");
+        let load =
+            filestone_host::load_file::read_text("paper.load", &text).expect("the load is right");
         let target = TargetPlan::Local(LocalTarget { directory: None });
         let replay = ReplayPlan::new(Vec::<LoadName>::new(), load.kinds());
         let mut plan = Plan::new("test", target, WorkloadPlan::LoadFile(replay), 1);
@@ -194,7 +195,8 @@ mod tests {
         assert_eq!(files_of_loads(&plan, &loads), 2 * 203);
         // Reopening a handle replaces it.
         let again = text.clone() + &text;
-        let load = crate::load_file::read_text("paper.load", &again).expect("the load is right");
+        let load =
+            filestone_host::load_file::read_text("paper.load", &again).expect("the load is right");
         plan.clients = 20;
         assert_eq!(files_of_loads(&plan, &[Arc::new(load)]), 20 * 203);
     }

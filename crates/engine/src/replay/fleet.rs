@@ -3,11 +3,11 @@
 use super::clients::ClientEnd;
 use super::piece::ReplayWorkload;
 use super::progress::{Cancellations, Ending};
-use crate::control::{Context, Observer};
-use crate::control_socket::{ControlSocket, FleetControl, RequestHandler, SocketChoice};
-use crate::error::RunError;
-use crate::host;
 use crate::run::{RunHook, RunSnapshot, Stage};
+use filestone_host::control::{Context, Observer};
+use filestone_host::control_socket::{ControlSocket, FleetControl, RequestHandler, SocketChoice};
+use filestone_host::error::RunError;
+use filestone_host::system;
 use filestone_measure::measure::fleet_record::{
     ChangeRecord, ClientState, ConnectStatus, FleetCounters, FleetRecord, GroupRecord, LostClient,
     StateCount,
@@ -397,8 +397,9 @@ impl FleetProgress {
         let sum = sum.fold(FleetCounters::default(), FleetCounters::with);
         let seen = &mut *lock(&self.seen);
         (seen.now, seen.looked) = (now, Some(Instant::now()));
-        seen.watch.sample(now.nanos(), &sum, host::resident_bytes());
-        if let Some(bytes) = self.server.and_then(host::resident_bytes_of) {
+        seen.watch
+            .sample(now.nanos(), &sum, system::resident_bytes());
+        if let Some(bytes) = self.server.and_then(system::resident_bytes_of) {
             seen.watch.check_server(now.nanos(), bytes);
         }
         let gauges = self.shared.gauges();

@@ -8,7 +8,7 @@
 use filestone_workload::load::{Action, Status};
 use filestone_workload::payload::DataVerifier;
 
-pub use crate::control::Cancellation;
+pub use filestone_host::control::Cancellation;
 
 /// Result of one action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

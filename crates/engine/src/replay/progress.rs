@@ -1,9 +1,11 @@
 //! Hook of a replay: reports its progress once a second, and sets the cancellations that abort long
 //! actions and long clean-ups.
 
-use crate::control::{Cancellation, CleanUpDeadline, LOOK_EVERY, Observer, clean_up_limits};
 use crate::run::{RunHook, RunSnapshot, Stage};
-use filestone_measure::measure::progress::{Progress, ProgressPhase};
+use filestone_host::control::{
+    Cancellation, CleanUpDeadline, LOOK_EVERY, Observer, clean_up_limits,
+};
+use filestone_host::control::{Progress, ProgressPhase};
 use filestone_plan::plan::Plan;
 use filestone_protocol::workload::load_file::{ReplayClientStats, SharedLoad};
 use filestone_workload::time::Timestamp;

@@ -2,9 +2,9 @@
 
 use super::layer::LayerLost;
 use super::site::{BlockingWorkDir, TreeCleanup, WorkDir};
-use crate::control::Cancellation;
-use crate::error::RunError;
 use crate::workspace::error::ClaimError;
+use filestone_host::control::Cancellation;
+use filestone_host::error::RunError;
 use filestone_measure::measure::run_record::{DurableHandles, Target};
 
 /// Several sites of one layer.

@@ -4,8 +4,8 @@
 //! (`workspace::test_directory`). Client *i* works in `clients/client<i>`.
 
 use super::layer::{Layer, LayerLost};
-use crate::control::Cancellation;
-use crate::error::RunError;
+use filestone_host::control::Cancellation;
+use filestone_host::error::RunError;
 use filestone_measure::measure::run_record::{DurableHandles, Target};
 
 /// A work directory claimed for one run.

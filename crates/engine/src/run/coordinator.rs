@@ -3,10 +3,10 @@
 use super::header::RunHeader;
 use super::{RunHook, RunSnapshot, Stage};
 use crate::backend::BackendError;
-use crate::clock::Clock;
-use crate::control::{GeneratorUsage, Observer};
-use crate::processors::{self, Meter};
 use crate::worker::{IntervalSink, SharedRecorder, WorkerEnd, new_buffer};
+use filestone_host::clock::Clock;
+use filestone_host::control::{GeneratorUsage, Observer};
+use filestone_host::processors::{self, Meter};
 use filestone_measure::measure::absence::{GAP_MIN_NS, WakeUpGaps};
 use filestone_measure::measure::mix_figures::figures;
 use filestone_measure::measure::mix_record::FileSetRecord;

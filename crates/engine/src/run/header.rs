@@ -1,8 +1,8 @@
 //! Parts that all records have, regardless of the kind of run.
 
 use super::tool;
-use crate::clock::Clock;
-use crate::host;
+use filestone_host::clock::Clock;
+use filestone_host::system;
 use filestone_measure::measure::run_record::{
     IntervalRecord, RunOutcome, RunRecord, Target, TickRecord, Totals,
 };
@@ -33,7 +33,7 @@ impl RunHeader<'_> {
         let window_at = self.started_at + Duration::from_nanos(self.plan.warm_up_ns);
         RunRecord {
             started_at: humantime::format_rfc3339_millis(window_at).to_string(),
-            host: host::describe(self.clock, self.driver),
+            host: system::describe(self.clock, self.driver),
             target: self.target,
             end: self.end,
             window_ns: self.window_ns,

@@ -2,8 +2,8 @@
 //! executed.
 
 use super::{RunHook, RunSnapshot, Stage};
-use crate::control::{JobCommand, JobController, Observer};
 use crate::worker::OfferedLoad;
+use filestone_host::control::{JobCommand, JobController, Observer};
 use filestone_measure::measure::run_record::IntervalRecord;
 use filestone_plan::plan::Plan;
 use filestone_workload::time::Timestamp;

@@ -1,6 +1,6 @@
 //! Hooks of a run, called on the coordinating thread while its workers run.
 
-use crate::control::Observer;
+use filestone_host::control::Observer;
 use filestone_measure::measure::run_record::IntervalRecord;
 use filestone_workload::time::Timestamp;
 use std::sync::atomic::AtomicBool;

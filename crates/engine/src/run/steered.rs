@@ -2,9 +2,9 @@
 //! controller decides, and the workers follow.
 
 use super::RunHook;
-use crate::control::Observer;
 use crate::worker::OfferedLoad;
 use filestone_control::load_control::{IntervalResult, LoadController, NextLoad};
+use filestone_host::control::Observer;
 use filestone_measure::measure::run_record::{IntervalRecord, Phase};
 use filestone_plan::plan::Plan;
 use filestone_workload::time::Timestamp;

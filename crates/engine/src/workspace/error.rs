@@ -1,8 +1,8 @@
 //! Errors of claiming, populating and removing a directory.
 
 use super::marker::Owner;
-use crate::error::{AreaError, ErrorCategory};
-use crate::exhaustion::is_exhausted;
+use filestone_host::error::{AreaError, ErrorCategory};
+use filestone_host::exhaustion::is_exhausted;
 use filestone_plan::made::Kept;
 use rustix::io::Errno;
 

@@ -13,7 +13,7 @@
 //! | it ran on this host, and `/proc` does not have its process | over |
 //! | anything else, such as a run on another host without locks | unknown |
 
-use crate::host;
+use filestone_host::system;
 use procfs::process::Process;
 use std::path::Path;
 use std::time::SystemTime;
@@ -58,7 +58,7 @@ impl ProcessIdentity {
     pub fn this() -> Self {
         let process = std::process::id();
         Self {
-            host: host::name(),
+            host: system::name(),
             process,
             began: began(process),
         }
@@ -197,7 +197,7 @@ impl Owner {
     }
 
     fn is_of_this_host(&self) -> bool {
-        self.host.as_deref() == Some(&host::name())
+        self.host.as_deref() == Some(&system::name())
     }
 
     /// Returns whether the owner is this process, and has not released the directory.
@@ -245,7 +245,7 @@ mod tests {
     }
 
     fn of_process(number: &str) -> String {
-        let host = host::name();
+        let host = system::name();
         format!("made by filestone 0\nhost: {host}\nprocess: {number}\n")
     }
 
@@ -258,7 +258,7 @@ mod tests {
         let marker = Marker::default();
         let owner = read(&marker.text(false));
         assert_eq!(owner.process, Some(std::process::id()));
-        assert_eq!(owner.host, Some(host::name()));
+        assert_eq!(owner.host, Some(system::name()));
         assert!(owner.started.is_some() && owner.began.is_some());
         assert!(owner.is_this_process());
         assert_eq!(liveness(&marker.text(false)), Liveness::Alive);

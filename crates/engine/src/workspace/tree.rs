@@ -4,7 +4,7 @@
 
 use super::error::{ClaimError, Purpose};
 use super::marker::{LockHolder, Marker, Owner};
-use crate::error::RunError;
+use filestone_host::error::RunError;
 use filestone_plan::made::{Kept, MadeNames};
 use filestone_plan::plan::CreateModes;
 use std::os::fd::OwnedFd;

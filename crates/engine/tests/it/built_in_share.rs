@@ -2,7 +2,7 @@
 //! every dialect, as guest and as user, signed and encrypted, and faults are seen as what they are.
 
 use crate::support::live::run_on_share;
-use filestone_engine::RunError;
+use filestone_host::error::RunError;
 use filestone_measure::measure::run_record::{FailureCount, RunOutcome};
 use filestone_measure::measure::{Caveat, RunRecord};
 use filestone_plan::plan::{

@@ -4,8 +4,8 @@
 use crate::support::live::{probe, serve};
 use filestone_control::load_control::RemainingTime;
 use filestone_engine::calibrate::{CalibrationLength, CalibrationTarget, calibrate};
-use filestone_engine::control::{Context, Observer};
 use filestone_engine::protocols::{BuiltIn, Protocols};
+use filestone_host::control::{Context, Observer};
 use filestone_plan::plan::{ArrivalsPlan, TransportKind};
 use filestone_server::{Running, SmbOptions};
 use filestone_workload::operation::OpKind;

@@ -4,8 +4,8 @@
 use crate::support::entry::replay;
 use crate::support::relay::{Fate, Relay};
 use crate::support::scratch::Scratch;
-use filestone_engine::control::NoObserver;
 use filestone_engine::protocols::BuiltIn;
+use filestone_host::control::NoObserver;
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::fleet_record::{ClientState, GroupRecord, StepRecord};
 use filestone_measure::measure::run_record::RunOutcome;

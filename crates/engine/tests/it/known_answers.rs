@@ -5,8 +5,8 @@
 
 use crate::support::{SECOND, plan, run, run_members, run_on, server};
 use filestone_engine::backend::null::Null;
-use filestone_engine::clock::Clock;
 use filestone_engine::worker::WorkerClient;
+use filestone_host::clock::Clock;
 use filestone_measure::cost::{
     CostFigure, Counter, CounterReading, MeasuredAt, ReadingPhase, SourceRecord,
 };

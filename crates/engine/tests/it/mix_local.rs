@@ -3,9 +3,9 @@
 
 use crate::support::scratch::Scratch;
 use crate::support::{SECOND, mixes, scratch};
-use filestone_engine::control::{NoObserver, Observer};
 use filestone_engine::protocols::local::mix::run_local;
-use filestone_engine::{ErrorCategory, RunError};
+use filestone_host::control::{NoObserver, Observer};
+use filestone_host::error::{ErrorCategory, RunError};
 use filestone_measure::measure::Caveat;
 use filestone_measure::measure::run_record::{IntervalRecord, RunOutcome, RunRecord};
 use filestone_plan::plan::{

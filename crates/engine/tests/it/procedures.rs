@@ -1,7 +1,7 @@
 //! All 22 procedures through the whole engine against the built-in server.
 
 use crate::support::live::{checked, probe, serve};
-use filestone_engine::ErrorCategory;
+use filestone_host::error::ErrorCategory;
 use filestone_plan::plan::{ReadData, TransportKind};
 use filestone_workload::operation::OpKind;
 
@@ -136,7 +136,7 @@ fn ipv6_works_as_ipv4_does() {
         &plan,
         Some(address),
         &stop,
-        &mut filestone_engine::control::NoObserver,
+        &mut filestone_host::control::NoObserver,
     )
     .expect("the run is made");
     assert_eq!(record.totals.ledger.ok, 100);
@@ -151,11 +151,11 @@ fn a_run_that_is_stopped_while_it_is_prepared_leaves_nothing_behind() {
         &plan,
         Some(server.address()),
         &stop,
-        &mut filestone_engine::control::NoObserver,
+        &mut filestone_host::control::NoObserver,
     );
     assert!(matches!(
         result,
-        Err(filestone_engine::RunError::Interrupted)
+        Err(filestone_host::error::RunError::Interrupted)
     ));
     let mut plan = probe(OpKind::Lookup, TransportKind::Tcp, 10);
     plan.target.nfs3_mut().expect("an NFS target").path = "/export".into();

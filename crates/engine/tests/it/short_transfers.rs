@@ -5,7 +5,7 @@ use crate::support::entry::run;
 use crate::support::live::{probe, serve};
 use crate::support::mixes::mix;
 use crate::support::relay::{Change, Relay, Seen};
-use filestone_engine::control::NoObserver;
+use filestone_host::control::NoObserver;
 use filestone_measure::measure::RunRecord;
 use filestone_plan::plan::{ArrivalsPlan, Plan, TransportKind};
 use filestone_wire::nfs3::{PROGRAM, Procedure};

@@ -3,10 +3,10 @@
 
 use crate::support::live::{probe, serve};
 use filestone_control::load_control::{IntervalResult, LoadController, NextLoad};
-use filestone_engine::control::{Context, NoObserver};
 use filestone_engine::protocols::nfs3::Nfs3;
 use filestone_engine::protocols::{BuiltIn, Protocol};
 use filestone_engine::run::run_steered;
+use filestone_host::control::{Context, NoObserver};
 use filestone_measure::measure::run_record::RunOutcome;
 use filestone_plan::plan::{ArrivalsPlan, TransportKind};
 use filestone_workload::operation::OpKind;

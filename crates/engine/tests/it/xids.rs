@@ -4,7 +4,7 @@ use crate::support::entry::run;
 use crate::support::live::{probe, serve};
 use crate::support::mixes::{ALL_22, mix};
 use crate::support::relay::{Relay, Seen};
-use filestone_engine::control::NoObserver;
+use filestone_host::control::NoObserver;
 use filestone_plan::plan::TransportKind;
 use filestone_wire::nfs3;
 use filestone_workload::operation::OpKind;

@@ -1,6 +1,6 @@
 //! A page that is served, with a fleet that only notes what it is told.
 
-use filestone_engine::control_socket::{FleetControl, RequestHandler};
+use filestone_host::control_socket::{FleetControl, RequestHandler};
 use filestone_live::feed::Feed;
 use filestone_live::http_server::{HttpServer, Limits, Site, listen};
 use filestone_live::site::{Document, Page};

@@ -2,13 +2,14 @@
 
 use crate::echo::client::{EchoClient, Shared, supports};
 use crate::echo::wire::{self, Kind, Welcome};
+use filestone_engine::Protocol;
 use filestone_engine::backend::sockets::SocketOptions;
-use filestone_engine::clock::Clock;
-use filestone_engine::control::Context;
-use filestone_engine::driver::Dial;
 use filestone_engine::protocols::{BuiltIn, TargetError, clients};
 use filestone_engine::run::{ConnectedClients, OpenTarget, TargetObjects};
-use filestone_engine::{Protocol, RunError};
+use filestone_host::clock::Clock;
+use filestone_host::connect::Dial;
+use filestone_host::control::Context;
+use filestone_host::error::RunError;
 use filestone_measure::measure::mix_record::FileSetRecord;
 use filestone_measure::measure::run_record::Target;
 use filestone_plan::file_set::{ChangingDirectories, ClientSet};

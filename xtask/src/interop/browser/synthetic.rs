@@ -2,7 +2,7 @@
 //! files as they would open.
 
 use anyhow::{Context, Result};
-use filestone_engine::control_socket::{FleetControl, RequestHandler};
+use filestone_host::control_socket::{FleetControl, RequestHandler};
 use filestone_live::event::{
     Event, IntervalFigures, KindFigures, OperationFigures, RunBegun, Times,
 };

@@ -2,7 +2,7 @@
 //! consistent, independent of the writer.
 
 use super::*;
-use filestone_engine::load_file::read_text;
+use filestone_host::load_file::read_text;
 use filestone_workload::load::{Action, Generation, Load, Next, Script};
 use filestone_workload::operation::OpKind;
 use std::collections::BTreeMap;

@@ -11,7 +11,7 @@ use crate::execution::{Calibration, Job, measure};
 use crate::planning::{Environment, with_intervals};
 use crate::{ExitStatus, console};
 use command_line::{Command, Measure, Request};
-use filestone_engine::ErrorCategory;
+use filestone_host::error::ErrorCategory;
 use filestone_measure::measure::run_record::RunOutcome;
 use filestone_measure::measure::validity;
 use filestone_plan::plan::{LeftoverPolicy, NfsTarget, Plan, ProbePlan, TargetPlan, WorkloadPlan};

@@ -1,5 +1,6 @@
 use super::*;
-use filestone_engine::ErrorCategory;
+use crate::report::fixtures;
+use filestone_host::error::ErrorCategory;
 use filestone_measure::measure::Caveat;
 use filestone_measure::measure::run_record::RunOutcome;
 use filestone_report::fixtures;

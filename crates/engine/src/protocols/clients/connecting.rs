@@ -5,9 +5,9 @@
 //! attempt is repeated, with the pauses of a reconnection, until its timeout. A server that refuses
 //! the very first connection is considered absent.
 
-use crate::control::{Context, LOOK_EVERY};
-use crate::driver::{Dial, PendingConnection};
-use crate::error::{
+use filestone_host::connect::{Dial, PendingConnection};
+use filestone_host::control::{Context, LOOK_EVERY};
+use filestone_host::error::{
     AreaError, ErrorCategory, NO_MORE_SOCKETS, RunError, SOURCES_OF_THIS_HOST, is_of_this_host,
     is_source_refused,
 };
@@ -358,7 +358,7 @@ fn is_busy(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::NoObserver;
+    use filestone_host::control::NoObserver;
     use filestone_plan::plan::{SourceAddresses, TransportKind};
     use socket2::{Domain, Socket, Type};
     use std::cell::Cell;

@@ -2,9 +2,9 @@
 //! unless the server refuses them; the others connect at their start, during the run.
 
 use super::{ConnectedSockets, connect_sockets_that_can_be};
-use crate::control::Context;
-use crate::driver::Dial;
-use crate::error::RunError;
+use filestone_host::connect::Dial;
+use filestone_host::control::Context;
+use filestone_host::error::RunError;
 use filestone_plan::plan::Plan;
 use filestone_workload::time::Timestamp;
 

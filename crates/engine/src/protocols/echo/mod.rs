@@ -4,11 +4,11 @@
 use super::addresses::resolve;
 use super::{BuiltIn, Protocol, TargetError, clients};
 use crate::backend::sockets::SocketOptions;
-use crate::clock::Clock;
-use crate::control::Context;
-use crate::driver::Dial;
-use crate::error::RunError;
 use crate::run::{ConnectedClients, OpenTarget, TargetObjects};
+use filestone_host::clock::Clock;
+use filestone_host::connect::Dial;
+use filestone_host::control::Context;
+use filestone_host::error::RunError;
 use filestone_measure::measure::run_record::Target;
 use filestone_plan::plan::{OtherTarget, Plan, TargetPlan, TransportKind};
 use filestone_protocol::client::Unsupported;

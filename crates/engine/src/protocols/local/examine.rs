@@ -2,8 +2,8 @@
 
 use super::mix::mounted;
 use super::tree;
-use crate::error::RunError;
 use crate::workspace::Purpose;
+use filestone_host::error::RunError;
 use filestone_measure::doctor::facts::{
     FileMedium, FileSystemFacts, RightsFacts, SpaceFacts, TargetFacts,
 };

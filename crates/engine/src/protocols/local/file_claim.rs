@@ -1,10 +1,10 @@
 //! Claims a directory of this host for the results of one run at a time, by a file in it.
 
 use super::tree::{self, LocalTree};
-use crate::error::RunError;
 use crate::workspace::marker::{Liveness, LockHolder, Marker, Owner};
 use crate::workspace::tree::{Directory, MarkerLock, Tree};
 use crate::workspace::{ClaimError, Purpose};
+use filestone_host::error::RunError;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
@@ -62,7 +62,7 @@ fn take_over(at: &Directory<OwnedFd>, name: &str) -> Result<Option<MarkerLock>, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorCategory;
+    use filestone_host::error::ErrorCategory;
 
     #[test]
     fn one_run_at_a_time_has_a_directory() {

@@ -8,9 +8,9 @@ pub(crate) mod tree;
 
 use super::replay_sites::{SiteOptions, occupied};
 use super::{ConnectTarget, Job, Protocol, TargetError};
-use crate::control::{Cancellation, Context};
-use crate::error::RunError;
 use crate::replay::thread::Threads;
+use filestone_host::control::{Cancellation, Context};
+use filestone_host::error::RunError;
 use filestone_measure::doctor::facts::TargetFacts;
 use filestone_measure::measure::RunRecord;
 use filestone_plan::plan::{LeftoverPolicy, LocalTarget};

@@ -4,7 +4,7 @@
 //! evaluates the replies; this module drives it over a blocking connection.
 
 use crate::driver::{CallError, CallFailed, Endpoint, RpcConnection, RpcProcedure};
-use crate::error::RunError;
+use filestone_host::error::RunError;
 use filestone_plan::plan::CreateModes;
 use filestone_protocol::client::nfs3::sequence::{
     self, Call, CallHandle, CallSlot, ClientError, ClientErrorKind, DataRange, WaitReason,

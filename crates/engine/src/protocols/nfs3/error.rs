@@ -1,6 +1,6 @@
 //! Errors of an NFS server that cannot be used for the requested run.
 
-use crate::error::{AreaError, ErrorCategory, RunError};
+use filestone_host::error::{AreaError, ErrorCategory, RunError};
 use filestone_wire::mount::{MountStatus, PATH_MAX};
 use filestone_wire::nfs3::{Procedure, Status};
 use filestone_wire::rpc::flavor_name;

@@ -3,12 +3,12 @@
 
 use super::calls::Session;
 use super::mount::{self, Caller};
-use crate::control::Cancellation;
-use crate::error::RunError;
 use crate::protocols::addresses::resolve;
 use crate::protocols::reaching::{connect_times, repeated};
 use crate::protocols::{ConnectTarget, TargetError};
-use crate::way;
+use filestone_host::control::Cancellation;
+use filestone_host::error::RunError;
+use filestone_host::way;
 use filestone_measure::doctor::facts::{
     NameFacts, ProgramFacts, RightsFacts, ServiceFacts, SpaceFacts, TargetFacts, TransferFacts,
 };

@@ -1,8 +1,9 @@
 //! Creates the clients of a run, with the state that they share.
 
 use crate::backend::sockets::SocketOptions;
-use crate::driver::{Dial, first_xid};
+use crate::driver::first_xid;
 use crate::protocols::nfs3::mount::{self, Caller};
+use filestone_host::connect::Dial;
 use filestone_plan::plan::{NfsTarget, Plan, ReadData};
 use filestone_protocol::client::Nfs3Client;
 use filestone_protocol::client::Verify;

@@ -35,12 +35,12 @@ pub use error::Nfs3Error;
 
 use super::replay_sites::{SiteOptions, occupied};
 use super::{BuiltIn, ConnectTarget, Job, Protocol, Rate, TargetError, clients};
-use crate::clock::Clock;
-use crate::control::{Cancellation, Context, cancel_on};
-use crate::error::RunError;
 use crate::run::{ConnectedClients, OpenTarget, TargetObjects};
 use crate::workspace::ProcessIdentity;
 use factory::ClientFactory;
+use filestone_host::clock::Clock;
+use filestone_host::control::{Cancellation, Context, cancel_on};
+use filestone_host::error::RunError;
 use filestone_measure::doctor::facts::TargetFacts;
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::mix_record::FileSetRecord;

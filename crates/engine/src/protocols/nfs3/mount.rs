@@ -7,11 +7,12 @@ use super::calls::Session;
 use super::mount_service::{MOUNT, MountService};
 use super::portmapper::{self, PortmapError, ProgramQuery};
 use super::session::{RECORD_MAX, at_path};
-use crate::control::Cancellation;
-use crate::driver::{CallError, Dial, Endpoint, Program, Retry, RpcConnection, at_port};
-use crate::error::RunError;
+use crate::driver::{CallError, Endpoint, Program, Retry, RpcConnection};
 use crate::protocols::addresses::resolve;
 use crate::protocols::nfs3::Nfs3Error;
+use filestone_host::connect::{Dial, at_port};
+use filestone_host::control::Cancellation;
+use filestone_host::error::RunError;
 use filestone_plan::plan::{Identities, NfsTarget, Plan, TransportKind};
 use filestone_protocol::client::nfs3::load::NLM;
 use filestone_protocol::client::nfs3::sequence::NFS;
@@ -92,7 +93,7 @@ pub fn credentials(caller: &Caller<'_>) -> Credentials {
     Credentials {
         machine_name: identities
             .machine_name_of(0)
-            .unwrap_or_else(crate::host::name),
+            .unwrap_or_else(filestone_host::system::name),
         uid: caller.target.uid,
         gid: caller.target.gid,
         gids: groups(&caller.target.supplementary_gids),

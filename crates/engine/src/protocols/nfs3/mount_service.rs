@@ -1,8 +1,8 @@
 //! MOUNT version 3 at one address.
 
 use crate::driver::{Program, RpcConnection, RpcProcedure};
-use crate::error::RunError;
 use crate::protocols::nfs3::Nfs3Error;
+use filestone_host::error::RunError;
 use filestone_wire::mount::{self, DirPath, MountStatus};
 use filestone_wire::nfs3::Handle;
 use filestone_wire::rpc::{AUTH_NONE, AUTH_SYS};
@@ -122,7 +122,10 @@ mod tests {
             "/export: this export accepts only krb5, krb5p and flavor 77, and filestone calls with \
              AUTH_SYS (sys)"
         );
-        assert_eq!(error.category(), crate::error::ErrorCategory::Target);
+        assert_eq!(
+            error.category(),
+            filestone_host::error::ErrorCategory::Target
+        );
         // NULL, MNT and UMNT: the server's mount list stays correct.
         assert_eq!(called, [0, 1, 3]);
     }

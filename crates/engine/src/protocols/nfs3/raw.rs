@@ -1,12 +1,12 @@
 //! NFS calls over a plain socket, for calibration.
 
-use crate::control::Context;
 use crate::driver::first_xid;
-use crate::error::RunError;
 use crate::protocols::nfs3::mount::{self, Caller};
 use crate::protocols::nfs3::prepare::prepare;
 use crate::protocols::plain_socket::{EncodedCall, TIMEOUT, exchange};
 use crate::protocols::{Job, Rate, TargetError};
+use filestone_host::control::Context;
+use filestone_host::error::RunError;
 use filestone_plan::plan::ProbeRun;
 use filestone_protocol::client::nfs3::procedures::procedure_of;
 use filestone_wire::nfs3::{Handle, PROGRAM, Procedure, VERSION, getattr, read};

@@ -1,7 +1,8 @@
 //! A server for one connection with answers, valid or not, from a test.
 
 use super::calls::Session;
-use crate::driver::{Dial, Endpoint, Retry, RpcConnection};
+use crate::driver::{Endpoint, Retry, RpcConnection};
+use filestone_host::connect::Dial;
 use filestone_plan::plan::{CreateModes, TransportKind};
 use filestone_protocol::session::rpc::Credentials;
 use filestone_wire::nfs3::{Fattr3, FileType, Nfstime3, Specdata3};

@@ -3,8 +3,9 @@
 use super::calls::{Failure, Session, called, status_of};
 use super::error::Nfs3Error;
 use crate::driver::window::WorkError;
-use crate::driver::{CallFailed, Dial, Endpoint};
-use crate::error::RunError;
+use crate::driver::{CallFailed, Endpoint};
+use filestone_host::connect::Dial;
+use filestone_host::error::RunError;
 use filestone_wire::nfs3::{Fattr3, Handle, Procedure, Status};
 use filestone_wire::xdr::Encode;
 use std::time::Duration;

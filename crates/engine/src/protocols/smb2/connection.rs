@@ -2,9 +2,9 @@
 
 use super::error::{ExchangeError, ExchangeFailed, SmbError};
 use super::key_log;
-use crate::control::{Cancellation, LOOK_EVERY};
 use crate::driver::call::printable_start;
-use crate::driver::{Dial, is_local};
+use filestone_host::connect::{Dial, is_local};
+use filestone_host::control::{Cancellation, LOOK_EVERY};
 use filestone_measure::measure::run_record::{SessionIdentity, SessionRecord};
 use filestone_protocol::client::call_slot::{ActionError, Results, WaitReason};
 use filestone_protocol::client::smb2::{

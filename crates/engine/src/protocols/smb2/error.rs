@@ -1,6 +1,6 @@
 //! Errors of an SMB server that cannot be used for the requested run.
 
-use crate::error::{AreaError, ErrorCategory, RunError};
+use filestone_host::error::{AreaError, ErrorCategory, RunError};
 use filestone_protocol::client::smb2::{ConnectError, MultichannelUnavailable, SetupStep};
 use filestone_protocol::session::smb2::SmbStreamError;
 use filestone_wire::smb2::Status;

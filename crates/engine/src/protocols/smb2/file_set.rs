@@ -5,11 +5,11 @@ use super::connection::{Connection, Reaching, RequestError};
 use super::error::SmbError;
 use super::terms::of_another_client;
 use super::tree::{ShareDirectory, ShareEntry, ShareTree, child_of};
-use crate::control::Cancellation;
-use crate::error::RunError;
 use crate::file_set::{
     ExistingObject, Missing, ObjectTable, Part, Progress, SetFiles, SetServer, SpareName, Step,
 };
+use filestone_host::control::Cancellation;
+use filestone_host::error::RunError;
 use filestone_plan::file_set::VolatileDirectory;
 use filestone_protocol::client::smb2::{ALL_OF_FILE, CreateParams, ShareFiles, SharePath};
 use filestone_protocol::workload::ObjectKind;

@@ -1,8 +1,8 @@
 //! Concurrent logon of many clients, which reduces the total time with servers that are distant or
 //! slow to set up sessions.
 
-use crate::control::Context;
-use crate::error::RunError;
+use filestone_host::control::Context;
+use filestone_host::error::RunError;
 use filestone_workload::text::thousands;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -125,7 +125,7 @@ fn gather<R>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::NoObserver;
+    use filestone_host::control::NoObserver;
     use std::sync::atomic::AtomicUsize;
 
     #[test]

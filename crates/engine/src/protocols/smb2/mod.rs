@@ -38,11 +38,11 @@ pub use error::{ExchangeError, ExchangeFailed, SmbError};
 
 use super::replay_sites::SiteOptions;
 use super::{BuiltIn, ConnectTarget, Job, Protocol, Rate, TargetError};
-use crate::control::{Cancellation, Context, NoObserver};
-use crate::error::RunError;
 use crate::protocols::reaching::{reach, repeated};
 use crate::run::OpenTarget;
 use crate::workspace::ProcessIdentity;
+use filestone_host::control::{Cancellation, Context, NoObserver};
+use filestone_host::error::RunError;
 use filestone_measure::doctor::facts::TargetFacts;
 use filestone_measure::measure::RunRecord;
 use filestone_plan::plan::{Plan, SmbTarget, TargetPlan, WorkloadPlan};

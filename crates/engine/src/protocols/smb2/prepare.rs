@@ -2,9 +2,9 @@
 
 use super::connection::{Connection, RequestError};
 use super::tree::{ShareDirectory, ShareTree, child_of};
-use crate::control::Context;
-use crate::error::RunError;
 use crate::protocols::prepare::{ProbePreparation, ProbeServer, created};
+use filestone_host::control::Context;
+use filestone_host::error::RunError;
 use filestone_plan::plan::SmbTarget;
 use filestone_protocol::client::smb2::{ALL_OF_FILE, CreateParams, CreateResult, SharePath};
 use filestone_protocol::workload::{FileEntry, ObjectKind};

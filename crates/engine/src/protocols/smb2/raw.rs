@@ -3,10 +3,10 @@
 use super::SmbError;
 use super::connection::{Connection, EstablishedConnection};
 use super::terms::{reach, share_path};
-use crate::control::Context;
-use crate::error::RunError;
 use crate::protocols::plain_socket::{EncodedCall, MARK_LEN, SequenceField, exchange};
 use crate::protocols::{Job, Rate, TargetError};
+use filestone_host::control::Context;
+use filestone_host::error::RunError;
 use filestone_plan::plan::{ProbePlan, SmbTarget};
 use filestone_protocol::client::smb2::{ALL_OF_FILE, CreateParams};
 use filestone_protocol::session::smb2::{BYTES_OF_CREDIT, Established};

@@ -2,11 +2,11 @@
 
 use super::connection::{Connection, Reaching};
 use super::ntlm::Ntlm;
-use crate::control::{Cancellation, Context};
-use crate::driver::Dial;
-use crate::error::RunError;
 use crate::protocols::TargetError;
 use crate::protocols::addresses::resolve;
+use filestone_host::connect::Dial;
+use filestone_host::control::{Cancellation, Context};
+use filestone_host::error::RunError;
 use filestone_measure::measure::run_record::SessionIdentity;
 use filestone_plan::plan::{Plan, SmbDialect, SmbProtection, SmbTarget, TransportKind};
 use filestone_protocol::client::smb2::{ConnectOptions, ConnectionSetup, HandlePolicy, Protection};

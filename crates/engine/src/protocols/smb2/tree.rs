@@ -4,12 +4,12 @@
 
 use super::connection::{Connection, RequestError};
 use super::error::SmbError;
-use crate::error::RunError;
 use crate::workspace::error::ClaimError;
 use crate::workspace::marker::{LockHolder, MARKER_MAX_BYTES, Marker, padded};
 use crate::workspace::tree::{
     Directory, Found, FoundMarker, MarkerLock, Name, RefusalKind, Step, Tree, TreeError, TreeResult,
 };
+use filestone_host::error::RunError;
 use filestone_plan::made::{Kept, MadeNames};
 use filestone_protocol::client::call_slot::ActionError;
 use filestone_protocol::client::smb2::{

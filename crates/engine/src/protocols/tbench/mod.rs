@@ -4,11 +4,11 @@ pub mod replay;
 
 use super::replay_sites::SiteOptions;
 use super::{ConnectTarget, Job, Protocol, TargetError};
-use crate::control::{Cancellation, Context};
-use crate::error::RunError;
 use crate::protocols::addresses::resolve;
 use crate::protocols::reaching::reach;
 use crate::replay::thread::Threads;
+use filestone_host::control::{Cancellation, Context};
+use filestone_host::error::RunError;
 use filestone_measure::doctor::facts::TargetFacts;
 use filestone_measure::measure::RunRecord;
 use filestone_plan::plan::TcpTarget;

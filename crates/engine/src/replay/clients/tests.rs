@@ -3,12 +3,12 @@
 
 use super::*;
 use crate::backend::blocking::Blocking;
-use crate::error::{AreaError as _, ErrorCategory};
 use crate::replay::layer::Reply;
 use crate::time::{Time, VirtualTime};
 use crate::worker::{
     IntervalSink, Worker, WorkerClient, WorkerControl, WorkerEnd, WorkerResult, own_books,
 };
+use filestone_host::error::{AreaError as _, ErrorCategory};
 use filestone_plan::plan::{
     LoadName, LocalTarget, OnMismatch, Pacing, Plan, ReplayPlan, TargetPlan, WorkloadPlan,
 };
@@ -86,7 +86,7 @@ struct Ran {
 }
 
 fn compiled(text: &str) -> Arc<Load> {
-    Arc::new(crate::load_file::read_text("paper.load", text).expect("the load is right"))
+    Arc::new(filestone_host::load_file::read_text("paper.load", text).expect("the load is right"))
 }
 
 fn plan_of(clients: u32, kinds: Vec<OpKind>) -> Plan {

@@ -1,7 +1,7 @@
 //! Tests of a fleet's counters after the last operations have begun.
 
 use super::*;
-use crate::run::NoObserver;
+use filestone_host::control::NoObserver;
 use filestone_plan::plan::{
     Direction, GroupPlan, HealthPlan, LeftoverPolicy, LocalTarget, RatePlan, RateUnit, TargetPlan,
     ValueRange, WorkloadPlan,

@@ -2,10 +2,11 @@
 
 use super::bench::{Bench, plan, refusal};
 use crate::support::live::serve;
-use filestone_engine::control::{Context, NoObserver};
 use filestone_engine::protocols::BuiltIn;
 use filestone_engine::workspace::ProcessIdentity;
-use filestone_engine::{Job, Protocols, RunError};
+use filestone_engine::{Job, Protocols};
+use filestone_host::control::{Context, NoObserver};
+use filestone_host::error::RunError;
 use filestone_plan::plan::{
     LeftoverPolicy, MixCount, MixPlan, NfsTarget, Plan, TargetPlan, WorkloadPlan,
 };

@@ -3,8 +3,8 @@
 
 use super::bench::{ALL, Bench, plan};
 use crate::support::live::{serve, status_of};
-use filestone_engine::control::{NoObserver, Observer};
-use filestone_engine::{ErrorCategory, RunError};
+use filestone_host::control::{NoObserver, Observer};
+use filestone_host::error::{ErrorCategory, RunError};
 use filestone_server::Running;
 use filestone_wire::nfs3::Status;
 use filestone_workload::operation::OpKind;

@@ -4,7 +4,7 @@
 use super::bench::{Bench, plan};
 use crate::support::live::{serve, status_of};
 use crate::support::relay::{Fate, Relay, Seen};
-use filestone_engine::RunError;
+use filestone_host::error::RunError;
 use filestone_server::Running;
 use filestone_wire::nfs3::{Procedure, Status};
 use std::sync::atomic::AtomicBool;

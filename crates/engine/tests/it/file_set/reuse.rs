@@ -2,8 +2,8 @@
 
 use super::bench::{ALL, Bench, plan};
 use crate::support::live::serve;
-use filestone_engine::control::NoObserver;
 use filestone_engine::protocols::nfs3::prepare::file_set::FileSet;
+use filestone_host::control::NoObserver;
 use filestone_plan::file_set::{Layout, VolatileDirectory, file_name};
 use filestone_protocol::workload::ObjectKind;
 use filestone_wire::pattern;

@@ -2,14 +2,15 @@
 
 use crate::support::live::serve;
 use crate::support::replays::nfs;
-use filestone_engine::RunError;
 use filestone_engine::backend::connection::{ConnectedClient, InitialConnection};
 use filestone_engine::backend::sockets::{SocketOptions, Sockets};
 use filestone_engine::backend::{Backend, WaitLimit};
-use filestone_engine::clock::Clock;
-use filestone_engine::driver::{Dial, RetryLimit};
+use filestone_engine::driver::RetryLimit;
 use filestone_engine::protocols::nfs3::replay::{Nfs3Options, Nfs3Site, why_lost};
 use filestone_engine::replay::{Reply, TreeCleanup, WorkDir};
+use filestone_host::clock::Clock;
+use filestone_host::connect::Dial;
+use filestone_host::error::RunError;
 use filestone_plan::plan::{NfsTarget, OnLost};
 use filestone_protocol::client::Client as _;
 use filestone_protocol::client::nfs3::load::LoadClient;

@@ -6,7 +6,7 @@ use crate::support::replays::nfs;
 use filestone_engine::protocols::nfs3::replay::Nfs3Site;
 use filestone_engine::protocols::nfs3::replay::{Nfs3Options, remove_left_over};
 use filestone_engine::replay::{OnExisting, TreeCleanup, WorkDir};
-use filestone_engine::{ErrorCategory, RunError};
+use filestone_host::error::{ErrorCategory, RunError};
 use filestone_plan::plan::LeftoverPolicy;
 use filestone_plan::plan::NfsTarget;
 use filestone_workload::load::{Action, Generation, Status};

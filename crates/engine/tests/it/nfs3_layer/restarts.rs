@@ -7,7 +7,7 @@ use crate::support::relay::{Relay, Seen, cut_at};
 use filestone_engine::protocols::nfs3::replay::remove_left_over;
 use filestone_engine::protocols::nfs3::replay::{Nfs3Options, Nfs3Site};
 use filestone_engine::replay::{TreeCleanup, WorkDir};
-use filestone_engine::{ErrorCategory, RunError};
+use filestone_host::error::{ErrorCategory, RunError};
 use filestone_plan::plan::{LeftoverPolicy, NfsTarget};
 use filestone_server::Running;
 use filestone_wire::nfs3::Procedure;

@@ -4,7 +4,7 @@
 use super::{MS, run_at};
 use crate::support::SECOND;
 use crate::support::live::{probe, serve};
-use filestone_engine::control::{NoObserver, Observer};
+use filestone_host::control::{NoObserver, Observer};
 use filestone_measure::measure::Caveat;
 use filestone_measure::measure::run_record::{IntervalRecord, RunOutcome};
 use filestone_plan::plan::{ArrivalsPlan, Plan, TransportKind};

@@ -3,9 +3,9 @@
 use super::shares::any_plan;
 use crate::support::smb_peer::{Reaction, serve};
 use filestone_engine::Protocols;
-use filestone_engine::control::{Context, NoObserver};
 use filestone_engine::doctor::examine;
 use filestone_engine::protocols::ConnectTarget;
+use filestone_host::control::{Context, NoObserver};
 use filestone_wire::smb2::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};

@@ -3,7 +3,7 @@
 use super::{MS, run_at};
 use crate::support::SECOND;
 use crate::support::live::{probe, serve};
-use filestone_engine::control::NoObserver;
+use filestone_host::control::NoObserver;
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::run_record::RunOutcome;
 use filestone_plan::plan::{ArrivalsPlan, Plan, ReadData, TransportKind};

@@ -3,7 +3,7 @@
 use super::error_at;
 use crate::support::live::{checked, serve, status_of};
 use crate::support::mixes::mix;
-use filestone_engine::RunError;
+use filestone_host::error::RunError;
 use filestone_plan::plan::{ArrivalsPlan, Plan, WorkloadPlan};
 use filestone_server::Running;
 use filestone_wire::nfs3::Status;

@@ -3,9 +3,9 @@
 use super::{MS, error_at};
 use crate::support::SECOND;
 use crate::support::live::{probe, serve};
-use filestone_engine::RunError;
 use filestone_engine::driver::{CallError, UnmeasuredCallError};
-use filestone_engine::error::ErrorCategory;
+use filestone_host::error::ErrorCategory;
+use filestone_host::error::RunError;
 use filestone_plan::plan::{Plan, TransportKind};
 use filestone_workload::operation::OpKind;
 use std::io::{Read, Write};
@@ -133,13 +133,9 @@ fn a_host_without_a_name_is_said_to_have_none() {
     plan.target.nfs3_mut().expect("an NFS target").host = Some("no such host".into());
     plan.target.nfs3_mut().expect("an NFS target").port = Some(1);
     let stop = std::sync::atomic::AtomicBool::new(false);
-    let error = crate::support::entry::run(
-        &plan,
-        None,
-        &stop,
-        &mut filestone_engine::control::NoObserver,
-    )
-    .expect_err("there is no such host");
+    let error =
+        crate::support::entry::run(&plan, None, &stop, &mut filestone_host::control::NoObserver)
+            .expect_err("there is no such host");
     assert!(matches!(error, RunError::Resolve { .. }), "{error:?}");
     assert!(
         error
@@ -156,13 +152,9 @@ fn a_server_named_by_host_and_port_needs_no_portmapper() {
     plan.target.nfs3_mut().expect("an NFS target").port = Some(server.port());
     plan.timeout_ns = 10 * SECOND;
     let stop = std::sync::atomic::AtomicBool::new(false);
-    let record = crate::support::entry::run(
-        &plan,
-        None,
-        &stop,
-        &mut filestone_engine::control::NoObserver,
-    )
-    .expect("the run is made");
+    let record =
+        crate::support::entry::run(&plan, None, &stop, &mut filestone_host::control::NoObserver)
+            .expect("the run is made");
     super::check(&record);
     assert!(!record.target.built_in);
     assert_eq!(record.totals.ledger.ok, 10);

@@ -16,8 +16,8 @@ mod shares;
 mod sources;
 mod targets;
 
-use filestone_engine::RunError;
-use filestone_engine::control::{NoObserver, Observer};
+use filestone_host::control::{NoObserver, Observer};
+use filestone_host::error::RunError;
 use filestone_measure::measure::RunRecord;
 use filestone_plan::plan::Plan;
 use std::net::SocketAddr;

@@ -4,7 +4,7 @@ use super::{MS, run_at};
 use crate::support::SECOND;
 use crate::support::live::{probe, serve};
 use crate::support::relay::{Relay, Seen, cut_at};
-use filestone_engine::control::Observer;
+use filestone_host::control::Observer;
 use filestone_measure::measure::run_record::{IntervalRecord, RunOutcome};
 use filestone_measure::measure::{Caveat, RunRecord};
 use filestone_plan::plan::{ArrivalsPlan, OnLost, Plan, TransportKind};

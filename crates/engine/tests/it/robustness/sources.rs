@@ -3,7 +3,7 @@
 use super::run_at;
 use crate::support::live::{probe, serve};
 use crate::support::relay::{Fate, Relay};
-use filestone_engine::control::NoObserver;
+use filestone_host::control::NoObserver;
 use filestone_measure::measure::RunRecord;
 use filestone_plan::plan::{Plan, TransportKind};
 use filestone_wire::nfs3::Procedure;

@@ -1,8 +1,9 @@
 //! Runs through the engine's one entry.
 
-use filestone_engine::control::{Context, Observer};
 use filestone_engine::protocols::BuiltIn;
-use filestone_engine::{Job, Protocols, RunError};
+use filestone_engine::{Job, Protocols};
+use filestone_host::control::{Context, Observer};
+use filestone_host::error::RunError;
 use filestone_measure::measure::RunRecord;
 use filestone_plan::plan::Plan;
 use filestone_workload::load::Load;

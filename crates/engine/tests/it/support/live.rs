@@ -1,10 +1,11 @@
 //! Runs against the built-in server over real sockets.
 
 use crate::support::entry::run;
-use filestone_engine::control::{Context, NoObserver};
 use filestone_engine::protocols::BuiltIn;
 use filestone_engine::protocols::nfs3::Nfs3Error;
-use filestone_engine::{Job, Protocols, RunError};
+use filestone_engine::{Job, Protocols};
+use filestone_host::control::{Context, NoObserver};
+use filestone_host::error::RunError;
 use filestone_measure::measure::RunRecord;
 use filestone_plan::plan::{ArrivalsPlan, Plan, TransportKind};
 use filestone_server::{Options, Running, Server};

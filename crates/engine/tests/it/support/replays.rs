@@ -1,6 +1,6 @@
 //! Plans of replays.
 
-use filestone_engine::load_file::read_text;
+use filestone_host::load_file::read_text;
 use filestone_plan::plan::{
     ArrivalsPlan, LoadName, Plan, ReplayPlan, TargetPlan, TcpReplay, WorkloadPlan,
 };

@@ -1,7 +1,7 @@
 //! The clients of each mount: their shared call model, and the state used for corrections.
 
 use super::kernel::Kernel;
-use crate::error::RunError;
+use filestone_host::error::RunError;
 use filestone_measure::measure::mix_record::CorrectionRecord;
 use filestone_plan::mix::Counters;
 use filestone_plan::mix::feedback::Group;

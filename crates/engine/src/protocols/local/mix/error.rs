@@ -1,6 +1,6 @@
 //! Errors of a mix through a mount.
 
-use crate::error::{AreaError, ErrorCategory};
+use filestone_host::error::{AreaError, ErrorCategory};
 
 /// Error returned when a mix cannot run through a mount.
 #[derive(Debug, thiserror::Error)]

@@ -2,9 +2,9 @@
 //! and ends the clients of a mount when enough calls have been made.
 
 use super::clients::ClientGroup;
-use crate::control::Observer;
-use crate::error::RunError;
 use crate::run::{RunHook, RunSnapshot, Stage};
+use filestone_host::control::Observer;
+use filestone_host::error::RunError;
 use filestone_plan::mix::feedback::{CORRECTION_NS, FIRST_CORRECTION_NS};
 use filestone_plan::plan::{FeedbackArithmetic, MixPlan, Plan};
 use filestone_workload::time::Timestamp;

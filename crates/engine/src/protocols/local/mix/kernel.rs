@@ -6,9 +6,9 @@
 
 use super::error::MountError;
 use super::mounted::Mounted;
-use crate::control::check_cancelled;
-use crate::error::RunError;
 use crate::time::Time;
+use filestone_host::control::check_cancelled;
+use filestone_host::error::RunError;
 use filestone_plan::mix::{Counters, MixError, counters};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;

@@ -4,9 +4,9 @@
 use super::caller::{Caller, CommitMethod, SystemCalls};
 use super::clients::ClientGroup;
 use super::kernel::Kernel;
-use crate::control::check_cancelled;
-use crate::error::RunError;
 use crate::time::Time;
+use filestone_host::control::check_cancelled;
+use filestone_host::error::RunError;
 use filestone_plan::mix::Counters;
 use filestone_plan::plan::MixCount;
 use filestone_workload::operation::OpKind;

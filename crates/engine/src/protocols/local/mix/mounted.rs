@@ -1,7 +1,7 @@
 //! Determines the file system of a directory from `/proc/self/mountinfo` (proc(5)).
 
 use super::error::MountError;
-use crate::error::RunError;
+use filestone_host::error::RunError;
 use filestone_measure::measure::MountRecord;
 use std::path::{Path, PathBuf};
 

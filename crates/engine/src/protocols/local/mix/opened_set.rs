@@ -1,9 +1,9 @@
 //! Open directories of one client's part of a file set.
 
-use crate::error::RunError;
 use crate::protocols::local::tree::{self, DIRECTORY};
 use crate::workspace::Purpose;
 use crate::workspace::tree::{DIRECTORY_MODE, FILE_MODE as OWN_FILE_MODE};
+use filestone_host::error::RunError;
 use filestone_plan::file_set::{Layout, VolatileDirectory, client_directory, files_directory};
 use filestone_workload::operation::OpKind;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};

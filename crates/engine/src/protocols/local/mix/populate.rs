@@ -6,11 +6,11 @@
 use super::changing::RENAMED;
 use super::opened_set::{FILE, FILE_MODE, LINK_TARGET, OpenedSet, refused};
 use super::uncached_files::is_made_here;
-use crate::control::check_cancelled;
-use crate::error::RunError;
 use crate::protocols::local::tree::{DIRECTORY, LocalTree};
 use crate::workspace::tree::Directory;
 use crate::workspace::{Purpose, set_removal};
+use filestone_host::control::check_cancelled;
+use filestone_host::error::RunError;
 use filestone_plan::file_set::{
     FILES_PER_DIRECTORY, Layout, VolatileDirectory, file_name, link_name,
 };

@@ -3,7 +3,7 @@
 
 use super::caller::{Prerequisites, SyscallResult, SystemCalls, UnmeasuredOperation};
 use crate::backend::blocking::{BlockingClient, Unended, WorkResult};
-use crate::exhaustion::is_exhausted;
+use filestone_host::exhaustion::is_exhausted;
 use filestone_workload::failure::StatusSpace;
 use filestone_workload::language::{WorkItem, WorkType};
 use filestone_workload::operation::{OpKind, Outcome};

@@ -1,7 +1,7 @@
 //! Result of a verb, before conversion to a reply.
 
-use crate::exhaustion::is_exhausted;
 use crate::replay::Reply;
+use filestone_host::exhaustion::is_exhausted;
 use filestone_workload::failure::StatusSpace;
 use filestone_workload::load::{Cause, Status};
 use rustix::io::Errno;

@@ -8,7 +8,6 @@ pub(crate) mod deletion;
 pub(crate) mod listing;
 pub(crate) mod nfs_mount;
 
-use crate::error::RunError;
 use crate::workspace::error::{ClaimError, Purpose};
 use crate::workspace::marker::{LockHolder, MARKER_MAX_BYTES, Marker, padded};
 use crate::workspace::tree::{
@@ -16,6 +15,7 @@ use crate::workspace::tree::{
     Tree, TreeError, TreeResult,
 };
 use deletion::{Removal, RemoveError};
+use filestone_host::error::RunError;
 use filestone_plan::made::{Kept, MadeNames};
 use listing::{Listing, is_dot};
 use rustix::fd::{AsFd, OwnedFd};

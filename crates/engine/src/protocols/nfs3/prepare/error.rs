@@ -1,6 +1,6 @@
 //! Errors of finding or creating a run's objects on the server.
 
-use crate::error::{AreaError, ErrorCategory};
+use filestone_host::error::{AreaError, ErrorCategory};
 use filestone_wire::nfs3::{Procedure, Status};
 
 /// Error of finding or creating a run's objects on the server.

@@ -2,10 +2,10 @@
 
 use super::kind_of;
 use crate::driver::CallError;
-use crate::error::RunError;
 use crate::protocols::nfs3::calls::{Failure, Session};
 use crate::protocols::nfs3::session::at_path;
 use crate::workspace::ClaimError;
+use filestone_host::error::RunError;
 use filestone_protocol::workload::FileEntry;
 use filestone_wire::nfs3::{Handle, Procedure};
 use std::cell::Cell;

@@ -2,12 +2,12 @@
 
 use super::file_set::Order;
 use super::{Prepared, RunObjects, Session, kind_of};
-use crate::control::{Cancellation, Context};
-use crate::error::RunError;
 use crate::file_set::{self, OrphanedSet};
 use crate::protocols::nfs3::mount::{self, Caller, Mounted};
 use crate::protocols::nfs3::prepare::PrepareError;
 use crate::workspace::ProcessIdentity;
+use filestone_host::control::{Cancellation, Context};
+use filestone_host::error::RunError;
 use filestone_measure::measure::run_record::Target;
 use filestone_plan::file_set::Layout;
 use filestone_plan::plan::{MixPlan, NfsTarget, Plan, TargetPlan};

@@ -11,12 +11,12 @@ pub use crate::protocols::nfs3::Session;
 pub use error::PrepareError;
 pub use mix::{prepare_mix, reclaim_mix};
 
-use crate::control::Context;
-use crate::driver::Dial;
-use crate::error::RunError;
 use crate::file_set::SetFiles;
 use crate::protocols::nfs3::mount::{self, Caller};
 use crate::protocols::prepare::{ProbePreparation, RunObjects};
+use filestone_host::connect::Dial;
+use filestone_host::control::Context;
+use filestone_host::error::RunError;
 use filestone_measure::measure::run_record::Target;
 use filestone_plan::plan::ProbeRun;
 use filestone_protocol::workload::{FileEntry, ObjectKind};

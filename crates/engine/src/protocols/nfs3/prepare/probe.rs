@@ -1,13 +1,13 @@
 //! Objects of a probe on an NFS server (`crate::protocols::prepare`).
 
 use super::listing;
-use crate::control::Context;
-use crate::error::RunError;
 use crate::protocols::nfs3::Session;
 use crate::protocols::nfs3::session::at_path;
 use crate::protocols::nfs3::tree::NfsTree;
 use crate::protocols::prepare::{ProbePreparation, ProbeServer, own_name};
 use crate::workspace::tree::Directory;
+use filestone_host::control::Context;
+use filestone_host::error::RunError;
 use filestone_plan::plan::TransportKind;
 use filestone_protocol::workload::FileEntry;
 use filestone_wire::nfs3::write::StableHow;

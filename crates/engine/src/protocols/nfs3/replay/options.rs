@@ -1,8 +1,8 @@
 //! Options of a replay on an NFS server.
 
-use crate::control::Cancellation;
 use crate::driver::retry::Retry;
 use crate::workspace::OnExisting;
+use filestone_host::control::Cancellation;
 use filestone_plan::made::MadeNames;
 use filestone_plan::plan::GroupIdentities;
 use filestone_protocol::client::nfs3::load::LoadOptions;

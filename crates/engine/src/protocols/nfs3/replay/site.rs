@@ -1,9 +1,7 @@
 //! A directory on an NFS server in which loads are replayed.
 
 use super::options::Nfs3Options;
-use crate::control::{Cancellation, cancel_on};
-use crate::driver::{Dial, Endpoint, Retry, at_port, first_xid};
-use crate::error::RunError;
+use crate::driver::{Endpoint, Retry, first_xid};
 use crate::protocols::nfs3::Nfs3Error;
 use crate::protocols::nfs3::calls::{Failure, Session};
 use crate::protocols::nfs3::mount::{self, Caller, Mounted};
@@ -12,6 +10,9 @@ use crate::replay::site::{TreeCleanup, WorkDir};
 use crate::workspace::test_directory::{self, LeftOver, TestDirectory};
 use crate::workspace::tree::{Directory, Step};
 use crate::workspace::{Owner, Purpose};
+use filestone_host::connect::{Dial, at_port};
+use filestone_host::control::{Cancellation, cancel_on};
+use filestone_host::error::RunError;
 use filestone_measure::measure::run_record::Target;
 use filestone_plan::plan::{LeftoverPolicy, NfsTarget, TransportKind};
 use filestone_protocol::client::nfs3::load::{

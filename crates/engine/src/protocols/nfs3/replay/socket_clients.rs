@@ -2,9 +2,6 @@
 
 use super::site::Nfs3Site;
 use crate::backend::connection::{ConnectedClient, InitialConnection};
-use crate::control::Context;
-use crate::driver::Dial;
-use crate::error::RunError;
 use crate::protocols::clients::{
     ConnectedSockets, connect_first, connect_sockets, dial_of, moment_of,
 };
@@ -12,6 +9,9 @@ use crate::replay::over_sockets::workers;
 use crate::replay::replaying::{ClientSpawner, Wanted};
 use crate::replay::round_robin::RoundRobin;
 use crate::run::ConnectedClients;
+use filestone_host::connect::Dial;
+use filestone_host::control::Context;
+use filestone_host::error::RunError;
 use filestone_plan::plan::Plan;
 use filestone_protocol::client::nfs3::load::LoadClient;
 use filestone_protocol::workload::LineSource;

@@ -14,7 +14,6 @@
 mod names;
 
 use crate::driver::window::{CallPipeline, Work};
-use crate::error::RunError;
 use crate::protocols::nfs3::calls::{Failure, NfsResult, Session, named, permissions};
 use crate::protocols::nfs3::session::{at_path, without_results};
 use crate::workspace::error::{ClaimError, Purpose};
@@ -22,6 +21,7 @@ use crate::workspace::marker::{LockHolder, MARKER_MAX_BYTES, Marker, padded};
 use crate::workspace::tree::{
     Directory, Found, FoundMarker, MarkerLock, Name, RefusalKind, Step, Tree, TreeError, TreeResult,
 };
+use filestone_host::error::RunError;
 use filestone_plan::made::{Kept, MadeNames};
 use filestone_protocol::client::nfs3::sequence::ObjectWithAttributes as Object;
 use filestone_wire::nfs3::create::CreateHow;

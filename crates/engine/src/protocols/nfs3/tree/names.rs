@@ -2,10 +2,10 @@
 
 use crate::driver::window::{Work, WorkError};
 use crate::driver::{CallFailed, RpcProcedure};
-use crate::error::RunError;
 use crate::protocols::nfs3::calls::called;
 use crate::protocols::nfs3::session::{failed, without_results};
 use crate::workspace::tree::{Directory, Name};
+use filestone_host::error::RunError;
 use filestone_wire::nfs3::{DirOpArgs, Handle, Procedure, Status, remove};
 use filestone_wire::xdr::{Decode, Encode, Writer};
 

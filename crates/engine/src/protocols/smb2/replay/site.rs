@@ -1,7 +1,5 @@
 //! A directory of a share in which loads are replayed.
 
-use crate::control::{Cancellation, Context, cancel_on};
-use crate::error::RunError;
 use crate::protocols::replay_sites::{SiteOptions, occupied};
 use crate::protocols::smb2::SmbError;
 use crate::protocols::smb2::connection::{Connection, Reaching};
@@ -13,6 +11,8 @@ use crate::workspace::Purpose;
 use crate::workspace::scratch_directory::REMOVE_LEFTOVER;
 use crate::workspace::test_directory::{self, LeftOver, TestDirectory};
 use crate::workspace::tree::Directory;
+use filestone_host::control::{Cancellation, Context, cancel_on};
+use filestone_host::error::RunError;
 use filestone_measure::measure::run_record::{DurableHandles, Target};
 use filestone_plan::plan::{LeftoverPolicy, SmbTarget};
 use filestone_protocol::client::smb2::{

@@ -2,9 +2,7 @@
 
 use super::site::ShareSite;
 use crate::backend::connection::{ClientConnection, ConnectedClient, InitialConnection};
-use crate::control::Context;
 use crate::driver::{CallError, RetryLimit};
-use crate::error::RunError;
 use crate::protocols::clients::{connect_first, connect_sockets, dial_of, moment_of};
 use crate::protocols::smb2::connection::{
     Connection, EstablishedConnection, Reaching, why_in_words,
@@ -16,6 +14,8 @@ use crate::replay::over_sockets::{LoadConnection, tried_for, workers};
 use crate::replay::replaying::{ClientSpawner, Wanted};
 use crate::replay::round_robin::RoundRobin;
 use crate::run::ConnectedClients;
+use filestone_host::control::Context;
+use filestone_host::error::RunError;
 use filestone_measure::measure::Mismatches;
 use filestone_plan::plan::Plan;
 use filestone_protocol::client::smb2::{

@@ -1,6 +1,6 @@
 //! Errors of a connection to a tbench peer.
 
-use crate::error::{AreaError, ErrorCategory, NO_MORE_SOCKETS, is_of_this_host};
+use filestone_host::error::{AreaError, ErrorCategory, NO_MORE_SOCKETS, is_of_this_host};
 use filestone_wire::tbench::{Exchange, ORIGINAL_MAX, PORT};
 use rustix::io::Errno;
 use std::io;

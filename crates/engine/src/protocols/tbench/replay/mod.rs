@@ -17,11 +17,11 @@ mod tests;
 pub use error::{PeerError, TcpError};
 pub use socket_options::{SocketOption, SocketOptionError, SocketOptions};
 
-use crate::error::RunError;
 use crate::replay::layer::{Layer, LayerLost, Reply};
 use crate::replay::site::{BlockingWorkDir, TreeCleanup, WorkDir};
 use connection::TbenchConnection;
 use exchanges::Exchanges;
+use filestone_host::error::RunError;
 use filestone_measure::measure::run_record::Target;
 use filestone_plan::plan::TcpReplay;
 use filestone_workload::load::{Action, Cause, Generation, Status};

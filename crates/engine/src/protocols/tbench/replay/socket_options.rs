@@ -3,7 +3,7 @@
 //! The list is separated by blanks, tabs or commas; each element is `NAME` or `NAME=VALUE`. Names
 //! are those of `setsockopt`. Three incorrect names from dbench's manual page are accepted too.
 
-use crate::error::{AreaError, ErrorCategory};
+use filestone_host::error::{AreaError, ErrorCategory};
 use rustix::net::sockopt::{
     self, Timeout, set_ip_tos, set_ipv6_tclass, set_socket_broadcast, set_socket_keepalive,
     set_socket_recv_buffer_size, set_socket_reuseaddr, set_socket_send_buffer_size,

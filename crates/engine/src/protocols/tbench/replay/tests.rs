@@ -1,5 +1,5 @@
 use super::*;
-use crate::error::ErrorCategory;
+use filestone_host::error::ErrorCategory;
 use filestone_server::tbench::{TbenchOptions, TbenchServer};
 use filestone_wire::tbench::MESSAGE_MAX;
 use std::io::{Read, Write};

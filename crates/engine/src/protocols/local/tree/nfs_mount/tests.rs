@@ -2,12 +2,12 @@
 
 use super::double::NfsMount;
 use super::{is_still_open, lock, unlink};
-use crate::control::{Context, NoObserver};
-use crate::load_file::read_text;
 use crate::protocols::local::replay::{LocalOptions, LocalSite, remove_left_over};
 use crate::protocols::local::tree::deletion;
 use crate::protocols::{Job, Protocols};
 use crate::replay::{BlockingWorkDir, Layer, TreeCleanup, WorkDir};
+use filestone_host::control::{Context, NoObserver};
+use filestone_host::load_file::read_text;
 use filestone_measure::measure::{Caveat, RunRecord};
 use filestone_plan::made::MadeNames;
 use filestone_plan::plan::{

@@ -3,11 +3,11 @@
 use super::writing::{After, PendingWrites, Stretch};
 use crate::driver::window::{WINDOW, Work, WorkError};
 use crate::driver::{CallFailed, RpcProcedure};
-use crate::error::RunError;
 use crate::file_set::{Missing, ObjectTable, Part, Progress, SpareName, Step};
 use crate::protocols::nfs3::calls::{called, permissions};
 use crate::protocols::nfs3::prepare::PrepareError;
 use crate::protocols::nfs3::session::{failed, without_results};
+use filestone_host::error::RunError;
 use filestone_plan::file_set::VolatileDirectory;
 use filestone_plan::plan::CreateModes;
 use filestone_protocol::client::nfs3::read_counts::{check_written, go_on_after};

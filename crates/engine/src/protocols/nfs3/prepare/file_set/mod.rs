@@ -7,14 +7,14 @@
 mod making;
 mod writing;
 
-use crate::control::{Cancellation, Observer};
 use crate::driver::Endpoint;
 use crate::driver::window::CallPipeline;
-use crate::error::RunError;
 use crate::file_set::{self, ExistingObject, Missing, SetServer};
 use crate::protocols::nfs3::tree::NfsTree;
 use crate::protocols::nfs3::{Session, session};
 use crate::workspace::tree::Directory;
+use filestone_host::control::{Cancellation, Observer};
+use filestone_host::error::RunError;
 use filestone_plan::plan::TransportKind;
 use filestone_protocol::client::nfs3::sequence::ObjectWithAttributes;
 use filestone_wire::nfs3::Handle;

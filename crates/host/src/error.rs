@@ -150,7 +150,7 @@ impl RunError {
     }
 
     /// Returns this error for a run that leaves `path` behind, with the reason.
-    pub(crate) fn leaving(self, path: &str, reason: &RunError, advice: &str) -> Self {
+    pub fn leaving(self, path: &str, reason: &RunError, advice: &str) -> Self {
         RunError::Unfinished {
             source: Box::new(self),
             remains: format!("{path} could not be removed: {reason}; {advice}"),
@@ -196,10 +196,10 @@ fn and(help: Option<String>, more: &str) -> String {
 }
 
 /// Advice if this host cannot provide another socket.
-pub(crate) const NO_MORE_SOCKETS: &str = "this host has no free port or file left for it; use fewer clients (--clients), or more addresses (--source)";
+pub const NO_MORE_SOCKETS: &str = "this host has no free port or file left for it; use fewer clients (--clients), or more addresses (--source)";
 
 /// Advice if this host refuses a source address.
-pub(crate) const SOURCES_OF_THIS_HOST: &str = "clients connect from addresses of this host, of the \
+pub const SOURCES_OF_THIS_HOST: &str = "clients connect from addresses of this host, of the \
     server's family (--source); `filestone fleet addresses up` gives it more";
 
 /// This host refuses a source address.
@@ -213,13 +213,13 @@ pub struct SourceRefused {
 }
 
 /// Whether this host refused the source address.
-pub(crate) fn is_source_refused(error: &std::io::Error) -> bool {
+pub fn is_source_refused(error: &std::io::Error) -> bool {
     let inner = error.get_ref();
     inner.is_some_and(|inner| inner.is::<SourceRefused>())
 }
 
 /// Whether this host, not the network, refused a socket.
-pub(crate) fn is_of_this_host(error: &std::io::Error) -> bool {
+pub fn is_of_this_host(error: &std::io::Error) -> bool {
     use std::io::ErrorKind;
     matches!(
         error.kind(),

@@ -2,8 +2,8 @@
 
 mod namespaces;
 
-use crate::driver::{any_towards, from, is_this_host};
-use crate::host::line_of;
+use crate::connect::{any_towards, from, is_this_host};
+use crate::system::line_of;
 use filestone_measure::doctor::facts::{NetworkPathFacts, Place};
 use nix::sys::socket::sockopt::IpMtu;
 use nix::sys::socket::{SockaddrStorage, getsockopt};
@@ -15,7 +15,7 @@ const INTERFACES: &str = "/sys/class/net";
 const THROUGH_GATEWAY: u16 = 2;
 
 /// Returns the facts of the network path to `address`, from `source` if given.
-pub(crate) fn to(address: SocketAddr, source: Option<IpAddr>) -> NetworkPathFacts {
+pub fn to(address: SocketAddr, source: Option<IpAddr>) -> NetworkPathFacts {
     let local = source.map_or_else(|| any_towards(address), |source| from(source, address));
     // Connecting a UDP socket sends no packet, but chooses the route.
     let socket = UdpSocket::bind(local);

@@ -16,7 +16,9 @@ use std::time::Instant;
 
 /// Sources of a run's readings.
 pub struct Sources<'plan> {
+    /// The sources and times of the plan.
     pub plan: &'plan CostPlan,
+    /// The sources, with their readings.
     pub book: ReadingLog,
     /// The network path to the target, if it has an address.
     pub path: Option<RunPath>,

@@ -4,14 +4,14 @@ use rustix::io::Errno;
 
 /// Whether this host has run out of a resource that a call needs. The server does not cause this,
 /// so it is never counted as a reply.
-pub(crate) fn is_exhaustion(error: &std::io::Error) -> bool {
+pub fn is_exhaustion(error: &std::io::Error) -> bool {
     let number = error.raw_os_error();
     number.is_some_and(|number| is_exhausted(Errno::from_raw_os_error(number)))
 }
 
 /// Whether the error number means an exhausted resource: open files of this process and of all,
 /// memory, and memory for sockets.
-pub(crate) fn is_exhausted(errno: Errno) -> bool {
+pub fn is_exhausted(errno: Errno) -> bool {
     matches!(
         errno,
         Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS
@@ -19,6 +19,6 @@ pub(crate) fn is_exhausted(errno: Errno) -> bool {
 }
 
 /// Advice if a resource of this host is exhausted.
-pub(crate) const EXHAUSTED_HELP: &str = "this host ran out of open files or memory, so the run \
+pub const EXHAUSTED_HELP: &str = "this host ran out of open files or memory, so the run \
      does not count; use fewer clients (--clients), or raise the limit (`ulimit -n` for open files \
      of a process, fs.file-max for those of the host)";

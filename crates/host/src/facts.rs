@@ -1,11 +1,11 @@
 //! Facts of this host from `/proc` and `/sys`.
 
 use crate::clock::Clock;
-use crate::driver::{RESERVED_PORTS, may_use_reserved_ports, open_file_limits};
-use crate::host::line_of;
+use crate::connect::{RESERVED_PORTS, may_use_reserved_ports, open_file_limits};
+use crate::environment::{clients_of, local_ports};
 use crate::processors::allowed;
 use crate::quota;
-use crate::run::{clients_of, local_ports};
+use crate::system::line_of;
 use filestone_measure::doctor::facts::{
     ClockFacts, FrequencyFacts, HostFacts, MemoryFacts, OpenFileFacts, ProcessorFacts,
     ReservedPortFacts, SocketBufferFacts,

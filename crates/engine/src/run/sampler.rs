@@ -1,8 +1,8 @@
 //! Readings during a run, on a separate thread.
 
-use super::book::{ReadingLog, Sources};
-use crate::control::{Context, LOOK_EVERY, Observer, ServerRates};
 use crate::run::run_hook::{RunHook, RunSnapshot, Stage};
+use filestone_host::control::{Context, LOOK_EVERY, Observer, ServerRates};
+use filestone_host::readings::{ReadingLog, Sources};
 use filestone_measure::cost::{CostRecord, ReadingPhase};
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::costs::{self, RunPath};

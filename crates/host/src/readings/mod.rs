@@ -10,10 +10,8 @@ mod host;
 mod path;
 mod process;
 mod source;
-mod watch;
 
-pub use book::open;
-pub use watch::Sampler;
+pub use book::{ReadingLog, Sources, open};
 
 use crate::error::{AreaError, ErrorCategory};
 

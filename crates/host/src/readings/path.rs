@@ -1,6 +1,6 @@
 //! Network path of a run's messages, from the facts that this host has.
 
-use crate::host::line_of;
+use crate::system::line_of;
 use crate::way;
 use filestone_measure::cost::wire::{ETHERNET_HEADER, Framing, PathOverhead};
 use filestone_measure::measure::costs::RunPath;

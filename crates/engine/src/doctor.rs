@@ -4,12 +4,10 @@
 //! A fact that this host does not report is unknown, not an error. Nothing is written to a target,
 //! and it gets only a few seconds to reply.
 
-mod host;
-mod look;
-
-use crate::control::{Cancellation, Context, cancel_after};
-use crate::error::{AreaError, ErrorCategory, RunError};
 use crate::protocols::{ConnectTarget, Protocols};
+use filestone_host::control::{Cancellation, Context, cancel_after};
+use filestone_host::error::{AreaError, ErrorCategory, RunError};
+use filestone_host::{activity, facts};
 use filestone_measure::doctor::facts::{Facts, TargetFacts, TargetFailure};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -64,8 +62,8 @@ pub fn examine(
     context: &mut Context<'_>,
 ) -> Examination {
     context.preparing("looking at this host");
-    let mut host = host::facts();
-    host.look = look::sample(context.stop);
+    let mut host = facts::facts();
+    host.look = activity::sample(context.stop);
     let mut examination = Examination {
         facts: Facts { host, target: None },
         failure: None,

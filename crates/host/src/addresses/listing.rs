@@ -3,7 +3,7 @@
 use super::NetlinkError;
 use super::message::{self, Attributes, RouteMessage, kind};
 use super::netlink::Netlink;
-use crate::host;
+use crate::system;
 use filestone_measure::addresses::{
     AddressListing, ListedAddress, ListedLink, ListedRoute, ListedRule, MacVlanMode as Mode,
     MacVlanOf, Network,
@@ -172,7 +172,7 @@ fn rule(message: &RouteMessage) -> ListedRule {
 }
 
 fn number(path: &str) -> Option<u32> {
-    host::line_of(path)?.parse().ok()
+    system::line_of(path)?.parse().ok()
 }
 
 /// Returns an IPv4 setting of a link, or of all; 0 if it cannot be read.

@@ -13,7 +13,7 @@ use std::time::Instant;
 
 /// Measures the use of the processors between two moments.
 #[derive(Debug)]
-pub(crate) struct Meter {
+pub struct Meter {
     began: Instant,
     allowed: Vec<usize>,
     own_ns: u64,
@@ -70,7 +70,9 @@ impl Meter {
 /// CPU and wait time of the calling thread since it started.
 #[derive(Debug, Clone, Copy)]
 pub struct ThreadMark {
+    /// CPU time in nanoseconds.
     pub cpu_ns: u64,
+    /// Time ready to run without a processor, in nanoseconds.
     pub waited_ns: u64,
 }
 
@@ -95,17 +97,17 @@ impl ThreadMark {
 }
 
 /// Returns the CPU time of the calling thread, in nanoseconds.
-pub(crate) fn thread_nanos() -> u64 {
+pub fn thread_nanos() -> u64 {
     clock_nanos(ClockId::ThreadCPUTime)
 }
 
 /// Returns the monotonic time of this host, in nanoseconds.
-pub(crate) fn monotonic_nanos() -> u64 {
+pub fn monotonic_nanos() -> u64 {
     clock_nanos(ClockId::Monotonic)
 }
 
 /// Returns how long the calling thread was ready to run and had no processor, in nanoseconds.
-pub(crate) fn waited_nanos() -> u64 {
+pub fn waited_nanos() -> u64 {
     waited().unwrap_or(0)
 }
 
@@ -127,7 +129,7 @@ fn clock_nanos(clock: ClockId) -> u64 {
 }
 
 /// Returns the processors that this process may use.
-pub(crate) fn allowed() -> Vec<usize> {
+pub fn allowed() -> Vec<usize> {
     let Ok(set) = rustix::thread::sched_getaffinity(None) else {
         return vec![];
     };
@@ -151,7 +153,7 @@ fn busy_nanos(allowed: &[usize]) -> Option<u64> {
 }
 
 /// Returns the time of these processors that other virtual machines used, in nanoseconds.
-pub(crate) fn stolen_nanos(allowed: &[usize]) -> Option<u64> {
+pub fn stolen_nanos(allowed: &[usize]) -> Option<u64> {
     let stats = KernelStats::current().ok()?;
     let times = allowed.iter().map(|cpu| stats.cpu_time.get(*cpu)?.steal);
     let ticks: Option<u64> = times.sum();

@@ -33,7 +33,7 @@ pub fn name() -> String {
 }
 
 /// Returns the only line of a small system file; `None` if the file is missing or empty.
-pub(crate) fn line_of(path: &str) -> Option<String> {
+pub fn line_of(path: &str) -> Option<String> {
     fs::read_to_string(path)
         .ok()
         .map(|text| text.trim().to_string())

@@ -1,6 +1,6 @@
 //! Checks that this host has the resources of a plan.
 
-use crate::driver::{RESERVED_PORTS, allow_open_files};
+use crate::connect::{RESERVED_PORTS, allow_open_files};
 use crate::error::{AreaError, ErrorCategory, RunError};
 use filestone_plan::plan::{Interface, Plan, SourceAddresses};
 use filestone_workload::text::thousands;
