@@ -1,8 +1,8 @@
 //! Description that each rank sends after its start, and the check whether ranks can run a job
 //! together.
 
-use filestone_engine::workspace::ProcessIdentity;
 use filestone_measure::measure::run_record::METHOD;
+use filestone_setup::workspace::marker::ProcessIdentity;
 use serde::{Deserialize, Serialize};
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -5,11 +5,11 @@
 //! Until then it finds that its file set belongs to another process, and does not touch it.
 
 use crate::rank_run::Runner;
-use filestone_engine::workspace::ProcessIdentity;
 use filestone_host::control::{Context, Observer};
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::caveat::Caveat;
 use filestone_plan::plan::Plan;
+use filestone_setup::workspace::marker::ProcessIdentity;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 

@@ -2,12 +2,12 @@
 
 use crate::message::{Ending, Failure, FromRank, IntervalReport, JobSpec};
 use filestone_control::job::deal;
-use filestone_engine::workspace::ProcessIdentity;
 use filestone_host::control::{self, Context, JobController, Observer};
 use filestone_host::error::ErrorCategory;
 use filestone_measure::measure::run_record::{IntervalRecord, Target};
 use filestone_measure::measure::{ConnectionsRecord, RunPhase, RunRecord};
 use filestone_plan::plan::Plan;
+use filestone_setup::workspace::marker::ProcessIdentity;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};

@@ -6,8 +6,6 @@ use filestone_cluster::{
     TransportError, connect, serve,
 };
 use filestone_engine::protocols::BuiltIn;
-use filestone_engine::protocols::nfs3::mount::{Caller, mount};
-use filestone_engine::workspace::ProcessIdentity;
 use filestone_engine::{Job, Protocols};
 use filestone_host::control::{Context, NoObserver, Observer};
 use filestone_host::error::ErrorCategory;
@@ -18,6 +16,8 @@ use filestone_plan::plan::{
     NfsTarget, Plan, Popularity, ProbePlan, SteeringPlan, TargetPlan, WorkloadPlan,
 };
 use filestone_server::{Options, Running, Server};
+use filestone_setup::nfs3::mount::{Caller, mount};
+use filestone_setup::workspace::marker::ProcessIdentity;
 use filestone_workload::operation::{OpKind, Stability};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};

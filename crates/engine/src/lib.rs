@@ -8,14 +8,11 @@
 pub mod backend;
 pub mod calibrate;
 pub mod doctor;
-pub mod driver;
-mod file_set;
 pub mod protocols;
 pub mod replay;
 pub mod run;
 mod threads;
 mod time;
 pub mod worker;
-pub mod workspace;
 
 pub use protocols::{Job, Protocol, Protocols, reclaim, run};

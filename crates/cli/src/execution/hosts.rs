@@ -10,11 +10,11 @@ use filestone_cluster::{
     Cluster, Failure, JobError, JobOptions, MpiTransport, Runner, Transport, launch,
     library_version, serve,
 };
-use filestone_engine::workspace::ProcessIdentity;
 use filestone_host::control::{Context, Observer};
 use filestone_host::control_socket::SocketChoice;
 use filestone_measure::measure::RunRecord;
 use filestone_plan::plan::Plan;
+use filestone_setup::workspace::marker::ProcessIdentity;
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -2,11 +2,11 @@
 
 use crate::backend::timestamping::Timestamping;
 use crate::backend::transmit;
-use crate::driver::CallError;
 use filestone_host::clock::Clock;
 use filestone_host::connect::{Dial, PendingConnection, leave};
 use filestone_plan::plan::TransportKind;
 use filestone_protocol::client::{Client, Output, ProtocolError};
+use filestone_setup::driver::CallError;
 use filestone_workload::completions::CompletionBatch;
 use filestone_workload::time::Timestamp;
 use rustix::io::Errno;

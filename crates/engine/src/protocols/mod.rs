@@ -4,25 +4,20 @@
 //! of [`TargetPlan`]. All higher layers use a protocol through [`Protocol`]; runs of calls use the
 //! [`OpenTarget`] that it opens (`run`).
 
-mod addresses;
 pub mod clients;
 pub mod echo;
-mod error;
 pub mod local;
 pub mod nfs3;
 mod plain_socket;
-mod prepare;
 mod rate;
 mod reaching;
 mod replay_sites;
 pub mod smb2;
 pub mod tbench;
 
-pub use error::TargetError;
 pub use rate::Rate;
 
 use crate::run::{self, OpenTarget};
-use crate::workspace::ProcessIdentity;
 use filestone_host::control::{Cancellation, CleanUpLimits, Context, cancel_clean_up_on};
 use filestone_host::error::RunError;
 use filestone_measure::doctor::facts::TargetFacts;
@@ -30,6 +25,8 @@ use filestone_measure::measure::run_record::Headroom;
 use filestone_measure::measure::{RunRecord, gates, validity};
 use filestone_plan::plan::{ConnectionPlan, Plan, TargetPlan, WorkloadPlan};
 use filestone_protocol::client::Unsupported;
+use filestone_setup::TargetError;
+use filestone_setup::workspace::marker::ProcessIdentity;
 use filestone_workload::load::Load;
 use filestone_workload::operation::OpKind;
 use filestone_workload::password::Password;

@@ -1,12 +1,12 @@
 //! Checks that a target accepts connections, and measures connect times and the network path.
 
-use super::addresses::resolve;
 use filestone_host::connect::Dial;
 use filestone_host::control::Cancellation;
 use filestone_host::error::RunError;
 use filestone_host::way;
 use filestone_measure::doctor::facts::{RoundTrips, TargetFacts};
 use filestone_plan::plan::TransportKind;
+use filestone_setup::addresses::resolve;
 use filestone_workload::time::nanos_of;
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};

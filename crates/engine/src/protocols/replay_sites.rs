@@ -1,12 +1,11 @@
 //! Opens the directories in which the loads of a plan are replayed, for any protocol.
 
-use super::{BuiltIn, Job, TargetError};
+use crate::protocols::{BuiltIn, Job};
 use crate::replay::fleet::Fleet;
 use crate::replay::piece::Loads;
 use crate::replay::replaying::ClientSpawner;
 use crate::replay::round_robin::RoundRobin;
 use crate::replay::{WorkDir, replay_on};
-use crate::workspace::OnExisting;
 use filestone_host::control::Context;
 use filestone_host::environment::{check_environment, check_files_of_clients};
 use filestone_host::error::RunError;
@@ -14,6 +13,8 @@ use filestone_measure::measure::RunRecord;
 use filestone_plan::made::MadeNames;
 use filestone_plan::plan::{FleetPlan, Interface, LeftoverPolicy, Plan, ReplayPlan, TargetPlan};
 use filestone_protocol::workload::{LoadFile, Stream};
+use filestone_setup::TargetError;
+use filestone_setup::workspace::test_directory::OnExisting;
 use filestone_workload::load::{Generation, Load, statistics};
 use filestone_workload::operation::OpKind;
 use std::borrow::Cow;

@@ -13,7 +13,6 @@ pub mod site;
 mod target;
 pub(crate) mod thread;
 
-pub use crate::workspace::OnExisting;
 pub use layer::{Cancellation, Layer, LayerLost, Reply};
 pub use site::{BlockingWorkDir, TreeCleanup, WorkDir};
 pub use target::replay_on;

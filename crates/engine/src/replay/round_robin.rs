@@ -2,10 +2,10 @@
 
 use super::layer::LayerLost;
 use super::site::{BlockingWorkDir, TreeCleanup, WorkDir};
-use crate::workspace::error::ClaimError;
 use filestone_host::control::Cancellation;
 use filestone_host::error::RunError;
 use filestone_measure::measure::run_record::{DurableHandles, Target};
+use filestone_setup::workspace::ClaimError;
 
 /// Several sites of one layer.
 pub struct RoundRobin<S> {

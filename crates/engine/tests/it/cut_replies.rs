@@ -2,7 +2,6 @@
 //! server, without sockets. What has come in of the reply must leave nothing behind. NFS has the
 //! same tests beside its clients, in the model.
 
-use filestone_engine::protocols::smb2::ntlm::Ntlm;
 use filestone_plan::made::MadeNames;
 use filestone_protocol::client::handles::Handles;
 use filestone_protocol::client::smb2::{
@@ -14,6 +13,7 @@ use filestone_protocol::client::{Client, Output, ProtocolError, Verify};
 use filestone_protocol::session::smb2::Smb2Session;
 use filestone_protocol::workload::{FileEntry, FileTable, ObjectKind};
 use filestone_server::{SessionEnd, SmbConversation};
+use filestone_setup::smb2::ntlm::Ntlm;
 use filestone_wire::pattern;
 use filestone_wire::smb2::negotiate::Cipher;
 use filestone_workload::completions::CompletionBatch;

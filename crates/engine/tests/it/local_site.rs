@@ -5,9 +5,10 @@ use crate::support::scratch::Scratch;
 use filestone_engine::protocols::local::replay::{
     LocalOptions, LocalSite, remove_left_over, remove_left_over_beside,
 };
-use filestone_engine::replay::{BlockingWorkDir, Layer, OnExisting, TreeCleanup, WorkDir};
+use filestone_engine::replay::{BlockingWorkDir, Layer, TreeCleanup, WorkDir};
 use filestone_host::error::{ErrorCategory, RunError};
 use filestone_plan::plan::LeftoverPolicy;
+use filestone_setup::workspace::test_directory::OnExisting;
 use filestone_workload::load::action::Disposition;
 use filestone_workload::load::{Action, Status};
 use rustix::fs::{Mode, OFlags};

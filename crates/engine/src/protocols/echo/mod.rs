@@ -1,9 +1,8 @@
 //! A server that returns the data it receives (RFC 862), over TCP or UDP: measures the time and CPU
 //! cost of bare socket exchanges.
 
-use super::addresses::resolve;
-use super::{BuiltIn, Protocol, TargetError, clients};
 use crate::backend::sockets::SocketOptions;
+use crate::protocols::{BuiltIn, Protocol, clients};
 use crate::run::{ConnectedClients, OpenTarget, TargetObjects};
 use filestone_host::clock::Clock;
 use filestone_host::connect::Dial;
@@ -14,6 +13,8 @@ use filestone_plan::plan::{OtherTarget, Plan, TargetPlan, TransportKind};
 use filestone_protocol::client::Unsupported;
 use filestone_protocol::client::echo::{self, EchoClient, EchoMessages};
 use filestone_protocol::workload::{FileEntry, FileTable, ObjectKind};
+use filestone_setup::TargetError;
+use filestone_setup::addresses::resolve;
 use filestone_workload::operation::OpKind;
 use std::sync::Arc;
 

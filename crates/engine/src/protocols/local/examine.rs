@@ -2,12 +2,12 @@
 
 use super::mix::mounted;
 use super::tree;
-use crate::workspace::Purpose;
 use filestone_host::error::RunError;
 use filestone_measure::doctor::facts::{
     FileMedium, FileSystemFacts, RightsFacts, SpaceFacts, TargetFacts,
 };
 use filestone_plan::plan::LocalTarget;
+use filestone_setup::workspace::Purpose;
 use rustix::fs::Access;
 use std::path::{Path, PathBuf};
 

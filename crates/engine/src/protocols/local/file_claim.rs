@@ -1,10 +1,10 @@
 //! Claims a directory of this host for the results of one run at a time, by a file in it.
 
 use super::tree::{self, LocalTree};
-use crate::workspace::marker::{Liveness, LockHolder, Marker, Owner};
-use crate::workspace::tree::{Directory, MarkerLock, Tree};
-use crate::workspace::{ClaimError, Purpose};
 use filestone_host::error::RunError;
+use filestone_setup::workspace::marker::{Liveness, LockHolder, Marker, Owner};
+use filestone_setup::workspace::tree::{Directory, MarkerLock, Tree};
+use filestone_setup::workspace::{ClaimError, Purpose};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 

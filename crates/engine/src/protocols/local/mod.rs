@@ -7,13 +7,14 @@ pub mod replay;
 pub(crate) mod tree;
 
 use super::replay_sites::{SiteOptions, occupied};
-use super::{ConnectTarget, Job, Protocol, TargetError};
+use crate::protocols::{ConnectTarget, Job, Protocol};
 use crate::replay::thread::Threads;
 use filestone_host::control::{Cancellation, Context};
 use filestone_host::error::RunError;
 use filestone_measure::doctor::facts::TargetFacts;
 use filestone_measure::measure::RunRecord;
 use filestone_plan::plan::{LeftoverPolicy, LocalTarget};
+use filestone_setup::TargetError;
 use mix::run_local;
 use replay::{LocalOptions, LocalSite};
 use std::path::Path;

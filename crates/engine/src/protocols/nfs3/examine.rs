@@ -1,11 +1,8 @@
 //! Examines an NFS server before a run, without writing: NULL, port mapper, MOUNT, NLM, and for the
 //! object at the path FSINFO, PATHCONF, FSSTAT and ACCESS.
 
-use super::calls::Session;
-use super::mount::{self, Caller};
-use crate::protocols::addresses::resolve;
+use crate::protocols::ConnectTarget;
 use crate::protocols::reaching::{connect_times, repeated};
-use crate::protocols::{ConnectTarget, TargetError};
 use filestone_host::control::Cancellation;
 use filestone_host::error::RunError;
 use filestone_host::way;
@@ -13,6 +10,10 @@ use filestone_measure::doctor::facts::{
     NameFacts, ProgramFacts, RightsFacts, ServiceFacts, SpaceFacts, TargetFacts, TransferFacts,
 };
 use filestone_plan::plan::TransportKind;
+use filestone_setup::TargetError;
+use filestone_setup::addresses::resolve;
+use filestone_setup::nfs3::calls::Session;
+use filestone_setup::nfs3::mount::{self, Caller};
 use filestone_wire::nfs3::{Handle, Procedure, access, fsinfo, fsstat, pathconf};
 use filestone_wire::portmap::{self, Mapping};
 use filestone_wire::xdr::{Decode, Encode};

@@ -1,8 +1,6 @@
 //! Creates the clients of a run, with the state that they share.
 
 use crate::backend::sockets::SocketOptions;
-use crate::driver::first_xid;
-use crate::protocols::nfs3::mount::{self, Caller};
 use filestone_host::connect::Dial;
 use filestone_plan::plan::{NfsTarget, Plan, ReadData};
 use filestone_protocol::client::Nfs3Client;
@@ -11,6 +9,8 @@ use filestone_protocol::client::handles::Handles;
 use filestone_protocol::client::nfs3::{Reading, Shared, Templates};
 use filestone_protocol::session::rpc::Credentials;
 use filestone_protocol::workload::FileTable;
+use filestone_setup::driver::first_xid;
+use filestone_setup::nfs3::mount::{self, Caller};
 use filestone_wire::nfs3::Handle;
 use filestone_wire::pattern;
 use std::sync::Arc;

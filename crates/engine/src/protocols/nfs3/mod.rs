@@ -2,41 +2,21 @@
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | `mount` | from a host and a path to a file handle |
-//! | `mount_service`, `portmapper` | services used by `mount` |
-//! | `calls` | the procedures as functions, one at a time |
-//! | `session` | the procedures with paths in their errors |
 //! | `examine` | examination of a server before a run |
-//! | `prepare` | objects that a run finds or creates before it begins |
-//! | `tree` | directories on the server as a run's workspace |
 //! | `factory` | the clients of a probe or a mix |
 //! | `replay` | the clients of a replayed load |
 //! | `raw` | the calls over a plain socket, for calibration |
 //!
 //! The `driver` module transports the calls.
 
-pub mod calls;
-mod error;
 mod examine;
 mod factory;
-pub mod mount;
-mod mount_service;
-pub mod portmapper;
-pub mod prepare;
 mod raw;
 pub mod replay;
-#[cfg(test)]
-pub(crate) mod scripted;
-pub mod session;
-pub(crate) mod tree;
-
-pub use calls::{Failure, NfsResult, Session};
-pub use error::Nfs3Error;
 
 use super::replay_sites::{SiteOptions, occupied};
-use super::{BuiltIn, ConnectTarget, Job, Protocol, Rate, TargetError, clients};
+use crate::protocols::{BuiltIn, ConnectTarget, Job, Protocol, Rate, clients};
 use crate::run::{ConnectedClients, OpenTarget, TargetObjects};
-use crate::workspace::ProcessIdentity;
 use factory::ClientFactory;
 use filestone_host::clock::Clock;
 use filestone_host::control::{Cancellation, Context, cancel_on};
@@ -49,9 +29,11 @@ use filestone_plan::plan::{LeftoverPolicy, NfsTarget, Plan, TargetPlan, Workload
 use filestone_protocol::client::Unsupported;
 use filestone_protocol::client::handles::Handles;
 use filestone_protocol::client::nfs3::procedures;
+use filestone_setup::TargetError;
+use filestone_setup::nfs3::prepare::{Prepared, prepare, prepare_mix, reclaim_mix};
+use filestone_setup::workspace::marker::ProcessIdentity;
 use filestone_wire::nfs3::Handle;
 use filestone_workload::operation::OpKind;
-use prepare::{Prepared, prepare, prepare_mix, reclaim_mix};
 use replay::{Nfs3Options, Nfs3Site, SocketClients};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -148,8 +130,6 @@ struct OpenNfs3<'run> {
 
 impl<'run> OpenNfs3<'run> {
     fn new(plan: &'run Plan, target: &'run NfsTarget, mut prepared: Prepared) -> Self {
-        let set = prepared.objects.file_set.as_ref();
-        let sets = set.map(|(set, _)| set.clients.clone());
         let files = std::mem::take(&mut prepared.files);
         Self {
             plan,
@@ -157,7 +137,7 @@ impl<'run> OpenNfs3<'run> {
             handles: Arc::new(files.handles),
             subjects: TargetObjects {
                 table: Arc::new(files.table),
-                sets: sets.unwrap_or_default().into(),
+                sets: prepared.objects.sets(),
             },
             prepared,
         }

@@ -1,14 +1,15 @@
 //! NFS calls over a plain socket, for calibration.
 
-use crate::driver::first_xid;
-use crate::protocols::nfs3::mount::{self, Caller};
-use crate::protocols::nfs3::prepare::prepare;
 use crate::protocols::plain_socket::{EncodedCall, TIMEOUT, exchange};
-use crate::protocols::{Job, Rate, TargetError};
+use crate::protocols::{Job, Rate};
 use filestone_host::control::Context;
 use filestone_host::error::RunError;
 use filestone_plan::plan::ProbeRun;
 use filestone_protocol::client::nfs3::procedures::procedure_of;
+use filestone_setup::TargetError;
+use filestone_setup::driver::first_xid;
+use filestone_setup::nfs3::mount::{self, Caller};
+use filestone_setup::nfs3::prepare::prepare;
 use filestone_wire::nfs3::{Handle, PROGRAM, Procedure, VERSION, getattr, read};
 use filestone_wire::record::RecordMark;
 use filestone_wire::rpc::{CallHeader, Credential, OpaqueAuth};

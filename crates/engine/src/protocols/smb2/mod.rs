@@ -2,45 +2,18 @@
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | `terms`, `ntlm` | connection options of a plan; authentication of users |
-//! | `channels` | multichannel support of the server |
-//! | `connection` | a connection to a share, for one request at a time |
-//! | `repeating` | repetition of operations after the server ends a session |
-//! | `logging_on` | concurrent logon of clients |
-//! | `limits` | comparison of a run's operations with the limits of the server |
-//! | `key_log` | session keys for decrypting captures |
-//! | `tree` | directories on a share as a run's workspace |
-//! | `prepare` | objects that a probe finds or creates before it begins |
-//! | `file_set` | the file set of a mix on a share |
-//! | `filling` | files written before a run |
 //! | `open` | a share as the target of a probe or a mix |
 //! | `replay` | a load on a share |
 //! | `raw` | the requests over a plain socket, for calibration |
 
-mod channels;
-mod connection;
-mod error;
-mod file_set;
-mod filling;
-mod key_log;
-mod limits;
-mod logging_on;
-pub mod ntlm;
 mod open;
-mod prepare;
 mod raw;
-mod repeating;
 mod replay;
-mod terms;
-mod tree;
-
-pub use error::{ExchangeError, ExchangeFailed, SmbError};
 
 use super::replay_sites::SiteOptions;
-use super::{BuiltIn, ConnectTarget, Job, Protocol, Rate, TargetError};
 use crate::protocols::reaching::{reach, repeated};
+use crate::protocols::{BuiltIn, ConnectTarget, Job, Protocol, Rate};
 use crate::run::OpenTarget;
-use crate::workspace::ProcessIdentity;
 use filestone_host::control::{Cancellation, Context, NoObserver};
 use filestone_host::error::RunError;
 use filestone_measure::doctor::facts::TargetFacts;
@@ -48,12 +21,16 @@ use filestone_measure::measure::RunRecord;
 use filestone_plan::plan::{Plan, SmbTarget, TargetPlan, WorkloadPlan};
 use filestone_protocol::client::Unsupported;
 use filestone_protocol::client::smb2;
+use filestone_setup::TargetError;
+use filestone_setup::smb2::prepared::{PreparedShare, reclaim_mix};
+use filestone_setup::smb2::terms::ShareAddress;
+use filestone_setup::smb2::{channels, prepare, terms};
+use filestone_setup::workspace::marker::ProcessIdentity;
 use filestone_wire::smb2::Command;
 use filestone_workload::operation::OpKind;
-use open::{OpenShare, reclaim_mix};
+use open::OpenShare;
 use replay::{OverSockets, ShareSite};
 use std::time::Duration;
-use terms::ShareAddress;
 
 /// Name of the protocol in plans.
 pub const NAME: &str = "smb";
@@ -82,23 +59,17 @@ impl Protocol for Smb2 {
         context: &mut Context<'_>,
     ) -> Result<Box<dyn OpenTarget + 'plan>, RunError> {
         let target = plan.target.smb().ok_or(TargetError::NoCalls)?;
-        match &plan.workload {
-            WorkloadPlan::Probe(probe) => Ok(Box::new(OpenShare::probe(
-                plan,
-                target,
-                probe,
-                built_in.smb,
-                context,
-            )?)),
-            WorkloadPlan::Mix(mix) => Ok(Box::new(OpenShare::mix(
-                plan,
-                target,
-                mix,
-                built_in.smb,
-                context,
-            )?)),
-            WorkloadPlan::LoadFile(_) | WorkloadPlan::Fleet(_) => Err(TargetError::NoCalls.into()),
-        }
+        let server = built_in.smb;
+        let prepared = match &plan.workload {
+            WorkloadPlan::Probe(probe) => {
+                PreparedShare::probe(plan, target, probe, server, context)?
+            }
+            WorkloadPlan::Mix(mix) => PreparedShare::mix(plan, target, mix, server, context)?,
+            WorkloadPlan::LoadFile(_) | WorkloadPlan::Fleet(_) => {
+                return Err(TargetError::NoCalls.into());
+            }
+        };
+        Ok(Box::new(OpenShare::new(plan, target, prepared)))
     }
 
     fn reclaim(

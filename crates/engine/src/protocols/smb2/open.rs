@@ -1,38 +1,29 @@
 //! A share as the target of a probe or a mix.
 
-use super::SmbError;
-use super::channels::interfaces_of;
-use super::connection::{Connection, Reaching};
-use super::limits::limits_for;
-use super::logging_on;
-use super::prepare::{self, Found, kind_of};
-use super::terms::{guest_remark, keeping, of_connections, reach};
 use crate::backend::connection::{ConnectedClient, InitialConnection};
 use crate::backend::sockets::SocketOptions;
-use crate::file_set::{self, FileSetRequest, OrphanedSet, SetFiles};
 use crate::protocols::clients::{connect_sockets, dial_of, workers};
-use crate::protocols::prepare::{ProbePreparation, RunObjects};
 use crate::run::{ConnectedClients, OpenTarget, TargetObjects};
-use crate::workspace::ProcessIdentity;
 use filestone_host::clock::Clock;
 use filestone_host::connect::Dial;
 use filestone_host::control::Context;
 use filestone_host::error::RunError;
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::mix_record::FileSetRecord;
-use filestone_measure::measure::run_record::{InterfaceRecord, Target};
-use filestone_plan::file_set::{ClientSet, Layout};
-use filestone_plan::plan::{MixPlan, Plan, ProbePlan, ReadData, SmbTarget};
+use filestone_measure::measure::run_record::Target;
+use filestone_plan::plan::{Plan, ReadData, SmbTarget};
 use filestone_protocol::client::Verify;
 use filestone_protocol::client::smb2::{
-    ALL_OF_FILE, ChannelPosition, ClientState, HandlePolicy, HeldFile, OperationOptions,
-    ShareFiles, SharePath, Smb2Client, Smb2ClientOptions, WATCHES_TAKE_NANOS, operating,
+    ALL_OF_FILE, ChannelPosition, ClientState, HandlePolicy, HeldFile, OperationOptions, SharePath,
+    Smb2Client, Smb2ClientOptions, WATCHES_TAKE_NANOS, operating,
 };
-use filestone_protocol::session::smb2::Limits;
-use filestone_protocol::workload::FileEntry;
+use filestone_setup::smb2::SmbError;
+use filestone_setup::smb2::connection::{Connection, Reaching};
+use filestone_setup::smb2::logging_on;
+use filestone_setup::smb2::prepared::PreparedShare;
+use filestone_setup::smb2::terms::{keeping, of_connections};
 use filestone_workload::language::Operations;
 use filestone_workload::operation::{FileId, OpKind};
-use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,12 +35,7 @@ type ShareConnection = Smb2Client<Operations>;
 pub struct OpenShare<'run> {
     plan: &'run Plan,
     target: &'run SmbTarget,
-    record: Target,
-    connection: Connection,
-    files: Arc<ShareFiles>,
-    sets: Arc<[ClientSet]>,
-    /// Objects that the run removes or releases at its end.
-    objects: RunObjects<SharePath>,
+    prepared: PreparedShare,
     /// Oplock, lease and durability settings of the clients.
     keeping: HandlePolicy,
 }
@@ -75,133 +61,15 @@ fn no_connection() -> RunError {
     RunError::Internal("a client without a connection".into())
 }
 
-/// The directories of a mix, and the connection to their share.
-struct Directories {
-    connection: Connection,
-    /// Limits of the server.
-    limits: Limits,
-    first: Found,
-    interfaces: Vec<InterfaceRecord>,
-    /// Directories with their names for error messages.
-    roots: Vec<(String, SharePath)>,
-}
-
 impl<'run> OpenShare<'run> {
-    /// Opens the target of a probe.
-    pub fn probe(
-        plan: &'run Plan,
-        target: &'run SmbTarget,
-        probe: &'run ProbePlan,
-        built_in: Option<SocketAddr>,
-        context: &mut Context<'_>,
-    ) -> Result<Self, RunError> {
-        context.cancellable(|context| Self::prepare(plan, target, probe, built_in, context))
-    }
-
-    fn prepare(
-        plan: &'run Plan,
-        target: &'run SmbTarget,
-        probe: &'run ProbePlan,
-        built_in: Option<SocketAddr>,
-        context: &mut Context<'_>,
-    ) -> Result<Self, RunError> {
-        context.preparing(&format!("connecting to {target}"));
-        let mut connection = reach(plan, target, built_in, context)?;
-        tell_of_guest(&connection, target, context);
-        let interfaces = interfaces(&mut connection)?;
-        let limits = limits_for(&mut connection, plan, target);
-        let limits = limits.map_err(SmbError::into_run_error)?;
-        let found = prepare::find(&mut connection, target)?;
-        let object = FileEntry {
-            len: found.opened.len,
-            kind: kind_of(found.opened.is_directory()),
-            has_pattern: target.host.is_none(),
-        };
-        let mut preparing = ProbePreparation {
-            server: &mut connection,
-            probe,
-            clients: plan.clients,
-            path: target.to_string(),
-            has_pattern: object.has_pattern,
-            write_max_bytes: limits.write.into(),
-            files: SetFiles::default(),
-            own: None,
-        };
-        let filled = preparing.fill(found.path.as_str().into(), object, context);
-        let count = preparing.count();
-        let ProbePreparation { files, own, .. } = preparing;
-        let mut record = describe(&connection, target, &found, count);
-        note_limits(&mut record, limits);
-        note_interfaces(&mut record, interfaces);
-        let mut open = Self {
+    /// Returns the share with the objects prepared on it.
+    pub fn new(plan: &'run Plan, target: &'run SmbTarget, prepared: PreparedShare) -> Self {
+        Self {
             plan,
             target,
-            record,
-            connection,
-            files: Arc::new(files.into()),
-            sets: Arc::default(),
-            objects: RunObjects {
-                own,
-                file_set: None,
-            },
+            prepared,
             keeping: keeping(target),
-        };
-        match filled {
-            Ok(()) => Ok(open),
-            Err(error) => Err(open
-                .objects
-                .fail(error, open.connection.reaching(), context)),
         }
-    }
-
-    /// Opens the target of a mix, with its file set.
-    pub fn mix(
-        plan: &'run Plan,
-        target: &'run SmbTarget,
-        mix: &'run MixPlan,
-        built_in: Option<SocketAddr>,
-        context: &mut Context<'_>,
-    ) -> Result<Self, RunError> {
-        let layout = Layout::of_numbered(&mix.file_set, plan.clients, plan.whole().numbering())?;
-        let directories = context
-            .cancellable(|context| Directories::find(plan, target, mix, built_in, context))?;
-        let Directories {
-            mut connection,
-            limits,
-            first,
-            interfaces,
-            roots,
-        } = directories;
-        let kinds: Vec<OpKind> = mix.kinds().iter().map(|(kind, _)| *kind).collect();
-        let mut record = describe(&connection, target, &first, 0);
-        note_limits(&mut record, limits);
-        note_interfaces(&mut record, interfaces);
-        // The file set is created over a separate connection.
-        connection.leave().map_err(SmbError::into_run_error)?;
-        let order = FileSetRequest {
-            roots: &roots,
-            layout: &layout,
-            plan: &mix.file_set,
-            kinds: &kinds,
-            write_max_bytes: record.write_max_bytes,
-            left_over: mix.left_over,
-        };
-        let reaching = connection.reaching();
-        let mut set = file_set::prepare_run(reaching, &order, mix.remove_set, context)?;
-        record.files = set.record.files;
-        Ok(Self {
-            plan,
-            target,
-            record,
-            connection,
-            files: Arc::new(set.take_files().into()),
-            sets: set.clients.clone().into(),
-            objects: RunObjects {
-                own: None,
-                file_set: Some((set, mix.remove_set)),
-            },
-            keeping: keeping(target),
-        })
     }
 
     /// Creates clients over connected sockets, which are ordered by connection: the first of all
@@ -257,7 +125,7 @@ impl<'run> OpenShare<'run> {
         options: &OperationOptions,
     ) -> Result<(u32, Vec<ConnectedClient<ShareConnection>>), RunError> {
         let count = self.target.connections_per_client;
-        let ways = of_connections(&self.connection.reaching().way, count);
+        let ways = of_connections(&self.prepared.connection.reaching().way, count);
         let first = ways.first().ok_or_else(no_connection)?;
         let state = ClientState::new(Arc::clone(first)).verifying(self.verify());
         let mut clients = Vec::with_capacity(count as usize);
@@ -280,7 +148,7 @@ impl<'run> OpenShare<'run> {
     /// Returns the parameters of a client's connection; source addresses are assigned round robin.
     fn dial(&self, number: u32, channel: u32) -> Dial {
         let number = number * self.target.connections_per_client + channel;
-        dial_of(self.plan, number, self.connection.reaching().dial)
+        dial_of(self.plan, number, self.prepared.connection.reaching().dial)
     }
 
     /// Creates a connection of a client over a connected socket.
@@ -296,7 +164,7 @@ impl<'run> OpenShare<'run> {
         let reaching = Reaching {
             dial,
             way: Arc::clone(&state.way),
-            ..self.connection.reaching().clone()
+            ..self.prepared.connection.reaching().clone()
         };
         let slots = || (state.way.channel()..self.plan.in_flight).step_by(lane.count as usize);
         let made = Connection::over(&reaching, socket, slots().count() as u32 + 1);
@@ -341,7 +209,7 @@ impl<'run> OpenShare<'run> {
 
     /// Returns the path of a file of the run.
     fn path_of(&self, file: Option<FileId>) -> Option<&SharePath> {
-        self.files.paths.get(file?)
+        self.prepared.files.paths.get(file?)
     }
 
     fn kept<'p>(&'p self, file: FileId, path: &'p str) -> HeldFile<'p> {
@@ -361,7 +229,7 @@ impl<'run> OpenShare<'run> {
         slots: impl Iterator<Item = u32>,
         number: u32,
     ) -> Result<(), SmbError> {
-        let own = self.files.table.own_file(number);
+        let own = self.prepared.files.table.own_file(number);
         let (Some(file), Some(path)) = (own, self.path_of(own)) else {
             return Ok(());
         };
@@ -384,7 +252,7 @@ impl<'run> OpenShare<'run> {
         client: &ClientState,
         number: u32,
     ) -> Result<(), SmbError> {
-        let table = &self.files.table;
+        let table = &self.prepared.files.table;
         let (source, own) = (table.subject_of(number), table.own_file(number));
         let (Some(source), Some(own)) = (source, own) else {
             return Ok(());
@@ -433,13 +301,13 @@ impl<'run> OpenShare<'run> {
     /// Returns the directory whose changes are reported, if the run measures change notifications.
     fn watched(&self) -> Option<&str> {
         let probe = self.plan.probe()?;
-        let own = self.objects.own.as_ref()?;
-        (probe.operation == OpKind::Notify).then_some(&own.directory.handle)
+        let own = self.prepared.objects.directory()?;
+        (probe.operation == OpKind::Notify).then_some(own)
     }
 
     fn operation_options(&self) -> OperationOptions {
         OperationOptions {
-            files: Arc::clone(&self.files),
+            files: Arc::clone(&self.prepared.files),
             holds_files: self.plan.mix().is_none(),
             keeping: self.keeping.clone(),
         }
@@ -451,131 +319,25 @@ impl<'run> OpenShare<'run> {
         let verifies = read_data == Some(ReadData::Verify);
         verifies.then(|| {
             Verify::new(
-                Arc::clone(&self.files.table),
-                Arc::clone(&self.connection.reaching().pattern),
+                Arc::clone(&self.prepared.files.table),
+                Arc::clone(&self.prepared.connection.reaching().pattern),
                 self.plan.workload.transfer_bytes().unwrap_or_default(),
             )
         })
     }
 }
 
-/// Removes or releases the file set of a mix whose process has ended.
-pub fn reclaim_mix(
-    plan: &Plan,
-    target: &SmbTarget,
-    mix: &MixPlan,
-    owner: &ProcessIdentity,
-    built_in: Option<SocketAddr>,
-    context: &mut Context<'_>,
-) -> Result<(), RunError> {
-    let directories = Directories::find(plan, target, mix, built_in, context)?;
-    let left = OrphanedSet {
-        roots: &directories.roots,
-        name: &mix.file_set.name,
-        owner,
-        removes: mix.remove_set,
-    };
-    file_set::reclaim(directories.connection.reaching(), &left, context)
-}
-
-impl Directories {
-    fn find(
-        plan: &Plan,
-        first: &SmbTarget,
-        mix: &MixPlan,
-        built_in: Option<SocketAddr>,
-        context: &mut Context<'_>,
-    ) -> Result<Self, RunError> {
-        context.preparing(&format!("connecting to {first}"));
-        let mut connection = reach(plan, first, built_in, context)?;
-        tell_of_guest(&connection, first, context);
-        let interfaces = interfaces(&mut connection)?;
-        let limits = limits_for(&mut connection, plan, first);
-        let limits = limits.map_err(SmbError::into_run_error)?;
-        let found = directory(&mut connection, first)?;
-        let mut roots = vec![(first.to_string(), found.path.as_str().into())];
-        // The rules of the plan require the same share.
-        for target in mix.more_targets.iter().filter_map(|target| target.smb()) {
-            let found = directory(&mut connection, target)?;
-            roots.push((target.to_string(), found.path.into()));
-        }
-        Ok(Self {
-            connection,
-            limits,
-            first: found,
-            interfaces,
-            roots,
-        })
-    }
-}
-
-/// Returns the network interfaces that the server reports, if clients may have several connections.
-fn interfaces(connection: &mut Connection) -> Result<Vec<InterfaceRecord>, RunError> {
-    if connection.reaching().way.terms.channels <= 1 {
-        return Ok(Vec::new());
-    }
-    interfaces_of(connection).map_err(SmbError::into_run_error)
-}
-
-fn note_limits(record: &mut Target, limits: Limits) {
-    record.read_max_bytes = limits.read.into();
-    record.write_max_bytes = limits.write.into();
-}
-
-fn note_interfaces(record: &mut Target, interfaces: Vec<InterfaceRecord>) {
-    if let Some(session) = &mut record.session {
-        session.interfaces = interfaces;
-    }
-}
-
-fn tell_of_guest(connection: &Connection, target: &SmbTarget, context: &mut Context<'_>) {
-    if let Some(remark) = guest_remark(connection, target) {
-        context.observer.note(&remark);
-    }
-}
-
-/// Finds the object at the target's path, which must be a directory.
-fn directory(connection: &mut Connection, target: &SmbTarget) -> Result<Found, RunError> {
-    let found = prepare::find(connection, target)?;
-    if found.opened.is_directory() {
-        return Ok(found);
-    }
-    let path = target.to_string();
-    Err(SmbError::NotADirectory { path }.into())
-}
-
-/// Returns the description of the target for the record.
-fn describe(connection: &Connection, target: &SmbTarget, found: &Found, files: u64) -> Target {
-    Target {
-        mounts: vec![],
-        address: connection.reaching().dial.address.to_string(),
-        built_in: target.host.is_none(),
-        local: connection.is_local(),
-        export: target.share.clone(),
-        walked: target.path.clone(),
-        object: if found.opened.is_directory() {
-            "directory".into()
-        } else {
-            "file".into()
-        },
-        object_bytes: found.opened.len,
-        files,
-        session: connection.session_record(),
-        ..Target::default()
-    }
-}
-
 impl OpenTarget for OpenShare<'_> {
     fn describe(&self) -> &Target {
-        &self.record
+        &self.prepared.record
     }
 
     fn file_set(&self) -> Option<FileSetRecord> {
-        self.objects.record()
+        self.prepared.objects.record()
     }
 
     fn own_path(&self) -> Option<&str> {
-        self.objects.path()
+        self.prepared.objects.path()
     }
 
     fn connect(
@@ -583,25 +345,26 @@ impl OpenTarget for OpenShare<'_> {
         clock: &Clock,
         context: &mut Context<'_>,
     ) -> Result<ConnectedClients, RunError> {
-        let (plan, own) = (self.plan, self.connection.reaching().dial);
+        let (plan, own) = (self.plan, self.prepared.connection.reaching().dial);
         let clients = plan.clients.max(1);
-        let left = self.connection.leave();
+        let left = self.prepared.connection.leave();
         left.map_err(SmbError::into_run_error)?;
         let dial = |place| self.dial(place % clients, place / clients);
         let count = plan.clients * self.target.connections_per_client;
         let connected = connect_sockets(plan, count, dial, context)?;
-        let pattern = Arc::clone(&self.connection.reaching().pattern);
+        let pattern = Arc::clone(&self.prepared.connection.reaching().pattern);
         let options = SocketOptions::of(plan, own, pattern);
         let of_workers = self.clients(connected.sockets, context)?;
         if self.watched().is_some() {
             let rested = self
+                .prepared
                 .connection
                 .wait(Duration::from_nanos(WATCHES_TAKE_NANOS));
             rested.map_err(|unmet| unmet.at(&self.target.to_string(), "").into_run_error())?;
         }
         let subjects = TargetObjects {
-            table: Arc::clone(&self.files.table),
-            sets: Arc::clone(&self.sets),
+            table: Arc::clone(&self.prepared.files.table),
+            sets: self.prepared.objects.sets(),
         };
         Ok(ConnectedClients {
             workers: workers(plan, &options, &subjects, clock, of_workers)?,
@@ -617,6 +380,6 @@ impl OpenTarget for OpenShare<'_> {
     }
 
     fn clean_up(&mut self, context: &mut Context<'_>) -> Result<(), RunError> {
-        self.objects.clean_up(self.connection.reaching(), context)
+        self.prepared.clean_up(context)
     }
 }

@@ -1,15 +1,16 @@
 //! SMB requests over a plain socket, for calibration.
 
-use super::SmbError;
-use super::connection::{Connection, EstablishedConnection};
-use super::terms::{reach, share_path};
 use crate::protocols::plain_socket::{EncodedCall, MARK_LEN, SequenceField, exchange};
-use crate::protocols::{Job, Rate, TargetError};
+use crate::protocols::{Job, Rate};
 use filestone_host::control::Context;
 use filestone_host::error::RunError;
 use filestone_plan::plan::{ProbePlan, SmbTarget};
 use filestone_protocol::client::smb2::{ALL_OF_FILE, CreateParams};
 use filestone_protocol::session::smb2::{BYTES_OF_CREDIT, Established};
+use filestone_setup::TargetError;
+use filestone_setup::smb2::SmbError;
+use filestone_setup::smb2::connection::{Connection, EstablishedConnection};
+use filestone_setup::smb2::terms::{reach, share_path};
 use filestone_wire::smb2::codec::{Encode, Writer};
 use filestone_wire::smb2::frame::FrameMark;
 use filestone_wire::smb2::info::{FileInfoClass, InfoClass};

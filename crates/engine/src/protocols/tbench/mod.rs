@@ -3,15 +3,16 @@
 pub mod replay;
 
 use super::replay_sites::SiteOptions;
-use super::{ConnectTarget, Job, Protocol, TargetError};
-use crate::protocols::addresses::resolve;
 use crate::protocols::reaching::reach;
+use crate::protocols::{ConnectTarget, Job, Protocol};
 use crate::replay::thread::Threads;
 use filestone_host::control::{Cancellation, Context};
 use filestone_host::error::RunError;
 use filestone_measure::doctor::facts::TargetFacts;
 use filestone_measure::measure::RunRecord;
 use filestone_plan::plan::TcpTarget;
+use filestone_setup::TargetError;
+use filestone_setup::addresses::resolve;
 use replay::{TcpOptions, TcpSite};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;

@@ -1,12 +1,13 @@
 //! A server, file sets on it, and calls that look at them and damage them.
 
-use filestone_engine::protocols::nfs3::prepare::file_set::{FileSet, Order, prepare};
-use filestone_engine::protocols::nfs3::{Session, mount};
 use filestone_host::control::{NoObserver, Observer};
 use filestone_host::error::{ErrorCategory, RunError};
 use filestone_plan::file_set::Layout;
 use filestone_plan::plan::{FileSetPlan, Identities, LeftoverPolicy, NfsTarget, Popularity};
 use filestone_server::Running;
+use filestone_setup::nfs3::calls::Session;
+use filestone_setup::nfs3::mount;
+use filestone_setup::nfs3::prepare::file_set::{FileSet, Order, prepare};
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{

@@ -3,7 +3,6 @@
 use super::bench::{Bench, plan, refusal};
 use crate::support::live::serve;
 use filestone_engine::protocols::BuiltIn;
-use filestone_engine::workspace::ProcessIdentity;
 use filestone_engine::{Job, Protocols};
 use filestone_host::control::{Context, NoObserver};
 use filestone_host::error::RunError;
@@ -11,6 +10,7 @@ use filestone_plan::plan::{
     LeftoverPolicy, MixCount, MixPlan, NfsTarget, Plan, TargetPlan, WorkloadPlan,
 };
 use filestone_server::Running;
+use filestone_setup::workspace::marker::ProcessIdentity;
 use filestone_workload::operation::OpKind;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;

@@ -2,10 +2,10 @@
 
 use super::bench::{ALL, Bench, plan};
 use crate::support::live::serve;
-use filestone_engine::protocols::nfs3::prepare::file_set::FileSet;
 use filestone_host::control::NoObserver;
 use filestone_plan::file_set::{Layout, VolatileDirectory, file_name};
 use filestone_protocol::workload::ObjectKind;
+use filestone_setup::nfs3::prepare::file_set::FileSet;
 use filestone_wire::pattern;
 use filestone_workload::operation::{FileId, OpKind};
 use std::sync::atomic::AtomicBool;

@@ -3,10 +3,10 @@
 use super::{MS, error_at};
 use crate::support::SECOND;
 use crate::support::live::{probe, serve};
-use filestone_engine::driver::{CallError, UnmeasuredCallError};
 use filestone_host::error::ErrorCategory;
 use filestone_host::error::RunError;
 use filestone_plan::plan::{Plan, TransportKind};
+use filestone_setup::driver::{CallError, UnmeasuredCallError};
 use filestone_workload::operation::OpKind;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};

@@ -2,13 +2,13 @@
 
 use crate::support::entry::run;
 use filestone_engine::protocols::BuiltIn;
-use filestone_engine::protocols::nfs3::Nfs3Error;
 use filestone_engine::{Job, Protocols};
 use filestone_host::control::{Context, NoObserver};
 use filestone_host::error::RunError;
 use filestone_measure::measure::RunRecord;
 use filestone_plan::plan::{ArrivalsPlan, Plan, TransportKind};
 use filestone_server::{Options, Running, Server};
+use filestone_setup::nfs3::Nfs3Error;
 use filestone_wire::nfs3::Status;
 use filestone_workload::load::Load;
 use filestone_workload::operation::OpKind;

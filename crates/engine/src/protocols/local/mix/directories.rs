@@ -4,14 +4,14 @@ use super::error::MountError;
 use super::kernel::Kernel;
 use super::mounted::{self, Mounted};
 use crate::protocols::local::tree::{self, LocalTree};
-use crate::workspace::Purpose;
-use crate::workspace::set_directory::{OnSpecMismatch, SetDirectory};
-use crate::workspace::set_removal;
 use filestone_host::error::RunError;
 use filestone_measure::measure::run_record::Target;
 use filestone_plan::file_set::FileSetSpec;
 use filestone_plan::plan::{FileSetPlan, LeftoverPolicy, MixPlan, Plan, TargetPlan};
 use filestone_plan::plan::{MixPlanError, PlanError};
+use filestone_setup::workspace::Purpose;
+use filestone_setup::workspace::set_directory::{OnSpecMismatch, SetDirectory};
+use filestone_setup::workspace::set_removal;
 use rustix::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 

@@ -1,10 +1,10 @@
 //! Open directories of one client's part of a file set.
 
 use crate::protocols::local::tree::{self, DIRECTORY};
-use crate::workspace::Purpose;
-use crate::workspace::tree::{DIRECTORY_MODE, FILE_MODE as OWN_FILE_MODE};
 use filestone_host::error::RunError;
 use filestone_plan::file_set::{Layout, VolatileDirectory, client_directory, files_directory};
+use filestone_setup::workspace::Purpose;
+use filestone_setup::workspace::tree::{DIRECTORY_MODE, FILE_MODE as OWN_FILE_MODE};
 use filestone_workload::operation::OpKind;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};

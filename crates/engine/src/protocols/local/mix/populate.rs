@@ -7,13 +7,13 @@ use super::changing::RENAMED;
 use super::opened_set::{FILE, FILE_MODE, LINK_TARGET, OpenedSet, refused};
 use super::uncached_files::is_made_here;
 use crate::protocols::local::tree::{DIRECTORY, LocalTree};
-use crate::workspace::tree::Directory;
-use crate::workspace::{Purpose, set_removal};
 use filestone_host::control::check_cancelled;
 use filestone_host::error::RunError;
 use filestone_plan::file_set::{
     FILES_PER_DIRECTORY, Layout, VolatileDirectory, file_name, link_name,
 };
+use filestone_setup::workspace::tree::Directory;
+use filestone_setup::workspace::{Purpose, set_removal};
 use filestone_wire::pattern;
 use filestone_workload::operation::OpKind;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -1,9 +1,9 @@
 //! Removes a file set through a mount.
 
 use crate::protocols::local::tree::LocalTree;
-use crate::workspace::set_directory::SetDirectory;
-use crate::workspace::set_removal;
 use filestone_host::error::RunError;
+use filestone_setup::workspace::set_directory::SetDirectory;
+use filestone_setup::workspace::set_removal;
 use rustix::fd::OwnedFd;
 
 /// Removes a set. Names that filestone does not create are kept with their directories, which is an

@@ -1,7 +1,7 @@
 //! Options of the local layer.
 
-use crate::workspace::OnExisting;
 use filestone_plan::made::MadeNames;
+use filestone_setup::workspace::test_directory::OnExisting;
 use std::sync::Arc;
 
 /// Options of the local layer. Each field corresponds to an option of dbench or extends one.

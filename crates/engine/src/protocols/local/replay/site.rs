@@ -9,12 +9,15 @@ use crate::protocols::local::tree::deletion::Removal;
 use crate::protocols::local::tree::{self, LocalTree};
 use crate::replay::site::{BlockingWorkDir, TreeCleanup, WorkDir};
 use crate::replay::{Layer, LayerLost};
-use crate::workspace::test_directory::{self, BESIDE, CLIENTS, LeftOver, MARKER, TestDirectory};
-use crate::workspace::{ClaimError, Owner, Purpose};
 use filestone_host::connect::allow_open_files;
 use filestone_host::error::RunError;
 use filestone_measure::measure::run_record::Target;
 use filestone_plan::plan::LeftoverPolicy;
+use filestone_setup::workspace::marker::Owner;
+use filestone_setup::workspace::test_directory::{
+    self, BESIDE, CLIENTS, LeftOver, MARKER, TestDirectory,
+};
+use filestone_setup::workspace::{ClaimError, Purpose};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, Mode, OFlags, StatxFlags};
 use rustix::io::Errno;

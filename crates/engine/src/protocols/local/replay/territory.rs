@@ -5,7 +5,7 @@
 //! (`Cause::Denied`). A verb for the marker is refused too.
 
 use super::answer::FailedVerb;
-use crate::workspace::test_directory::{CLIENTS, MARKER};
+use filestone_setup::workspace::test_directory::{CLIENTS, MARKER};
 use filestone_workload::load::Cause;
 
 /// Whether the name is the directory `clients` itself.

@@ -8,7 +8,7 @@ use super::names::{LOOK, Resolved, split};
 use super::territory::{is_clients, is_ours, must_be_ours};
 use crate::protocols::local::tree::deletion::Removal;
 use crate::protocols::local::tree::{DIRECTORY, nfs_mount};
-use crate::workspace::test_directory::{CLIENTS, MARKER};
+use filestone_setup::workspace::test_directory::{CLIENTS, MARKER};
 use filestone_workload::load::action::{Disposition, OPTION_DIRECTORY, OpenMode};
 use filestone_workload::load::{Cause, Status, wildcard};
 use rustix::fd::{AsFd, OwnedFd};

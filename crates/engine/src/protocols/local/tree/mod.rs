@@ -8,15 +8,16 @@ pub(crate) mod deletion;
 pub(crate) mod listing;
 pub(crate) mod nfs_mount;
 
-use crate::workspace::error::{ClaimError, Purpose};
-use crate::workspace::marker::{LockHolder, MARKER_MAX_BYTES, Marker, padded};
-use crate::workspace::tree::{
-    DIRECTORY_MODE, Directory, FILE_MODE, Found, FoundMarker, MarkerLock, Name, RefusalKind, Step,
-    Tree, TreeError, TreeResult,
-};
 use deletion::{Removal, RemoveError};
 use filestone_host::error::RunError;
 use filestone_plan::made::{Kept, MadeNames};
+use filestone_setup::workspace::ClaimError;
+use filestone_setup::workspace::Purpose;
+use filestone_setup::workspace::marker::{LockHolder, MARKER_MAX_BYTES, Marker, padded};
+use filestone_setup::workspace::tree::{
+    DIRECTORY_MODE, Directory, FILE_MODE, Found, FoundMarker, MarkerLock, Name, RefusalKind, Step,
+    Tree, TreeError, TreeResult,
+};
 use listing::{Listing, is_dot};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, SeekFrom};
@@ -89,38 +90,36 @@ fn kind_of(errno: Errno) -> RefusalKind {
     }
 }
 
-impl LocalDirectory {
-    /// Returns the error of a step in this directory.
-    fn failed(&self, step: Step) -> impl Fn(Errno) -> TreeError + use<> {
-        self.failed_at(self.path.clone(), step)
-    }
+/// Returns the error of a step in a directory.
+fn failed(at: &LocalDirectory, step: Step) -> impl Fn(Errno) -> TreeError + use<> {
+    failed_at(at, at.path.clone(), step)
+}
 
-    /// Returns the error of a step for an entry of this directory.
-    fn failed_with(&self, step: Step, name: &str) -> impl Fn(Errno) -> TreeError + use<> {
-        self.failed_at(self.at(name), step)
-    }
+/// Returns the error of a step for an entry of a directory.
+fn failed_with(at: &LocalDirectory, step: Step, name: &str) -> impl Fn(Errno) -> TreeError + use<> {
+    failed_at(at, at.at(name), step)
+}
 
-    fn failed_at(&self, path: String, step: Step) -> impl Fn(Errno) -> TreeError + use<> {
-        let purpose = self.purpose;
-        move |errno| TreeError {
-            kind: kind_of(errno),
-            error: refused(path.clone(), purpose, errno, doing(step)),
-        }
+fn failed_at(at: &LocalDirectory, path: String, step: Step) -> impl Fn(Errno) -> TreeError + use<> {
+    let purpose = at.purpose;
+    move |errno| TreeError {
+        kind: kind_of(errno),
+        error: refused(path.clone(), purpose, errno, doing(step)),
     }
+}
 
-    fn not_removed(&self, why: &RemoveError) -> TreeError {
-        let (path, why) = (self.path.clone(), why.to_string());
-        ClaimError::NotRemoved { path, why }.into()
-    }
+fn not_removed(at: &LocalDirectory, why: &RemoveError) -> TreeError {
+    let (path, why) = (at.path.clone(), why.to_string());
+    ClaimError::NotRemoved { path, why }.into()
+}
 
-    /// Returns the error of creating a directory in it.
-    fn makes_none(&self, errno: Errno) -> TreeError {
-        if errno == Errno::NOENT {
-            let path = self.path.clone();
-            return ClaimError::NoFiles { path }.into();
-        }
-        self.failed(Step::MakeDirectory)(errno)
+/// Returns the error of creating a directory in another.
+fn makes_none(parent: &LocalDirectory, errno: Errno) -> TreeError {
+    if errno == Errno::NOENT {
+        let path = parent.path.clone();
+        return ClaimError::NoFiles { path }.into();
     }
+    failed(parent, Step::MakeDirectory)(errno)
 }
 
 /// Whether the open file has this name in the directory.
@@ -137,7 +136,7 @@ fn is_at(directory: &OwnedFd, file: &OwnedFd, name: &str) -> Result<bool, Errno>
 pub(crate) fn is_still_at(at: &LocalDirectory, lock: &MarkerLock, name: &str) -> TreeResult<bool> {
     let file = lock.0.as_ref();
     let is_there = file.map_or(Ok(true), |file| is_at(&at.handle, file, name));
-    is_there.map_err(at.failed(Step::ReadMarker))
+    is_there.map_err(failed(at, Step::ReadMarker))
 }
 
 /// Opens a possible marker; `None` if the object cannot be one.
@@ -232,7 +231,7 @@ fn kind(directory: &OwnedFd, name: &[u8], listed: FileType) -> FileType {
 
 fn device_of(directory: &LocalDirectory) -> TreeResult<u64> {
     let status = rustix::fs::fstat(&directory.handle);
-    Ok(status.map_err(directory.failed(Step::Find))?.st_dev)
+    Ok(status.map_err(failed(directory, Step::Find))?.st_dev)
 }
 
 impl Tree for LocalTree {
@@ -245,7 +244,7 @@ impl Tree for LocalTree {
         name: &str,
     ) -> TreeResult<Option<LocalDirectory>> {
         let made = make_directory(&parent.handle, name);
-        let made = made.map_err(|errno| parent.makes_none(errno))?;
+        let made = made.map_err(|errno| makes_none(parent, errno))?;
         Ok(made.map(|handle| parent.child(name, handle)))
     }
 
@@ -253,7 +252,7 @@ impl Tree for LocalTree {
         match rustix::fs::openat(&parent.handle, name, DIRECTORY, Mode::empty()) {
             Err(Errno::NOENT) => Ok(Found::Nothing),
             Err(Errno::NOTDIR | Errno::LOOP) => Ok(Found::Other),
-            Err(errno) => Err(parent.failed_with(Step::Find, name)(errno)),
+            Err(errno) => Err(failed_with(parent, Step::Find, name)(errno)),
             Ok(handle) => Ok(Found::Directory(parent.child(name, handle))),
         }
     }
@@ -278,11 +277,11 @@ impl Tree for LocalTree {
         name: &str,
         marker: &Marker<'_>,
     ) -> TreeResult<Option<MarkerLock>> {
-        make_marker(&at.handle, name, marker).map_err(at.failed(Step::MakeMarker))
+        make_marker(&at.handle, name, marker).map_err(failed(at, Step::MakeMarker))
     }
 
     fn read_marker(&mut self, at: &LocalDirectory, name: &str) -> TreeResult<Option<FoundMarker>> {
-        read_marker(&at.handle, name).map_err(at.failed(Step::ReadMarker))
+        read_marker(&at.handle, name).map_err(failed(at, Step::ReadMarker))
     }
 
     fn rewrite_marker(
@@ -293,7 +292,7 @@ impl Tree for LocalTree {
     ) -> TreeResult<()> {
         open_marker(&at.handle, name)
             .and_then(|file| write(&file.ok_or(Errno::NOENT)?, &marker.text(true)))
-            .map_err(at.failed(Step::RewriteMarker))
+            .map_err(failed(at, Step::RewriteMarker))
     }
 
     fn replace_marker(
@@ -304,7 +303,7 @@ impl Tree for LocalTree {
         lock: &MarkerLock,
     ) -> TreeResult<bool> {
         let renamed = rustix::fs::renameat(&at.handle, from, &at.handle, to);
-        renamed.map_err(at.failed(Step::ReplaceMarker))?;
+        renamed.map_err(failed(at, Step::ReplaceMarker))?;
         is_still_at(at, lock, to)
     }
 
@@ -315,7 +314,7 @@ impl Tree for LocalTree {
             name.as_bytes(),
             AtFlags::empty(),
         ))
-        .map_err(parent.failed_with(Step::RemoveFile, name))
+        .map_err(failed_with(parent, Step::RemoveFile, name))
     }
 
     fn remove_directory(
@@ -329,7 +328,7 @@ impl Tree for LocalTree {
             || nfs_mount::unlink(directory, name.as_bytes(), AtFlags::REMOVEDIR),
             |errno| was_used && kind_of(*errno) == RefusalKind::NotEmpty,
         ))
-        .map_err(parent.failed_with(Step::RemoveDirectory, name))
+        .map_err(failed_with(parent, Step::RemoveDirectory, name))
     }
 
     fn empty_but(&mut self, at: &LocalDirectory, keep: &str, made: &MadeNames) -> TreeResult<Kept> {
@@ -341,7 +340,7 @@ impl Tree for LocalTree {
             || removal.empty(at.handle.as_fd(), keep.as_bytes()),
             RemoveError::is_still_open,
         )
-        .map_err(|why| at.not_removed(&why))
+        .map_err(|why| not_removed(at, &why))
     }
 
     fn list(
@@ -360,7 +359,7 @@ impl Tree for LocalTree {
                     ControlFlow::Continue(())
                 })
             })
-            .map_err(at.failed(Step::List))
+            .map_err(failed(at, Step::List))
     }
 
     fn is_directory(entry: FileType) -> bool {
@@ -374,7 +373,7 @@ impl Tree for LocalTree {
         _: FileType,
     ) -> TreeResult<Option<LocalDirectory>> {
         let entered = deletion::enter(parent.handle.as_fd(), name, device_of(parent)?);
-        let entered = entered.map_err(|why| parent.not_removed(&why))?;
+        let entered = entered.map_err(|why| not_removed(parent, &why))?;
         Ok(entered.map(|handle| parent.child(name, handle)))
     }
 
@@ -390,7 +389,7 @@ impl Tree for LocalTree {
                 FileType::RegularFile
             };
             let removed = deletion::remove_tree(parent.handle.as_fd(), name, kind);
-            if !removed.map_err(|why| parent.not_removed(&why))? {
+            if !removed.map_err(|why| not_removed(parent, &why))? {
                 return Ok(Some(index));
             }
         }
@@ -421,7 +420,7 @@ mod tests {
     #[test]
     fn a_full_file_system_and_a_read_only_one_are_told_apart() {
         let directory = open(Path::new("/"), Purpose::Replay).expect("it is there");
-        let say = |errno| directory.makes_none(errno).error.to_string();
+        let say = |errno| makes_none(&directory, errno).error.to_string();
         assert!(say(Errno::NOSPC).contains("the file system is full"));
         assert!(say(Errno::ROFS).contains("mounted read-only"));
         assert!(say(Errno::ACCESS).contains("is not allowed"));

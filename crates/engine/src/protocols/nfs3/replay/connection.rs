@@ -1,13 +1,13 @@
 //! Connection of a replaying NFS client, as used by the common worker of all protocols.
 
 use crate::backend::connection::ClientConnection;
-use crate::driver::{CallError, RetryLimit};
-use crate::protocols::nfs3::calls;
 use crate::replay::over_sockets::{LoadConnection, tried_for};
 use filestone_measure::measure::Mismatches;
 use filestone_protocol::client::nfs3::load::LoadClient;
 use filestone_protocol::client::nfs3::sequence::{ClientError, ClientErrorKind};
 use filestone_protocol::session::rpc::{JukeboxWaits, RpcProcedure};
+use filestone_setup::driver::{CallError, RetryLimit};
+use filestone_setup::nfs3::calls;
 use filestone_workload::completions::CompletionBatch;
 use filestone_workload::time::Timestamp;
 

@@ -1,11 +1,11 @@
 //! Options of a replay on an NFS server.
 
-use crate::driver::retry::Retry;
-use crate::workspace::OnExisting;
 use filestone_host::control::Cancellation;
 use filestone_plan::made::MadeNames;
 use filestone_plan::plan::GroupIdentities;
 use filestone_protocol::client::nfs3::load::LoadOptions;
+use filestone_setup::driver::retry::Retry;
+use filestone_setup::workspace::test_directory::OnExisting;
 use filestone_workload::load::Generation;
 use std::net::IpAddr;
 use std::sync::Arc;

@@ -1,15 +1,7 @@
 //! A directory on an NFS server in which loads are replayed.
 
 use super::options::Nfs3Options;
-use crate::driver::{Endpoint, Retry, first_xid};
-use crate::protocols::nfs3::Nfs3Error;
-use crate::protocols::nfs3::calls::{Failure, Session};
-use crate::protocols::nfs3::mount::{self, Caller, Mounted};
-use crate::protocols::nfs3::tree::NfsTree;
 use crate::replay::site::{TreeCleanup, WorkDir};
-use crate::workspace::test_directory::{self, LeftOver, TestDirectory};
-use crate::workspace::tree::{Directory, Step};
-use crate::workspace::{Owner, Purpose};
 use filestone_host::connect::{Dial, at_port};
 use filestone_host::control::{Cancellation, cancel_on};
 use filestone_host::error::RunError;
@@ -19,6 +11,15 @@ use filestone_protocol::client::nfs3::load::{
     ActorOptions, LoadClientOptions, RunDirectories, Transfers,
 };
 use filestone_protocol::session::rpc::Credentials;
+use filestone_setup::driver::{Endpoint, Retry, first_xid};
+use filestone_setup::nfs3::Nfs3Error;
+use filestone_setup::nfs3::calls::{Failure, Session};
+use filestone_setup::nfs3::mount::{self, Caller, Mounted};
+use filestone_setup::nfs3::tree::NfsTree;
+use filestone_setup::workspace::Purpose;
+use filestone_setup::workspace::marker::Owner;
+use filestone_setup::workspace::test_directory::{self, LeftOver, TestDirectory};
+use filestone_setup::workspace::tree::{Directory, Step};
 use filestone_wire::nfs3::{FileType, Handle};
 use filestone_workload::time::nanos_of;
 use std::net::SocketAddr;

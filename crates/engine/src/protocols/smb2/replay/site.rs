@@ -1,16 +1,7 @@
 //! A directory of a share in which loads are replayed.
 
 use crate::protocols::replay_sites::{SiteOptions, occupied};
-use crate::protocols::smb2::SmbError;
-use crate::protocols::smb2::connection::{Connection, Reaching};
-use crate::protocols::smb2::prepare;
-use crate::protocols::smb2::terms::{guest_remark, keeping, reach};
-use crate::protocols::smb2::tree::{ShareDirectory, ShareTree};
 use crate::replay::site::{TreeCleanup, WorkDir};
-use crate::workspace::Purpose;
-use crate::workspace::scratch_directory::REMOVE_LEFTOVER;
-use crate::workspace::test_directory::{self, LeftOver, TestDirectory};
-use crate::workspace::tree::Directory;
 use filestone_host::control::{Cancellation, Context, cancel_on};
 use filestone_host::error::RunError;
 use filestone_measure::measure::run_record::{DurableHandles, Target};
@@ -18,6 +9,15 @@ use filestone_plan::plan::{LeftoverPolicy, SmbTarget};
 use filestone_protocol::client::smb2::{
     ConnectionSetup, ShareLoadOptions, SharePath, ShareTransfers,
 };
+use filestone_setup::smb2::SmbError;
+use filestone_setup::smb2::connection::{Connection, Reaching};
+use filestone_setup::smb2::prepare;
+use filestone_setup::smb2::terms::{guest_remark, keeping, reach};
+use filestone_setup::smb2::tree::{ShareDirectory, ShareTree};
+use filestone_setup::workspace::Purpose;
+use filestone_setup::workspace::scratch_directory::REMOVE_LEFTOVER;
+use filestone_setup::workspace::test_directory::{self, LeftOver, TestDirectory};
+use filestone_setup::workspace::tree::Directory;
 use std::sync::Arc;
 
 /// Maximum size of a READ or WRITE in bytes, even if the server supports more.

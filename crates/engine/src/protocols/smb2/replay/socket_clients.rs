@@ -2,14 +2,7 @@
 
 use super::site::ShareSite;
 use crate::backend::connection::{ClientConnection, ConnectedClient, InitialConnection};
-use crate::driver::{CallError, RetryLimit};
 use crate::protocols::clients::{connect_first, connect_sockets, dial_of, moment_of};
-use crate::protocols::smb2::connection::{
-    Connection, EstablishedConnection, Reaching, why_in_words,
-};
-use crate::protocols::smb2::error::SmbError;
-use crate::protocols::smb2::logging_on::all;
-use crate::protocols::smb2::terms::of_another_client;
 use crate::replay::over_sockets::{LoadConnection, tried_for, workers};
 use crate::replay::replaying::{ClientSpawner, Wanted};
 use crate::replay::round_robin::RoundRobin;
@@ -22,6 +15,13 @@ use filestone_protocol::client::smb2::{
     ChannelPosition, ClientErrorKind, Smb2Client, Smb2ClientOptions, replaying,
 };
 use filestone_protocol::workload::LineSource;
+use filestone_setup::driver::{CallError, RetryLimit};
+use filestone_setup::smb2::SmbError;
+use filestone_setup::smb2::connection::{
+    Connection, EstablishedConnection, Reaching, why_in_words,
+};
+use filestone_setup::smb2::logging_on::all;
+use filestone_setup::smb2::terms::of_another_client;
 use filestone_workload::completions::CompletionBatch;
 use filestone_workload::load::Lines;
 use filestone_workload::time::{Timestamp, nanos_of};
