@@ -1,7 +1,9 @@
-//! The impure half of filestone: threads, sockets, clocks and the worker loop.
+//! The run itself: threads, sockets, and the worker loop.
 //!
-//! It never prints: the `cli` crate writes all output for people. The result of a run is a
-//! [`RunRecord`](filestone_measure::measure::RunRecord).
+//! Inputs are a plan and the context of a run; the output is a
+//! [`RunRecord`](filestone_measure::measure::RunRecord). `filestone_setup` prepares the objects on
+//! servers, `filestone_host` reads facts about this host. Nothing here prints: the `cli` crate writes
+//! all output for people.
 
 #![forbid(unsafe_code)]
 

@@ -97,11 +97,13 @@ impl ThreadMark {
 }
 
 /// Returns the CPU time of the calling thread, in nanoseconds.
+#[inline]
 pub fn thread_nanos() -> u64 {
     clock_nanos(ClockId::ThreadCPUTime)
 }
 
 /// Returns the monotonic time of this host, in nanoseconds.
+#[inline]
 pub fn monotonic_nanos() -> u64 {
     clock_nanos(ClockId::Monotonic)
 }
@@ -123,6 +125,7 @@ fn waited() -> Option<u64> {
     line.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
+#[inline]
 fn clock_nanos(clock: ClockId) -> u64 {
     let spent = clock_gettime(clock);
     spent.tv_sec as u64 * 1_000_000_000 + spent.tv_nsec as u64

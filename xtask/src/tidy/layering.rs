@@ -14,6 +14,8 @@ const PROTOCOL_MODULES: &[&str] = &[
     "crates/protocol/src/client/",
     "crates/protocol/src/session/",
     "crates/engine/src/protocols/",
+    "crates/setup/src/nfs3/",
+    "crates/setup/src/smb2/",
     "crates/server/",
     "crates/testing/src/echo/",
     // The languages of load files and of counters, which contain protocol names.
@@ -33,6 +35,8 @@ const REGISTRIES: &[&str] = &[
     "crates/workload/src/kind.rs",
     "crates/workload/src/failure.rs",
     "crates/plan/src/plan.rs",
+    // The modules of protocols.
+    "crates/setup/src/lib.rs",
     // Example plans for tests.
     "crates/plan/src/examples.rs",
     // Status names that users expect.

@@ -133,7 +133,7 @@ pub fn pure_dependencies(tree: &Tree, findings: &mut Findings) {
             findings,
             &format!("{folder}Cargo.toml"),
             PURE_MAY_USE,
-            "a pure crate must not reach a socket, a clock, a thread or a file; put what does into engine, \
+            "a pure crate must not reach a socket, a clock, a thread or a file; put what does into host, setup or engine, \
              or show in xtask/src/tidy/manifests.rs why this library cannot",
         );
         let clippy = format!("{folder}clippy.toml");

@@ -94,7 +94,7 @@ impl<S: WorkDir, P: ReplayWorkload> OpenTarget for OpenReplay<'_, S, P> {
     }
 
     fn own_path(&self) -> Option<&str> {
-        Some(filestone_setup::workspace::test_directory::CLIENTS)
+        Some(filestone_workload::load::CLIENTS)
     }
 
     fn recording(&self, workers: usize) -> Recording {
@@ -161,7 +161,7 @@ impl<S: WorkDir, P: ReplayWorkload> OpenTarget for OpenReplay<'_, S, P> {
         self.piece.complete(record, self.threads, ends);
         record.target.session.clone_from(&self.target.session);
         if let Some(LeftTree { client, reason }) = self.left_behind.take() {
-            let clients = filestone_setup::workspace::test_directory::CLIENTS;
+            let clients = filestone_workload::load::CLIENTS;
             record.caveats.push(Caveat::LeftBehind {
                 path: format!("{clients}/client{client}"),
                 reason,

@@ -15,11 +15,11 @@ pub mod calls;
 mod error;
 pub mod mount;
 mod mount_service;
-pub mod portmapper;
+mod portmapper;
 pub mod prepare;
 #[cfg(test)]
 mod scripted;
-pub mod session;
+mod session;
 pub mod tree;
 
 pub use error::Nfs3Error;

@@ -6,7 +6,6 @@
 
 use super::error::{ClaimError, Purpose};
 use super::marker::{Liveness, Marker};
-use super::set_directory::MARKER;
 use super::test_directory::may_go;
 use super::tree::{Directory, DirectoryOf, Found, RefusalKind, Tree, TreeResult};
 use crate::driver::{CallError, UnmeasuredCallError};
@@ -15,6 +14,7 @@ use filestone_host::error::RunError;
 use filestone_plan::file_set::FileSetSpec;
 use filestone_plan::made::MadeNames;
 use filestone_plan::plan::LeftoverPolicy;
+use filestone_workload::load::MARKER;
 use std::cell::Cell;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::{Duration, Instant};
@@ -33,7 +33,7 @@ const NAME_TRIES: u32 = 4;
 const PASSES: u32 = 16;
 
 /// A scratch directory.
-pub struct ScratchDirectory<H> {
+pub(crate) struct ScratchDirectory<H> {
     parent: Directory<H>,
     /// The directory.
     pub directory: Directory<H>,
@@ -44,7 +44,7 @@ pub struct ScratchDirectory<H> {
 
 /// Remains of probes that are over.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct LeftOverProbes {
+pub(crate) struct LeftOverProbes {
     /// Paths of the directories that stay.
     pub found: Vec<String>,
     /// Number of directories removed.
@@ -66,7 +66,7 @@ impl LeftOverProbes {
 }
 
 /// Returns the directory under test of a probe.
-pub fn under_test<H>(path: &str, handle: H) -> Directory<H> {
+pub(crate) fn under_test<H>(path: &str, handle: H) -> Directory<H> {
     Directory {
         handle,
         path: path.into(),
@@ -89,7 +89,7 @@ fn if_seen<V>(tried: TreeResult<V>) -> TreeResult<Option<V>> {
 /// Finds the directories that killed probes have left in `parent`, and removes them if the policy
 /// allows it. Directories of probes that run, or may run on another host, stay, and those of other
 /// users.
-pub fn find_left_over<T: Tree<Handle: Clone>>(
+pub(crate) fn find_left_over<T: Tree<Handle: Clone>>(
     tree: &mut T,
     parent: &DirectoryOf<T>,
     policy: LeftoverPolicy,

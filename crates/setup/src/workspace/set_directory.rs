@@ -12,7 +12,7 @@ use super::error::{ClaimError, Purpose};
 use super::marker::{Liveness, LockHolder, Marker, Owner, ProcessIdentity};
 use super::tree::{Directory, DirectoryOf, Found, MarkerLock, RefusalKind, Tree, TreeResult};
 use filestone_plan::file_set::FileSetSpec;
-pub use filestone_workload::load::MARKER;
+use filestone_workload::load::MARKER;
 use std::time::Duration;
 
 /// Name of the next marker until it replaces the last one. Only the run that makes it changes the

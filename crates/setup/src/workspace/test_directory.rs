@@ -9,7 +9,7 @@ use super::marker::{Liveness, Marker, Owner};
 use super::tree::{Directory, DirectoryOf, Found, MarkerLock, RefusalKind, Tree, TreeResult};
 use filestone_plan::made::MadeNames;
 use filestone_plan::plan::LeftoverPolicy;
-pub use filestone_workload::load::{CLIENTS, MARKER};
+use filestone_workload::load::{CLIENTS, MARKER};
 use std::sync::Arc;
 
 /// Directory in the directory under test in which a run makes its `clients` if another program

@@ -7,7 +7,7 @@
 //! | `replay` | the clients of a replayed load |
 //! | `raw` | the calls over a plain socket, for calibration |
 //!
-//! The `driver` module transports the calls.
+//! `filestone_setup::nfs3` makes the calls before and after a run.
 
 mod examine;
 mod factory;

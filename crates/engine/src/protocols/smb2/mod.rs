@@ -5,6 +5,8 @@
 //! | `open` | a share as the target of a probe or a mix |
 //! | `replay` | a load on a share |
 //! | `raw` | the requests over a plain socket, for calibration |
+//!
+//! `filestone_setup::smb2` makes the requests before and after a run.
 
 mod open;
 mod raw;

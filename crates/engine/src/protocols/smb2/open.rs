@@ -17,11 +17,10 @@ use filestone_protocol::client::smb2::{
     ALL_OF_FILE, ChannelPosition, ClientState, HandlePolicy, HeldFile, OperationOptions, SharePath,
     Smb2Client, Smb2ClientOptions, WATCHES_TAKE_NANOS, operating,
 };
-use filestone_setup::smb2::SmbError;
 use filestone_setup::smb2::connection::{Connection, Reaching};
-use filestone_setup::smb2::logging_on;
 use filestone_setup::smb2::prepared::PreparedShare;
 use filestone_setup::smb2::terms::{keeping, of_connections};
+use filestone_setup::smb2::{SmbError, logging_on};
 use filestone_workload::language::Operations;
 use filestone_workload::operation::{FileId, OpKind};
 use std::os::fd::OwnedFd;

@@ -3,8 +3,7 @@
 use super::{MS, error_at};
 use crate::support::SECOND;
 use crate::support::live::{probe, serve};
-use filestone_host::error::ErrorCategory;
-use filestone_host::error::RunError;
+use filestone_host::error::{ErrorCategory, RunError};
 use filestone_plan::plan::{Plan, TransportKind};
 use filestone_setup::driver::{CallError, UnmeasuredCallError};
 use filestone_workload::operation::OpKind;

@@ -3,8 +3,7 @@
 use super::{MS, check};
 use crate::support::smb_peer::{Reaction, frame, header_to, listen, message, negotiated, serve};
 use filestone_host::control::NoObserver;
-use filestone_host::error::ErrorCategory;
-use filestone_host::error::RunError;
+use filestone_host::error::{ErrorCategory, RunError};
 use filestone_measure::measure::RunRecord;
 use filestone_plan::plan::{ArrivalsPlan, Plan, SmbTarget, TargetPlan};
 use filestone_wire::smb2::codec::Text;

@@ -2,8 +2,7 @@
 
 use super::error_at;
 use crate::support::live::{probe, serve};
-use filestone_host::error::ErrorCategory;
-use filestone_host::error::RunError;
+use filestone_host::error::{ErrorCategory, RunError};
 use filestone_plan::plan::TransportKind;
 use filestone_server::Options;
 use filestone_workload::operation::OpKind;

@@ -5,8 +5,7 @@ use filestone_plan::plan::{
     ArrivalsPlan, LoadName, Plan, ReplayPlan, TargetPlan, TcpReplay, WorkloadPlan,
 };
 use filestone_workload::failure::StatusSpace;
-use filestone_workload::load::Load;
-use filestone_workload::load::Status;
+use filestone_workload::load::{Load, Status};
 use std::sync::Arc;
 
 pub fn load(text: &str) -> Arc<Load> {

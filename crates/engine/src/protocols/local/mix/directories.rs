@@ -9,9 +9,8 @@ use filestone_measure::measure::run_record::Target;
 use filestone_plan::file_set::FileSetSpec;
 use filestone_plan::plan::{FileSetPlan, LeftoverPolicy, MixPlan, Plan, TargetPlan};
 use filestone_plan::plan::{MixPlanError, PlanError};
-use filestone_setup::workspace::Purpose;
 use filestone_setup::workspace::set_directory::{OnSpecMismatch, SetDirectory};
-use filestone_setup::workspace::set_removal;
+use filestone_setup::workspace::{Purpose, set_removal};
 use rustix::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 

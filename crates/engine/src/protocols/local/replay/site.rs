@@ -14,10 +14,9 @@ use filestone_host::error::RunError;
 use filestone_measure::measure::run_record::Target;
 use filestone_plan::plan::LeftoverPolicy;
 use filestone_setup::workspace::marker::Owner;
-use filestone_setup::workspace::test_directory::{
-    self, BESIDE, CLIENTS, LeftOver, MARKER, TestDirectory,
-};
+use filestone_setup::workspace::test_directory::{self, BESIDE, LeftOver, TestDirectory};
 use filestone_setup::workspace::{ClaimError, Purpose};
+use filestone_workload::load::{CLIENTS, MARKER};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, Mode, OFlags, StatxFlags};
 use rustix::io::Errno;

@@ -5,8 +5,7 @@
 //! (`Cause::Denied`). A verb for the marker is refused too.
 
 use super::answer::FailedVerb;
-use filestone_setup::workspace::test_directory::{CLIENTS, MARKER};
-use filestone_workload::load::Cause;
+use filestone_workload::load::{CLIENTS, Cause, MARKER};
 
 /// Whether the name is the directory `clients` itself.
 pub(super) fn is_clients(path: &[u8]) -> bool {

@@ -11,13 +11,12 @@ pub(crate) mod nfs_mount;
 use deletion::{Removal, RemoveError};
 use filestone_host::error::RunError;
 use filestone_plan::made::{Kept, MadeNames};
-use filestone_setup::workspace::ClaimError;
-use filestone_setup::workspace::Purpose;
 use filestone_setup::workspace::marker::{LockHolder, MARKER_MAX_BYTES, Marker, padded};
 use filestone_setup::workspace::tree::{
     DIRECTORY_MODE, Directory, FILE_MODE, Found, FoundMarker, MarkerLock, Name, RefusalKind, Step,
     Tree, TreeError, TreeResult,
 };
+use filestone_setup::workspace::{ClaimError, Purpose};
 use listing::{Listing, is_dot};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, SeekFrom};

@@ -9,11 +9,10 @@ use filestone_plan::plan::{LeftoverPolicy, SmbTarget};
 use filestone_protocol::client::smb2::{
     ConnectionSetup, ShareLoadOptions, SharePath, ShareTransfers,
 };
-use filestone_setup::smb2::SmbError;
 use filestone_setup::smb2::connection::{Connection, Reaching};
-use filestone_setup::smb2::prepare;
 use filestone_setup::smb2::terms::{guest_remark, keeping, reach};
 use filestone_setup::smb2::tree::{ShareDirectory, ShareTree};
+use filestone_setup::smb2::{SmbError, prepare};
 use filestone_setup::workspace::Purpose;
 use filestone_setup::workspace::scratch_directory::REMOVE_LEFTOVER;
 use filestone_setup::workspace::test_directory::{self, LeftOver, TestDirectory};
