@@ -1,8 +1,8 @@
 //! This host, and the context and errors of a run: the lowest crate with I/O.
 //!
 //! Inputs are a plan, and the files and system calls of this host. Outputs are facts, readings,
-//! connected sockets and errors. No code here runs between the due time and the end of a measured
-//! operation, except for reading [`clock`] and CPU times ([`processors`]).
+//! connected sockets and errors. Between the due time and the end of a measured operation, a run uses
+//! only the [`clock`], the CPU times of [`processors`] and the stop flag of [`control`] from here.
 //!
 //! | module | contents |
 //! |---|---|
