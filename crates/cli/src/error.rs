@@ -5,6 +5,7 @@
 //! paste follow, one per line.
 
 use filestone_host::error::{ErrorCategory, RunError};
+use filestone_report::error::{ReportError, error_text};
 use std::io;
 use std::path::Path;
 

@@ -36,6 +36,8 @@ use error::{Error, exit_code_of};
 use execution::interruption;
 use filestone_engine::Protocols;
 use filestone_host::error::ErrorCategory;
+use filestone_live::site::Document;
+use filestone_report::html;
 use options::smb::password_in;
 use options::{Command, CommandLine, CompatTool};
 use std::ffi::OsString;

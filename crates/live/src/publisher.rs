@@ -8,7 +8,7 @@ use crate::event::{
 use crate::feed::Feed;
 use crate::shared::Shared;
 use filestone_control::load_control::{RemainingTime, SteeredPoint};
-use filestone_host::control::{GeneratorUsage, Observer, Progress, ProgressPhase, ServerRates};
+use filestone_host::control::{GeneratorUsage, Observer, ServerRates};
 use filestone_host::control_socket::FleetControl;
 use filestone_host::system;
 use filestone_measure::measure::fleet_record::ChangeRecord;

@@ -8,9 +8,8 @@
 
 use crate::parts::kinds::measured;
 use crate::quantity::{plain, without_zeros};
-use crate::report::parts::kinds::measured;
-use crate::report::rows::{ProgressRow, is_printed};
-use filestone_host::control::{Progress, ProgressPhase};
+use crate::rows::{ProgressRow, is_printed};
+use filestone_measure::measure::progress::{Progress, ProgressPhase};
 use filestone_measure::measure::replay_record::{ClientRecord, ReplayRecord};
 use filestone_measure::measure::{RunRecord, validity};
 use filestone_plan::plan::ReplayPlan;

@@ -4,10 +4,10 @@
 //! All figures of a row cover the whole interval: counts and bytes are not per second, latencies
 //! are response times in microseconds; minimum and maximum are exact.
 
-use crate::report::document::page::Page;
-use crate::report::document::table::{Column, Layout, Table};
-use crate::report::parts::units::micros;
-use filestone_host::control::{Progress, ProgressPhase};
+use crate::document::page::Page;
+use crate::document::table::{Column, Layout, Table};
+use crate::parts::units::micros;
+use filestone_measure::measure::progress::{Progress, ProgressPhase};
 use filestone_measure::measure::run_record::IntervalRecord;
 use filestone_plan::plan::TICK_NANOS;
 

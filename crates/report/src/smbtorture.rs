@@ -7,9 +7,8 @@
 //! - the throughput is file data of the measured window over its length. smbtorture used the
 //!   requested bytes of reads and writes, and printed `-0` for a run that failed at once.
 
-use crate::report::dbench::{general, megabytes_per_second, netbench_scale};
-use crate::report::rows::{ProgressRow, is_printed};
-use filestone_host::control::{Progress, ProgressPhase};
+use crate::dbench::{general, megabytes_per_second, netbench_scale};
+use crate::rows::{ProgressRow, is_printed};
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::progress::{Progress, ProgressPhase};
 

@@ -157,6 +157,7 @@ mod tests {
     use super::*;
     use filestone_engine::calibrate::Rate;
     use filestone_host::clock::ClockPrecision;
+    use filestone_report::document::page::Page;
     use filestone_workload::operation::OpKind;
 
     #[test]

@@ -15,6 +15,7 @@ use crate::{ExitStatus, console, protocols};
 use filestone_engine::doctor::examine;
 use filestone_engine::protocols::ConnectTarget;
 use filestone_host::control::{Context, NoObserver};
+use filestone_measure::sweep::read_study::{self as study, ReadLimits};
 use filestone_measure::sweep::{PointTally, SweepParameter, SweepValue, name_of_point, points};
 use filestone_plan::plan::missing_in;
 use filestone_report::sweep::{SweepKind, SweepReport, SweptPoint};

@@ -4,7 +4,8 @@
 use crate::console::{self, Reader};
 use crate::execution::output_directory::OutputDirectory;
 use filestone_control::load_control::RemainingTime;
-use filestone_host::control::{Observer, Progress};
+use filestone_host::control::Observer;
+use filestone_measure::measure::progress::Progress;
 use filestone_measure::measure::run_record::{IntervalRecord, Phase, Target};
 use filestone_measure::measure::{RunPhase, RunRecord};
 use filestone_plan::plan::Plan;

@@ -9,7 +9,7 @@ use crate::options::live::{LiveOptions, LiveView};
 use crate::terminal_view::screen::Screen;
 use crate::{advice, console};
 use filestone_control::load_control::{RemainingTime, SteeredPoint};
-use filestone_host::control::{GeneratorUsage, Observer, Progress, ServerRates};
+use filestone_host::control::{GeneratorUsage, Observer, ServerRates};
 use filestone_host::control_socket::FleetControl;
 use filestone_live::event::{Closed, Event, Point, PointFigure};
 use filestone_live::feed::Feed;

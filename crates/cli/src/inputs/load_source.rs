@@ -2,7 +2,6 @@
 //! the errors of reading it.
 
 use crate::error::{Error, reason};
-use crate::quantity::grouped;
 use filestone_host::load_file::{self, LoadFileError};
 use filestone_workload::load::diagnostic::suggestion;
 use filestone_workload::load::{Load, LoadErrors};

@@ -124,7 +124,7 @@ pub struct CookbookOptions {
     /// Print the commands that would be run, and run none
     #[arg(long)]
     pub plan: bool,
-    /// What to print on standard output; json is the run records
+    /// Format of standard output; json is the records
     #[arg(long, alias = "as", value_name = "FORMAT", default_value = "text")]
     pub format: DocumentFormat,
 }

@@ -12,7 +12,7 @@ const RUNS_MAX: u32 = 999;
 /// Stands among the options of what becomes of a result.
 #[derive(Debug, Clone, Default, Args)]
 pub struct RepeatOptions {
-    /// Make N runs of the same, and say what they differ by
+    /// Make N runs of the same, and print the spread
     #[arg(long, value_name = "N", value_parser = within::<2, RUNS_MAX>)]
     pub repeat: Option<u32>,
     /// Make runs, at least 5 and at most N of --repeat [default: 50], until the 95 % interval over runs

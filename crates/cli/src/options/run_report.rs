@@ -18,7 +18,7 @@ pub struct RunReportOptions {
     /// Write the full record into this directory: run.json, raw, histograms, plots
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// What to print on standard output; json is the run record
+    /// Format of standard output; json is the record
     #[arg(long, alias = "as", value_name = "FORMAT", default_value = "text")]
     pub format: RunFormat,
     /// Print the plan as JSON instead of carrying it out

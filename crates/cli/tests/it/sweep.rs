@@ -86,7 +86,7 @@ fn every_point_is_measured_in_random_order_and_reported_again() {
     assert_eq!(again, shown);
     let csv = text(&done(&["report", &directory, "--format", "csv"]).stdout);
     assert!(
-        csv.starts_with("io-size,transport,runs,errors,retransmissions,late_replies,failed,"),
+        csv.starts_with("io_size,transport,runs,errors,retransmissions,late_replies,failed,"),
         "{csv}"
     );
     assert_eq!(csv.lines().count(), 5);

@@ -5,7 +5,7 @@ use crate::run::{RunHook, RunSnapshot, Stage};
 use filestone_host::control::{
     Cancellation, CleanUpDeadline, LOOK_EVERY, Observer, clean_up_limits,
 };
-use filestone_host::control::{Progress, ProgressPhase};
+use filestone_measure::measure::progress::{Progress, ProgressPhase};
 use filestone_plan::plan::Plan;
 use filestone_protocol::workload::load_file::{ReplayClientStats, SharedLoad};
 use filestone_workload::time::Timestamp;

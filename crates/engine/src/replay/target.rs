@@ -162,7 +162,7 @@ impl<S: WorkDir, P: ReplayWorkload> OpenTarget for OpenReplay<'_, S, P> {
         record.target.session.clone_from(&self.target.session);
         if let Some(LeftTree { client, reason }) = self.left_behind.take() {
             let clients = filestone_workload::load::CLIENTS;
-            record.caveats.push(Caveat::LeftBehind {
+            record.caveats.push(Caveat::Leftover {
                 path: format!("{clients}/client{client}"),
                 reason,
             });

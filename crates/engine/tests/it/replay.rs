@@ -4,8 +4,9 @@ use crate::support::entry::replay;
 use crate::support::replays;
 use crate::support::scratch::{Scratch, local};
 use filestone_engine::protocols::BuiltIn;
-use filestone_host::control::{Observer, Progress, ProgressPhase};
+use filestone_host::control::Observer;
 use filestone_host::error::{ErrorCategory, RunError};
+use filestone_measure::measure::progress::{Progress, ProgressPhase};
 use filestone_measure::measure::{Caveat, RunRecord};
 use filestone_plan::plan::{
     LeftoverPolicy, LocalTarget, NfsTarget, OnMismatch, Plan, ReplayPlan, TargetPlan, TcpTarget,

@@ -523,7 +523,7 @@ pub struct IntervalRecord {
     pub bytes_received: u64,
     /// CPU time of all workers, in nanoseconds, without time spent spinning.
     pub client_cpu_ns: u64,
-    /// One row per kind of operation and role.
+    /// Rows of kinds of operations by role.
     pub kinds: Vec<IntervalKindRecord>,
 }
 

@@ -1,5 +1,4 @@
 use super::*;
-use crate::report::fixtures;
 use filestone_host::error::ErrorCategory;
 use filestone_measure::measure::Caveat;
 use filestone_measure::measure::run_record::RunOutcome;
