@@ -3,7 +3,6 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr)] // a chore talks to the one who started it
 
-mod addresses;
 mod bench;
 mod bisect;
 mod cipher;
@@ -50,8 +49,6 @@ struct Options {
 enum Chore {
     /// Check the architecture rules that neither the compiler nor clippy holds.
     Tidy,
-    /// Make, use and remove addresses of a fleet, in network namespaces of its own.
-    Addresses(addresses::Addresses),
     /// Measure what recording costs, beside a raw client.
     Bench(bench::Bench),
     /// Replay a load beside dbench and tbench, in turns.
@@ -105,7 +102,6 @@ fn main() -> ExitCode {
 fn run(chore: &Chore) -> Result<bool> {
     match chore {
         Chore::Tidy => tidy::run(),
-        Chore::Addresses(options) => addresses::run(options),
         Chore::Bench(options) => bench::run(options),
         Chore::CompareTools(options) => compare_tools::run(options),
         Chore::Bisect(options) => bisect::run(options),

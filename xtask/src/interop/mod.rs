@@ -5,6 +5,7 @@
 //! So ports 111 and 2049 cannot conflict with other programs, and when the first process of the
 //! namespace ends, the kernel ends all others.
 
+mod addresses;
 mod browser;
 mod checks;
 mod fixture;
@@ -37,7 +38,7 @@ pub struct Interop {
     /// What filestone is tested against
     #[arg(value_enum, default_value_t = Peer::Ganesha)]
     pub peer: Peer,
-    /// Operations per run
+    /// Operations per run, and MAC-VLANs of the addresses
     #[arg(long, default_value_t = 50)]
     pub count: u32,
     /// Also print the load that NULL and GETATTR achieve
@@ -83,6 +84,8 @@ pub enum Peer {
     Prometheus,
     /// Jobs of many hosts: Open MPI and MPICH
     Mpi,
+    /// Another host, for the addresses of a fleet
+    Addresses,
 }
 
 /// Programs, and the Debian packages that contain them.
@@ -99,6 +102,12 @@ const FOR_GANESHA: &Needed = &[
     ("/usr/sbin/ip", "iproute2"),
     ("/usr/bin/unshare", "util-linux"),
     ("/usr/bin/dbench", "dbench"),
+];
+
+/// Programs for network namespaces.
+const FOR_ADDRESSES: &Needed = &[
+    ("/usr/sbin/ip", "iproute2"),
+    ("/usr/bin/unshare", "util-linux"),
 ];
 
 /// Runs every check. Returns whether all passed.
@@ -126,6 +135,7 @@ fn outside(options: &Interop) -> Result<bool> {
         Peer::Samba => "samba",
         Peer::Prometheus => "prometheus",
         Peer::Mpi => "mpi",
+        Peer::Addresses => "addresses",
     };
     match options.peer {
         Peer::Ganesha => install(FOR_GANESHA)?,
@@ -137,6 +147,7 @@ fn outside(options: &Interop) -> Result<bool> {
             install(crate::tshark::NEEDED)?;
         }
         Peer::Prometheus => install(prometheus::NEEDED)?,
+        Peer::Addresses => install(FOR_ADDRESSES)?,
         Peer::Mpi => {}
     }
     let filestone = process::build_filestone("release")?;
@@ -241,6 +252,7 @@ fn inside(options: &Interop, filestone: PathBuf) -> Result<bool> {
         Peer::Kernel => kernel::run(options, bed, start)?,
         Peer::Samba => samba::run(options.selection(), bed, start)?,
         Peer::Prometheus => prometheus::run(&bed, start)?,
+        Peer::Addresses => addresses::run(options.selection(), bed)?,
         Peer::Mpi => mpi::run(options)?,
     };
     println!("interop: {:.1} s", start.elapsed().as_secs_f64());
@@ -299,6 +311,7 @@ mod tests {
     fn every_sheet_can_be_read_and_its_functions_exist() {
         scenario::check_sheet(GANESHA, &names(GANESHA_CODES));
         scenario::check_sheet(GANESHA_LAST, &[]);
+        scenario::check_sheet(addresses::SHEET, &[]);
         scenario::check_sheet(kernel::SHEET, &[]);
         scenario::check_sheet(samba::SHEET, &names(samba::CODES));
     }

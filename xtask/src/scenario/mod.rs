@@ -58,6 +58,9 @@ struct Sheet {
     /// Variables, whose values may contain other ones.
     #[serde(default)]
     variables: BTreeMap<String, String>,
+    /// Named lists of steps.
+    #[serde(default)]
+    steps: BTreeMap<String, Vec<Step>>,
     scenario: Vec<Scenario>,
 }
 
@@ -78,6 +81,8 @@ struct Scenario {
     variables: BTreeMap<String, String>,
     /// Files in the folder, and their content.
     files: BTreeMap<String, String>,
+    /// Named lists of steps, which come before the steps of the scenario.
+    steps: Vec<String>,
     step: Vec<Step>,
     /// Description of the result. Expressions of [`assertion`] in braces stand for values of the last record,
     /// `{error}` for the last error, and `{line}` for the last line that matched `output`.
@@ -185,8 +190,9 @@ pub fn run<B: AsRef<Bed>>(
 ) -> Result<bool> {
     let sheet: Sheet = toml::from_str(sheet)?;
     let (mut rows, mut is_good) = (Vec::new(), true);
+    let count = bed.as_ref().count.to_string();
     for scenario in &sheet.scenario {
-        let name = &scenario.name;
+        let name = &scenario.name.replace("{count}", &count);
         let is_wanted = selection.only.is_none_or(|only| name.contains(only));
         if !is_wanted || scenario.is_thorough && !selection.is_thorough {
             continue;
@@ -256,6 +262,12 @@ impl<'b> Course<'b> {
         }
         for (name, content) in &self.scenario.files {
             std::fs::write(self.bed.folder.join(name), content)?;
+        }
+        for name in &self.scenario.steps {
+            let named = self.sheet.steps.get(name);
+            for step in named.with_context(|| format!("there are no steps {name}"))? {
+                self.repeat(step, step.each.iter().collect())?;
+            }
         }
         for step in &self.scenario.step {
             self.repeat(step, step.each.iter().collect())?;
@@ -489,7 +501,10 @@ pub fn check_sheet(sheet: &str, codes: &[&str]) {
     let is_code = sheet.scenario.iter().filter(|scenario| scenario.is_code);
     let names: Vec<&str> = is_code.map(|scenario| scenario.name.as_str()).collect();
     assert_eq!(names, codes);
-    for step in sheet.scenario.iter().flat_map(|scenario| &scenario.step) {
+    let names = sheet.scenario.iter().flat_map(|scenario| &scenario.steps);
+    names.for_each(|name| assert!(sheet.steps.contains_key(name), "{name}"));
+    let own = sheet.scenario.iter().flat_map(|scenario| &scenario.step);
+    for step in own.chain(sheet.steps.values().flatten()) {
         let kinds = [&step.run, &step.sh, &step.guest, &step.serve, &step.answer];
         assert_eq!(kinds.into_iter().flatten().count(), 1);
         let is_known = |name: &String| name == "mix" || sheet.checks.contains_key(name);
