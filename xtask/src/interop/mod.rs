@@ -23,7 +23,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
@@ -58,6 +58,9 @@ pub struct Interop {
     /// The filestone to test; set by this program for its own second half
     #[arg(long, hide = true)]
     pub inside: Option<PathBuf>,
+    /// The MPI implementation; set by this program, too
+    #[arg(long, hide = true, default_value_t = 0)]
+    pub family: usize,
 }
 
 impl Interop {
@@ -125,18 +128,6 @@ fn outside(options: &Interop) -> Result<bool> {
             "interop: this user may not make network namespaces\nhelp: run `sudo -E cargo xtask interop`, or as root in a container"
         );
     }
-    if options.peer == Peer::Mpi {
-        return mpi::run(options);
-    }
-    let name = match options.peer {
-        Peer::Ganesha => "ganesha",
-        Peer::Browser => "browser",
-        Peer::Kernel => "kernel",
-        Peer::Samba => "samba",
-        Peer::Prometheus => "prometheus",
-        Peer::Mpi => "mpi",
-        Peer::Addresses => "addresses",
-    };
     match options.peer {
         Peer::Ganesha => install(FOR_GANESHA)?,
         Peer::Browser => install(browser::NEEDED)?,
@@ -148,9 +139,15 @@ fn outside(options: &Interop) -> Result<bool> {
         }
         Peer::Prometheus => install(prometheus::NEEDED)?,
         Peer::Addresses => install(FOR_ADDRESSES)?,
-        Peer::Mpi => {}
+        Peer::Mpi => return mpi::run(options),
     }
-    let filestone = process::build_filestone("release")?;
+    second_half(options, &process::build_filestone("release")?, 0)
+}
+
+/// Runs the second half in separate namespaces.
+fn second_half(options: &Interop, filestone: &Path, family: usize) -> Result<bool> {
+    let peer = options.peer.to_possible_value();
+    let peer = peer.context("a peer without a name")?;
     let mut command = Command::new("unshare");
     command.args("--net --mount --pid --fork --kill-child --mount-proc".split(' '));
     // The shell is the first process of the namespace: it ignores ^C, so that the program below it
@@ -158,7 +155,7 @@ fn outside(options: &Interop) -> Result<bool> {
     command
         .args(["--", "sh", "-c", "\"$@\"; exit $?", "interop"])
         .arg(std::env::current_exe()?)
-        .args(["interop", name])
+        .args(["interop", peer.get_name()])
         .arg(format!("--count={}", options.count))
         .args(options.figures.then_some("--figures"))
         .args(options.thorough.then_some("--thorough"))
@@ -169,6 +166,7 @@ fn outside(options: &Interop) -> Result<bool> {
                 .iter()
                 .flat_map(|folder| ["--pictures".as_ref(), folder.as_os_str()]),
         )
+        .arg(format!("--family={family}"))
         .arg("--inside")
         .arg(filestone);
     let status = process::run_other_half(&mut command)?;
@@ -253,7 +251,7 @@ fn inside(options: &Interop, filestone: PathBuf) -> Result<bool> {
         Peer::Samba => samba::run(options.selection(), bed, start)?,
         Peer::Prometheus => prometheus::run(&bed, start)?,
         Peer::Addresses => addresses::run(options.selection(), bed)?,
-        Peer::Mpi => mpi::run(options)?,
+        Peer::Mpi => mpi::inside(options, bed)?,
     };
     println!("interop: {:.1} s", start.elapsed().as_secs_f64());
     Ok(is_good)

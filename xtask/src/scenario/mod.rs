@@ -95,6 +95,8 @@ struct Scenario {
 struct Step {
     /// Arguments of filestone.
     run: Option<String>,
+    /// Command that starts filestone, such as a launcher of jobs.
+    under: String,
     /// Shell script on this host, in the folder.
     sh: Option<String>,
     /// Shell script in the guest.
@@ -376,6 +378,15 @@ impl<'b> Course<'b> {
         let added: String = missing.map(|option| format!(" --{option}")).collect();
         let line = line.clone() + &added;
         let mut command = self.bed.command(&line);
+        let under = self.fill(&step.under);
+        let mut words = under.split_whitespace();
+        if let Some(program) = words.next() {
+            let own = std::mem::replace(&mut command, Command::new(program));
+            command
+                .args(words)
+                .arg(own.get_program())
+                .args(own.get_args());
+        }
         command.envs(
             step.env
                 .iter()
