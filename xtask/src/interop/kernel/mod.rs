@@ -4,7 +4,6 @@
 //! test runs wherever QEMU does and independent of the host's kernel configuration. It tests
 //! correctness; its speed has no significance.
 
-mod image;
 mod ksmbd;
 mod mounts;
 
@@ -12,9 +11,9 @@ use super::{Interop, Needed, checks, fixture, install};
 use crate::guest::{GUEST, Guest, HOST};
 use crate::process;
 use crate::scenario::{self, Bed};
-use anyhow::Result;
-use image::Image;
+use anyhow::{Result, ensure};
 use std::path::PathBuf;
+use std::process::Command;
 use std::time::Instant;
 
 const NEEDED: &Needed = &[
@@ -39,7 +38,14 @@ pub const SHEET: &str = include_str!("../sheets/kernel.toml");
 /// Installs missing programs, and makes the guest's image where a network is available.
 pub fn prepare() -> Result<()> {
     install(NEEDED)?;
-    Image::find_or_make(&folder()?)?;
+    let source = crate::tidy::root()?.join("xtask/src/interop/kernel");
+    let mut command = Command::new("bash");
+    command
+        .arg(source.join("image.sh"))
+        .arg(folder()?)
+        .arg(source.join("init.sh"));
+    let status = process::run_other_half(&mut command)?;
+    ensure!(status.success(), "no image of a guest: {status}");
     Ok(())
 }
 
@@ -51,8 +57,9 @@ fn folder() -> Result<PathBuf> {
 /// Runs every check. Returns whether all passed.
 pub fn run(options: &Interop, mut bed: Bed, start: Instant) -> Result<bool> {
     let only = options.only.as_deref();
-    let image = Image::within(&folder()?);
-    let guest = Guest::start(&image.kernel, &image.root, &bed.folder)?;
+    let image = folder()?;
+    let (kernel, root) = (image.join("kernel"), image.join("initramfs"));
+    let guest = Guest::start(&kernel, &root, &bed.folder)?;
     println!(
         "Linux {} is up after {:.1} s",
         guest.kernel,
