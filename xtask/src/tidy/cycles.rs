@@ -2,8 +2,9 @@
 //! must not use each other, directly or indirectly. A module and its submodules may use each other.
 
 use super::Findings;
-use super::source::words;
+use super::source::{Levels, block, is_mark, is_word, split};
 use super::tree::Tree;
+use proc_macro2::TokenTree;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Path of a module: the names from its crate's root to it.
@@ -39,7 +40,7 @@ impl Modules {
         let mut uses = Vec::new();
         for file in sources() {
             let user = module_of(&file.path[folder.len()..]);
-            for named in paths_in(&file.code(), &user) {
+            for named in paths_in(&file.code, &user) {
                 uses.push((user.clone(), longest_module(&files, named)));
             }
         }
@@ -107,71 +108,63 @@ fn longest_module(files: &BTreeMap<Path, String>, mut path: Path) -> Path {
 }
 
 /// Returns the paths in the code that start with `crate::` or `super::`, with groups expanded.
-fn paths_in(code: &str, module: &[String]) -> Vec<Path> {
+/// `$crate` in a macro is the same crate.
+fn paths_in(code: &Levels, module: &[String]) -> Vec<Path> {
     let mut found = Vec::new();
-    for at in words(code, "crate") {
-        if let Some(rest) = code[at..].strip_prefix("crate::") {
-            // `$crate` in a macro is the same crate.
-            expand(rest, &[], &mut found);
-        }
-    }
-    for at in words(code, "super") {
-        // In `super::super::x`, the first occurrence handles both steps.
-        if code[..at].ends_with("super::") {
-            continue;
-        }
-        let (mut rest, mut base) = (&code[at..], module);
-        while let Some(after) = rest.strip_prefix("super::") {
+    for tokens in code {
+        let mut rest = tokens.as_slice();
+        while let Some((first, after)) = rest.split_first() {
             rest = after;
-            base = &base[..base.len().saturating_sub(1)];
+            let mut base = if is_word(first, "crate") {
+                &[]
+            } else if is_word(first, "super") {
+                &module[..module.len().saturating_sub(1)]
+            } else {
+                continue;
+            };
+            let Some(mut path) = after_colons(rest) else {
+                continue;
+            };
+            while let [next, further @ ..] = path
+                && is_word(next, "super")
+                && let Some(further) = after_colons(further)
+            {
+                base = &base[..base.len().saturating_sub(1)];
+                path = further;
+            }
+            expand(path, base.to_vec(), &mut found);
+            rest = path;
         }
-        expand(rest, base, &mut found);
     }
     found
 }
 
-/// Expands the text after a path `base` into its paths: one, or those of a group in braces.
-fn expand(text: &str, base: &[String], found: &mut Vec<Path>) {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    let (mut rest, mut path) = (text, base.to_vec());
-    loop {
-        if let Some(group) = rest.strip_prefix('{') {
-            for part in parts_of_group(group) {
-                expand(part.trim_start(), &path, found);
-            }
-            return;
-        }
-        let end = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
-        if end > 0 {
-            path.push(rest[..end].to_owned());
-        }
-        match rest[end..].strip_prefix("::") {
-            Some(after) if end > 0 => rest = after,
-            _ => break,
-        }
+/// Returns the tokens after `::`.
+fn after_colons(tokens: &[TokenTree]) -> Option<&[TokenTree]> {
+    match tokens {
+        [one, other, rest @ ..] if is_mark(one, ':') && is_mark(other, ':') => Some(rest),
+        _ => None,
     }
-    found.push(path);
 }
 
-/// Splits the content of a group at its commas, up to the closing brace.
-fn parts_of_group(group: &str) -> Vec<&str> {
-    let (mut depth, mut start, mut parts) = (0, 0, Vec::new());
-    for (at, c) in group.char_indices() {
-        match c {
-            '{' => depth += 1,
-            '}' if depth == 0 => {
-                parts.push(&group[start..at]);
-                return parts;
+/// Expands the tokens after a path into its paths: one, or those of a group in braces.
+fn expand(tokens: &[TokenTree], mut path: Path, found: &mut Vec<Path>) {
+    match tokens {
+        [group, ..] if let Some(group) = block(group) => {
+            let inner: Vec<TokenTree> = group.stream().into_iter().collect();
+            for part in split(&inner) {
+                expand(part, path.clone(), found);
             }
-            '}' => depth -= 1,
-            ',' if depth == 0 => {
-                parts.push(&group[start..at]);
-                start = at + 1;
-            }
-            _ => {}
         }
+        [TokenTree::Ident(name), rest @ ..] => {
+            path.push(name.to_string());
+            match after_colons(rest) {
+                Some(rest) => expand(rest, path, found),
+                None => found.push(path),
+            }
+        }
+        _ => found.push(path),
     }
-    parts
 }
 
 /// Returns the shortest cycle, if any.
@@ -203,7 +196,7 @@ fn way_back(edges: &BTreeMap<String, BTreeSet<String>>, start: &str) -> Option<V
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::source::blank;
+    use crate::tidy::source::{levels, without_tests};
     use crate::tidy::tree::File;
     use std::path::PathBuf;
 
@@ -211,7 +204,8 @@ mod tests {
         let files = files.iter().map(|(path, text)| File {
             path: format!("crates/a/src/{path}"),
             text: (*text).into(),
-            blanked: blank(text),
+            tokens: levels(text.parse().expect("tokens")),
+            code: levels(without_tests(text.parse().expect("tokens"))),
             is_test: false,
         });
         let tree = Tree {

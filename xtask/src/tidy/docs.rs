@@ -20,11 +20,11 @@ pub fn architecture(tree: &Tree, findings: &mut Findings) {
         }
     }
     files_are_there(page, tree, findings);
-    for check in CHECKS {
-        if !page.contains(&format!("`{}`", check.name)) {
+    for (name, _) in CHECKS {
+        if !page.contains(&format!("`{name}`")) {
             findings.report(
                 ARCHITECTURE,
-                format!("does not mention the check `{}`", check.name),
+                format!("does not mention the check `{name}`"),
                 "every invariant names its check, and every check its invariant",
             );
         }

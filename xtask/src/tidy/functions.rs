@@ -2,9 +2,10 @@
 //! are listed, and the list may only shrink.
 
 use super::Findings;
-use super::source::{closing, line_of, words};
+use super::source::{Levels, block, is_mark, is_word, line};
 use super::tree::Tree;
-use std::collections::BTreeMap;
+use proc_macro2::TokenTree;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Lines from `fn` to the closing brace.
 const LIMIT: usize = 70;
@@ -13,41 +14,25 @@ const FILE_LIMIT: usize = 600;
 /// The list of longer functions: one `path function lines` per line.
 const KNOWN: &str = "xtask/long-functions.txt";
 
-/// Returns the functions of the text: name, first line and length in lines.
-fn lengths(code: &str) -> Vec<(String, usize, usize)> {
+/// Returns the functions: name, first line and length in lines.
+fn lengths(code: &Levels) -> Vec<(String, usize, usize)> {
     let mut found = Vec::new();
-    for at in words(code, "fn") {
-        let name: String = code[at + 2..]
-            .trim_start()
-            .chars()
-            .take_while(|c| c.is_alphanumeric() || *c == '_')
-            .collect();
-        // A type `fn(…)` has no name; a method without a body ends with `;`.
-        let Some(end) = signature_end(&code[at..]).map(|end| at + end) else {
-            continue;
-        };
-        if name.is_empty() || !code[end..].starts_with('{') {
-            continue;
-        }
-        if let Some(close) = closing(code, end) {
-            let first = line_of(code, at);
-            found.push((name, first, line_of(code, close) - first + 1));
+    for tokens in code {
+        for (at, token) in tokens.iter().enumerate() {
+            // A type `fn(…)` has no name; a method without a body ends with `;`.
+            if let Some(TokenTree::Ident(name)) = tokens.get(at + 1)
+                && is_word(token, "fn")
+                && let end = tokens[at..]
+                    .iter()
+                    .find(|token| is_mark(token, ';') || block(token).is_some())
+                && let Some(body) = end.and_then(block)
+            {
+                let last = body.span_close().start().line;
+                found.push((name.to_string(), line(token), last - line(token) + 1));
+            }
         }
     }
     found
-}
-
-/// Returns the index of the `{` or `;` that ends the signature.
-fn signature_end(text: &str) -> Option<usize> {
-    let mut depth = 0;
-    text.char_indices().find_map(|(at, c)| {
-        match c {
-            '(' | '[' => depth += 1,
-            ')' | ']' => depth -= 1,
-            _ => {}
-        }
-        (depth == 0 && matches!(c, '{' | ';')).then_some(at)
-    })
 }
 
 fn known(tree: &Tree) -> BTreeMap<(String, String), usize> {
@@ -65,15 +50,25 @@ fn known(tree: &Tree) -> BTreeMap<(String, String), usize> {
 pub fn function_length(tree: &Tree, findings: &mut Findings) {
     let mut known = known(tree);
     for file in tree.sources("").filter(|file| !file.is_test) {
-        let code = file.code();
-        let lines = code.lines().filter(|line| !line.trim().is_empty()).count();
+        let text: Vec<&str> = file.text.lines().collect();
+        let spans = file.code.iter().flatten().map(TokenTree::span);
+        let lines: BTreeSet<usize> = spans
+            .flat_map(|span| [span.start().line, span.end().line])
+            .collect();
+        // A comment of documentation is an attribute, and thus a token.
+        let is_code = |index: usize| {
+            !text
+                .get(index - 1)
+                .is_some_and(|line| line.trim_start().starts_with("//"))
+        };
+        let lines = lines.into_iter().filter(|line| is_code(*line)).count();
         if lines > FILE_LIMIT {
             findings.note(format!(
                 "{}: {lines} lines of code; a state machine may be that long",
                 file.path
             ));
         }
-        for (name, line, length) in lengths(&code) {
+        for (name, line, length) in lengths(&file.code) {
             let listed = known.remove(&(file.path.clone(), name.clone()));
             if length > listed.unwrap_or(0).max(LIMIT) {
                 findings.report(
@@ -105,11 +100,13 @@ pub fn function_length(tree: &Tree, findings: &mut Findings) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tidy::source::levels;
 
     #[test]
     fn a_function_is_measured_from_its_name_to_its_last_brace() {
         let code =
             "trait T { fn a(&self); }\nfn b<F: Fn() -> [u8; 2]>(\n  f: F,\n) -> u8\n{\n  { }\n}\n";
-        assert_eq!(lengths(code), [("b".to_owned(), 2, 6)]);
+        let code = levels(code.parse().expect("tokens"));
+        assert_eq!(lengths(&code), [("b".to_owned(), 2, 6)]);
     }
 }

@@ -1,8 +1,9 @@
 //! Protocols stay in their own modules: other modules do not name them.
 
 use super::Findings;
-use super::source::line_of;
+use super::source::line;
 use super::tree::Tree;
+use proc_macro2::TokenTree;
 
 /// Words in names that belong to a protocol, without versions.
 const PROTOCOLS: &[&str] = &["nfs", "nlm", "smb", "tbench"];
@@ -60,15 +61,18 @@ pub fn protocol_layering(tree: &Tree, findings: &mut Findings) {
         !file.is_test && !is_protocol_module && !REGISTRIES.contains(&file.path.as_str())
     });
     for file in outside {
-        let code = file.code();
-        for (at, name) in names(&code) {
-            if names_a_protocol(name) {
-                findings.report(
-                    format_args!("{}:{}", file.path, line_of(&code, at)),
-                    format!("{name} names a protocol, in a file that is no protocol's"),
-                    "ask the target, the kind or the status instead; what only one protocol has \
-                     belongs into its module (ARCHITECTURE.md, \"Where to add what\")",
-                );
+        for tokens in &file.code {
+            for token in tokens {
+                if let TokenTree::Ident(name) = token
+                    && names_a_protocol(&name.to_string())
+                {
+                    findings.report(
+                        format_args!("{}:{}", file.path, line(token)),
+                        format!("{name} names a protocol, in a file that is no protocol's"),
+                        "ask the target, the kind or the status instead; what only one protocol has \
+                         belongs into its module (ARCHITECTURE.md, \"Where to add what\")",
+                    );
+                }
             }
         }
     }
@@ -79,19 +83,6 @@ const NETLINK_FLAGS: &str = "NLM_F_";
 
 fn names_a_protocol(name: &str) -> bool {
     !name.starts_with(NETLINK_FLAGS) && words(name).any(|word| is_protocol(&word))
-}
-
-/// Returns all names in a text, with their offsets.
-fn names(code: &str) -> impl Iterator<Item = (usize, &str)> {
-    let is_name = |c: char| c.is_alphanumeric() || c == '_';
-    let mut at = 0;
-    std::iter::from_fn(move || {
-        at += code[at..].find(is_name)?;
-        let rest = &code[at..];
-        let name = &rest[..rest.find(|c| !is_name(c)).unwrap_or(rest.len())];
-        at += name.len();
-        Some((at - name.len(), name))
-    })
 }
 
 /// Returns the words of a name in snake case, camel case or capitals, in lower case.
@@ -147,11 +138,5 @@ mod tests {
         ] {
             assert!(!names_a_protocol(name), "{name}");
         }
-    }
-
-    #[test]
-    fn names_are_found_where_they_stand() {
-        let found: Vec<(usize, &str)> = names("a::b_c(d2)").collect();
-        assert_eq!(found, [(0, "a"), (3, "b_c"), (7, "d2")]);
     }
 }

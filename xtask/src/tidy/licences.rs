@@ -1,6 +1,6 @@
-//! Licences, sources and banned crates among all dependencies: those rules of `deny.toml`, checked
-//! against the output of `cargo metadata`, so that CI does not need cargo-deny. `cargo deny check` also
-//! checks advisories, duplicate versions and wildcards.
+//! Licences and banned crates among all dependencies: those rules of `deny.toml`, checked against
+//! the output of `cargo metadata`, so that CI does not need cargo-deny; the check `lock-file` has
+//! sources. `cargo deny check` also checks advisories, duplicate versions and wildcards.
 
 use super::Findings;
 use super::tree::Tree;
@@ -12,7 +12,6 @@ use std::path::Path;
 use std::process::Command;
 
 const RULES: &str = "deny.toml";
-const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
 pub fn licences(tree: &Tree, findings: &mut Findings) {
     if let Err(error) = check(tree, findings) {
@@ -42,14 +41,6 @@ fn check(tree: &Tree, findings: &mut Findings) -> Result<()> {
                 name,
                 message,
                 "use another crate: filestone is under MIT or Apache-2.0",
-            );
-        }
-        let source = package.source.as_deref();
-        if let Some(source) = source.filter(|source| *source != CRATES_IO) {
-            findings.report(
-                name,
-                format!("comes from {source}"),
-                "depend on crates.io only, so that anyone can build it",
             );
         }
     }
@@ -91,7 +82,6 @@ struct Package {
     name: String,
     version: Option<String>,
     licence: Option<String>,
-    source: Option<String>,
 }
 
 /// Returns the packages in a dependency graph.
@@ -105,7 +95,6 @@ fn used(graph: &Value) -> BTreeSet<Package> {
             name: text(&package["name"]).unwrap_or_default(),
             version: text(&package["version"]),
             licence: text(&package["license"]),
-            source: text(&package["source"]),
         })
         .collect()
 }

@@ -94,9 +94,17 @@ fn only(tree: &Tree, findings: &mut Findings, path: &str, allowed: &[&str], why:
     }
 }
 
-pub fn cli_knows_no_protocol(tree: &Tree, findings: &mut Findings) {
-    let path = "crates/cli/Cargo.toml";
-    let Some(file) = manifest(tree, findings, path) else {
+/// Reports dependencies of a crate on one of these.
+fn never(
+    tree: &Tree,
+    findings: &mut Findings,
+    folder: &str,
+    names: &[&str],
+    what: &str,
+    help: &str,
+) {
+    let path = format!("{folder}/Cargo.toml");
+    let Some(file) = manifest(tree, findings, &path) else {
         return;
     };
     for section in [
@@ -105,15 +113,26 @@ pub fn cli_knows_no_protocol(tree: &Tree, findings: &mut Findings) {
         "[build-dependencies]",
     ] {
         for (line, name) in entries(file, section) {
-            if name == "filestone-wire" {
+            if names.contains(&name) {
                 findings.report(
                     format_args!("{path}:{line}"),
-                    "cli lists wire",
-                    "a command turns options into a plan; what needs messages belongs into engine or protocol",
+                    format!("{name} {what}"),
+                    help,
                 );
             }
         }
     }
+}
+
+pub fn cli_knows_no_protocol(tree: &Tree, findings: &mut Findings) {
+    never(
+        tree,
+        findings,
+        "crates/cli",
+        &["filestone-wire"],
+        "is listed by cli",
+        "a command turns options into a plan; what needs messages belongs into engine or protocol",
+    );
 }
 
 /// Crates that do no I/O.
@@ -151,23 +170,19 @@ pub fn pure_dependencies(tree: &Tree, findings: &mut Findings) {
 const RUNTIMES: &[&str] = &["tokio", "async-std", "smol", "axum", "hyper", "hyper-util"];
 
 pub fn async_runtime_only_in_live(tree: &Tree, findings: &mut Findings) {
-    for folder in tree.crates() {
-        if folder == "crates/live" {
-            continue;
-        }
-        let path = format!("{folder}/Cargo.toml");
-        let Some(file) = manifest(tree, findings, &path) else {
-            continue;
-        };
-        let sections = ["[dependencies]", "[dev-dependencies]"];
-        let listed = sections.iter().flat_map(|section| entries(file, section));
-        for (line, name) in listed.filter(|(_, name)| RUNTIMES.contains(name)) {
-            findings.report(
-                format_args!("{path}:{line}"),
-                format!("{name} is an asynchronous runtime, or needs one"),
-                "what measures has none: its timers work in milliseconds; what serves people belongs into live",
-            );
-        }
+    for folder in tree
+        .crates()
+        .iter()
+        .filter(|folder| *folder != "crates/live")
+    {
+        never(
+            tree,
+            findings,
+            folder,
+            RUNTIMES,
+            "is an asynchronous runtime, or needs one",
+            "what measures has none: its timers work in milliseconds; what serves people belongs into live",
+        );
     }
 }
 
@@ -273,7 +288,8 @@ mod tests {
         let file = File {
             path: "Cargo.toml".into(),
             text: "[lints]\nworkspace = true\n[dependencies]\n# a\nserde = \"1\"\nrand.workspace = true\n".into(),
-            blanked: String::new(),
+            tokens: Vec::new(),
+            code: Vec::new(),
             is_test: false,
         };
         assert_eq!(

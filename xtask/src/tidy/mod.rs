@@ -22,12 +22,8 @@ use tree::Tree;
 
 pub use tree::root;
 
-/// A rule.
-struct Check {
-    /// Name of the rule in ARCHITECTURE.md.
-    name: &'static str,
-    run: fn(&Tree, &mut Findings),
-}
+/// A rule: its name in ARCHITECTURE.md, and the function that checks it.
+type Check = (&'static str, fn(&Tree, &mut Findings));
 
 /// Findings of the checks.
 #[derive(Default)]
@@ -77,113 +73,47 @@ impl fmt::Display for Complaint {
 
 /// All rules, in the order of ARCHITECTURE.md.
 const CHECKS: &[Check] = &[
-    Check {
-        name: "cli-knows-no-protocol",
-        run: manifests::cli_knows_no_protocol,
-    },
-    Check {
-        name: "pure-dependencies",
-        run: manifests::pure_dependencies,
-    },
-    Check {
-        name: "protection-dependencies",
-        run: manifests::protection_dependencies,
-    },
-    Check {
-        name: "async-runtime-only-in-live",
-        run: manifests::async_runtime_only_in_live,
-    },
-    Check {
-        name: "wire-dependencies",
-        run: manifests::wire_dependencies,
-    },
-    Check {
-        name: "wire-needs-no-std",
-        run: sources::wire_needs_no_std,
-    },
-    Check {
-        name: "lints-are-inherited",
-        run: manifests::lints_are_inherited,
-    },
-    Check {
-        name: "no-unsafe-code",
-        run: manifests::no_unsafe_code,
-    },
-    Check {
-        name: "lock-file",
-        run: manifests::lock_file,
-    },
-    Check {
-        name: "module-names",
-        run: sources::module_names,
-    },
-    Check {
-        name: "only-cli-prints",
-        run: sources::only_cli_prints,
-    },
-    Check {
-        name: "no-panic-on-bytes",
-        run: sources::no_panic_on_bytes,
-    },
-    Check {
-        name: "no-wildcard-operation-match",
-        run: sources::no_wildcard_operation_match,
-    },
-    Check {
-        name: "no-todo",
-        run: sources::no_todo,
-    },
-    Check {
-        name: "no-module-cycles",
-        run: cycles::no_module_cycles,
-    },
-    Check {
-        name: "protocol-layering",
-        run: layering::protocol_layering,
-    },
-    Check {
-        name: "no-tuple-parameters",
-        run: style::no_tuple_parameters,
-    },
-    Check {
-        name: "no-match-on-bool",
-        run: style::no_match_on_bool,
-    },
-    Check {
-        name: "function-length",
-        run: functions::function_length,
-    },
-    Check {
-        name: "licences",
-        run: licences::licences,
-    },
-    Check {
-        name: "plain-words",
-        run: words::plain_words,
-    },
-    Check {
-        name: "architecture",
-        run: docs::architecture,
-    },
-    Check {
-        name: "readme",
-        run: docs::readme,
-    },
-    Check {
-        name: "no-private-places",
-        run: private_data::no_private_places,
-    },
-    Check {
-        name: "no-copyleft",
-        run: private_data::no_copyleft,
-    },
+    ("cli-knows-no-protocol", manifests::cli_knows_no_protocol),
+    ("pure-dependencies", manifests::pure_dependencies),
+    (
+        "protection-dependencies",
+        manifests::protection_dependencies,
+    ),
+    (
+        "async-runtime-only-in-live",
+        manifests::async_runtime_only_in_live,
+    ),
+    ("wire-dependencies", manifests::wire_dependencies),
+    ("wire-needs-no-std", sources::wire_needs_no_std),
+    ("lints-are-inherited", manifests::lints_are_inherited),
+    ("no-unsafe-code", manifests::no_unsafe_code),
+    ("lock-file", manifests::lock_file),
+    ("module-names", sources::module_names),
+    ("only-cli-prints", sources::only_cli_prints),
+    ("no-panic-on-bytes", sources::no_panic_on_bytes),
+    (
+        "no-wildcard-operation-match",
+        sources::no_wildcard_operation_match,
+    ),
+    ("no-todo", sources::no_todo),
+    ("no-module-cycles", cycles::no_module_cycles),
+    ("protocol-layering", layering::protocol_layering),
+    ("no-tuple-parameters", style::no_tuple_parameters),
+    ("no-match-on-bool", style::no_match_on_bool),
+    ("function-length", functions::function_length),
+    ("licences", licences::licences),
+    ("plain-words", words::plain_words),
+    ("architecture", docs::architecture),
+    ("readme", docs::readme),
+    ("no-private-places", private_data::no_private_places),
+    ("no-copyleft", private_data::no_copyleft),
 ];
 
 fn examine(tree: &Tree) -> Findings {
     let mut findings = Findings::default();
-    for check in CHECKS {
-        findings.check = check.name;
-        (check.run)(tree, &mut findings);
+    for (name, check) in CHECKS {
+        findings.check = name;
+        check(tree, &mut findings);
     }
     findings
 }

@@ -3,7 +3,7 @@
 //! The words to find are split here, so that this file does not break its own rules.
 
 use super::Findings;
-use super::tree::Tree;
+use super::tree::{File, Tree};
 
 /// Folders that exist on one machine only.
 const PRIVATE_PLACES: &[&str] = &[
@@ -32,8 +32,15 @@ const COPYLEFT: &[&str] = &[
     concat!("SPDX-License-Identifier: ", "LGPL"),
 ];
 
-fn search(tree: &Tree, findings: &mut Findings, phrases: &[&str], what: &str, help: &str) {
-    for file in &tree.files {
+/// Reports lines that contain one of the phrases.
+pub fn search<'t>(
+    files: impl IntoIterator<Item = &'t File>,
+    findings: &mut Findings,
+    phrases: &[&str],
+    what: &str,
+    help: &str,
+) {
+    for file in files {
         for (index, line) in file.text.lines().enumerate() {
             if let Some(phrase) = phrases.iter().find(|phrase| line.contains(**phrase)) {
                 findings.report(
@@ -48,14 +55,14 @@ fn search(tree: &Tree, findings: &mut Findings, phrases: &[&str], what: &str, he
 
 pub fn no_private_places(tree: &Tree, findings: &mut Findings) {
     search(
-        tree,
+        &tree.files,
         findings,
         PRIVATE_PLACES,
         "is a folder of one machine",
         "use a relative path, or one that exists everywhere",
     );
     search(
-        tree,
+        &tree.files,
         findings,
         REGISTRIES,
         "names a package registry",
@@ -65,7 +72,7 @@ pub fn no_private_places(tree: &Tree, findings: &mut Findings) {
 
 pub fn no_copyleft(tree: &Tree, findings: &mut Findings) {
     search(
-        tree,
+        &tree.files,
         findings,
         COPYLEFT,
         "is text of another licence than MIT OR Apache-2.0",

@@ -1,192 +1,129 @@
-//! A minimal lexer of Rust for the checks: a copy of a source with blank comments, strings and
-//! characters, and the location of its tests.
-//!
-//! This is not a parser. A check that needs more than brackets and words belongs into clippy.
+//! Tokens of Rust sources. A check that needs more than names and brackets belongs into clippy.
 
-/// Returns the text with comments, string and character literals replaced by spaces. Lines and
-/// columns do not move.
-pub fn blank(text: &str) -> String {
-    let mut lexer = Lexer {
-        rest: text,
-        out: String::with_capacity(text.len()),
-    };
-    while let Some(first) = lexer.rest.chars().next() {
-        match first {
-            '/' if lexer.rest.starts_with("//") => {
-                let len = lexer.rest.find('\n').unwrap_or(lexer.rest.len());
-                lexer.hide(len);
-            }
-            '/' if lexer.rest.starts_with("/*") => lexer.block_comment(),
-            '"' => lexer.string(0),
-            'r' | 'b' | 'c' if lexer.literal_prefix().is_some() => lexer.prefixed_literal(),
-            '\'' => lexer.quote(),
-            other if other.is_alphanumeric() || other == '_' => {
-                let word = |c: char| c.is_alphanumeric() || c == '_';
-                let len = lexer.rest.find(|c| !word(c)).unwrap_or(lexer.rest.len());
-                lexer.keep(len);
-            }
-            other => lexer.keep(other.len_utf8()),
-        }
-    }
-    lexer.out
+use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
+
+/// The tokens between each pair of brackets, and those outside of all.
+pub type Levels = Vec<Vec<TokenTree>>;
+
+pub fn levels(tokens: TokenStream) -> Levels {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let groups = tokens.iter().filter_map(|token| match token {
+        TokenTree::Group(group) => Some(group.stream()),
+        _ => None,
+    });
+    let below: Levels = groups.flat_map(levels).collect();
+    [vec![tokens], below].concat()
 }
 
-struct Lexer<'a> {
-    rest: &'a str,
-    out: String,
+/// Returns the tokens without the items of tests: `#[cfg(test)]` with everything up to the next
+/// block or semicolon.
+pub fn without_tests(tokens: TokenStream) -> TokenStream {
+    let mut kept: Vec<TokenTree> = Vec::new();
+    let mut is_skipping = false;
+    for token in tokens {
+        if is_skipping {
+            is_skipping = !is_mark(&token, ';') && block(&token).is_none();
+            continue;
+        }
+        match token {
+            TokenTree::Group(group) if is_of_tests(&group) => {
+                kept.pop();
+                is_skipping = true;
+            }
+            TokenTree::Group(group) => {
+                let mut inner = Group::new(group.delimiter(), without_tests(group.stream()));
+                inner.set_span(group.span());
+                kept.push(inner.into());
+            }
+            other => kept.push(other),
+        }
+    }
+    kept.into_iter().collect()
 }
 
-impl Lexer<'_> {
-    fn keep(&mut self, len: usize) {
-        let (kept, rest) = self.rest.split_at(len);
-        self.out.push_str(kept);
-        self.rest = rest;
-    }
+fn is_of_tests(group: &Group) -> bool {
+    let text = || group.stream().to_string().replace(' ', "");
+    group.delimiter() == Delimiter::Bracket && text() == "cfg(test)"
+}
 
-    fn hide(&mut self, len: usize) {
-        let (hidden, rest) = self.rest.split_at(len);
-        for c in hidden.chars() {
-            self.out.push(if c == '\n' { '\n' } else { ' ' });
-        }
-        self.rest = rest;
-    }
+pub fn is_word(token: &TokenTree, word: &str) -> bool {
+    matches!(token, TokenTree::Ident(name) if name == word)
+}
 
-    fn block_comment(&mut self) {
-        let mut depth = 0;
-        let mut at = 0;
-        while at < self.rest.len() {
-            let rest = &self.rest[at..];
-            if rest.starts_with("/*") {
-                depth += 1;
-                at += 2;
-            } else if rest.starts_with("*/") {
-                depth -= 1;
-                at += 2;
-                if depth == 0 {
-                    break;
-                }
-            } else {
-                at += rest.chars().next().map_or(1, char::len_utf8);
-            }
-        }
-        self.hide(at);
-    }
+pub fn is_mark(token: &TokenTree, mark: char) -> bool {
+    matches!(token, TokenTree::Punct(found) if found.as_char() == mark)
+}
 
-    /// Returns the length of `r#`, `b`, `br##`, … before a quote, and its number of hashes.
-    fn literal_prefix(&self) -> Option<(usize, usize)> {
-        let letters = self.rest.find(|c| !matches!(c, 'r' | 'b' | 'c'))?;
-        let hashes = self.rest[letters..].find(|c| c != '#')?;
-        let is_quoted = self.rest[letters + hashes..].starts_with('"');
-        let is_byte = letters == 1 && hashes == 0 && self.rest.starts_with("b'");
-        ((is_quoted && letters <= 2) || is_byte).then_some((letters + hashes, hashes))
-    }
-
-    fn prefixed_literal(&mut self) {
-        let Some((len, hashes)) = self.literal_prefix() else {
-            return;
-        };
-        let is_raw = self.rest[..len].contains('r');
-        self.hide(len);
-        if self.rest.starts_with('\'') {
-            self.quote();
-        } else if is_raw {
-            let end = format!("\"{}", "#".repeat(hashes));
-            let len = self.rest[1..]
-                .find(&end)
-                .map_or(self.rest.len(), |at| 1 + at + end.len());
-            self.hide(len);
-        } else {
-            self.string(0);
-        }
-    }
-
-    fn string(&mut self, start: usize) {
-        let mut is_escaped = false;
-        let end = self.rest[start + 1..].char_indices().find(|(_, c)| {
-            let is_end = *c == '"' && !is_escaped;
-            is_escaped = *c == '\\' && !is_escaped;
-            is_end
-        });
-        let len = end.map_or(self.rest.len(), |(at, _)| start + 1 + at + 1);
-        self.hide(len);
-    }
-
-    /// Handles a character literal, or the tick of a lifetime.
-    fn quote(&mut self) {
-        let mut chars = self.rest[1..].chars();
-        let first = chars.next();
-        let len = match first {
-            Some('\\') => self.rest[2..].find('\'').map(|at| {
-                // `'\''` has its quote escaped.
-                if at == 0 || &self.rest[2..3] == "'" {
-                    4
-                } else {
-                    2 + at + 1
-                }
-            }),
-            Some(c) if chars.next() == Some('\'') => Some(1 + c.len_utf8() + 1),
-            _ => None,
-        };
-        match len {
-            Some(len) => self.hide(len.min(self.rest.len())),
-            None => self.keep(1),
-        }
+/// Returns the content of a block in braces.
+pub fn block(token: &TokenTree) -> Option<&Group> {
+    match token {
+        TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => Some(group),
+        _ => None,
     }
 }
 
-/// Returns the index of the bracket that closes the one at `open`.
-pub fn closing(blanked: &str, open: usize) -> Option<usize> {
-    let mut depth = 0;
-    for (at, c) in blanked[open..].char_indices() {
-        match c {
-            '(' | '[' | '{' => depth += 1,
-            ')' | ']' | '}' => {
-                depth -= 1;
-                if depth == 0 {
-                    return Some(open + at);
+/// Returns the line of a token, from 1.
+pub fn line(token: &TokenTree) -> usize {
+    token.span().start().line
+}
+
+/// Splits tokens at commas, except within angle brackets. The `>` of an arrow closes nothing.
+pub fn split(tokens: &[TokenTree]) -> Vec<&[TokenTree]> {
+    let (mut depth, mut start, mut parts) = (0, 0, Vec::new());
+    for (at, token) in tokens.iter().enumerate() {
+        let is_arrow = at > 0 && (is_mark(&tokens[at - 1], '-') || is_mark(&tokens[at - 1], '='));
+        if is_mark(token, '<') {
+            depth += 1;
+        } else if is_mark(token, '>') && !is_arrow {
+            depth -= 1;
+        } else if is_mark(token, ',') && depth == 0 {
+            parts.push(&tokens[start..at]);
+            start = at + 1;
+        }
+    }
+    parts.push(&tokens[start..]);
+    parts
+}
+
+/// Returns the line of each `match` of these tokens, and the text of its patterns outside of
+/// brackets.
+pub fn matches_in(tokens: &[TokenTree]) -> Vec<(usize, Vec<String>)> {
+    let matches = tokens.iter().enumerate();
+    let matches = matches.filter(|(_, token)| is_word(token, "match"));
+    let found = matches.filter_map(|(at, token)| {
+        let body = tokens[at..].iter().find_map(block)?;
+        let body: Vec<TokenTree> = body.stream().into_iter().collect();
+        Some((line(token), patterns_of(&body)))
+    });
+    found.collect()
+}
+
+/// Returns the patterns of a match's body: the text before each `=>`, up to the previous arm.
+fn patterns_of(body: &[TokenTree]) -> Vec<String> {
+    let mut text = String::new();
+    for (at, token) in body.iter().enumerate() {
+        match token {
+            TokenTree::Group(_) => {
+                // A block ends its arm, with or without a comma; the braces of a pattern do not.
+                let next = body.get(at + 1);
+                let is_pattern = next.is_some_and(|next| {
+                    is_mark(next, '=') || is_mark(next, '|') || is_word(next, "if")
+                });
+                if block(token).is_some() && !is_pattern {
+                    text.push(',');
                 }
             }
-            _ => {}
+            TokenTree::Ident(name) => text += &format!(" {name}"),
+            other => text += &other.to_string(),
         }
     }
-    None
-}
-
-/// Returns the blanked text with `#[cfg(test)]` modules and items blank as well.
-pub fn without_tests(blanked: &str) -> String {
-    let mut out = blanked.to_owned();
-    let mut from = 0;
-    while let Some(at) = out[from..].find("#[cfg(test)]").map(|at| from + at) {
-        let end = match out[at..].find(['{', ';']) {
-            Some(found) if out[at + found..].starts_with('{') => {
-                closing(&out, at + found).unwrap_or(out.len() - 1)
-            }
-            Some(found) => at + found,
-            None => out.len() - 1,
-        };
-        let hidden: String = out[at..=end]
-            .chars()
-            .map(|c| if c == '\n' { '\n' } else { ' ' })
-            .collect();
-        out.replace_range(at..=end, &hidden);
-        from = at + hidden.len();
-    }
-    out
-}
-
-/// Returns the indices of `word` as a separate word.
-pub fn words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = usize> + 't {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    text.match_indices(word)
-        .map(|(at, _)| at)
-        .filter(move |at| {
-            !text[..*at].ends_with(is_word) && !text[at + word.len()..].starts_with(is_word)
-        })
-}
-
-/// Returns the line number of index `at`, from 1.
-pub fn line_of(text: &str, at: usize) -> usize {
-    text[..at].matches('\n').count() + 1
+    let mut parts: Vec<&str> = text.split("=>").collect();
+    parts.pop();
+    parts
+        .iter()
+        .map(|part| part.rsplit_once(',').map_or(*part, |(_, pattern)| pattern))
+        .map(|pattern| pattern.trim().to_owned())
+        .collect()
 }
 
 #[cfg(test)]
@@ -194,24 +131,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comments_strings_and_characters_become_blank_and_nothing_moves() {
-        let source = "a(\"x{\\\"\", 'y', '\\'', b'{', r#\"}\"#) /* { /* */ } */ 'life // }\n{";
-        let blanked = blank(source);
-        assert_eq!(blanked.len(), source.len());
-        let brackets: String = blanked.chars().filter(|c| "{}()[]".contains(*c)).collect();
-        assert_eq!(brackets, "(){");
-        assert!(blanked.contains("'life"));
-    }
-
-    #[test]
-    fn a_test_module_is_blanked_and_what_follows_it_stays() {
-        let source = "fn a() {}\n#[cfg(test)]\nmod tests { fn b() {} }\nfn c() {}\n";
-        let left = without_tests(source);
-        assert!(left.contains("fn a") && left.contains("fn c") && !left.contains("fn b"));
-    }
-
-    #[test]
-    fn a_word_is_not_found_inside_another() {
-        assert_eq!(words("fn fnord fn", "fn").count(), 2);
+    fn items_of_tests_are_removed_and_what_follows_them_stays() {
+        let source =
+            "fn a() {}\n#[cfg(test)]\nmod tests { fn b() {} }\nfn c() { #[cfg(test)] d(); }\n";
+        let left = without_tests(source.parse().expect("tokens")).to_string();
+        assert!(left.contains("fn a") && left.contains("fn c"), "{left}");
+        assert!(!left.contains('b') && !left.contains('d'), "{left}");
     }
 }

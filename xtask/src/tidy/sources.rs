@@ -1,8 +1,8 @@
 //! Rules about the Rust sources themselves.
 
 use super::Findings;
-use super::source::{closing, line_of, words};
-use super::tree::{File, Tree};
+use super::source::{is_mark, is_word, line, matches_in};
+use super::tree::Tree;
 use anyhow::{Context, Result, bail};
 use std::process::Command;
 
@@ -26,11 +26,10 @@ pub fn wire_needs_no_std(tree: &Tree, findings: &mut Findings) {
         );
     }
     for file in tree.sources("crates/wire/src/") {
-        let code = file.code();
-        for word in words(&code, "std") {
-            if code[word..].starts_with("std::") || code[..word].ends_with("extern crate ") {
+        for tokens in &file.code {
+            for token in tokens.iter().filter(|token| is_word(token, "std")) {
                 findings.report(
-                    place(file, &code, word),
+                    format_args!("{}:{}", file.path, line(token)),
                     "wire names std",
                     "use core or alloc; what needs std belongs above the sans-IO line",
                 );
@@ -87,17 +86,15 @@ pub fn module_names(tree: &Tree, findings: &mut Findings) {
                 "name it after its content: the glossary has the words",
             );
         }
-        for at in words(&file.blanked, "mod") {
-            let name = file.blanked[at + 3..].trim_start();
-            let end = name
-                .find(|c: char| !c.is_alphanumeric() && c != '_')
-                .unwrap_or(name.len());
-            if VAGUE.contains(&&name[..end]) {
-                findings.report(
-                    place(file, &file.blanked, at),
-                    format!("module `{}` says nothing about what it holds", &name[..end]),
-                    "name it after its content: the glossary has the words",
-                );
+        for tokens in &file.tokens {
+            for pair in tokens.windows(2).filter(|pair| is_word(&pair[0], "mod")) {
+                if let Some(name) = VAGUE.iter().find(|name| is_word(&pair[1], name)) {
+                    findings.report(
+                        format_args!("{}:{}", file.path, line(&pair[1])),
+                        format!("module `{name}` says nothing about what it holds"),
+                        "name it after its content: the glossary has the words",
+                    );
+                }
             }
         }
     }
@@ -109,13 +106,16 @@ pub fn only_cli_prints(tree: &Tree, findings: &mut Findings) {
         .sources("crates/")
         .filter(|file| file.path.contains("/src/") && !file.path.starts_with("crates/cli/"));
     for file in libraries {
-        for lint in ["clippy::print_stdout", "clippy::print_stderr"] {
-            if let Some(at) = file.blanked.find(lint) {
-                findings.report(
-                    place(file, &file.blanked, at),
-                    format!("{lint} is allowed here"),
-                    "return the text or a value; only cli prints",
-                );
+        for tokens in &file.tokens {
+            for token in tokens {
+                let lints = ["print_stdout", "print_stderr"];
+                if let Some(lint) = lints.iter().find(|lint| is_word(token, lint)) {
+                    findings.report(
+                        format_args!("{}:{}", file.path, line(token)),
+                        format!("clippy::{lint} is allowed here"),
+                        "return the text or a value; only cli prints",
+                    );
+                }
             }
         }
     }
@@ -130,11 +130,18 @@ pub fn no_panic_on_bytes(tree: &Tree, findings: &mut Findings) {
     ];
     let sources = folders.iter().flat_map(|folder| tree.sources(folder));
     for file in sources.filter(|file| !file.is_test) {
-        let code = file.code();
-        for phrase in [".unwrap()", "panic!(", "unreachable!("] {
-            for (at, _) in code.match_indices(phrase) {
+        for tokens in &file.code {
+            for pair in tokens.windows(2) {
+                let is_macro = |name| is_word(&pair[0], name) && is_mark(&pair[1], '!');
+                let phrase = if is_mark(&pair[0], '.') && is_word(&pair[1], "unwrap") {
+                    ".unwrap()"
+                } else if is_macro("panic") || is_macro("unreachable") {
+                    "a panic"
+                } else {
+                    continue;
+                };
                 findings.report(
-                    place(file, &code, at),
+                    format_args!("{}:{}", file.path, line(&pair[0])),
                     format!("{phrase} where a peer's bytes are handled"),
                     "return an error; for an invariant, `.expect(\"the invariant in words\")`",
                 );
@@ -148,60 +155,21 @@ pub fn no_wildcard_operation_match(tree: &Tree, findings: &mut Findings) {
         .sources("crates/")
         .filter(|file| file.path.contains("/src/") && !file.is_test)
     {
-        let code = file.code();
-        for at in words(&code, "match") {
-            let Some(body) = match_body(&code, at) else {
-                continue;
-            };
-            let patterns = patterns_of(body);
-            let is_about_operations = patterns.iter().any(|pattern| {
-                words(pattern, "Operation").any(|at| pattern[at..].starts_with("Operation::"))
-            });
-            if is_about_operations && patterns.iter().any(|pattern| *pattern == "_") {
-                findings.report(
-                    place(file, &code, at),
-                    "this match on Operation has a `_` arm",
-                    "name every operation: a new verb must stop the build until somebody decides what it means here",
-                );
-            }
-        }
-    }
-}
-
-pub(super) fn match_body(code: &str, at: usize) -> Option<&str> {
-    let open = at + code[at..].find('{')?;
-    let close = closing(code, open)?;
-    Some(&code[open + 1..close])
-}
-
-/// Returns the patterns of a match's body: the text before each `=>` outside brackets, up to the
-/// previous arm.
-pub(super) fn patterns_of(body: &str) -> Vec<String> {
-    let mut depth = 0;
-    let mut text = String::new();
-    for (at, c) in body.char_indices() {
-        match c {
-            '(' | '[' | '{' => depth += 1,
-            ')' | ']' | '}' => {
-                depth -= 1;
-                // A block ends its arm, with or without a comma; the braces of a pattern do not.
-                let rest = body[at + 1..].trim_start();
-                let is_pattern = ["=>", "|", "if "].iter().any(|next| rest.starts_with(next));
-                if depth == 0 && c == '}' && !is_pattern {
-                    text.push(',');
+        for tokens in &file.code {
+            for (at, patterns) in matches_in(tokens) {
+                let is_about_operations = patterns.iter().any(|pattern| {
+                    pattern.starts_with("Operation::") || pattern.contains(" Operation::")
+                });
+                if is_about_operations && patterns.iter().any(|pattern| *pattern == "_") {
+                    findings.report(
+                        format_args!("{}:{at}", file.path),
+                        "this match on Operation has a `_` arm",
+                        "name every operation: a new verb must stop the build until somebody decides what it means here",
+                    );
                 }
             }
-            _ if depth == 0 => text.push(c),
-            _ => {}
         }
     }
-    let mut parts: Vec<&str> = text.split("=>").collect();
-    parts.pop();
-    parts
-        .iter()
-        .map(|part| part.rsplit_once(',').map_or(*part, |(_, pattern)| pattern))
-        .map(|pattern| pattern.trim().to_owned())
-        .collect()
 }
 
 /// Words that announce work instead of doing it. They are split here, so that this file does not
@@ -217,27 +185,20 @@ const PROMISES: &[&str] = &[
 ];
 
 pub fn no_todo(tree: &Tree, findings: &mut Findings) {
-    for file in tree.sources("") {
-        for promise in PROMISES {
-            for (at, _) in file.text.match_indices(promise) {
-                findings.report(
-                    place(file, &file.text, at),
-                    format!("\"{promise}\" promises work instead of doing it"),
-                    "do it, or state the limit in docs/limits.md",
-                );
-            }
-        }
-    }
-}
-
-fn place(file: &File, text: &str, at: usize) -> String {
-    format!("{}:{}", file.path, line_of(text, at))
+    super::private_data::search(
+        tree.sources(""),
+        findings,
+        PROMISES,
+        "promises work instead of doing it",
+        "do it, or state the limit in docs/limits.md",
+    );
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::source::blank;
+    use crate::tidy::source::{levels, without_tests};
+    use crate::tidy::tree::File;
     use std::path::PathBuf;
 
     fn complaints(path: &str, text: &str, check: fn(&Tree, &mut Findings)) -> usize {
@@ -246,7 +207,8 @@ mod tests {
             files: vec![File {
                 path: path.into(),
                 text: text.into(),
-                blanked: blank(text),
+                tokens: levels(text.parse().expect("tokens")),
+                code: levels(without_tests(text.parse().expect("tokens"))),
                 is_test: false,
             }],
         };

@@ -1,7 +1,9 @@
 //! The text files of the project.
 
-use super::source;
-use anyhow::{Context, Result};
+use super::source::{Levels, levels, without_tests};
+use anyhow::{Context, Result, anyhow};
+use proc_macro2::TokenStream;
+use regex_lite::Regex;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -10,8 +12,10 @@ pub struct File {
     /// Path relative to the root, with `/`.
     pub path: String,
     pub text: String,
-    /// For Rust, the text without comments and literals; otherwise empty.
-    pub blanked: String,
+    /// For Rust, its tokens; otherwise empty.
+    pub tokens: Levels,
+    /// The tokens without test modules.
+    pub code: Levels,
     /// Whether the whole file is test code.
     pub is_test: bool,
 }
@@ -43,16 +47,18 @@ impl Tree {
             let Ok(text) = std::fs::read_to_string(root.join(&path)) else {
                 continue;
             };
-            let blanked = if path.ends_with(".rs") {
-                source::blank(&text)
+            let tokens = if path.ends_with(".rs") {
+                let tokens = text.parse();
+                tokens.map_err(|error| anyhow!("{path}: not Rust: {error}"))?
             } else {
-                String::new()
+                TokenStream::new()
             };
             files.push(File {
                 is_test: path.contains("/tests/") || path.ends_with("_tests.rs"),
                 path,
                 text,
-                blanked,
+                code: levels(without_tests(tokens.clone())),
+                tokens: levels(tokens),
             });
         }
         mark_test_modules(&mut files);
@@ -82,16 +88,11 @@ impl Tree {
     }
 }
 
-impl File {
-    /// Returns the blanked text without test modules.
-    pub fn code(&self) -> String {
-        source::without_tests(&self.blanked)
-    }
-}
-
 /// Marks test modules: `#[cfg(test)] mod name;` declares a file of test code; one with a `#[path]`
 /// is recognized by its name, `…_tests.rs`.
 fn mark_test_modules(files: &mut [File]) {
+    let declared = r"#\[cfg\(test\)\]\s*(?:pub(?:\([^)]*\))?\s+)?mod (\w+);";
+    let declared = Regex::new(declared).expect("a valid pattern");
     let mut modules = Vec::new();
     for file in files.iter() {
         let (folder, name) = file.path.rsplit_once('/').unwrap_or_default();
@@ -99,17 +100,9 @@ fn mark_test_modules(files: &mut [File]) {
             "mod.rs" | "lib.rs" | "main.rs" => folder.to_owned(),
             _ => file.path.trim_end_matches(".rs").to_owned(),
         };
-        for (at, attribute) in file.blanked.match_indices("#[cfg(test)]") {
-            let mut words = file.blanked[at + attribute.len()..].split_whitespace();
-            let name = words
-                .by_ref()
-                .find(|word| !word.starts_with("pub"))
-                .filter(|word| *word == "mod")
-                .and(words.next());
-            if let Some(name) = name.and_then(|name| name.strip_suffix(';')) {
-                modules.push(format!("{folder}/{name}.rs"));
-                modules.push(format!("{folder}/{name}/"));
-            }
+        for found in declared.captures_iter(&file.text) {
+            modules.push(format!("{folder}/{}.rs", &found[1]));
+            modules.push(format!("{folder}/{}/", &found[1]));
         }
     }
     for file in files {

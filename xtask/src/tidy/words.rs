@@ -282,7 +282,8 @@ mod tests {
         let file = File {
             path: "crates/x/src/lib.rs".to_owned(),
             text: text.to_owned(),
-            blanked: String::new(),
+            tokens: Vec::new(),
+            code: Vec::new(),
             is_test: false,
         };
         let found = matching(std::iter::once(&file));
