@@ -1,5 +1,25 @@
 //! Statistics of a handful of runs.
 
+use anyhow::Result;
+
+/// Runs two sides in turns. The order alternates, so that neither a drift of the host nor warm
+/// caches favour one side.
+pub fn in_turns<A, B>(
+    rounds: usize,
+    mut one: impl FnMut() -> Result<A>,
+    mut other: impl FnMut() -> Result<B>,
+) -> Result<Vec<(A, B)>> {
+    let pair = |round: usize| {
+        if round.is_multiple_of(2) {
+            let first = one()?;
+            return Ok((first, other()?));
+        }
+        let second = other()?;
+        Ok((one()?, second))
+    };
+    (0..rounds).map(pair).collect()
+}
+
 /// Returns the median; for an even number of figures the mean of the two middle ones.
 pub fn median(figures: &[f64]) -> f64 {
     let mut sorted = figures.to_vec();

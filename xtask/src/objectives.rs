@@ -2,6 +2,7 @@
 //! virtual time: errors, coverage of the interval and time, over many seeds. The tests of the model
 //! search with three; this command is for a night.
 
+use crate::processors;
 use clap::Args;
 use filestone_control::load_control::{LoadRange, ObjectiveSearch};
 use filestone_plan::plan::{Figure, Objective, ObjectivePlan};
@@ -136,19 +137,9 @@ impl Case {
         }
     }
 
-    /// Searches with these seeds, half of them on a separate thread.
+    /// Searches with these seeds.
     fn over(&self, seeds: std::ops::Range<u64>, interval_ms: u64) -> Vec<Found> {
-        let part = |parity: u64| {
-            let seeds = seeds.clone().filter(move |seed| seed % 2 == parity);
-            let found = seeds.map(|seed| self.search(seed, interval_ms));
-            found.collect::<Vec<_>>()
-        };
-        std::thread::scope(|scope| {
-            let odd = scope.spawn(|| part(1));
-            let mut found = part(0);
-            found.extend(odd.join().expect("a search does not panic"));
-            found
-        })
+        processors::for_seeds(seeds, |seed| self.search(seed, interval_ms))
     }
 
     /// Searches and prints. Returns whether the searches meet the limits.

@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result, anyhow, bail};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::ops::Range;
 use std::process::{Child, Command};
 use std::time::Duration;
 
@@ -36,6 +37,21 @@ pub fn spawn_on(command: &mut Command, cpus: &[usize]) -> Result<Child> {
             })
             .join()
             .map_err(|_| anyhow!("the starting thread panicked"))?
+    })
+}
+
+/// Calls a function with each of these seeds, on all processors.
+pub fn for_seeds<T: Send>(seeds: Range<u64>, run: impl Fn(u64) -> T + Sync) -> Vec<T> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64;
+    std::thread::scope(|scope| {
+        let part = |thread: u64| {
+            let own = seeds.clone().filter(move |seed| seed % threads == thread);
+            let run = &run;
+            scope.spawn(move || own.map(run).collect::<Vec<_>>())
+        };
+        let parts: Vec<_> = (0..threads).map(part).collect();
+        let parts = parts.into_iter().map(|part| part.join());
+        parts.flat_map(|part| part.expect("no panic")).collect()
     })
 }
 

@@ -1,6 +1,7 @@
 //! Error rates of trials of two servers (`filestone ab`) in simulated runs: false alarms for equal
 //! servers, and detection of real differences.
 
+use crate::processors;
 use crate::table::lay_out;
 use clap::Args;
 use filestone_measure::comparison::ab::{Arm, Trial, group};
@@ -45,44 +46,30 @@ struct Noise {
 /// Levels of noise: the medians of equal runs of the built-in server differ by 2.5 % on a busy
 /// virtual machine; a quiet one is at the lower end.
 const NOISES: [Noise; 5] = [
-    Noise {
-        name: "0.5 %",
-        deviation: 0.005,
-        drift: 0.0,
-        disturbed: 0.0,
-        disturbance: 0.0,
-    },
-    Noise {
-        name: "2.5 %",
-        deviation: 0.025,
-        drift: 0.0,
-        disturbed: 0.0,
-        disturbance: 0.0,
-    },
-    Noise {
-        name: "2.5 %, drift of 0.1 % a run",
-        deviation: 0.025,
-        drift: 0.001,
-        disturbed: 0.0,
-        disturbance: 0.0,
-    },
-    Noise {
-        name: "2.5 %, one run in 20 disturbed",
-        deviation: 0.025,
-        drift: 0.0,
-        disturbed: 0.05,
-        disturbance: 0.05,
-    },
-    Noise {
-        name: "2.5 %, one run in 40 starved",
-        deviation: 0.025,
-        drift: 0.0,
-        disturbed: 0.025,
-        disturbance: 1.0,
-    },
+    Noise::new("0.5 %", 0.005, 0.0, 0.0, 0.0),
+    Noise::new("2.5 %", 0.025, 0.0, 0.0, 0.0),
+    Noise::new("2.5 %, drift of 0.1 % a run", 0.025, 0.001, 0.0, 0.0),
+    Noise::new("2.5 %, one run in 20 disturbed", 0.025, 0.0, 0.05, 0.05),
+    Noise::new("2.5 %, one run in 40 starved", 0.025, 0.0, 0.025, 1.0),
 ];
 
 impl Noise {
+    const fn new(
+        name: &'static str,
+        deviation: f64,
+        drift: f64,
+        disturbed: f64,
+        disturbance: f64,
+    ) -> Self {
+        Self {
+            name,
+            deviation,
+            drift,
+            disturbed,
+            disturbance,
+        }
+    }
+
     /// Samples the logarithm of the simulated result of a run of an arm that is slower by the share
     /// `slower`.
     fn run(&self, slower: f64, number: f64, random: &mut Generator) -> f64 {
@@ -145,34 +132,14 @@ fn tried(noise: &Noise, slower: f64, seed: u64) -> Tried {
     }
 }
 
-/// Runs the trials of one case on all processors.
-fn all(noise: &Noise, slower: f64, options: &TrialsOptions) -> Vec<Tried> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64;
-    let seeds = options.first_seed..options.first_seed + options.tries;
-    std::thread::scope(|scope| {
-        let seeds = &seeds;
-        let shares = (0..threads).map(|thread| {
-            scope.spawn(move || {
-                let own = seeds.clone().filter(|seed| seed % threads == thread);
-                own.map(|seed| tried(noise, slower, seed))
-                    .collect::<Vec<_>>()
-            })
-        });
-        let shares: Vec<_> = shares.collect();
-        shares
-            .into_iter()
-            .flat_map(|share| share.join().unwrap_or_default())
-            .collect()
-    })
-}
-
 /// Counts, and returns whether every case is within its bar.
 pub fn run(options: &TrialsOptions) -> bool {
     let mut all_hold = true;
     let mut cells = vec![];
     for slower in [0.0, 0.03] {
         for noise in &NOISES {
-            let tried = all(noise, slower, options);
+            let seeds = options.first_seed..options.first_seed + options.tries;
+            let tried = processors::for_seeds(seeds, |seed| tried(noise, slower, seed));
             let share = |verdicts: &[Verdict]| {
                 let is = tried.iter().filter(|one| verdicts.contains(&one.verdict));
                 100.0 * is.count() as f64 / tried.len().max(1) as f64

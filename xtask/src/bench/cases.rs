@@ -1,165 +1,45 @@
 //! The pairs: the raw client and filestone take turns.
 
 use super::{Bench, Serving, TestBed};
-use crate::figures::median;
+use crate::figures::{in_turns, median};
 use crate::process;
 use crate::raw_client::RawResult;
 use crate::record::Record;
 use anyhow::{Context, Result, bail};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Length of the warm-up before each measured window, in seconds.
 const WARM_UP_SECONDS: f64 = 0.2;
 
 /// Protocol of both clients.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 enum Over {
     Nfs,
     Smb,
 }
 
-const SMB_READ_LEN: u32 = 64 << 10;
-
-/// A comparison.
+/// A comparison. The file describes the fields.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Case {
-    pub name: &'static str,
+    pub name: String,
     over: Over,
-    operation: &'static str,
+    operation: String,
     in_flight: u32,
     len: Option<u32>,
-    /// Value of `--data` for READ.
-    data: Option<&'static str>,
-    /// Least share of the raw client's rate.
+    data: Option<String>,
     rate_bar: Option<f64>,
-    /// Largest multiple of the raw client's CPU time per operation.
     cpu_bar: Option<f64>,
 }
 
-pub const CASES: &[Case] = &[
-    Case {
-        name: "NULL ×1",
-        over: Over::Nfs,
-        operation: "null",
-        in_flight: 1,
-        len: None,
-        data: None,
-        rate_bar: Some(0.97),
-        cpu_bar: None,
-    },
-    Case {
-        name: "NULL ×32",
-        over: Over::Nfs,
-        operation: "null",
-        in_flight: 32,
-        len: None,
-        data: None,
-        rate_bar: None,
-        cpu_bar: None,
-    },
-    Case {
-        name: "NULL ×128",
-        over: Over::Nfs,
-        operation: "null",
-        in_flight: 128,
-        len: None,
-        data: None,
-        rate_bar: Some(0.90),
-        cpu_bar: Some(1.35),
-    },
-    Case {
-        name: "GETATTR ×32",
-        over: Over::Nfs,
-        operation: "getattr",
-        in_flight: 32,
-        len: None,
-        data: None,
-        rate_bar: Some(0.90),
-        cpu_bar: None,
-    },
-    // A program must receive the bytes that it uses, as the raw client does; bytes that it does not
-    // use it can leave to the kernel.
-    Case {
-        name: "READ 4 KiB ×32, delivered",
-        over: Over::Nfs,
-        operation: "read",
-        in_flight: 32,
-        len: Some(4 << 10),
-        data: Some("deliver"),
-        rate_bar: None,
-        cpu_bar: None,
-    },
-    Case {
-        name: "READ 4 KiB ×32, verified",
-        over: Over::Nfs,
-        operation: "read",
-        in_flight: 32,
-        len: Some(4 << 10),
-        data: Some("verify"),
-        rate_bar: None,
-        cpu_bar: None,
-    },
-    Case {
-        name: "READ 128 KiB ×8, discarded",
-        over: Over::Nfs,
-        operation: "read",
-        in_flight: 8,
-        len: Some(128 << 10),
-        data: Some("discard"),
-        rate_bar: Some(0.97),
-        cpu_bar: Some(1.10),
-    },
-    Case {
-        name: "READ 128 KiB ×8, delivered",
-        over: Over::Nfs,
-        operation: "read",
-        in_flight: 8,
-        len: Some(128 << 10),
-        data: Some("deliver"),
-        rate_bar: None,
-        cpu_bar: None,
-    },
-    Case {
-        name: "READ 128 KiB ×8, verified",
-        over: Over::Nfs,
-        operation: "read",
-        in_flight: 8,
-        len: Some(128 << 10),
-        data: Some("verify"),
-        rate_bar: None,
-        cpu_bar: None,
-    },
-    Case {
-        name: "SMB ECHO ×1",
-        over: Over::Smb,
-        operation: "echo",
-        in_flight: 1,
-        len: None,
-        data: None,
-        rate_bar: Some(0.97),
-        cpu_bar: None,
-    },
-    Case {
-        name: "SMB ECHO ×32",
-        over: Over::Smb,
-        operation: "echo",
-        in_flight: 32,
-        len: None,
-        data: None,
-        rate_bar: Some(0.85),
-        cpu_bar: None,
-    },
-    Case {
-        name: "SMB READ 64 KiB ×8, delivered",
-        over: Over::Smb,
-        operation: "read",
-        in_flight: 8,
-        len: Some(SMB_READ_LEN),
-        data: Some("deliver"),
-        rate_bar: Some(0.90),
-        cpu_bar: None,
-    },
-];
+/// Returns all comparisons.
+pub fn all() -> Result<Vec<Case>> {
+    let mut file: BTreeMap<String, Vec<Case>> = toml::from_str(include_str!("cases.toml"))?;
+    Ok(file.remove("case").unwrap_or_default())
+}
 
 /// A pair of runs.
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -203,17 +83,13 @@ impl Comparison {
 /// Runs the pairs of one case against one server.
 pub fn compare(bed: &TestBed, case: &Case, options: &Bench) -> Result<Comparison> {
     let server = bed.serve(&[])?;
-    let mut pairs = Vec::new();
+    let runs = in_turns(
+        options.rounds,
+        || raw(bed, case, options, &server),
+        || ours(bed, case, options, &server),
+    )?;
     let mut lens = (0, 0);
-    for round in 0..options.rounds {
-        // The order alternates, so that a drift of the host favours neither side.
-        let (raw, ours) = if round % 2 == 0 {
-            let raw = raw(bed, case, options, &server)?;
-            (raw, ours(bed, case, options, &server)?)
-        } else {
-            let ours = ours(bed, case, options, &server)?;
-            (raw(bed, case, options, &server)?, ours)
-        };
+    for (raw, ours) in &runs {
         lens = ours.message_lens()?;
         if lens != (raw.call_len, raw.reply_len) {
             bail!(
@@ -225,14 +101,14 @@ pub fn compare(bed: &TestBed, case: &Case, options: &Bench) -> Result<Comparison
                 lens.1
             );
         }
-        pairs.push(pair(&raw, &ours)?);
     }
-    Ok(summary(case, lens.0, lens.1, pairs))
+    let pairs = runs.iter().map(|(raw, ours)| pair(raw, ours));
+    Ok(summary(case, lens.0, lens.1, pairs.collect::<Result<_>>()?))
 }
 
 fn raw(bed: &TestBed, case: &Case, options: &Bench, server: &Serving) -> Result<RawResult> {
     let (asked, port) = match case.over {
-        Over::Nfs => (case.operation.to_owned(), server.port),
+        Over::Nfs => (case.operation.clone(), server.port),
         Over::Smb => (format!("smb-{}", case.operation), server.smb_port),
     };
     let mut arguments = vec![
@@ -276,14 +152,14 @@ fn ours(bed: &TestBed, case: &Case, options: &Bench, server: &Serving) -> Result
     if let Some(len) = &len {
         arguments.extend(["--size", len]);
     }
-    if let Some(data) = case.data {
+    if let Some(data) = &case.data {
         arguments.extend(["--data", data]);
     }
     let mut command = match case.over {
-        Over::Nfs => bed.probe(server.port, case.operation, "/export/file", &arguments),
+        Over::Nfs => bed.probe(server.port, &case.operation, "/export/file", &arguments),
         Over::Smb => {
             let target = format!("smb://127.0.0.1:{}/export/file", server.smb_port);
-            bed.probe_at(&target, case.operation, &arguments)
+            bed.probe_at(&target, &case.operation, &arguments)
         }
     };
     let output = process::run(
@@ -319,7 +195,7 @@ fn summary(case: &Case, call_len: usize, reply_len: usize, pairs: Vec<Pair>) -> 
         over(|pair| pair.ours_ops_per_s / pair.raw_ops_per_s)
     };
     Comparison {
-        name: case.name.to_owned(),
+        name: case.name.clone(),
         raw_ops_per_s: over(|pair| pair.raw_ops_per_s),
         ours_ops_per_s: over(|pair| pair.ours_ops_per_s),
         ours_data_bytes_per_s: over(|pair| pair.ours_data_bytes_per_s),

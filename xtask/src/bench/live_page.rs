@@ -11,7 +11,7 @@
 
 use super::limits::Limit;
 use super::{Serving, TestBed};
-use crate::figures::median;
+use crate::figures::{self, median};
 use crate::process::Logged;
 use crate::processors;
 use crate::record::Record;
@@ -77,20 +77,13 @@ pub fn limits(bed: &TestBed) -> Result<Vec<Limit>> {
 
 /// Runs pairs without and with the page.
 fn pairs(bed: &TestBed, server: &Serving, load: &[&str]) -> Result<Vec<[Figures; 2]>> {
-    let mut pairs = Vec::new();
-    for round in 0..ROUNDS {
-        // The order alternates, so that a drift of the host favours neither side.
-        let mut pair = [None; 2];
-        for with in [round % 2, 1 - round % 2] {
-            pair[with] = Some(run(bed, server, load, with == 1)?);
-        }
-        let [Some(without), Some(with)] = pair else {
-            bail!("a pair has two runs");
-        };
+    let without = || run(bed, server, load, false);
+    let pairs = figures::in_turns(ROUNDS, without, || run(bed, server, load, true))?;
+    let show = |(without, with)| {
         eprintln!("  without {without:.2?}, with {with:.2?}");
-        pairs.push([without, with]);
-    }
-    Ok(pairs)
+        [without, with]
+    };
+    Ok(pairs.into_iter().map(show).collect())
 }
 
 /// A figure of both sides of all pairs.
@@ -154,7 +147,7 @@ fn run(bed: &TestBed, server: &Serving, load: &[&str], is_watched: bool) -> Resu
     for answer in answers(readers)? {
         check(&answer)?;
     }
-    figures(&record)
+    compared(&record)
 }
 
 /// Measures the rates without and with readers, in operations per second, turn by turn of one run.
@@ -259,7 +252,7 @@ impl Probing {
     }
 }
 
-fn figures(record: &Record) -> Result<Figures> {
+fn compared(record: &Record) -> Result<Figures> {
     Ok(Figures {
         achieved_ops_per_s: record.number("/totals/achieved_load_ops_per_s")?,
         dispatch_delay_p99_us: record.number("/totals/dispatch_delay_ns/p99")? / 1000.0,

@@ -192,7 +192,7 @@ pub fn run(options: &Bench) -> Result<bool> {
             .is_none_or(|only| name.contains(only.as_str()))
     };
     let mut comparisons = Vec::new();
-    for case in cases::CASES.iter().filter(|case| wanted(case.name)) {
+    for case in cases::all()?.iter().filter(|case| wanted(&case.name)) {
         eprintln!("{}", case.name);
         comparisons.push(cases::compare(&bed, case, options)?);
     }

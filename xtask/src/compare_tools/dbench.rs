@@ -1,11 +1,10 @@
 //! Runs dbench, tbench and filestone, and parses their output.
 
 use super::Bed;
-use crate::process::{self, Running};
+use crate::process::{self, Folder, Running};
 use crate::times::Times;
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -43,59 +42,32 @@ impl Figures {
     }
 }
 
-/// A `tbench_srv` that runs until it is dropped.
-pub struct Peer {
-    _running: Running,
-}
-
-impl Peer {
-    /// Starts it, listening on port 7003 of all addresses.
-    pub fn start() -> Result<Self> {
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
-        if std::net::TcpStream::connect_timeout(&address, Duration::from_millis(200)).is_ok() {
-            bail!(
-                "port {PORT} is in use: tbench_srv cannot have it\nhelp: stop what listens there"
-            );
-        }
-        let mut command = Command::new("/usr/bin/tbench_srv");
-        command.stdout(Stdio::null()).stderr(Stdio::null());
-        let mut running = Running::start(&mut command, &[])?;
-        running.wait_for(address, Duration::from_secs(5))?;
-        Ok(Self { _running: running })
+/// Starts `tbench_srv`, listening on port 7003 of all addresses.
+pub fn start_peer() -> Result<Running> {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
+    if std::net::TcpStream::connect_timeout(&address, Duration::from_millis(200)).is_ok() {
+        bail!("port {PORT} is in use: tbench_srv cannot have it\nhelp: stop what listens there");
     }
-}
-
-/// A directory for one run, empty before and removed afterwards.
-struct Place(PathBuf);
-
-impl Place {
-    fn new(bed: &Bed) -> Result<Self> {
-        let path = bed
-            .directory
-            .join(format!("filestone-beside-{}", std::process::id()));
-        std::fs::create_dir(&path)
-            .with_context(|| format!("{}: cannot be made", path.display()))?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        // No other program uses its name.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+    let mut command = Command::new("/usr/bin/tbench_srv");
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut running = Running::start(&mut command, &[])?;
+    running.wait_for(address, Duration::from_secs(5))?;
+    Ok(running)
 }
 
 /// Runs dbench on a separate directory.
 pub fn dbench(bed: &Bed, clients: u32, options: &[&str]) -> Result<Figures> {
-    let place = Place::new(bed)?;
+    let place = Folder::within(&bed.directory, "beside")?;
     let mut command = Command::new("/usr/bin/dbench");
     command.args(["-c", LOAD, "-t", &bed.seconds.to_string(), "-D"]);
-    command.arg(&place.0).args(options).arg(clients.to_string());
+    command
+        .arg(&place.path)
+        .args(options)
+        .arg(clients.to_string());
     run(bed, &mut command, clients)
 }
 
-/// Runs tbench against [`Peer`].
+/// Runs tbench against [`start_peer`].
 pub fn tbench(bed: &Bed, clients: u32) -> Result<Figures> {
     let mut command = Command::new("/usr/bin/tbench");
     command.args(["-c", LOAD, "-t", &bed.seconds.to_string()]);
@@ -105,12 +77,12 @@ pub fn tbench(bed: &Bed, clients: u32) -> Result<Figures> {
 
 /// Runs `filestone replay` on a separate directory.
 pub fn local(bed: &Bed, clients: u32, options: &[&str]) -> Result<Figures> {
-    let place = Place::new(bed)?;
-    let on = format!("local:{}", place.0.display());
+    let place = Folder::within(&bed.directory, "beside")?;
+    let on = format!("local:{}", place.path.display());
     run(bed, replay(bed, clients, &on).args(options), clients)
 }
 
-/// Runs `filestone replay` against [`Peer`].
+/// Runs `filestone replay` against [`start_peer`].
 pub fn tcp(bed: &Bed, clients: u32) -> Result<Figures> {
     let on = format!("tcp:127.0.0.1:{PORT}");
     run(bed, &mut replay(bed, clients, &on), clients)
@@ -161,11 +133,6 @@ fn read(text: &str) -> Option<(f64, f64)> {
         .filter(|line| line.contains(" MB/sec  execute "));
     let lines = rows.next_back()?.split_whitespace().nth(1)?.parse().ok()?;
     Some((mb_per_s, lines))
-}
-
-/// Whether the load file exists. Checked first, for a clearer message than those of the programs.
-pub fn exists() -> bool {
-    Path::new(LOAD).exists()
 }
 
 #[cfg(test)]

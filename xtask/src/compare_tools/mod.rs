@@ -5,16 +5,17 @@
 //! Each pair of runs gives a ratio; the table has the medians. Both programs run for the same time
 //! with the same warm-up, and both figures come from the same line of output.
 
-mod cases;
 mod dbench;
 mod smb;
 
+use crate::figures::{in_turns, median};
 use crate::process::{self, Folder};
 use crate::processors;
 use crate::table::lay_out;
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
-use std::path::PathBuf;
+use dbench::Figures;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Largest CPU use of other programs before the start, as a share of the processors.
@@ -70,7 +71,7 @@ pub struct Bed {
 /// A row of the table.
 pub struct Comparison {
     /// Name of the comparison.
-    pub name: String,
+    pub name: &'static str,
     /// Median of the ancestor.
     pub reference: f64,
     /// Median of filestone.
@@ -144,15 +145,88 @@ pub fn run(options: &Versus) -> Result<bool> {
     Ok(is_met || !options.strict)
 }
 
-fn beside_dbench(bed: &Bed, options: &Versus) -> Result<Vec<Comparison>> {
-    let wanted = |name: &str| {
-        let only = options.only.as_ref();
-        only.is_none_or(|only| name.contains(only.as_str()))
+/// A figure that a pair of runs compares: name of a row, and its bar.
+struct Figure<T> {
+    name: &'static str,
+    unit: &'static str,
+    bar: Bar,
+    of: fn(&T) -> f64,
+}
+
+/// Runs both sides in turns and makes a row of each figure.
+fn pairs<T>(
+    rounds: usize,
+    figures: &[Figure<T>],
+    theirs: &dyn Fn() -> Result<T>,
+    ours: &dyn Fn() -> Result<T>,
+) -> Result<Vec<Comparison>> {
+    let runs = in_turns(rounds, theirs, ours)?;
+    let row = |figure: &Figure<T>| {
+        let all = |of: &dyn Fn(&(T, T)) -> f64| median(&runs.iter().map(of).collect::<Vec<_>>());
+        Comparison {
+            name: figure.name,
+            reference: all(&|(theirs, _)| (figure.of)(theirs)),
+            generator: all(&|(_, ours)| (figure.of)(ours)),
+            ratio: all(&|(theirs, ours)| (figure.of)(ours) / (figure.of)(theirs)),
+            bar: figure.bar,
+            unit: figure.unit,
+        }
     };
+    Ok(figures.iter().map(row).collect())
+}
+
+/// Comparisons with dbench, and with tbench if they are over TCP: name, number of clients, and
+/// options of both programs. `--fake-io` omits reads and writes.
+const BESIDE_DBENCH: [(&str, u32, &[&str]); 7] = [
+    ("local, 1 client", 1, &[]),
+    ("local, 2 clients", 2, &[]),
+    ("local, 4 clients", 4, &[]),
+    ("user CPU per line, --fake-io", 1, &["--fake-io"]),
+    ("tcp, 1 client", 1, &[]),
+    ("tcp, 2 clients", 2, &[]),
+    ("tcp, 4 clients", 4, &[]),
+];
+
+fn beside_dbench(bed: &Bed, options: &Versus) -> Result<Vec<Comparison>> {
+    if !Path::new(dbench::LOAD).exists() {
+        bail!(
+            "{}: there is no such file\nhelp: it is in Debian's package dbench",
+            dbench::LOAD
+        );
+    }
     let mut rows = Vec::new();
-    for case in cases::all().into_iter().filter(|case| wanted(&case.name)) {
-        eprintln!("{}", case.name);
-        rows.push(case.compare(bed, options.rounds)?);
+    for (name, clients, more) in BESIDE_DBENCH {
+        let only = options.only.as_ref();
+        if only.is_some_and(|only| !name.contains(only.as_str())) {
+            continue;
+        }
+        eprintln!("{name}");
+        let figure = if more.is_empty() {
+            Figure {
+                name,
+                unit: "MB/s",
+                bar: Bar::AtLeast(1.0),
+                of: |figures: &Figures| figures.mb_per_s,
+            }
+        } else {
+            Figure {
+                name,
+                unit: "ns",
+                bar: Bar::AtMost(0.5),
+                of: Figures::user_ns_per_line,
+            }
+        };
+        let (rounds, figures) = (options.rounds, [figure]);
+        rows.extend(if name.starts_with("tcp") {
+            let _peer = dbench::start_peer()?;
+            let theirs = || dbench::tbench(bed, clients);
+            pairs(rounds, &figures, &theirs, &|| dbench::tcp(bed, clients))?
+        } else {
+            let theirs = || dbench::dbench(bed, clients, more);
+            pairs(rounds, &figures, &theirs, &|| {
+                dbench::local(bed, clients, more)
+            })?
+        });
     }
     Ok(rows)
 }
@@ -168,7 +242,7 @@ fn render(rows: &[Comparison], is_markdown: bool) -> String {
                 "MISSED"
             };
             vec![
-                row.name.clone(),
+                row.name.to_owned(),
                 figure(row.reference),
                 figure(row.generator),
                 row.unit.into(),

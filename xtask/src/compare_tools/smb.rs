@@ -9,9 +9,8 @@
 //! sleeps while it waits would count as cost of the cipher.
 
 use super::dbench::{self, Figures, LOAD};
-use super::{Bar, Bed, Comparison};
+use super::{Bar, Bed, Comparison, Figure, pairs};
 use crate::cipher;
-use crate::figures::median;
 use crate::process::{self, Folder};
 use crate::record::Record;
 use crate::samba::{GUEST_SHARE, PASSWORD, Samba, USER};
@@ -75,14 +74,6 @@ struct Load {
     figures: Figures,
     /// CPU time of the server during the run.
     server_s: f64,
-}
-
-/// A figure that a pair of runs compares: name of a row, and its bar.
-struct Figure<T> {
-    name: &'static str,
-    unit: &'static str,
-    bar: Bar,
-    of: fn(&T) -> f64,
 }
 
 const OF_LOAD: &[Figure<Load>] = &[
@@ -170,38 +161,6 @@ pub fn compare(bed: &Bed, rounds: usize, only: Option<&str>) -> Result<Vec<Compa
     }
     ground.server.stop()?;
     Ok(rows)
-}
-
-/// Runs both sides in turns and makes a row of each figure.
-fn pairs<T>(
-    rounds: usize,
-    figures: &[Figure<T>],
-    theirs: &dyn Fn() -> Result<T>,
-    ours: &dyn Fn() -> Result<T>,
-) -> Result<Vec<Comparison>> {
-    let mut runs = Vec::new();
-    for round in 0..rounds {
-        // The order alternates, so that neither side always finds the caches warm.
-        runs.push(if round % 2 == 0 {
-            let their = theirs()?;
-            (their, ours()?)
-        } else {
-            let our = ours()?;
-            (theirs()?, our)
-        });
-    }
-    let row = |figure: &Figure<T>| {
-        let all = |of: &dyn Fn(&(T, T)) -> f64| median(&runs.iter().map(of).collect::<Vec<_>>());
-        Comparison {
-            name: figure.name.into(),
-            reference: all(&|(theirs, _)| (figure.of)(theirs)),
-            generator: all(&|(_, ours)| (figure.of)(ours)),
-            ratio: all(&|(theirs, ours)| (figure.of)(ours) / (figure.of)(theirs)),
-            bar: figure.bar,
-            unit: figure.unit,
-        }
-    };
-    Ok(figures.iter().map(row).collect())
 }
 
 impl Ground<'_> {

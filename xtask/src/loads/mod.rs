@@ -8,6 +8,7 @@ mod statistics;
 
 use anyhow::{Context, Result};
 use clap::Args;
+use filestone_workload::text::thousands;
 use models::SyntheticLoad;
 use statistics::LoadStatistics;
 use std::path::Path;
@@ -80,13 +81,13 @@ fn overview(rows: &[(SyntheticLoad, usize, LoadStatistics)]) -> String {
     for (load, len, statistics) in rows {
         table.push_str(&format!(
             "| [{name}](../docs/loads/{name}.md) | {} | {} | {} | {} | {} | {} | {} |\n",
-            statistics::grouped(statistics.operations()),
-            statistics::grouped(statistics.failures()),
-            statistics::grouped(statistics.bytes_read),
-            statistics::grouped(statistics.bytes_written),
-            statistics::grouped(statistics.live_most),
+            thousands(statistics.operations()),
+            thousands(statistics.failures()),
+            thousands(statistics.bytes_read),
+            thousands(statistics.bytes_written),
+            thousands(statistics.live_most),
             statistics.open_most,
-            statistics::grouped(*len as u64),
+            thousands(*len as u64),
             name = load.name(),
         ));
     }

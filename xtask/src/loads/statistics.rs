@@ -1,5 +1,6 @@
 //! Counts of a load's content.
 
+use filestone_workload::text::thousands;
 use std::collections::BTreeMap;
 
 /// Counts of a load's content.
@@ -59,14 +60,14 @@ impl LoadStatistics {
         for (verb, (count, failed)) in verbs {
             rows.push(format!(
                 "| {verb} | {} | {} |",
-                grouped(*count),
-                grouped(*failed)
+                thousands(*count),
+                thousands(*failed)
             ));
         }
         rows.push(format!(
             "| together | {} | {} |",
-            grouped(self.operations()),
-            grouped(self.failures())
+            thousands(self.operations()),
+            thousands(self.failures())
         ));
         rows.push(String::new());
         rows.push("| what | how much |".to_owned());
@@ -81,37 +82,12 @@ impl LoadStatistics {
             ("components of a path, at most", self.depth_most),
             ("handles open at once, at most", self.open_most),
         ] {
-            rows.push(format!("| {what} | {} |", grouped(much)));
+            rows.push(format!("| {what} | {} |", thousands(much)));
         }
         for (status, count) in &self.statuses {
-            rows.push(format!("| `{status}` | {} |", grouped(*count)));
+            rows.push(format!("| `{status}` | {} |", thousands(*count)));
         }
         rows.push(String::new());
         rows.join("\n")
-    }
-}
-
-/// Formats a number with a comma between each three digits.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::grouped;
-
-    #[test]
-    fn digits_are_grouped_by_three() {
-        assert_eq!(grouped(7), "7");
-        assert_eq!(grouped(123_456), "123,456");
-        assert_eq!(grouped(1_234_567), "1,234,567");
     }
 }

@@ -6,6 +6,7 @@ use super::webdriver::{ENTER, TAB};
 use super::{PATIENCE, Watched};
 use crate::scenario::Bed;
 use anyhow::{Result, ensure};
+use filestone_workload::text::thousands;
 use serde_json::Value;
 use std::path::Path;
 use std::time::Duration;
@@ -118,26 +119,13 @@ fn narrow_and_dark(browser: &Browser, pictures: Option<&Path>) -> Result<()> {
     browser.look(1280, 1000, "light")
 }
 
-/// Digits in groups of three, as the page writes them.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 /// The page tells what the record has.
 fn same_as_record(browser: &Browser, record: &Value) -> Result<()> {
     let ledger = &record["totals"]["ledger"];
     let count = |name: &str| ledger[name].as_u64().unwrap_or(0);
-    let ok = grouped(count("ok"));
+    let ok = thousands(count("ok"));
     let failed = count("failed") + count("timed_out") + count("disconnected") + count("skipped");
-    for (selector, wanted) in [("#sum-ok", ok.clone()), ("#sum-errors", grouped(failed))] {
+    for (selector, wanted) in [("#sum-ok", ok.clone()), ("#sum-errors", thousands(failed))] {
         let text = browser.text(selector)?;
         ensure!(
             text == wanted,
@@ -157,7 +145,7 @@ fn same_as_record(browser: &Browser, record: &Value) -> Result<()> {
         let written = group["clients"].as_u64().unwrap_or(0);
         let text = browser.value(&column(name, 2))?;
         ensure!(
-            text == grouped(written).as_str(),
+            text == thousands(written).as_str(),
             "{name}: {text} is not {written}"
         );
     }
