@@ -5,6 +5,7 @@
 //! and the exit status.
 
 use crate::process::Running;
+use crate::tool;
 use anyhow::{Context, Result, bail};
 use std::fs::{self, File};
 use std::os::unix::process::ExitStatusExt as _;
@@ -193,15 +194,7 @@ impl Job {
 /// Makes a small ext4 file system: the guest's `/ext4`.
 fn make_disk(path: &Path) -> Result<()> {
     File::create(path)?.set_len(96 << 20)?;
-    let made = Command::new("mkfs.ext4")
-        .args(["-q", "-F"])
-        .arg(path)
-        .output()
-        .context("mkfs.ext4 did not start")?;
-    if !made.status.success() {
-        bail!("mkfs.ext4: {}", String::from_utf8_lossy(&made.stderr));
-    }
-    Ok(())
+    tool::run(Command::new("mkfs.ext4").args(["-q", "-F"]).arg(path))
 }
 
 /// Sets up the host's end of the network between host and guest.
@@ -213,13 +206,8 @@ fn network() -> Result<()> {
         &["addr", "add", &network, "dev", INTERFACE],
         &["link", "set", INTERFACE, "up"],
     ];
-    for arguments in commands {
-        let status = Command::new("ip").args(arguments).status()?;
-        if !status.success() {
-            bail!("`ip {}` ended with {status}", arguments.join(" "));
-        }
-    }
-    Ok(())
+    let mut commands = commands.into_iter();
+    commands.try_for_each(|arguments| tool::run(Command::new("ip").args(arguments)))
 }
 
 fn last_lines(console: &Path) -> String {

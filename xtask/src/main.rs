@@ -4,7 +4,6 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)] // a chore talks to the one who started it
 
 mod bench;
-mod bisect;
 mod cipher;
 mod compare_tools;
 mod coverage;
@@ -30,8 +29,8 @@ mod smb_exchange;
 mod table;
 mod tidy;
 mod times;
+mod tool;
 mod trials;
-mod tshark;
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
@@ -53,8 +52,6 @@ enum Chore {
     Bench(bench::Bench),
     /// Replay a load beside dbench and tbench, in turns.
     CompareTools(compare_tools::Versus),
-    /// Let git find the commit that makes a server slower, with filestone ab.
-    Bisect(bisect::Bisect),
     /// Count the instructions of the hot path.
     Instructions(instructions::Instructions),
     /// Make packages, and check them: install, run and remove them.
@@ -104,7 +101,6 @@ fn run(chore: &Chore) -> Result<bool> {
         Chore::Tidy => tidy::run(),
         Chore::Bench(options) => bench::run(options),
         Chore::CompareTools(options) => compare_tools::run(options),
-        Chore::Bisect(options) => bisect::run(options),
         Chore::Instructions(options) => instructions::run(options),
         Chore::Dist(options) => dist::run(options),
         Chore::Interop(options) => interop::run(options),

@@ -1,7 +1,8 @@
 //! Archives whose bytes depend only on their content: sorted, owned by root, with the time of the
 //! commit.
 
-use super::{Release, VERSION, content, files, tool};
+use super::{Release, VERSION, content, files};
+use crate::tool;
 use anyhow::{Context, Result};
 use std::fs;
 use std::path::Path;

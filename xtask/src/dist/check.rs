@@ -4,8 +4,9 @@
 //! Only chroot(8) separates them from this machine: the root made for the check has neither /proc
 //! nor the libraries of this machine, and the image's user does not exist on this machine.
 
-use super::{Kind, Machine, VERSION, files, image, tool};
+use super::{Kind, Machine, VERSION, files, image};
 use crate::process::Folder;
+use crate::tool;
 use anyhow::{Context, Result, bail, ensure};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,8 @@
 //! Content of an installation: files in a directory that represents the root of a system.
 
 use super::files::{copy, files, write};
-use super::{Release, notices, tool};
+use super::{Release, notices};
+use crate::tool;
 use anyhow::Result;
 use clap::ValueEnum as _;
 use clap_complete::Shell;

@@ -2,8 +2,9 @@
 //!
 //! Build-time dependencies such as macros are not included.
 
+use super::Release;
 use super::program::Variant;
-use super::{Release, tool};
+use crate::tool;
 use anyhow::{Context, Result};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,7 +1,8 @@
 //! Debian's package.
 
 use super::content::{self, ZshFolder};
-use super::{DESCRIPTION, HOMEPAGE, MAINTAINER, Release, SUMMARY, VERSION, depends, files, tool};
+use super::{DESCRIPTION, HOMEPAGE, MAINTAINER, Release, SUMMARY, VERSION, depends, files};
+use crate::tool;
 use anyhow::Result;
 use std::path::Path;
 use std::process::Command;

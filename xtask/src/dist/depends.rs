@@ -3,7 +3,7 @@
 //!
 //! dpkg-shlibdeps only supports programs of this machine's architecture.
 
-use super::tool;
+use crate::tool;
 use anyhow::{Context, Result};
 use std::path::Path;
 use std::process::Command;

@@ -5,6 +5,7 @@
 
 use super::archive::{self, sha256};
 use super::{HOMEPAGE, Release, SUMMARY, VERSION, content, files};
+use crate::tool;
 use anyhow::Result;
 use serde_json::{Value, json};
 use std::fs;
@@ -95,7 +96,7 @@ fn layer(release: &Release, program: &Path) -> Result<std::path::PathBuf> {
     fs::create_dir_all(root.join(WORKING_DIRECTORY))?;
     files::settle(release, &root)?;
     archive::tar(release, &root, &["filestone", "licenses"], &file)?;
-    super::tool::run(
+    tool::run(
         archive::tar_command(release, &root, &file)
             .args([format!("--owner={USER}"), format!("--group={USER}")])
             .args(["--append", WORKING_DIRECTORY]),

@@ -16,9 +16,9 @@ mod notices;
 mod program;
 mod rpm;
 mod sbom;
-mod tool;
 
 use crate::process::Folder;
+use crate::tool;
 use anyhow::{Context, Result, anyhow};
 use clap::{Args, ValueEnum};
 use program::Variant;

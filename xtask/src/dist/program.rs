@@ -1,6 +1,7 @@
 //! The packaged program: built for a target, without paths of this machine, and stripped.
 
-use super::{Machine, Release, tool};
+use super::{Machine, Release};
+use crate::tool;
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -2,7 +2,8 @@
 //! program.
 
 use super::content::{self, ZshFolder};
-use super::{DESCRIPTION, HOMEPAGE, MAINTAINER, Release, SUMMARY, VERSION, archive, files, tool};
+use super::{DESCRIPTION, HOMEPAGE, MAINTAINER, Release, SUMMARY, VERSION, archive, files};
+use crate::tool;
 use anyhow::{Context, Result};
 use std::path::Path;
 use std::process::Command;

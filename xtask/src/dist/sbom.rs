@@ -1,7 +1,8 @@
 //! The libraries in the program, as CycloneDX 1.5: versions, licences, checksums and dependencies.
 
 use super::crates::{Graph, Library, graph, sources};
-use super::{HOMEPAGE, Release, SUMMARY, VERSION, files, tool};
+use super::{HOMEPAGE, Release, SUMMARY, VERSION, files};
+use crate::tool;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +13,7 @@ use std::process::Command;
 pub fn make(release: &Release, file: &Path) -> Result<()> {
     let graph = graph(release)?;
     let lock = std::fs::read_to_string(release.root.join("Cargo.lock"))?;
-    let checksums = checksums(&lock);
+    let checksums = checksums(&lock)?;
     let program = graph.keys().find(|library| library.name == "filestone-cli");
     let program = program.context("cargo tree does not list filestone-cli")?;
     let others = graph.keys().filter(|library| *library != program);
@@ -50,7 +51,7 @@ pub fn make(release: &Release, file: &Path) -> Result<()> {
     files::write(file, serde_json::to_string_pretty(&list)? + "\n")
 }
 
-fn component(library: &Library, checksums: &BTreeMap<(&str, &str), &str>) -> Value {
+fn component(library: &Library, checksums: &BTreeMap<(String, String), String>) -> Value {
     let mut component = json!({
         "type": "library",
         "bom-ref": library.url(),
@@ -59,7 +60,7 @@ fn component(library: &Library, checksums: &BTreeMap<(&str, &str), &str>) -> Val
         "purl": library.url(),
         "licenses": [{"expression": library.licence}],
     });
-    if let Some(sum) = checksums.get(&(library.name.as_str(), library.version.as_str())) {
+    if let Some(sum) = checksums.get(&(library.name.clone(), library.version.clone())) {
         component["hashes"] = json!([{"alg": "SHA-256", "content": sum}]);
     }
     component
@@ -119,17 +120,14 @@ fn not_of_cargo(release: &Release, graph: &Graph) -> Result<Vec<Value>> {
 }
 
 /// Checksums of crates, by name and version.
-fn checksums(lock: &str) -> BTreeMap<(&str, &str), &str> {
-    let packages = lock.split("[[package]]").skip(1);
-    let field = |package: &'_ str, name: &str| -> Option<(usize, usize)> {
-        let start = package.find(&format!("\n{name} = \""))? + name.len() + 5;
-        Some((start, start + package[start..].find('"')?))
-    };
-    let all = packages.filter_map(|package| {
-        let of = |name: &str| field(package, name).map(|(start, end)| &package[start..end]);
-        Some(((of("name")?, of("version")?), of("checksum")?))
+fn checksums(lock: &str) -> Result<BTreeMap<(String, String), String>> {
+    let lock: toml::Table = lock.parse()?;
+    let packages = lock.get("package").and_then(toml::Value::as_array);
+    let all = packages.into_iter().flatten().filter_map(|package| {
+        let field = |name| Some(package.get(name)?.as_str()?.to_owned());
+        Some(((field("name")?, field("version")?), field("checksum")?))
     });
-    all.collect()
+    Ok(all.collect())
 }
 
 #[cfg(test)]
@@ -139,6 +137,10 @@ mod tests {
     #[test]
     fn crates_of_the_lock_file_have_checksums_and_members_have_none() {
         let lock = "version = 4\n[[package]]\nname = \"a\"\nversion = \"1.0.0\"\nchecksum = \"ab\"\n\n[[package]]\nname = \"b\"\nversion = \"2.0.0\"\n";
-        assert_eq!(checksums(lock), BTreeMap::from([(("a", "1.0.0"), "ab")]));
+        let expected = (("a".to_owned(), "1.0.0".to_owned()), "ab".to_owned());
+        assert_eq!(
+            checksums(lock).expect("a lock file"),
+            BTreeMap::from([expected])
+        );
     }
 }

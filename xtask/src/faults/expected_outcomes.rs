@@ -83,45 +83,43 @@ pub fn agrees_with_record(end: End, record: Option<&Value>) -> bool {
     }
 }
 
+const fn expect(ends: &'static [End], reason: &'static str) -> Expected {
+    Expected { ends, reason }
+}
+
 /// Returns the expected end of the run of a cell.
 pub fn expected(cell: Cell) -> Expected {
     match cell.phase {
         _ if cell.fault == Fault::Planted => UNCHANGED,
         Phase::Prepare => in_prepare(cell),
         Phase::WarmUp | Phase::Measure => in_the_run(cell),
-        Phase::Drain => Expected {
-            ends: FINISHED,
-            reason: "the window was over: what was in flight counts as what came of it",
-        },
-        Phase::CleanUp => Expected {
-            ends: &[DONE],
-            reason: "all was measured; what a clean-up cannot do is a caveat",
-        },
+        Phase::Drain => expect(
+            FINISHED,
+            "the window was over: what was in flight counts as what came of it",
+        ),
+        Phase::CleanUp => expect(
+            &[DONE],
+            "all was measured; what a clean-up cannot do is a caveat",
+        ),
     }
 }
 
 fn in_prepare(cell: Cell) -> Expected {
     match cell.fault {
-        Fault::Paused | Fault::Slow => Expected {
-            ends: &[DONE],
-            reason: "each call was answered within --timeout",
-        },
-        Fault::Frozen | Fault::TooSlow => Expected {
-            ends: &[REFUSED],
-            reason: "a call of preparing had no answer within --timeout",
-        },
-        Fault::Restarted => Expected {
-            ends: &[REFUSED],
-            reason: "what was prepared is forgotten, which its handles tell",
-        },
-        Fault::Gone | Fault::CutOff | Fault::OneCutOff => Expected {
-            ends: &[REFUSED],
-            reason: "the connection could not be made again within --reconnect",
-        },
-        Fault::Full => Expected {
-            ends: &[REFUSED],
-            reason: "what is needed could not be made",
-        },
+        Fault::Paused | Fault::Slow => expect(&[DONE], "each call was answered within --timeout"),
+        Fault::Frozen | Fault::TooSlow => expect(
+            &[REFUSED],
+            "a call of preparing had no answer within --timeout",
+        ),
+        Fault::Restarted => expect(
+            &[REFUSED],
+            "what was prepared is forgotten, which its handles tell",
+        ),
+        Fault::Gone | Fault::CutOff | Fault::OneCutOff => expect(
+            &[REFUSED],
+            "the connection could not be made again within --reconnect",
+        ),
+        Fault::Full => expect(&[REFUSED], "what is needed could not be made"),
         Fault::Planted => UNCHANGED,
     }
 }
@@ -131,53 +129,46 @@ fn in_prepare(cell: Cell) -> Expected {
 fn in_the_run(cell: Cell) -> Expected {
     let is_replay = cell.face == CommandKind::Replay;
     if cell.face == CommandKind::Fleet && matches!(cell.fault, Fault::Frozen | Fault::TooSlow) {
-        return Expected {
-            ends: FINISHED,
-            reason: "a client of a fleet tries again, for longer than the rest of the window",
-        };
+        return expect(
+            FINISHED,
+            "a client of a fleet tries again, for longer than the rest of the window",
+        );
     }
     match cell.fault {
-        Fault::Paused | Fault::Slow => Expected {
-            ends: &[DONE],
-            reason: "each call was answered within --timeout",
-        },
-        Fault::Frozen | Fault::TooSlow if is_replay => Expected {
-            ends: &[LOST],
-            reason: "a client of a load ends when a call has no answer within --timeout, and \
+        Fault::Paused | Fault::Slow => expect(&[DONE], "each call was answered within --timeout"),
+        Fault::Frozen | Fault::TooSlow if is_replay => expect(
+            &[LOST],
+            "a client of a load ends when a call has no answer within --timeout, and \
                      both did",
-        },
-        Fault::Frozen if cell.phase == Phase::WarmUp => Expected {
-            ends: &[UNCOUNTED],
-            reason: "all in the window timed out",
-        },
-        Fault::Frozen | Fault::TooSlow => Expected {
-            ends: FINISHED,
-            reason: "calls without an answer have timed out, and the others count",
-        },
-        Fault::Restarted if is_replay || cell.phase == Phase::Measure => Expected {
-            ends: FINISHED,
-            reason: "the connections were made again, and calls about what is forgotten failed",
-        },
-        Fault::Restarted => Expected {
-            ends: &[UNCOUNTED],
-            reason: "all in the window was about what is forgotten",
-        },
-        Fault::OneCutOff => Expected {
-            ends: FINISHED,
-            reason: "the loss of one client of two is the loss of that client",
-        },
-        Fault::Gone | Fault::CutOff => Expected {
-            ends: &[LOST],
-            reason: "the connections could not be made again within --reconnect",
-        },
-        Fault::Full if cell.face == CommandKind::Probe && cell.phase == Phase::WarmUp => Expected {
-            ends: &[UNCOUNTED],
-            reason: "the window has nothing but WRITEs without room",
-        },
-        Fault::Full => Expected {
-            ends: FINISHED,
-            reason: "what needs no room went on",
-        },
+        ),
+        Fault::Frozen if cell.phase == Phase::WarmUp => {
+            expect(&[UNCOUNTED], "all in the window timed out")
+        }
+        Fault::Frozen | Fault::TooSlow => expect(
+            FINISHED,
+            "calls without an answer have timed out, and the others count",
+        ),
+        Fault::Restarted if is_replay || cell.phase == Phase::Measure => expect(
+            FINISHED,
+            "the connections were made again, and calls about what is forgotten failed",
+        ),
+        Fault::Restarted => expect(
+            &[UNCOUNTED],
+            "all in the window was about what is forgotten",
+        ),
+        Fault::OneCutOff => expect(
+            FINISHED,
+            "the loss of one client of two is the loss of that client",
+        ),
+        Fault::Gone | Fault::CutOff => expect(
+            &[LOST],
+            "the connections could not be made again within --reconnect",
+        ),
+        Fault::Full if cell.face == CommandKind::Probe && cell.phase == Phase::WarmUp => expect(
+            &[UNCOUNTED],
+            "the window has nothing but WRITEs without room",
+        ),
+        Fault::Full => expect(FINISHED, "what needs no room went on"),
         Fault::Planted => UNCHANGED,
     }
 }

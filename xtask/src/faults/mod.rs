@@ -10,23 +10,26 @@ mod cell;
 mod command;
 mod conditions;
 mod expected_outcomes;
-mod many_clients;
 mod relay;
 mod server;
 mod verdict;
 
-use crate::{process, table};
+use crate::process::{self, Folder};
+use crate::scenario::{self, Bed, Selection};
+use crate::table;
 use anyhow::Result;
 use cell::{Cell, CommandKind, Fault, Phase};
 use clap::Args;
 use conditions::Trial;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 use verdict::{Verdict, VerdictKind};
 
+/// Runs of a fleet of 500 clients.
+const MANY_CLIENTS: &str = include_str!("many_clients.toml");
 /// Largest number of attempts of a run whose fault missed its phase.
 const ATTEMPTS: u32 = 4;
 
@@ -91,7 +94,15 @@ pub fn run(options: &Faults) -> Result<bool> {
     };
     let mut is_good = true;
     if options.only.as_deref().is_none_or(|only| only == "crowd") {
-        is_good &= many_clients::run(&filestone);
+        let folder = Folder::new("crowd")?;
+        let bed = Bed {
+            filestone: filestone.clone(),
+            folder: folder.path.clone(),
+            count: 0,
+            variables: BTreeMap::new(),
+            guest: None,
+        };
+        is_good &= scenario::run(MANY_CLIENTS, &[], &bed, Selection::default())?;
     }
     for _ in 0..options.rounds {
         let judged = all(&filestone, options);
@@ -189,5 +200,13 @@ fn print(judged: &[Judged], is_verbose: bool) {
     let is_told = |one: &&Judged| is_verbose || one.verdict.kind != VerdictKind::Good;
     for Judged { case, verdict } in judged.iter().filter(is_told) {
         println!("\n{case}: {}: {}", verdict.word, verdict.detail);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_sheet_can_be_read() {
+        crate::scenario::check_sheet(super::MANY_CLIENTS, &[]);
     }
 }

@@ -7,6 +7,7 @@
 mod cases;
 
 use crate::table::{lay_out, thousands};
+use crate::tool;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use serde::{Deserialize, Serialize};
@@ -142,9 +143,8 @@ fn collected(said: &str) -> Option<f64> {
 }
 
 fn compiler() -> Result<String> {
-    let output = Command::new("rustc").arg("--version").output();
-    let output = output.context("rustc did not start")?;
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    let version = tool::text(Command::new("rustc").arg("--version"))?;
+    Ok(version.trim().to_owned())
 }
 
 fn file() -> Result<PathBuf> {

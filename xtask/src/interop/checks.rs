@@ -141,35 +141,3 @@ pub fn refused(output: &Output, code: i32, words: &[&str]) -> Result<String> {
     }
     Ok(first.to_owned())
 }
-
-/// Prints the rates of NULL and GETATTR here; they are figures of the server, not of filestone.
-pub fn figures(bed: &Bed) -> Result<()> {
-    let mut rows = Vec::new();
-    for (operation, object) in [("null", ""), ("getattr", FILE)] {
-        for in_flight in ["1", "32"] {
-            let target = format!("nfs://127.0.0.1/export/{object}");
-            let target = target.trim_end_matches('/');
-            let line = format!("{operation} {target} --duration 2s -j {in_flight}");
-            let output = bed.probe(&line)?;
-            let record = Record::read(&output)?;
-            rows.push(vec![
-                format!("{} ×{in_flight}", operation.to_uppercase()),
-                format!("{:.0}", record.number("/totals/achieved_load_ops_per_s")?),
-                format!(
-                    "{:.1}",
-                    record.number("/totals/response_time_ns/p50")? / 1000.0
-                ),
-                format!(
-                    "{:.1}",
-                    record.number("/totals/response_time_ns/p99")? / 1000.0
-                ),
-            ]);
-        }
-    }
-    println!();
-    print!(
-        "{}",
-        table::lay_out(&["", "ops/s", "p50 µs", "p99 µs"], &rows, false)
-    );
-    Ok(())
-}

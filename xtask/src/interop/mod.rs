@@ -12,13 +12,13 @@ mod fixture;
 mod ganesha;
 mod kernel;
 mod mpi;
-mod prometheus;
 mod readme;
 mod samba;
 mod smb;
 
 use crate::process::{self, Folder};
 use crate::scenario::{self, Bed, Code, Selection};
+use crate::tool;
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use std::collections::BTreeMap;
@@ -41,9 +41,6 @@ pub struct Interop {
     /// Operations per run, and MAC-VLANs of the addresses
     #[arg(long, default_value_t = 50)]
     pub count: u32,
-    /// Also print the load that NULL and GETATTR achieve
-    #[arg(long)]
-    pub figures: bool,
     /// Every dialect of SMB with every protection where the kernel mounts our share, and all checks;
     /// the report of an hour; the curve and the objective of a queue that is known;
     /// jobs of many hosts that Slurm starts, and of which a rank is killed, stopped or slowed in each phase
@@ -107,6 +104,15 @@ const FOR_GANESHA: &Needed = &[
     ("/usr/bin/dbench", "dbench"),
 ];
 
+/// Programs for Prometheus.
+const FOR_PROMETHEUS: &Needed = &[
+    ("/usr/bin/prometheus", "prometheus"),
+    ("/usr/bin/curl", "curl"),
+    ("/usr/bin/jq", "jq"),
+    ("/usr/sbin/ip", "iproute2"),
+    ("/usr/bin/unshare", "util-linux"),
+];
+
 /// Programs for network namespaces.
 const FOR_ADDRESSES: &Needed = &[
     ("/usr/sbin/ip", "iproute2"),
@@ -135,9 +141,8 @@ fn outside(options: &Interop) -> Result<bool> {
         Peer::Samba => {
             install(crate::samba::NEEDED)?;
             install(samba::NEEDED)?;
-            install(crate::tshark::NEEDED)?;
         }
-        Peer::Prometheus => install(prometheus::NEEDED)?,
+        Peer::Prometheus => install(FOR_PROMETHEUS)?,
         Peer::Addresses => install(FOR_ADDRESSES)?,
         Peer::Mpi => return mpi::run(options),
     }
@@ -157,7 +162,6 @@ fn second_half(options: &Interop, filestone: &Path, family: usize) -> Result<boo
         .arg(std::env::current_exe()?)
         .args(["interop", peer.get_name()])
         .arg(format!("--count={}", options.count))
-        .args(options.figures.then_some("--figures"))
         .args(options.thorough.then_some("--thorough"))
         .args(options.only.as_ref().map(|only| format!("--only={only}")))
         .args(
@@ -249,7 +253,11 @@ fn inside(options: &Interop, filestone: PathBuf) -> Result<bool> {
         Peer::Browser => browser::run(&bed, options)?,
         Peer::Kernel => kernel::run(options, bed, start)?,
         Peer::Samba => samba::run(options.selection(), bed, start)?,
-        Peer::Prometheus => prometheus::run(&bed, start)?,
+        Peer::Prometheus => {
+            succeed("ip", &["link", "set", "lo", "up"])?;
+            bed.define("root", crate::tidy::root()?.display());
+            scenario::run(PROMETHEUS, &[], &bed, options.selection())?
+        }
         Peer::Addresses => addresses::run(options.selection(), bed)?,
         Peer::Mpi => mpi::inside(options, bed)?,
     };
@@ -260,6 +268,8 @@ fn inside(options: &Interop, filestone: PathBuf) -> Result<bool> {
 /// Scenarios against nfs-ganesha.
 const GANESHA: &str = include_str!("sheets/ganesha.toml");
 const GANESHA_LAST: &str = include_str!("sheets/ganesha_last.toml");
+/// Scenarios with Prometheus.
+const PROMETHEUS: &str = include_str!("sheets/prometheus.toml");
 const GANESHA_CODES: &[Code<Bed>] = &[("the README's commands", readme::the_commands)];
 
 fn against_ganesha(options: &Interop, bed: &mut Bed, start: Instant) -> Result<bool> {
@@ -276,9 +286,6 @@ fn against_ganesha(options: &Interop, bed: &mut Bed, start: Instant) -> Result<b
     bed.define("ganesha", server.id());
     let mut is_good = options.only.is_some() || checks::procedures(bed, checks::WAYS)?;
     is_good &= scenario::run(GANESHA, GANESHA_CODES, bed, options.selection())?;
-    if options.figures {
-        checks::figures(bed)?;
-    }
     if !is_good {
         eprintln!("what nfs-ganesha said last:\n{}", server.final_output());
     }
@@ -287,14 +294,8 @@ fn against_ganesha(options: &Interop, bed: &mut Bed, start: Instant) -> Result<b
 
 /// Runs a program that must succeed.
 fn succeed(program: &str, arguments: &[&str]) -> Result<()> {
-    let status = Command::new(program)
-        .args(arguments)
-        .status()
-        .with_context(|| format!("{program} did not start"))?;
-    if !status.success() {
-        bail!("{program} {} ended with {status}", arguments.join(" "));
-    }
-    Ok(())
+    let done = tool::run(Command::new(program).args(arguments));
+    done.with_context(|| arguments.join(" "))
 }
 
 #[cfg(test)]
@@ -310,6 +311,7 @@ mod tests {
         scenario::check_sheet(GANESHA, &names(GANESHA_CODES));
         scenario::check_sheet(GANESHA_LAST, &[]);
         scenario::check_sheet(addresses::SHEET, &[]);
+        scenario::check_sheet(PROMETHEUS, &[]);
         scenario::check_sheet(kernel::SHEET, &[]);
         scenario::check_sheet(samba::SHEET, &names(samba::CODES));
     }

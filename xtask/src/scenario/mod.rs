@@ -73,6 +73,8 @@ struct Scenario {
     is_code: bool,
     /// Whether it only runs with `--thorough`.
     is_thorough: bool,
+    /// Whether it only runs with `--only`.
+    is_named: bool,
     /// An environment variable; without it the scenario is skipped.
     needs: Option<String>,
     /// Time limit of each step, in seconds.
@@ -145,11 +147,6 @@ impl Bed {
         command
     }
 
-    /// Starts filestone as a server, and waits until it listens.
-    pub fn serve(&self, line: &str, address: SocketAddr) -> Result<Running> {
-        serve(&mut self.command(line), address)
-    }
-
     /// Runs filestone.
     pub fn run(&self, line: &str) -> Result<Output> {
         process::run(&mut self.command(line), &[], &self.folder, RUN_LIMIT)
@@ -195,7 +192,8 @@ pub fn run<B: AsRef<Bed>>(
     let count = bed.as_ref().count.to_string();
     for scenario in &sheet.scenario {
         let name = &scenario.name.replace("{count}", &count);
-        let is_wanted = selection.only.is_none_or(|only| name.contains(only));
+        let only = selection.only;
+        let is_wanted = only.map_or(!scenario.is_named, |only| name.contains(only));
         if !is_wanted || scenario.is_thorough && !selection.is_thorough {
             continue;
         }

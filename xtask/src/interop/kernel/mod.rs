@@ -5,7 +5,6 @@
 //! correctness; its speed has no significance.
 
 mod ksmbd;
-mod mounts;
 
 use super::{Interop, Needed, checks, fixture, install};
 use crate::guest::{GUEST, Guest, HOST};
@@ -72,9 +71,9 @@ pub fn run(options: &Interop, mut bed: Bed, start: Instant) -> Result<bool> {
     let mut is_good = only.is_some() || checks::procedures(&bed, WAYS)?;
     bed.define("guest", GUEST);
     bed.define("host", HOST);
+    bed.define("root", crate::tidy::root()?.display());
     bed.guest = Some(guest);
     is_good &= ksmbd::run(&bed, only)?;
-    is_good &= mounts::run(&bed, only, options.thorough)?;
     is_good &= scenario::run(SHEET, &[], &bed, options.selection())?;
     if !is_good {
         let said = bed.guest()?.final_output();

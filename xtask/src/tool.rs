@@ -1,27 +1,21 @@
-//! Programs that make and check packages.
+//! Programs of the system.
 
 use crate::interrupted;
 use anyhow::{Context, Result, bail};
 use std::io::ErrorKind;
 use std::process::{Command, Output};
 
-/// Programs, and the Debian packages that contain them.
+/// Programs, and the Debian packages that contain them, where their names differ.
 const PACKAGES: &[(&str, &str)] = &[
     ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
     ("aarch64-linux-gnu-strip", "binutils-aarch64-linux-gnu"),
     ("chroot", "coreutils"),
     ("dpkg-deb", "dpkg"),
-    ("git", "git"),
-    ("gzip", "gzip"),
-    ("mmdebstrap", "mmdebstrap"),
     ("mpicc.openmpi", "libopenmpi-dev libclang-dev"),
     ("musl-gcc", "musl-tools"),
     ("readelf", "binutils"),
-    ("rpm", "rpm"),
     ("rpmbuild", "rpm"),
     ("strip", "binutils"),
-    ("tar", "tar"),
-    ("umoci", "umoci"),
 ];
 
 /// Runs a program to its end and returns its output, whatever its exit status.
