@@ -31,8 +31,6 @@ pub const DISABLED_USER: &str = "retired";
 pub const GUEST_SHARE: &str = "guest";
 /// Share for the user only, with the same files.
 pub const USER_SHARE: &str = "users";
-/// A printer share.
-pub const PRINTER: &str = "printer";
 /// Mapping of system accounts to Samba's, which requires one for every user.
 const MAP: &[(&str, &str)] = &[(USER_ACCOUNT, USER), ("daemon", DISABLED_USER)];
 /// File with the accounts and their password hashes.
@@ -269,61 +267,12 @@ fn smbpasswd(configuration: &Path, arguments: &[&str]) -> Result<()> {
 }
 
 fn configuration(folder: &Path, port: u16, settings: &[Setting]) -> String {
-    let own = |name: &str| folder.join(name).display().to_string();
-    let port = port.to_string();
-    let (private, share) = (own("private"), own("share"));
-    let accounts = format!("smbpasswd:{}", own(ACCOUNTS));
-    let (map, log) = (own("users"), own("log.smbd"));
-    let (lock, state, cache) = (own("lock"), own("state"), own("cache"));
-    let (pid, ncalrpc, spool) = (own("pid"), own("ncalrpc"), own("spool"));
-    let global: &[Setting] = &[
-        ("workgroup", "BENCH"),
-        ("server role", "standalone server"),
-        ("map to guest", "Bad User"),
-        ("guest account", GUEST_ACCOUNT),
-        ("passdb backend", &accounts),
-        ("username map", &map),
-        ("private dir", &private),
-        ("lock directory", &lock),
-        ("state directory", &state),
-        ("cache directory", &cache),
-        ("pid directory", &pid),
-        ("ncalrpc dir", &ncalrpc),
-        ("log file", &log),
-        ("max log size", "0"),
-        ("smb ports", &port),
-        ("interfaces", "lo"),
-        ("bind interfaces only", "yes"),
-        ("disable netbios", "yes"),
-        ("printing", "bsd"),
-        ("printcap name", "/dev/null"),
-    ];
-    let on_disk: &[Setting] = &[
-        ("path", &share),
-        ("read only", "no"),
-        // The folder belongs to root.
-        ("force user", "root"),
-    ];
-    let printer: &[Setting] = &[
-        ("path", &spool),
-        ("printable", "yes"),
-        ("print command", "true"),
-        ("guest ok", "yes"),
-    ];
-    let sections = [
-        ("global", [global, settings].concat()),
-        (GUEST_SHARE, [on_disk, &[("guest ok", "yes")]].concat()),
-        (USER_SHARE, [on_disk, &[("valid users", "root")]].concat()),
-        (PRINTER, printer.to_vec()),
-    ];
-    let mut text = String::new();
-    for (name, settings) in sections {
-        text += &format!("[{name}]\n");
-        for (parameter, value) in settings {
-            text += &format!("  {parameter} = {value}\n");
-        }
-    }
-    text
+    let settings = settings.iter();
+    let settings = settings.map(|(name, value)| format!("  {name} = {value}\n"));
+    include_str!("smb.conf")
+        .replace("{folder}", &folder.display().to_string())
+        .replace("{port}", &port.to_string())
+        .replace("{settings}", &settings.collect::<String>())
 }
 
 #[cfg(test)]
@@ -340,6 +289,7 @@ mod tests {
         assert!(text.contains("  smb ports = 4450\n"));
         let global = text.split("[guest]").next().expect("the first section");
         assert!(global.contains("  server signing = mandatory\n"));
+        assert!(!text.contains(" = {"), "{text}");
         for line in text.lines().filter(|line| line.contains('/')) {
             assert!(
                 line.contains("/scratch/") || line.ends_with("/dev/null"),

@@ -87,6 +87,20 @@ impl Writer {
         self.operations += 1;
     }
 
+    /// Writes an open with these options and this disposition.
+    fn create_line(&mut self, path: &str, how: &str, handle: Handle, status: &str) {
+        let (path, handle) = (Full(path), handle.0);
+        self.line(format_args!(
+            r#"NTCreateX "{path}" {how} {handle} {status}"#
+        ));
+    }
+
+    /// Writes an operation on an open file that succeeds.
+    fn file_line(&mut self, verb: &str, handle: Handle, arguments: &str) {
+        let handle = handle.0;
+        self.line(format_args!("{verb} {handle}{arguments} NT_STATUS_OK"));
+    }
+
     /// Returns the current number of operations.
     pub fn operations(&self) -> u64 {
         self.operations
@@ -159,11 +173,7 @@ impl Writer {
     pub fn directory(&mut self, path: &str) {
         self.tree.insert(path.to_owned(), Node::Directory);
         let handle = self.new_handle(path);
-        self.line(format_args!(
-            r#"NTCreateX "{}" 0x1 0x2 {} NT_STATUS_OK"#,
-            Full(path),
-            handle.0
-        ));
+        self.create_line(path, "0x1 0x2", handle, "NT_STATUS_OK");
         self.close(handle);
     }
 
@@ -177,11 +187,7 @@ impl Writer {
     /// Opens an existing directory.
     pub fn open_directory(&mut self, path: &str) -> Handle {
         let handle = self.new_handle(path);
-        self.line(format_args!(
-            r#"NTCreateX "{}" 0x1 0x1 {} NT_STATUS_OK"#,
-            Full(path),
-            handle.0
-        ));
+        self.create_line(path, "0x1 0x1", handle, "NT_STATUS_OK");
         handle
     }
 
@@ -190,11 +196,7 @@ impl Writer {
         self.assert_free(path);
         self.tree.insert(path.to_owned(), Node::File { len: 0 });
         let handle = self.new_handle(path);
-        self.line(format_args!(
-            r#"NTCreateX "{}" 0x40 0x2 {} NT_STATUS_OK"#,
-            Full(path),
-            handle.0
-        ));
+        self.create_line(path, "0x40 0x2", handle, "NT_STATUS_OK");
         handle
     }
 
@@ -203,11 +205,7 @@ impl Writer {
         self.live -= self.len(path);
         self.tree.insert(path.to_owned(), Node::File { len: 0 });
         let handle = self.new_handle(path);
-        self.line(format_args!(
-            r#"NTCreateX "{}" 0x40 0x5 {} NT_STATUS_OK"#,
-            Full(path),
-            handle.0
-        ));
+        self.create_line(path, "0x40 0x5", handle, "NT_STATUS_OK");
         handle
     }
 
@@ -218,11 +216,7 @@ impl Writer {
         if !self.exists(path) {
             self.open.remove(&handle.0);
         }
-        self.line(format_args!(
-            r#"NTCreateX "{}" 0x40 0x1 {} {status}"#,
-            Full(path),
-            handle.0
-        ));
+        self.create_line(path, "0x40 0x1", handle, status);
         self.exists(path).then_some(handle)
     }
 
@@ -234,16 +228,13 @@ impl Writer {
     /// Closes an open file.
     pub fn close(&mut self, handle: Handle) {
         self.open.remove(&handle.0).expect("the handle is open");
-        self.line(format_args!("Close {} NT_STATUS_OK", handle.0));
+        self.file_line("Close", handle, "");
     }
 
     /// Reads inside the file.
     pub fn read(&mut self, handle: Handle, offset: u64, len: u64) {
         assert!(offset + len <= *self.open_len(handle), "reads past the end");
-        self.line(format_args!(
-            "ReadX {} {offset} {len} {len} NT_STATUS_OK",
-            handle.0
-        ));
+        self.file_line("ReadX", handle, &format!(" {offset} {len} {len}"));
     }
 
     /// Writes, and extends the file if necessary.
@@ -253,10 +244,7 @@ impl Writer {
         let grown = end.saturating_sub(*file);
         *file += grown;
         self.live += grown;
-        self.line(format_args!(
-            "WriteX {} {offset} {len} {len} NT_STATUS_OK",
-            handle.0
-        ));
+        self.file_line("WriteX", handle, &format!(" {offset} {len} {len}"));
     }
 
     /// Reads `len` bytes from `offset` on, `chunk` at a time.
@@ -283,23 +271,17 @@ impl Writer {
 
     /// Flushes written data.
     pub fn flush(&mut self, handle: Handle) {
-        self.line(format_args!("Flush {} NT_STATUS_OK", handle.0));
+        self.file_line("Flush", handle, "");
     }
 
     /// Locks a range.
     pub fn lock(&mut self, handle: Handle, offset: u64, len: u64) {
-        self.line(format_args!(
-            "LockX {} {offset} {len} NT_STATUS_OK",
-            handle.0
-        ));
+        self.file_line("LockX", handle, &format!(" {offset} {len}"));
     }
 
     /// Unlocks the range.
     pub fn unlock(&mut self, handle: Handle, offset: u64, len: u64) {
-        self.line(format_args!(
-            "UnlockX {} {offset} {len} NT_STATUS_OK",
-            handle.0
-        ));
+        self.file_line("UnlockX", handle, &format!(" {offset} {len}"));
     }
 
     /// Queries a name's attributes, whether it exists or not.
@@ -313,18 +295,16 @@ impl Writer {
 
     /// Queries an open file's attributes.
     pub fn query_file(&mut self, handle: Handle) {
-        self.line(format_args!(
-            "QUERY_FILE_INFORMATION {} {LEVEL_STANDARD} NT_STATUS_OK",
-            handle.0
-        ));
+        self.file_line(
+            "QUERY_FILE_INFORMATION",
+            handle,
+            &format!(" {LEVEL_STANDARD}"),
+        );
     }
 
     /// Sets an open file's times.
     pub fn set_times(&mut self, handle: Handle) {
-        self.line(format_args!(
-            "SET_FILE_INFORMATION {} {LEVEL_BASIC} NT_STATUS_OK",
-            handle.0
-        ));
+        self.file_line("SET_FILE_INFORMATION", handle, &format!(" {LEVEL_BASIC}"));
     }
 
     /// Queries the free space.
