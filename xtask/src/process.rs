@@ -146,6 +146,21 @@ impl Logged {
         Ok(std::fs::read_to_string(self.folder.join("stderr"))?)
     }
 
+    /// Waits for the link to the live page of a run, with the time limit `limit`.
+    pub fn link(&mut self, limit: Duration) -> Result<String> {
+        let start = Instant::now();
+        loop {
+            let said = self.errors()?;
+            if let Some(link) = link_in(&said) {
+                return Ok(link.to_owned());
+            }
+            if self.running.ended()?.is_some() || start.elapsed() > limit {
+                bail!("filestone printed no link; it said: {}", said.trim());
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+
     /// Waits for its end, with the time limit `limit`, and returns its output.
     pub fn wait(self, limit: Duration) -> Result<Output> {
         Ok(Output {
@@ -154,6 +169,12 @@ impl Logged {
             stderr: std::fs::read(self.folder.join("stderr"))?,
         })
     }
+}
+
+/// Returns the link in a complete line `live page: http://127.0.0.1:40511/#…`.
+fn link_in(said: &str) -> Option<&str> {
+    let (_, rest) = said.split_once("live page: ")?;
+    Some(rest.split_once('\n')?.0.trim())
 }
 
 /// Runs `command` to its end, with the time limit `limit`, and returns its output, which also
@@ -277,6 +298,15 @@ pub fn raise_file_limit() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_link_is_that_of_a_whole_line() {
+        let said = "note: live page: http://127.0.0.1:40511/#X\n";
+        assert_eq!(link_in(said), Some("http://127.0.0.1:40511/#X"));
+        for half in ["", "note: live page: http://127.0.0", said.trim_end()] {
+            assert_eq!(link_in(half), None, "{half}");
+        }
+    }
 
     #[test]
     fn no_two_folders_are_the_same() {

@@ -6,7 +6,6 @@
 //! and one `send` answers them, and it polls for replies before it sleeps, as filestone does.
 
 use crate::exchange::{self, Procedure};
-use crate::processors;
 use crate::smb_exchange::{self, MESSAGE_ID_AT};
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
@@ -22,6 +21,11 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::time::{Duration, Instant};
 
+/// File of the export that the built-in server has.
+const FILE: &str = "file";
+/// Largest number of bytes that one recv takes, but room for one whole reply: larger buffers leave
+/// the processor's cache and are slower.
+const BUFFER: usize = 64 << 10;
 /// Number of turns between two readings of the clock.
 const TURNS_PER_LOOK: u32 = 16;
 
@@ -52,12 +56,6 @@ pub struct RawClient {
     /// Port of a server that answers both NFS and MOUNT, on the loopback interface
     #[arg(long)]
     pub port: u16,
-    /// The export
-    #[arg(long, default_value = "/export")]
-    pub export: String,
-    /// The file below it
-    #[arg(long, default_value = "file")]
-    pub file: String,
     /// Calls in flight
     #[arg(long, default_value_t = 1)]
     pub in_flight: usize,
@@ -70,13 +68,6 @@ pub struct RawClient {
     /// What goes before it
     #[arg(long, default_value_t = 0.2)]
     pub warm_up: f64,
-    /// Bytes taken by one recv at most, but room for one whole reply: larger ones
-    /// leave the processor's cache and are slower
-    #[arg(long, default_value_t = 64 << 10)]
-    pub buffer: usize,
-    /// The processor to run on
-    #[arg(long)]
-    pub cpu: Option<usize>,
 }
 
 /// Result of a run, printed as one line of JSON.
@@ -154,9 +145,6 @@ pub fn run(options: &RawClient) -> Result<bool> {
 
 /// Warms up, then measures.
 pub fn measure(options: &RawClient) -> Result<RawResult> {
-    if let Some(cpu) = options.cpu {
-        processors::bind(&[cpu])?;
-    }
     let mut prepared = prepare(options)?;
     let turn = if options.in_flight == 1 {
         Prepared::ping_pong
@@ -184,7 +172,7 @@ fn prepare(options: &RawClient) -> Result<Prepared> {
     if matches!(options.asked, Asked::SmbEcho | Asked::SmbRead) {
         return prepare_smb(options, stream);
     }
-    let handle = exchange::handle_of(&mut stream, &options.export, &[&options.file])?;
+    let handle = exchange::handle_of(&mut stream, "/export", &[FILE])?;
     let attributes = exchange::call(
         Procedure::nfs(nfs3::Procedure::Getattr),
         3,
@@ -202,7 +190,7 @@ fn prepare(options: &RawClient) -> Result<Prepared> {
         Asked::Read => {
             let reply = exchange::exchange(&mut stream, &attributes)?;
             let Ok(ok) = getattr::Reply::decode(&mut exchange::results(&reply)?)? else {
-                bail!("{}: GETATTR failed", options.file);
+                bail!("{FILE}: GETATTR failed");
             };
             reads(handle, ok.obj_attributes.size, options.len)?
         }
@@ -216,8 +204,7 @@ fn prepare(options: &RawClient) -> Result<Prepared> {
 /// Prepares SMB requests, which have increasing message IDs.
 fn prepare_smb(options: &RawClient, mut stream: TcpStream) -> Result<Prepared> {
     let credits = u16::try_from(options.in_flight + 1)?;
-    let share = options.export.trim_start_matches('/');
-    let mut opened = smb_exchange::open(&mut stream, share, &options.file, credits)?;
+    let mut opened = smb_exchange::open(&mut stream, "export", FILE, credits)?;
     let (frames, data_len) = if options.asked == Asked::SmbEcho {
         (vec![opened.echo()], 0)
     } else {
@@ -258,7 +245,7 @@ fn prepared(
         reply_len,
         data_len,
         in_flight: options.in_flight,
-        buffer: vec![0; options.buffer.max(reply_len)],
+        buffer: vec![0; BUFFER.max(reply_len)],
         spun: Duration::ZERO,
     }
 }

@@ -137,23 +137,17 @@ fn raw(bed: &TestBed, case: &Case, options: &Bench, server: &Serving) -> Result<
 }
 
 fn ours(bed: &TestBed, case: &Case, options: &Bench, server: &Serving) -> Result<Record> {
-    let in_flight = case.in_flight.to_string();
-    let duration = format!("{}ms", (options.seconds * 1000.0).round());
-    let warm_up = format!("{}ms", (WARM_UP_SECONDS * 1000.0).round());
-    let len = case.len.map(|len| len.to_string());
-    let mut arguments = vec![
-        "--in-flight",
-        &in_flight,
-        "--duration",
-        &duration,
-        "--warm-up",
-        &warm_up,
-    ];
-    if let Some(len) = &len {
-        arguments.extend(["--size", len]);
+    let mut arguments = format!(
+        "--in-flight {} --duration {}ms --warm-up {}ms",
+        case.in_flight,
+        (options.seconds * 1000.0).round(),
+        (WARM_UP_SECONDS * 1000.0).round()
+    );
+    if let Some(len) = case.len {
+        arguments += &format!(" --size {len}");
     }
     if let Some(data) = &case.data {
-        arguments.extend(["--data", data]);
+        arguments += &format!(" --data {data}");
     }
     let mut command = match case.over {
         Over::Nfs => bed.probe(server.port, &case.operation, "/export/file", &arguments),

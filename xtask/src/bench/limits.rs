@@ -28,17 +28,8 @@ const BYTES_PER_CONNECTION: f64 = 8.0 * 1024.0;
 /// Measures punctuality.
 pub fn open_loop(bed: &TestBed) -> Result<Vec<Limit>> {
     let server = bed.serve(&[])?;
-    let options = [
-        "--offered",
-        "10000",
-        "--in-flight",
-        "64",
-        "--duration",
-        "10s",
-        "--warm-up",
-        "500ms",
-    ];
-    let mut command = bed.probe(server.port, "null", "/export", &options);
+    let options = "--offered 10000 --in-flight 64 --duration 10s --warm-up 500ms";
+    let mut command = bed.probe(server.port, "null", "/export", options);
     let output = process::run(
         &mut command,
         &bed.client_cpus(),
@@ -74,8 +65,7 @@ pub fn open_loop(bed: &TestBed) -> Result<Vec<Limit>> {
 /// Measures the memory of ten thousand connections.
 pub fn memory(bed: &TestBed) -> Result<Vec<Limit>> {
     let server = bed.serve(&[])?;
-    let connections = CONNECTIONS.to_string();
-    let options = ["--clients", &connections, "--duration", "5s"];
+    let options = format!("--clients {CONNECTIONS} --duration 5s");
     let mut command = bed.probe(server.port, "null", "/export", &options);
     let mut logged = Logged::start(&mut command, &bed.client_cpus(), bed.folder())?;
     let start = Instant::now();

@@ -39,12 +39,11 @@ const BAR: f64 = 0.02;
 const READER_NICE: i32 = 19;
 /// Time limit for an expected event.
 const PATIENCE: Duration = Duration::from_secs(10);
-const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// Least number of events per reader: one for each second of the window except the last.
 const EVENTS_MIN: usize = SECONDS as usize - 1;
 
-const OPEN_LOOP: &[&str] = &["--offered", "10000", "--in-flight", "64"];
-const CLOSED_LOOP: &[&str] = &["--in-flight", "32"];
+const OPEN_LOOP: &str = "--offered 10000 --in-flight 64";
+const CLOSED_LOOP: &str = "--in-flight 32";
 
 /// The compared figures of a run.
 #[derive(Debug, Clone, Copy)]
@@ -76,7 +75,7 @@ pub fn limits(bed: &TestBed) -> Result<Vec<Limit>> {
 }
 
 /// Runs pairs without and with the page.
-fn pairs(bed: &TestBed, server: &Serving, load: &[&str]) -> Result<Vec<[Figures; 2]>> {
+fn pairs(bed: &TestBed, server: &Serving, load: &str) -> Result<Vec<[Figures; 2]>> {
     let without = || run(bed, server, load, false);
     let pairs = figures::in_turns(ROUNDS, without, || run(bed, server, load, true))?;
     let show = |(without, with)| {
@@ -136,7 +135,7 @@ fn dispatch_delay(name: &str, pairs: &[[f64; 2]]) -> Limit {
 }
 
 /// Runs once. Readers connect before the window opens and stay until the end.
-fn run(bed: &TestBed, server: &Serving, load: &[&str], is_watched: bool) -> Result<Figures> {
+fn run(bed: &TestBed, server: &Serving, load: &str, is_watched: bool) -> Result<Figures> {
     let mut probing = Probing::start(bed, server, load, SECONDS, is_watched)?;
     let readers = if is_watched {
         watch(probing.address_of_page()?, &bed.server_cpus, None)
@@ -223,18 +222,18 @@ impl Probing {
     fn start(
         bed: &TestBed,
         server: &Serving,
-        load: &[&str],
+        load: &str,
         seconds: u32,
         has_page: bool,
     ) -> Result<Self> {
-        let (duration, warm_up) = (format!("{seconds}s"), format!("{WARM_UP_SECONDS}s"));
-        let mut options = vec!["--duration", &duration, "--warm-up", &warm_up];
-        options.extend(load);
         // The worker is pinned and not the process, as a careful user does it: the other threads of
         // the process stay off that processor.
-        let pin = bed.client_cpu.map(|cpu| cpu.to_string());
-        options.extend(pin.iter().flat_map(|pin| ["--pin", pin]));
-        options.extend(has_page.then_some("--live"));
+        let pin = bed.client_cpu.map(|cpu| format!("--pin {cpu}"));
+        let options = format!(
+            "--duration {seconds}s --warm-up {WARM_UP_SECONDS}s {load} {} {}",
+            pin.unwrap_or_default(),
+            if has_page { "--live" } else { "" }
+        );
         let mut command = bed.probe(server.port, "null", "/export", &options);
         Ok(Self {
             logged: Logged::start(&mut command, &[], bed.folder())?,
@@ -243,7 +242,11 @@ impl Probing {
     }
 
     fn address_of_page(&mut self) -> Result<SocketAddr> {
-        address_of_page(&mut self.logged)
+        let link = self.logged.link(PATIENCE)?;
+        let authority = link
+            .strip_prefix("http://")
+            .and_then(|link| link.split_once('/'));
+        Ok(authority.context("the link has no address")?.0.parse()?)
     }
 
     /// Waits for the end of the run and returns its record.
@@ -257,28 +260,6 @@ fn compared(record: &Record) -> Result<Figures> {
         achieved_ops_per_s: record.number("/totals/achieved_load_ops_per_s")?,
         dispatch_delay_p99_us: record.number("/totals/dispatch_delay_ns/p99")? / 1000.0,
     })
-}
-
-/// Returns the address in the link that the program prints.
-fn address_of_page(logged: &mut Logged) -> Result<SocketAddr> {
-    let start = Instant::now();
-    loop {
-        let text = logged.errors()?;
-        if let Some(address) = address_in(&text) {
-            return Ok(address);
-        }
-        if logged.running.ended()?.is_some() || start.elapsed() > PATIENCE {
-            bail!("filestone printed no link; it said: {}", text.trim());
-        }
-        std::thread::sleep(LOOK_EVERY);
-    }
-}
-
-/// Returns `127.0.0.1:40511` from a complete line `live page: http://127.0.0.1:40511/#…`.
-fn address_in(said: &str) -> Option<SocketAddr> {
-    let (_, link) = said.split_once("live page: http://")?;
-    let (address, rest) = link.split_once('/')?;
-    rest.contains('\n').then(|| address.parse().ok())?
 }
 
 /// Opens the page and follows its events with all readers, until the deadline or the end of the
@@ -361,22 +342,6 @@ fn interval_events(answer: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_address_is_that_of_a_link_that_is_whole() {
-        let address = "127.0.0.1:40511".parse().ok();
-        assert_eq!(
-            address_in("note: live page: http://127.0.0.1:40511/#X\n"),
-            address
-        );
-        for half in [
-            "",
-            "note: live page: http://127.0.0",
-            "note: live page: http://127.0.0.1:4/",
-        ] {
-            assert_eq!(address_in(half), None, "{half}");
-        }
-    }
 
     #[test]
     fn ratios_are_taken_pair_by_pair() {

@@ -127,8 +127,8 @@ impl TestBed {
         })
     }
 
-    /// Returns the command `filestone probe` with these arguments, not yet started.
-    pub fn probe(&self, port: u16, operation: &str, path: &str, options: &[&str]) -> Command {
+    /// Returns the command `filestone probe` with these options, not yet started.
+    pub fn probe(&self, port: u16, operation: &str, path: &str, options: &str) -> Command {
         let mut command =
             self.probe_at(&format!("nfs://127.0.0.1:{port}{path}"), operation, options);
         command.args(["--mount-port", &port.to_string()]);
@@ -136,14 +136,14 @@ impl TestBed {
     }
 
     /// Like [`probe`](Self::probe), for any target.
-    pub fn probe_at(&self, target: &str, operation: &str, options: &[&str]) -> Command {
+    pub fn probe_at(&self, target: &str, operation: &str, options: &str) -> Command {
         let mut command = Command::new(&self.filestone);
         command
             .args(["probe", operation, target, "--as", "json"])
             // Calibration would run before the window and only cost time: here runs are compared
             // with each other, not with the capacity of the host.
             .arg("--no-calibrate")
-            .args(options);
+            .args(options.split_whitespace());
         command
     }
 

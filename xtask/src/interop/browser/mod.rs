@@ -13,13 +13,11 @@ mod webdriver;
 
 use super::Interop;
 use crate::scenario::Bed;
-use anyhow::{Result, bail};
-use std::fs::File;
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use anyhow::{Result, ensure};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::process::Running;
+use crate::process::Logged;
 
 /// What the test needs.
 pub const NEEDED: &[(&str, &str)] = &[
@@ -71,8 +69,7 @@ pub fn run(bed: &Bed, options: &Interop) -> Result<bool> {
 
 /// A filestone that serves its page.
 struct Watched {
-    running: Running,
-    said: PathBuf,
+    logged: Logged,
     /// The link that it printed.
     link: String,
 }
@@ -80,40 +77,21 @@ struct Watched {
 impl Watched {
     /// Starts it with these arguments, which include `--live`.
     fn start(bed: &Bed, name: &str, line: &str) -> Result<Self> {
-        let said = bed.folder.join(format!("{name}.stderr"));
-        let mut command = bed.command(line);
-        command
-            .stdin(Stdio::null())
-            .stdout(File::create(bed.folder.join(format!("{name}.stdout")))?)
-            .stderr(File::create(&said)?);
-        let mut running = Running::start(&mut command, &[])?;
-        let start = Instant::now();
-        loop {
-            let text = std::fs::read_to_string(&said)?;
-            let link = text.lines().find_map(|line| line.split_once("live page: "));
-            if let Some((_, link)) = link {
-                let link = link.trim().to_owned();
-                return Ok(Self {
-                    running,
-                    said,
-                    link,
-                });
-            }
-            if running.ended()?.is_some() || start.elapsed() > PATIENCE {
-                bail!("filestone printed no link; it said: {text}");
-            }
-            std::thread::sleep(LOOK_EVERY);
-        }
+        let folder = bed.folder.join(format!("{name}-said"));
+        std::fs::create_dir(&folder)?;
+        let mut logged = Logged::start(&mut bed.command(line), &[], &folder)?;
+        let link = logged.link(PATIENCE)?;
+        Ok(Self { logged, link })
     }
 
     /// Waits until it ends.
     fn ended(self, limit: Duration) -> Result<()> {
-        let said = self.said;
-        let status = self.running.wait(limit)?;
-        if !status.success() {
-            let text = std::fs::read_to_string(&said)?;
-            bail!("filestone ended with {status}; it said: {text}");
-        }
+        let output = self.logged.wait(limit)?;
+        let (status, said) = (output.status, String::from_utf8_lossy(&output.stderr));
+        ensure!(
+            status.success(),
+            "filestone ended with {status}; it said: {said}"
+        );
         Ok(())
     }
 }
