@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use std::process::Output;
 
-/// The run record printed by `filestone probe --as json`.
+/// The run record printed by `filestone probe --format json`.
 pub struct Record(Value);
 
 #[cfg(test)]

@@ -177,7 +177,7 @@ pub fn run(options: &TrialsOptions) -> bool {
     ];
     print!("{}", lay_out(&head, &cells, false));
     println!(
-        "of {} trials each, in percent, with --detect {:.0}% at {:.0} % power; ! is not within the bar: \
+        "of {} trials each, in percent, with --min-effect {:.0}% at {:.0} % power; ! is not within the bar: \
          {:.1} to {:.1} % alarms where there is no difference, {TOLD:.0} % told of 3 %",
         options.tries,
         100.0 * DETECT,

@@ -144,7 +144,7 @@ fn ours(bed: &TestBed, case: &Case, options: &Bench, server: &Serving) -> Result
         (WARM_UP_SECONDS * 1000.0).round()
     );
     if let Some(len) = case.len {
-        arguments += &format!(" --size {len}");
+        arguments += &format!(" --io-size {len}");
     }
     if let Some(data) = &case.data {
         arguments += &format!(" --data {data}");

@@ -56,7 +56,7 @@ fn us_per_read(
     encryption: &str,
 ) -> Result<f64> {
     let target = format!("smb://{USER}@127.0.0.1:{}/export/file", server.smb_port);
-    let options = "--size 64k -j 8 --duration 2s --warm-up 0s";
+    let options = "--io-size 64k -j 8 --duration 2s --warm-up 0s";
     let mut command = bed.probe_at(&target, "read", options);
     command
         .args(["--password-file", password_file])

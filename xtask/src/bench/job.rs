@@ -86,10 +86,10 @@ fn record(bed: &TestBed, interval: &str) -> Result<RunRecord> {
     let mut command = std::process::Command::new(&bed.filestone);
     command
         .args(["mix", &target, "--mount-port", &port])
-        .args(["--mix", "nhfsstone", "--files", "8", "--remove-set"])
+        .args(["--mix", "nhfsstone", "--files", "8", "--remove-file-set"])
         .args(["--offered", OFFERED, "--clients", "64", "--workers", "1"])
-        .args(["--duration", "10s", "--mark", interval])
-        .args(["--no-calibrate", "--as", "json"]);
+        .args(["--duration", "10s", "--report-interval", interval])
+        .args(["--no-calibrate", "--format", "json"]);
     let limit = Duration::from_secs(60);
     let output = process::run(&mut command, &bed.client_cpus(), bed.folder(), limit)?;
     let said = String::from_utf8_lossy(&output.stderr);

@@ -139,7 +139,7 @@ impl TestBed {
     pub fn probe_at(&self, target: &str, operation: &str, options: &str) -> Command {
         let mut command = Command::new(&self.filestone);
         command
-            .args(["probe", operation, target, "--as", "json"])
+            .args(["probe", operation, target, "--format", "json"])
             // Calibration would run before the window and only cost time: here runs are compared
             // with each other, not with the capacity of the host.
             .arg("--no-calibrate")

@@ -93,7 +93,7 @@ fn replay(bed: &Bed, clients: u32, on: &str) -> Command {
     // dbench's -t is the length of the measured window; its warm-up is a fifth of it.
     let (window, warm_up) = (bed.seconds, f64::from(bed.seconds) / 5.0);
     command
-        .args(["replay", LOAD, "--on", on])
+        .args(["replay", LOAD, "--layer", on])
         .args(["--clients", &clients.to_string()])
         .args(["--duration", &format!("{window}s")])
         .args(["--warm-up", &format!("{:.0}ms", warm_up * 1000.0)]);

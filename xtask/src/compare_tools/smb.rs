@@ -207,7 +207,7 @@ impl Ground<'_> {
         // smbtorture's warm-up is a twentieth of its run time, and is part of it.
         let warm_up_ms = self.bed.seconds * 1000 / 20;
         let (clients, target) = (CLIENTS.to_string(), self.target());
-        let mut command = self.filestone(&["replay", LOAD, "--on", &target, "-c", &clients]);
+        let mut command = self.filestone(&["replay", LOAD, "--layer", &target, "-c", &clients]);
         command
             .arg(format!(
                 "--duration={}ms",
@@ -293,10 +293,11 @@ impl Ground<'_> {
         File::create(&file)?.set_len(READ_FILE_LEN)?;
         let target = format!("{}/{READ_FILE}", self.target());
         let duration = format!("{seconds}s");
-        let mut command = self.filestone(&["probe", "read", &target, "--size", "64k", "-j", "4"]);
+        let mut command =
+            self.filestone(&["probe", "read", &target, "--io-size", "64k", "-j", "4"]);
         command
             .args(["--duration", &duration, "--encrypt", encryption])
-            .args(["--no-calibrate", "--as", "json"])
+            .args(["--no-calibrate", "--format", "json"])
             .args(pace);
         show(&command);
         let output = process::run(&mut command, &[], &self.bed.folder.path, self.limit())?;
@@ -309,7 +310,7 @@ impl Ground<'_> {
         let [clients, requests] = [depth.connections, depth.requests].map(|n| n.to_string());
         let mut command = self.filestone(&["probe", "echo", &target, "--clients", &clients]);
         command.args(["--in-flight", &requests, "--duration", &duration]);
-        command.args(["--no-calibrate", "--as", "json"]);
+        command.args(["--no-calibrate", "--format", "json"]);
         show(&command);
         let before = Times::of_children();
         let output = process::run(&mut command, &[], &self.bed.folder.path, self.limit())?;

@@ -28,8 +28,8 @@ const FLEET_FILE: &str = "2M";
 /// The mix. It contains FSSTAT because no other part of a run sends it.
 const MIX: &str = "fsstat 30\nread 20\nwrite 20\nlookup 10\ngetattr 10\ncreate 10\n";
 /// Options for a record alone on standard output.
-const RECORD: [&str; 4] = ["--as", "json", "--mark", "0"];
-const REMOVE_SET: &str = "--remove-set";
+const RECORD: [&str; 4] = ["--format", "json", "--report-interval", "0"];
+const REMOVE_SET: &str = "--remove-file-set";
 /// Largest number of files that a client of the replay makes.
 const LOAD_FILES: u32 = 400;
 
@@ -147,7 +147,7 @@ impl Line<'_> {
                     clients,
                     "--in-flight",
                     "2",
-                    "--size",
+                    "--io-size",
                     PROBE_SIZE,
                 ]),
             CommandKind::Mix | CommandKind::KeptSet => command
@@ -157,7 +157,7 @@ impl Line<'_> {
                 .args(["--files", "10", "--file-size", "16K"])
                 .args((self.face == CommandKind::Mix).then_some(REMOVE_SET)),
             CommandKind::Replay => command.arg("replay").arg(file("faults.load")).args([
-                "--on",
+                "--layer",
                 target,
                 "--clients",
                 clients,
@@ -165,7 +165,7 @@ impl Line<'_> {
             CommandKind::Fleet => command
                 // With a second writer a WRITE is in flight almost all the time.
                 .args(["fleet", "--readers", "1", "--writers", clients, target])
-                .args(["--size", PROBE_SIZE, "--file-size", FLEET_FILE])
+                .args(["--io-size", PROBE_SIZE, "--file-size", FLEET_FILE])
                 .args(["--rate", "100ops/s"]),
         };
         if self.place != Place::Local {

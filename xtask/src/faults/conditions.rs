@@ -91,7 +91,7 @@ const ALONE: &[&str] = &[
     "probe null -d 300ms --no-calibrate",
     "probe null smb: -d 300ms --no-calibrate",
     "mix -d 500ms --no-calibrate",
-    "replay office --on nfs:,smb:,tcp: -d 300ms",
+    "replay office --layer nfs:,smb:,tcp: -d 300ms",
     "fleet --writers 2 nfs: -d 500ms",
 ];
 
@@ -261,7 +261,7 @@ fn words(command: &Command) -> Vec<String> {
 /// Returns the run with its output closed after the first two lines, and the exit code of the run.
 fn piped(line: &Line<'_>) -> Command {
     let mut command = Command::new("bash");
-    let run = "\"$@\" --mark 100ms | head -2; exit ${PIPESTATUS[0]}";
+    let run = "\"$@\" --report-interval 100ms | head -2; exit ${PIPESTATUS[0]}";
     command.args(["-c", run, "bash"]).args(words(&line.shown()));
     command
 }

@@ -252,7 +252,7 @@ fn said_of_leftovers(seen: &Seen, record: Option<&Value>) -> String {
     let caveats = record["caveats"].as_array().into_iter().flatten();
     let is_of_leftovers = |caveat: &&Value| {
         let name = caveat["caveat"].as_str();
-        matches!(name, Some("left-behind" | "file-set-still-claimed"))
+        matches!(name, Some("leftover" | "file-set-still-claimed"))
     };
     let caveats = caveats.filter(is_of_leftovers).map(Value::to_string);
     caveats.collect::<Vec<_>>().join(" ")

@@ -57,7 +57,7 @@ pub fn evaluate(output: &Output, count: u32) -> Result<String, String> {
         number("/totals/ledger/scheduled")?,
         number("/totals/ledger/ok")?,
     );
-    if record.holds("left-behind") {
+    if record.holds("leftover") {
         return Err(format!(
             "it left something behind: {:?}",
             record.list("/caveats")

@@ -104,7 +104,7 @@ fn shortened(command: &str, place: &Place<'_>) -> String {
     let more = if command.contains("--curve") {
         "--points 2 --peak 500 --point-duration 1s --point-warm-up 2s"
     } else if command.contains("--slo") {
-        "--search-time 5s"
+        "--search-timeout 5s"
     } else if command.contains(" -d ") || command.contains(" --duration ") || is_doctor(command) {
         ""
     } else if command.starts_with("filestone ladder ") {

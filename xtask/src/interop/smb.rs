@@ -262,7 +262,7 @@ fn go(bed: &Bed, place: &Place, way: &Way, row: &mut Row) -> Result<()> {
 /// Runs the default mix and returns the number of successful operations; fails unless all succeed.
 fn mix(bed: &Bed, target: &str, options: &str) -> Result<f64> {
     let line = format!(
-        "mix {target} --offered 300 --duration 1s --clients 2 --remove-set --as json --no-calibrate \
+        "mix {target} --offered 300 --duration 1s --clients 2 --remove-file-set --format json --no-calibrate \
          --timeout 10s {options}"
     );
     let record = Record::read(&bed.run(&line)?)?;
@@ -279,7 +279,7 @@ fn mix(bed: &Bed, target: &str, options: &str) -> Result<f64> {
 /// Runs one iteration of the load `office` and returns the number of operations; fails unless each
 /// has the expected result.
 fn load(bed: &Bed, target: &str, options: &str) -> Result<f64> {
-    let line = format!("replay office --on {target} --run-once --as json {options}");
+    let line = format!("replay office --layer {target} --run-once --format json {options}");
     let record = Record::read(&bed.run(&line)?)?;
     let mismatches = record.number("/replay/mismatch_count")?;
     if mismatches > 0.0 {

@@ -4,9 +4,9 @@
 //! |---|---|
 //! | `/totals/ledger/ok == /totals/ledger/scheduled` | comparison of numbers: `==`, `<`, `<=`, `>`, `>=` |
 //! | `/end/reason is interrupted` | all values at the path are this text; `contains` and `ends` are similar |
-//! | `. lacks left-behind` | the text of the value does not contain this; `.` is the document |
+//! | `. lacks leftover` | the text of the value does not contain this; `.` is the document |
 //! | `/job absent` | there is no value at the path |
-//! | `for /mix/operations/*: /got_percent > 0` | holds for each value at the path, and there is one |
+//! | `for /mix/operations/*: /actual_percent > 0` | holds for each value at the path, and there is one |
 //!
 //! A path is a JSON pointer; `*` selects all members, and `name=text` those with this value.
 //! A number is calculated from left to right from numbers, paths with one value, and `sum PATH`, `len PATH` and

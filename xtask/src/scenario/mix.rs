@@ -28,7 +28,7 @@ pub fn right(record: &Record) -> Result<String> {
     let mut worst = 0.0_f64;
     for operation in record.list("/mix/operations") {
         let percent = |name: &str| operation[name].as_f64().unwrap_or_default();
-        let (want, got) = (percent("want_percent"), percent("got_percent"));
+        let (want, got) = (percent("expected_percent"), percent("actual_percent"));
         let expected = want / 100.0 * scheduled;
         let off = (got - want).abs() / want;
         let by_chance = DEVIATIONS * deviation(want / 100.0, clients) / expected;
@@ -55,14 +55,14 @@ pub fn right(record: &Record) -> Result<String> {
     Ok(format!(
         "{scheduled:.0} operations, {achieved:.0}/s of {due:.0} due, worst share off by {:.2} %, mix by {:.3}",
         100.0 * worst,
-        number("/mix/off_by_percent")?
+        number("/mix/deviation_percent")?
     ))
 }
 
 /// Returns the standard deviation of the count of an operation with this share: only the incomplete
-/// batches of each client, at the start and the end of the window, deviate. Of `k` operations out
-/// of a batch the variance is `k (BATCH - k) / (BATCH - 1) × share (1 - share)`, and all `k` are
-/// equally probable.
+/// batches of each client, at the start and the end of the window, deviate. The variance of the
+/// count in `k` operations from a batch is `k (BATCH - k) / (BATCH - 1) × share (1 - share)`, and
+/// all `k` are equally probable.
 fn deviation(share: f64, clients: f64) -> f64 {
     let batch = (BATCH + 1.0) / 6.0 * share * (1.0 - share);
     (2.0 * clients * batch).sqrt()

@@ -156,7 +156,7 @@ impl Bed {
     /// Runs a probe with these arguments.
     pub fn probe(&self, line: &str) -> Result<Output> {
         self.run(&format!(
-            "probe {line} --as json --no-calibrate --timeout 10s"
+            "probe {line} --format json --no-calibrate --timeout 10s"
         ))
     }
 

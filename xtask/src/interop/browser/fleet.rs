@@ -17,7 +17,7 @@ const SECONDS: u32 = 40;
 pub fn changed(bed: &Bed, pictures: Option<&Path>) -> Result<()> {
     let kept = bed.folder.join("fleet");
     let line = format!(
-        "fleet --readers 250 --writers 250 nfs: --size 4K --file-size 16K --rate 4ops/s \
+        "fleet --readers 250 --writers 250 nfs: --io-size 4K --file-size 16K --rate 4ops/s \
          --connect-rate 500 -d {SECONDS}s -o {} --live",
         kept.display()
     );

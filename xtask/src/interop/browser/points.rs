@@ -180,7 +180,7 @@ fn looks(browser: &Browser, pictures: Option<&Path>) -> Result<()> {
 }
 
 fn report_of_a_sweep(bed: &Bed, browser: &Browser) -> Result<()> {
-    let line = "sweep --over in-flight=1,2 --pause 0s --live -- probe null -d 1s --warm-up 1s";
+    let line = "sweep --param in-flight=1,2 --pause 0s --live -- probe null -d 1s --warm-up 1s";
     let watched = Watched::start(bed, "sweep", line)?;
     browser.open(&watched.link)?;
     browser.until("document.querySelectorAll('#points tbody tr').length === 2")?;

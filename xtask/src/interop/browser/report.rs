@@ -35,7 +35,7 @@ pub fn of_an_hour(bed: &Bed, pictures: Option<&Path>) -> Result<()> {
     let record = bed.folder.join("hour.json");
     write_hour(&measured(bed)?, &record)?;
     let report = bed.folder.join("hour.html");
-    let line = format!("report {} --as html", record.display());
+    let line = format!("report {} --format html", record.display());
     run(bed, &line, &report)?;
     std::fs::remove_file(&record)?;
     let bytes = report.metadata()?.len();
@@ -56,7 +56,7 @@ pub fn of_an_hour(bed: &Bed, pictures: Option<&Path>) -> Result<()> {
 /// The record of a short mix, of all operations that nhfsstone's has.
 fn measured(bed: &Bed) -> Result<Value> {
     let record = bed.folder.join("short.json");
-    let line = "mix --mix nhfsstone --offered 800 --duration 2s --warm-up 0 --mark 100ms --no-calibrate --as json";
+    let line = "mix --mix nhfsstone --offered 800 --duration 2s --warm-up 0 --report-interval 100ms --no-calibrate --format json";
     run(bed, line, &record)?;
     Ok(serde_json::from_reader(File::open(record)?)?)
 }

@@ -87,7 +87,7 @@ fn replay(ground: &TestEnv, case: &Case, seen: &Arc<Seen>, load: &str) -> Result
     let port = relay::start(ground.servers.get(case.server)?.port, seen)?;
     let place = ground.servers.place(case.server, Some(port))?;
     let line = format!(
-        "replay {load} --on {} --run-once --durable --dialect {} --password-file {} --as json {}",
+        "replay {load} --layer {} --run-once --durable --dialect {} --password-file {} --format json {}",
         place.target(Account::User, ""),
         case.dialect,
         place.password_file.display(),
@@ -106,17 +106,17 @@ fn check(case: &Case, seen: &Seen, record: &Record) -> Result<()> {
     }
     let count = |name: &str| record.number(&format!("/target/session/durable/{name}"));
     let handles = [
-        count("asked")?,
+        count("requested")?,
         count("granted")?,
         count("reclaimed")?,
-        count("gone")?,
+        count("lost")?,
     ];
     let locks = seen.locks.load(Ordering::Relaxed);
     let reconnects = [b"DHnC", b"DH2C"].map(|name| seen.of(name));
     let expected = [b"DHnC", b"DH2C"].map(|name| u64::from(case.context == Some(&name[..])));
     if handles != case.handles || locks != case.locks || reconnects != expected {
         bail!(
-            "handles asked for, granted, taken up again, gone: {handles:?}; {locks} LOCKs; DHnC and \
+            "handles requested, granted, reclaimed, lost: {handles:?}; {locks} LOCKs; DHnC and \
              DH2C: {reconnects:?}"
         );
     }

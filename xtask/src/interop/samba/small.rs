@@ -13,7 +13,7 @@ use std::time::Duration;
 /// Runs that are short enough to finish on both servers in less than a minute.
 const USUAL: &str = "-d 300ms --no-calibrate";
 const REPLAY_LIMIT: Duration = Duration::from_secs(60);
-const LADDER: &str = "-d 200ms --warm-up 0 --cost-idle 200ms --pause 0 --no-calibrate";
+const LADDER: &str = "-d 200ms --warm-up 0 --idle-baseline 200ms --pause 0 --no-calibrate";
 
 /// Runs all commands on both servers at the same time: as the user on one, and as a guest on the
 /// other.
@@ -53,7 +53,7 @@ fn on_one(ground: &TestEnv, credits: &str, target: &str) -> Result<String> {
     let ran = readme::on(&ground.bed, &folder, &place)
         .map_err(|error| anyhow!("{credits}: {error:#}"))?;
     // The README has no replay on an SMB share.
-    let line = format!("replay office --on {target} -d 300ms");
+    let line = format!("replay office --layer {target} -d 300ms");
     let mut replay = ground.bed.command(&line);
     replay.envs(
         place

@@ -51,7 +51,7 @@ pub fn in_probe(ground: &TestEnv) -> Result<String> {
 /// Checks that the lines with changed responses fail, and that no client is lost.
 pub fn in_replay(ground: &TestEnv) -> Result<String> {
     let relay = Arc::new(Passing::new(Choice::EveryRead(20)));
-    let asked = "replay office --on";
+    let asked = "replay office --layer";
     let output = run(ground, &relay, asked, "", "--run-once --clients 2")?;
     let record = Record::read(&output)?;
     if record.number("/replay/mismatch_count")? > 0.0 || record.holds("clients-lost") {
@@ -108,7 +108,7 @@ fn run(
     };
     let file = place.password_file.display();
     let line = format!(
-        "{asked} {target} {always} --sign required --as json --password-file {file} {options}"
+        "{asked} {target} {always} --sign required --format json --password-file {file} {options}"
     );
     ground.bed.run(&line)
 }
