@@ -4,7 +4,7 @@ use super::password::PasswordOptions;
 use super::target::{decoded, host_of_url, parse_port, split_host};
 use super::values::within;
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use filestone_plan::plan::{CHANNELS_MAX, SmbDialect, SmbOplock, SmbProtection};
 
@@ -165,24 +165,42 @@ pub fn password_in(word: &str) -> Option<&'static str> {
 
 fn choice<T: Copy + Clone + Send + Sync + 'static>(
     all: &'static [T],
-    name: impl Fn(T) -> &'static str,
+    name: fn(T) -> &'static str,
+    former: fn(T) -> &'static [&'static str],
     of: fn(&str) -> Option<T>,
 ) -> impl TypedValueParser<Value = T> {
-    let names: Vec<&str> = all.iter().map(|choice| name(*choice)).collect();
-    PossibleValuesParser::new(names).try_map(move |name| of(&name).ok_or("expected another word"))
+    let values = all.iter().map(|choice| {
+        let value = PossibleValue::new(name(*choice));
+        value.aliases(former(*choice))
+    });
+    PossibleValuesParser::new(values).try_map(move |name| of(&name).ok_or("expected another word"))
 }
 
 fn dialect() -> impl TypedValueParser<Value = SmbDialect> {
-    choice(SmbDialect::ALL, SmbDialect::name, SmbDialect::from_name)
+    choice(
+        SmbDialect::ALL,
+        SmbDialect::name,
+        SmbDialect::former,
+        SmbDialect::from_name,
+    )
 }
 
 fn protection() -> impl TypedValueParser<Value = SmbProtection> {
-    let all = SmbProtection::ALL;
-    choice(all, SmbProtection::name, SmbProtection::from_name)
+    choice(
+        SmbProtection::ALL,
+        SmbProtection::name,
+        SmbProtection::former,
+        SmbProtection::from_name,
+    )
 }
 
 fn oplock() -> impl TypedValueParser<Value = SmbOplock> {
-    choice(SmbOplock::ALL, SmbOplock::name, SmbOplock::from_name)
+    choice(
+        SmbOplock::ALL,
+        SmbOplock::name,
+        SmbOplock::former,
+        SmbOplock::from_name,
+    )
 }
 
 /// How an SMB server is spoken to.
@@ -192,11 +210,11 @@ pub struct SmbOptions {
     /// Speak this dialect of SMB and no other [default: the best that the server has]
     #[arg(hide_short_help = true, long, value_name = "DIALECT", value_parser = dialect())]
     pub dialect: Option<SmbDialect>,
-    /// Whether messages are signed; off refuses a server that asks for it [default: if-asked;
+    /// Whether messages are signed; off refuses a server that asks for it [default: if-required;
     /// without a word: required]
     #[arg(hide_short_help = true, long, value_name = "WHEN", value_parser = protection(), num_args = 0..=1, default_missing_value = "required")]
     pub sign: Option<SmbProtection>,
-    /// Whether messages are encrypted; off refuses a server that asks for it [default: if-asked;
+    /// Whether messages are encrypted; off refuses a server that asks for it [default: if-required;
     /// without a word: required]
     #[arg(hide_short_help = true, long, value_name = "WHEN", value_parser = protection(), num_args = 0..=1, default_missing_value = "required")]
     pub encrypt: Option<SmbProtection>,

@@ -78,7 +78,7 @@ fn every_dialect_is_spoken_with_a_guest_and_with_a_user() {
         share(&mut plan).signing = SmbProtection::Required;
         all_succeed(&plan, &users);
         if *dialect >= SmbDialect::Smb300 {
-            share(&mut plan).signing = SmbProtection::IfAsked;
+            share(&mut plan).signing = SmbProtection::IfRequired;
             share(&mut plan).encryption = SmbProtection::Required;
             all_succeed(&plan, &users);
         }
@@ -95,7 +95,7 @@ fn sessions_that_end_in_mid_run_are_set_up_again() {
             (OpKind::GetAttr, "query_info", "files"),
             (OpKind::Write, "write", ""),
         ] {
-            for signing in [SmbProtection::IfAsked, SmbProtection::Required] {
+            for signing in [SmbProtection::IfRequired, SmbProtection::Required] {
                 let rule = format!("{fault},proc={command},p=0.05");
                 let server = start(anna(), &[&rule]);
                 let mut plan = plan(operation, path);

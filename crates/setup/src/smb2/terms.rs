@@ -31,7 +31,7 @@ const fn dialect(dialect: SmbDialect) -> Dialect {
 
 const fn protection(protection: SmbProtection) -> Protection {
     match protection {
-        SmbProtection::IfAsked => Protection::IfRequired,
+        SmbProtection::IfRequired => Protection::IfRequired,
         SmbProtection::Required => Protection::Required,
         SmbProtection::Off => Protection::Off,
     }

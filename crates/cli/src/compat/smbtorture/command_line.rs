@@ -335,8 +335,8 @@ impl Words {
 
     fn protect(&mut self, value: &str) -> Result<(), CommandLineError> {
         let (sign, encrypt) = match value.to_ascii_lowercase().as_str() {
-            "sign" => (SmbProtection::Required, SmbProtection::IfAsked),
-            "encrypt" => (SmbProtection::IfAsked, SmbProtection::Required),
+            "sign" => (SmbProtection::Required, SmbProtection::IfRequired),
+            "encrypt" => (SmbProtection::IfRequired, SmbProtection::Required),
             "off" => (SmbProtection::Off, SmbProtection::Off),
             _ => {
                 return Err(wrong("--client-protection", value, "sign, encrypt or off"));

@@ -13,12 +13,12 @@ pub const SMB_PORT: u16 = 445;
 pub const CHANNELS_MAX: u32 = 32;
 
 macro_rules! choices {
-    ($($(#[$meta:meta])* $vis:vis enum $choice:ident { $($(#[$of:meta])* $name:ident = $word:literal;)+ })+) => {
+    ($($(#[$meta:meta])* $vis:vis enum $choice:ident { $($(#[$of:meta])* $name:ident = $word:literal $(, formerly $former:literal)*;)+ })+) => {
         $(
             $(#[$meta])*
             #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
             #[cfg_attr(feature = "schema", derive(JsonSchema))]
-            $vis enum $choice { $($(#[$of])* #[serde(rename = $word)] $name,)+ }
+            $vis enum $choice { $($(#[$of])* #[serde(rename = $word $(, alias = $former)*)] $name,)+ }
 
             impl $choice {
                 /// All values, in the order of their declaration.
@@ -29,9 +29,15 @@ macro_rules! choices {
                     match self { $(Self::$name => $word,)+ }
                 }
 
+                /// Returns the names in plans and options of older versions.
+                pub const fn former(self) -> &'static [&'static str] {
+                    match self { $(Self::$name => &[$($former),*],)+ }
+                }
+
                 /// Returns the value with that name.
                 pub fn from_name(name: &str) -> Option<Self> {
-                    Self::ALL.iter().copied().find(|choice| choice.name() == name)
+                    let mut all = Self::ALL.iter().copied();
+                    all.find(|choice| choice.name() == name || choice.former().contains(&name))
                 }
             }
         )+
@@ -58,7 +64,7 @@ choices! {
     pub enum SmbProtection {
         /// Used if the server requires it.
         #[default]
-        IfAsked = "if-asked";
+        IfRequired = "if-required", formerly "if-asked";
         /// All messages that allow it; a server without support is refused.
         Required = "required";
         /// Never; a server that requires it is refused.
@@ -313,6 +319,10 @@ mod tests {
             assert_eq!(json, format!("\"{}\"", dialect.name()));
         }
         assert_eq!(SmbProtection::from_name("on"), None);
+        let former = SmbProtection::from_name("if-asked");
+        assert_eq!(former, Some(SmbProtection::IfRequired));
+        let former = serde_json::from_str(r#""if-asked""#);
+        assert_eq!(former.ok(), Some(SmbProtection::IfRequired));
     }
 
     #[test]
