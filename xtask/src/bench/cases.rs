@@ -45,11 +45,11 @@ pub fn all() -> Result<Vec<Case>> {
 #[derive(Debug, Clone, Copy, Serialize)]
 struct Pair {
     raw_ops_per_s: f64,
-    ours_ops_per_s: f64,
+    filestone_ops_per_s: f64,
     raw_data_bytes_per_s: f64,
-    ours_data_bytes_per_s: f64,
+    filestone_data_bytes_per_s: f64,
     raw_cpu_ns_per_op: f64,
-    ours_cpu_ns_per_op: f64,
+    filestone_cpu_ns_per_op: f64,
 }
 
 /// Result of one case.
@@ -57,13 +57,13 @@ struct Pair {
 pub struct Comparison {
     pub name: String,
     pub raw_ops_per_s: f64,
-    pub ours_ops_per_s: f64,
-    pub ours_data_bytes_per_s: f64,
+    pub filestone_ops_per_s: f64,
+    pub filestone_data_bytes_per_s: f64,
     /// Median of the pairs' ratios of rates.
     pub rate_ratio: f64,
     pub rate_bar: Option<f64>,
     pub raw_cpu_ns_per_op: f64,
-    pub ours_cpu_ns_per_op: f64,
+    pub filestone_cpu_ns_per_op: f64,
     /// Median of the pairs' ratios of CPU time.
     pub cpu_ratio: f64,
     pub cpu_bar: Option<f64>,
@@ -86,11 +86,11 @@ pub fn compare(bed: &TestBed, case: &Case, options: &Bench) -> Result<Comparison
     let runs = in_turns(
         options.rounds,
         || raw(bed, case, options, &server),
-        || ours(bed, case, options, &server),
+        || filestone(bed, case, options, &server),
     )?;
     let mut lens = (0, 0);
-    for (raw, ours) in &runs {
-        lens = ours.message_lens()?;
+    for (raw, filestone) in &runs {
+        lens = filestone.message_lens()?;
         if lens != (raw.call_len, raw.reply_len) {
             bail!(
                 "{}: the raw client's call and reply have {} and {} bytes, filestone's {} and {}",
@@ -102,7 +102,7 @@ pub fn compare(bed: &TestBed, case: &Case, options: &Bench) -> Result<Comparison
             );
         }
     }
-    let pairs = runs.iter().map(|(raw, ours)| pair(raw, ours));
+    let pairs = runs.iter().map(|(raw, filestone)| pair(raw, filestone));
     Ok(summary(case, lens.0, lens.1, pairs.collect::<Result<_>>()?))
 }
 
@@ -136,7 +136,7 @@ fn raw(bed: &TestBed, case: &Case, options: &Bench, server: &Serving) -> Result<
     serde_json::from_slice(&output.stdout).context("the raw client printed no result")
 }
 
-fn ours(bed: &TestBed, case: &Case, options: &Bench, server: &Serving) -> Result<Record> {
+fn filestone(bed: &TestBed, case: &Case, options: &Bench, server: &Serving) -> Result<Record> {
     let mut arguments = format!(
         "--in-flight {} --duration {}ms --warm-up {}ms",
         case.in_flight,
@@ -169,14 +169,14 @@ fn limit(options: &Bench) -> Duration {
     Duration::from_secs_f64(options.seconds + WARM_UP_SECONDS + 20.0)
 }
 
-fn pair(raw: &RawResult, ours: &Record) -> Result<Pair> {
+fn pair(raw: &RawResult, filestone: &Record) -> Result<Pair> {
     Ok(Pair {
         raw_ops_per_s: raw.ops_per_s,
-        ours_ops_per_s: ours.number("/totals/achieved_load_ops_per_s")?,
+        filestone_ops_per_s: filestone.number("/totals/achieved_load_ops_per_s")?,
         raw_data_bytes_per_s: raw.data_bytes_per_s,
-        ours_data_bytes_per_s: ours.number("/totals/goodput_bytes_per_s")?,
+        filestone_data_bytes_per_s: filestone.number("/totals/goodput_bytes_per_s")?,
         raw_cpu_ns_per_op: raw.cpu_ns_per_op,
-        ours_cpu_ns_per_op: ours.number("/totals/client_cpu_ns_per_op")?,
+        filestone_cpu_ns_per_op: filestone.number("/totals/client_cpu_ns_per_op")?,
     })
 }
 
@@ -184,20 +184,20 @@ fn summary(case: &Case, call_len: usize, reply_len: usize, pairs: Vec<Pair>) -> 
     let over = |figure: fn(&Pair) -> f64| median(&pairs.iter().map(figure).collect::<Vec<_>>());
     // Cases with file data compare bytes, others compare operations.
     let rate_ratio = if case.len.is_some() {
-        over(|pair| pair.ours_data_bytes_per_s / pair.raw_data_bytes_per_s)
+        over(|pair| pair.filestone_data_bytes_per_s / pair.raw_data_bytes_per_s)
     } else {
-        over(|pair| pair.ours_ops_per_s / pair.raw_ops_per_s)
+        over(|pair| pair.filestone_ops_per_s / pair.raw_ops_per_s)
     };
     Comparison {
         name: case.name.clone(),
         raw_ops_per_s: over(|pair| pair.raw_ops_per_s),
-        ours_ops_per_s: over(|pair| pair.ours_ops_per_s),
-        ours_data_bytes_per_s: over(|pair| pair.ours_data_bytes_per_s),
+        filestone_ops_per_s: over(|pair| pair.filestone_ops_per_s),
+        filestone_data_bytes_per_s: over(|pair| pair.filestone_data_bytes_per_s),
         rate_ratio,
         rate_bar: case.rate_bar,
         raw_cpu_ns_per_op: over(|pair| pair.raw_cpu_ns_per_op),
-        ours_cpu_ns_per_op: over(|pair| pair.ours_cpu_ns_per_op),
-        cpu_ratio: over(|pair| pair.ours_cpu_ns_per_op / pair.raw_cpu_ns_per_op),
+        filestone_cpu_ns_per_op: over(|pair| pair.filestone_cpu_ns_per_op),
+        cpu_ratio: over(|pair| pair.filestone_cpu_ns_per_op / pair.raw_cpu_ns_per_op),
         cpu_bar: case.cpu_bar,
         call_len,
         reply_len,

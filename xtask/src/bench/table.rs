@@ -15,11 +15,11 @@ pub fn render(results: &Results, is_markdown: bool) -> String {
         let head = [
             "case",
             "raw ops/s",
-            "ours ops/s",
+            "filestone ops/s",
             "ratio",
             "bar",
             "raw CPU/op",
-            "ours CPU/op",
+            "filestone CPU/op",
             "ratio",
             "bar",
             "",
@@ -53,11 +53,11 @@ fn comparison(row: &Comparison) -> Vec<String> {
     vec![
         row.name.clone(),
         thousands(row.raw_ops_per_s),
-        thousands(row.ours_ops_per_s),
+        thousands(row.filestone_ops_per_s),
         format!("{:.3}", row.rate_ratio),
         bar("≥", row.rate_bar),
         micros(row.raw_cpu_ns_per_op),
-        micros(row.ours_cpu_ns_per_op),
+        micros(row.filestone_cpu_ns_per_op),
         format!("{:.3}", row.cpu_ratio),
         bar("≤", row.cpu_bar),
         verdict(row.is_met()),
@@ -73,8 +73,8 @@ fn nct(comparisons: &[Comparison]) -> String {
                 "\nNULL ×32 beside nct's {}/s at {}: {:.1} times the operations, {:.2} of the processor time.\n",
                 thousands(NCT_OPS_PER_S),
                 micros(NCT_CPU_NS_PER_OP),
-                row.ours_ops_per_s / NCT_OPS_PER_S,
-                row.ours_cpu_ns_per_op / NCT_CPU_NS_PER_OP
+                row.filestone_ops_per_s / NCT_OPS_PER_S,
+                row.filestone_cpu_ns_per_op / NCT_CPU_NS_PER_OP
             )
         })
         .unwrap_or_default()

@@ -157,17 +157,17 @@ struct Figure<T> {
 fn pairs<T>(
     rounds: usize,
     figures: &[Figure<T>],
-    theirs: &dyn Fn() -> Result<T>,
-    ours: &dyn Fn() -> Result<T>,
+    reference: &dyn Fn() -> Result<T>,
+    filestone: &dyn Fn() -> Result<T>,
 ) -> Result<Vec<Comparison>> {
-    let runs = in_turns(rounds, theirs, ours)?;
+    let runs = in_turns(rounds, reference, filestone)?;
     let row = |figure: &Figure<T>| {
         let all = |of: &dyn Fn(&(T, T)) -> f64| median(&runs.iter().map(of).collect::<Vec<_>>());
         Comparison {
             name: figure.name,
-            reference: all(&|(theirs, _)| (figure.of)(theirs)),
-            generator: all(&|(_, ours)| (figure.of)(ours)),
-            ratio: all(&|(theirs, ours)| (figure.of)(ours) / (figure.of)(theirs)),
+            reference: all(&|(reference, _)| (figure.of)(reference)),
+            generator: all(&|(_, filestone)| (figure.of)(filestone)),
+            ratio: all(&|(reference, filestone)| (figure.of)(filestone) / (figure.of)(reference)),
             bar: figure.bar,
             unit: figure.unit,
         }
@@ -219,11 +219,11 @@ fn beside_dbench(bed: &Bed, options: &Versus) -> Result<Vec<Comparison>> {
         let (rounds, figures) = (options.rounds, [figure]);
         rows.extend(if name.starts_with("tcp") {
             let _peer = dbench::start_peer()?;
-            let theirs = || dbench::tbench(bed, clients);
-            pairs(rounds, &figures, &theirs, &|| dbench::tcp(bed, clients))?
+            let reference = || dbench::tbench(bed, clients);
+            pairs(rounds, &figures, &reference, &|| dbench::tcp(bed, clients))?
         } else {
-            let theirs = || dbench::dbench(bed, clients, more);
-            pairs(rounds, &figures, &theirs, &|| {
+            let reference = || dbench::dbench(bed, clients, more);
+            pairs(rounds, &figures, &reference, &|| {
                 dbench::local(bed, clients, more)
             })?
         });
@@ -232,7 +232,7 @@ fn beside_dbench(bed: &Bed, options: &Versus) -> Result<Vec<Comparison>> {
 }
 
 fn render(rows: &[Comparison], is_markdown: bool) -> String {
-    let head = ["case", "theirs", "ours", "unit", "ratio", "bar", ""];
+    let head = ["case", "reference", "filestone", "unit", "ratio", "bar", ""];
     let rows: Vec<Vec<String>> = rows
         .iter()
         .map(|row| {

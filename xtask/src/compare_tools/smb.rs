@@ -141,23 +141,23 @@ pub fn compare(bed: &Bed, rounds: usize, only: Option<&str>) -> Result<Vec<Compa
     let is_wanted = |name: &str| only.is_none_or(|only| name.contains(only));
     let mut rows = Vec::new();
     if is_wanted("client.txt") {
-        let theirs = || ground.their_load();
-        let ours = || ground.our_load();
-        rows.extend(pairs(rounds, OF_LOAD, &theirs, &ours)?);
+        let reference = || ground.their_load();
+        let filestone = || ground.our_load();
+        rows.extend(pairs(rounds, OF_LOAD, &reference, &filestone)?);
     }
     if is_wanted("ECHO") {
         let (their_echo, our_echo) = (Ground::their_echo, Ground::our_echo);
-        let theirs = ground.best_depth("smbtorture", THEIR_DEPTHS, their_echo)?;
-        let ours = ground.best_depth("filestone", OUR_DEPTHS, our_echo)?;
-        let theirs = || ground.their_echo(theirs, ground.bed.seconds);
-        let ours = || ground.our_echo(ours, ground.bed.seconds);
-        rows.extend(pairs(rounds, OF_ECHO, &theirs, &ours)?);
+        let reference = ground.best_depth("smbtorture", THEIR_DEPTHS, their_echo)?;
+        let filestone = ground.best_depth("filestone", OUR_DEPTHS, our_echo)?;
+        let reference = || ground.their_echo(reference, ground.bed.seconds);
+        let filestone = || ground.our_echo(filestone, ground.bed.seconds);
+        rows.extend(pairs(rounds, OF_ECHO, &reference, &filestone)?);
     }
     if is_wanted("READ") {
         let library = || Ok(cipher::us_per_read());
         let rate = ground.rate_of_reads()?;
-        let ours = || ground.our_decryption(rate);
-        rows.extend(pairs(rounds, OF_DECRYPTION, &library, &ours)?);
+        let filestone = || ground.our_decryption(rate);
+        rows.extend(pairs(rounds, OF_DECRYPTION, &library, &filestone)?);
     }
     ground.server.stop()?;
     Ok(rows)
