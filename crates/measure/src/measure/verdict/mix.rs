@@ -193,10 +193,16 @@ fn of_share(worst: &Row, figures: ShareDeviation, all: u64, clients: u32) -> Che
 /// time + dispatch delay). Over SMB a connection may hold operations until the server grants
 /// credits for them. These are in flight, and are added; operations that wait for a slot are not in
 /// flight. Older records do not distinguish these waits, so all of them may have been for credits.
+///
+/// Operations that end after the window are counted until its end, but have their whole service
+/// time in the sum: each may take the longest one beyond the window, where a server pauses.
 pub fn in_flight_by_law(record: &RunRecord, mix: &MixRecord) -> (f64, f64) {
     let window_ns = record.window_ns.max(1) as f64;
-    let least = mix.in_flight_by_littles_law;
     let totals = &record.totals;
+    let after = totals.left_over(record.window_ns).min(0).unsigned_abs() as f64;
+    let beyond = after * totals.service_time_ns.max as f64 / window_ns;
+    let most = mix.in_flight_by_littles_law;
+    let least = (most - beyond).max(0.0);
     let late = totals.dispatch_delay_ns.sum as f64 / window_ns;
     let held = if record.plan.target.grants_credits() {
         let waited = totals.slot_wait_ns.sum as f64 / window_ns;
@@ -204,7 +210,7 @@ pub fn in_flight_by_law(record: &RunRecord, mix: &MixRecord) -> (f64, f64) {
     } else {
         0.0
     };
-    (least, least + late + held)
+    (least, most + late + held)
 }
 
 /// Checks that in flight = load × time in flight (Little 1961). The law holds for any system that
@@ -217,7 +223,7 @@ pub fn in_flight_by_law(record: &RunRecord, mix: &MixRecord) -> (f64, f64) {
 pub(super) fn in_flight(record: &RunRecord, mix: &MixRecord) -> Option<Check> {
     let counted = mix.in_flight_mean;
     let (least, most) = in_flight_by_law(record, mix);
-    if counted <= 0.0 || least <= 0.0 {
+    if counted <= 0.0 || mix.in_flight_by_littles_law <= 0.0 {
         return None;
     }
     let subject = CheckSubject::InFlight {
@@ -226,7 +232,7 @@ pub(super) fn in_flight(record: &RunRecord, mix: &MixRecord) -> Option<Check> {
         most,
     };
     let percent = 100.0 * (counted / counted.max(least).min(most) - 1.0);
-    let chance = 100.0 * overhang(record) / least;
+    let chance = 100.0 * overhang(record) / mix.in_flight_by_littles_law;
     let check = Check::judged(subject, percent, Bound::around(0.0, LITTLE_PERCENT), chance);
     let totals = &record.totals;
     let overhang_max_ns = OVERHANG_SHARE * record.window_ns.max(1) as f64;

@@ -192,6 +192,30 @@ fn in_flight_is_held_against_littles_law() {
     assert!(!is_off(0.0, 0), "nobody counted");
 }
 
+/// 40 operations/s of 1 ms for 30 s, and a server that pauses for 10 s at the end of the window: 4
+/// operations end after it, which adds 40 s to the sum of 1.2 s.
+#[test]
+fn a_pause_at_the_end_of_the_window_does_not_break_littles_law() {
+    let is_off = |ended_in_window: f64| {
+        let mut totals = sound();
+        totals.ledger.scheduled = 1200;
+        totals.ledger.ok = 1200;
+        totals.achieved_load_ops_per_s = ended_in_window / 30.0;
+        totals.in_flight_mean = 0.04;
+        totals.service_time_ns.count = 1200;
+        totals.service_time_ns.sum = 41_196_000_000;
+        totals.service_time_ns.mean = 34_330_000.0;
+        totals.service_time_ns.max = 10_000_000_000;
+        totals.kinds.truncate(1);
+        totals.kinds[0].service_time_ns = times(1200, 34_330_000);
+        let caveats = found(&record(totals, vec![]));
+        let mut caveats = caveats.iter();
+        caveats.any(|caveat| matches!(caveat, Caveat::LittlesLaw { .. }))
+    };
+    assert!(!is_off(1196.0));
+    assert!(is_off(1200.0), "all ended in the window");
+}
+
 #[test]
 fn overload_does_not_break_littles_law() {
     let mut totals = sound();
