@@ -91,7 +91,7 @@ pub fn follow(options: &HostsOptions) -> Result<(), Error> {
             OnRankLost::End => filestone_cluster::OnRankLost::End,
             OnRankLost::Continue => filestone_cluster::OnRankLost::Continue,
         },
-        watchdog: Duration::from_nanos(options.watchdog),
+        watchdog: Duration::from_nanos(options.rank_timeout),
         ..JobOptions::new(&build())
     }));
     Ok(())
