@@ -1,23 +1,26 @@
-//! The built-in loads, compressed, and what `filestone --version` says about the build: commit, profile
-//! and target.
+//! The built-in loads, pages of docs/ and schemas, compressed, and the build's commit, profile and target for
+//! `filestone --version`.
 //!
 //! The commit is that of `FILESTONE_COMMIT`, if it is set; of the archive that the source came in; or of the
 //! git checkout, for optimized builds alone, so that a commit does not make debug builds compile again.
 
 use flate2::Compression;
 use flate2::read::GzEncoder;
+use std::io::BufWriter;
 use std::path::Path;
 use std::process::Command;
 use std::{env, fs, io};
 
 /// What `git archive` replaces by the hash, as .gitattributes asks it to.
 const ARCHIVE_COMMIT: &str = "commit.txt";
-/// The folder of the built-in loads.
+/// Folder of the built-in loads.
 const LOADS: &str = "../../loads";
+/// Folder of the pages and schemas.
+const DOCS: &str = "../../docs";
 /// What the program is made of.
 const SOURCES: [&str; 5] = [
     "../../crates",
-    "../../docs",
+    DOCS,
     LOADS,
     "../../Cargo.toml",
     "../../Cargo.lock",
@@ -26,7 +29,9 @@ const SOURCES: [&str; 5] = [
 const HASH_LENGTH: usize = 12;
 
 fn main() -> io::Result<()> {
-    compress_loads()?;
+    let out = env::var_os("OUT_DIR").unwrap_or_default();
+    compress(Path::new(LOADS), Path::new(&out))?;
+    compress(Path::new(DOCS), &Path::new(&out).join("docs"))?;
     println!("cargo::rerun-if-env-changed=FILESTONE_COMMIT");
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed={ARCHIVE_COMMIT}");
@@ -45,16 +50,20 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// Writes each file NAME of the loads as NAME.gz into the output folder.
-fn compress_loads() -> io::Result<()> {
-    println!("cargo::rerun-if-changed={LOADS}");
-    let out = env::var_os("OUT_DIR").unwrap_or_default();
-    for file in fs::read_dir(LOADS)? {
-        let path = file?.path();
-        let name = path.file_name().unwrap_or_default();
-        let packed = Path::new(&out).join(name).with_added_extension("gz");
+/// Writes each file NAME below `from` as NAME.gz below `to`, in the same folders.
+fn compress(from: &Path, to: &Path) -> io::Result<()> {
+    println!("cargo::rerun-if-changed={}", from.display());
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let path = entry?.path();
+        let packed = to.join(path.file_name().unwrap_or_default());
+        if path.is_dir() {
+            compress(&path, &packed)?;
+            continue;
+        }
+        let file = fs::File::create(packed.with_added_extension("gz"))?;
         let mut encoder = GzEncoder::new(fs::File::open(&path)?, Compression::best());
-        io::copy(&mut encoder, &mut fs::File::create(packed)?)?;
+        io::copy(&mut encoder, &mut BufWriter::new(file))?;
     }
     Ok(())
 }

@@ -16,6 +16,7 @@ mod execution;
 mod inputs;
 mod manual;
 mod options;
+mod packed;
 mod planning;
 mod protocols;
 mod terminal_view;

@@ -5,28 +5,29 @@
 
 use crate::error::Error;
 use crate::options::{Document, SchemaOptions};
+use crate::packed::packed_text;
 use crate::{ExitStatus, console};
 
 /// Prints the schema.
 pub fn run(options: &SchemaOptions) -> Result<ExitStatus, Error> {
-    console::result(text(options.document))?;
+    console::result(&text(options.document))?;
     Ok(ExitStatus::Done)
 }
 
-const fn text(document: Document) -> &'static str {
+fn text(document: Document) -> String {
     match document {
-        Document::Record => include_str!("../../../../docs/schema/record.json"),
-        Document::Compare => include_str!("../../../../docs/schema/compare.json"),
-        Document::Ab => include_str!("../../../../docs/schema/ab.json"),
-        Document::Repeats => include_str!("../../../../docs/schema/repeats.json"),
-        Document::Sweep => include_str!("../../../../docs/schema/sweep.json"),
-        Document::Ladder => include_str!("../../../../docs/schema/ladder.json"),
-        Document::Explain => include_str!("../../../../docs/schema/explain.json"),
-        Document::History => include_str!("../../../../docs/schema/history.json"),
-        Document::Addresses => include_str!("../../../../docs/schema/addresses.json"),
-        Document::FleetCtl => include_str!("../../../../docs/schema/fleet-ctl.json"),
-        Document::Live => filestone_live::site::api::SCHEMA,
-        Document::Doctor => include_str!("../../../../docs/schema/doctor.json"),
+        Document::Record => packed_text!("schema/record", ".json"),
+        Document::Compare => packed_text!("schema/compare", ".json"),
+        Document::Ab => packed_text!("schema/ab", ".json"),
+        Document::Repeats => packed_text!("schema/repeats", ".json"),
+        Document::Sweep => packed_text!("schema/sweep", ".json"),
+        Document::Ladder => packed_text!("schema/ladder", ".json"),
+        Document::Explain => packed_text!("schema/explain", ".json"),
+        Document::History => packed_text!("schema/history", ".json"),
+        Document::Addresses => packed_text!("schema/addresses", ".json"),
+        Document::FleetCtl => packed_text!("schema/fleet-ctl", ".json"),
+        Document::Live => filestone_live::site::api::SCHEMA.into(),
+        Document::Doctor => packed_text!("schema/doctor", ".json"),
     }
 }
 

@@ -56,7 +56,7 @@ pub fn lookup(word: &str) -> Lookup {
     }
     if let Some(page) = page_named(&word) {
         return Lookup::Found(Topic {
-            markdown: page.markdown.into(),
+            markdown: page.markdown.clone(),
             part_of: None,
         });
     }
@@ -105,7 +105,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 
 /// Returns the topic whose name is most similar to a word, also among `others`.
 pub fn near(word: &str, others: &[String]) -> Option<String> {
-    let headings = PAGES.iter().flat_map(|page| headings(page.markdown));
+    let headings = PAGES.iter().flat_map(|page| headings(&page.markdown));
     let headings = headings.map(|heading| heading.slug);
     let aliases = ALIASES.iter().map(|(alias, _)| (*alias).to_string());
     let own = names().map(String::from);
@@ -143,7 +143,7 @@ fn page_named(name: &str) -> Option<&'static Page> {
 
 /// Returns a section of a page, up to the next one of its level.
 fn section(page: &'static Page, slug: &str) -> Option<Topic> {
-    let headings = headings(page.markdown);
+    let headings = headings(&page.markdown);
     let first = headings.iter().position(|heading| heading.slug == slug)?;
     let Heading { level, line, .. } = headings[first];
     let next = headings[first + 1..]
@@ -160,7 +160,7 @@ fn section(page: &'static Page, slug: &str) -> Option<Topic> {
 
 /// Returns the terms of the glossary's tables with their rows.
 fn terms() -> impl Iterator<Item = (String, &'static str)> {
-    let glossary = page_named("glossary").map_or("", |page| page.markdown);
+    let glossary = page_named("glossary").map_or("", |page| page.markdown.as_str());
     let rows = glossary.lines().filter(|line| line.starts_with("| **"));
     rows.flat_map(|row| {
         let cell = row.split('|').nth(1).unwrap_or_default();

@@ -2,6 +2,9 @@
 //!
 //! docs/design is left out: it is written for developers, who have the repository.
 
+use crate::packed::packed_text;
+use std::sync::LazyLock;
+
 /// A page of docs/.
 #[derive(Debug)]
 pub struct Page {
@@ -10,7 +13,7 @@ pub struct Page {
     /// Subject, in one line.
     pub about: &'static str,
     /// Text in Markdown.
-    pub markdown: &'static str,
+    pub markdown: LazyLock<String>,
 }
 
 impl Page {
@@ -29,11 +32,12 @@ impl Page {
 
 macro_rules! pages {
     ($($path:literal $about:literal)*) => {
-        &[$(Page {
+        /// List of all pages.
+        pub static PAGES: [Page; [$($path),*].len()] = [$(Page {
             path: $path,
             about: $about,
-            markdown: include_str!(concat!("../../../../docs/", $path, ".md")),
-        }),*]
+            markdown: LazyLock::new(|| packed_text!($path, ".md")),
+        }),*];
     };
 }
 
@@ -45,8 +49,7 @@ pub const FOLDERS: [(&str, &str); 4] = [
     ("loads", "Loads"),
 ];
 
-/// List of all pages.
-pub const PAGES: &[Page] = pages![
+pages! {
     "reference/ab" "two servers, or two settings, in alternating runs"
     "reference/ancestors" "command lines of nct, dbench, nhfsstone, smbtorture"
     "reference/check" "check load files and mixes without a run"
@@ -97,7 +100,7 @@ pub const PAGES: &[Page] = pages![
     "loads/mail" "a mail server for eight users"
     "loads/office" "one person's work on the file server of a department"
     "loads/untar" "an archive of 1,600 files being unpacked"
-];
+}
 
 /// Words that are not the name of a page or a heading, with the page or `page#heading` that they
 /// refer to.

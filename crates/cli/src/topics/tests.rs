@@ -39,7 +39,7 @@ fn names_are_unique_and_lead_to_a_topic() {
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), count);
-    for page in PAGES {
+    for page in &PAGES {
         assert!(
             page.about.chars().count() <= 80 - 3 - NAME_WIDTH,
             "{}",
@@ -50,8 +50,8 @@ fn names_are_unique_and_lead_to_a_topic() {
 
 #[test]
 fn only_code_and_tables_are_wider_than_the_page() {
-    for page in PAGES {
-        let text = rendered(page.markdown, 80);
+    for page in &PAGES {
+        let text = rendered(&page.markdown, 80);
         let text = anstream::adapter::strip_str(&text).to_string();
         for line in text.lines().filter(|line| line.chars().count() > 80) {
             // A path, a link or a table may contain a longer word.
@@ -111,7 +111,7 @@ fn every_rule_and_caveat_has_a_section() {
         .iter()
         .filter(|page| ["doctor", "explain", "validity"].contains(&page.name()));
     for page in kinds {
-        for heading in headings(page.markdown) {
+        for heading in headings(&page.markdown) {
             let topic = format!("{}#{}", page.name(), heading.slug);
             assert!(matches!(lookup(&topic), Lookup::Found(_)), "{topic}");
         }
