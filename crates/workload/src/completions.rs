@@ -132,6 +132,7 @@ pub fn for_slot(completion: &Completion, slot: u32) -> Completion {
 }
 
 /// Whether the completion has no other information than times and bytes.
+#[inline]
 fn is_plain(completion: &Completion) -> bool {
     completion.outcome == Outcome::Ok
         && completion.answer == ReplyInfo::Plain

@@ -44,6 +44,7 @@ impl ProtocolId {
     }
 
     /// Reads these four bytes; any others are an error.
+    #[inline]
     pub(super) fn expect(self, reader: &mut Reader<'_>) -> Result<(), DecodeError> {
         let found = *reader.array()?;
         if found == self.bytes() {

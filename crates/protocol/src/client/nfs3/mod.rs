@@ -209,6 +209,7 @@ impl Client for Nfs3Client {
         }
     }
 
+    #[inline]
     fn handle_discarded(&mut self, len: usize, now: Timestamp, completed: &mut CompletionBatch) {
         if let Some(end) = self.session.passed_over(len) {
             self.asked.end_data(end.exchange, now, completed);

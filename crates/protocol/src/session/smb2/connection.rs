@@ -576,6 +576,7 @@ impl Smb2Session {
     }
 
     /// Marks all messages since the last call as handed to the operating system at `now`.
+    #[inline]
     pub fn transmitted(&mut self, now: Timestamp) {
         self.slots.transmitted(now, self.options.timeout_nanos);
     }
@@ -911,6 +912,7 @@ impl Taking<'_> {
     }
 
     /// Returns whether an unencrypted response has the required signature (section 3.2.5.1.3).
+    #[inline]
     fn is_genuine(&mut self, message: &Message<'_>, slot: u32) -> bool {
         let own = self
             .own

@@ -65,6 +65,7 @@ impl Credits {
     }
 
     /// Adds the credits granted by a response.
+    #[inline]
     pub fn grant(&mut self, credits: u16) {
         // No server grants more; the limit avoids overflow of the sum.
         self.available = (self.available + u32::from(credits)).min(1 << 20);

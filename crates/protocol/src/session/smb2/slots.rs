@@ -323,6 +323,7 @@ impl Slots {
     }
 
     /// Adds an abandoned open file.
+    #[inline]
     pub fn add_orphan(&mut self, opened: Option<FileId>) {
         // Limits memory if a server never answers CLOSE.
         if self.orphans.len() < ORPHANS_MAX {
@@ -438,6 +439,7 @@ impl Slot {
 
     /// Returns the file that its first request has opened, if the CLOSE was not sent and never will
     /// be.
+    #[inline]
     fn left_open(&self) -> Option<FileId> {
         if self.put == 0 || self.put >= self.parts {
             return None;
