@@ -16,7 +16,7 @@ mod file;
 mod folded;
 pub mod handle;
 pub mod inode;
-mod pattern;
+pub mod pattern;
 mod remove;
 pub mod run;
 pub mod seed;

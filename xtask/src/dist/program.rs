@@ -44,6 +44,9 @@ impl Variant {
     }
 }
 
+/// Links by LLD, which keeps one of several functions with the same code.
+const LINKER_FLAGS: [&str; 2] = ["-Clink-arg=-fuse-ld=lld", "-Clink-arg=-Wl,--icf=all"];
+
 /// Builds a program and strips it; `built` names one that is already built.
 pub fn build(release: &Release, variant: Variant, built: Option<&Path>) -> Result<PathBuf> {
     let program = match built {
@@ -78,6 +81,7 @@ fn compile(release: &Release, variant: Variant) -> Result<PathBuf> {
         .args(variant.features())
         .current_dir(&release.root)
         .env("CARGO_TARGET_DIR", &folder)
+        .env("COMPILER_PATH", linker_folder()?)
         .env("SOURCE_DATE_EPOCH", release.time.to_string())
         .env("CARGO_ENCODED_RUSTFLAGS", rust_flags(release, &folder)?)
         .env(format!("CFLAGS_{name}"), c_flags(release, &folder)?);
@@ -144,7 +148,23 @@ fn rust_flags(release: &Release, target_folder: &Path) -> Result<String> {
     let flags = flags
         .iter()
         .map(|(folder, name)| format!("--remap-path-prefix={}={name}", folder.display()));
-    Ok(flags.collect::<Vec<_>>().join("\u{1f}"))
+    let flags: Vec<String> = flags.chain(LINKER_FLAGS.map(String::from)).collect();
+    Ok(flags.join("\u{1f}"))
+}
+
+/// Returns the folder of the linker that comes with Rust. It is not named by an option, since options may change the
+/// program.
+fn linker_folder() -> Result<PathBuf> {
+    let asked = ["--print", "target-libdir"];
+    let libraries = tool::text(Command::new("rustc").args(asked))?;
+    let folder = Path::new(libraries.trim())
+        .with_file_name("bin")
+        .join("gcc-ld");
+    if !folder.is_dir() {
+        let folder = folder.display();
+        bail!("{folder} is missing: it contains the linker of a Rust that rustup installed");
+    }
+    Ok(folder)
 }
 
 fn c_flags(release: &Release, target_folder: &Path) -> Result<String> {

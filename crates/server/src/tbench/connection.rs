@@ -8,6 +8,7 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, send, sendmsg};
 
 use super::counters::{Tally, TransferDelta};
+use crate::tree::pattern::ZEROS;
 
 /// Number of bytes read in one call: a whole request, unless it contains file data.
 const LOOK: usize = 512;
@@ -15,14 +16,11 @@ const LOOK: usize = 512;
 /// Length from which on padding is discarded by a separate call, without copying.
 const DISCARD_FROM: u32 = 256;
 
-/// Most bytes that one call discards or sends as padding.
+/// Most bytes that one call discards.
 const PIECE: usize = 128 << 10;
 
 /// Longest reply that is assembled and sent by one plain call.
 const SHORT: usize = 2048;
-
-/// Padding of replies after their first word, shared by all connections.
-static PADDING: [u8; PIECE] = [0; PIECE];
 
 /// Number of exchanges between two updates of the shared counters. Each counter is one memory
 /// location that all threads would contend for.
@@ -141,7 +139,8 @@ impl<'server> Connection<'server> {
     }
 
     fn send_long(&self, header: &[u8; 4], len: usize) -> Result<(), End> {
-        let padding = &PADDING[..PIECE.min(len - header.len())];
+        // Replies are zeros after their first word.
+        let padding = &ZEROS[..ZEROS.len().min(len - header.len())];
         let pieces = [IoSlice::new(header), IoSlice::new(padding)];
         let mut sent = loop {
             let mut control = SendAncillaryBuffer::default();
@@ -156,7 +155,7 @@ impl<'server> Connection<'server> {
             sent = header.len();
         }
         while sent < len {
-            let piece = &PADDING[..PIECE.min(len - sent)];
+            let piece = &ZEROS[..ZEROS.len().min(len - sent)];
             send_all(self.socket, piece)?;
             sent += piece.len();
         }

@@ -8,7 +8,8 @@ use filestone_wire::pattern;
 
 use super::run::ByteSlice;
 
-static ZEROS: [u8; 128 * 1024] = [0; 128 * 1024];
+/// Allocated, since the program's file would contain a static array.
+pub static ZEROS: LazyLock<Vec<u8>> = LazyLock::new(|| vec![0; 128 << 10]);
 
 /// Two periods, so that up to one period from any offset is one slice.
 static TABLE: LazyLock<Vec<u8>> = LazyLock::new(pattern::table);
@@ -33,8 +34,9 @@ pub fn runs(mut offset: u64, mut len: u64, visit: &mut impl FnMut(ByteSlice)) {
 
 /// Passes `len` zeros to `visit`.
 pub fn zeros(mut len: u64, visit: &mut impl FnMut(ByteSlice)) {
+    let zeros: &'static [u8] = &ZEROS;
     while len > 0 {
-        let run = &ZEROS[..len.min(ZEROS.len() as u64) as usize];
+        let run = &zeros[..len.min(zeros.len() as u64) as usize];
         visit(ByteSlice::Static(run));
         len -= run.len() as u64;
     }
