@@ -129,3 +129,21 @@ fn bless() -> Result<bool> {
     println!("snapshots are as the code has it now; `git diff` shows what changed");
     Ok(status.success())
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::tool;
+    use serde_json::Value;
+    use std::process::Command;
+
+    /// `cargo xtask` is `cargo run --package xtask`, and the package has a second program.
+    #[test]
+    fn cargo_runs_the_chores_by_default() {
+        let asked = ["metadata", "--offline", "--no-deps", "--format-version=1"];
+        let told = tool::text(Command::new("cargo").args(asked)).expect("cargo runs");
+        let told: Value = serde_json::from_str(&told).expect("JSON");
+        let packages = told["packages"].as_array().expect("packages");
+        let chores = packages.iter().find(|package| package["name"] == "xtask");
+        assert_eq!(chores.expect("this package")["default_run"], "xtask");
+    }
+}

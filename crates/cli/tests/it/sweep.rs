@@ -1,6 +1,6 @@
 //! `filestone sweep`: points in random order, what they come to, and how it goes on.
 
-use crate::support::{Running, Scratch, done, filestone, serve, text};
+use crate::support::{Running, Scratch, done, done_in_time, filestone, serve, text};
 use filestone_measure::measure::RunRecord;
 use serde_json::Value;
 use std::fs;
@@ -394,7 +394,8 @@ fn the_read_study_is_a_sweep_with_graphs_of_its_own() {
         &quick[..],
         &["--", "-d", "20ms", "--warm-up", "0"],
     ];
-    let output = done(&study.concat());
+    // What an attempt has measured stays in the directory.
+    let output = done_in_time(&study.concat());
     let told = text(&output.stderr);
     assert!(
         told.contains("over udp the server takes reads of up to "),
