@@ -1,6 +1,6 @@
 //! `filestone ladder`: every rung in random order, what each adds, and how it goes on.
 
-use crate::support::{Scratch, done, done_in_time, filestone, serve, text};
+use crate::support::{DELAYING, Scratch, done, done_in_time, filestone, serve, text};
 use serde_json::Value;
 use std::fs;
 use std::io::BufRead;
@@ -274,7 +274,7 @@ fn an_echo_is_the_lowest_rung_and_a_share_has_all_others() {
 /// A cycle of 800 ms has none and three loads, there and back.
 #[test]
 fn costs_are_told_from_loads_in_turn() {
-    let (server, address, _out) = serve(&["--threads", "1"]);
+    let (server, address, _out) = serve(&DELAYING);
     let target = format!("nfs://{address}/export");
     let process = server.id().to_string();
     let asked = [

@@ -28,14 +28,20 @@ pub fn find(cost: &CostRecord) -> Vec<Caveat> {
 
 /// Returns the caveat if others use the interface, from the traffic before the run.
 fn carries_more(wire: &WireCostRecord) -> Option<Caveat> {
-    let (idle, load) = wire.idle_bytes_per_s.zip(wire.load_bytes_per_s)?;
-    let percent = 100.0 * idle / load.max(1.0);
-    let is_busy = idle > IDLE_BYTES_PER_S && percent > IDLE_TRAFFIC_PERCENT;
-    is_busy.then(|| Caveat::InterfaceNotQuiet {
+    let (idle, percent) = other_traffic(wire)?;
+    Some(Caveat::InterfaceNotQuiet {
         interface: wire.interface.clone(),
         idle_bytes_per_s: idle,
         percent_of_load: percent,
     })
+}
+
+/// Returns the traffic of others in bytes per second and in percent of the traffic under load, if
+/// it is more than idle hosts exchange.
+fn other_traffic(wire: &WireCostRecord) -> Option<(f64, f64)> {
+    let (idle, load) = wire.idle_bytes_per_s.zip(wire.load_bytes_per_s)?;
+    let percent = 100.0 * idle / load.max(1.0);
+    (idle > IDLE_BYTES_PER_S && percent > IDLE_TRAFFIC_PERCENT).then_some((idle, percent))
 }
 
 /// Returns the caveat if the server's kernel counted another number of calls than were made. A
@@ -52,20 +58,33 @@ fn counts_other(calls: &CallsRecord) -> Option<Caveat> {
     })
 }
 
-/// Returns the caveat of a difference that exceeds the interval of the counts.
+/// Returns the caveat of a difference that exceeds the interval of the counts, unless the traffic of
+/// others may be its cause: that has a caveat of its own.
 fn differs(wire: &WireCostRecord) -> Option<Caveat> {
     let (counted, percent) = wire.bytes_per_operation.zip(wire.difference_percent)?;
     let by_chance = 100.0 * counted.half_width / counted.value.abs().max(1.0);
-    (percent.abs() - by_chance > WIRE_OFF_PERCENT).then(|| Caveat::WireDiffers {
+    let is_off = percent.abs() - by_chance > WIRE_OFF_PERCENT;
+    (is_off && !is_within_other_traffic(wire, percent)).then(|| Caveat::WireDiffers {
         interface: wire.interface.clone(),
         counted_bytes_per_operation: counted.value,
         difference_percent: percent,
     })
 }
 
+/// Returns whether the traffic of others may be the cause of a difference in percent of the expected
+/// bytes. It is subtracted, so its changes remain. Fewer than no bytes have no other cause.
+fn is_within_other_traffic(wire: &WireCostRecord, difference_percent: f64) -> bool {
+    let counted_percent = 100.0 + difference_percent;
+    other_traffic(wire).is_some_and(|(_, percent_of_load)| {
+        counted_percent <= 0.0
+            || 100.0 * difference_percent.abs() / counted_percent <= percent_of_load
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cost::CostEstimate;
 
     /// 100 of 100,000 calls are a thousandth, and 50 more were in flight.
     #[test]
@@ -84,6 +103,35 @@ mod tests {
         );
         // A server in the kernel in addition to the one that is called.
         assert_eq!([0, 40_000, 60_000].map(is_told), [false, false, true]);
+    }
+
+    /// The difference is 4 and then 40 % of the counted bytes. Others make 10 % of the traffic, or
+    /// none.
+    #[test]
+    fn a_difference_that_other_traffic_may_cause_is_no_caveat_of_its_own() {
+        let is_told = |value, difference_percent, idle| {
+            let wire = WireCostRecord {
+                bytes_per_operation: Some(CostEstimate {
+                    value,
+                    half_width: 0.1,
+                }),
+                difference_percent: Some(difference_percent),
+                idle_bytes_per_s: Some(idle),
+                load_bytes_per_s: Some(1e6),
+                ..WireCostRecord::default()
+            };
+            differs(&wire).is_some()
+        };
+        let expected = 96.0;
+        for (counted, is_told_when_shared) in [(100.0, false), (160.0, true), (-500.0, false)] {
+            let percent = 100.0 * (counted - expected) / expected;
+            assert!(is_told(counted, percent, 0.0), "{counted}");
+            assert_eq!(
+                is_told(counted, percent, 1e5),
+                is_told_when_shared,
+                "{counted}"
+            );
+        }
     }
 
     /// A nearly idle link: 150 bytes per second are exchanged by idle hosts.
