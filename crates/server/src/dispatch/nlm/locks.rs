@@ -335,7 +335,12 @@ mod tests {
     fn the_table_has_an_end_and_files_that_are_gone_make_room() {
         let mut table = LockTable::default();
         for at in 0..LOCKS_MAX as u64 {
-            assert_eq!(set(&mut table, 1, at * 2, 1), Ok(()));
+            // Each lock is compared with all others of its file.
+            let file = HandleParts {
+                number: at % 64,
+                ..FILE
+            };
+            assert_eq!(table.set(file, &by(1), Range::new(at * 2, 1), true), Ok(()));
         }
         assert_eq!(set(&mut table, 2, 1, 1), Err(Refused::Full));
         table.retain_files(|_| false);
