@@ -634,11 +634,11 @@ fn a_rank_that_lags_by_less_than_the_watchdog_is_part_of_the_job() {
 #[test]
 fn a_rank_whose_clock_answers_late_is_part_of_the_job() {
     let options = JobOptions {
-        watchdog: Duration::from_secs(5),
+        watchdog: Duration::from_secs(2),
         ..quick()
     };
     let mut ranks = Ranks::failing(&[0, 0, 0], options, move |fault| {
-        let late = move || fault.delay(Duration::from_millis(250));
+        let late = move || fault.delay(Duration::from_millis(100));
         Some((At::Preparing, Box::new(late)))
     });
     let record = ranks.run(&plan(6)).expect("a record");

@@ -123,13 +123,18 @@ impl<C: Counter> Buckets<C> {
         }
     }
 
-    /// Returns the non-empty buckets with their counts.
+    /// Returns the non-empty buckets with their counts. Most of the range is empty, so whole pieces of
+    /// it are compared with zeros first.
     fn filled(&self) -> impl Iterator<Item = (usize, u64)> {
+        const PIECE: usize = 64;
+        let empty = [C::zero(); PIECE];
         let range = self.counts.get(self.low..=self.high).unwrap_or_default();
-        let filled = range.iter().enumerate();
-        filled
-            .filter(|(_, count)| **count != C::zero())
-            .map(|(index, count)| (self.low + index, count.as_u64()))
+        let pieces = range.chunks(PIECE).zip((self.low..).step_by(PIECE));
+        pieces
+            .filter(move |(piece, _)| Some(*piece) != empty.get(..piece.len()))
+            .flat_map(|(piece, low)| piece.iter().zip(low..))
+            .filter(|(count, _)| **count != C::zero())
+            .map(|(count, step)| (step, count.as_u64()))
     }
 
     /// Returns the largest value of each non-empty bucket, and its count.
