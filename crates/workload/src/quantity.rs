@@ -97,9 +97,43 @@ pub fn rate(text: &str) -> Result<f64, String> {
     Ok(rate)
 }
 
+/// Returns bytes in the largest unit that gives a whole number, as [`bytes`] parses them.
+pub fn bytes_text(bytes: u64) -> String {
+    let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    in_units(bytes, units).unwrap_or_else(|| bytes.to_string())
+}
+
+/// Returns a time in the largest unit that gives a whole number, as [`duration`] parses it.
+pub fn duration_text(nanos: u64) -> String {
+    let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1000, "us")];
+    in_units(nanos, units).unwrap_or_else(|| format!("{nanos}ns"))
+}
+
+fn in_units(number: u64, units: [(u64, &str); 3]) -> Option<String> {
+    let mut units = units.into_iter();
+    let (unit, name) = units.find(|(unit, _)| number > 0 && number.is_multiple_of(*unit))?;
+    Some(format!("{}{name}", number / unit))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_time_and_a_size_are_printed_as_they_are_parsed() {
+        for (nanos, text) in [
+            (0, "0ns"),
+            (50_000_000, "50ms"),
+            (1_000_000_001, "1000000001ns"),
+        ] {
+            assert_eq!(duration_text(nanos), text);
+            assert_eq!(duration(text), Ok(nanos));
+        }
+        for (number, text) in [(0, "0"), (65_536, "64KiB"), (65_537, "65537")] {
+            assert_eq!(bytes_text(number), text);
+            assert_eq!(bytes(text), Ok(number));
+        }
+    }
 
     #[test]
     fn bytes_are_read_as_people_write_them() {

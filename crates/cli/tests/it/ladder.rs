@@ -9,7 +9,7 @@ use std::path::Path;
 const SHORT: [&str; 16] = [
     "ladder",
     "-d",
-    "300ms",
+    "200ms",
     "--warm-up",
     "0",
     "--pause",
@@ -19,7 +19,7 @@ const SHORT: [&str; 16] = [
     "--repeat",
     "2",
     "--idle-baseline",
-    "200ms",
+    "100ms",
     "--cost-interval",
     "100ms",
     "--no-calibrate",
@@ -286,7 +286,15 @@ fn costs_are_told_from_loads_in_turn() {
             "--format",
             "json",
         ][..],
-        &["--offered", "1k", "--load-levels", "3", &target],
+        &[
+            "--offered",
+            "1k",
+            "--load-levels",
+            "3",
+            "--in-flight",
+            "32",
+            &target,
+        ],
     ];
     let output = done_in_time(&ladder(&asked.concat()));
     let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");

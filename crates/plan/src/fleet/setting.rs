@@ -143,7 +143,12 @@ pub const SETTINGS: [Setting; 11] = [
             group.quiesce.bytes = unless_none(text, quantity::bytes)?;
             Ok(())
         },
-        |group| group.quiesce.bytes.map_or(NONE.into(), size_text),
+        |group| {
+            group
+                .quiesce
+                .bytes
+                .map_or(NONE.into(), quantity::bytes_text)
+        },
     ),
     setting(
         "quiesce_after",
@@ -152,7 +157,12 @@ pub const SETTINGS: [Setting; 11] = [
             group.quiesce.after_ns = unless_none(text, quantity::positive_duration)?;
             Ok(())
         },
-        |group| group.quiesce.after_ns.map_or(NONE.into(), span_of_time),
+        |group| {
+            group
+                .quiesce
+                .after_ns
+                .map_or(NONE.into(), quantity::duration_text)
+        },
     ),
     setting(
         "grace",
@@ -161,7 +171,7 @@ pub const SETTINGS: [Setting; 11] = [
             group.quiesce.grace_ns = quantity::duration(text)?;
             Ok(())
         },
-        |group| span_of_time(group.quiesce.grace_ns),
+        |group| quantity::duration_text(group.quiesce.grace_ns),
     ),
     setting(
         "retry",
@@ -170,7 +180,7 @@ pub const SETTINGS: [Setting; 11] = [
             group.retry_ns = quantity::duration(text)?;
             Ok(())
         },
-        |group| span_of_time(group.retry_ns),
+        |group| quantity::duration_text(group.retry_ns),
     ),
 ];
 
@@ -401,27 +411,13 @@ fn span(text: &str) -> Result<ValueRange<u64>, String> {
 
 fn span_text(span: ValueRange<u64>) -> String {
     if span.min == span.max {
-        return size_text(span.min);
+        return quantity::bytes_text(span.min);
     }
-    format!("{}..{}", size_text(span.min), size_text(span.max))
-}
-
-/// Returns a number of bytes in the largest unit that gives a whole number.
-fn size_text(bytes: u64) -> String {
-    let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-    in_units(bytes, units).unwrap_or_else(|| bytes.to_string())
-}
-
-/// Returns a time in the largest unit that gives a whole number.
-fn span_of_time(nanos: u64) -> String {
-    let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1000, "us")];
-    in_units(nanos, units).unwrap_or_else(|| format!("{nanos}ns"))
-}
-
-fn in_units(number: u64, units: [(u64, &str); 3]) -> Option<String> {
-    let mut units = units.into_iter();
-    let (unit, name) = units.find(|(unit, _)| number > 0 && number.is_multiple_of(*unit))?;
-    Some(format!("{}{name}", number / unit))
+    format!(
+        "{}..{}",
+        quantity::bytes_text(span.min),
+        quantity::bytes_text(span.max)
+    )
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::error::{Explanation, wrong};
 use super::{FieldName, PlanError, positive, within};
 use crate::plan::limits::{LEVELS_MAX, OFFERED_MAX, STEP_MAX_NANOS};
 use crate::plan::{ArrivalsPlan, Field, LevelsPlan, Plan, TICK_NANOS};
+use filestone_workload::quantity;
 
 /// Error returned when a run cannot be made at several loads in turn.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -42,12 +43,13 @@ impl LevelsPlanError {
             ))
             .with_help(format!("use {}", name(Field::Duration))),
             LevelsPlanError::Cycles { field, cycle_ns } => wrong(format!(
-                "{} with {levels}: expected whole cycles of {} ms, in which each load comes twice",
+                "{} with {levels}: expected whole cycles of {}, in which each load comes twice",
                 name(field),
-                cycle_ns / 1_000_000
+                quantity::duration_text(cycle_ns)
             )),
             LevelsPlanError::Step(nanos) => wrong(format!(
-                "{levels}: a load for {nanos} ns: expected a multiple of 100 ms"
+                "{levels}: a load for {}: expected a multiple of 100 ms",
+                quantity::duration_text(nanos)
             )),
             LevelsPlanError::Rare {
                 lowest_load_ops_per_s,
