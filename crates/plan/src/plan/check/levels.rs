@@ -43,9 +43,9 @@ impl LevelsPlanError {
             ))
             .with_help(format!("use {}", name(Field::Duration))),
             LevelsPlanError::Cycles { field, cycle_ns } => wrong(format!(
-                "{} with {levels}: expected whole cycles of {}, in which each load comes twice",
+                "{} with {levels}: expected whole cycles of {} ms, in which each load comes twice",
                 name(field),
-                quantity::duration_text(cycle_ns)
+                cycle_ns / 1_000_000
             )),
             LevelsPlanError::Step(nanos) => wrong(format!(
                 "{levels}: a load for {}: expected a multiple of 100 ms",
