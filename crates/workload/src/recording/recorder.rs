@@ -101,6 +101,7 @@ impl Recorder {
     }
 
     /// Enters the last run and starts another.
+    #[inline]
     fn begin_run(&mut self, sample: &Sample, times: u32) {
         self.enter_run();
         if self.is_measured(sample.due) {
@@ -113,6 +114,7 @@ impl Recorder {
         }
     }
 
+    #[inline]
     fn enter_run(&mut self) {
         if let Some(run) = self.run.take() {
             self.buffer.record(&run, self.run_len, self.window_end);

@@ -62,6 +62,7 @@ impl Channels {
     }
 
     /// Returns the number of times the session was lost.
+    #[inline]
     pub fn losses(&self) -> u32 {
         self.losses.load(Ordering::Relaxed)
     }

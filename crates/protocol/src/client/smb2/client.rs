@@ -415,7 +415,13 @@ impl<L: Smb2Language> Smb2Client<L> {
     }
 
     /// Sends all requests for which there are credits; returns whether there were any.
+    #[inline]
     fn flush(&mut self, out: &mut Output) -> bool {
+        let has_some = !self.inner.closing.is_empty() || !self.inner.waiting.is_empty();
+        has_some && self.put_waiting(out)
+    }
+
+    fn put_waiting(&mut self, out: &mut Output) -> bool {
         let Self { session, inner, .. } = self;
         let before = out.bytes.len();
         inner
@@ -688,17 +694,26 @@ impl Inner {
         }
     }
 
+    #[inline]
     fn answered(
         &mut self,
         answered: &CompoundResponse<'_>,
         now: Timestamp,
         completed: &mut CompletionBatch,
     ) {
-        let slot = answered.slot;
         self.now = now;
-        if self.end_short(answered, now, completed) {
-            return;
+        if !self.end_short(answered, now, completed) {
+            self.answered_call(answered, now, completed);
         }
+    }
+
+    fn answered_call(
+        &mut self,
+        answered: &CompoundResponse<'_>,
+        now: Timestamp,
+        completed: &mut CompletionBatch,
+    ) {
+        let slot = answered.slot;
         let is_short = self
             .slots
             .get(slot as usize)

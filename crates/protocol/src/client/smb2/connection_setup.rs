@@ -105,6 +105,7 @@ impl ConnectionSetup {
 
     /// Returns the number of lost sessions, from which holders of open files see that these are
     /// lost, too.
+    #[inline]
     pub fn losses(&self) -> u32 {
         self.channels.losses()
     }

@@ -95,6 +95,7 @@ impl ChannelSequence {
     }
 
     /// Returns the value for a request header.
+    #[inline]
     pub fn number(&self) -> u16 {
         self.0.load(Ordering::Relaxed)
     }
@@ -618,7 +619,15 @@ impl Smb2Session {
 
     /// Acknowledges breaks, sends pending cancellations and closes abandoned files; returns whether
     /// anything was sent.
+    #[inline]
     pub fn answer(&mut self, out: &mut Output) -> bool {
+        let has_some = !self.cancels.is_empty()
+            || !self.acknowledgements.is_empty()
+            || self.slots.has_orphan();
+        has_some && self.put_answers(out)
+    }
+
+    fn put_answers(&mut self, out: &mut Output) -> bool {
         let before = out.bytes.len();
         while let Some(route) = self.cancels.pop() {
             self.put_cancel(route, out);

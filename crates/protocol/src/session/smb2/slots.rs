@@ -268,6 +268,7 @@ impl Slots {
         (sent != Timestamp::ZERO).then_some(sent)
     }
 
+    #[inline]
     pub fn transmitted(&mut self, now: Timestamp, timeout_nanos: u64) {
         let deadline = now.after_nanos(timeout_nanos);
         for slot in self.queued.drain(..) {
@@ -329,6 +330,12 @@ impl Slots {
         if self.orphans.len() < ORPHANS_MAX {
             self.orphans.extend(opened);
         }
+    }
+
+    /// Returns whether there is an abandoned open file.
+    #[inline]
+    pub fn has_orphan(&self) -> bool {
+        !self.orphans.is_empty()
     }
 
     /// Removes and returns one abandoned open file.
@@ -433,6 +440,7 @@ impl Slots {
 }
 
 impl Slot {
+    #[inline]
     fn is_under_way(&self) -> bool {
         self.ids.iter().any(Option::is_some)
     }

@@ -6,12 +6,12 @@ use filestone_host::error::{AreaError, ErrorCategory};
 #[derive(Debug, thiserror::Error)]
 pub enum MountError {
     /// The file system of a directory cannot be determined.
-    #[error("{directory}: {mountinfo} does not say which file system it is on")]
+    #[error("{directory}: cannot determine its file system: {source}")]
     UnknownFileSystem {
         /// Path of the target.
         directory: String,
-        /// Path of mountinfo.
-        mountinfo: String,
+        /// Error of statfs(2).
+        source: std::io::Error,
     },
     /// The directory is not on NFS, so the counters of the NFS client do not apply.
     #[error(

@@ -1,4 +1,5 @@
-//! Determines the file system of a directory from `/proc/self/mountinfo` (proc(5)).
+//! Determines the file system of a directory from `/proc/self/mountinfo` (proc(5)), or from statfs(2)
+//! in a chroot(2) below a mount point, which mountinfo does not list.
 
 use super::error::MountError;
 use filestone_host::error::RunError;
@@ -23,13 +24,41 @@ pub(in crate::protocols::local) fn find(
         what: format!("read {}", file.display()),
         source,
     })?;
-    in_mountinfo(&text, directory).ok_or_else(|| {
-        MountError::UnknownFileSystem {
-            directory: directory.display().to_string(),
-            mountinfo: file.display().to_string(),
-        }
-        .into()
+    in_mountinfo(&text, directory).map_or_else(|| around_root(directory), Ok)
+}
+
+/// Returns the mount that contains the root of this process, by its file system.
+fn around_root(directory: &Path) -> Result<Mounted, RunError> {
+    let found = rustix::fs::statfs(directory).map_err(|errno| MountError::UnknownFileSystem {
+        directory: directory.display().to_string(),
+        source: errno.into(),
+    })?;
+    Ok(Mounted {
+        mount_point: "/".into(),
+        file_system: file_system_name(found.f_type as u32),
+        source: String::new(),
+        options: Vec::new(),
     })
+}
+
+/// Returns the name of a file system with this number (linux/magic.h and the sources of the file
+/// systems), or the number itself.
+fn file_system_name(magic: u32) -> String {
+    let name = match magic {
+        0x6969 => "nfs",
+        0xef53 => "ext4",
+        0x5846_5342 => "xfs",
+        0x9123_683e => "btrfs",
+        0x2fc1_2fc1 => "zfs",
+        0x0102_1994 => "tmpfs",
+        0x794c_7630 => "overlay",
+        0x6573_5546 => "fuse",
+        0x0102_1997 => "9p",
+        0xff53_4d42 | 0xfe53_4d42 => "cifs",
+        0x9fa0 => "proc",
+        _ => return format!("{magic:#x}"),
+    };
+    name.into()
 }
 
 /// Returns an error if the directory is not on NFS; the original waited forever for counters that
@@ -126,6 +155,17 @@ nonsense\n";
         let text = "22 1 8:1 / /srv ro,noatime - ext4 /dev/sda1 rw,data=ordered\n";
         let mounted = in_mountinfo(text, Path::new("/srv")).expect("it is there");
         assert_eq!(mounted.options, ["ro", "noatime", "data=ordered"]);
+    }
+
+    #[test]
+    fn without_a_mount_of_the_root_the_directory_itself_says_what_it_is_on() {
+        let mounted = around_root(Path::new("/proc/self")).expect("a file system");
+        assert_eq!(
+            (&*mounted.file_system, &*mounted.mount_point),
+            ("proc", "/")
+        );
+        let error = around_root(Path::new("/nowhere/at/all")).expect_err("nothing is there");
+        assert!(error.to_string().contains("No such file"), "{error}");
     }
 
     #[test]
