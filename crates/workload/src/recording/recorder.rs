@@ -101,7 +101,6 @@ impl Recorder {
     }
 
     /// Enters the last run and starts another.
-    #[inline]
     fn begin_run(&mut self, sample: &Sample, times: u32) {
         self.enter_run();
         if self.is_measured(sample.due) {
