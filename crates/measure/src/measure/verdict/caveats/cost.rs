@@ -72,7 +72,7 @@ fn differs(wire: &WireCostRecord) -> Option<Caveat> {
 }
 
 /// Returns whether the traffic of others may be the cause of a difference in percent of the expected
-/// bytes. It is subtracted, so its changes remain. Fewer than no bytes have no other cause.
+/// bytes. It is subtracted, so its changes remain. A negative count has no other cause.
 fn is_within_other_traffic(wire: &WireCostRecord, difference_percent: f64) -> bool {
     let counted_percent = 100.0 + difference_percent;
     other_traffic(wire).is_some_and(|(_, percent_of_load)| {
