@@ -34,6 +34,7 @@ mod trials;
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
+use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 
 /// The project's own chores.
@@ -95,8 +96,45 @@ fn main() -> ExitCode {
     }
 }
 
+impl Chore {
+    /// Whether the chore compares the speed of code in this program, or computes for minutes.
+    fn needs_optimization(&self) -> bool {
+        match self {
+            Chore::Bench(_)
+            | Chore::CompareTools(_)
+            | Chore::Objectives(_)
+            | Chore::Coverage(_)
+            | Chore::Trials(_)
+            | Chore::RawClient(_) => true,
+            Chore::Tidy
+            | Chore::Instructions(_)
+            | Chore::Dist(_)
+            | Chore::Interop(_)
+            | Chore::Faults(_)
+            | Chore::Fuzz(_)
+            | Chore::Man(_)
+            | Chore::Loads(_)
+            | Chore::Bless => false,
+        }
+    }
+}
+
+/// Replaces this process by the same chore in a build with optimization. Returns only if that fails.
+fn run_optimized() -> Result<bool> {
+    eprintln!("note: this chore runs in a release build of the chores");
+    let error = Command::new("cargo")
+        .args(["run", "--quiet", "--release", "--package", "xtask"])
+        .args(["--features", "chores", "--bin", "xtask", "--"])
+        .args(std::env::args_os().skip(1))
+        .exec();
+    Err(error).context("cargo did not start")
+}
+
 /// Runs a command. Returns whether everything was in order.
 fn run(chore: &Chore) -> Result<bool> {
+    if cfg!(debug_assertions) && chore.needs_optimization() {
+        return run_optimized();
+    }
     match chore {
         Chore::Tidy => tidy::run(),
         Chore::Bench(options) => bench::run(options),
