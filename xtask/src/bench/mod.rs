@@ -209,22 +209,19 @@ pub fn run(options: &Bench) -> Result<bool> {
         comparisons,
         limits: measured,
     };
-    // Measuring times does not require Valgrind.
-    let count = || instructions::count(instructions::PACKAGED);
-    let counts = options.only.is_none().then(count).transpose();
-    let counts = counts.unwrap_or_else(|error| {
-        eprintln!("note: no instructions counted: {error:#}");
-        None
-    });
     let is_met = results.comparisons.iter().all(cases::Comparison::is_met)
         && results.limits.iter().all(|limit| limit.is_met);
     print!("{}", table::render(&results, options.markdown));
-    if let Some(counts) = counts {
-        print!("\n{}", instructions::table(&counts, None, options.markdown));
-    }
     let file = crate::tidy::root()?.join("target/bench.json");
     std::fs::create_dir_all(file.parent().context("it has a folder")?)?;
     std::fs::write(&file, serde_json::to_string_pretty(&results)?)?;
     eprintln!("all rounds: target/bench.json");
+    // Last, because it builds a program for minutes. Measuring times does not require Valgrind.
+    if options.only.is_none() {
+        match instructions::count(instructions::PACKAGED) {
+            Ok(counts) => print!("\n{}", instructions::table(&counts, None, options.markdown)),
+            Err(error) => eprintln!("note: no instructions counted: {error:#}"),
+        }
+    }
     Ok(is_met || !options.strict)
 }
