@@ -36,8 +36,8 @@ fn carries_more(wire: &WireCostRecord) -> Option<Caveat> {
     })
 }
 
-/// Returns the traffic of others in bytes per second and in percent of the traffic under load, if
-/// it is more than idle hosts exchange.
+/// Returns the other traffic in bytes per second and in percent of the traffic under load, if it
+/// exceeds the traffic between idle hosts.
 fn other_traffic(wire: &WireCostRecord) -> Option<(f64, f64)> {
     let (idle, load) = wire.idle_bytes_per_s.zip(wire.load_bytes_per_s)?;
     let percent = 100.0 * idle / load.max(1.0);
@@ -58,8 +58,8 @@ fn counts_other(calls: &CallsRecord) -> Option<Caveat> {
     })
 }
 
-/// Returns the caveat of a difference that exceeds the interval of the counts, unless the traffic of
-/// others may be its cause: that has a caveat of its own.
+/// Returns the caveat of a difference that exceeds the interval of the counts, unless other traffic,
+/// which [`carries_more`] reports, may be the cause.
 fn differs(wire: &WireCostRecord) -> Option<Caveat> {
     let (counted, percent) = wire.bytes_per_operation.zip(wire.difference_percent)?;
     let by_chance = 100.0 * counted.half_width / counted.value.abs().max(1.0);
@@ -71,8 +71,8 @@ fn differs(wire: &WireCostRecord) -> Option<Caveat> {
     })
 }
 
-/// Returns whether the traffic of others may be the cause of a difference in percent of the expected
-/// bytes. It is subtracted, so its changes remain. A negative count has no other cause.
+/// Returns whether other traffic may cause a difference, in percent of the expected bytes. Its rate
+/// before the run is subtracted, so its changes remain. A negative count has no other cause.
 fn is_within_other_traffic(wire: &WireCostRecord, difference_percent: f64) -> bool {
     let counted_percent = 100.0 + difference_percent;
     other_traffic(wire).is_some_and(|(_, percent_of_load)| {
