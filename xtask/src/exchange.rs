@@ -115,11 +115,9 @@ pub fn handle_of(stream: &mut TcpStream, export: &str, names: &[&str]) -> Result
         Err(fail) => bail!("{export}: MNT answered {}", fail.status),
     };
     for name in names {
-        let args = lookup::Args {
-            what: DirOpArgs {
-                dir: handle.borrow(),
-                name: name.as_bytes(),
-            },
+        let args = DirOpArgs {
+            dir: handle.borrow(),
+            name: name.as_bytes(),
         };
         let bytes = call(Procedure::nfs(nfs3::Procedure::Lookup), 2, &args);
         let reply = exchange(stream, &bytes)?;
@@ -248,9 +246,7 @@ impl Export {
     /// Removes a file from the export.
     pub fn remove(&mut self, name: &str) -> Result<()> {
         let root = self.root;
-        let arguments = remove::Args {
-            object: entry(&root, name),
-        };
+        let arguments = entry(&root, name);
         let reply = self.call(nfs3::Procedure::Remove, &arguments)?;
         match remove::Reply::decode(&mut results(&reply)?)? {
             Ok(_) => Ok(()),

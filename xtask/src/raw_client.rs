@@ -176,9 +176,7 @@ fn prepare(options: &RawClient) -> Result<Prepared> {
     let attributes = exchange::call(
         Procedure::nfs(nfs3::Procedure::Getattr),
         3,
-        &getattr::Args {
-            object: handle.borrow(),
-        },
+        &handle.borrow(),
     );
     let calls = match options.asked {
         Asked::Null => vec![exchange::call(
@@ -192,7 +190,7 @@ fn prepare(options: &RawClient) -> Result<Prepared> {
             let Ok(ok) = getattr::Reply::decode(&mut exchange::results(&reply)?)? else {
                 bail!("{FILE}: GETATTR failed");
             };
-            reads(handle, ok.obj_attributes.size, options.len)?
+            reads(handle, ok.size, options.len)?
         }
         Asked::SmbEcho | Asked::SmbRead => bail!("that is asked over SMB"),
     };

@@ -165,12 +165,7 @@ fn reply(kind: OpKind) -> Reply {
     let mut message = ReplyHeader::success(0).to_bytes();
     let mut discarded = 0;
     match kind {
-        OpKind::GetAttr => message.extend(
-            getattr::Reply::Ok(getattr::ReplyOk {
-                obj_attributes: ATTRIBUTES,
-            })
-            .to_bytes(),
-        ),
+        OpKind::GetAttr => message.extend(getattr::Reply::Ok(ATTRIBUTES).to_bytes()),
         OpKind::Read => {
             discarded = data.len();
             message.extend(

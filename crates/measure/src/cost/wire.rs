@@ -144,7 +144,7 @@ impl PathOverhead {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use filestone_wire::nfs3::{Fattr3, FileHandle, FileType, Nfstime3, Specdata3, getattr, read};
+    use filestone_wire::nfs3::{Fattr3, FileHandle, FileType, Nfstime3, Specdata3, read};
     use filestone_wire::rpc::{CallHeader, Credential, OpaqueAuth, ReplyHeader};
     use filestone_wire::xdr::Encode;
 
@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(TCP.message(4 + null_reply), packets(1, 94));
         let handle = [7; 32];
         let object = FileHandle::new(&handle).unwrap();
-        let arguments = getattr::Args { object }.to_bytes().len();
+        let arguments = object.to_bytes().len();
         assert_eq!(UDP.message(call_len(1, arguments)), packets(1, 82 + 36));
         let attributes = attributes().to_bytes().len();
         // Status and attributes.

@@ -111,8 +111,12 @@ fn calls_of(record: &RunRecord, source: &SourceRecord) -> Option<CallsRecord> {
 /// interpolated, but all of them may have ended at one moment of it: a worker without a processor
 /// ends none, and then many. The reading itself takes time.
 fn unsure_at(record: &RunRecord, reading: &CounterReading) -> f64 {
-    let earliest = reading.moment_ns.saturating_sub_unsigned(reading.uncertainty_ns);
-    let latest = reading.moment_ns.saturating_add_unsigned(reading.uncertainty_ns);
+    let earliest = reading
+        .moment_ns
+        .saturating_sub_unsigned(reading.uncertainty_ns);
+    let latest = reading
+        .moment_ns
+        .saturating_add_unsigned(reading.uncertainty_ns);
     let ended = |is_counted: &dyn Fn(i64, i64) -> bool| -> f64 {
         let of_tick = |tick: &TickRecord| {
             let start = tick.start_ns as i64;

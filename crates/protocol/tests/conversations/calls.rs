@@ -10,8 +10,7 @@ use filestone_protocol::client::nfs3::procedures::procedure_of;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{
     DirOpArgs, FileHandle, PROGRAM, Procedure, Sattr3, SetTime, VERSION, access, commit, create,
-    fsinfo, fsstat, getattr, link, lookup, mkdir, mknod, pathconf, read, readdir, readdirplus,
-    readlink, remove, rename, rmdir, setattr, symlink, write,
+    link, mkdir, mknod, read, readdir, readdirplus, rename, setattr, symlink, write,
 };
 use filestone_wire::rpc::{AcceptStatus, CallHeader, Credential, OpaqueAuth, ReplyHeader};
 use filestone_wire::xdr::{Decode, Encode, Reader};
@@ -135,19 +134,13 @@ fn reads_of_attributes(handles: &Handles) -> Vec<(Operation, Vec<u8>)> {
         ..UNCHANGED
     };
     let mut all = vec![
-        (
-            Operation::GetAttr { file },
-            getattr::Args { object }.to_bytes(),
-        ),
+        (Operation::GetAttr { file }, object.to_bytes()),
         (
             Operation::Lookup {
                 directory: DIRECTORY,
                 name: Name::Listed(1),
             },
-            lookup::Args {
-                what: handles.named(b"beta.tx"),
-            }
-            .to_bytes(),
+            handles.named(b"beta.tx").to_bytes(),
         ),
         (
             Operation::Access { file, wanted: 0x3f },
@@ -157,10 +150,7 @@ fn reads_of_attributes(handles: &Handles) -> Vec<(Operation, Vec<u8>)> {
             }
             .to_bytes(),
         ),
-        (
-            Operation::ReadLink { link: file },
-            readlink::Args { symlink: object }.to_bytes(),
-        ),
+        (Operation::ReadLink { link: file }, object.to_bytes()),
         (
             Operation::Read {
                 file,
@@ -237,13 +227,10 @@ fn changes(handles: &Handles) -> Vec<(Operation, Vec<u8>)> {
             }
             .to_bytes(),
         ),
-        (
-            Operation::Remove { directory, name },
-            remove::Args { object: where_ }.to_bytes(),
-        ),
+        (Operation::Remove { directory, name }, where_.to_bytes()),
         (
             Operation::RemoveDirectory { directory, name },
-            rmdir::Args { object: where_ }.to_bytes(),
+            where_.to_bytes(),
         ),
         (
             Operation::Rename {
@@ -307,18 +294,9 @@ fn listings_and_file_systems(handles: &Handles) -> Vec<(Operation, Vec<u8>)> {
             }
             .to_bytes(),
         ),
-        (
-            Operation::FileSystemStatus { file },
-            fsstat::Args { fsroot: object }.to_bytes(),
-        ),
-        (
-            Operation::FileSystemInfo { file },
-            fsinfo::Args { fsroot: object }.to_bytes(),
-        ),
-        (
-            Operation::PathConfiguration { file },
-            pathconf::Args { object }.to_bytes(),
-        ),
+        (Operation::FileSystemStatus { file }, object.to_bytes()),
+        (Operation::FileSystemInfo { file }, object.to_bytes()),
+        (Operation::PathConfiguration { file }, object.to_bytes()),
         (
             Operation::Commit {
                 file,

@@ -15,7 +15,7 @@ const GETATTR: Operation = Operation::GetAttr { file: PATTERNED };
 
 fn attributes() -> Vec<u8> {
     let obj_attributes = crate::discarding::ATTRIBUTES;
-    getattr::Reply::Ok(getattr::ReplyOk { obj_attributes }).to_bytes()
+    getattr::Reply::Ok(obj_attributes).to_bytes()
 }
 
 fn stale() -> Vec<u8> {

@@ -164,25 +164,20 @@ impl Service {
         encode_made(&tree, made, dir_wcc, out);
     }
 
-    pub(super) fn remove(
-        &self,
-        arguments: remove::Args<'_>,
-        by: Identity<'_>,
-        out: &mut Writer<'_>,
-    ) {
+    pub(super) fn remove(&self, object: remove::Args<'_>, by: Identity<'_>, out: &mut Writer<'_>) {
         let now = clock::now();
         let mut tree = self.tree_mut();
-        let (result, dir_wcc) = changing(&mut tree, arguments.object.dir, |tree, directory| {
-            tree.remove(directory, arguments.object.name, by, now)
+        let (result, dir_wcc) = changing(&mut tree, object.dir, |tree, directory| {
+            tree.remove(directory, object.name, by, now)
         });
         encode_changed(result, dir_wcc, out);
     }
 
-    pub(super) fn rmdir(&self, arguments: rmdir::Args<'_>, by: Identity<'_>, out: &mut Writer<'_>) {
+    pub(super) fn rmdir(&self, object: rmdir::Args<'_>, by: Identity<'_>, out: &mut Writer<'_>) {
         let now = clock::now();
         let mut tree = self.tree_mut();
-        let (result, dir_wcc) = changing(&mut tree, arguments.object.dir, |tree, directory| {
-            tree.remove_directory(directory, arguments.object.name, by, now)
+        let (result, dir_wcc) = changing(&mut tree, object.dir, |tree, directory| {
+            tree.remove_directory(directory, object.name, by, now)
         });
         encode_changed(result, dir_wcc, out);
     }

@@ -91,21 +91,19 @@ impl Service {
         }
     }
 
-    fn getattr(&self, arguments: getattr::Args<'_>, out: &mut Writer<'_>) {
+    fn getattr(&self, object: getattr::Args<'_>, out: &mut Writer<'_>) {
         let tree = self.tree();
-        let reply = found(&tree, arguments.object).map(|(number, inode)| getattr::ReplyOk {
-            obj_attributes: inode.attributes(number),
-        });
+        let reply = found(&tree, object).map(|(number, inode)| inode.attributes(number));
         getattr::Reply::encode(&reply.map_err(ReplyFail::from), out);
     }
 
-    fn lookup(&self, arguments: lookup::Args<'_>, by: Identity<'_>, out: &mut Writer<'_>) {
+    fn lookup(&self, what: lookup::Args<'_>, by: Identity<'_>, out: &mut Writer<'_>) {
         let tree = self.tree();
-        let directory = tree.resolve(arguments.what.dir.as_bytes());
+        let directory = tree.resolve(what.dir.as_bytes());
         let object = directory.and_then(|number| {
             tree.directory(number)?;
             tree.check(number, &by, MAY_EXECUTE)?;
-            tree.lookup(number, arguments.what.name)
+            tree.lookup(number, what.name)
         });
         let dir_attributes = directory.ok().and_then(|number| post_op(&tree, number));
         match object {
@@ -135,9 +133,9 @@ impl Service {
         access::Reply::encode(&reply.map_err(ReplyFail::from), out);
     }
 
-    fn readlink(&self, arguments: readlink::Args<'_>, out: &mut Writer<'_>) {
+    fn readlink(&self, object: readlink::Args<'_>, out: &mut Writer<'_>) {
         let tree = self.tree();
-        let reply = found(&tree, arguments.symlink).map_err(ReplyFail::from);
+        let reply = found(&tree, object).map_err(ReplyFail::from);
         let reply: readlink::Reply<'_> = reply.and_then(|(number, inode)| {
             let symlink_attributes = Some(inode.attributes(number));
             match &inode.kind {
@@ -191,11 +189,11 @@ impl Service {
         sink.writer().pad(extent.count as usize);
     }
 
-    fn fsstat(&self, arguments: fsstat::Args<'_>, out: &mut Writer<'_>) {
+    fn fsstat(&self, object: fsstat::Args<'_>, out: &mut Writer<'_>) {
         let tree = self.tree();
         let free = tree.memory_limit().saturating_sub(tree.memory_used());
         let inodes_free = tree.inodes_free();
-        let reply = found(&tree, arguments.fsroot).map(|(number, inode)| fsstat::ReplyOk {
+        let reply = found(&tree, object).map(|(number, inode)| fsstat::ReplyOk {
             obj_attributes: Some(inode.attributes(number)),
             tbytes: tree.memory_limit(),
             fbytes: free,
@@ -209,10 +207,10 @@ impl Service {
         fsstat::Reply::encode(&reply.map_err(ReplyFail::from), out);
     }
 
-    fn fsinfo(&self, arguments: fsinfo::Args<'_>, transport: Transport, out: &mut Writer<'_>) {
+    fn fsinfo(&self, object: fsinfo::Args<'_>, transport: Transport, out: &mut Writer<'_>) {
         let tree = self.tree();
         let max = transport.reply_data_max();
-        let reply = found(&tree, arguments.fsroot).map(|(number, inode)| fsinfo::ReplyOk {
+        let reply = found(&tree, object).map(|(number, inode)| fsinfo::ReplyOk {
             obj_attributes: Some(inode.attributes(number)),
             rtmax: max,
             rtpref: max.min(128 << 10),
@@ -231,9 +229,9 @@ impl Service {
         fsinfo::Reply::encode(&reply.map_err(ReplyFail::from), out);
     }
 
-    fn pathconf(&self, arguments: pathconf::Args<'_>, out: &mut Writer<'_>) {
+    fn pathconf(&self, object: pathconf::Args<'_>, out: &mut Writer<'_>) {
         let tree = self.tree();
-        let reply = found(&tree, arguments.object).map(|(number, inode)| pathconf::ReplyOk {
+        let reply = found(&tree, object).map(|(number, inode)| pathconf::ReplyOk {
             obj_attributes: Some(inode.attributes(number)),
             linkmax: LINK_MAX,
             name_max: NAME_MAX as u32,

@@ -181,9 +181,7 @@ impl Bench {
     }
 
     fn lookup(&self, directory: &Handle, name: &str) -> Result<Handle, Status> {
-        let arguments = lookup::Args {
-            what: at(directory, name),
-        };
+        let arguments = at(directory, name);
         let results = self.nfs3(Procedure::Lookup, &arguments);
         match lookup::Reply::from_bytes(&results).unwrap() {
             Ok(ok) => {
@@ -254,14 +252,9 @@ fn null_answers_and_is_counted() {
 fn getattr_setattr_and_access_go_together() {
     let bench = bench();
     let file = bench.mount(b"/export/file").unwrap();
-    let arguments = getattr::Args {
-        object: file.borrow(),
-    };
+    let arguments = file.borrow();
     let results = bench.nfs3(Procedure::Getattr, &arguments);
-    let before = getattr::Reply::from_bytes(&results)
-        .unwrap()
-        .unwrap()
-        .obj_attributes;
+    let before = getattr::Reply::from_bytes(&results).unwrap().unwrap();
     assert_eq!(before.file_type, FileType::Regular);
     assert_eq!(
         (before.size, before.mode, before.nlink),
@@ -277,10 +270,7 @@ fn getattr_setattr_and_access_go_together() {
         guard: Some(before.ctime),
     };
     let results = bench.nfs3(Procedure::Setattr, &arguments);
-    let wcc = setattr::Reply::from_bytes(&results)
-        .unwrap()
-        .unwrap()
-        .obj_wcc;
+    let wcc = setattr::Reply::from_bytes(&results).unwrap().unwrap();
     assert_eq!(wcc.before.unwrap().ctime, before.ctime);
     assert_eq!(wcc.after.unwrap().mode, 0o400);
     let results = bench.nfs3(Procedure::Setattr, &arguments);
@@ -305,15 +295,11 @@ fn lookup_and_readlink_find_their_way() {
     assert_eq!(bench.lookup(&files, ".."), Ok(export));
     assert_eq!(bench.lookup(&files, "file0002"), Err(Status::NOENT));
     let link = bench.lookup(&export, "link").unwrap();
-    let arguments = readlink::Args {
-        symlink: link.borrow(),
-    };
+    let arguments = link.borrow();
     let results = bench.nfs3(Procedure::Readlink, &arguments);
     let reply = readlink::Reply::from_bytes(&results).unwrap().unwrap();
     assert_eq!(reply.data, b"file");
-    let arguments = readlink::Args {
-        symlink: files.borrow(),
-    };
+    let arguments = files.borrow();
     let results = bench.nfs3(Procedure::Readlink, &arguments);
     let fail = readlink::Reply::from_bytes(&results).unwrap().unwrap_err();
     assert_eq!(fail.status, Status::INVAL);
@@ -446,9 +432,7 @@ fn all_that_makes_and_removes_names() {
     assert_eq!(bench.lookup(&directory, "moved"), Ok(file));
 
     let rmdir = |name| {
-        let arguments = rmdir::Args {
-            object: at(&export, name),
-        };
+        let arguments = at(&export, name);
         let results = bench.nfs3(Procedure::Rmdir, &arguments);
         rmdir::Reply::from_bytes(&results)
             .unwrap()
@@ -456,9 +440,7 @@ fn all_that_makes_and_removes_names() {
     };
     assert_eq!(rmdir("d").err(), Some(Status::NOTEMPTY));
     for name in ["s", "k", "p", "f", "moved"] {
-        let arguments = remove::Args {
-            object: at(&directory, name),
-        };
+        let arguments = at(&directory, name);
         let results = bench.nfs3(Procedure::Remove, &arguments);
         assert!(remove::Reply::from_bytes(&results).unwrap().is_ok());
     }
@@ -554,11 +536,11 @@ fn fsstat_fsinfo_and_pathconf_tell_the_limits() {
     let mut bench = bench();
     let root = bench.mount(b"/").unwrap();
     let fsroot = root.borrow();
-    let results = bench.nfs3(Procedure::Fsstat, &fsstat::Args { fsroot });
+    let results = bench.nfs3(Procedure::Fsstat, &fsroot);
     let ok = fsstat::Reply::from_bytes(&results).unwrap().unwrap();
     assert_eq!(ok.tbytes, 64 << 20);
     assert!(ok.fbytes < ok.tbytes && ok.ffiles < ok.tfiles);
-    let results = bench.nfs3(Procedure::Fsinfo, &fsinfo::Args { fsroot });
+    let results = bench.nfs3(Procedure::Fsinfo, &fsroot);
     let ok = fsinfo::Reply::from_bytes(&results).unwrap().unwrap();
     assert_eq!(
         (ok.rtmax, ok.wtmax, ok.dtpref),
@@ -567,10 +549,10 @@ fn fsstat_fsinfo_and_pathconf_tell_the_limits() {
     assert_eq!(ok.maxfilesize, i64::MAX as u64);
     assert_eq!(ok.properties, 0x1b);
     bench.ends.transport = Transport::Udp;
-    let results = bench.nfs3(Procedure::Fsinfo, &fsinfo::Args { fsroot });
+    let results = bench.nfs3(Procedure::Fsinfo, &fsroot);
     let ok = fsinfo::Reply::from_bytes(&results).unwrap().unwrap();
     assert_eq!((ok.rtmax, ok.rtpref), (32 << 10, 32 << 10));
-    let results = bench.nfs3(Procedure::Pathconf, &pathconf::Args { object: fsroot });
+    let results = bench.nfs3(Procedure::Pathconf, &fsroot);
     let ok = pathconf::Reply::from_bytes(&results).unwrap().unwrap();
     assert_eq!((ok.name_max, ok.no_trunc), (255, true));
 }
@@ -840,9 +822,7 @@ fn every_procedure_can_be_made_to_fail() {
 fn a_call_by_udp_that_comes_twice_is_carried_out_once() {
     let mut bench = bench();
     let export = bench.mount(b"/export").unwrap();
-    let arguments = remove::Args {
-        object: at(&export, "file"),
-    };
+    let arguments = at(&export, "file");
     let mut call = header(nfs3::PROGRAM, 3, Procedure::Remove.number()).to_bytes();
     arguments.encode(&mut Writer::new(&mut call));
     bench.ends.transport = Transport::Udp;
@@ -882,7 +862,7 @@ fn one_of_each(directory: &Handle, file: &Handle) -> Vec<Vec<u8>> {
     };
     let calls: Vec<(Procedure, Vec<u8>)> = vec![
         (Procedure::Null, Vec::new()),
-        (Procedure::Getattr, getattr::Args { object }.to_bytes()),
+        (Procedure::Getattr, object.to_bytes()),
         (
             Procedure::Setattr,
             setattr::Args {
@@ -892,21 +872,12 @@ fn one_of_each(directory: &Handle, file: &Handle) -> Vec<Vec<u8>> {
             }
             .to_bytes(),
         ),
-        (
-            Procedure::Lookup,
-            lookup::Args {
-                what: at(directory, "file"),
-            }
-            .to_bytes(),
-        ),
+        (Procedure::Lookup, at(directory, "file").to_bytes()),
         (
             Procedure::Access,
             access::Args { object, access: 63 }.to_bytes(),
         ),
-        (
-            Procedure::Readlink,
-            readlink::Args { symlink: object }.to_bytes(),
-        ),
+        (Procedure::Readlink, object.to_bytes()),
         (
             Procedure::Read,
             read::Args {
@@ -957,8 +928,8 @@ fn one_of_each(directory: &Handle, file: &Handle) -> Vec<Vec<u8>> {
             Procedure::Rename,
             rename::Args { from: name, to }.to_bytes(),
         ),
-        (Procedure::Remove, remove::Args { object: to }.to_bytes()),
-        (Procedure::Rmdir, rmdir::Args { object: to }.to_bytes()),
+        (Procedure::Remove, to.to_bytes()),
+        (Procedure::Rmdir, to.to_bytes()),
         (
             Procedure::Readdir,
             readdir::Args {
@@ -970,9 +941,9 @@ fn one_of_each(directory: &Handle, file: &Handle) -> Vec<Vec<u8>> {
             .to_bytes(),
         ),
         (Procedure::Readdirplus, readdirplus.to_bytes()),
-        (Procedure::Fsstat, fsstat::Args { fsroot: dir }.to_bytes()),
-        (Procedure::Fsinfo, fsinfo::Args { fsroot: dir }.to_bytes()),
-        (Procedure::Pathconf, pathconf::Args { object }.to_bytes()),
+        (Procedure::Fsstat, dir.to_bytes()),
+        (Procedure::Fsinfo, dir.to_bytes()),
+        (Procedure::Pathconf, object.to_bytes()),
         (
             Procedure::Commit,
             commit::Args {

@@ -241,9 +241,7 @@ fn smb_works_as_the_owner_of_the_tree_with_all_rights() {
     let mut both = Both::of(&server);
     both.open_and_close(0, &requests::create_of("", OplockLevel::NONE));
     let shared = name(0);
-    let lookup = lookup::Args {
-        what: client::at(&both.directory, &shared),
-    };
+    let lookup = client::at(&both.directory, &shared);
     let results = both.nfs.nfs3(Procedure::Lookup, &lookup);
     let found = lookup::Reply::from_bytes(&results).unwrap().unwrap();
     let (made, attributes) = (Handle::from(found.object), found.obj_attributes.unwrap());

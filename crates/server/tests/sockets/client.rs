@@ -159,9 +159,7 @@ impl Client {
     }
 
     pub fn remove(&mut self, directory: &Handle, name: &str) -> Result<(), Status> {
-        let arguments = remove::Args {
-            object: at(directory, name),
-        };
+        let arguments = at(directory, name);
         let results = self.nfs3(Procedure::Remove, &arguments);
         let reply = remove::Reply::from_bytes(&results).unwrap();
         reply.map(|_| ()).map_err(|fail| fail.status)

@@ -13,9 +13,7 @@ fn an_error_is_answered_instead_of_the_result() {
     let server = start_with(&["error=NFS3ERR_JUKEBOX,proc=getattr"]);
     let mut client = Client::new(&server);
     let file = client.mount("/export/file");
-    let arguments = getattr::Args {
-        object: file.borrow(),
-    };
+    let arguments = file.borrow();
     let results = client.nfs3(Procedure::Getattr, &arguments);
     let fail = getattr::Reply::from_bytes(&results).unwrap().unwrap_err();
     assert_eq!(fail.status, Status::JUKEBOX);
@@ -95,9 +93,7 @@ fn a_delayed_reply_is_late_and_others_overtake_it() {
     let file = client.mount("/export/file");
     let start = Instant::now();
     let slow = client.send_null();
-    let arguments = getattr::Args {
-        object: file.borrow(),
-    };
+    let arguments = file.borrow();
     let quick = client.send(nfs3::PROGRAM, 1, &arguments);
     assert_eq!(client.receive_xid(), quick);
     assert_eq!(client.receive_xid(), slow);

@@ -170,7 +170,7 @@ fn a_full_memory_is_nospc_and_fsstat_says_so() {
     };
     assert_eq!((status, written), (Status::NOSPC, (3 * 512) << 10));
     let fsroot = export.borrow();
-    let results = client.nfs3(Procedure::Fsstat, &fsstat::Args { fsroot });
+    let results = client.nfs3(Procedure::Fsstat, &fsroot);
     let ok = fsstat::Reply::from_bytes(&results).unwrap().unwrap();
     assert!(ok.tbytes == 2 << 20 && ok.fbytes < 512 << 10);
     client.remove(&export, "f").unwrap();

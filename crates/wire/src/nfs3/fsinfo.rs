@@ -11,14 +11,8 @@ pub const HOMOGENEOUS: u32 = 0x08;
 /// FSF3_CANSETTIME: SETATTR sets times exactly.
 pub const CANSETTIME: u32 = 0x10;
 
-message! {
-    /// `FSINFO3args`.
-    #[derive(Copy)]
-    pub struct Args<'a> {
-        /// The root of the file system.
-        pub fsroot: FileHandle<'a>,
-    }
-}
+/// `FSINFO3args`: the root of the file system.
+pub type Args<'a> = FileHandle<'a>;
 
 message! {
     /// `FSINFO3resok`.

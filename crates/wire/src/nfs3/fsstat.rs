@@ -2,14 +2,8 @@
 
 use super::{FileHandle, PostOpAttr, ReplyFail};
 
-message! {
-    /// `FSSTAT3args`.
-    #[derive(Copy)]
-    pub struct Args<'a> {
-        /// The root of the file system, or any object in it.
-        pub fsroot: FileHandle<'a>,
-    }
-}
+/// `FSSTAT3args`: the root of the file system, or any object in it.
+pub type Args<'a> = FileHandle<'a>;
 
 message! {
     /// `FSSTAT3resok`.

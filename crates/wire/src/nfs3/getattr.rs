@@ -2,23 +2,8 @@
 
 use super::{Fattr3, FileHandle, ReplyFail};
 
-message! {
-    /// `GETATTR3args`.
-    #[derive(Copy)]
-    pub struct Args<'a> {
-        /// Object whose attributes are requested.
-        pub object: FileHandle<'a>,
-    }
-}
+/// `GETATTR3args`: object whose attributes are requested.
+pub type Args<'a> = FileHandle<'a>;
 
-message! {
-    /// `GETATTR3resok`.
-    #[derive(Copy)]
-    pub struct ReplyOk {
-        /// `obj_attributes`.
-        pub obj_attributes: Fattr3,
-    }
-}
-
-/// `GETATTR3res`.
-pub type Reply = Result<ReplyOk, ReplyFail<()>>;
+/// `GETATTR3res`, whose `resok` contains only `obj_attributes`.
+pub type Reply = Result<Fattr3, ReplyFail<()>>;

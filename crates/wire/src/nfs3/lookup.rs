@@ -2,14 +2,8 @@
 
 use super::{DirOpArgs, FileHandle, PostOpAttr, ReplyFail};
 
-message! {
-    /// `LOOKUP3args`.
-    #[derive(Copy)]
-    pub struct Args<'a> {
-        /// The directory, and the name to find in it.
-        pub what: DirOpArgs<'a>,
-    }
-}
+/// `LOOKUP3args`: the directory, and the name to find in it.
+pub type Args<'a> = DirOpArgs<'a>;
 
 message! {
     /// `LOOKUP3resok`.
@@ -48,10 +42,8 @@ mod tests {
     fn a_handle_and_a_name_are_asked_with() {
         let dir = FileHandle::new(&[1, 2, 3, 4]).unwrap();
         let args = Args {
-            what: DirOpArgs {
-                dir,
-                name: b"a.txt",
-            },
+            dir,
+            name: b"a.txt",
         };
         #[rustfmt::skip]
         let expected = [

@@ -2,14 +2,8 @@
 
 use super::{FileHandle, PostOpAttr, ReplyFail};
 
-message! {
-    /// `PATHCONF3args`.
-    #[derive(Copy)]
-    pub struct Args<'a> {
-        /// Object to query.
-        pub object: FileHandle<'a>,
-    }
-}
+/// `PATHCONF3args`: object to query.
+pub type Args<'a> = FileHandle<'a>;
 
 message! {
     /// `PATHCONF3resok`.

@@ -2,14 +2,8 @@
 
 use super::{FileHandle, PostOpAttr, ReplyFail};
 
-message! {
-    /// `READLINK3args`.
-    #[derive(Copy)]
-    pub struct Args<'a> {
-        /// The symbolic link.
-        pub symlink: FileHandle<'a>,
-    }
-}
+/// `READLINK3args`: the symbolic link.
+pub type Args<'a> = FileHandle<'a>;
 
 message! {
     /// `READLINK3resok`.

@@ -2,23 +2,8 @@
 
 use super::{DirOpArgs, ReplyFail, WccData};
 
-message! {
-    /// `REMOVE3args`.
-    #[derive(Copy)]
-    pub struct Args<'a> {
-        /// The directory, and the name to remove from it.
-        pub object: DirOpArgs<'a>,
-    }
-}
+/// `REMOVE3args`: the directory, and the name to remove from it.
+pub type Args<'a> = DirOpArgs<'a>;
 
-message! {
-    /// `REMOVE3resok`.
-    #[derive(Copy)]
-    pub struct ReplyOk {
-        /// `dir_wcc`, with the attributes that the server returns.
-        pub dir_wcc: WccData,
-    }
-}
-
-/// `REMOVE3res`.
-pub type Reply = Result<ReplyOk, ReplyFail<WccData>>;
+/// `REMOVE3res`, whose `resok` contains only `dir_wcc`.
+pub type Reply = Result<WccData, ReplyFail<WccData>>;

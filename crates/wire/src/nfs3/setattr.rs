@@ -15,17 +15,8 @@ message! {
     }
 }
 
-message! {
-    /// `SETATTR3resok`.
-    #[derive(Copy)]
-    pub struct ReplyOk {
-        /// `obj_wcc`, with the attributes that the server returns.
-        pub obj_wcc: WccData,
-    }
-}
-
-/// `SETATTR3res`.
-pub type Reply = Result<ReplyOk, ReplyFail<WccData>>;
+/// `SETATTR3res`, whose `resok` contains only `obj_wcc`.
+pub type Reply = Result<WccData, ReplyFail<WccData>>;
 
 #[cfg(test)]
 mod tests {

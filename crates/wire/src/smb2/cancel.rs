@@ -2,8 +2,7 @@
 //!
 //! The message has the MessageId of that request, or its AsyncId, and no response.
 
-layout! {
-    /// SMB2 CANCEL Request.
-    #[derive(Default)]
-    pub struct Request[4, reserved 2] {}
-}
+use super::Empty;
+
+/// SMB2 CANCEL Request.
+pub type Request = Empty;

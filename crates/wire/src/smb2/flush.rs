@@ -1,6 +1,6 @@
 //! FLUSH: write what is cached to stable storage (sections 2.2.17 and 2.2.18).
 
-use super::FileId;
+use super::{Empty, FileId};
 
 layout! {
     /// SMB2 FLUSH Request.
@@ -10,8 +10,5 @@ layout! {
     }
 }
 
-layout! {
-    /// SMB2 FLUSH Response.
-    #[derive(Default)]
-    pub struct Response[4, reserved 2] {}
-}
+/// SMB2 FLUSH Response.
+pub type Response = Empty;

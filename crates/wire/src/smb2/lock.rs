@@ -1,7 +1,7 @@
 //! LOCK: lock ranges of bytes, and unlock them (sections 2.2.26 and 2.2.27).
 
-use super::FileId;
 use super::codec::{Array, Decode, DecodeError, Encode, Reader, Writer, length16};
+use super::{Empty, FileId};
 
 flags! {
     /// Flags of an element.
@@ -67,8 +67,5 @@ impl<'a> Decode<'a> for Request<'a> {
     }
 }
 
-layout! {
-    /// SMB2 LOCK Response.
-    #[derive(Default)]
-    pub struct Response[4, reserved 2] {}
-}
+/// SMB2 LOCK Response.
+pub type Response = Empty;

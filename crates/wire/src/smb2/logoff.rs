@@ -1,13 +1,9 @@
 //! LOGOFF: ends a session (sections 2.2.7 and 2.2.8).
 
-layout! {
-    /// SMB2 LOGOFF Request.
-    #[derive(Default)]
-    pub struct Request[4, reserved 2] {}
-}
+use super::Empty;
 
-layout! {
-    /// SMB2 LOGOFF Response.
-    #[derive(Default)]
-    pub struct Response[4, reserved 2] {}
-}
+/// SMB2 LOGOFF Request.
+pub type Request = Empty;
+
+/// SMB2 LOGOFF Response.
+pub type Response = Empty;

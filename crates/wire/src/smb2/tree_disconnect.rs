@@ -1,13 +1,9 @@
 //! TREE_DISCONNECT: disconnects from a share (sections 2.2.11 and 2.2.12).
 
-layout! {
-    /// SMB2 TREE_DISCONNECT Request.
-    #[derive(Default)]
-    pub struct Request[4, reserved 2] {}
-}
+use super::Empty;
 
-layout! {
-    /// SMB2 TREE_DISCONNECT Response.
-    #[derive(Default)]
-    pub struct Response[4, reserved 2] {}
-}
+/// SMB2 TREE_DISCONNECT Request.
+pub type Request = Empty;
+
+/// SMB2 TREE_DISCONNECT Response.
+pub type Response = Empty;

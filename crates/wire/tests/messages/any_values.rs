@@ -134,11 +134,21 @@ macro_rules! expect_back {
     }};
 }
 
+/// A message of a procedure: fields in braces, or the value of an only field.
+macro_rules! value_of {
+    ($module:ident, $message:ident, { $($fields:tt)* }) => {
+        nfs3::$module::$message { $($fields)* }
+    };
+    ($module:ident, $message:ident, [$value:expr]) => {
+        $value
+    };
+}
+
 /// Arguments, and both arms of the reply.
 macro_rules! procedure {
-    ($module:ident, { $($arg:tt)* }, { $($ok:tt)* }, { $($fail:tt)* }) => {
-        expect_back!(nfs3::$module::Args, nfs3::$module::Args { $($arg)* });
-        expect_back!(nfs3::$module::Reply, Ok(nfs3::$module::ReplyOk { $($ok)* }));
+    ($module:ident, $args:tt, $ok:tt, { $($fail:tt)* }) => {
+        expect_back!(nfs3::$module::Args, value_of!($module, Args, $args));
+        expect_back!(nfs3::$module::Reply, Ok(value_of!($module, ReplyOk, $ok)));
         expect_back!(nfs3::$module::Reply, Err(ReplyFail { $($fail)* }));
     };
 }
@@ -152,16 +162,16 @@ proptest! {
         let ([wcc, other_wcc], status) = (m.wcc, m.status);
         if let Some(attributes) = obj_attributes {
             procedure!(getattr,
-                { object: m.handle() }, { obj_attributes: attributes }, { status, attributes: () });
+                [m.handle()], [attributes], { status, attributes: () });
         }
         procedure!(setattr,
             { object: m.handle(), new_attributes: m.set, guard: m.guard },
-            { obj_wcc: wcc }, { status, attributes: other_wcc });
+            [wcc], { status, attributes: other_wcc });
         procedure!(access,
             { object: m.handle(), access },
             { obj_attributes, access: count }, { status, attributes: obj_attributes });
         procedure!(readlink,
-            { symlink: m.handle() },
+            [m.handle()],
             { symlink_attributes: obj_attributes, data: &m.data },
             { status, attributes: obj_attributes });
         procedure!(read,
@@ -210,11 +220,11 @@ proptest! {
     fn procedures_on_a_name_come_back(m in material()) {
         let [attributes, other_attributes] = m.attributes;
         let ([wcc, other], status) = (m.wcc, m.status);
-        procedure!(lookup, { what: m.named(0) },
+        procedure!(lookup, [m.named(0)],
             { object: m.handle(), obj_attributes: attributes, dir_attributes: other_attributes },
             { status, attributes });
-        procedure!(remove, { object: m.named(0) }, { dir_wcc: wcc }, { status, attributes: other });
-        procedure!(rmdir, { object: m.named(1) }, { dir_wcc: wcc }, { status, attributes: other });
+        procedure!(remove, [m.named(0)], [wcc], { status, attributes: other });
+        procedure!(rmdir, [m.named(1)], [wcc], { status, attributes: other });
         procedure!(rename, { from: m.named(0), to: m.named(1) },
             { fromdir_wcc: wcc, todir_wcc: other },
             { status, attributes: nfs3::rename::ReplyOk { fromdir_wcc: other, todir_wcc: wcc } });
@@ -251,16 +261,16 @@ proptest! {
         let [tbytes, fbytes, abytes, tfiles, ffiles, afiles, maxfilesize] = m.hypers;
         let [rtmax, rtpref, rtmult, wtmax, wtpref, wtmult, dtpref, seconds, nseconds, properties] =
             m.words;
-        procedure!(fsstat, { fsroot: m.handle() },
+        procedure!(fsstat, [m.handle()],
             { obj_attributes, tbytes, fbytes, abytes, tfiles, ffiles, afiles, invarsec: rtmax },
             { status, attributes: obj_attributes });
         let time_delta = Nfstime3 { seconds, nseconds };
-        procedure!(fsinfo, { fsroot: m.handle() }, {
+        procedure!(fsinfo, [m.handle()], {
             obj_attributes, rtmax, rtpref, rtmult, wtmax, wtpref, wtmult, dtpref, maxfilesize,
             time_delta, properties,
         }, { status, attributes: obj_attributes });
         let [no_trunc, chown_restricted, case_insensitive, case_preserving] = m.flags;
-        procedure!(pathconf, { object: m.handle() }, {
+        procedure!(pathconf, [m.handle()], {
             obj_attributes, linkmax: rtmax, name_max: rtpref, no_trunc, chown_restricted,
             case_insensitive, case_preserving,
         }, { status, attributes: obj_attributes });

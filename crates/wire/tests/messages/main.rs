@@ -189,7 +189,7 @@ fn sizes_are_those_nct_has_always_counted() {
     });
     let file = FileHandle::new(&[7; 28]).unwrap();
     let getattr_call = record(&[&|out| call(Procedure::Getattr, sys).encode(out), &|out| {
-        getattr::Args { object: file }.encode(out);
+        file.encode(out);
     }]);
     assert_eq!(getattr_call.len(), 120);
     let read_call = record(&[&|out| call(Procedure::Read, sys).encode(out), &|out| {
@@ -202,9 +202,7 @@ fn sizes_are_those_nct_has_always_counted() {
     }]);
     assert_eq!(read_call.len(), 132);
 
-    let getattr_ok = getattr::Reply::Ok(getattr::ReplyOk {
-        obj_attributes: ATTRIBUTES,
-    });
+    let getattr_ok = getattr::Reply::Ok(ATTRIBUTES);
     assert_eq!(24 + getattr_ok.to_bytes().len(), 112);
     let data = &[1; 4096];
     let read_ok = read::ReplyOk {

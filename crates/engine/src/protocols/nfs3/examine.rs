@@ -128,8 +128,7 @@ fn ask(
     facts: &mut TargetFacts,
 ) -> Result<(), RunError> {
     let object = object.borrow();
-    let arguments = fsinfo::Args { fsroot: object };
-    let info = call(session, Procedure::Fsinfo, &arguments, |reply| {
+    let info = call(session, Procedure::Fsinfo, &object, |reply| {
         fsinfo::Reply::from_bytes(reply).ok()?.ok()
     })?;
     facts.transfers = info.map(|info| TransferFacts {
@@ -141,8 +140,7 @@ fn ask(
     let step = info.map_or(0, |info| {
         u64::from(info.time_delta.seconds) * 1_000_000_000 + u64::from(info.time_delta.nseconds)
     });
-    let arguments = pathconf::Args { object };
-    facts.names = call(session, Procedure::Pathconf, &arguments, |reply| {
+    facts.names = call(session, Procedure::Pathconf, &object, |reply| {
         pathconf::Reply::from_bytes(reply)
             .ok()?
             .ok()
@@ -153,8 +151,7 @@ fn ask(
                 time_step_ns: step,
             })
     })?;
-    let arguments = fsstat::Args { fsroot: object };
-    facts.space = call(session, Procedure::Fsstat, &arguments, |reply| {
+    facts.space = call(session, Procedure::Fsstat, &object, |reply| {
         fsstat::Reply::from_bytes(reply)
             .ok()?
             .ok()

@@ -10,7 +10,7 @@ use filestone_setup::TargetError;
 use filestone_setup::driver::first_xid;
 use filestone_setup::nfs3::mount::{self, Caller};
 use filestone_setup::nfs3::prepare::prepare;
-use filestone_wire::nfs3::{Handle, PROGRAM, Procedure, VERSION, getattr, read};
+use filestone_wire::nfs3::{Handle, PROGRAM, Procedure, VERSION, read};
 use filestone_wire::record::RecordMark;
 use filestone_wire::rpc::{CallHeader, Credential, OpaqueAuth};
 use filestone_wire::xdr::{Encode, Writer};
@@ -68,10 +68,7 @@ fn encode_call(plan: &ProbeRun<'_>, handle: &Handle) -> Vec<u8> {
     let mut writer = Writer::new(&mut call);
     header.encode(&mut writer);
     match operation {
-        OpKind::GetAttr => getattr::Args {
-            object: handle.borrow(),
-        }
-        .encode(&mut writer),
+        OpKind::GetAttr => handle.borrow().encode(&mut writer),
         OpKind::Read => {
             read::Args {
                 file: handle.borrow(),

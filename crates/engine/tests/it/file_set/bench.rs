@@ -165,7 +165,7 @@ impl Bench {
     pub fn remove(&mut self, directory: &str, name: &str) {
         let directory = self.at(directory);
         let object = named(&directory, name);
-        let bytes = self.call(Procedure::Remove, &remove::Args { object });
+        let bytes = self.call(Procedure::Remove, &object);
         let reply = remove::Reply::from_bytes(&bytes).expect("a reply");
         reply.expect("it was there");
     }

@@ -190,10 +190,7 @@ fn patience_has_an_end() {
 /// What the relay answers in the place of the first GETATTR, which is of a directory.
 fn directory_attributes() -> Vec<u8> {
     use filestone_wire::nfs3::getattr;
-    getattr::Reply::Ok(getattr::ReplyOk {
-        obj_attributes: attributes(FileType::Directory),
-    })
-    .to_bytes()
+    getattr::Reply::Ok(attributes(FileType::Directory)).to_bytes()
 }
 
 fn attributes(file_type: FileType) -> filestone_wire::nfs3::Fattr3 {
@@ -235,7 +232,7 @@ fn page(names: &[String], cookie: u64, eof: bool) -> Vec<u8> {
 
 fn removed() -> Vec<u8> {
     let dir_wcc = WccData::default();
-    remove::Reply::Ok(remove::ReplyOk { dir_wcc }).to_bytes()
+    remove::Reply::Ok(dir_wcc).to_bytes()
 }
 
 const DELTREE: &str = r#"

@@ -10,9 +10,8 @@ use crate::session::rpc::Credentials;
 use filestone_plan::plan::{CreateModes, TransportKind};
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{
-    DirOpArgs, FileHandle, Sattr3, SetTime, access, commit, create, fsinfo, fsstat, getattr, link,
-    lookup, mkdir, mknod, pathconf, read, readdir, readdirplus, readlink, remove, rename, rmdir,
-    setattr, symlink, write,
+    DirOpArgs, FileHandle, Sattr3, SetTime, access, commit, create, link, mkdir, mknod, read,
+    readdir, readdirplus, rename, setattr, symlink, write,
 };
 use filestone_wire::nfs3::{Handle, PROGRAM, Procedure, VERSION};
 use filestone_wire::pattern::PERIOD;
@@ -20,9 +19,7 @@ use filestone_wire::record::RecordMark;
 use filestone_wire::rpc::{CallHeader, Credential, OpaqueAuth};
 use filestone_wire::xdr::{Encode, Writer};
 use filestone_workload::kind::{OpKind, PerKind};
-use filestone_workload::operation::{
-    AttributeChange, DirectoryCursor, FileId, Name, Operation, Stability,
-};
+use filestone_workload::operation::{AttributeChange, FileId, Name, Operation, Stability};
 use filestone_workload::output::{DataSegment, Output};
 
 /// Bytes of a record mark.
@@ -82,10 +79,7 @@ pub fn encode(shared: &Shared, operation: &Operation, xid: u32, out: &mut Output
     let spliced = match *operation {
         Operation::Null => 0,
         Operation::GetAttr { file } => {
-            getattr::Args {
-                object: handle(shared, file),
-            }
-            .encode(&mut Writer::new(&mut out.bytes));
+            handle(shared, file).encode(&mut Writer::new(&mut out.bytes));
             0
         }
         Operation::Read { file, offset, len } => {
@@ -197,43 +191,10 @@ fn encode_write(
     data.len()
 }
 
-fn encode_readdir(
-    shared: &Shared,
-    directory: FileId,
-    cursor: DirectoryCursor,
-    len: u32,
-    out: &mut Writer<'_>,
-) {
-    readdir::Args {
-        dir: handle(shared, directory),
-        cookie: cursor.cookie,
-        cookieverf: cursor.verifier,
-        count: len,
-    }
-    .encode(out);
-}
-
-/// dircount limits names and cookies only; an equal limit for both requests as many entries as fit
-/// into the whole reply.
-fn encode_readdirplus(
-    shared: &Shared,
-    directory: FileId,
-    cursor: DirectoryCursor,
-    len: u32,
-    out: &mut Writer<'_>,
-) {
-    readdirplus::Args {
-        dir: handle(shared, directory),
-        cookie: cursor.cookie,
-        cookieverf: cursor.verifier,
-        dircount: len,
-        maxcount: len,
-    }
-    .encode(out);
-}
-
 /// Encodes the arguments of all operations outside the hottest paths.
 fn encode_other(shared: &Shared, operation: &Operation, out: &mut Writer<'_>) {
+    let modes = &shared.templates.modes;
+    let [room, other_room] = &mut [[0; NUMBERED_LEN]; 2];
     match *operation {
         #[rustfmt::skip]
         Operation::Null | Operation::GetAttr { .. } | Operation::Read { .. } | Operation::Write { .. }
@@ -241,117 +202,79 @@ fn encode_other(shared: &Shared, operation: &Operation, out: &mut Writer<'_>) {
         | Operation::Lock { .. } | Operation::Unlock { .. }
         | Operation::SessionSetup | Operation::TreeConnect | Operation::Notify { .. }
         | Operation::Copy { .. } => {}
+        Operation::ReadLink { link: file }
+        | Operation::FileSystemStatus { file }
+        | Operation::FileSystemInfo { file }
+        | Operation::PathConfiguration { file } => handle(shared, file).encode(out),
+        Operation::Lookup { directory, name }
+        | Operation::Remove { directory, name }
+        | Operation::RemoveDirectory { directory, name } => {
+            entry(shared, directory, name, room).encode(out);
+        }
         Operation::SetAttr { file, change } => setattr::Args {
             object: handle(shared, file),
             new_attributes: attributes_of(change),
             guard: None,
         }
         .encode(out),
-        Operation::Lookup { directory, name } => {
-            with_name(shared, directory, name, |what| {
-                lookup::Args { what }.encode(out)
-            });
-        }
         Operation::Access { file, wanted } => access::Args {
             object: handle(shared, file),
             access: wanted,
         }
         .encode(out),
-        Operation::ReadLink { link } => readlink::Args {
-            symlink: handle(shared, link),
+        Operation::Create { directory, name } => create::Args {
+            where_: entry(shared, directory, name, room),
+            how: create::CreateHow::Unchecked(permissions(modes.file)),
         }
         .encode(out),
-        Operation::Create { directory, name } => with_name(shared, directory, name, |where_| {
-            create::Args {
-                where_,
-                how: create::CreateHow::Unchecked(permissions(shared.templates.modes.file)),
-            }
-            .encode(out);
-        }),
-        Operation::MakeDirectory { directory, name } => {
-            with_name(shared, directory, name, |where_| {
-                mkdir::Args {
-                    where_,
-                    attributes: permissions(shared.templates.modes.directory),
-                }
-                .encode(out);
-            })
-        }
-        Operation::MakeSymlink {
-            directory,
-            name,
-            target,
-        } => {
-            let mut room = [0; NUMBERED_LEN];
-            let target = name_bytes(shared, target, &mut room);
-            with_name(shared, directory, name, |where_| {
-                let symlink = symlink::SymlinkData {
-                    symlink_attributes: permissions(0o777),
-                    symlink_data: target,
-                };
-                symlink::Args { where_, symlink }.encode(out);
-            });
-        }
-        Operation::MakeNode { directory, name } => with_name(shared, directory, name, |where_| {
-            mknod::Args {
-                where_,
-                what: mknod::MknodData::Fifo(permissions(shared.templates.modes.file)),
-            }
-            .encode(out);
-        }),
-        Operation::Remove { directory, name } => {
-            with_name(shared, directory, name, |object| {
-                remove::Args { object }.encode(out)
-            });
-        }
-        Operation::RemoveDirectory { directory, name } => {
-            with_name(shared, directory, name, |object| {
-                rmdir::Args { object }.encode(out)
-            });
-        }
-        Operation::Rename {
-            from_directory,
-            from,
-            to_directory,
-            to,
-        } => {
-            with_name(shared, from_directory, from, |from| {
-                with_name(shared, to_directory, to, |to| {
-                    rename::Args { from, to }.encode(out)
-                });
-            });
-        }
-        Operation::Link {
-            file,
-            directory,
-            name,
-        } => with_name(shared, directory, name, |link| {
-            link::Args {
-                file: handle(shared, file),
-                link,
-            }
-            .encode(out);
-        }),
-        Operation::ReadDirectory {
-            directory,
-            cursor,
-            len,
-        } => encode_readdir(shared, directory, cursor, len, out),
-        Operation::ReadDirectoryPlus {
-            directory,
-            cursor,
-            len,
-        } => encode_readdirplus(shared, directory, cursor, len, out),
-        Operation::FileSystemStatus { file } => fsstat::Args {
-            fsroot: handle(shared, file),
+        Operation::MakeDirectory { directory, name } => mkdir::Args {
+            where_: entry(shared, directory, name, room),
+            attributes: permissions(modes.directory),
         }
         .encode(out),
-        Operation::FileSystemInfo { file } => fsinfo::Args {
-            fsroot: handle(shared, file),
+        #[rustfmt::skip]
+        Operation::MakeSymlink { directory, name, target } => symlink::Args {
+            where_: entry(shared, directory, name, room),
+            symlink: symlink::SymlinkData {
+                symlink_attributes: permissions(0o777),
+                symlink_data: name_bytes(shared, target, other_room),
+            },
         }
         .encode(out),
-        Operation::PathConfiguration { file } => pathconf::Args {
-            object: handle(shared, file),
+        Operation::MakeNode { directory, name } => mknod::Args {
+            where_: entry(shared, directory, name, room),
+            what: mknod::MknodData::Fifo(permissions(modes.file)),
+        }
+        .encode(out),
+        #[rustfmt::skip]
+        Operation::Rename { from_directory, from, to_directory, to } => rename::Args {
+            from: entry(shared, from_directory, from, room),
+            to: entry(shared, to_directory, to, other_room),
+        }
+        .encode(out),
+        #[rustfmt::skip]
+        Operation::Link { file, directory, name } => link::Args {
+            file: handle(shared, file),
+            link: entry(shared, directory, name, room),
+        }
+        .encode(out),
+        #[rustfmt::skip]
+        Operation::ReadDirectory { directory, cursor, len } => readdir::Args {
+            dir: handle(shared, directory),
+            cookie: cursor.cookie,
+            cookieverf: cursor.verifier,
+            count: len,
+        }
+        .encode(out),
+        // dircount limits names and cookies only; an equal limit for both requests as many entries
+        // as fit into the whole reply.
+        #[rustfmt::skip]
+        Operation::ReadDirectoryPlus { directory, cursor, len } => readdirplus::Args {
+            dir: handle(shared, directory),
+            cookie: cursor.cookie,
+            cookieverf: cursor.verifier,
+            dircount: len,
+            maxcount: len,
         }
         .encode(out),
         Operation::Commit { file, offset, len } => commit::Args {
@@ -363,13 +286,17 @@ fn encode_other(shared: &Shared, operation: &Operation, out: &mut Writer<'_>) {
     }
 }
 
-fn with_name(shared: &Shared, directory: FileId, name: Name, encode: impl FnOnce(DirOpArgs<'_>)) {
-    let mut room = [0; NUMBERED_LEN];
-    let name = name_bytes(shared, name, &mut room);
-    encode(DirOpArgs {
+/// Returns a name in a directory; a numbered name is formatted in `room`.
+fn entry<'n>(
+    shared: &'n Shared,
+    directory: FileId,
+    name: Name,
+    room: &'n mut [u8; NUMBERED_LEN],
+) -> DirOpArgs<'n> {
+    DirOpArgs {
         dir: handle(shared, directory),
-        name,
-    });
+        name: name_bytes(shared, name, room),
+    }
 }
 
 /// Returns the bytes of a name; a numbered name is formatted in `room`.

@@ -166,11 +166,9 @@ impl Ground {
 
     fn attributes(&self, object: &Handle) -> nfs3::Fattr3 {
         let object = object.borrow();
-        let results = self
-            .bench
-            .nfs3(Procedure::Getattr, &getattr::Args { object });
+        let results = self.bench.nfs3(Procedure::Getattr, &object);
         let reply = getattr::Reply::from_bytes(&results).unwrap();
-        reply.unwrap().obj_attributes
+        reply.unwrap()
     }
 }
 
@@ -204,7 +202,7 @@ const COMMIT: Call = |ground| {
 };
 const GETATTR: Call = |ground| {
     let object = ground.file.borrow();
-    (Procedure::Getattr, getattr::Args { object }.to_bytes())
+    (Procedure::Getattr, object.to_bytes())
 };
 const TRUNCATE: Call = |ground| {
     ground.setattr(Sattr3 {
@@ -267,7 +265,7 @@ const TO_ANY_GROUP: Call = |ground| {
 };
 const LOOKUP: Call = |ground| {
     let what = at(&ground.directory, "f");
-    (Procedure::Lookup, lookup::Args { what }.to_bytes())
+    (Procedure::Lookup, what.to_bytes())
 };
 const READDIR: Call = |ground| {
     let arguments = readdir::Args {
@@ -324,11 +322,11 @@ const LINK: Call = |ground| {
 };
 const REMOVE: Call = |ground| {
     let object = at(&ground.directory, "f");
-    (Procedure::Remove, remove::Args { object }.to_bytes())
+    (Procedure::Remove, object.to_bytes())
 };
 const RMDIR: Call = |ground| {
     let object = at(&ground.directory, "i");
-    (Procedure::Rmdir, rmdir::Args { object }.to_bytes())
+    (Procedure::Rmdir, object.to_bytes())
 };
 const RENAME: Call = |ground| ground.rename("f", &ground.directory, "new");
 const MOVE: Call = |ground| ground.rename("f", &ground.other, "new");

@@ -65,7 +65,7 @@ impl Work for Removal<'_> {
             name,
         };
         // The arguments of RMDIR have the same encoding.
-        remove::Args { object }.encode(out);
+        object.encode(out);
     }
 
     fn failed(&self, call: &usize, failed: CallFailed) -> RunError {

@@ -10,7 +10,7 @@ use std::io::Write;
 fn a_file_system_mounted_in_a_file_set_is_left_alone() {
     let (mut nfs, _) = scripted::nfs(|call, out| {
         let obj_attributes = scripted::attributes(FileType::Directory, 1);
-        let results = getattr::Reply::Ok(getattr::ReplyOk { obj_attributes });
+        let results = getattr::Reply::Ok(obj_attributes);
         out.write_all(&reply(call.xid, &results.to_bytes()))
     });
     let handle = Handle::from(FileHandle::new(&[1]).expect("a handle"));
@@ -44,10 +44,7 @@ fn a_file_system_mounted_at_the_top_of_a_tree_is_left_alone() {
                 dir_attributes: None,
             })
             .to_bytes(),
-            Some(Procedure::Getattr) => getattr::Reply::Ok(getattr::ReplyOk {
-                obj_attributes: directory(1),
-            })
-            .to_bytes(),
+            Some(Procedure::Getattr) => getattr::Reply::Ok(directory(1)).to_bytes(),
             _ => Status::ACCES.0.to_be_bytes().to_vec(),
         };
         out.write_all(&reply(call.xid, &results))
@@ -98,7 +95,7 @@ fn a_server_that_lists_what_it_has_removed_is_given_up() {
             .to_bytes(),
             Some(Procedure::Remove) => {
                 let dir_wcc = WccData::default();
-                remove::Reply::Ok(remove::ReplyOk { dir_wcc }).to_bytes()
+                remove::Reply::Ok(dir_wcc).to_bytes()
             }
             _ => Status::ACCES.0.to_be_bytes().to_vec(),
         };

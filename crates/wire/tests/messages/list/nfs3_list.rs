@@ -80,18 +80,10 @@ const SET_NOTHING: Sattr3 = Sattr3 {
 pub fn args() -> Vec<Message> {
     let mut all = vec![
         message(Args(Procedure::Null), ()),
-        message(
-            Args(Procedure::Getattr),
-            nfs3::getattr::Args { object: handle() },
-        ),
+        message(Args(Procedure::Getattr), handle()),
         setattr(SET, Some(TIME)),
         setattr(SET_NOTHING, None),
-        message(
-            Args(Procedure::Lookup),
-            nfs3::lookup::Args {
-                what: named(b"name"),
-            },
-        ),
+        message(Args(Procedure::Lookup), named(b"name")),
         message(
             Args(Procedure::Access),
             nfs3::access::Args {
@@ -99,10 +91,7 @@ pub fn args() -> Vec<Message> {
                 access: nfs3::access::ALL,
             },
         ),
-        message(
-            Args(Procedure::Readlink),
-            nfs3::readlink::Args { symlink: handle() },
-        ),
+        message(Args(Procedure::Readlink), handle()),
         message(
             Args(Procedure::Read),
             nfs3::read::Args {
@@ -119,18 +108,8 @@ pub fn args() -> Vec<Message> {
             },
         ),
         message(Args(Procedure::Symlink), symlink()),
-        message(
-            Args(Procedure::Remove),
-            nfs3::remove::Args {
-                object: named(b"file"),
-            },
-        ),
-        message(
-            Args(Procedure::Rmdir),
-            nfs3::rmdir::Args {
-                object: named(b"directory"),
-            },
-        ),
+        message(Args(Procedure::Remove), named(b"file")),
+        message(Args(Procedure::Rmdir), named(b"directory")),
         message(
             Args(Procedure::Rename),
             nfs3::rename::Args {
@@ -147,18 +126,9 @@ pub fn args() -> Vec<Message> {
         ),
         message(Args(Procedure::Readdir), readdir()),
         message(Args(Procedure::Readdirplus), readdirplus()),
-        message(
-            Args(Procedure::Fsstat),
-            nfs3::fsstat::Args { fsroot: handle() },
-        ),
-        message(
-            Args(Procedure::Fsinfo),
-            nfs3::fsinfo::Args { fsroot: handle() },
-        ),
-        message(
-            Args(Procedure::Pathconf),
-            nfs3::pathconf::Args { object: handle() },
-        ),
+        message(Args(Procedure::Fsstat), handle()),
+        message(Args(Procedure::Fsinfo), handle()),
+        message(Args(Procedure::Pathconf), handle()),
         message(
             Args(Procedure::Commit),
             nfs3::commit::Args {
@@ -277,7 +247,10 @@ fn readdirplus() -> nfs3::readdirplus::Args<'static> {
 /// Both arms of the reply of every procedure.
 macro_rules! reply {
     ($all:ident, $variant:ident, $module:ident, { $($ok:tt)* }, $attributes:expr) => {
-        let ok = nfs3::$module::ReplyOk { $($ok)* };
+        reply!($all, $variant, $module, (nfs3::$module::ReplyOk { $($ok)* }), $attributes);
+    };
+    ($all:ident, $variant:ident, $module:ident, ($ok:expr), $attributes:expr) => {
+        let ok = $ok;
         let fail = ReplyFail { status: Status::STALE, attributes: $attributes };
         $all.push(message(Reply(Procedure::$variant), nfs3::$module::Reply::Ok(ok)));
         $all.push(message(Reply(Procedure::$variant), nfs3::$module::Reply::Err(fail)));
@@ -287,8 +260,8 @@ macro_rules! reply {
 /// Replies to every procedure.
 pub fn replies() -> Vec<Message> {
     let mut all = vec![message(Reply(Procedure::Null), ())];
-    reply!(all, Getattr, getattr, { obj_attributes: ATTRIBUTES }, ());
-    reply!(all, Setattr, setattr, { obj_wcc: WCC }, NO_WCC);
+    reply!(all, Getattr, getattr, (ATTRIBUTES), ());
+    reply!(all, Setattr, setattr, (WCC), NO_WCC);
     reply!(all, Lookup, lookup,
         { object: handle(), obj_attributes: POST, dir_attributes: None },
         POST);
@@ -308,8 +281,8 @@ pub fn replies() -> Vec<Message> {
         { obj: Some(handle()), obj_attributes: None, dir_wcc: WCC }, WCC);
     reply!(all, Mknod, mknod,
         { obj: None, obj_attributes: POST, dir_wcc: WCC }, WCC);
-    reply!(all, Remove, remove, { dir_wcc: WCC }, WCC);
-    reply!(all, Rmdir, rmdir, { dir_wcc: WCC }, NO_WCC);
+    reply!(all, Remove, remove, (WCC), WCC);
+    reply!(all, Rmdir, rmdir, (WCC), NO_WCC);
     reply!(all, Rename, rename,
         { fromdir_wcc: WCC, todir_wcc: NO_WCC }, nfs3::rename::ReplyOk { fromdir_wcc: NO_WCC, todir_wcc: WCC });
     reply!(all, Link, link,

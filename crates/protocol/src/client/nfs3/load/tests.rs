@@ -326,7 +326,7 @@ fn usual(call: &Seen) -> Vec<u8> {
     match Procedure::from_number(call.procedure).expect("of NFS") {
         Procedure::Lookup => {
             let arguments = lookup::Args::from_bytes(&call.arguments).expect("arguments");
-            let name = arguments.what.name;
+            let name = arguments.name;
             if name == b"new" {
                 return failed(nfs3::Status::NOENT);
             }
@@ -363,10 +363,7 @@ fn usual(call: &Seen) -> Vec<u8> {
             verf: [9; 8],
         })
         .to_bytes(),
-        Procedure::Getattr => getattr::Reply::Ok(getattr::ReplyOk {
-            obj_attributes: attributes(FileType::Regular),
-        })
-        .to_bytes(),
+        Procedure::Getattr => getattr::Reply::Ok(attributes(FileType::Regular)).to_bytes(),
         Procedure::Read => {
             let arguments = read::Args::from_bytes(&call.arguments).expect("arguments");
             read_of(arguments.count as usize, true)

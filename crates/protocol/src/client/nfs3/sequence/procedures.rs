@@ -11,7 +11,7 @@ use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{
     self, DirOpArgs, Fattr3, Handle, PROGRAM, PostOpAttr, Procedure, ReplyFail, Sattr3, SetTime,
     VERSION, Verifier, access, commit, create, fsinfo, fsstat, getattr, link, lookup, mkdir,
-    pathconf, read, readdir, readdirplus, readlink, remove, rename, rmdir, setattr, symlink, write,
+    pathconf, read, readdir, readdirplus, readlink, remove, rename, setattr, symlink, write,
 };
 use filestone_wire::xdr::{Decode, DecodeError, Encode, Reader, Writer};
 use filestone_workload::output::DataRange;
@@ -116,12 +116,9 @@ fn removed(results: Results<'_>) -> Decoded<()> {
 impl CallHandle {
     /// Sends GETATTR.
     pub fn attributes(&self, object: &Handle) -> impl Future<Output = NfsResult<Fattr3>> {
-        let object = object.borrow();
-        let arguments = getattr::Args { object };
+        let arguments = object.borrow();
         self.call(called(Procedure::Getattr), &arguments, |results| {
-            answer(getattr::Reply::from_bytes(results.bytes), |ok| {
-                ok.obj_attributes
-            })
+            answer(getattr::Reply::from_bytes(results.bytes), |ok| ok)
         })
     }
 
@@ -147,8 +144,7 @@ impl CallHandle {
         directory: &Handle,
         name: &[u8],
     ) -> impl Future<Output = NfsResult<Object>> {
-        let what = named(directory, name);
-        let arguments = lookup::Args { what };
+        let arguments = named(directory, name);
         self.call(called(Procedure::Lookup), &arguments, |results| {
             let object = |ok: lookup::ReplyOk<'_>| Object {
                 handle: ok.object.into(),
@@ -182,8 +178,7 @@ impl CallHandle {
         link: &Handle,
         keep: impl FnOnce(&[u8]) -> T,
     ) -> impl Future<Output = NfsResult<T>> {
-        let symlink = link.borrow();
-        let arguments = readlink::Args { symlink };
+        let arguments = link.borrow();
         self.call(called(Procedure::Readlink), &arguments, move |results| {
             answer(readlink::Reply::from_bytes(results.bytes), |ok| {
                 keep(ok.data)
@@ -323,8 +318,7 @@ impl CallHandle {
 
     /// Sends REMOVE.
     pub fn remove(&self, directory: &Handle, name: &[u8]) -> impl Future<Output = NfsResult<()>> {
-        let object = named(directory, name);
-        let arguments = remove::Args { object };
+        let arguments = named(directory, name);
         self.call(called(Procedure::Remove), &arguments, removed)
     }
 
@@ -334,8 +328,7 @@ impl CallHandle {
         directory: &Handle,
         name: &[u8],
     ) -> impl Future<Output = NfsResult<()>> {
-        let object = named(directory, name);
-        let arguments = rmdir::Args { object };
+        let arguments = named(directory, name);
         self.call(called(Procedure::Rmdir), &arguments, removed)
     }
 
@@ -392,8 +385,7 @@ impl CallHandle {
 
     /// Sends FSSTAT.
     pub fn file_system_status(&self, root: &Handle) -> impl Future<Output = NfsResult<()>> {
-        let fsroot = root.borrow();
-        let arguments = fsstat::Args { fsroot };
+        let arguments = root.borrow();
         self.call(called(Procedure::Fsstat), &arguments, |results| {
             answer(fsstat::Reply::from_bytes(results.bytes), drop)
         })
@@ -404,8 +396,7 @@ impl CallHandle {
         &self,
         root: &Handle,
     ) -> impl Future<Output = NfsResult<fsinfo::ReplyOk>> {
-        let fsroot = root.borrow();
-        let arguments = fsinfo::Args { fsroot };
+        let arguments = root.borrow();
         self.call(called(Procedure::Fsinfo), &arguments, |results| {
             answer(fsinfo::Reply::from_bytes(results.bytes), |ok| ok)
         })
@@ -413,8 +404,7 @@ impl CallHandle {
 
     /// Sends PATHCONF.
     pub fn path_configuration(&self, object: &Handle) -> impl Future<Output = NfsResult<()>> {
-        let object = object.borrow();
-        let arguments = pathconf::Args { object };
+        let arguments = object.borrow();
         self.call(called(Procedure::Pathconf), &arguments, |results| {
             answer(pathconf::Reply::from_bytes(results.bytes), drop)
         })

@@ -297,7 +297,7 @@ impl Work for SetBuilder<'_, '_> {
             Call::LookUp(index) => {
                 let (parent, name) = (self.parent(*index), self.places.name(*index));
                 let what = named(&parent, &name);
-                lookup::Args { what }.encode(out);
+                what.encode(out);
             }
             Call::Truncate(file) => setattr::Args {
                 object: self.handle(*file).borrow(),
