@@ -16,14 +16,8 @@ use std::net::IpAddr;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// A fault that is injected on purpose.
-pub type Fault = filestone_server::faults::Rule;
-
-/// Time that a call occupies a worker of the queue.
-pub type ServiceTime = filestone_server::ServiceTime;
-
-/// Limit that the count argument of a directory listing sets.
-pub type ListingBound = filestone_server::ListingBound;
+pub use filestone_server::faults::Rule as Fault;
+pub use filestone_server::{ListingBound, Protection, ServiceTime, SmbOptions, User};
 
 /// Parses a `--fault`.
 pub fn fault(text: &str) -> Result<Fault, String> {
@@ -42,15 +36,6 @@ pub fn queue(service_time: Option<ServiceTime>, workers: u32) -> Option<QueueOpt
         workers,
     })
 }
-
-/// Users and message protection of SMB.
-pub type SmbOptions = filestone_server::SmbOptions;
-
-/// A user of SMB.
-pub type User = filestone_server::User;
-
-/// Signing and encryption of SMB messages.
-pub type Protection = filestone_server::Protection;
 
 /// Parses a level of protection.
 pub fn protection(text: &str) -> Result<Protection, String> {

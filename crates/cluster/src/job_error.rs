@@ -80,7 +80,7 @@ impl JobError {
             Self::NotThere { .. } | Self::Unlike { .. } | Self::Lost { .. } => {
                 ErrorCategory::Environment
             }
-            Self::Failed { failure, .. } => failure.category.into(),
+            Self::Failed { failure, .. } => failure.category,
             Self::Merge(_) => ErrorCategory::Internal,
             Self::Interrupted => ErrorCategory::Interruption,
         }

@@ -45,7 +45,7 @@ pub use coordinator::Cluster;
 pub use hello::Limits;
 pub use in_process::{Fault, InProcess, connect};
 pub use job_error::JobError;
-pub use message::{Failure, FailureCategory};
+pub use message::Failure;
 #[cfg(feature = "mpi")]
 pub use mpi_transport::{MpiTransport, library_version};
 pub use options::{JobOptions, OnRankLost};

@@ -116,42 +116,7 @@ pub struct Failure {
     /// Suggested remedy.
     pub help: Option<String>,
     /// Category of the failure, for the exit code.
-    pub category: FailureCategory,
-}
-
-/// Serialized form of [`ErrorCategory`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs)]
-pub enum FailureCategory {
-    Usage,
-    Target,
-    Environment,
-    Internal,
-    Interruption,
-}
-
-impl From<ErrorCategory> for FailureCategory {
-    fn from(category: ErrorCategory) -> Self {
-        match category {
-            ErrorCategory::Usage => Self::Usage,
-            ErrorCategory::Target => Self::Target,
-            ErrorCategory::Environment => Self::Environment,
-            ErrorCategory::Internal => Self::Internal,
-            ErrorCategory::Interruption => Self::Interruption,
-        }
-    }
-}
-
-impl From<FailureCategory> for ErrorCategory {
-    fn from(category: FailureCategory) -> Self {
-        match category {
-            FailureCategory::Usage => Self::Usage,
-            FailureCategory::Target => Self::Target,
-            FailureCategory::Environment => Self::Environment,
-            FailureCategory::Internal => Self::Internal,
-            FailureCategory::Interruption => Self::Interruption,
-        }
-    }
+    pub category: ErrorCategory,
 }
 
 /// Encodes a message; `None` if it cannot be serialized, which does not occur.

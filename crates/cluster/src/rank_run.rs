@@ -158,13 +158,13 @@ impl Failure {
         Self {
             what: what.into(),
             help,
-            category: category.into(),
+            category,
         }
     }
 
     /// Returns whether the user stopped the run.
     pub fn is_interruption(&self) -> bool {
-        self.category == ErrorCategory::Interruption.into()
+        self.category == ErrorCategory::Interruption
     }
 }
 

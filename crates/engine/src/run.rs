@@ -4,7 +4,6 @@
 //! submit, and writes the record.
 
 mod coordinator;
-mod header;
 mod job_hook;
 mod run_hook;
 mod sampler;

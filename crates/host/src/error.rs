@@ -4,10 +4,11 @@ use crate::control::Interrupted;
 use crate::exhaustion::is_exhaustion;
 use filestone_plan::file_set::FileSetError;
 use filestone_plan::plan::{Field, PlanError};
+use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
 
 /// Cause of an error; each has its exit code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ErrorCategory {
     /// The request cannot be met: the user can correct it.
     Usage,

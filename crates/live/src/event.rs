@@ -1,6 +1,5 @@
 //! Events that a command publishes while it measures.
 
-use crate::shared::Shared;
 use filestone_control::load_control::RemainingTime;
 use filestone_measure::measure::run_record::{IntervalRecord, Phase, Target};
 use filestone_plan::plan::Plan;
@@ -9,6 +8,7 @@ use filestone_workload::recording::sample::Role;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// An event of a measuring command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -16,27 +16,27 @@ use std::collections::BTreeMap;
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event {
     /// A run begins; commands with several runs publish one event per run.
-    RunBegun(Shared<RunBegun>),
+    RunBegun(Arc<RunBegun>),
     /// Current activity before or after the measured window.
     Preparing(NoteText),
     /// A note about the target for the user.
     Remark(NoteText),
     /// The target has been found; the load starts.
-    Prepared(Shared<Target>),
+    Prepared(Arc<Target>),
     /// An interval is complete.
-    Interval(Shared<IntervalFigures>),
+    Interval(Arc<IntervalFigures>),
     /// Current state of the load controller.
     Steering(SteeringStatus),
     /// Replay progress, published every second.
     Progress(ReplayProgress),
     /// A point of a curve, search, sweep, ladder or trial has been measured.
-    Point(Shared<Point>),
+    Point(Arc<Point>),
     /// Latest counter rates of the server, if its counters are read.
-    Server(Shared<ServerShare>),
+    Server(Arc<ServerShare>),
     /// A fleet was changed during its run.
-    Changed(Shared<Changed>),
+    Changed(Arc<Changed>),
     /// A run has ended.
-    RunEnded(Shared<RunEnded>),
+    RunEnded(Arc<RunEnded>),
     /// The clients of a fleet can be controlled from now until the end of the run.
     Controllable,
     /// The report of the ended run is available.

@@ -8,11 +8,9 @@ use crate::event::{
     Changed, Closed, Event, IntervalFigures, KindFigures, NoteText, Point, ReplayProgress,
     RunBegun, RunEnded, ServerShare, SteeringStatus,
 };
-use crate::shared::Shared;
 use axum::body::Bytes;
 use filestone_host::control_socket::FleetControl;
-use filestone_measure::measure::RunRecord;
-use filestone_measure::measure::run_record::{IntervalRecord, Target};
+use filestone_measure::measure::run_record::Target;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,21 +24,6 @@ const RING: usize = 512;
 pub const INTERVALS_MAX: usize = 3600;
 /// Maximum number of remarks, changes, ended runs and points kept, each.
 const KEPT_MAX: usize = 2000;
-
-/// Receives every event, in order and without gaps, on the publishing thread.
-///
-/// Implementations must be fast and must not block: the coordinating thread of a run waits for
-/// them.
-pub trait Sink: Send {
-    /// A run begins.
-    fn run_begun(&mut self, _begun: &RunBegun) {}
-    /// An interval is complete, with its histograms.
-    fn interval(&mut self, _record: &IntervalRecord, _figures: &IntervalFigures) {}
-    /// A run has ended; `record` is `None` if it failed.
-    fn run_ended(&mut self, _ended: &RunEnded, _record: Option<&RunRecord>) {}
-    /// Any event, including those passed to the methods above.
-    fn event(&mut self, _event: &Event) {}
-}
 
 /// An event with its sequence number.
 #[derive(Debug)]
@@ -79,17 +62,17 @@ pub struct Snapshot {
     /// Command line of the program.
     pub command: Vec<String>,
     /// The current run, or the last one.
-    pub run: Option<Shared<RunBegun>>,
+    pub run: Option<Arc<RunBegun>>,
     /// Current activity before or after the measured window.
     pub preparing: Option<String>,
     /// The target, once the load has started.
-    pub target: Option<Shared<Target>>,
+    pub target: Option<Arc<Target>>,
     /// Milliseconds since the load of the run began; `None` before.
     pub running_ms: Option<u64>,
     /// Notes about the target for the user.
     pub remarks: VecDeque<String>,
     /// The most recent intervals of the run.
-    pub intervals: VecDeque<Shared<IntervalFigures>>,
+    pub intervals: VecDeque<Arc<IntervalFigures>>,
     /// Operation counts over all intervals of the run, with the response times of the last
     /// interval. The first element is the sum of all kinds.
     pub sums: Vec<KindFigures>,
@@ -98,13 +81,13 @@ pub struct Snapshot {
     /// Progress of the replay.
     pub progress: Option<ReplayProgress>,
     /// Points that the command has measured.
-    pub points: VecDeque<Shared<Point>>,
+    pub points: VecDeque<Arc<Point>>,
     /// Latest counter rates of the server, if its counters are read.
-    pub server: Option<Shared<ServerShare>>,
+    pub server: Option<Arc<ServerShare>>,
     /// Changes of the running fleet.
-    pub changes: VecDeque<Shared<Changed>>,
+    pub changes: VecDeque<Arc<Changed>>,
     /// Runs of the command that have ended.
-    pub ended: VecDeque<Shared<RunEnded>>,
+    pub ended: VecDeque<Arc<RunEnded>>,
     /// Whether a fleet can be controlled now.
     pub is_controllable: bool,
     /// Set once the command has ended.
@@ -119,7 +102,6 @@ struct State {
     snapshot: Snapshot,
     began: Option<std::time::Instant>,
     ring: broadcast::Sender<Arc<Published>>,
-    sinks: Vec<Box<dyn Sink>>,
     control: Option<FleetControl>,
 }
 
@@ -172,14 +154,8 @@ impl Feed {
             snapshot,
             began: None,
             ring,
-            sinks: vec![],
             control: None,
         })))
-    }
-
-    /// Attaches a sink, which receives all later events but none of the earlier ones.
-    pub fn attach(&self, sink: Box<dyn Sink>) {
-        self.lock().sinks.push(sink);
     }
 
     /// Returns the current state and a reader of the events that follow it.
@@ -211,24 +187,6 @@ impl Feed {
         self.lock().publish(event);
     }
 
-    /// Publishes an interval. Sinks also receive its record.
-    pub fn interval(&self, record: &IntervalRecord, figures: IntervalFigures) {
-        let mut state = self.lock();
-        for sink in &mut state.sinks {
-            sink.interval(record, &figures);
-        }
-        state.publish(Event::Interval(Shared::new(figures)));
-    }
-
-    /// Publishes that a run has ended. Sinks also receive its record.
-    pub fn run_ended(&self, ended: RunEnded, record: Option<&RunRecord>) {
-        let mut state = self.lock();
-        for sink in &mut state.sinks {
-            sink.run_ended(&ended, record);
-        }
-        state.publish(Event::RunEnded(Shared::new(ended)));
-    }
-
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -246,10 +204,6 @@ impl State {
     fn publish(&mut self, event: Event) {
         self.record(&event);
         self.snapshot.number += 1;
-        if let Event::RunBegun(begun) = &event {
-            self.sinks.iter_mut().for_each(|sink| sink.run_begun(begun));
-        }
-        self.sinks.iter_mut().for_each(|sink| sink.event(&event));
         let published = Published {
             number: self.snapshot.number,
             event,
@@ -327,9 +281,9 @@ fn add_to_sums(sums: &mut Vec<KindFigures>, interval: &IntervalFigures) {
 }
 
 /// Adds a point, or replaces an earlier version of the same point.
-fn enter_point(points: &mut VecDeque<Shared<Point>>, point: &Shared<Point>) {
+fn enter_point(points: &mut VecDeque<Arc<Point>>, point: &Arc<Point>) {
     let is_same =
-        |known: &&mut Shared<Point>| known.series == point.series && known.name == point.name;
+        |known: &&mut Arc<Point>| known.series == point.series && known.name == point.name;
     match points.iter_mut().find(is_same) {
         Some(known) => *known = point.clone(),
         None => keep(points, point.clone(), KEPT_MAX),
@@ -381,7 +335,7 @@ mod tests {
     fn a_run_that_begins_leaves_of_the_one_before_its_end_and_its_points() {
         let feed = feed();
         let point = |value| {
-            Event::Point(Shared::new(Point {
+            Event::Point(Arc::new(Point {
                 series: "s".into(),
                 name: "p".into(),
                 part: String::new(),
@@ -400,7 +354,7 @@ mod tests {
         feed.publish(told("a"));
         feed.publish(point(1.0));
         feed.publish(point(2.0));
-        feed.publish(Event::RunBegun(Shared::new(RunBegun {
+        feed.publish(Event::RunBegun(Arc::new(RunBegun {
             number: 2,
             name: String::new(),
             plan: crate::publisher::plan_of_tests(),
@@ -409,20 +363,5 @@ mod tests {
         assert!(snapshot.remarks.is_empty());
         assert_eq!(snapshot.points.len(), 1);
         assert_eq!(snapshot.points[0].figures[0].value, 2.0);
-    }
-
-    #[test]
-    fn sinks_miss_nothing() {
-        struct Count(std::sync::mpsc::Sender<Event>);
-        impl Sink for Count {
-            fn event(&mut self, event: &Event) {
-                let _ = self.0.send(event.clone());
-            }
-        }
-        let (told_to, all) = std::sync::mpsc::channel();
-        let feed = feed();
-        feed.attach(Box::new(Count(told_to)));
-        (0..2 * RING).for_each(|number| feed.publish(told(&number.to_string())));
-        assert_eq!(all.try_iter().count(), 2 * RING);
     }
 }

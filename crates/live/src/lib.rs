@@ -2,8 +2,6 @@
 //!
 //! ```text
 //!   coordinating thread ──▶ Publisher ──▶ Feed ──▶ readers (the page, the terminal)
-//!                                          │
-//!                                          └──▶ sinks (metrics), at once and in order
 //! ```
 //!
 //! This is the only crate with an asynchronous runtime. It runs on one thread, which serves
@@ -18,6 +16,5 @@ pub mod guard;
 pub mod http_server;
 pub mod metrics_site;
 pub mod publisher;
-pub mod shared;
 pub mod site;
 pub mod token;

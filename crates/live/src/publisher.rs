@@ -6,7 +6,6 @@ use crate::event::{
     Times,
 };
 use crate::feed::Feed;
-use crate::shared::Shared;
 use filestone_control::load_control::{RemainingTime, SteeredPoint};
 use filestone_host::control::{GeneratorUsage, Observer, ServerRates};
 use filestone_host::control_socket::FleetControl;
@@ -18,6 +17,7 @@ use filestone_measure::measure::{Caveat, RunRecord, Validity};
 use filestone_plan::plan::Plan;
 use filestone_workload::recording::sample::Role;
 use std::cmp::Reverse;
+use std::sync::Arc;
 
 /// Maximum number of failures listed per run.
 const FAILURES_MAX: usize = 100;
@@ -35,7 +35,7 @@ pub struct Publisher {
 impl Publisher {
     /// Publishes the start of run `number` of a command; `name` is empty for a single run.
     pub fn start(feed: &Feed, number: u32, name: &str, plan: &Plan) -> Self {
-        feed.publish(Event::RunBegun(Shared::new(RunBegun {
+        feed.publish(Event::RunBegun(Arc::new(RunBegun {
             number,
             name: name.into(),
             plan: plan.clone(),
@@ -51,7 +51,7 @@ impl Publisher {
     /// Publishes that the run has ended. `advice` returns the help text of a caveat.
     pub fn end(self, record: &RunRecord, advice: &dyn Fn(&Caveat) -> Option<String>) {
         let ended = ended(self.number, record, advice);
-        self.feed.run_ended(ended, Some(record));
+        self.feed.publish(Event::RunEnded(Arc::new(ended)));
     }
 
     /// Publishes that the run failed and has no record.
@@ -67,7 +67,7 @@ impl Publisher {
             achieved_load_ops_per_s: 0.0,
             failures: vec![],
         };
-        self.feed.run_ended(ended, None);
+        self.feed.publish(Event::RunEnded(Arc::new(ended)));
     }
 }
 
@@ -83,7 +83,7 @@ impl Observer for Publisher {
     }
 
     fn prepared(&mut self, target: &Target) {
-        let target = Shared::new(target.clone());
+        let target = Arc::new(target.clone());
         self.feed.publish(Event::Prepared(target));
     }
 
@@ -102,7 +102,7 @@ impl Observer for Publisher {
             dispatch_delay_ns: share.and_then(|share| Times::of(&share.dispatch_delay_ns)),
             ..IntervalFigures::of(record)
         };
-        self.feed.interval(record, figures);
+        self.feed.publish(Event::Interval(Arc::new(figures)));
     }
 
     fn steering(&mut self, what: &str, left: Option<RemainingTime>) {
@@ -122,7 +122,7 @@ impl Observer for Publisher {
         let achieved = figure("achieved", "ops/s", point.achieved_load_ops_per_s, None);
         let times = point.response_times_ns.iter();
         let times = times.map(|(name, value, half)| figure(name, "ns", *value, *half));
-        self.feed.publish(Event::Point(Shared::new(Point {
+        self.feed.publish(Event::Point(Arc::new(Point {
             series: format!("load points, run {}", self.number),
             name: format!(
                 "{}: {:.0}/s, {}",
@@ -163,7 +163,7 @@ impl Observer for Publisher {
         };
         let sources = rates.iter().map(source).collect();
         let share = ServerShare { sources };
-        self.feed.publish(Event::Server(Shared::new(share)));
+        self.feed.publish(Event::Server(Arc::new(share)));
     }
 
     fn controllable(&mut self, control: &FleetControl) {
@@ -183,7 +183,7 @@ impl Observer for Publisher {
         );
         let what = [which, settings.join(", ")];
         let what: Vec<String> = what.into_iter().filter(|part| !part.is_empty()).collect();
-        self.feed.publish(Event::Changed(Shared::new(Changed {
+        self.feed.publish(Event::Changed(Arc::new(Changed {
             number: change.number,
             at_ns: change.sent_ns,
             what: what.join("; "),

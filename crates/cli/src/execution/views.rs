@@ -16,7 +16,6 @@ use filestone_live::feed::Feed;
 use filestone_live::http_server::{HttpServer, Limits, Site, listen};
 use filestone_live::metrics_site::MetricsSite;
 use filestone_live::publisher::Publisher;
-use filestone_live::shared::Shared;
 use filestone_live::site::Page;
 use filestone_live::token::Token;
 use filestone_measure::comparison::ComparedRun;
@@ -161,7 +160,7 @@ impl RunObservers {
             .entry(name.into())
             .or_insert_with(|| PointTally::new(MEAN));
         tally.add(&ComparedRun::from(record));
-        feed.publish(Event::Point(Shared::new(point_of(name, tally))));
+        feed.publish(Event::Point(Arc::new(point_of(name, tally))));
     }
 
     /// Sends the report to open pages; it is made only if there is a page.

@@ -6,11 +6,11 @@ use filestone_live::event::{
     SteeringStatus,
 };
 use filestone_live::feed::Snapshot;
-use filestone_live::shared::Shared;
 use filestone_measure::measure::run_record::{Phase, Target};
 use filestone_plan::plan::Plan;
 use filestone_workload::text::thousands;
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Number of intervals that are kept: more than the width of a screen.
@@ -39,13 +39,13 @@ pub struct View {
     /// Command line.
     pub command: String,
     /// The current run, or the last one.
-    pub run: Option<Shared<RunBegun>>,
+    pub run: Option<Arc<RunBegun>>,
     /// Target of the current run, once it is connected.
-    pub target: Option<Shared<Target>>,
+    pub target: Option<Arc<Target>>,
     /// Current activity before or after the load.
     pub preparing: Option<String>,
     /// The last intervals of the current run.
-    pub intervals: VecDeque<Shared<IntervalFigures>>,
+    pub intervals: VecDeque<Arc<IntervalFigures>>,
     /// Current activity of a steered run.
     pub steering: Option<SteeringStatus>,
     /// Progress of a replay.
@@ -53,9 +53,9 @@ pub struct View {
     /// Last message that is not a figure.
     pub text: Option<String>,
     /// The last measured point.
-    pub point: Option<Shared<Point>>,
+    pub point: Option<Arc<Point>>,
     /// The last completed run.
-    pub ended: Option<Shared<RunEnded>>,
+    pub ended: Option<Arc<RunEnded>>,
     /// Number of completed runs.
     pub runs_ended: usize,
     /// Counts of operations since the run began, by kind.
@@ -167,16 +167,16 @@ impl View {
             Event::Preparing(NoteText { what }) => self.preparing = Some(what.clone()),
             Event::Remark(NoteText { what }) => self.text = Some(what.clone()),
             Event::Prepared(target) => {
-                self.target = Some(Shared::clone(target));
+                self.target = Some(Arc::clone(target));
                 self.load_begins(now);
             }
-            Event::Interval(interval) => self.count(Shared::clone(interval), now),
+            Event::Interval(interval) => self.count(Arc::clone(interval), now),
             Event::Steering(doing) => self.steering = Some(doing.clone()),
             Event::Progress(progress) => self.progress = Some(progress.clone()),
-            Event::Point(point) => self.point = Some(Shared::clone(point)),
+            Event::Point(point) => self.point = Some(Arc::clone(point)),
             Event::Changed(changed) => self.text = Some(changed.what.clone()),
             Event::RunEnded(ended) => {
-                self.ended = Some(Shared::clone(ended));
+                self.ended = Some(Arc::clone(ended));
                 self.runs_ended += 1;
                 self.steering = None;
             }
@@ -213,8 +213,8 @@ impl View {
         self.began = Some(now);
     }
 
-    fn start(&mut self, begun: &Shared<RunBegun>) {
-        self.run = Some(Shared::clone(begun));
+    fn start(&mut self, begun: &Arc<RunBegun>) {
+        self.run = Some(Arc::clone(begun));
         self.target = None;
         self.preparing = None;
         self.steering = None;
@@ -225,7 +225,7 @@ impl View {
         self.all = Sums::default();
     }
 
-    fn count(&mut self, interval: Shared<IntervalFigures>, now: Duration) {
+    fn count(&mut self, interval: Arc<IntervalFigures>, now: Duration) {
         for kind in &interval.kinds {
             let sums = self.sums.entry(kind.operation.clone()).or_default();
             sums.add(&kind.figures);

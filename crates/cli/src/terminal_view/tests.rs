@@ -7,12 +7,12 @@ use filestone_live::event::{
     Event, IntervalFigures, KindFigures, NoteText, OperationFigures, RunBegun, RunEnded, Times,
 };
 use filestone_live::feed::{Feed, Snapshot};
-use filestone_live::shared::Shared;
 use filestone_measure::measure::run_record::{Phase, Target};
 use filestone_plan::plan::{ArrivalsPlan, LocalTarget, Plan, ReplayPlan, TargetPlan, WorkloadPlan};
 use filestone_workload::operation::OpKind;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use std::sync::Arc;
 use std::time::Duration;
 
 const SECOND: u64 = 1_000_000_000;
@@ -58,7 +58,7 @@ fn interval(number: u64) -> Event {
         operation: operation.into(),
         figures,
     };
-    Event::Interval(Shared::new(IntervalFigures {
+    Event::Interval(Arc::new(IntervalFigures {
         start_ns: (number - 1) * SECOND,
         end_ns: number * SECOND,
         phase: Phase::Measure,
@@ -84,7 +84,7 @@ fn interval(number: u64) -> Event {
 }
 
 fn begun() -> Event {
-    Event::RunBegun(Shared::new(RunBegun {
+    Event::RunBegun(Arc::new(RunBegun {
         number: 1,
         name: String::new(),
         plan: plan(),
@@ -92,7 +92,7 @@ fn begun() -> Event {
 }
 
 fn prepared() -> Event {
-    Event::Prepared(Shared::new(Target {
+    Event::Prepared(Arc::new(Target {
         address: "10.0.0.5:2049".into(),
         export: "/export/\u{1b}[31mred".into(),
         ..Target::default()
@@ -231,7 +231,7 @@ fn runs_that_are_over_are_said_and_the_next_begins_anew() {
         achieved_load_ops_per_s: 0.0,
         failures: vec![],
     };
-    view.record(&Event::RunEnded(Shared::new(ended)), Duration::from_secs(5));
+    view.record(&Event::RunEnded(Arc::new(ended)), Duration::from_secs(5));
     view.record(&begun(), Duration::from_secs(5));
     assert_eq!((view.all.ended, view.intervals.len()), (0, 0));
     let shown = screen(&view, 60, 14, Duration::from_secs(5));

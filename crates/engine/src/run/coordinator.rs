@@ -1,12 +1,12 @@
 //! The coordinator, on the calling thread: merges the workers' intervals and writes the record.
 
-use super::header::RunHeader;
 use super::{RunHook, RunSnapshot, Stage};
 use crate::backend::BackendError;
 use crate::worker::{IntervalSink, SharedRecorder, WorkerEnd, new_buffer};
 use filestone_host::clock::Clock;
 use filestone_host::control::{GeneratorUsage, Observer};
 use filestone_host::processors::{self, Meter};
+use filestone_host::system;
 use filestone_measure::measure::absence::{GAP_MIN_NS, WakeUpGaps};
 use filestone_measure::measure::mix_figures::figures;
 use filestone_measure::measure::mix_record::FileSetRecord;
@@ -408,20 +408,20 @@ impl<'run> Coordinator<'run> {
         let mix = facts
             .file_set
             .map(|set| figures(plan, &totals, &ticks, window_ns, set));
-        let header = RunHeader {
-            plan,
-            target: facts.target.clone(),
-            clock: facts.clock,
-            driver: facts.driver,
-            started_at: facts.started_at,
-            window_ns,
-            end: how_it_ended(&self.ends),
-        };
         let stamped = self.ends.iter().flat_map(|end| &end.stamped);
         let stamped: Vec<StampedCall> = stamped.copied().collect();
         let gaps = self.gaps;
         let threads: Vec<ThreadTime> = self.ends.iter().map(|end| end.time).collect();
+        let started_at = facts.started_at + Duration::from_nanos(plan.warm_up_ns);
         Ok(RunRecord {
+            started_at: humantime::format_rfc3339_millis(started_at).to_string(),
+            host: system::describe(facts.clock, facts.driver),
+            target: facts.target.clone(),
+            end: how_it_ended(&self.ends),
+            window_ns,
+            totals,
+            intervals,
+            ticks,
             connections: facts.connections,
             mix,
             stamps: StampsRecord::of(&stamped, window_start, window_end),
@@ -429,7 +429,7 @@ impl<'run> Coordinator<'run> {
                 .used
                 .map(|used| ProcessorTime { gaps, ..used })
                 .and_then(|used| ProcessorsRecord::of(used, window_ns, &threads)),
-            ..header.record(intervals, ticks, totals)
+            ..RunRecord::new(plan.clone(), super::tool())
         })
     }
 }

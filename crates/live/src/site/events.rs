@@ -8,7 +8,6 @@ use super::Page;
 use super::batches::{Batch, Batches};
 use super::watchers::Watching;
 use crate::event::{Event, IntervalFigures};
-use crate::shared::Shared;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
@@ -16,6 +15,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::sync::Arc;
 
 /// Maximum number of intervals per message.
 const AT_ONCE: usize = 50;
@@ -28,7 +28,7 @@ struct Stream {
     /// `None` before the snapshot is sent.
     batches: Option<Batches>,
     /// Intervals from before the reader connected.
-    before: VecDeque<Shared<IntervalFigures>>,
+    before: VecDeque<Arc<IntervalFigures>>,
     /// Whether the command has ended, so that nothing follows the snapshot.
     is_over: bool,
 }
@@ -89,7 +89,7 @@ impl Stream {
     }
 }
 
-fn told_before(interval: Shared<IntervalFigures>) -> String {
+fn told_before(interval: Arc<IntervalFigures>) -> String {
     let text = serde_json::to_string(&Event::Interval(interval)).unwrap_or_default();
     format!("event: before\ndata: {text}\n\n")
 }

@@ -57,132 +57,44 @@ impl Setting {
 /// Text for a missing value.
 const NONE: &str = "none";
 
-const fn setting(
-    key: &'static str,
-    effective_from: EffectiveFrom,
-    read: fn(&str, &mut GroupPlan) -> Result<(), String>,
-    show: fn(&GroupPlan) -> String,
-) -> Setting {
-    Setting {
-        key,
-        effective_from,
-        read,
-        show,
-    }
+/// Rows of settings: key, time of effect, field of the group, parser, and output of the field.
+macro_rules! settings {
+    ($($key:literal, $from:ident, $($field:ident).+, $read:expr, $show:expr;)+) => {
+        [$(Setting {
+            key: $key,
+            effective_from: EffectiveFrom::$from,
+            read: |text, group| {
+                group.$($field).+ = $read(text)?;
+                Ok(())
+            },
+            show: |group| $show(Clone::clone(&group.$($field).+)),
+        },)+]
+    };
 }
 
 /// The settings that can be changed while clients run.
-pub const SETTINGS: [Setting; 11] = [
-    setting(
-        "rate",
-        EffectiveFrom::NextTransfer,
-        |text, group| {
-            group.rate = unless_none(text, rate_text::rate)?;
-            Ok(())
-        },
-        |group| group.rate.map_or(NONE.into(), rate_text::text),
-    ),
-    setting(
-        "read_size",
-        EffectiveFrom::NextFile,
-        |text, group| {
-            group.read_size = span(text)?;
-            Ok(())
-        },
-        |group| span_text(group.read_size),
-    ),
-    setting(
-        "write_size",
-        EffectiveFrom::NextFile,
-        |text, group| {
-            group.write_size = span(text)?;
-            Ok(())
-        },
-        |group| span_text(group.write_size),
-    ),
-    setting(
-        "file_size",
-        EffectiveFrom::NextFile,
-        |text, group| {
-            group.file_size = span(text)?;
-            Ok(())
-        },
-        |group| span_text(group.file_size),
-    ),
-    setting(
-        "files",
-        EffectiveFrom::NextFile,
-        |text, group| {
-            group.files = whole(text)?;
-            Ok(())
-        },
-        |group| group.files.to_string(),
-    ),
-    setting(
-        "pattern",
-        EffectiveFrom::NextTransfer,
-        |text, group| {
-            group.pattern = Pattern::parse(text)?;
-            Ok(())
-        },
-        |group| group.pattern.to_string(),
-    ),
-    setting(
-        "quiesce_files",
-        EffectiveFrom::NextTransfer,
-        |text, group| {
-            group.quiesce.files = unless_none(text, whole)?.map(u64::from);
-            Ok(())
-        },
-        |group| group.quiesce.files.map_or(NONE.into(), |n| n.to_string()),
-    ),
-    setting(
-        "quiesce_bytes",
-        EffectiveFrom::NextTransfer,
-        |text, group| {
-            group.quiesce.bytes = unless_none(text, quantity::bytes)?;
-            Ok(())
-        },
-        |group| {
-            group
-                .quiesce
-                .bytes
-                .map_or(NONE.into(), quantity::bytes_text)
-        },
-    ),
-    setting(
-        "quiesce_after",
-        EffectiveFrom::NextTransfer,
-        |text, group| {
-            group.quiesce.after_ns = unless_none(text, quantity::positive_duration)?;
-            Ok(())
-        },
-        |group| {
-            group
-                .quiesce
-                .after_ns
-                .map_or(NONE.into(), quantity::duration_text)
-        },
-    ),
-    setting(
-        "grace",
-        EffectiveFrom::NextTransfer,
-        |text, group| {
-            group.quiesce.grace_ns = quantity::duration(text)?;
-            Ok(())
-        },
-        |group| quantity::duration_text(group.quiesce.grace_ns),
-    ),
-    setting(
-        "retry",
-        EffectiveFrom::NextTransfer,
-        |text, group| {
-            group.retry_ns = quantity::duration(text)?;
-            Ok(())
-        },
-        |group| quantity::duration_text(group.retry_ns),
-    ),
-];
+#[rustfmt::skip]
+pub const SETTINGS: [Setting; 11] = settings! {
+    "rate", NextTransfer, rate, |text| unless_none(text, rate_text::rate), |rate| or_none(rate, rate_text::text);
+    "read_size", NextFile, read_size, span, span_text;
+    "write_size", NextFile, write_size, span, span_text;
+    "file_size", NextFile, file_size, span, span_text;
+    "files", NextFile, files, whole, |files: u32| files.to_string();
+    "pattern", NextTransfer, pattern, Pattern::parse, |pattern: Pattern| pattern.to_string();
+    "quiesce_files", NextTransfer, quiesce.files,
+        |text| unless_none(text, |text| whole(text).map(u64::from)),
+        |files| or_none(files, |files: u64| files.to_string());
+    "quiesce_bytes", NextTransfer, quiesce.bytes,
+        |text| unless_none(text, quantity::bytes), |bytes| or_none(bytes, quantity::bytes_text);
+    "quiesce_after", NextTransfer, quiesce.after_ns,
+        |text| unless_none(text, quantity::positive_duration), |time| or_none(time, quantity::duration_text);
+    "grace", NextTransfer, quiesce.grace_ns, quantity::duration, quantity::duration_text;
+    "retry", NextTransfer, retry_ns, quantity::duration, quantity::duration_text;
+};
+
+fn or_none<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String {
+    value.map_or(NONE.into(), show)
+}
 
 /// Returns the reason why a key of a plan cannot be changed while its clients run; `None` if it can
 /// be changed, or is not a key.

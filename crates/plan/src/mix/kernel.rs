@@ -39,8 +39,8 @@ fn rpc_table(tag: &str, is_server: bool) -> Option<(Version, Vec<&'static str>)>
         "proc2" => (Version::V2, V2.to_vec()),
         "proc3" => (Version::V3, v3()),
         "proc4" if is_server => (Version::V4Operations, vec!["null", "compound"]),
-        "proc4" => (Version::V4, V4_CLIENT.to_vec()),
-        "proc4ops" => (Version::V4Operations, V4_OPERATIONS.to_vec()),
+        "proc4" => (Version::V4, V4_CLIENT.split(' ').collect()),
+        "proc4ops" => (Version::V4Operations, V4_OPERATIONS.split(' ').collect()),
         _ => return None,
     })
 }

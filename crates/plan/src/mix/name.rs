@@ -48,158 +48,30 @@ pub(super) const V2: [&str; 18] = [
     "create", "remove", "rename", "link", "symlink", "mkdir", "rmdir", "readdir", "fsstat",
 ];
 
-/// Linux counters of an NFSv4 client, in the order of NFSPROC4_CLNT_* in its nfs4.h.
-pub(super) const V4_CLIENT: [&str; 68] = [
-    "null",
-    "read",
-    "write",
-    "commit",
-    "open",
-    "open_confirm",
-    "open_noattr",
-    "open_downgrade",
-    "close",
-    "setattr",
-    "fsinfo",
-    "renew",
-    "setclientid",
-    "setclientid_confirm",
-    "lock",
-    "lockt",
-    "locku",
-    "access",
-    "getattr",
-    "lookup",
-    "lookup_root",
-    "remove",
-    "rename",
-    "link",
-    "symlink",
-    "create",
-    "pathconf",
-    "statfs",
-    "readlink",
-    "readdir",
-    "server_caps",
-    "delegreturn",
-    "getacl",
-    "setacl",
-    "fs_locations",
-    "release_lockowner",
-    "secinfo",
-    "fsid_present",
-    "exchange_id",
-    "create_session",
-    "destroy_session",
-    "sequence",
-    "get_lease_time",
-    "reclaim_complete",
-    "layoutget",
-    "getdeviceinfo",
-    "layoutcommit",
-    "layoutreturn",
-    "secinfo_no_name",
-    "test_stateid",
-    "free_stateid",
-    "getdevicelist",
-    "bind_conn_to_session",
-    "destroy_clientid",
-    "seek",
-    "allocate",
-    "deallocate",
-    "layoutstats",
-    "clone",
-    "copy",
-    "offload_cancel",
-    "lookupp",
-    "layouterror",
-    "copy_notify",
-    "getxattr",
-    "setxattr",
-    "listxattrs",
-    "removexattr",
-];
+/// Linux counters of an NFSv4 client, separated by blanks, in the order of NFSPROC4_CLNT_* in its nfs4.h.
+pub(super) const V4_CLIENT: &str = "\
+    null read write commit open open_confirm open_noattr open_downgrade close setattr fsinfo \
+    renew setclientid setclientid_confirm lock lockt locku access getattr lookup lookup_root \
+    remove rename link symlink create pathconf statfs readlink readdir server_caps delegreturn \
+    getacl setacl fs_locations release_lockowner secinfo fsid_present exchange_id create_session \
+    destroy_session sequence get_lease_time reclaim_complete layoutget getdeviceinfo \
+    layoutcommit layoutreturn secinfo_no_name test_stateid free_stateid getdevicelist \
+    bind_conn_to_session destroy_clientid seek allocate deallocate layoutstats clone copy \
+    offload_cancel lookupp layouterror copy_notify getxattr setxattr listxattrs removexattr";
 
-/// The operations of NFSv4, in the order of their numbers: RFC 7531, RFC 5662, RFC 7863, RFC 8276.
+/// The operations of NFSv4, separated by blanks, in the order of their numbers: RFC 7531, RFC 5662, RFC 7863, RFC 8276.
 /// Numbers 0 to 2 are unused.
-pub(super) const V4_OPERATIONS: [&str; 76] = [
-    "op0",
-    "op1",
-    "op2",
-    "access",
-    "close",
-    "commit",
-    "create",
-    "delegpurge",
-    "delegreturn",
-    "getattr",
-    "getfh",
-    "link",
-    "lock",
-    "lockt",
-    "locku",
-    "lookup",
-    "lookupp",
-    "nverify",
-    "open",
-    "openattr",
-    "open_confirm",
-    "open_downgrade",
-    "putfh",
-    "putpubfh",
-    "putrootfh",
-    "read",
-    "readdir",
-    "readlink",
-    "remove",
-    "rename",
-    "renew",
-    "restorefh",
-    "savefh",
-    "secinfo",
-    "setattr",
-    "setclientid",
-    "setclientid_confirm",
-    "verify",
-    "write",
-    "release_lockowner",
-    "backchannel_ctl",
-    "bind_conn_to_session",
-    "exchange_id",
-    "create_session",
-    "destroy_session",
-    "free_stateid",
-    "get_dir_delegation",
-    "getdeviceinfo",
-    "getdevicelist",
-    "layoutcommit",
-    "layoutget",
-    "layoutreturn",
-    "secinfo_no_name",
-    "sequence",
-    "set_ssv",
-    "test_stateid",
-    "want_delegation",
-    "destroy_clientid",
-    "reclaim_complete",
-    "allocate",
-    "copy",
-    "copy_notify",
-    "deallocate",
-    "io_advise",
-    "layouterror",
-    "layoutstats",
-    "offload_cancel",
-    "offload_status",
-    "read_plus",
-    "seek",
-    "write_same",
-    "clone",
-    "getxattr",
-    "setxattr",
-    "listxattrs",
-    "removexattr",
-];
+pub(super) const V4_OPERATIONS: &str = "\
+    op0 op1 op2 access close commit create delegpurge delegreturn getattr getfh link lock lockt \
+    locku lookup lookupp nverify open openattr open_confirm open_downgrade putfh putpubfh \
+    putrootfh read readdir readlink remove rename renew restorefh savefh secinfo setattr \
+    setclientid setclientid_confirm verify write release_lockowner backchannel_ctl \
+    bind_conn_to_session exchange_id create_session destroy_session free_stateid \
+    get_dir_delegation getdeviceinfo getdevicelist layoutcommit layoutget layoutreturn \
+    secinfo_no_name sequence set_ssv test_stateid want_delegation destroy_clientid \
+    reclaim_complete allocate copy copy_notify deallocate io_advise layouterror layoutstats \
+    offload_cancel offload_status read_plus seek write_same clone getxattr setxattr listxattrs \
+    removexattr";
 
 /// Samba's counters with an equivalent: requests, and system calls that result from a certain kind
 /// of SET_INFO or CREATE.

@@ -1,7 +1,6 @@
 //! Replies that are delayed until they are due.
 
-use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -24,68 +23,34 @@ pub struct DueReply {
     pub reply: Box<ReplySink>,
 }
 
-#[derive(Debug)]
-struct Held {
-    due: Duration,
-    /// Order of replies that are due at the same time.
-    sequence: u64,
-    destination: Destination,
-    reply: Box<ReplySink>,
-}
-
-impl PartialEq for Held {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Held {}
-
-impl PartialOrd for Held {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Held {
-    fn cmp(&self, other: &Self) -> Ordering {
-        (self.due, self.sequence).cmp(&(other.due, other.sequence))
-    }
-}
-
 /// The replies, earliest first.
 #[derive(Debug, Default)]
 pub struct DelayQueue {
-    heap: BinaryHeap<Reverse<Held>>,
+    /// By due time, and by sequence number if that is equal.
+    replies: BTreeMap<(Duration, u64), DueReply>,
     sequence: u64,
 }
 
 impl DelayQueue {
     pub fn hold(&mut self, due: Duration, destination: Destination, reply: Box<ReplySink>) {
         self.sequence += 1;
-        self.heap.push(Reverse(Held {
+        let held = DueReply {
             due,
-            sequence: self.sequence,
             destination,
             reply,
-        }));
+        };
+        self.replies.insert((due, self.sequence), held);
     }
 
     /// Returns when the next reply is due.
     pub fn next_due(&self) -> Option<Duration> {
-        self.heap.peek().map(|Reverse(held)| held.due)
+        self.replies.first_key_value().map(|((due, _), _)| *due)
     }
 
     /// Removes and returns the next reply that is due at `now`.
     pub fn take_due(&mut self, now: Duration) -> Option<DueReply> {
-        if self.next_due()? > now {
-            return None;
-        }
-        self.heap.pop().map(|Reverse(held)| DueReply {
-            due: held.due,
-            destination: held.destination,
-            reply: held.reply,
-        })
+        let first = self.replies.first_entry()?;
+        (first.key().0 <= now).then(|| first.remove())
     }
 }
 

@@ -8,11 +8,11 @@ use super::{LOOK_EVERY, PATIENCE, Watched};
 use crate::scenario::Bed;
 use anyhow::{Result, bail, ensure};
 use filestone_live::event::{Event, Point, PointFigure, RunBegun};
-use filestone_live::shared::Shared;
 use filestone_plan::plan::{LocalTarget, Plan, ReplayPlan, TargetPlan, WorkloadPlan};
 use filestone_workload::operation::OpKind;
 use serde_json::json;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// How many pixels of a picture have the colour of its first line: none if nothing is drawn.
@@ -45,7 +45,7 @@ pub fn drawn(bed: &Bed, pictures: Option<&Path>) -> Result<()> {
 fn start(served: &Served, number: u32) {
     let target = TargetPlan::Local(LocalTarget { directory: None });
     let workload = WorkloadPlan::LoadFile(ReplayPlan::new(vec![], vec![OpKind::GetAttr]));
-    served.feed.publish(Event::RunBegun(Shared::new(RunBegun {
+    served.feed.publish(Event::RunBegun(Arc::new(RunBegun {
         number,
         name: String::new(),
         plan: Plan::new("replay", target, workload, 1),
@@ -64,7 +64,7 @@ fn figure(name: &str, unit: &str, value: f64, half: Option<f64>) -> PointFigure 
 
 /// A point at this offered load: what was achieved, and the mean and p99 in ms.
 fn load_point(number: u32, offered: f64, part: &str, [achieved, mean, p99]: [f64; 3]) -> Event {
-    Event::Point(Shared::new(Point {
+    Event::Point(Arc::new(Point {
         series: "load points, run 1".into(),
         name: format!("{number}: {offered:.0}/s, {part}"),
         part: part.into(),
@@ -81,7 +81,7 @@ fn load_point(number: u32, offered: f64, part: &str, [achieved, mean, p99]: [f64
 
 /// One side of a trial, whose rate is known to ± 2 %.
 fn side(name: &str, runs: u32, rate: f64) -> Event {
-    Event::Point(Shared::new(Point {
+    Event::Point(Arc::new(Point {
         series: "points, with 95 % intervals".into(),
         name: name.into(),
         part: String::new(),

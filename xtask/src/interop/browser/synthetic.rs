@@ -8,7 +8,6 @@ use filestone_live::event::{
 };
 use filestone_live::feed::Feed;
 use filestone_live::http_server::{HttpServer, Limits, Site, listen};
-use filestone_live::shared::Shared;
 use filestone_live::site::Page;
 use filestone_live::token::Token;
 use filestone_measure::measure::fleet_record::{
@@ -23,6 +22,7 @@ use filestone_protocol::fleet_control::{ControlAnswer, FleetState, answer};
 use filestone_protocol::workload::stream::SharedFleet;
 use filestone_workload::time::Timestamp;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// The page of a feed that a test fills.
@@ -131,7 +131,7 @@ impl Synthetic {
         );
         let served = Served::start("a synthetic fleet")?;
         let feed = &served.feed;
-        feed.publish(Event::RunBegun(Shared::new(RunBegun {
+        feed.publish(Event::RunBegun(Arc::new(RunBegun {
             number: 1,
             name: String::new(),
             plan: plan.clone(),
@@ -140,7 +140,7 @@ impl Synthetic {
             shared: SharedFleet::new(&plan, &fleet),
             began: Instant::now(),
         }));
-        feed.publish(Event::Prepared(Shared::new(Target::default())));
+        feed.publish(Event::Prepared(Arc::new(Target::default())));
         Ok(Self { served, told: 0 })
     }
 
@@ -170,7 +170,7 @@ impl Synthetic {
         };
         self.served
             .feed
-            .publish(Event::Interval(Shared::new(IntervalFigures {
+            .publish(Event::Interval(Arc::new(IntervalFigures {
                 start_ns,
                 end_ns,
                 phase: Phase::Measure,

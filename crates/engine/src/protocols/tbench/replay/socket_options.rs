@@ -20,55 +20,84 @@ const LOW_DELAY: u8 = 0x10;
 /// IPTOS_THROUGHPUT.
 const THROUGHPUT: u8 = 0x08;
 
-/// Default options.
-const DEFAULT: [SocketOption; 2] = [
-    SocketOption::NoDelay(true),
-    SocketOption::ReuseAddress(true),
-];
-
 /// All option names, for help and for suggestions.
-pub const NAMES: [&str; 12] = [
-    "SO_KEEPALIVE",
-    "SO_REUSEADDR",
-    "SO_BROADCAST",
-    "TCP_NODELAY",
-    "IPTOS_LOWDELAY",
-    "IPTOS_THROUGHPUT",
-    "SO_SNDBUF",
-    "SO_RCVBUF",
-    "SO_SNDLOWAT",
-    "SO_RCVLOWAT",
-    "SO_SNDTIMEO",
-    "SO_RCVTIMEO",
+pub const NAMES: [&str; 12] = {
+    let mut names = [""; 12];
+    let mut index = 0;
+    while index < names.len() {
+        names[index] = OPTIONS[index].0;
+        index += 1;
+    }
+    names
+};
+
+/// Value that an option takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ValueKind {
+    /// 0 or 1, or no value for 1.
+    Switch,
+    /// A positive number.
+    Number,
+    /// No value.
+    None,
+    /// 1, which is the only value on Linux.
+    One,
+}
+
+/// Sets an option with its value.
+type Setter = fn(BorrowedFd<'_>, u32) -> rustix::io::Result<()>;
+
+/// All options: name, value, and setter.
+const OPTIONS: [(&str, ValueKind, Setter); 12] = [
+    ("SO_KEEPALIVE", ValueKind::Switch, |socket, on| {
+        set_socket_keepalive(socket, on == 1)
+    }),
+    ("SO_REUSEADDR", ValueKind::Switch, |socket, on| {
+        set_socket_reuseaddr(socket, on == 1)
+    }),
+    ("SO_BROADCAST", ValueKind::Switch, |socket, on| {
+        set_socket_broadcast(socket, on == 1)
+    }),
+    ("TCP_NODELAY", ValueKind::Switch, |socket, on| {
+        set_tcp_nodelay(socket, on == 1)
+    }),
+    // As IP_TOS or IPV6_TCLASS.
+    ("IPTOS_LOWDELAY", ValueKind::None, |socket, _| {
+        set_type_of_service(socket, LOW_DELAY)
+    }),
+    ("IPTOS_THROUGHPUT", ValueKind::None, |socket, _| {
+        set_type_of_service(socket, THROUGHPUT)
+    }),
+    ("SO_SNDBUF", ValueKind::Number, |socket, bytes| {
+        set_socket_send_buffer_size(socket, bytes as usize)
+    }),
+    ("SO_RCVBUF", ValueKind::Number, |socket, bytes| {
+        set_socket_recv_buffer_size(socket, bytes as usize)
+    }),
+    ("SO_SNDLOWAT", ValueKind::One, |_, _| Ok(())),
+    // Has no effect, because each message is received as a whole.
+    ("SO_RCVLOWAT", ValueKind::Number, |_, _| Ok(())),
+    ("SO_SNDTIMEO", ValueKind::Number, |socket, time| {
+        set_socket_timeout(
+            socket,
+            Timeout::Send,
+            Some(Duration::from_secs(time.into())),
+        )
+    }),
+    ("SO_RCVTIMEO", ValueKind::Number, |socket, time| {
+        set_socket_timeout(
+            socket,
+            Timeout::Recv,
+            Some(Duration::from_secs(time.into())),
+        )
+    }),
 ];
 
-/// A socket option.
+/// A socket option: its index in [`OPTIONS`], and its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SocketOption {
-    /// SO_KEEPALIVE.
-    KeepAlive(bool),
-    /// SO_REUSEADDR.
-    ReuseAddress(bool),
-    /// SO_BROADCAST.
-    Broadcast(bool),
-    /// TCP_NODELAY.
-    NoDelay(bool),
-    /// IPTOS_LOWDELAY, as IP_TOS or IPV6_TCLASS.
-    LowDelay,
-    /// IPTOS_THROUGHPUT, as IP_TOS or IPV6_TCLASS.
-    Throughput,
-    /// SO_SNDBUF, in bytes.
-    SendBuffer(u32),
-    /// SO_RCVBUF, in bytes.
-    ReceiveBuffer(u32),
-    /// SO_SNDLOWAT: always 1 on Linux, which rejects other values.
-    SendLowWater,
-    /// SO_RCVLOWAT: has no effect, because each message is received as a whole.
-    ReceiveLowWater(u32),
-    /// SO_SNDTIMEO, in seconds.
-    SendTimeout(u32),
-    /// SO_RCVTIMEO, in seconds.
-    ReceiveTimeout(u32),
+pub struct SocketOption {
+    index: usize,
+    value: u32,
 }
 
 /// Socket options in the order of their application.
@@ -76,9 +105,10 @@ pub enum SocketOption {
 pub struct SocketOptions(Vec<SocketOption>);
 
 impl Default for SocketOptions {
-    /// `TCP_NODELAY SO_REUSEADDR`, as in dbench.
+    /// As in dbench.
     fn default() -> Self {
-        Self(DEFAULT.to_vec())
+        let options = ["TCP_NODELAY", "SO_REUSEADDR"];
+        Self(options.into_iter().flat_map(str::parse).collect())
     }
 }
 
@@ -197,82 +227,43 @@ impl FromStr for SocketOption {
             Some((name, value)) => (name, Some(value)),
             None => (text, None),
         };
-        let given = Given { name, value };
-        Ok(match name {
-            "SO_KEEPALIVE" => Self::KeepAlive(given.switch()?),
-            "SO_REUSEADDR" => Self::ReuseAddress(given.switch()?),
-            "SO_BROADCAST" => Self::Broadcast(given.switch()?),
-            "TCP_NODELAY" | "SO_NODELAY" => Self::NoDelay(given.switch()?),
-            "IPTOS_LOWDELAY" | "SO_LOWDELAY" => given.alone(Self::LowDelay)?,
-            "IPTOS_THROUGHPUT" | "SO_THROUGHPUT" => given.alone(Self::Throughput)?,
-            "SO_SNDBUF" => Self::SendBuffer(given.number()?),
-            "SO_RCVBUF" => Self::ReceiveBuffer(given.number()?),
-            "SO_SNDLOWAT" => match given.number()? {
-                1 => Self::SendLowWater,
-                _ => return Err(given.wrong("1 (Linux takes nothing else)")),
+        let standard_name = match name {
+            "SO_NODELAY" => "TCP_NODELAY",
+            "SO_LOWDELAY" => "IPTOS_LOWDELAY",
+            "SO_THROUGHPUT" => "IPTOS_THROUGHPUT",
+            _ => name,
+        };
+        let index = NAMES.iter().position(|known| *known == standard_name);
+        let index = index.ok_or_else(|| SocketOptionError::Unknown { name: name.into() })?;
+        let number = value.and_then(|value| value.parse().ok());
+        let positive = number.filter(|number| (1..=i32::MAX as u32).contains(number));
+        let positive = positive.ok_or("a number from 1 to 2147483647");
+        let value = match (OPTIONS[index].1, value) {
+            (ValueKind::Switch, None | Some("1")) | (ValueKind::None, None) => Ok(1),
+            (ValueKind::Switch, Some("0")) => Ok(0),
+            (ValueKind::Switch, Some(_)) => Err("0 or 1"),
+            (ValueKind::None, Some(_)) => Err("no value"),
+            (ValueKind::Number, _) => positive,
+            (ValueKind::One, _) => match positive {
+                Ok(2..) => Err("1 (Linux takes nothing else)"),
+                positive => positive,
             },
-            "SO_RCVLOWAT" => Self::ReceiveLowWater(given.number()?),
-            "SO_SNDTIMEO" => Self::SendTimeout(given.number()?),
-            "SO_RCVTIMEO" => Self::ReceiveTimeout(given.number()?),
-            _ => return Err(SocketOptionError::Unknown { name: name.into() }),
-        })
-    }
-}
-
-/// An option as written by the user.
-#[derive(Debug, Clone, Copy)]
-struct Given<'text> {
-    name: &'text str,
-    value: Option<&'text str>,
-}
-
-impl Given<'_> {
-    fn switch(&self) -> Result<bool, SocketOptionError> {
-        match self.value {
-            None | Some("1") => Ok(true),
-            Some("0") => Ok(false),
-            Some(_) => Err(self.wrong("0 or 1")),
         }
-    }
-
-    fn number(&self) -> Result<u32, SocketOptionError> {
-        let value = self.value.and_then(|value| value.parse().ok());
-        let value = value.filter(|value| (1..=i32::MAX as u32).contains(value));
-        value.ok_or_else(|| self.wrong("a number from 1 to 2147483647"))
-    }
-
-    fn alone(&self, option: SocketOption) -> Result<SocketOption, SocketOptionError> {
-        match self.value {
-            None => Ok(option),
-            Some(_) => Err(self.wrong("no value")),
-        }
-    }
-
-    fn wrong(&self, expected: &'static str) -> SocketOptionError {
-        SocketOptionError::Value {
-            option: self.name.into(),
-            value: self.value.unwrap_or_default().into(),
+        .map_err(|expected| SocketOptionError::Value {
+            option: name.into(),
+            value: value.unwrap_or_default().into(),
             expected,
-        }
+        })?;
+        Ok(Self { index, value })
     }
 }
 
 impl fmt::Display for SocketOption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let switch = |on: bool| if on { "" } else { "=0" };
-        match self {
-            Self::KeepAlive(on) => write!(f, "SO_KEEPALIVE{}", switch(*on)),
-            Self::ReuseAddress(on) => write!(f, "SO_REUSEADDR{}", switch(*on)),
-            Self::Broadcast(on) => write!(f, "SO_BROADCAST{}", switch(*on)),
-            Self::NoDelay(on) => write!(f, "TCP_NODELAY{}", switch(*on)),
-            Self::LowDelay => f.write_str("IPTOS_LOWDELAY"),
-            Self::Throughput => f.write_str("IPTOS_THROUGHPUT"),
-            Self::SendBuffer(bytes) => write!(f, "SO_SNDBUF={bytes}"),
-            Self::ReceiveBuffer(bytes) => write!(f, "SO_RCVBUF={bytes}"),
-            Self::SendLowWater => f.write_str("SO_SNDLOWAT=1"),
-            Self::ReceiveLowWater(bytes) => write!(f, "SO_RCVLOWAT={bytes}"),
-            Self::SendTimeout(seconds) => write!(f, "SO_SNDTIMEO={seconds}"),
-            Self::ReceiveTimeout(seconds) => write!(f, "SO_RCVTIMEO={seconds}"),
+        let (name, kind, _) = OPTIONS[self.index];
+        match (kind, self.value) {
+            (ValueKind::Switch, 1) | (ValueKind::None, _) => f.write_str(name),
+            (_, value) => write!(f, "{name}={value}"),
         }
     }
 }
@@ -280,21 +271,8 @@ impl fmt::Display for SocketOption {
 impl SocketOption {
     /// Sets the option.
     pub fn apply(&self, socket: BorrowedFd<'_>) -> io::Result<()> {
-        let seconds = |seconds: u32| Some(Duration::from_secs(seconds.into()));
-        match *self {
-            Self::KeepAlive(on) => set_socket_keepalive(socket, on),
-            Self::ReuseAddress(on) => set_socket_reuseaddr(socket, on),
-            Self::Broadcast(on) => set_socket_broadcast(socket, on),
-            Self::NoDelay(on) => set_tcp_nodelay(socket, on),
-            Self::LowDelay => set_type_of_service(socket, LOW_DELAY),
-            Self::Throughput => set_type_of_service(socket, THROUGHPUT),
-            Self::SendBuffer(bytes) => set_socket_send_buffer_size(socket, bytes as usize),
-            Self::ReceiveBuffer(bytes) => set_socket_recv_buffer_size(socket, bytes as usize),
-            Self::SendLowWater | Self::ReceiveLowWater(_) => Ok(()),
-            Self::SendTimeout(time) => set_socket_timeout(socket, Timeout::Send, seconds(time)),
-            Self::ReceiveTimeout(time) => set_socket_timeout(socket, Timeout::Recv, seconds(time)),
-        }
-        .map_err(Into::into)
+        let (_, _, set) = OPTIONS[self.index];
+        set(socket, self.value).map_err(Into::into)
     }
 }
 
