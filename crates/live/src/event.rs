@@ -1,18 +1,16 @@
 //! Events that a command publishes while it measures.
 
+use crate::JsonSchema;
 use filestone_control::load_control::RemainingTime;
 use filestone_measure::measure::run_record::{IntervalRecord, Phase, Target};
 use filestone_plan::plan::Plan;
 use filestone_workload::recording::sample::Role;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// An event of a measuring command.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event {
     /// A run begins; commands with several runs publish one event per run.
@@ -46,16 +44,14 @@ pub enum Event {
 }
 
 /// A sentence of text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NoteText {
     /// The text.
     pub what: String,
 }
 
 /// Start of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunBegun {
     /// Number of the run within the command, from 1.
     pub number: u32,
@@ -66,8 +62,7 @@ pub struct RunBegun {
 }
 
 /// State of the load controller, and how much longer it lasts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SteeringStatus {
     /// The current activity.
     pub what: String,
@@ -79,8 +74,7 @@ pub struct SteeringStatus {
 }
 
 /// Precision of a remaining time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RemainingTimeKind {
     /// An estimate.
@@ -109,8 +103,7 @@ impl SteeringStatus {
 }
 
 /// Progress of a replay.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReplayProgress {
     /// `warm-up`, `execute` or `clean-up`.
     pub phase: String,
@@ -129,8 +122,7 @@ pub struct ReplayProgress {
 /// Figures of one interval.
 ///
 /// For display only: unlike a record of an interval, it contains no histograms.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IntervalFigures {
     /// Start, in nanoseconds after the window opened.
     pub start_ns: u64,
@@ -157,8 +149,7 @@ pub struct IntervalFigures {
 }
 
 /// Operation counts and response times of one interval.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct OperationFigures {
     /// Operations that became due.
     pub scheduled: u64,
@@ -176,8 +167,7 @@ pub struct OperationFigures {
 }
 
 /// Figures of one kind of operation, for one or more intervals.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KindFigures {
     /// Name of the operation; empty for the sum of all kinds.
     pub operation: String,
@@ -201,8 +191,7 @@ impl OperationFigures {
 }
 
 /// Summary of a distribution, in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Times {
     /// Number of values.
     pub count: u64,
@@ -277,8 +266,7 @@ impl IntervalFigures {
 }
 
 /// A point of a curve, search, sweep, ladder or trial.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Point {
     /// Name of the series that contains the point, such as a figure with its unit. Each series is
     /// drawn as one line.
@@ -300,8 +288,7 @@ pub struct Point {
 }
 
 /// A figure of a point.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PointFigure {
     /// Name of the figure.
     pub name: String,
@@ -318,16 +305,14 @@ pub struct PointFigure {
 }
 
 /// Latest counter rates of the server.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerShare {
     /// Rates by source of readings.
     pub sources: Vec<SourceRates>,
 }
 
 /// Counter rates of one source between its last two readings.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SourceRates {
     /// Address or name of the source.
     pub source: String,
@@ -336,8 +321,7 @@ pub struct SourceRates {
 }
 
 /// A change of a running fleet.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Changed {
     /// Number of the change within the run.
     pub number: u32,
@@ -348,8 +332,7 @@ pub struct Changed {
 }
 
 /// Result of a run that has ended.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunEnded {
     /// Number of the run within the command, from 1.
     pub number: u32,
@@ -374,8 +357,7 @@ pub struct RunEnded {
 }
 
 /// A caveat about the results.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CaveatText {
     /// Identifier of the caveat, as in docs/reference/validity.md.
     pub id: String,
@@ -387,8 +369,7 @@ pub struct CaveatText {
 }
 
 /// Number of failures of one kind of operation with one error.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Failures {
     /// Kind of operation.
     pub operation: String,
@@ -399,8 +380,7 @@ pub struct Failures {
 }
 
 /// End of the command.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Closed {
     /// Location of the stored result, if it was stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -4,6 +4,7 @@
 //! that falls behind by more than the ring length is notified and continues from a new
 //! [`Snapshot`]. Only the coordinating thread of a run publishes, never a worker.
 
+use crate::JsonSchema;
 use crate::event::{
     Changed, Closed, Event, IntervalFigures, KindFigures, NoteText, Point, ReplayProgress,
     RunBegun, RunEnded, ServerShare, SteeringStatus,
@@ -11,8 +12,6 @@ use crate::event::{
 use axum::body::Bytes;
 use filestone_host::control_socket::FleetControl;
 use filestone_measure::measure::run_record::Target;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -52,8 +51,7 @@ impl Published {
 }
 
 /// Complete state at one time, for readers that join late.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Snapshot {
     /// Sequence number of the last event included; the next event has this number plus one.
     pub number: u64,

@@ -9,6 +9,11 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(not(feature = "schema"))]
+use filestone_no_schema::JsonSchema;
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+
 pub mod event;
 pub mod feed;
 pub mod governor;

@@ -5,6 +5,11 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(not(feature = "schema"))]
+use filestone_no_schema::JsonSchema;
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+
 pub mod addresses;
 pub mod comparison;
 pub mod cost;

@@ -54,6 +54,7 @@ pub use target::{
     SmbProtection, SmbTarget, TargetPlan, TargetPlanError, TcpTarget, TransportKind, bracketed,
 };
 
+use crate::JsonSchema;
 use crate::gate::GatesPlan;
 use filestone_workload::failure::Mismatch;
 use filestone_workload::kind::Role;
@@ -61,14 +62,11 @@ use filestone_workload::load::Generation;
 use filestone_workload::load::refusals::LayerKind;
 use filestone_workload::operation::{OpKind, Stability};
 pub use filestone_workload::recording::TICK_NANOS;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
 /// Arrival process: when operations are due.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "process", rename_all = "lowercase")]
 pub enum ArrivalsPlan {
     /// Closed loop: each slot starts its next operation when its last one ends.
@@ -132,8 +130,7 @@ impl ArrivalsPlan {
 }
 
 /// Probe workload: one operation, repeated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProbePlan {
     /// The operation.
     pub operation: OpKind,
@@ -188,8 +185,7 @@ impl ProbePlan {
 }
 
 /// The workload of the clients.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "source", rename_all = "kebab-case")]
 pub enum WorkloadPlan {
     /// A single operation that is repeated.
@@ -214,8 +210,7 @@ impl WorkloadPlan {
 }
 
 /// Pacing of a replay: when the lines of a load file are due.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "by", rename_all = "kebab-case")]
 pub enum Pacing {
     /// Each line is due when the line before it has ended.
@@ -234,8 +229,7 @@ pub enum Pacing {
 }
 
 /// Reaction to a line that ends otherwise than the load file expects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnMismatch {
     /// The mismatch is counted, and the client continues.
@@ -265,8 +259,7 @@ impl OnMismatch {
 }
 
 /// Policy for a tree that an earlier run of filestone has left in the target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LeftoverPolicy {
     /// The tree stays, and the run is refused.
@@ -298,8 +291,7 @@ impl LeftoverPolicy {
 }
 
 /// The name of a load.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadName {
     /// Path of the load file, or the name of a load that filestone generates.
     pub name: String,
@@ -311,8 +303,7 @@ pub struct LoadName {
 }
 
 /// Replay workload: the lines of load files, and how a layer executes them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReplayPlan {
     /// The loads; client i replays load i modulo their number.
     pub loads: Vec<LoadName>,
@@ -398,8 +389,7 @@ impl ReplayPlan {
 }
 
 /// Options of the local layer for replays, with dbench's names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct LocalReplay {
     /// Whether files are opened with O_SYNC.
     pub sync: bool,
@@ -420,8 +410,7 @@ pub struct LocalReplay {
 }
 
 /// Options of the NFS layer for replays.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Nfs3Replay {
     /// Whether writes are FILE_SYNC instead of UNSTABLE with COMMIT.
     pub stable: bool,
@@ -433,8 +422,7 @@ pub struct Nfs3Replay {
 }
 
 /// Options of the TCP layer for replays.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct TcpReplay {
     /// Prefix of names, which affects their length: `.` as dbench's default.
     pub prefix: String,
@@ -443,8 +431,7 @@ pub struct TcpReplay {
 }
 
 /// Options of the SMB layer for replays.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SmbReplay {
     /// Number of retries, on another connection, of a line whose connection was lost. Files that
     /// were open are opened again first, and their locks are acquired again.
@@ -479,8 +466,7 @@ pub const fn unmeasured_for(operation: OpKind) -> &'static [OpKind] {
 }
 
 /// A complete plan of a run, with all times in nanoseconds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
     /// The command that made this plan.
     #[serde(alias = "face")]

@@ -5,6 +5,11 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(not(feature = "schema"))]
+use filestone_no_schema::JsonSchema;
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+
 pub mod client;
 pub mod fleet_control;
 pub mod session;

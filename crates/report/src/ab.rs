@@ -3,10 +3,9 @@
 use super::comparison::document::ComparisonDocument;
 use super::comparison::{self, Compared, Method, ReadRun, document};
 use super::document::Document;
+use crate::JsonSchema;
 use filestone_measure::comparison::ab::{PAIRS_MIN, Trial};
 use filestone_workload::text::counted;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Format version of [`AbDocument`]; increased when the shape changes.
@@ -48,8 +47,7 @@ pub struct AbReport {
 }
 
 /// Reason why no more blocks were made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AbEnd {
     /// The result was clear.
@@ -63,8 +61,7 @@ pub enum AbEnd {
 }
 
 /// Output of `filestone ab --format json`, and `ab.json`.
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct AbDocument {
     /// Format version of this document.
     pub format: u32,

@@ -1,19 +1,17 @@
 //! Output of `filestone fleet addresses`.
 
+use crate::JsonSchema;
 use crate::document::Document;
 use crate::document::table::{Column, Table};
 use filestone_measure::addresses::advice::AddressWarning;
 use filestone_measure::addresses::{AddressChange, OwnedAddresses, OwnedMacVlan};
 use filestone_plan::plan::SourceAddresses;
 use filestone_workload::text::{counted, thousands};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Addresses created by filestone, and obstacles.
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct ShownAddresses {
     /// Existing addresses.
     #[serde(flatten)]

@@ -3,16 +3,14 @@
 use super::document::Document;
 use super::parts::heading::what_was_measured;
 use super::parts::reference::help_line;
+use crate::JsonSchema;
 use filestone_measure::explanation::{Explanation, ExplanationOutcome, explain};
 use filestone_measure::measure::RunRecord;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
 
 /// A record with the explanation of its run.
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct ExplainedRecord {
     /// Path of the record.
     pub record: String,

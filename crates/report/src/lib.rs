@@ -13,6 +13,11 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(not(feature = "schema"))]
+use filestone_no_schema::JsonSchema;
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+
 pub mod ab;
 pub mod addresses;
 mod caption;

@@ -4,6 +4,7 @@ use super::document::Document;
 use super::document::table::{Column, Table};
 use super::parts::heading::what_was_measured;
 use super::parts::known::{percent_text, value_within};
+use crate::JsonSchema;
 use crate::quantity::{load_text, time_within};
 use filestone_measure::comparison::ComparedRun;
 use filestone_measure::comparison::repeats::{
@@ -16,8 +17,6 @@ use filestone_plan::gate::GateFigure;
 use filestone_plan::plan::Plan;
 use filestone_workload::statistics::CONFIDENCE;
 use filestone_workload::text::counted;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Format version of [`RepeatsDocument`]; increased when the shape changes.
@@ -47,8 +46,7 @@ pub struct Series {
 }
 
 /// Reason why no more runs were made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RepeatsEnd {
     /// The requested or permitted number of runs was made.
@@ -235,8 +233,7 @@ fn not_enough(headline: &Figure, share: f64) -> String {
 }
 
 /// `repeats.json`: summary of repeated runs.
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct RepeatsDocument {
     /// Format version of this document.
     pub format: u32,
@@ -259,8 +256,7 @@ pub struct RepeatsDocument {
 }
 
 /// Complete runs of one job.
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct SeriesDocument {
     /// Description of the job.
     pub what: String,
@@ -275,8 +271,7 @@ pub struct SeriesDocument {
 }
 
 /// A figure over runs.
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct RepeatedFigureDocument {
     /// Name of the figure.
     pub name: String,

@@ -3,11 +3,10 @@
 //! Each protocol numbers its statuses separately. A [`ProtocolStatus`] has the number and its
 //! protocol, so that it can be named, and compared by cause.
 
+use crate::JsonSchema;
 use core::fmt;
 use filestone_wire::rpc::{AcceptStatus, AuthStatus};
 use filestone_wire::{nfs3, nlm, smb2};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Failure of an operation that was answered.
@@ -42,8 +41,9 @@ pub enum ReplyFault {
 }
 
 /// Difference between a result and the one that the load file expects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mismatch {
     /// The operation should have succeeded.

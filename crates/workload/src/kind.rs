@@ -3,15 +3,13 @@
 //! [`OpKind`] is a registry: a new protocol with exchanges that are not file operations adds a
 //! table here.
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 macro_rules! kinds {
     ($($(#[doc = $table_doc:literal])* $table:ident { $($kind:ident = $name:literal, $doc:literal;)* })*) => {
         /// Kind of operation for counting.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[cfg_attr(feature = "schema", derive(JsonSchema))]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
         pub enum OpKind { $($(#[doc = $doc] #[serde(rename = $name)] $kind,)*)* }
 
         impl OpKind {
@@ -212,8 +210,9 @@ impl<T> core::ops::IndexMut<OpKind> for PerKind<T> {
 }
 
 /// Role of an operation: the subject of the run, or auxiliary.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// Counted and timed as the run's subject.

@@ -7,9 +7,8 @@
 pub use crate::failure::{Failure, ReplyFault};
 pub use crate::kind::OpKind;
 
+use crate::JsonSchema;
 use crate::time::Timestamp;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Index of a file in the run's file table.
@@ -84,8 +83,7 @@ impl DirectoryCursor {
 }
 
 /// Stability level of written data before the server replies (stable_how, RFC 1813, section 3.3.7).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stability {
     /// UNSTABLE: the server may reply before the data are on stable storage.

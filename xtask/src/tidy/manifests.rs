@@ -9,6 +9,7 @@ const PURE_MAY_USE: &[&str] = &[
     "base64",
     "filestone-control",
     "filestone-measure",
+    "filestone-no-schema",
     "filestone-plan",
     "filestone-protection",
     "filestone-protocol",

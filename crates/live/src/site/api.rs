@@ -12,6 +12,7 @@
 //! | `GET /api/schema` | the schema of all these |
 
 use super::{Page, events};
+use crate::JsonSchema;
 use crate::event::Event;
 use crate::feed::Snapshot;
 use crate::guard::Refused;
@@ -26,8 +27,6 @@ use filestone_protocol::fleet_control::{
     ClientPage, ControlAnswer, ControlProtocol, ControlRequest, LINE_MAX, ListRequest, Request,
     ShowRequest,
 };
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -37,8 +36,7 @@ const BODY_TIME: Duration = Duration::from_secs(5);
 const INTERVALS_OF_STATE: usize = 60;
 
 /// All messages of the protocol, for the JSON schema.
-#[derive(Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct LiveProtocol {
     /// Body of `GET /api/state`, and first event of `GET /api/events`.
     pub snapshot: Snapshot,

@@ -4,15 +4,13 @@
 use super::group::{AddressGroup, AddressMethod};
 use super::listing::{AddressListing, ListedLink};
 use super::network::Network;
+use crate::JsonSchema;
 use filestone_workload::text::{counted, thousands};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
 /// A setting of this host that prevents created addresses from working.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(tag = "warning", rename_all = "snake_case")]
 pub enum AddressWarning {
     /// A link that the addresses need is down.

@@ -1,9 +1,8 @@
 //! Groups of addresses that are created together, and the method.
 
 use super::network::Network;
+use crate::JsonSchema;
 use filestone_plan::plan::SourceAddresses;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt;
 use std::net::IpAddr;
@@ -42,8 +41,7 @@ pub enum AddressMethod {
 }
 
 /// Mode of the MAC-VLANs of one link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum MacVlanMode {
     /// The MAC-VLANs reach each other.

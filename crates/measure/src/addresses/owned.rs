@@ -3,16 +3,14 @@
 use super::group::{AddressGroup, AddressMethod, MacVlanMode};
 use super::listing::{AddressListing, ListedAddress, ListedLink};
 use super::network::Network;
+use crate::JsonSchema;
 use filestone_plan::plan::SourceAddresses;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::IpAddr;
 
 /// Addresses that filestone created on a host and that still exist.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct OwnedAddresses {
     /// Networks with an AnyIP route.
     pub routes: Vec<String>,
@@ -25,8 +23,7 @@ pub struct OwnedAddresses {
 }
 
 /// Additional addresses of a link.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct OwnedAliases {
     /// Name of the link.
     pub link: String,
@@ -37,8 +34,7 @@ pub struct OwnedAliases {
 }
 
 /// A MAC-VLAN.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct OwnedMacVlan {
     /// Name of the MAC-VLAN.
     pub name: String,

@@ -1,15 +1,13 @@
 //! Counters of a host or process.
 
+use crate::JsonSchema;
 use filestone_workload::figure::FigureUnit;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $counter:ident = $name:literal, $unit:ident;)*) => {
         /// A monotonic counter of a host or a process.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[cfg_attr(feature = "schema", derive(JsonSchema))]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
         pub enum Counter {
             $($(#[$doc])* #[serde(rename = $name)] $counter,)*
         }

@@ -1,14 +1,12 @@
 //! Values of counters at a moment.
 
 use super::counter::Counter;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Values of counters at a moment. Counters that a source does not have are absent.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct CounterReading {
     /// Middle between request and reply of the reading, in nanoseconds since the measured window
     /// opened; negative before it.
@@ -35,8 +33,7 @@ pub struct CounterReading {
 }
 
 /// Interrupts of one line, of all CPUs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LineCount {
     /// Number or short name of the line, and the name of its device.
     pub line: String,
@@ -45,8 +42,7 @@ pub struct LineCount {
 }
 
 /// Phase of the run at a reading. Rates are only computed within one phase.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReadingPhase {
     /// Before the warm-up: no operation was due.

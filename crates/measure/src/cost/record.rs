@@ -2,13 +2,11 @@
 
 use super::counter::Counter;
 use super::reading::CounterReading;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// End where a counter was read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MeasuredAt {
     /// At the server.
@@ -18,8 +16,7 @@ pub enum MeasuredAt {
 }
 
 /// Cost of the operations of a run.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct CostRecord {
     /// Sources of readings, with the readings.
     pub sources: Vec<SourceRecord>,
@@ -34,8 +31,7 @@ pub struct CostRecord {
 }
 
 /// Calls between the first and the last reading of the measured window, at both ends.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CallsRecord {
     /// Calls that the server's kernel counted.
     pub counted: u64,
@@ -47,8 +43,7 @@ pub struct CallsRecord {
 }
 
 /// Readings of one source.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SourceRecord {
     /// Name of the source, such as `process 4711` or `http://server:9100/metrics`.
     pub name: String,
@@ -66,8 +61,7 @@ pub struct SourceRecord {
 }
 
 /// Cost per operation of one counter.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CostFigure {
     /// End where the counter was read.
     #[serde(alias = "vantage")]
@@ -91,8 +85,7 @@ pub struct CostFigure {
 }
 
 /// A cost and half of its 95 % interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CostEstimate {
     /// Cost per operation.
     pub value: f64,
@@ -101,8 +94,7 @@ pub struct CostEstimate {
 }
 
 /// Size of the messages of an operation on the network.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct WireCostRecord {
     /// Interface that the messages passed through.
     pub interface: String,

@@ -1,13 +1,11 @@
 //! Facts gathered about a host and a target. `None` means unknown.
 
+use crate::JsonSchema;
 use crate::measure::run_record::InterfaceRecord;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Facts gathered about this host and a target.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Facts {
     /// Facts about this host.
     pub host: HostFacts,
@@ -16,8 +14,7 @@ pub struct Facts {
 }
 
 /// Facts about this host and this process.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct HostFacts {
     /// Whether this program was compiled without optimization.
     pub is_debug_build: Option<bool>,
@@ -44,8 +41,7 @@ pub struct HostFacts {
 }
 
 /// CPUs of a host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ProcessorFacts {
     /// Number of CPUs that are online.
     pub online: u32,
@@ -54,8 +50,7 @@ pub struct ProcessorFacts {
 }
 
 /// CPU quota of a control group.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProcessorQuota {
     /// No quota.
@@ -65,8 +60,7 @@ pub enum ProcessorQuota {
 }
 
 /// CPU frequency scaling.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FrequencyFacts {
     /// Governors of all CPUs, without duplicates.
     pub governors: Vec<String>,
@@ -75,8 +69,7 @@ pub struct FrequencyFacts {
 }
 
 /// Clock used for timing runs.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ClockFacts {
     /// Clock source of the kernel.
     pub source: Option<String>,
@@ -89,8 +82,7 @@ pub struct ClockFacts {
 }
 
 /// Limits of open files of a process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct OpenFileFacts {
     /// Current limit.
     pub soft: u64,
@@ -101,8 +93,7 @@ pub struct OpenFileFacts {
 }
 
 /// Ports below 1024 that connections may come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ReservedPortFacts {
     /// Number of ports.
     pub count: u64,
@@ -111,8 +102,7 @@ pub struct ReservedPortFacts {
 }
 
 /// Maximum sizes of socket buffers, in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SocketBufferFacts {
     /// tcp_rmem: maximum receive buffer of a TCP socket.
     pub stream_receive_bytes: u64,
@@ -125,8 +115,7 @@ pub struct SocketBufferFacts {
 }
 
 /// Memory and swap, in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct MemoryFacts {
     /// Total memory of the host.
     pub total_bytes: u64,
@@ -139,8 +128,7 @@ pub struct MemoryFacts {
 }
 
 /// Activity of the host during the check.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct ActivityFacts {
     /// Duration of the check in nanoseconds.
     pub elapsed_ns: u64,
@@ -163,8 +151,7 @@ pub struct ActivityFacts {
 }
 
 /// CPU use of a program.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ProgramShare {
     /// Name of the program.
     pub name: String,
@@ -175,8 +162,7 @@ pub struct ProgramShare {
 }
 
 /// Traffic of an interface, both directions together.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct InterfaceTraffic {
     /// Name of the interface.
     pub interface: String,
@@ -187,8 +173,7 @@ pub struct InterfaceTraffic {
 }
 
 /// Delay of wake-ups from sleep.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct WakeUpFacts {
     /// Number of sleeps.
     pub count: u64,
@@ -201,8 +186,7 @@ pub struct WakeUpFacts {
 }
 
 /// Facts about a target.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct TargetFacts {
     /// Target as written on the command line.
     pub name: String,
@@ -239,8 +223,7 @@ pub struct TargetFacts {
 }
 
 /// Reason why a target cannot be measured.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TargetFailure {
     /// Error, as a run would report it.
     pub what: String,
@@ -251,8 +234,7 @@ pub struct TargetFailure {
 }
 
 /// Evidence that a target with another address is on this host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Place {
     /// No evidence.
@@ -266,8 +248,7 @@ pub enum Place {
 }
 
 /// Network path to a target.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NetworkPathFacts {
     /// Address of the target.
     pub address: String,
@@ -290,8 +271,7 @@ pub struct NetworkPathFacts {
 }
 
 /// Times of repeated equal exchanges, in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RoundTrips {
     /// Number of exchanges.
     pub count: u64,
@@ -318,8 +298,7 @@ impl RoundTrips {
 }
 
 /// A service of a target.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ServiceFacts {
     /// Name and version of the service, as in its standard.
     pub name: String,
@@ -330,8 +309,7 @@ pub struct ServiceFacts {
 }
 
 /// A program registered with a port mapper.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ProgramFacts {
     /// Program number.
     pub number: u32,
@@ -342,8 +320,7 @@ pub struct ProgramFacts {
 }
 
 /// Multichannel: several connections per session (SMB 3.x).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ChannelFacts {
     /// Reason why multichannel is not available, if it is not.
     pub refusal: Option<ChannelRefusal>,
@@ -352,8 +329,7 @@ pub struct ChannelFacts {
 }
 
 /// Reason why multichannel is not available.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ChannelRefusal {
     /// Reason.
     pub why: String,
@@ -362,8 +338,7 @@ pub struct ChannelRefusal {
 }
 
 /// Transfer sizes of a server per call, in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TransferFacts {
     /// Maximum size of a read.
     pub read_max_bytes: u64,
@@ -376,8 +351,7 @@ pub struct TransferFacts {
 }
 
 /// Properties of names and times of a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NameFacts {
     /// Maximum length of a name in bytes.
     pub length_max: u64,
@@ -390,8 +364,7 @@ pub struct NameFacts {
 }
 
 /// Access rights of a caller at the path under test.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RightsFacts {
     /// User id.
     pub user: u32,
@@ -402,8 +375,7 @@ pub struct RightsFacts {
 }
 
 /// Free space, in bytes and in files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SpaceFacts {
     /// Total size.
     pub total_bytes: u64,
@@ -414,8 +386,7 @@ pub struct SpaceFacts {
 }
 
 /// File system mounted at a directory of this host.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FileSystemFacts {
     /// Type, such as `ext4`.
     pub kind: String,
@@ -430,8 +401,7 @@ pub struct FileSystemFacts {
 }
 
 /// Medium that the files of a file system are stored on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileMedium {
     /// Memory.

@@ -1,13 +1,11 @@
 //! Findings of the rules.
 
+use crate::JsonSchema;
 use filestone_workload::text::printable;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Severity of a finding, in ascending order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FindingLevel {
     /// As expected.
@@ -33,8 +31,7 @@ impl FindingLevel {
 }
 
 /// Remedy for a finding.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Remedy {
     /// Description.
     pub what: String,
@@ -43,8 +40,7 @@ pub struct Remedy {
 }
 
 /// Finding of a rule.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Finding {
     /// Name of the rule, such as `frequency-governor`.
     pub id: String,

@@ -17,17 +17,15 @@ mod tests;
 pub use finding::{Finding, FindingLevel, Remedy};
 pub use rules::RULES;
 
+use crate::JsonSchema;
 use facts::Facts;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Format version of [`Diagnosis`], incremented with each change of its format.
 pub const FORMAT: u32 = 1;
 
 /// Findings, and the facts behind them.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Diagnosis {
     /// Format version of this document.
     pub format: u32,

@@ -14,18 +14,16 @@ mod rules;
 pub use generator::{GeneratorPart, busy_percent};
 pub use rules::LIMIT_RULES;
 
+use crate::JsonSchema;
 use crate::measure::RunRecord;
 use evidence::Evidence;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Format version of [`Explanation`], incremented with each change of its format.
 pub const FORMAT: u32 = 1;
 
 /// Bottlenecks of a run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Explanation {
     /// Format version of this document.
     pub format: u32,
@@ -38,8 +36,7 @@ pub struct Explanation {
 }
 
 /// Result of an explanation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExplanationOutcome {
     /// At least one bottleneck was found.
@@ -53,8 +50,7 @@ pub enum ExplanationOutcome {
 }
 
 /// A bottleneck of a run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Limit {
     /// Name of the rule, such as `slots`.
     pub id: String,
@@ -69,8 +65,7 @@ pub struct Limit {
 }
 
 /// A figure that supports a sentence.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct EvidenceFigure {
     /// Name with unit.
     pub name: String,

@@ -4,17 +4,15 @@
 //! A thread that does not run sends nothing and notices nothing: in a closed loop the load is
 //! merely lower. The time is therefore measured outside of the workers.
 
+use crate::JsonSchema;
 use filestone_workload::time::Timestamp;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Minimum delay of a wake-up, in nanoseconds, that is not explained by the scheduler.
 pub const GAP_MIN_NS: u64 = 100_000_000;
 
 /// Wake-ups of the coordinating thread that were far too late: nothing of this process ran.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct WakeUpGaps {
     /// Number of late wake-ups.
     pub count: u64,
@@ -48,8 +46,7 @@ impl WakeUpGaps {
 }
 
 /// Throttling by the quota of a control group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Throttling {
     /// Periods of the quota.
     pub periods: u64,
@@ -72,8 +69,7 @@ impl Throttling {
 }
 
 /// Time that the load generator could not run.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct AbsenceRecord {
     /// Quota of its control group in CPUs; `None` without a quota.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -94,8 +90,7 @@ pub struct AbsenceRecord {
 }
 
 /// Reason why a load generator did not run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AbsenceCause {
     /// The control group had used up its CPU quota.

@@ -1,12 +1,10 @@
 //! Setup of the connections of a run's clients.
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Connections made before a run, one per client.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ConnectionsRecord {
     /// Number of connections.
     pub made: u64,
@@ -26,8 +24,7 @@ pub struct ConnectionsRecord {
 }
 
 /// Resident memory of the load generator, and of the built-in server if it is in the same process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ClientMemory {
     /// Before the clients were created.
     pub before_bytes: u64,

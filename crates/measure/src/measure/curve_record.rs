@@ -1,16 +1,14 @@
 //! Result of a run with load control: the load–response curve, or the highest load that meets an
 //! objective.
 
+use crate::JsonSchema;
 use filestone_plan::plan::Objective;
 use filestone_workload::recording::distribution::DistributionRecord;
 use filestone_workload::recording::ledger::Ledger;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A load–response curve.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct CurveRecord {
     /// Load points in the order of measurement.
     pub points: Vec<CurvePointRecord>,
@@ -34,8 +32,7 @@ pub struct CurveRecord {
 }
 
 /// Limit of the highest load point.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PeakLimit {
     /// The load was set by the user.
@@ -52,8 +49,7 @@ pub enum PeakLimit {
 }
 
 /// Direction of the visits of points.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SweepDirection {
     /// Search for the peak: not part of the curve.
@@ -66,8 +62,7 @@ pub enum SweepDirection {
 }
 
 /// A load point.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct CurvePointRecord {
     /// Part of the curve that the point belongs to.
     pub leg: SweepDirection,
@@ -102,8 +97,7 @@ pub struct CurvePointRecord {
 }
 
 /// Knee of a curve, and the method that found it.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct KneeRecord {
     /// Load at the knee.
     pub load_ops_per_s: f64,
@@ -114,8 +108,7 @@ pub struct KneeRecord {
 }
 
 /// Comparison of the upward and the downward curve.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct HysteresisRecord {
     /// Area between the two curves over the area under the upward one, in percent; negative if the
     /// downward curve is faster.
@@ -131,8 +124,7 @@ pub struct HysteresisRecord {
 }
 
 /// Highest load that meets an objective.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ObjectiveRecord {
     /// Objective of the search.
     pub objective: Objective,
@@ -167,8 +159,7 @@ pub struct ObjectiveRecord {
 }
 
 /// Reason why the search for a load ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SearchStopReason {
     /// The interval has the requested width.
@@ -195,8 +186,7 @@ impl SearchStopReason {
 }
 
 /// A load that was tried.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct SearchStepRecord {
     /// Offered load.
     pub offered_load_ops_per_s: f64,

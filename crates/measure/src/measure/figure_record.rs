@@ -1,12 +1,10 @@
 //! A figure of a run with its interval, as stored in a record.
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// A figure with its interval.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FigureRecord {
     /// Name, such as `achieved` or `read.response_time.p99`.
     pub name: String,
@@ -47,8 +45,7 @@ impl FigureRecord {
 }
 
 /// A percentile whose interval exceeds the slowest operation, so that only a lower end is known.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OneSidedFigureRecord {
     /// Name, such as `response_time.p99`.
     pub name: String,

@@ -1,10 +1,9 @@
 //! Results that only a fleet has: its groups, the steps of its ramp, and the reason of an early
 //! stop.
 
+use crate::JsonSchema;
 use crate::measure::replay_record::MismatchRecord;
 use filestone_workload::recording::distribution::DistributionRecord;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -12,8 +11,7 @@ use std::fmt;
 pub const ALL: &str = "all";
 
 /// State of a client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClientState {
     /// Not started, because its step is still to come; or waiting for a file that another client
@@ -75,8 +73,7 @@ pub enum ConnectStatus {
 }
 
 /// Counters of clients over the whole run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct FleetCounters {
     /// Successful reads.
     pub reads: u64,
@@ -139,8 +136,7 @@ impl FleetCounters {
 }
 
 /// Results of a fleet in addition to the totals that every run has.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct FleetRecord {
     /// Steps of the ramp that began; a single entry without a ramp.
     pub steps: Vec<StepRecord>,
@@ -163,8 +159,7 @@ pub struct FleetRecord {
 }
 
 /// Kind of a change to running clients.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChangeKind {
     /// Start the clients again.
@@ -190,8 +185,7 @@ impl ChangeKind {
 }
 
 /// A change of a fleet during its run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChangeRecord {
     /// Number of the change, starting at 1.
     pub number: u32,
@@ -218,8 +212,7 @@ pub struct ChangeRecord {
 }
 
 /// Changes of a fleet that preceded a measurement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct SettingsGeneration {
     /// Number of the last change before its end; 0 without changes.
     pub generation: u32,
@@ -264,8 +257,7 @@ impl fmt::Display for SettingsGeneration {
 }
 
 /// A changed setting of clients.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SettingChange {
     /// Key of the setting in a plan.
     pub key: String,
@@ -278,8 +270,7 @@ pub struct SettingChange {
 }
 
 /// A client that gave up.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LostClient {
     /// Number of the client.
     pub client: u32,
@@ -289,8 +280,7 @@ pub struct LostClient {
 }
 
 /// Results of one ramp step: number of clients, load and times.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepRecord {
     /// Number of clients that had started.
     pub clients: u32,
@@ -325,8 +315,7 @@ pub struct StepRecord {
 
 /// Upper bounds of the response times of reads and writes: bounds of histogram buckets, four per
 /// doubling.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyBounds {
     /// Number of reads and writes.
     pub count: u64,
@@ -339,8 +328,7 @@ pub struct LatencyBounds {
 }
 
 /// Results of the clients of a group.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct GroupRecord {
     /// Name of the group.
     pub name: String,
@@ -412,8 +400,7 @@ fn most(groups: &[GroupRecord]) -> u64 {
 }
 
 /// Number of clients in a state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StateCount {
     /// The state.
     pub state: ClientState,
@@ -422,8 +409,7 @@ pub struct StateCount {
 }
 
 /// A health rule.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HealthRule {
     /// Connect time.
@@ -449,8 +435,7 @@ impl HealthRule {
 }
 
 /// A health rule that failed.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HealthFinding {
     /// The rule.
     pub rule: HealthRule,

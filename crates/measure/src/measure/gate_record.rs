@@ -1,13 +1,11 @@
 //! Result of a gate, as stored in a record.
 
+use crate::JsonSchema;
 use filestone_plan::gate::Gate;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A gate and its result.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GateRecord {
     /// Condition that fails the gate.
     pub gate: Gate,
@@ -29,8 +27,7 @@ pub struct GateRecord {
 }
 
 /// Result of a gate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum GateOutcome {
     /// The condition is not met by any value within the 95 % intervals.
@@ -44,8 +41,7 @@ pub enum GateOutcome {
 }
 
 /// A side of a gate's comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GateValue {
     /// Value of the figure in the run, or of the limit.
     pub value: f64,

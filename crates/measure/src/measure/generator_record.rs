@@ -1,12 +1,10 @@
 //! The load generator in a record: its host, its capacity on that host, and the end of the run.
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The host of the load generator.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Host {
     /// Kernel name and release.
     pub kernel: String,
@@ -30,8 +28,7 @@ pub struct Host {
 }
 
 /// Capacity of the tool itself on this host (`filestone calibrate`).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Headroom {
     /// Calls in flight: those of a closed loop; 32 with other loads and in records of method 1.
     #[serde(default = "Headroom::in_flight_of_method_1")]
@@ -65,8 +62,7 @@ impl Headroom {
 }
 
 /// End of a run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "reason", rename_all = "kebab-case")]
 pub enum RunOutcome {
     /// As planned.

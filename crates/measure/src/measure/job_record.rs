@@ -1,16 +1,14 @@
 //! Results that only a job of several hosts has: each host's part.
 
+use crate::JsonSchema;
 use crate::measure::caveat::Caveat;
 use crate::measure::generator_record::{Headroom, Host, RunOutcome};
 use crate::measure::processors::ProcessorsRecord;
 use filestone_workload::recording::ledger::Ledger;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The hosts of a job.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct JobRecord {
     /// Results of each host, or of each process that generated load, in the order of their parts.
     pub hosts: Vec<HostRecord>,
@@ -20,8 +18,7 @@ pub struct JobRecord {
 }
 
 /// Part of a job that one host ran.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HostRecord {
     /// Host name, with the number of the part if hosts with the same name had several parts.
     pub name: String,
@@ -79,8 +76,7 @@ pub struct HostRecord {
 }
 
 /// A host's clock, relative to that of the coordinating host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct HostClockRecord {
     /// Offset of its time of day in nanoseconds; positive if it is ahead.
     pub ahead_ns: i64,
@@ -105,8 +101,7 @@ impl HostClockRecord {
 }
 
 /// A host that was lost.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LostHostRecord {
     /// Host name.
     pub name: String,

@@ -1,7 +1,6 @@
 //! Reasons for lost connections.
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -12,8 +11,7 @@ const REASONS_MAX: usize = 16;
 const OTHER: &str = "other reasons";
 
 /// Connections that were lost for one reason.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LossRecord {
     /// Side that closed the connections, and reason.
     pub reason: String,

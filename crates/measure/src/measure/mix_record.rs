@@ -4,15 +4,13 @@ pub use filestone_plan::mix::feedback::record::{
     CorrectionRecord, CountedAsRecord, WireLimitRecord,
 };
 
+use crate::JsonSchema;
 use filestone_plan::file_set::Layout;
 use filestone_workload::operation::OpKind;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Results of a mix in addition to the totals that every run has.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct MixRecord {
     /// The file set that the operations worked on.
     pub file_set: FileSetRecord,
@@ -37,8 +35,7 @@ pub struct MixRecord {
 }
 
 /// Requested and achieved operations of one kind.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MixOperationRecord {
     /// Kind of operation.
     pub operation: OpKind,
@@ -53,8 +50,7 @@ pub struct MixOperationRecord {
 }
 
 /// The file set of a run.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct FileSetRecord {
     /// Directories of the file set.
     pub paths: Vec<String>,
@@ -96,8 +92,7 @@ impl FileSetRecord {
 }
 
 /// A third of the window.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ThirdRecord {
     /// Measured operations that ended in this third.
     pub ended: u64,
@@ -137,8 +132,7 @@ impl MixRecord {
 }
 
 /// Calls of a mix through a kernel mount, from the kernel's client counters.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct WireRecord {
     /// Source of the counters.
     pub source: String,
@@ -163,8 +157,7 @@ pub struct WireRecord {
 }
 
 /// Requested and counted calls of one procedure.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WireOperationRecord {
     /// Procedure.
     pub operation: OpKind,
@@ -185,8 +178,7 @@ pub struct WireOperationRecord {
 }
 
 /// Calls on the network without an equivalent procedure of NFSv3.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WireOtherRecord {
     /// Name used by the client.
     pub name: String,

@@ -1,13 +1,11 @@
 //! Number of operations with an outcome, and their share.
 
+use crate::JsonSchema;
 use filestone_workload::operation::OpKind;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Number of operations of one kind with one unexpected outcome.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OutcomeCount {
     /// Kind of operation.
     pub operation: OpKind,

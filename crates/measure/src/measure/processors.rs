@@ -6,8 +6,7 @@
 //! system do not fit onto two CPUs is the requested load.
 
 use super::absence::{AbsenceRecord, Throttling, WakeUpGaps};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// CPU time of this process and of others during an observation, in nanoseconds.
@@ -45,8 +44,7 @@ pub struct ThreadTime {
 }
 
 /// CPU use during a run.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ProcessorsRecord {
     /// Number of CPUs that the load generator may use.
     pub processors: u32,

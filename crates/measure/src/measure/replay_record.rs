@@ -1,14 +1,12 @@
 //! Results that only a replay has: lines, mismatches, clients.
 
+use crate::JsonSchema;
 use filestone_workload::load::Mismatch;
 use filestone_workload::operation::OpKind;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Results of a replay in addition to the totals that every run has.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ReplayRecord {
     /// Lines executed by all clients, warm-up included.
     pub lines: u64,
@@ -43,8 +41,7 @@ pub struct ReplayRecord {
 }
 
 /// Number of skipped lines of one kind in a read-only run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkippedLinesRecord {
     /// Kind of operation.
     pub operation: OpKind,
@@ -63,8 +60,7 @@ impl SkippedLinesRecord {
 }
 
 /// Number of operations of one kind with one unexpected result.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MismatchRecord {
     /// Kind of operation.
     pub operation: OpKind,
@@ -82,8 +78,7 @@ pub struct MismatchRecord {
 }
 
 /// Part of one client.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ClientRecord {
     /// Number of the client.
     pub client: u32,
@@ -102,8 +97,7 @@ pub struct ClientRecord {
 }
 
 /// Operations of one kind of one client in the measured window.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientKindRecord {
     /// Kind of operation.
     pub operation: OpKind,

@@ -1,5 +1,6 @@
 //! The run record: the JSON document that every report is made from.
 
+use crate::JsonSchema;
 use crate::cost::CostRecord;
 use crate::measure::caveat::Caveat;
 use crate::measure::connections_record::ConnectionsRecord;
@@ -23,8 +24,6 @@ use filestone_workload::recording::distribution::DistributionRecord;
 use filestone_workload::recording::interval::TickCounts;
 use filestone_workload::recording::ledger::Ledger;
 use filestone_workload::recording::sample::Role;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -37,8 +36,7 @@ pub const METHOD: u32 = 3;
 const METHOD_SUCCESSES_APART: u32 = 3;
 
 /// Record of one run, self-contained.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunRecord {
     /// Format version of this document.
     pub format: u32,
@@ -109,8 +107,7 @@ pub struct RunRecord {
 }
 
 /// The program that wrote a record.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tool {
     /// Name of the program.
     pub name: String,
@@ -132,8 +129,7 @@ impl Tool {
 }
 
 /// The target of the load, as it described itself.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Target {
     /// Address and port that operations went to.
     pub address: String,
@@ -172,8 +168,7 @@ pub struct Target {
 }
 
 /// An SMB session as established, which may differ from the request.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionRecord {
     /// Dialect: `3.1.1`.
     pub dialect: String,
@@ -198,8 +193,7 @@ pub struct SessionRecord {
 }
 
 /// Durable handles, which a server keeps for a client whose connection is lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct DurableHandles {
     /// Opens that requested one.
     #[serde(alias = "asked")]
@@ -248,8 +242,7 @@ const fn is_one(number: &u32) -> bool {
 }
 
 /// An interface of an SMB server, as reported by the server.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InterfaceRecord {
     /// Address of the interface.
     pub address: String,
@@ -262,8 +255,7 @@ pub struct InterfaceRecord {
 }
 
 /// Account that a server assigned to a client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SessionIdentity {
     /// The configured user.
@@ -302,8 +294,7 @@ impl SessionRecord {
 }
 
 /// Sums over the measured window.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Totals {
     /// Outcomes of the measured operations.
     pub ledger: Ledger,
@@ -414,8 +405,7 @@ impl Totals {
 }
 
 /// Part of one worker.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkerRecord {
     /// Number of the worker.
     pub worker: u32,
@@ -446,8 +436,7 @@ impl WorkerRecord {
 }
 
 /// Operations of one kind in one role.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KindRecord {
     /// Kind of operation.
     pub operation: OpKind,
@@ -481,8 +470,7 @@ pub struct KindRecord {
 }
 
 /// Number of occurrences of one failure.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FailureCount {
     /// Name of the failure, such as `NFS3ERR_STALE (70)`.
     pub failure: String,
@@ -491,8 +479,7 @@ pub struct FailureCount {
 }
 
 /// Phase of the run that an interval belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
     /// Within the measured window.
@@ -502,8 +489,7 @@ pub enum Phase {
 }
 
 /// Counts and times of one interval of the run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IntervalRecord {
     /// Start, in nanoseconds since the window opened.
     pub start_ns: u64,
@@ -528,8 +514,7 @@ pub struct IntervalRecord {
 }
 
 /// Operations of one kind in one interval.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IntervalKindRecord {
     /// Kind of operation.
     pub operation: OpKind,
@@ -565,8 +550,7 @@ impl IntervalRecord {
 }
 
 /// Counts of one tick.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TickRecord {
     /// Start, in nanoseconds since the window opened.
     pub start_ns: u64,

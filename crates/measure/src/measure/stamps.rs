@@ -6,10 +6,9 @@
 //!     │                         │                             │ and waiting for this thread
 //! ```
 
+use crate::JsonSchema;
 use filestone_workload::statistics::Estimate;
 use filestone_workload::time::Timestamp;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A call with kernel timestamps of its packets.
@@ -26,8 +25,7 @@ pub struct StampedCall {
 }
 
 /// Times of calls in the kernel, in the network and at the server.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StampsRecord {
     /// Number of calls with kernel timestamps.
     pub calls: u64,
@@ -40,8 +38,7 @@ pub struct StampsRecord {
 }
 
 /// A part of the time of calls with kernel timestamps.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StampedTime {
     /// The mean, in nanoseconds.
     pub mean: f64,

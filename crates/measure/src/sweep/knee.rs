@@ -5,11 +5,10 @@
 //! intersection of two straight lines through the points ([`segmented`]).
 
 use super::parameter::SweepParameter;
+use crate::JsonSchema;
 use crate::measure::knee::{KneeMethod, LoadResponse};
 use filestone_workload::statistics::jump::{NonLinearity, crooked};
 use filestone_workload::statistics::segmented::{Breakpoint, Placed, bend};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Option whose values are loads.
@@ -34,8 +33,7 @@ pub struct KneeInput {
 }
 
 /// A knee.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SweepKnee {
     /// Value of the parameter.
     pub at: f64,

@@ -2,9 +2,8 @@
 
 use super::steps::{Item, VALUES_MAX, item};
 use super::value_kind::ValueKind;
+use crate::JsonSchema;
 use filestone_workload::text::{bytes_text, time_text};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Maximum number of points of a sweep.
@@ -13,8 +12,7 @@ pub const POINTS_MAX: usize = 4096;
 const RATIO_OF_LISTS: f64 = 16.0;
 
 /// A value of an option.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SweepValue {
     /// Text in the syntax of the option.
     pub text: String,
@@ -23,8 +21,7 @@ pub struct SweepValue {
 }
 
 /// An option and the values that it takes in turn.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SweepParameter {
     /// Name of the option without dashes.
     pub name: String,

@@ -1,13 +1,11 @@
 //! Syntax of the values of an option.
 
+use crate::JsonSchema;
 use filestone_workload::quantity;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Syntax of the values of an option.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ValueKind {
     /// Bytes: `4K` are 4096.

@@ -1,14 +1,12 @@
 //! Parameters of a file set.
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The files, directories and links that each client has for itself.
 ///
 /// Two plans with the same file set use the same tree: it does not depend on the seed of the run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FileSetPlan {
     /// Name of the set's directory in each target directory.
     pub name: String,
@@ -29,8 +27,7 @@ pub struct FileSetPlan {
 }
 
 /// Distribution of the lengths of data files. They are sampled once, with a separate seed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "distribution", rename_all = "kebab-case")]
 pub enum FileSizes {
     /// nhfsstone's three classes: 50 % of 1 to 3 KiB, 47 % of 1 to 6 times 8 KiB, 3 % of 256 KiB.
@@ -62,8 +59,7 @@ pub enum FileSizes {
 }
 
 /// A length and its weight.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SizeClass {
     /// Weight relative to the other lengths.
     pub weight: u64,
@@ -72,8 +68,7 @@ pub struct SizeClass {
 }
 
 /// Popularity of files: how often each is chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "by", rename_all = "kebab-case")]
 pub enum Popularity {
     /// Equal popularity of all files.

@@ -16,9 +16,8 @@ pub use error::{GateError, TextSpan};
 pub use expression::{Condition, Expression, Relation};
 pub use name::{GateFigure, RunTotal};
 
+use crate::JsonSchema;
 use filestone_workload::text::printable;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -31,18 +30,16 @@ pub const DEPTH_MAX: usize = 16;
 pub const GATES_MAX: usize = 64;
 
 /// A condition under which a run counts as failed, with its text.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
-#[cfg_attr(feature = "schema", schemars(with = "String"))]
+#[schemars(with = "String")]
 pub struct Gate {
     text: String,
     condition: Condition,
 }
 
 /// The gates of a plan.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct GatesPlan {
     /// Conditions under which a run counts as failed; one is enough.
     pub fail_if: Vec<Gate>,

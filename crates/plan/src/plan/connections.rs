@@ -1,13 +1,11 @@
 //! Connection settings of the clients of a run.
 
 use super::{Identities, SourceAddresses};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Connection settings of the clients.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ConnectionPlan {
     /// Number of connections that are started per second before the run; `None` for no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -25,8 +23,7 @@ pub struct ConnectionPlan {
 }
 
 /// Effect of a connection that was lost and could not be restored within the time for reconnecting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnLost {
     /// The run ends.

@@ -1,12 +1,10 @@
 //! Counters of the server and of this host that are read to compute the cost of an operation.
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The counters that are read, their sources, and the interval.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CostPlan {
     /// Process id of the server on this host.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,9 +1,8 @@
 //! Failure statuses that count as expected (`--expect`).
 
+use crate::JsonSchema;
 use filestone_wire::{nfs3, nlm, smb2};
 use filestone_workload::failure::{ProtocolStatus, StatusSpace};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -12,10 +11,9 @@ use std::str::FromStr;
 pub const EXPECTED_MAX: usize = 64;
 
 /// A status by its name in its standard. An operation that fails with it ends as expected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
-#[cfg_attr(feature = "schema", schemars(with = "String"))]
+#[schemars(with = "String")]
 pub struct ExpectedStatus(ProtocolStatus);
 
 /// Error returned when a name is not that of a status.

@@ -1,13 +1,12 @@
 //! The fleet workload: groups of clients that write and read files.
 
 use super::{Identities, LeftoverPolicy, ReplayPlan, SourceAddresses, TargetPlan};
+use crate::JsonSchema;
 use filestone_workload::kind::Role;
 use filestone_workload::operation::OpKind;
 use filestone_workload::payload::Pattern;
 use filestone_workload::payload::unit::UNIT_MIN;
 use filestone_workload::random::{RandomStream, RngExt, stream};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Maximum number of files of one client.
@@ -19,8 +18,7 @@ pub const GROUPS_MAX: usize = 1024;
 
 /// A range of values, both ends included. The actual values are sampled with the run's seed, from
 /// the [`ValueDistribution`] of the group.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ValueRange<T> {
     /// The minimum.
     pub min: T,
@@ -52,8 +50,7 @@ pub enum RandomField {
 }
 
 /// Distribution of the values in a range.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ValueDistribution {
     /// Shape of the distribution.
     pub shape: DistributionShape,
@@ -69,8 +66,7 @@ impl ValueDistribution {
 }
 
 /// Shape of a distribution.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DistributionShape {
     /// Uniform distribution.
@@ -82,8 +78,7 @@ pub enum DistributionShape {
 }
 
 /// Scope of one sample: how often a value is sampled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SampleScope {
     /// For each file of each client.
@@ -163,8 +158,7 @@ impl RandomFieldFor {
 }
 
 /// Unit of a rate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RateUnit {
     /// Bits of file data per second.
@@ -174,8 +168,7 @@ pub enum RateUnit {
 }
 
 /// Maximum rate of a client.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RatePlan {
     /// Unit of the rate.
     pub unit: RateUnit,
@@ -184,8 +177,7 @@ pub struct RatePlan {
 }
 
 /// Direction of the data transfer of a client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
     /// The client writes its files sequentially, then starts over.
@@ -198,8 +190,7 @@ pub enum Direction {
 }
 
 /// Transfer order of the pieces of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AccessPattern {
     /// From start to end.
@@ -210,8 +201,7 @@ pub enum AccessPattern {
 }
 
 /// End condition of a client. The client completes its current file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct QuiescePlan {
     /// Number of files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -227,8 +217,7 @@ pub struct QuiescePlan {
 }
 
 /// A group of clients with the same settings.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GroupPlan {
     /// Name in reports.
     pub name: String,
@@ -330,8 +319,7 @@ impl GroupPlan {
 }
 
 /// Ramp-up: number of clients added per step, and step length.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RampPlan {
     /// Number of clients that start with each step.
     pub clients: u32,
@@ -340,8 +328,7 @@ pub struct RampPlan {
 }
 
 /// Health rules of a ramp. The ramp stops as soon as a row of the report breaks one of them.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct HealthPlan {
     /// Limit of the 99th percentile of the time to connect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -359,8 +346,7 @@ pub struct HealthPlan {
 }
 
 /// Fleet workload: groups of clients that write and read files.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetPlan {
     /// Path of the file that the fleet was read from, or a description.
     pub name: String,

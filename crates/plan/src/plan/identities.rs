@@ -1,17 +1,15 @@
 //! Identities of the clients of a run: users, groups and machine names.
 
 use super::ranges::{RangeItem, Ranges};
+use crate::JsonSchema;
 use filestone_wire::rpc::GIDS_MAX;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Placeholder for the client number in a pattern of machine names.
 pub const CLIENT_NUMBER: &str = "%d";
 
 /// User, group and machine name that clients send. Omitted fields default to the target's.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Identities {
     /// AUTH_SYS user ids. Preparation and clean-up use the first.
     #[serde(default, skip_serializing_if = "IdRanges::is_empty")]

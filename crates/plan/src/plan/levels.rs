@@ -1,14 +1,12 @@
 //! Several loads, including none, in turn, to separate the cost of operations from the background.
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Several loads, including none, in turn. Time is divided into cycles, and each cycle into steps
 /// of equal length: one without operations, one at each multiple of the lowest load up to the
 /// highest, and all of these once more in the opposite order.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LevelsPlan {
     /// The highest load, of all clients together.
     pub highest_load_ops_per_s: f64,

@@ -1,16 +1,14 @@
 //! The mix workload: the operation mix, the file set that it works on, and the load control.
 
+use crate::JsonSchema;
 use crate::file_set::FileSetPlan;
 use crate::plan::{LeftoverPolicy, TargetPlan};
 use filestone_workload::kind::Role;
 use filestone_workload::operation::{OpKind, Stability};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Mix workload: operations sampled from a mix, on a generated file set.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MixPlan {
     /// Name of a built-in mix, or path of the file that the mix was read from.
     pub name: String,
@@ -131,8 +129,7 @@ impl MixPlan {
 }
 
 /// Count of one kind of operation in a mix.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MixCount {
     /// The kind, a procedure of NFSv3.
     pub operation: OpKind,
@@ -150,8 +147,7 @@ impl MixCount {
 }
 
 /// An operation in the source of the mix that the run does not execute.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkippedOperation {
     /// Name of the operation in the source.
     pub operation: String,
@@ -167,8 +163,7 @@ impl SkippedOperation {
 }
 
 /// Access to files in READ and WRITE.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Access {
     /// Whole files, sequentially: READ continues where the client's previous one ended.
@@ -179,8 +174,7 @@ pub enum Access {
 }
 
 /// Options of a mix through a kernel mount.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct LocalMix {
     /// Directory with the kernel's counters, if not `/proc`.
     pub proc_root: Option<String>,
@@ -196,8 +190,7 @@ pub struct LocalMix {
 }
 
 /// Arithmetic for the choice, pacing and correction of a mix through a kernel mount.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FeedbackArithmetic {
     /// Exact shares, exact due times, and the calls per system call estimated from the counters.
@@ -209,8 +202,7 @@ pub enum FeedbackArithmetic {
 }
 
 /// Control of the offered load during the run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "towards", rename_all = "kebab-case")]
 pub enum SteeringPlan {
     /// Load points of a load–response curve.
@@ -220,8 +212,7 @@ pub enum SteeringPlan {
 }
 
 /// A load–response curve.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CurvePlan {
     /// Number of load points, evenly spaced up to the peak.
     pub points: u32,
@@ -236,8 +227,7 @@ pub struct CurvePlan {
 }
 
 /// Search for the highest load that meets a service level objective.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ObjectivePlan {
     /// The objective.
     pub objective: Objective,
@@ -249,8 +239,7 @@ pub struct ObjectivePlan {
 }
 
 /// An objective: a figure of the response time and its bound.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Objective {
     /// The figure.
     pub figure: Figure,
@@ -259,8 +248,7 @@ pub struct Objective {
 }
 
 /// A figure of the response time.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "of", rename_all = "kebab-case")]
 pub enum Figure {
     /// The mean.

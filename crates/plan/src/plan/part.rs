@@ -6,15 +6,13 @@
 //! streams, its first due time, its address, the lengths of its files) depends on its number in the
 //! job.
 
+use crate::JsonSchema;
 use crate::plan::ArrivalsPlan;
 use filestone_workload::numbering::ClientIndexMap;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Partition of a job: the part that a plan runs.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JobPartition {
     /// Number of the part, from 0.
     pub index: u32,

@@ -1,7 +1,6 @@
 //! Values that are assigned to clients in turn, written as ranges.
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -9,10 +8,9 @@ use std::str::FromStr;
 
 /// Values that are assigned to clients in turn: client i has number i modulo their number. Written
 /// as single values, ranges with a hyphen, or a list of these with commas.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String", bound = "T: RangeItem")]
-#[cfg_attr(feature = "schema", schemars(with = "String"))]
+#[schemars(with = "String")]
 pub struct Ranges<T>(pub(super) Vec<RangeInclusive<T>>);
 
 /// Type of values that can form ranges.

@@ -3,14 +3,12 @@
 //! handle READ data in the same way.
 
 use super::{Interface, Plan, PlanError, WorkloadPlan};
+use crate::JsonSchema;
 use filestone_workload::operation::OpKind;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Handling of the data returned by READ.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReadData {
     /// The kernel discards the data unread. Over NFS this applies to calls of 16 KiB and more; the

@@ -7,15 +7,13 @@ pub use smb::{CHANNELS_MAX, SMB_PORT, SmbDialect, SmbOplock, SmbProtection, SmbT
 
 use super::limits::{DATAGRAM_SIZE_MAX, SIZE_MAX};
 use super::{Field, IdRanges};
+use crate::JsonSchema;
 use filestone_workload::load::refusals::LayerKind;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Transport protocol between client and server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TransportKind {
     /// TCP: ONC RPC with record marking.
@@ -26,8 +24,7 @@ pub enum TransportKind {
 }
 
 /// The target of the operations.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "protocol", rename_all = "lowercase")]
 pub enum TargetPlan {
     /// An NFSv3 server.
@@ -310,8 +307,7 @@ impl fmt::Display for TargetPlan {
 }
 
 /// A directory of this host.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LocalTarget {
     /// Path of the directory; `None` for a new temporary directory.
     pub directory: Option<String>,
@@ -327,8 +323,7 @@ impl fmt::Display for LocalTarget {
 }
 
 /// A peer that replies to tbench's messages.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TcpTarget {
     /// Host name or address; `None` for the built-in peer.
     pub host: Option<String>,
@@ -346,8 +341,7 @@ impl fmt::Display for TcpTarget {
 }
 
 /// An object on an NFSv3 server.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NfsTarget {
     /// Host name or address; `None` for the built-in server.
     pub host: Option<String>,
@@ -401,8 +395,7 @@ impl fmt::Display for NfsTarget {
 }
 
 /// A target of a protocol that the calling program defines.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OtherTarget {
     /// Name of the protocol, also its prefix in front of `://`.
     pub name: String,

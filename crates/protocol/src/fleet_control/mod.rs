@@ -15,11 +15,10 @@ pub use change_log::{ChangeLog, SettingsHistory};
 pub use controlled::{ByteSnapshot, FleetState};
 pub use selection::clients_of;
 
+use crate::JsonSchema;
 use filestone_measure::measure::fleet_record::{
     ChangeKind, ClientState, FleetCounters, GroupRecord, LatencyBounds, SettingChange,
 };
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -33,8 +32,7 @@ pub const WINDOW_MAX: u32 = 1000;
 pub const CHANGES_MAX: u32 = 10_000;
 
 /// A request line to a fleet.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ControlRequest {
     /// The protocol version: 1.
@@ -47,8 +45,7 @@ pub struct ControlRequest {
 }
 
 /// A fleet-control request.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Request {
     /// List the groups, and optionally clients.
@@ -66,8 +63,7 @@ pub enum Request {
 }
 
 /// Parameters of `list`.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListRequest {
     /// Which clients to list, if any.
@@ -76,8 +72,7 @@ pub struct ListRequest {
 }
 
 /// A window of clients.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ClientPage {
     /// A group, a pattern, a range or a client; all clients if omitted.
@@ -113,8 +108,7 @@ pub struct ClientPage {
 }
 
 /// Sort order of listed clients.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClientOrder {
     /// By client number.
@@ -133,8 +127,7 @@ pub enum ClientOrder {
 }
 
 /// Parameters of `show`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ShowRequest {
     /// A group, or a client such as `writers/17`.
@@ -142,8 +135,7 @@ pub struct ShowRequest {
 }
 
 /// Parameters of `start`, `stop` and `quiesce`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StateRequest {
     /// Groups, patterns, ranges or clients, separated by commas.
@@ -154,8 +146,7 @@ pub struct StateRequest {
 }
 
 /// Parameters of `set`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetRequest {
     /// Groups, patterns, ranges or clients, separated by commas.
@@ -168,8 +159,7 @@ pub struct SetRequest {
 }
 
 /// An answer line from a fleet.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ControlAnswer {
     /// The protocol version: 1.
     pub version: u32,
@@ -181,8 +171,7 @@ pub struct ControlAnswer {
 }
 
 /// Answer to a fleet-control request.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
     /// Answer to `list`.
@@ -198,8 +187,7 @@ pub enum Answer {
 }
 
 /// A fleet at one time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetView {
     /// Name of the plan.
     pub name: String,
@@ -217,8 +205,7 @@ pub struct FleetView {
 }
 
 /// A group at one time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GroupView {
     /// The group as in the run record.
     #[serde(flatten)]
@@ -228,8 +215,7 @@ pub struct GroupView {
 }
 
 /// Settings in use by clients.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SettingsView {
     /// Number of clients that use them.
     pub clients: u32,
@@ -238,8 +224,7 @@ pub struct SettingsView {
 }
 
 /// A window of clients at one time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientsView {
     /// Number of clients that match the filters, in the window or not.
     pub all: u32,
@@ -248,8 +233,7 @@ pub struct ClientsView {
 }
 
 /// A client at one time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientView {
     /// Number of the client in the run.
     pub client: u32,
@@ -280,8 +264,7 @@ pub struct ClientView {
 }
 
 /// A change, made or simulated.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ChangeView {
     /// Kind of change.
     pub what: ChangeKind,
@@ -305,8 +288,7 @@ pub struct ChangeView {
 }
 
 /// Clients that a change does not affect.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkippedClients {
     /// Number of clients.
     pub clients: u32,
@@ -315,8 +297,7 @@ pub struct SkippedClients {
 }
 
 /// Reason why a request was refused.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Refusal {
     /// Description of the problem.
     pub what: String,
@@ -342,8 +323,7 @@ impl Refusal {
 }
 
 /// Both message types of the protocol, for its schema.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ControlProtocol {
     /// A request line to a fleet.
     pub request: ControlRequest,

@@ -2,19 +2,17 @@
 
 use super::ReadRun;
 use super::{Compared, heading, unsuccessful};
+use crate::JsonSchema;
 use filestone_measure::comparison::{Row, Verdict};
 use filestone_measure::figure::Figure;
 use filestone_workload::statistics::CONFIDENCE;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Format version of [`ComparisonDocument`]; increased when the shape changes.
 const FORMAT: u32 = 2;
 
 /// Output of `filestone compare --format json`.
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct ComparisonDocument {
     /// Format version of this document.
     pub format: u32,
@@ -50,8 +48,7 @@ pub struct ComparisonDocument {
 }
 
 /// A figure of both sides.
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct ComparedFigure {
     /// Name of the figure.
     pub name: String,
@@ -81,8 +78,7 @@ pub struct ComparedFigure {
 }
 
 /// A figure of a side.
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct FigureOfSide {
     /// Value; the geometric mean if there are several runs.
     pub value: f64,

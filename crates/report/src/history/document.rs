@@ -1,18 +1,16 @@
 //! Output of a history for programs: JSON with a schema, and a row per run.
 
 use super::{HistoryReport, heading};
+use crate::JsonSchema;
 use filestone_workload::statistics::CONFIDENCE;
 use filestone_workload::statistics::change_points::FALSE_ALARMS;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Format version of [`HistoryDocument`]; increased when the shape changes.
 const FORMAT: u32 = 1;
 
 /// Output of `filestone history --format json`.
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct HistoryDocument {
     /// Format version of this document.
     pub format: u32,
@@ -39,8 +37,7 @@ pub struct HistoryDocument {
 }
 
 /// A run.
-#[derive(Debug, Clone, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct HistoryRun {
     /// Start of its window in RFC 3339 format, UTC.
     pub started_at: String,
@@ -55,8 +52,7 @@ pub struct HistoryRun {
 }
 
 /// Runs between two changes.
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct HistoryLevel {
     /// First run of the level, counted from 0.
     pub from: usize,
@@ -67,8 +63,7 @@ pub struct HistoryLevel {
 }
 
 /// A change.
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct HistoryChange {
     /// First run after the change, counted from 0.
     pub at: usize,

@@ -3,20 +3,18 @@
 
 use super::rounds_document::{PointCounts, RoundsDocument};
 use super::{SweepKind, SweepReport, SweptLine, SweptPoint};
+use crate::JsonSchema;
 use filestone_measure::figure::Figure;
 use filestone_measure::sweep::{PointTally, SweepKnee, SweepParameter, SweepValue};
 use filestone_plan::gate::GateFigure;
 use filestone_plan::plan::Plan;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Format version of [`SweepDocument`]; increased when the shape changes.
 pub const FORMAT: u32 = 1;
 
 /// `sweep.json`: parameters and results of a sweep.
-#[derive(Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct SweepDocument {
     /// Format version of this document.
     pub format: u32,
@@ -39,8 +37,7 @@ pub struct SweepDocument {
 }
 
 /// Knee of the figure.
-#[derive(Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct KneeDocument {
     /// Value of the second parameter, if there is one.
     pub of: Option<String>,
@@ -50,8 +47,7 @@ pub struct KneeDocument {
 }
 
 /// A point.
-#[derive(Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct SweepPointDocument {
     /// Value of each parameter.
     pub values: Vec<SweepValue>,
@@ -65,8 +61,7 @@ pub struct SweepPointDocument {
 }
 
 /// A figure of a point.
-#[derive(Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PointFigureDocument {
     /// Name of the figure.
     pub name: String,

@@ -2,17 +2,15 @@
 //! over the runs of a point.
 
 use super::{SweepReport, SweptPoint};
+use crate::JsonSchema;
 use crate::repeats::RepeatsEnd;
 use filestone_measure::comparison::repeats::RepeatPlan;
 use filestone_workload::statistics::CONFIDENCE;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Order, number and end of runs in rounds.
-#[derive(Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct RoundsDocument {
     /// Seed of the order; run k of each point uses this seed plus k − 1.
     pub seed: u64,
@@ -62,8 +60,7 @@ impl RoundsDocument {
 }
 
 /// Counts over the runs of a point.
-#[derive(Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PointCounts {
     /// Number of complete runs.
     pub runs: usize,

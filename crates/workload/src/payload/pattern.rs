@@ -8,9 +8,8 @@
 //! of bits *k*−9 and *k*−11, the sequence of 2047 bits of ITU-T O.150. Registers with a tap at
 //! position 0 generate its sequences of the same length backwards.
 
+use crate::JsonSchema;
 use filestone_wire::pattern;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -20,8 +19,7 @@ pub const CUSTOM_MAX: usize = 2048;
 const RANDOM_LEN: usize = 64 << 10;
 
 /// Pattern of the data of files.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
     /// 0, 1, 2 … 255, repeated.

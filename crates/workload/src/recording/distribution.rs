@@ -7,14 +7,13 @@
 //! minimum and maximum, so `min ≤ p50 ≤ p99 ≤ max` holds in every row. Times above ten minutes
 //! count as ten minutes in the percentiles; the maximum is still exact.
 
+use crate::JsonSchema;
 use crate::recording::buckets::{Buckets, BucketsError, header_of, total_of};
 pub use crate::recording::buckets::{HIGHEST_NANOS, SignificantDigits};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::{Counter, Histogram};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 
@@ -256,8 +255,7 @@ impl<C: Counter> Default for Distribution<C> {
 }
 
 /// A distribution in a record; all values in nanoseconds.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct DistributionRecord {
     /// Number of values.
     pub count: u64,

@@ -1,7 +1,6 @@
 //! The ledger: outcomes of all scheduled operations.
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -9,8 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 ///
 /// `scheduled = ok + failed + timed_out + disconnected + skipped + in_flight`, always, at the end
 /// of every run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Ledger {
     /// Scheduled operations, counted when they are created, not computed from the rest.
     #[serde(deserialize_with = "operations")]

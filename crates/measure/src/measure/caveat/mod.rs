@@ -22,12 +22,11 @@ use super::losses::LossRecord;
 use super::outcome_count::{OutcomeCount, percent};
 use super::shortfall::Shortfall;
 use super::validity_record::Validity;
+use crate::JsonSchema;
 use filestone_plan::plan::TICK_NANOS;
 use filestone_workload::operation::OpKind;
 use filestone_workload::text::{counted, thousands, time_text};
 use filestone_workload::threshold::Threshold;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 caveats! {

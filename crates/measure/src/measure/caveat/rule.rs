@@ -48,8 +48,7 @@ macro_rules! caveats {
         )*
     ) => {
         /// A reason to doubt a figure.
-        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-        #[cfg_attr(feature = "schema", derive(JsonSchema))]
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(tag = "caveat")]
         #[allow(missing_docs)] // the fields are the figures of the sentence
         pub enum Caveat {

@@ -1,8 +1,7 @@
 //! Records of the corrections.
 
+use crate::JsonSchema;
 use filestone_workload::kind::OpKind;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Shortfall of a procedure that counts as impossible to cause: as a share of the load, and as a
@@ -11,8 +10,7 @@ const SHORT_OF_LOAD: f64 = 0.02;
 const SHORT_OF_WANTED: f64 = 0.5;
 
 /// A procedure that the client could not be made to call as often as the mix needs.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WireLimitRecord {
     /// The procedure.
     pub operation: OpKind,
@@ -32,8 +30,7 @@ impl WireLimitRecord {
 }
 
 /// A procedure that the mount's version of NFS replaces by another one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CountedAsRecord {
     /// The procedure in the mix.
     pub operation: OpKind,
@@ -42,8 +39,7 @@ pub struct CountedAsRecord {
 }
 
 /// A correction from the kernel's counters.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CorrectionRecord {
     /// Time of the correction, in nanoseconds since the window opened.
     pub at_ns: u64,

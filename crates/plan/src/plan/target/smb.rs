@@ -1,9 +1,8 @@
 //! A directory of a share on an SMB2 server, and the options of its clients.
 
 use super::{Authority, TargetPlanError};
+use crate::JsonSchema;
 use crate::plan::Field;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -16,8 +15,7 @@ macro_rules! choices {
     ($($(#[$meta:meta])* $vis:vis enum $choice:ident { $($(#[$of:meta])* $name:ident = $word:literal $(, formerly $former:literal)*;)+ })+) => {
         $(
             $(#[$meta])*
-            #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-            #[cfg_attr(feature = "schema", derive(JsonSchema))]
+            #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
             $vis enum $choice { $($(#[$of])* #[serde(rename = $word $(, alias = $former)*)] $name,)+ }
 
             impl $choice {
@@ -85,8 +83,7 @@ choices! {
 }
 
 /// A directory of a share on an SMB2 server.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SmbTarget {
     /// Host name or address; `None` for the built-in server.
     #[serde(default, skip_serializing_if = "Option::is_none")]

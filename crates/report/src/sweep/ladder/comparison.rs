@@ -1,6 +1,7 @@
 //! Two ladders side by side: the times and costs of each rung in both, and the difference.
 
 use super::{LadderRung, NONE, RESPONSE_P50, cell, heading, more, name_of, rungs};
+use crate::JsonSchema;
 use crate::document::Document;
 use crate::document::table::{Column, Table};
 use crate::sweep::document::named;
@@ -10,8 +11,6 @@ use filestone_measure::figure::Figure;
 use filestone_measure::sweep::{LADDER_FIGURES, difference, difference_of_steps};
 use filestone_plan::gate::{GateFigure, RunTotal};
 use filestone_workload::statistics::CONFIDENCE;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Figures that have a table.
@@ -38,8 +37,7 @@ pub struct ComparedLadders<'ladder> {
 }
 
 /// Output of `filestone compare --format json` for two ladders.
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct LadderComparison {
     /// Format version of this document.
     pub format: u32,
@@ -50,8 +48,7 @@ pub struct LadderComparison {
 }
 
 /// A rung of both ladders.
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct ComparedRung {
     /// Name of the rung.
     pub name: String,
@@ -60,8 +57,7 @@ pub struct ComparedRung {
 }
 
 /// A figure of a rung in both ladders.
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct ComparedFigure {
     /// Name of the figure.
     pub name: String,

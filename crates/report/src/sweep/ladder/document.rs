@@ -1,6 +1,7 @@
 //! Output of a ladder for `--format json` and `--format csv`. A ladder resumes from the same document.
 
 use super::{LadderRung, begun, has, name_of, rungs, rungs_of};
+use crate::JsonSchema;
 use crate::sweep::SweepReport;
 use crate::sweep::document::column_of;
 use crate::sweep::rounds_document::{PointCounts, RoundsDocument};
@@ -8,16 +9,13 @@ use filestone_measure::figure::Figure;
 use filestone_measure::sweep::LADDER_FIGURES;
 use filestone_plan::gate::GateFigure;
 use filestone_plan::plan::Plan;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Format version of [`LadderDocument`]; increased when the shape changes.
 pub const FORMAT: u32 = 1;
 
 /// `ladder.json`: the rungs and their results.
-#[derive(Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct LadderDocument {
     /// Format version of this document.
     pub format: u32,
@@ -29,8 +27,7 @@ pub struct LadderDocument {
 }
 
 /// A rung.
-#[derive(Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct RungDocument {
     /// Name of the rung.
     pub name: String,
@@ -46,8 +43,7 @@ pub struct RungDocument {
 }
 
 /// A figure of a rung.
-#[derive(Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct RungFigureDocument {
     /// Name of the figure.
     pub name: String,
@@ -64,8 +60,7 @@ pub struct RungFigureDocument {
 }
 
 /// A mean over runs, or over pairs of them.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 pub struct MeanDocument {
     /// Value; the mean if there are several runs.
     pub value: f64,
