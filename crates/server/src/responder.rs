@@ -14,8 +14,7 @@ use crate::faults::{FaultPlan, FaultSource, FramingKind, RequestKind};
 use crate::queue::Queue;
 use crate::reply::ReplySink;
 use crate::smb2::{
-    self, CloseConnection, ConnectionEvent, Envelope, FaultAction, Incoming, Moment,
-    RequestContext, SmbService,
+    self, CloseConnection, ConnectionEvent, Envelope, FaultAction, Frames, Moment, SmbService,
 };
 
 /// Outcome of a call.
@@ -178,14 +177,13 @@ impl Responder {
             return Outcome::Disconnect;
         };
         let mut opened = std::mem::take(&mut self.opened);
-        let outcome = match service.open(connection, frame, &mut opened) {
+        let outcome = match smb2::open(connection, frame, &mut opened) {
             Ok(envelope) => {
                 let messages = match envelope {
                     Envelope::Sealed(_) => opened.messages(),
                     Envelope::Plain | Envelope::Smb1 => frame,
                 };
-                let incoming = Incoming { envelope, messages };
-                self.respond_to_messages(&service, incoming, connection, sink)
+                self.respond_to_messages(&service, (envelope, messages), connection, sink)
             }
             Err(CloseConnection) => Outcome::Disconnect,
         };
@@ -197,23 +195,17 @@ impl Responder {
     fn respond_to_messages(
         &mut self,
         service: &SmbService,
-        incoming: Incoming<'_>,
+        (envelope, messages): (Envelope, &[u8]),
         connection: &mut smb2::Connection,
         sink: &mut ReplySink,
     ) -> Outcome {
         let command = self.delayed_path.as_ref().and_then(|_| {
-            let is_smb2 = incoming.envelope != Envelope::Smb1;
-            SmbService::command_of(incoming.messages).filter(|_| is_smb2)
+            let is_smb2 = envelope != Envelope::Smb1;
+            smb2::command_of(messages).filter(|_| is_smb2)
         });
         let (Some(command), Some(delayed_path)) = (command, self.delayed_path.as_mut()) else {
-            let answered = service.answer(
-                connection,
-                incoming,
-                FaultAction::default(),
-                self.means(),
-                sink,
-            );
-            return outcome_of(answered);
+            let mut frames = self.frames(service, connection);
+            return outcome_of(frames.answer(envelope, messages, FaultAction::default(), sink));
         };
         let since_start = self.start.elapsed();
         let faults = delayed_path.faults.as_mut();
@@ -236,8 +228,9 @@ impl Responder {
             is_dropped: verdict.is_dropped,
         };
         let mut reply = Box::<ReplySink>::default();
-        if service
-            .answer(connection, incoming, fault_action, self.means(), &mut reply)
+        let mut frames = self.frames(service, connection);
+        if frames
+            .answer(envelope, messages, fault_action, &mut reply)
             .is_err()
         {
             return Outcome::Disconnect;
@@ -261,7 +254,7 @@ impl Responder {
         let Some(service) = self.smb.clone() else {
             return Outcome::Disconnect;
         };
-        outcome_of(service.notice(connection, notice, self.means_now(), sink))
+        outcome_of(self.frames_now(&service, connection).notice(notice, sink))
     }
 
     /// Retries requests that have waited too long for a break.
@@ -273,31 +266,36 @@ impl Responder {
         let Some(service) = self.smb.clone() else {
             return Outcome::Disconnect;
         };
-        outcome_of(service.retry_overdue(connection, self.means_now(), sink))
+        outcome_of(self.frames_now(&service, connection).retry_overdue(sink))
     }
 
     /// Releases all state of a closed connection.
     pub fn end(&mut self, connection: &mut smb2::Connection) {
         if let Some(service) = self.smb.clone() {
-            service.end(connection, self.means_now());
+            self.frames_now(&service, connection).end();
         }
     }
 
-    /// Returns the context for work that no received bytes have triggered.
-    fn means_now(&mut self) -> RequestContext<'_> {
+    /// Returns the frames for work that no received bytes have triggered.
+    fn frames_now<'x>(
+        &'x mut self,
+        service: &'x SmbService,
+        connection: &'x mut smb2::Connection,
+    ) -> Frames<'x> {
         self.arrival = self.start.elapsed();
-        self.means()
+        self.frames(service, connection)
     }
 
-    fn means(&mut self) -> RequestContext<'_> {
-        RequestContext {
-            tally: &self.tally,
-            moment: Moment {
-                now: self.now,
-                since_start: self.arrival,
-            },
-            room: &mut self.room,
-        }
+    fn frames<'x>(
+        &'x mut self,
+        service: &'x SmbService,
+        connection: &'x mut smb2::Connection,
+    ) -> Frames<'x> {
+        let moment = Moment {
+            now: self.now,
+            since_start: self.arrival,
+        };
+        service.frames(connection, &self.tally, moment, &mut self.room)
     }
 
     #[cold]

@@ -8,9 +8,9 @@ use filestone_protection::DecryptBuffer;
 
 use super::connection::Connection;
 use super::connection_id::{ConnectionId, RoutedEvent};
-use super::frames::{CloseConnection, Envelope, FaultAction, Moment, SessionEnd};
+use super::frames::{CloseConnection, Envelope, FaultAction, Moment, SessionEnd, open};
 use super::options::{SmbOptions, User};
-use super::service::{Incoming, RequestContext, SmbService};
+use super::service::SmbService;
 use crate::counters::Tally;
 use crate::reply::ReplySink;
 use crate::tree::InitialTree;
@@ -81,8 +81,11 @@ impl SmbConversation {
         else {
             return;
         };
-        let means = means(&self.tally, self.frames, &mut self.room);
-        self.service.end(&mut lost, means);
+        let moment = moment(self.frames);
+        let service = &self.service;
+        service
+            .frames(&mut lost, &self.tally, moment, &mut self.room)
+            .end();
         self.deliver(std::mem::take(&mut lost.outbox));
     }
 
@@ -95,8 +98,11 @@ impl SmbConversation {
         let mut sink = ReplySink::default();
         let answered = self.answer(&mut connection, frame, &mut sink);
         if answered.is_err() {
-            let means = means(&self.tally, self.frames, &mut self.room);
-            self.service.end(&mut connection, means);
+            let moment = moment(self.frames);
+            let service = &self.service;
+            service
+                .frames(&mut connection, &self.tally, moment, &mut self.room)
+                .end();
         }
         let letters = std::mem::take(&mut connection.outbox);
         if answered.is_ok() {
@@ -112,19 +118,19 @@ impl SmbConversation {
         frame: &[u8],
         sink: &mut ReplySink,
     ) -> Result<(), CloseConnection> {
-        let envelope = self.service.open(connection, frame, &mut self.opened)?;
+        let envelope = open(connection, frame, &mut self.opened)?;
         let messages = match envelope {
             Envelope::Sealed(_) => self.opened.messages(),
             Envelope::Plain | Envelope::Smb1 => frame,
         };
-        let incoming = Incoming { envelope, messages };
         let fault_action = FaultAction {
             session_end: self.session_end.take(),
             ..FaultAction::default()
         };
-        let means = means(&self.tally, self.frames, &mut self.room);
+        let moment = moment(self.frames);
         self.service
-            .answer(connection, incoming, fault_action, means, sink)
+            .frames(connection, &self.tally, moment, &mut self.room)
+            .answer(envelope, messages, fault_action, sink)
     }
 
     /// Delivers events between connections, and the events that result from them.
@@ -135,22 +141,20 @@ impl SmbConversation {
                 continue;
             };
             let mut sink = ReplySink::default();
-            let means = means(&self.tally, self.frames, &mut self.room);
+            let service = &self.service;
+            let moment = moment(self.frames);
+            let mut frames = service.frames(connection, &self.tally, moment, &mut self.room);
             // The output is for the client of that connection, which may or may not read it.
-            let _ = self.service.notice(connection, notice, means, &mut sink);
+            let _ = frames.notice(notice, &mut sink);
             letters.append(&mut connection.outbox);
         }
     }
 }
 
 /// Every frame takes a second.
-fn means<'m>(tally: &'m Tally, frames: u64, room: &'m mut Vec<u8>) -> RequestContext<'m> {
-    RequestContext {
-        tally,
-        moment: Moment {
-            now: frames * 1_000_000_000,
-            since_start: Duration::from_secs(frames),
-        },
-        room,
+fn moment(frames: u64) -> Moment {
+    Moment {
+        now: frames * 1_000_000_000,
+        since_start: Duration::from_secs(frames),
     }
 }

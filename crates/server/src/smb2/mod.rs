@@ -45,6 +45,8 @@ mod window;
 pub use connection::Connection;
 pub use connection_id::{ConnectionEvent, ConnectionId, RoutedEvent};
 pub use conversation::SmbConversation;
-pub use frames::{CloseConnection, Envelope, FaultAction, Moment, SessionEnd, is_work};
+pub use frames::{
+    CloseConnection, Envelope, FaultAction, Frames, Moment, SessionEnd, command_of, is_work, open,
+};
 pub use options::{Protection, ProtectionParseError, SmbOptions, User};
-pub use service::{Incoming, RequestContext, SmbService};
+pub use service::SmbService;
