@@ -21,7 +21,6 @@ mod calls;
 mod credentials;
 mod message;
 mod program;
-mod record_buffer;
 #[cfg(test)]
 mod tests;
 mod traffic;
@@ -29,7 +28,6 @@ mod traffic;
 pub use calls::{RpcCall, RpcExchange};
 pub use credentials::{Credentials, groups};
 pub use program::{Program, RpcProcedure};
-pub use record_buffer::RecordBuffer;
 pub use traffic::{JukeboxWaits, Traffic};
 
 use calls::Calls;
@@ -242,11 +240,6 @@ impl<T: Copy> RpcSession<T> {
         datagram: &'a [u8],
     ) -> Result<RpcEvent<'a, T>, RpcStreamError> {
         self.calls.take(datagram, datagram.len())
-    }
-
-    /// Takes one record off a stream, without its mark.
-    pub fn take_record<'a>(&mut self, record: &'a [u8]) -> Result<RpcEvent<'a, T>, RpcStreamError> {
-        self.calls.take(record, record.len() + MARK_LEN)
     }
 
     /// Collects a record that arrives in pieces and returns it from the assembler.

@@ -1,7 +1,6 @@
 //! RPC calls one at a time: before and after a run.
 //!
-//! One buffer holds the calls, one the replies; file data are sent from their own buffer and are
-//! not copied out of the reply.
+//! One buffer holds the call, one the results; file data are sent from their own buffer.
 //!
 //! As an NFS client does, it waits for a server that is not ready (NFS3ERR_JUKEBOX), and reconnects
 //! after a disconnect. An interrupted call is sent again unchanged, with the same transaction ID;
@@ -15,18 +14,20 @@ use filestone_host::connect::{Dial, is_local};
 use filestone_host::control::Cancellation;
 use filestone_plan::plan::TransportKind;
 use filestone_protocol::session::rpc::{
-    MARK_LEN, RecordBuffer, Retransmission, RpcEvent, RpcOptions, RpcProcedure, RpcSession,
-    RpcStreamError,
+    MARK_LEN, Retransmission, RpcEvent, RpcOptions, RpcProcedure, RpcSession,
 };
 use filestone_wire::xdr::{Decode, Encode, Writer};
 use filestone_workload::time::{Timestamp, nanos_of};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, sendmsg};
 use std::io::IoSlice;
+use std::mem;
 use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
+/// Bytes received at once: a datagram of any length fits.
+const RECEIVED_MAX: usize = 64 << 10;
 /// The only slot.
 const SLOT: u32 = 0;
 /// A datagram is sent again twice a second: preparation has few calls, and waits for them.
@@ -44,11 +45,13 @@ pub struct RpcConnection {
     session: RpcSession<()>,
     /// Epoch of the session's time.
     epoch: Instant,
-    /// The call, and the received bytes.
+    /// The call.
     out: Vec<u8>,
-    incoming: RecordBuffer,
-    /// Range of the received datagram.
-    datagram: Option<Range<usize>>,
+    input: Box<[u8]>,
+    /// Range of `input` that was received and not processed yet.
+    received: Range<usize>,
+    /// Results of the last call.
+    results: Vec<u8>,
     /// Whether an exchange was aborted halfway: the next bytes on this connection may be the rest
     /// of it.
     is_torn: bool,
@@ -73,8 +76,9 @@ impl RpcConnection {
             session: RpcSession::new(&options, ()),
             epoch: Instant::now(),
             out: Vec::new(),
-            incoming: RecordBuffer::new(record_max),
-            datagram: None,
+            input: vec![0; RECEIVED_MAX].into(),
+            received: 0..0,
+            results: Vec::new(),
             is_torn: false,
             was_resent: false,
             endpoint,
@@ -149,9 +153,8 @@ impl RpcConnection {
         procedure: RpcProcedure,
         arguments: &impl Encode,
     ) -> Result<R, CallFailed> {
-        let results = self.call_until_done(procedure, arguments, &[]);
-        let results = results.map_err(|error| self.failed(procedure, error))?;
-        R::from_bytes(self.incoming.bytes(results))
+        self.call_raw(procedure, arguments)?;
+        R::from_bytes(&self.results)
             .map_err(|error| self.failed(procedure, CallError::Decode(error)))
     }
 
@@ -172,30 +175,28 @@ impl RpcConnection {
         data: &[u8],
     ) -> Result<&[u8], CallFailed> {
         let results = self.call_until_done(procedure, arguments, data);
-        let results = results.map_err(|error| self.failed(procedure, error))?;
-        Ok(self.incoming.bytes(results))
+        results.map_err(|error| self.failed(procedure, error))?;
+        Ok(&self.results)
     }
 
-    /// Calls a procedure, repeatedly while the server is not ready, up to the time limit of a call;
-    /// returns the range of the results.
+    /// Calls a procedure, repeatedly while the server is not ready, up to the time limit of a call.
     fn call_until_done(
         &mut self,
         procedure: RpcProcedure,
         arguments: &impl Encode,
         data: &[u8],
-    ) -> Result<Range<usize>, CallError> {
+    ) -> Result<(), CallError> {
         let mut backoff: Option<Backoff> = None;
         self.was_resent = false;
         loop {
-            let results = self.call_once(procedure, arguments, data)?;
-            let bytes = self.incoming.bytes(results.clone());
-            if !procedure.is_busy(bytes) {
-                return Ok(results);
+            self.call_once(procedure, arguments, data)?;
+            if !procedure.is_busy(&self.results) {
+                return Ok(());
             }
             let timeout = self.endpoint.timeout;
             let backoff = backoff.get_or_insert_with(|| Backoff::busy(timeout));
             let Some(pause) = backoff.next_pause() else {
-                return Ok(results);
+                return Ok(());
             };
             if !self.endpoint.retry.cancellation.pause(pause) {
                 return Err(CallError::Stopped);
@@ -209,7 +210,7 @@ impl RpcConnection {
         procedure: RpcProcedure,
         arguments: &impl Encode,
         data: &[u8],
-    ) -> Result<Range<usize>, CallError> {
+    ) -> Result<(), CallError> {
         if self.is_torn {
             self.restart()?;
         }
@@ -226,7 +227,7 @@ impl RpcConnection {
         // After a refusal the stream is intact; other errors may leave it anywhere.
         self.is_torn = !matches!(
             results,
-            Ok(_) | Err(CallError::Rejected(_) | CallError::Denied(_))
+            Ok(()) | Err(CallError::Rejected(_) | CallError::Denied(_))
         );
         if self.is_torn {
             self.session.cancel(SLOT);
@@ -237,12 +238,7 @@ impl RpcConnection {
     /// Repeats the exchange over a new connection after a disconnect, and over another one if that
     /// is lost, too.
     #[cold]
-    fn exchange_again(
-        &mut self,
-        loss: CallError,
-        len: u32,
-        data: &[u8],
-    ) -> Result<Range<usize>, CallError> {
+    fn exchange_again(&mut self, loss: CallError, len: u32, data: &[u8]) -> Result<(), CallError> {
         let (mut loss, mut backoff) = (loss, self.endpoint.retry.backoff());
         loop {
             self.session.take_back();
@@ -268,7 +264,7 @@ impl RpcConnection {
     /// Uses this socket for calls: first for the pending one of `len` bytes, if any.
     fn use_socket(&mut self, socket: OwnedFd, len: u32) {
         self.socket = Some(socket);
-        self.incoming.clear();
+        self.received = 0..0;
         let now = self.now();
         self.session.connected(now, |_| len);
         self.is_torn = false;
@@ -278,71 +274,53 @@ impl RpcConnection {
         Timestamp::ZERO.after(self.epoch.elapsed())
     }
 
-    /// Sends the encoded call and waits for its reply; returns the range of the results.
-    fn exchange(&mut self, data: &[u8]) -> Result<Range<usize>, CallError> {
+    /// Sends the encoded call and waits for its results.
+    fn exchange(&mut self, data: &[u8]) -> Result<(), CallError> {
         self.session.transmitted(self.now());
         self.send(data)?;
-        loop {
-            self.receive()?;
-            if let Some(results) = self.next_results()? {
-                return Ok(results);
-            }
+        while !self.take_results()? {
+            // Also after an unexpected reply: a server that sends such replies without end must not
+            // block filestone for ever.
             if self.check_time()? {
                 self.send(data)?;
             }
+            self.receive()?;
         }
+        Ok(())
     }
 
-    /// Returns the range of the results, if the reply has arrived.
-    fn next_results(&mut self) -> Result<Option<Range<usize>>, CallError> {
-        while let Some(message) = self.next_message()? {
-            let bytes = self.incoming.bytes(message.clone());
+    /// Takes the results out of the received bytes; returns `false` if they have not arrived.
+    fn take_results(&mut self) -> Result<bool, CallError> {
+        let end = self.received.end;
+        let received = self.input.get(self.received.clone()).unwrap_or_default();
+        let mut rest = received;
+        while !rest.is_empty() {
             let event = match self.endpoint.dial.transport {
-                TransportKind::Tcp => self.session.take_record(bytes),
-                TransportKind::Udp => self.session.take_datagram(bytes),
+                TransportKind::Tcp => self.session.next(&mut rest),
+                TransportKind::Udp => self.session.take_datagram(mem::take(&mut rest)).map(Some),
             };
-            match event.map_err(|error| CallError::not_rpc(error, bytes))? {
-                RpcEvent::Reply { exchange, results } => {
-                    self.was_resent |= exchange.retransmissions > 0;
-                    self.endpoint.has_answered = true;
-                    let results_len = results?.len();
-                    return Ok(Some(message.end - results_len..message.end));
-                }
-                // An unexpected reply is ignored, but a server that sends such replies without end
-                // must not block filestone for ever.
-                RpcEvent::Late | RpcEvent::Head { .. } | RpcEvent::Data { .. } => {
-                    self.check_time()?;
-                }
+            let event = event.map_err(|error| CallError::not_rpc(error, received))?;
+            if let Some(RpcEvent::Reply { exchange, results }) = event {
+                self.received = end - rest.len()..end;
+                self.was_resent |= exchange.retransmissions > 0;
+                self.endpoint.has_answered = true;
+                self.results.clear();
+                self.results.extend_from_slice(results?);
+                return Ok(true);
             }
         }
-        Ok(None)
-    }
-
-    /// Returns the next received record or datagram.
-    fn next_message(&mut self) -> Result<Option<Range<usize>>, CallError> {
-        match self.endpoint.dial.transport {
-            TransportKind::Udp => Ok(self.datagram.take()),
-            TransportKind::Tcp => self.incoming.next_record().map_err(|error| {
-                CallError::not_rpc(
-                    RpcStreamError::Record(error),
-                    self.incoming.received_bytes(),
-                )
-            }),
-        }
+        self.received = 0..0;
+        Ok(false)
     }
 
     /// Receives once, or waits for a while.
     fn receive(&mut self) -> Result<(), CallError> {
         let socket = self.socket.as_ref().ok_or(CallError::Closed)?;
         let is_stream = self.endpoint.dial.transport == TransportKind::Tcp;
-        match recv(socket, self.incoming.room(), RecvFlags::empty()) {
-            Ok((0, _)) if is_stream => Err(CallError::Closed),
-            Ok((len, _)) if is_stream => {
-                self.incoming.received(len);
-                Ok(())
-            }
-            Ok((len, _)) => {
-                self.datagram = Some(0..len);
+        match recv(socket, &mut self.input[..], RecvFlags::empty()) {
+            Ok((_, 0)) if is_stream => Err(CallError::Closed),
+            Ok((_, len)) => {
+                self.received = 0..len;
                 Ok(())
             }
             Err(Errno::AGAIN | Errno::INTR) if self.endpoint.retry.cancellation.is_cancelled() => {

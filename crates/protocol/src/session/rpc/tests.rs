@@ -167,13 +167,13 @@ fn what_was_not_executed_says_why() {
     let mut session = stream(1);
     let xid = call(&mut session, 0, 'a', 5);
     let refusal = ReplyHeader::accepted(xid, AcceptStatus::ProcUnavail).to_bytes();
-    match session.take_record(&refusal) {
+    match session.take_datagram(&refusal) {
         Ok(RpcEvent::Reply { results, .. }) => {
             assert_eq!(results, Err(ReplyBody::Accepted(AcceptStatus::ProcUnavail)));
         }
         other => panic!("{other:?}"),
     }
-    assert!(session.take_record(b"HTTP/1.1 400 Bad").is_err());
+    assert!(session.take_datagram(b"HTTP/1.1 400 Bad").is_err());
 }
 
 #[test]
@@ -274,11 +274,11 @@ fn after_a_loss_calls_end_or_go_out_again_as_they_were() {
     session.transmitted(at(91));
     let (b, c) = (xids[1].1, xids[0].1);
     assert_eq!(xids, [('c', c), ('b', b)]);
-    let (b, _) = answered(session.take_record(&reply(b, &[])).expect("a reply"));
+    let (b, _) = answered(session.take_datagram(&reply(b, &[])).expect("a reply"));
     assert_eq!((b.retransmissions, b.usable, b.sent), (1, at(90), at(91)));
-    let (c, _) = answered(session.take_record(&reply(c, &[])).expect("a reply"));
+    let (c, _) = answered(session.take_datagram(&reply(c, &[])).expect("a reply"));
     assert_eq!((c.retransmissions, c.bytes_sent), (0, 10));
-    assert_eq!(session.take_record(&reply(xid, &[])), Ok(RpcEvent::Late));
+    assert_eq!(session.take_datagram(&reply(xid, &[])), Ok(RpcEvent::Late));
 }
 
 #[test]
