@@ -56,6 +56,7 @@ pub use target::{
 
 use crate::JsonSchema;
 use crate::gate::GatesPlan;
+use filestone_workload::choices;
 use filestone_workload::failure::Mismatch;
 use filestone_workload::kind::Role;
 use filestone_workload::load::Generation;
@@ -228,19 +229,18 @@ pub enum Pacing {
     },
 }
 
-/// Reaction to a line that ends otherwise than the load file expects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum OnMismatch {
-    /// The mismatch is counted, and the client continues.
-    #[default]
-    Count,
-    /// The mismatch is counted, and the client ends.
-    Stop,
-    /// The mismatch is counted, and the client ends where a client of smbtorture would: at a
-    /// success instead of a failure or a failure instead of a success (except for MKDIR), and at a
-    /// read of a different length.
-    Smbtorture,
+choices! {
+    /// Reaction to a line that ends otherwise than the load file expects; each is counted.
+    #[derive(Default)]
+    pub enum OnMismatch {
+        /// The client continues
+        Count = "count", default;
+        /// The client ends
+        Stop = "stop";
+        /// The client ends where a client of smbtorture would: at a success instead of a failure or
+        /// a failure instead of a success (except for MKDIR), and at a read of a different length
+        Smbtorture = "smbtorture";
+    }
 }
 
 impl OnMismatch {

@@ -10,6 +10,7 @@ use filestone_no_schema::JsonSchema;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 
+pub mod choice;
 pub mod completions;
 pub mod emptying;
 pub mod failure;

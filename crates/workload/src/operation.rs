@@ -9,7 +9,6 @@ pub use crate::kind::OpKind;
 
 use crate::JsonSchema;
 use crate::time::Timestamp;
-use serde::{Deserialize, Serialize};
 
 /// Index of a file in the run's file table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -82,17 +81,18 @@ impl DirectoryCursor {
     }
 }
 
-/// Stability level of written data before the server replies (stable_how, RFC 1813, section 3.3.7).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Stability {
-    /// UNSTABLE: the server may reply before the data are on stable storage.
-    #[default]
-    Unstable,
-    /// DATA_SYNC: the data and the metadata to find them are on stable storage.
-    DataSync,
-    /// FILE_SYNC: the data and all metadata are on stable storage.
-    FileSync,
+crate::choices! {
+    /// Stability level of written data before the server replies (stable_how, RFC 1813, section
+    /// 3.3.7).
+    #[derive(Default)]
+    pub enum Stability {
+        /// The server may reply before the data are on stable storage
+        Unstable = "unstable", default;
+        /// The data and the metadata to find them are on stable storage
+        DataSync = "data-sync";
+        /// The data and all metadata are on stable storage
+        FileSync = "file-sync";
+    }
 }
 
 /// Change by SETATTR.

@@ -2,11 +2,12 @@
 
 use super::call_target::{self, CallTarget};
 use super::layer_targets::{self, LayerTarget};
-use super::nfs::{NfsOptions, Transport};
+use super::nfs::NfsOptions;
 use super::run_report::DocumentFormat;
 use super::smb::SmbOptions;
+use crate::options::choice::choice;
 use clap::Args;
-use filestone_plan::plan::LocalTarget;
+use filestone_plan::plan::{LocalTarget, TransportKind};
 
 /// `filestone doctor`.
 #[derive(Debug, Args)]
@@ -31,8 +32,8 @@ pub struct DoctorOptions {
     #[arg(value_name = "TARGET", value_parser = parse)]
     pub target: Option<DoctorTarget>,
     /// How operations will travel
-    #[arg(long, value_name = "PROTOCOL", default_value = "tcp")]
-    pub transport: Transport,
+    #[arg(long, value_name = "PROTOCOL", default_value = "tcp", value_parser = choice::<TransportKind>())]
+    pub transport: TransportKind,
     #[command(flatten)]
     pub nfs: NfsOptions,
     #[command(flatten)]

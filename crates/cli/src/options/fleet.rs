@@ -3,16 +3,17 @@
 use super::fleet_addresses::AddressesOptions;
 use super::fleet_ctl::{CtlOptions, socket_choice};
 use super::generator::GeneratorOptions;
-use super::nfs::{NfsOptions, Transport};
+use super::nfs::NfsOptions;
 use super::run_report::DocumentFormat;
 use super::run_report::{ExpectOptions, RunReportOptions};
 use super::smb::SmbOptions;
 use super::values::within;
+use crate::options::choice::choice;
 use clap::{Args, Subcommand};
 use filestone_host::control_socket::SocketChoice;
 use filestone_plan::fleet;
-use filestone_plan::plan::RatePlan;
 use filestone_plan::plan::limits::CLIENTS_MAX;
+use filestone_plan::plan::{RatePlan, TransportKind};
 use filestone_workload::payload::Pattern;
 use filestone_workload::quantity;
 
@@ -77,9 +78,8 @@ pub struct FleetOptions {
         long,
         value_name = "PROTOCOL",
         default_value = "tcp",
-        help_heading = "Target"
-    )]
-    pub transport: Transport,
+        help_heading = "Target", value_parser = choice::<TransportKind>())]
+    pub transport: TransportKind,
     #[command(flatten, next_help_heading = "Target")]
     pub nfs: NfsOptions,
     #[command(flatten)]

@@ -1,6 +1,7 @@
 //! The options of `filestone fleet ctl`.
 
 use super::run_report::DocumentFormat;
+use crate::options::choice::choice;
 use clap::{Args, Subcommand, ValueEnum};
 use filestone_host::control_socket::SocketChoice;
 use filestone_measure::measure::fleet_record::ClientState;
@@ -77,9 +78,8 @@ pub struct ListOptions {
         long,
         value_name = "ORDER",
         default_value = "number",
-        requires = "clients"
-    )]
-    pub order: OrderName,
+        requires = "clients", value_parser = choice::<ClientOrder>())]
+    pub order: ClientOrder,
     /// Leave so many of them out first
     #[arg(long, value_name = "N", default_value = "0", requires = "clients")]
     pub first: u32,
@@ -150,30 +150,6 @@ impl From<StateName> for ClientState {
             StateName::Stopped => Self::Stopped,
             StateName::Failing => Self::Failing,
             StateName::Failed => Self::Failed,
-        }
-    }
-}
-
-/// Sort keys by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum OrderName {
-    /// By number.
-    Number,
-    /// By state.
-    State,
-    /// Those that have moved least first.
-    Bytes,
-    /// Those that have failed most first.
-    Failures,
-}
-
-impl From<OrderName> for ClientOrder {
-    fn from(name: OrderName) -> Self {
-        match name {
-            OrderName::Number => Self::Number,
-            OrderName::State => Self::State,
-            OrderName::Bytes => Self::Bytes,
-            OrderName::Failures => Self::Failures,
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The load generator itself.
 
 use super::values::{Processors, connect_rate, processors, seed};
-use clap::{Args, ValueEnum};
+use crate::options::choice::choice;
+use clap::Args;
 use filestone_plan::plan::{ConnectionPlan, OnLost, Plan};
 use filestone_workload::quantity;
 
@@ -17,8 +18,8 @@ pub struct GeneratorOptions {
     pub reconnect: Option<u64>,
     /// What happens when a client could not be connected again for that long [default: end with one
     /// client, retry with more]
-    #[arg(hide_short_help = true, long, value_name = "WHAT")]
-    pub on_lost: Option<LostOption>,
+    #[arg(hide_short_help = true, long, value_name = "WHAT", value_parser = choice::<OnLost>())]
+    pub on_lost: Option<OnLost>,
     /// Connect so many clients per second before the run [default: as fast as the server takes
     /// them]
     #[arg(hide_short_help = true, long, value_name = "RATE", value_parser = connect_rate)]
@@ -34,27 +35,6 @@ pub struct GeneratorOptions {
     pub pin: Option<Processors>,
 }
 
-/// What the loss of a client does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum LostOption {
-    /// The run ends
-    End,
-    /// It is tried again for as long as the run lasts; the others go on
-    Retry,
-    /// It is given up; the others go on
-    Continue,
-}
-
-impl From<LostOption> for OnLost {
-    fn from(option: LostOption) -> Self {
-        match option {
-            LostOption::End => OnLost::End,
-            LostOption::Retry => OnLost::Retry,
-            LostOption::Continue => OnLost::Continue,
-        }
-    }
-}
-
 impl GeneratorOptions {
     /// The plan with what is asked of the load generator; what is not asked stays.
     pub fn applied_to(&self, plan: Plan) -> Plan {
@@ -63,7 +43,7 @@ impl GeneratorOptions {
             reconnect_ns: self.reconnect.unwrap_or(plan.reconnect_ns),
             connections: ConnectionPlan {
                 connections_per_s: self.connect_rate,
-                on_lost: self.on_lost.map(OnLost::from),
+                on_lost: self.on_lost,
                 ..plan.connections
             },
             seed: self.seed.unwrap_or(plan.seed),

@@ -1,19 +1,20 @@
 //! The options of `filestone mix`; those that other commands have, too, mean the same here.
 
 use crate::options::call_target::CallTarget;
-use crate::options::data::{ReadDataOption, Stable};
+use crate::options::choice::choice;
 use crate::options::generator::GeneratorOptions;
 use crate::options::layer_targets::{self, LayerList};
 use crate::options::mix_values::{
     file_sizes, objective, percent, popularity, server_directory, set_name,
 };
-use crate::options::nfs::{NfsOptions, Transport};
+use crate::options::nfs::NfsOptions;
 use crate::options::run_report::{CalibrationOptions, ExpectOptions, RunReportOptions};
 use crate::options::smb::SmbOptions;
 use crate::options::values::{count, file_size, size, within};
 use clap::{Args, ValueEnum};
 use filestone_plan::plan::limits::{CLIENTS_MAX, IN_FLIGHT_MAX, POINTS_MAX};
-use filestone_plan::plan::{Access, FileSizes, Objective, Popularity};
+use filestone_plan::plan::{Access, FileSizes, Objective, Popularity, ReadData, TransportKind};
+use filestone_workload::operation::Stability;
 use filestone_workload::quantity;
 
 /// Most data files of one client.
@@ -100,8 +101,8 @@ pub struct MixTargetOptions {
     #[arg(hide_short_help = true, long)]
     pub no_feedback: bool,
     /// How operations travel [default: tcp]
-    #[arg(hide_short_help = true, long, value_name = "PROTOCOL")]
-    pub transport: Option<Transport>,
+    #[arg(hide_short_help = true, long, value_name = "PROTOCOL", value_parser = choice::<TransportKind>())]
+    pub transport: Option<TransportKind>,
     #[command(flatten)]
     pub nfs: NfsOptions,
 }
@@ -243,30 +244,12 @@ pub struct AccessOptions {
     pub io_size: Option<u32>,
     /// What becomes of the data read [default: discard, where --io-size is 16K or more and calls go
     /// by TCP; else deliver]
-    #[arg(hide_short_help = true, long, value_name = "HOW")]
-    pub data: Option<ReadDataOption>,
+    #[arg(hide_short_help = true, long, value_name = "HOW", value_parser = choice::<ReadData>())]
+    pub data: Option<ReadData>,
     /// How a file is read and written [default: whole]
-    #[arg(hide_short_help = true, long, value_name = "HOW")]
-    pub access: Option<AccessOption>,
+    #[arg(hide_short_help = true, long, value_name = "HOW", value_parser = choice::<Access>())]
+    pub access: Option<Access>,
     /// How safely the server must have stored written data before it answers [default: unstable]
-    #[arg(hide_short_help = true, long, value_name = "HOW")]
-    pub stable: Option<Stable>,
-}
-
-/// How a file is read and written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum AccessOption {
-    /// From its beginning to its end, transfer after transfer
-    Whole,
-    /// Any transfer of any file
-    Random,
-}
-
-impl From<AccessOption> for Access {
-    fn from(option: AccessOption) -> Self {
-        match option {
-            AccessOption::Whole => Access::Whole,
-            AccessOption::Random => Access::Random,
-        }
-    }
+    #[arg(hide_short_help = true, long, value_name = "HOW", value_parser = choice::<Stability>())]
+    pub stable: Option<Stability>,
 }

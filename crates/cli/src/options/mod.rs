@@ -4,9 +4,9 @@
 pub mod ab;
 pub mod call_target;
 pub mod check;
+pub mod choice;
 pub mod compare;
 pub mod cost;
-pub mod data;
 pub mod doctor;
 pub mod echo_address;
 pub mod explain;

@@ -1,8 +1,8 @@
 //! How an NFS server is found and spoken to.
 
 use super::values::port;
-use clap::{Args, ValueEnum};
-use filestone_plan::plan::{IdRanges, SourceAddresses, TransportKind, supplementary_gids};
+use clap::Args;
+use filestone_plan::plan::{IdRanges, SourceAddresses, supplementary_gids};
 use std::str::FromStr;
 
 /// How an NFS server is found and spoken to.
@@ -38,22 +38,4 @@ pub struct NfsOptions {
     /// %d, such as client%d [default: the host's name; of a replay filestone-%d]
     #[arg(hide_short_help = true, long, value_name = "NAME")]
     pub machine_name: Option<String>,
-}
-
-/// How operations travel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Transport {
-    /// ONC RPC with record marking
-    Tcp,
-    /// One datagram per message, sent again when no reply comes
-    Udp,
-}
-
-impl From<Transport> for TransportKind {
-    fn from(transport: Transport) -> Self {
-        match transport {
-            Transport::Tcp => TransportKind::Tcp,
-            Transport::Udp => TransportKind::Udp,
-        }
-    }
 }

@@ -1,15 +1,17 @@
 //! The options of `filestone probe`.
 
 use super::call_target::{self, CallTarget};
-use super::data::{ReadDataOption, Stable};
 use super::generator::GeneratorOptions;
-use super::nfs::{NfsOptions, Transport};
+use super::nfs::NfsOptions;
 use super::run_report::{CalibrationOptions, ExpectOptions, RunReportOptions};
 use super::smb::SmbOptions;
 use super::values::{count, file_size, operation_parser, operation_size, within};
+use crate::options::choice::choice;
 use clap::{Args, ValueEnum};
 use filestone_plan::plan::limits::{CLIENTS_MAX, IN_FLIGHT_MAX, LEVELS_MAX};
+use filestone_plan::plan::{ReadData, TransportKind};
 use filestone_workload::operation::OpKind;
+use filestone_workload::operation::Stability;
 use filestone_workload::quantity;
 
 /// `filestone probe`.
@@ -60,8 +62,8 @@ pub struct TargetOptions {
     #[arg(value_name = "TARGET", value_parser = call_target::parse, help_heading = None::<&str>)]
     pub target: Option<CallTarget>,
     /// How operations travel
-    #[arg(long, value_name = "PROTOCOL", default_value = "tcp")]
-    pub transport: Transport,
+    #[arg(long, value_name = "PROTOCOL", default_value = "tcp", value_parser = choice::<TransportKind>())]
+    pub transport: TransportKind,
     #[command(flatten)]
     pub nfs: NfsOptions,
 }
@@ -79,14 +81,14 @@ pub struct WorkloadOptions {
     pub random: bool,
     /// What becomes of the data read [default: discard, where calls are of 16K or more and go by
     /// TCP; else deliver]
-    #[arg(long, value_name = "HOW")]
-    pub data: Option<ReadDataOption>,
+    #[arg(long, value_name = "HOW", value_parser = choice::<ReadData>())]
+    pub data: Option<ReadData>,
     /// Compare the data read with what they should be: the same as --data verify
     #[arg(long, conflicts_with = "data")]
     pub verify: bool,
     /// How safely the server must have stored written data before it answers
-    #[arg(long, value_name = "HOW")]
-    pub stable: Option<Stable>,
+    #[arg(long, value_name = "HOW", value_parser = choice::<Stability>())]
+    pub stable: Option<Stability>,
     /// Length of the file that write, commit and copy work on, one per client; of copies, there is
     /// one more to copy from; 64M are 64 MiB [default: 64M; of copies not less than --io-size]
     #[arg(long, value_name = "BYTES", value_parser = file_size)]

@@ -1,17 +1,17 @@
 //! The options of `filestone replay`, named as dbench's where dbench has them.
 
-use crate::options::generator::LostOption;
+use crate::options::choice::choice;
 use crate::options::layer_targets::{self, LayerList};
-use crate::options::nfs::{NfsOptions, Transport};
+use crate::options::nfs::NfsOptions;
 use crate::options::run_report::RunReportOptions;
 use crate::options::smb::SmbOptions;
 use crate::options::values::{
     Processors, clients_of_replay, connect_rate, per_second, port, processors, seed, speed,
     truncated_io, within,
 };
-use clap::{Args, ValueEnum};
-use filestone_plan::plan::OnMismatch;
+use clap::Args;
 use filestone_plan::plan::limits::CLIENTS_OF_REPLAY_MAX;
+use filestone_plan::plan::{OnLost, OnMismatch, TransportKind};
 use filestone_workload::quantity;
 use std::path::PathBuf;
 
@@ -105,8 +105,8 @@ pub struct ReplayRunOptions {
     #[arg(long, value_name = "N", value_parser = within::<1, { CLIENTS_OF_REPLAY_MAX }>)]
     pub clients_per_thread: Option<u32>,
     /// What a result other than the load file expects does: end the client, or be counted
-    #[arg(long, value_name = "WHAT", default_value = "count")]
-    pub on_mismatch: MismatchOption,
+    #[arg(long, value_name = "WHAT", default_value = "count", value_parser = choice::<OnMismatch>())]
+    pub on_mismatch: OnMismatch,
     /// Cut reads and writes to this many bytes; 64K is 65,536, 64kB 64,000
     #[arg(long, value_name = "BYTES", value_parser = truncated_io)]
     pub trunc_io: Option<u64>,
@@ -133,8 +133,8 @@ pub struct ReplayRunOptions {
     pub retries: Option<u32>,
     /// What happens when a client over NFS or SMB could not be connected again for that long [default: end
     /// with one client, retry with more]; a call that has waited for --timeout ends its client
-    #[arg(long, value_name = "WHAT")]
-    pub on_lost: Option<LostOption>,
+    #[arg(long, value_name = "WHAT", value_parser = choice::<OnLost>())]
+    pub on_lost: Option<OnLost>,
     /// Connect so many clients over NFS or SMB per second before the run [default: as fast as the server
     /// takes them]
     #[arg(long, value_name = "RATE", value_parser = connect_rate)]
@@ -145,25 +145,6 @@ pub struct ReplayRunOptions {
     /// Bind the clients' threads to these processors, in turn, such as 0,2 or 0-3
     #[arg(long, value_name = "CPUS", value_parser = processors)]
     pub pin: Option<Processors>,
-}
-
-/// What a result other than the expected one does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub enum MismatchOption {
-    /// It ends the client
-    Stop,
-    /// It is counted and shown with its lines
-    #[default]
-    Count,
-}
-
-impl From<MismatchOption> for OnMismatch {
-    fn from(option: MismatchOption) -> Self {
-        match option {
-            MismatchOption::Stop => OnMismatch::Stop,
-            MismatchOption::Count => OnMismatch::Count,
-        }
-    }
 }
 
 /// When lines are due.
@@ -245,8 +226,8 @@ pub struct NfsReplayOptions {
     #[arg(long, value_name = "PORT", value_parser = port, requires = "enable_nlm")]
     pub nlm_port: Option<u16>,
     /// How calls travel [default: tcp]
-    #[arg(long, value_name = "PROTOCOL")]
-    pub transport: Option<Transport>,
+    #[arg(long, value_name = "PROTOCOL", value_parser = choice::<TransportKind>())]
+    pub transport: Option<TransportKind>,
     #[command(flatten)]
     pub nfs: NfsOptions,
 }

@@ -3,8 +3,8 @@
 use super::password::PasswordOptions;
 use super::target::{decoded, host_of_url, parse_port, split_host};
 use super::values::within;
+use crate::options::choice::choice;
 use clap::Args;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use filestone_plan::plan::{CHANNELS_MAX, SmbDialect, SmbOplock, SmbProtection};
 
@@ -163,67 +163,27 @@ pub fn password_in(word: &str) -> Option<&'static str> {
     (is_other || behind(SCHEME) || behind("cifs://")).then_some(PASSWORD)
 }
 
-fn choice<T: Copy + Clone + Send + Sync + 'static>(
-    all: &'static [T],
-    name: fn(T) -> &'static str,
-    former: fn(T) -> &'static [&'static str],
-    of: fn(&str) -> Option<T>,
-) -> impl TypedValueParser<Value = T> {
-    let values = all.iter().map(|choice| {
-        let value = PossibleValue::new(name(*choice));
-        value.aliases(former(*choice))
-    });
-    PossibleValuesParser::new(values).try_map(move |name| of(&name).ok_or("expected another word"))
-}
-
-fn dialect() -> impl TypedValueParser<Value = SmbDialect> {
-    choice(
-        SmbDialect::ALL,
-        SmbDialect::name,
-        SmbDialect::former,
-        SmbDialect::from_name,
-    )
-}
-
-fn protection() -> impl TypedValueParser<Value = SmbProtection> {
-    choice(
-        SmbProtection::ALL,
-        SmbProtection::name,
-        SmbProtection::former,
-        SmbProtection::from_name,
-    )
-}
-
-fn oplock() -> impl TypedValueParser<Value = SmbOplock> {
-    choice(
-        SmbOplock::ALL,
-        SmbOplock::name,
-        SmbOplock::former,
-        SmbOplock::from_name,
-    )
-}
-
 /// How an SMB server is spoken to.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "SMB")]
 pub struct SmbOptions {
     /// Speak this dialect of SMB and no other [default: the best that the server has]
-    #[arg(hide_short_help = true, long, value_name = "DIALECT", value_parser = dialect())]
+    #[arg(hide_short_help = true, long, value_name = "DIALECT", value_parser = choice::<SmbDialect>())]
     pub dialect: Option<SmbDialect>,
     /// Whether messages are signed; off refuses a server that asks for it [default: if-required;
     /// without a word: required]
-    #[arg(hide_short_help = true, long, value_name = "WHEN", value_parser = protection(), num_args = 0..=1, default_missing_value = "required")]
+    #[arg(hide_short_help = true, long, value_name = "WHEN", value_parser = choice::<SmbProtection>(), num_args = 0..=1, default_missing_value = "required")]
     pub sign: Option<SmbProtection>,
     /// Whether messages are encrypted; off refuses a server that asks for it [default: if-required;
     /// without a word: required]
-    #[arg(hide_short_help = true, long, value_name = "WHEN", value_parser = protection(), num_args = 0..=1, default_missing_value = "required")]
+    #[arg(hide_short_help = true, long, value_name = "WHEN", value_parser = choice::<SmbProtection>(), num_args = 0..=1, default_missing_value = "required")]
     pub encrypt: Option<SmbProtection>,
     /// Send requests that belong together, such as CREATE and CLOSE, one after the other instead
     /// of in one compound
     #[arg(hide_short_help = true, long)]
     pub no_compound: bool,
     /// What files are opened with [default: none]
-    #[arg(hide_short_help = true, long, value_name = "WHAT", value_parser = oplock())]
+    #[arg(hide_short_help = true, long, value_name = "WHAT", value_parser = choice::<SmbOplock>())]
     pub oplock: Option<SmbOplock>,
     /// Ask for handles that the server keeps for a client whose connection is lost, and take them up
     /// again; files are opened with a lease unless --oplock says batch

@@ -8,9 +8,8 @@ use crate::inputs::credentials::Credentials;
 use crate::options::call_target::CallTarget;
 use crate::options::doctor::{DoctorOptions, DoctorTarget};
 use crate::options::layer_targets::LayerTarget;
-use crate::options::nfs::Transport;
 use filestone_engine::protocols::ConnectTarget;
-use filestone_plan::plan::TargetPlan;
+use filestone_plan::plan::{TargetPlan, TransportKind};
 
 /// Returns the target with the connection parameters of a run; `None` if there is none.
 pub fn contact(
@@ -54,7 +53,7 @@ pub fn contact(
 /// Rejects server options if there is no server.
 fn refuse_server_options(options: &DoctorOptions, why: &str) -> Result<(), Error> {
     share::refuse_options(&options.share, why)?;
-    let udp = options.transport == Transport::Udp;
+    let udp = options.transport == TransportKind::Udp;
     let given = first_given(&[("--transport udp", udp)])
         .or_else(|| first_given(&server_options(&options.nfs)));
     let Some(option) = given else {

@@ -9,12 +9,11 @@ use crate::error::Error;
 use crate::inputs::credentials::Credentials;
 use crate::options::fleet::{CommonOptions, FleetOptions};
 use crate::options::layer_targets::{self, LayerTarget};
-use crate::options::nfs::Transport;
 use filestone_plan::fleet::{FleetFile, TargetText, parse};
 use filestone_plan::plan::limits::CLIENTS_MAX;
 use filestone_plan::plan::{
     Direction, FleetPlan, GroupPlan, HealthPlan, LeftoverPolicy, OnLost, Plan, RampPlan,
-    TICK_NANOS, TargetPlan, ValueRange, WorkloadPlan,
+    TICK_NANOS, TargetPlan, TransportKind, ValueRange, WorkloadPlan,
 };
 use filestone_workload::text::thousands;
 use std::path::Path;
@@ -215,7 +214,7 @@ fn targets(
 /// Rejects options that apply to another protocol only.
 fn refuse_options_of_others(options: &FleetOptions, target: &TargetPlan) -> Result<(), Error> {
     let generator = &options.generator;
-    let udp = options.transport == Transport::Udp;
+    let udp = options.transport == TransportKind::Udp;
     let of_nfs = first_given(&[("--transport udp", udp)]);
     // Connection settings in a fleet's plan have no effect on a directory either, but the plan may
     // be for any target.

@@ -2,7 +2,6 @@
 
 use crate::error::Error;
 use crate::options::cost::CostOptions;
-use crate::options::data::Stable;
 use crate::options::echo_address::EchoAddress;
 use crate::options::ladder::LadderOptions;
 use crate::options::probe::{LoadOptions, ProbeOptions, WorkloadOptions};
@@ -10,7 +9,6 @@ use crate::options::run_report::{ExpectOptions, RunReportOptions};
 use filestone_engine::protocols::echo;
 use filestone_measure::sweep::Rung;
 use filestone_plan::plan::{Plan, ProbePlan, TransportKind};
-use filestone_workload::operation::Stability;
 
 const MILLISECOND: u64 = 1_000_000;
 /// Defaults for short runs, because a ladder has many.
@@ -41,7 +39,7 @@ pub fn probe_of(options: &LadderOptions, rung: &Rung) -> ProbeOptions {
         share: options.share.clone(),
         workload: WorkloadOptions {
             io_size: rung.size_bytes,
-            stable: rung.stability.map(stable),
+            stable: rung.stability,
             file_size: Some(FILE_SIZE),
             create_files: ProbePlan::can_have_own_files(rung.operation),
             ..WorkloadOptions::default()
@@ -98,14 +96,6 @@ fn cost(asked: &CostOptions, load: &LoadOptions) -> CostOptions {
         idle_baseline: Some(asked.idle_baseline.unwrap_or(COST_IDLE_DEFAULT)),
         cost_interval: asked.cost_interval.or(interval),
         ..asked.clone()
-    }
-}
-
-const fn stable(stability: Stability) -> Stable {
-    match stability {
-        Stability::Unstable => Stable::Unstable,
-        Stability::DataSync => Stable::DataSync,
-        Stability::FileSync => Stable::FileSync,
     }
 }
 

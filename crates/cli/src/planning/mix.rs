@@ -12,7 +12,6 @@ use crate::options::layer_targets::{Layer, LayerTarget};
 use crate::options::mix::{
     FileSetOptions, MixArrivals, MixLoadOptions, MixOptions, SteeringOptions,
 };
-use crate::options::nfs::Transport;
 use crate::planning::{
     ConnectOptions, DURATION_DEFAULT, Environment, connections, first_and_rest,
     open_loop_in_flight, refuse_of_connections, with_intervals, with_read_data, workers_of,
@@ -79,8 +78,8 @@ pub fn plan(
     let mix = MixPlan {
         more_targets,
         transfer_bytes: access.io_size.unwrap_or(TRANSFER_DEFAULT),
-        access: access.access.map_or_else(Default::default, Into::into),
-        stability: access.stable.map_or_else(Default::default, Into::into),
+        access: access.access.unwrap_or_default(),
+        stability: access.stable.unwrap_or_default(),
         remove_set: options.set.remove_file_set,
         left_over: LeftoverPolicy::removing(options.set.remove_leftover),
         local: if is_local {
@@ -129,7 +128,7 @@ fn targets(
     let at = &options.target;
     let reaching = ConnectOptions {
         nfs: &at.nfs,
-        transport: at.transport.unwrap_or(Transport::Tcp).into(),
+        transport: at.transport.unwrap_or_default(),
         share: &options.share,
         credentials,
         here,

@@ -19,8 +19,6 @@ pub mod sweep;
 use crate::error::Error;
 use crate::inputs::credentials::Credentials;
 use crate::options::call_target::CallTarget;
-use crate::options::data::ReadDataOption;
-use crate::options::generator::LostOption;
 use crate::options::nfs::NfsOptions;
 use crate::options::probe::{ArrivalProcess, LoadOptions, ProbeOptions, WorkloadOptions};
 use crate::options::smb::{Share, SmbOptions};
@@ -28,7 +26,7 @@ use crate::options::target::{Arguments, Target};
 use filestone_plan::plan::limits::{GIDS_MAX, SIZE_MAX};
 use filestone_plan::plan::{
     ArrivalsPlan, ConnectionPlan, IdRanges, Identities, LeftoverPolicy, LevelsPlan, NfsTarget,
-    OtherTarget, Plan, PlanError, ProbePlan, ReadData, SmbTarget, TICK_NANOS, TargetPlan,
+    OnLost, OtherTarget, Plan, PlanError, ProbePlan, ReadData, SmbTarget, TICK_NANOS, TargetPlan,
     TransportKind, WorkloadPlan,
 };
 use filestone_workload::operation::OpKind;
@@ -189,16 +187,11 @@ fn first_of(ids: Option<&IdRanges>) -> Option<u32> {
 }
 
 /// Returns the plan with the requested or default handling of READ data, if it is possible.
-pub fn with_read_data(
-    plan: Plan,
-    data: Option<ReadDataOption>,
-    verify: bool,
-) -> Result<Plan, Error> {
-    let asked = data.map(ReadData::from);
-    let plan = plan.with_read_data(asked.or(verify.then_some(ReadData::Verify)));
+pub fn with_read_data(plan: Plan, data: Option<ReadData>, verify: bool) -> Result<Plan, Error> {
+    let plan = plan.with_read_data(data.or(verify.then_some(ReadData::Verify)));
     match plan.check() {
         Ok(()) => Ok(plan),
-        Err(PlanError::ReadData { why, .. }) if asked.is_none() => {
+        Err(PlanError::ReadData { why, .. }) if data.is_none() => {
             Err(Error::usage(format!("--verify: {why}")).with_help(why.help()))
         }
         Err(error) => Err(error.into()),
@@ -446,7 +439,7 @@ fn workload(options: &WorkloadOptions, operation: OpKind) -> Result<ProbePlan, E
         operation,
         size_bytes,
         random: options.random,
-        stability: options.stable.map_or_else(Default::default, Into::into),
+        stability: options.stable.unwrap_or_default(),
         // A copy needs existing data.
         file_size_bytes: match operation {
             OpKind::Copy => file_size_bytes.max(size_bytes.into()),
@@ -511,7 +504,7 @@ pub fn refuse_unused(on: &[&str], options: &[OptionsOf<'_>]) -> Result<(), Error
 pub fn refuse_of_connections(
     target: &TargetPlan,
     reconnect: Option<u64>,
-    on_lost: Option<LostOption>,
+    on_lost: Option<OnLost>,
 ) -> Result<(), Error> {
     let given = first_given(&[
         ("--reconnect", reconnect.is_some()),

@@ -5,10 +5,9 @@ use crate::inputs::credentials::Credentials;
 use crate::inputs::loads::Named;
 use crate::inputs::target_list;
 use crate::options::layer_targets::{Layer, LayerTarget};
-use crate::options::nfs::{NfsOptions, Transport};
+use crate::options::nfs::NfsOptions;
 use crate::options::replay::{
-    LocalOptions, MismatchOption, NfsReplayOptions, PacingOptions, ReplayOptions, ReplayRunOptions,
-    TcpOptions,
+    LocalOptions, NfsReplayOptions, PacingOptions, ReplayOptions, ReplayRunOptions, TcpOptions,
 };
 use crate::options::smb::SmbOptions;
 use crate::planning::{
@@ -17,7 +16,7 @@ use crate::planning::{
 };
 use filestone_plan::plan::{
     ConnectionPlan, Identities, Interface, LeftoverPolicy, LocalReplay, LocalTarget, Nfs3Replay,
-    OnLost, Pacing, Plan, ReplayPlan, SmbReplay, TargetPlan, TcpReplay, TransportKind,
+    OnMismatch, Pacing, Plan, ReplayPlan, SmbReplay, TargetPlan, TcpReplay, TransportKind,
     WorkloadPlan,
 };
 use filestone_workload::operation::OpKind;
@@ -107,7 +106,7 @@ fn plan(
         connections: match plan.target.interface() {
             Interface::Calls => ConnectionPlan {
                 connections_per_s: course.connect_rate,
-                on_lost: course.on_lost.map(OnLost::from),
+                on_lost: course.on_lost,
                 identities: own_identities(&plan.target, &options.nfs.nfs),
                 ..connections(&options.nfs.nfs)
             },
@@ -231,7 +230,7 @@ fn targets(
 ) -> Result<Vec<TargetPlan>, Error> {
     let reaching = LayerConnectOptions {
         nfs: &options.nfs.nfs,
-        transport: options.nfs.transport.unwrap_or(Transport::Tcp).into(),
+        transport: options.nfs.transport.unwrap_or_default(),
         share: &options.share,
         credentials,
         here,
@@ -282,10 +281,7 @@ fn refuse_options_without_layer(options: &ReplayOptions, layers: &[Layer]) -> Re
         ("--remove-leftover", course.remove_leftover),
         ("--skip-cleanup", course.skip_cleanup),
         // A bare TCP peer returns bytes, which always match the expectation.
-        (
-            "--on-mismatch stop",
-            course.on_mismatch == MismatchOption::Stop,
-        ),
+        ("--on-mismatch stop", course.on_mismatch == OnMismatch::Stop),
     ]);
     let connections = first_given(&[
         ("--workers", course.workers.is_some()),

@@ -2,6 +2,7 @@
 
 use super::{Identities, SourceAddresses};
 use crate::JsonSchema;
+use filestone_workload::choices;
 use serde::{Deserialize, Serialize};
 
 /// Connection settings of the clients.
@@ -22,16 +23,17 @@ pub struct ConnectionPlan {
     pub on_lost: Option<OnLost>,
 }
 
-/// Effect of a connection that was lost and could not be restored within the time for reconnecting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum OnLost {
-    /// The run ends.
-    End,
-    /// The client tries to reconnect until the run ends; other clients continue.
-    Retry,
-    /// The client ends; other clients continue.
-    Continue,
+choices! {
+    /// Effect of a connection that was lost and could not be restored within the time for
+    /// reconnecting.
+    pub enum OnLost {
+        /// The run ends
+        End = "end";
+        /// The client tries to reconnect until the run ends; the others continue
+        Retry = "retry";
+        /// The client ends; the others continue
+        Continue = "continue";
+    }
 }
 
 impl ConnectionPlan {

@@ -3,6 +3,7 @@
 use crate::JsonSchema;
 use crate::file_set::FileSetPlan;
 use crate::plan::{LeftoverPolicy, TargetPlan};
+use filestone_workload::choices;
 use filestone_workload::kind::Role;
 use filestone_workload::operation::{OpKind, Stability};
 use serde::{Deserialize, Serialize};
@@ -162,15 +163,15 @@ impl SkippedOperation {
     }
 }
 
-/// Access to files in READ and WRITE.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Access {
-    /// Whole files, sequentially: READ continues where the client's previous one ended.
-    #[default]
-    Whole,
-    /// Random transfers of random files.
-    Random,
+choices! {
+    /// Access to files in READ and WRITE.
+    #[derive(Default)]
+    pub enum Access {
+        /// Whole files, sequentially: READ continues where the client's previous one ended
+        Whole = "whole", default;
+        /// Random transfers of random files
+        Random = "random";
+    }
 }
 
 /// Options of a mix through a kernel mount.

@@ -4,35 +4,26 @@
 
 use super::{Interface, Plan, PlanError, WorkloadPlan};
 use crate::JsonSchema;
+use filestone_workload::choices;
 use filestone_workload::operation::OpKind;
-use serde::{Deserialize, Serialize};
 
-/// Handling of the data returned by READ.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ReadData {
-    /// The kernel discards the data unread. Over NFS this applies to calls of 16 KiB and more; the
-    /// data of shorter ones are delivered.
-    Discard,
-    /// The kernel copies the data into the memory of this process, which does not read them.
-    Deliver,
-    /// The data are delivered and compared with the expected ones.
-    Verify,
+choices! {
+    /// Handling of the data returned by READ. Over NFS, data of calls below
+    /// [`ReadData::DISCARD_MIN_BYTES`] are delivered instead of discarded.
+    pub enum ReadData {
+        /// The kernel discards them unread
+        Discard = "discard";
+        /// They are received into memory, as by other load generators, and not read
+        Deliver = "deliver";
+        /// They are received and compared with the expected data
+        Verify = "verify";
+    }
 }
 
 impl ReadData {
     /// Minimum length of READs whose data can be discarded over NFS. Below it, receiving several
     /// replies at once costs less than one system call for each.
     pub const DISCARD_MIN_BYTES: u32 = 16 << 10;
-
-    /// Returns the name in options and records.
-    pub const fn name(self) -> &'static str {
-        match self {
-            ReadData::Discard => "discard",
-            ReadData::Deliver => "deliver",
-            ReadData::Verify => "verify",
-        }
-    }
 }
 
 /// Error returned when READ data cannot be handled as planned.

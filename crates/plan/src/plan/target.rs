@@ -8,19 +8,20 @@ pub use smb::{CHANNELS_MAX, SMB_PORT, SmbDialect, SmbOplock, SmbProtection, SmbT
 use super::limits::{DATAGRAM_SIZE_MAX, SIZE_MAX};
 use super::{Field, IdRanges};
 use crate::JsonSchema;
+use filestone_workload::choices;
 use filestone_workload::load::refusals::LayerKind;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Transport protocol between client and server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum TransportKind {
-    /// TCP: ONC RPC with record marking.
-    #[default]
-    Tcp,
-    /// UDP: one datagram per message, retransmitted when no reply arrives.
-    Udp,
+choices! {
+    /// Transport protocol between client and server.
+    #[derive(Default)]
+    pub enum TransportKind {
+        /// ONC RPC with record marking
+        Tcp = "tcp", default;
+        /// One datagram per message, sent again when no reply arrives
+        Udp = "udp";
+    }
 }
 
 /// The target of the operations.

@@ -19,6 +19,7 @@ use crate::JsonSchema;
 use filestone_measure::measure::fleet_record::{
     ChangeKind, ClientState, FleetCounters, GroupRecord, LatencyBounds, SettingChange,
 };
+use filestone_workload::choices;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -107,23 +108,23 @@ pub struct ClientPage {
     pub count: Option<u32>,
 }
 
-/// Sort order of listed clients.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ClientOrder {
-    /// By client number.
-    #[default]
-    Number,
-    /// By state.
-    State,
-    /// By data moved, least first.
-    Bytes,
-    /// By number of failures, most first.
-    Failures,
-    /// By recent data rate, least first.
-    Rate,
-    /// By source address.
-    Address,
+choices! {
+    /// Sort order of listed clients.
+    #[derive(Default)]
+    pub enum ClientOrder {
+        /// By number
+        Number = "number", default;
+        /// By state
+        State = "state";
+        /// Those that have moved least first
+        Bytes = "bytes";
+        /// Those that have failed most first
+        Failures = "failures";
+        /// Those with the lowest recent data rate first
+        Rate = "rate";
+        /// By source address
+        Address = "address";
+    }
 }
 
 /// Parameters of `show`.

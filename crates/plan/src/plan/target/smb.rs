@@ -3,6 +3,7 @@
 use super::{Authority, TargetPlanError};
 use crate::JsonSchema;
 use crate::plan::Field;
+use filestone_workload::choices;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -11,73 +12,40 @@ pub const SMB_PORT: u16 = 445;
 /// Maximum number of connections per session, as in Windows and Samba.
 pub const CHANNELS_MAX: u32 = 32;
 
-macro_rules! choices {
-    ($($(#[$meta:meta])* $vis:vis enum $choice:ident { $($(#[$of:meta])* $name:ident = $word:literal $(, formerly $former:literal)*;)+ })+) => {
-        $(
-            $(#[$meta])*
-            #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-            $vis enum $choice { $($(#[$of])* #[serde(rename = $word $(, alias = $former)*)] $name,)+ }
-
-            impl $choice {
-                /// All values, in the order of their declaration.
-                pub const ALL: &'static [Self] = &[$(Self::$name),+];
-
-                /// Returns the name in plans and options.
-                pub const fn name(self) -> &'static str {
-                    match self { $(Self::$name => $word,)+ }
-                }
-
-                /// Returns the names in plans and options of older versions.
-                pub const fn former(self) -> &'static [&'static str] {
-                    match self { $(Self::$name => &[$($former),*],)+ }
-                }
-
-                /// Returns the value with that name.
-                pub fn from_name(name: &str) -> Option<Self> {
-                    let mut all = Self::ALL.iter().copied();
-                    all.find(|choice| choice.name() == name || choice.former().contains(&name))
-                }
-            }
-        )+
-    };
-}
-
 choices! {
     /// Dialects of SMB2 (MS-SMB2, section 1.7).
     pub enum SmbDialect {
-        /// Windows Vista and Server 2008.
+        /// Windows Vista and Server 2008
         Smb202 = "2.0.2";
-        /// Windows 7: leases, and transfers of more than 64 KiB.
+        /// Windows 7: leases, and transfers of more than 64 KiB
         Smb210 = "2.1";
-        /// Windows 8: encryption, several connections per session.
+        /// Windows 8: encryption, several connections per session
         Smb300 = "3.0";
-        /// Windows 8.1.
+        /// Windows 8.1
         Smb302 = "3.0.2";
-        /// Windows 10: negotiate contexts and preauthentication integrity.
+        /// Windows 10: negotiate contexts and preauthentication integrity
         Smb311 = "3.1.1";
     }
 
     /// Setting for signing or encryption of messages.
     #[derive(Default)]
     pub enum SmbProtection {
-        /// Used if the server requires it.
-        #[default]
-        IfRequired = "if-required", formerly "if-asked";
-        /// All messages that allow it; a server without support is refused.
+        /// If the server requires it
+        IfRequired = "if-required" | "if-asked", default;
+        /// All messages that allow it; a server without support is refused
         Required = "required";
-        /// Never; a server that requires it is refused.
+        /// Never; a server that requires it is refused
         Off = "off";
     }
 
     /// Oplock or lease that clients request when they open files, so that they may cache.
     #[derive(Default)]
     pub enum SmbOplock {
-        /// No oplock or lease.
-        #[default]
-        None = "none";
-        /// A batch oplock.
+        /// No oplock or lease
+        None = "none", default;
+        /// A batch oplock
         Batch = "batch";
-        /// A lease for reads, writes and handles.
+        /// A lease for reads, writes and handles
         Lease = "lease";
     }
 }
@@ -273,6 +241,7 @@ impl fmt::Display for SmbTarget {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use filestone_workload::choice::Choice;
 
     #[test]
     fn a_target_is_shown_as_its_url() {
