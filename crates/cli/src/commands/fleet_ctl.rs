@@ -85,7 +85,7 @@ fn list(options: &ListOptions) -> ListRequest {
     let wanted = |which: &String| ClientPage {
         which: Some(which.clone()),
         state: options.state.map(Into::into),
-        order: options.order.into(),
+        order: options.order,
         first: options.first,
         count: Some(options.count),
         ..ClientPage::default()

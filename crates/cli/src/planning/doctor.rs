@@ -17,7 +17,7 @@ pub fn contact(
     credentials: &Credentials,
     here: &Environment,
 ) -> Result<Option<ConnectTarget>, Error> {
-    let (nfs, transport) = (&options.nfs, options.transport.into());
+    let (nfs, transport) = (&options.nfs, options.transport);
     let reaching = ConnectOptions {
         nfs,
         transport,

@@ -32,7 +32,7 @@ pub fn plan(
     let (file, path) = fleet(options)?;
     let reaching = LayerConnectOptions {
         nfs: &options.nfs,
-        transport: options.transport.into(),
+        transport: options.transport,
         share: &options.share,
         credentials,
         here,

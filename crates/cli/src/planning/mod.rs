@@ -104,7 +104,7 @@ pub fn probe(
     let operation = options.operation;
     let reaching = ConnectOptions {
         nfs: &options.target.nfs,
-        transport: options.target.transport.into(),
+        transport: options.target.transport,
         share: &options.share,
         credentials,
         here,

@@ -151,7 +151,7 @@ fn replay_plan(
         skip_cleanup: course.skip_cleanup || course.read_only,
         left_over: LeftoverPolicy::removing(course.remove_leftover),
         trunc_io_bytes: course.trunc_io,
-        on_mismatch: course.on_mismatch.into(),
+        on_mismatch: course.on_mismatch,
         resolve: !options.local.no_resolve,
         local: local(&options.local),
         nfs3: Nfs3Replay {
