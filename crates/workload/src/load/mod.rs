@@ -9,7 +9,7 @@
 //! The grammar, generation by generation, is in `docs/reference/load-file.md`.
 
 pub mod action;
-mod build_action;
+mod action_numbers;
 mod code;
 pub mod compiled;
 pub mod created;

@@ -6,7 +6,7 @@
 
 use super::Load;
 use super::action::Action;
-use super::build_action;
+use super::action_numbers;
 use super::code::{self, Instruction, NUMBERS, Operand, Position, Step};
 use super::data::{LineData, PatternPlaces};
 use super::diagnostic::shown;
@@ -324,19 +324,17 @@ impl Script {
             self.name(step, 1)?;
         }
         let number = self.position.line;
-        let put_together = match self.load.generation {
-            Generation::Smb => build_action::action_by_path,
+        let (kind, numbers) = match self.load.generation {
+            Generation::Smb => action_numbers::by_path(step.kind, numbers),
             Generation::Dbench1 | Generation::Dbench2 | Generation::Cifs | Generation::Nfs => {
-                build_action::action
+                (step.kind, numbers)
             }
         };
-        let action =
-            put_together(step.kind, &self.first, &self.second, numbers).map_err(|what| {
-                ScriptError {
-                    line: number,
-                    message: what,
-                }
-            })?;
+        let action = Action::from_operands(kind, &self.first, &self.second, numbers);
+        let action = action.map_err(|message| ScriptError {
+            line: number,
+            message,
+        })?;
         Ok(Line {
             number,
             stamp: step.stamp,

@@ -5,7 +5,7 @@
 //! queued.
 
 use super::super::action::OpenMode;
-use super::super::build_action::LONGEST_BY_PATH;
+use super::super::action_numbers::{LONGEST_BY_PATH, open_mode};
 use super::super::code::{NAMES, NUMBERS, ONLY_OPENS, Operand, Step};
 use super::super::expected::Expected;
 use super::super::names;
@@ -138,7 +138,7 @@ impl Compiler {
             return operand;
         };
         Operand::Literal(match (kind, place) {
-            (OpKind::NtCreateX, 1) => match OpenMode::from_flags(value) {
+            (OpKind::NtCreateX, 1) => match open_mode(value) {
                 Ok(OpenMode::READING) => ONLY_OPENS,
                 Ok(_) => value,
                 Err(what) => {
