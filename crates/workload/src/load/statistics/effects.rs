@@ -93,52 +93,14 @@ impl LoadStatistics {
 
     /// Records the names that the action uses.
     pub(super) fn mention(&mut self, action: &Action) {
-        match *action {
-            Action::NtCreateX { path, .. }
-            | Action::Open { path, .. }
-            | Action::OpenX { path, .. }
-            | Action::Unlink { path }
-            | Action::Mkdir { path }
-            | Action::Rmdir { path }
-            | Action::Deltree { path }
-            | Action::FindFirst { pattern: path, .. }
-            | Action::QueryPathInformation { path, .. }
-            | Action::GetAttr { path }
-            | Action::SetAttr { path }
-            | Action::Lookup { path }
-            | Action::Access { path, .. }
-            | Action::ReadLink { path }
-            | Action::Read { path, .. }
-            | Action::Write { path, .. }
-            | Action::Create { path }
-            | Action::Symlink { path, .. }
-            | Action::Remove { path }
-            | Action::ReadDirectoryPlus { path }
-            | Action::PathConfiguration { path }
-            | Action::Commit { path }
-            | Action::Lock4 { path, .. }
-            | Action::Unlock4 { path, .. }
-            | Action::Test4 { path, .. } => self.tree.mention(path),
-            Action::Rename { from, to } => {
-                self.tree.mention(from);
-                self.tree.mention(to);
-            }
-            Action::Link { path, existing } => {
-                self.tree.mention(existing);
-                self.tree.mention(path);
-            }
-            Action::Close { .. }
-            | Action::ReadX { .. }
-            | Action::WriteX { .. }
-            | Action::Flush { .. }
-            | Action::LockX { .. }
-            | Action::UnlockX { .. }
-            | Action::QueryFileInformation { .. }
-            | Action::SetFileInformation { .. }
-            | Action::QueryFsInformation { .. }
-            | Action::FileSystemStatus
-            | Action::FileSystemInfo => {}
+        // The target of a symbolic link is text, and need not be a name of the tree.
+        if let Action::Symlink { path, .. } = *action {
+            return self.tree.mention(path);
         }
+        action.map_names(|name| {
+            self.tree.mention(name);
+            name
+        });
     }
 
     fn create(&mut self, path: &[u8], options: u64, disposition: Disposition, handle: u64) {
