@@ -7,6 +7,7 @@ use super::locks::Range;
 use super::names::LOOK;
 use super::territory::must_be_ours;
 use crate::protocols::local::tree::nfs_mount;
+use filestone_workload::in_smb_loads;
 use filestone_workload::load::{Action, Cause, Status};
 use filestone_workload::operation::Stability;
 use rustix::fd::AsFd;
@@ -53,9 +54,6 @@ impl LocalLayer {
             Action::Symlink { path, target } => self.make_link(path, target),
             Action::Link { path, existing } => self.link(path, existing),
             Action::Remove { path } => self.remove(path),
-            Action::ReadDirectoryPlus { path } => {
-                Ok(self.names.list_with_attributes(path).map(|()| Done::OK)?)
-            }
             Action::FileSystemStatus | Action::FileSystemInfo => self.query_file_system(),
             Action::PathConfiguration { path } => self.path_configuration(path),
             Action::Commit { path } => self.commit(path),
@@ -74,25 +72,7 @@ impl LocalLayer {
                 self.named_locks.test(&self.names, path, range)?;
                 Ok(Done::OK)
             }
-            Action::NtCreateX { .. }
-            | Action::Open { .. }
-            | Action::OpenX { .. }
-            | Action::Close { .. }
-            | Action::ReadX { .. }
-            | Action::WriteX { .. }
-            | Action::Flush { .. }
-            | Action::LockX { .. }
-            | Action::UnlockX { .. }
-            | Action::Unlink { .. }
-            | Action::Mkdir { .. }
-            | Action::Rmdir { .. }
-            | Action::Rename { .. }
-            | Action::Deltree { .. }
-            | Action::FindFirst { .. }
-            | Action::QueryPathInformation { .. }
-            | Action::QueryFileInformation { .. }
-            | Action::SetFileInformation { .. }
-            | Action::QueryFsInformation { .. } => Err(Cause::Other.into()),
+            in_smb_loads!() => Err(Cause::Other.into()),
         }
     }
 

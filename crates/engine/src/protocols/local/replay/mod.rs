@@ -30,7 +30,7 @@ pub use options::LocalOptions;
 pub use site::{LocalSite, remove_left_over, remove_left_over_beside};
 
 use crate::replay::layer::{Cancellation, Layer, LayerLost, Reply};
-use answer::{Answer, reply};
+use answer::{Answer, Done, reply};
 use dos_attributes::DosAttributes;
 use filestone_workload::load::Action;
 use filestone_workload::only_in_nfs_loads;
@@ -106,9 +106,10 @@ impl LocalLayer {
             Action::QueryFileInformation { handle, .. } => self.query_file(handle),
             Action::SetFileInformation { handle, .. } => self.set_file(handle),
             Action::QueryFsInformation { .. } => self.query_file_system(),
-            Action::ReadDirectoryPlus { .. } | only_in_nfs_loads!() => {
-                self.carry_out_by_path(action, data)
+            Action::ReadDirectoryPlus { path } => {
+                Ok(self.names.list_with_attributes(path).map(|()| Done::OK)?)
             }
+            only_in_nfs_loads!() => self.carry_out_by_path(action, data),
         }
     }
 }
