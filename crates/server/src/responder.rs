@@ -183,7 +183,7 @@ impl Responder {
                     Envelope::Sealed(_) => opened.messages(),
                     Envelope::Plain | Envelope::Smb1 => frame,
                 };
-                self.respond_to_messages(&service, (envelope, messages), connection, sink)
+                self.respond_to_messages(&service, envelope, messages, connection, sink)
             }
             Err(CloseConnection) => Outcome::Disconnect,
         };
@@ -195,7 +195,8 @@ impl Responder {
     fn respond_to_messages(
         &mut self,
         service: &SmbService,
-        (envelope, messages): (Envelope, &[u8]),
+        envelope: Envelope,
+        messages: &[u8],
         connection: &mut smb2::Connection,
         sink: &mut ReplySink,
     ) -> Outcome {

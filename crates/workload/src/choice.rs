@@ -5,9 +5,9 @@
 pub struct ChoiceValue<T: 'static> {
     /// The value.
     pub value: T,
-    /// Its name.
+    /// Name in plans, records and options.
     pub name: &'static str,
-    /// Names in older versions, which are accepted.
+    /// Accepted names of older versions.
     pub former_names: &'static [&'static str],
     /// Description, in one or more lines.
     pub about: &'static str,

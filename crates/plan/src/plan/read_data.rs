@@ -11,11 +11,11 @@ choices! {
     /// Handling of the data returned by READ. Over NFS, data of calls below
     /// [`ReadData::DISCARD_MIN_BYTES`] are delivered instead of discarded.
     pub enum ReadData {
-        /// The kernel discards them unread
+        /// The kernel discards the data unread
         Discard = "discard";
-        /// They are received into memory, as by other load generators, and not read
+        /// The data are received into memory, as by other load generators, and not read
         Deliver = "deliver";
-        /// They are received and compared with the expected data
+        /// The data are received and compared with the expected ones
         Verify = "verify";
     }
 }

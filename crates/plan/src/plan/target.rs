@@ -19,7 +19,7 @@ choices! {
     pub enum TransportKind {
         /// ONC RPC with record marking
         Tcp = "tcp", default;
-        /// One datagram per message, sent again when no reply arrives
+        /// Each message is a datagram, which is sent again when no reply arrives
         Udp = "udp";
     }
 }

@@ -116,11 +116,11 @@ choices! {
         Number = "number", default;
         /// By state
         State = "state";
-        /// Those that have moved least first
+        /// Clients with the fewest bytes moved first
         Bytes = "bytes";
-        /// Those that have failed most first
+        /// Clients with the most failures first
         Failures = "failures";
-        /// Those with the lowest recent data rate first
+        /// Clients with the lowest recent data rate first
         Rate = "rate";
         /// By source address
         Address = "address";

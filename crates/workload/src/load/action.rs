@@ -4,6 +4,7 @@
 //! leading slash; the directory itself is the empty name. They already contain the client's number.
 
 use super::action_numbers;
+pub use super::action_numbers::{Disposition, OpenMode};
 use super::code::NUMBERS;
 use crate::operation::{OpKind, Stability};
 
@@ -16,8 +17,8 @@ use crate::operation::{OpKind, Stability};
 ///
 /// Names and numbers are in the order of the verb's arguments. `check` is the function of
 /// `action_numbers` that converts a number, or refuses it; other numbers may have any value. `Kind`
-/// is the kind of the line, for which no other row may stand; if another kind is counted instead,
-/// the row names it.
+/// is the kind of the line, which no other row has; if another kind is counted instead, the row
+/// names it.
 macro_rules! actions {
     ($(
         $(#[$table_doc:meta])*
@@ -221,75 +222,20 @@ actions! {
     }
 }
 
-/// CreateDisposition (MS-CIFS 2.2.4.64.1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Disposition {
-    /// FILE_SUPERSEDE (0).
-    Supersede,
-    /// FILE_OPEN (1): fails if the file does not exist.
-    Open,
-    /// FILE_OPEN in a read-only run, whatever the load file contains: only read access is
-    /// requested.
-    OpenToRead,
-    /// FILE_CREATE (2): fails if the file exists. dbench does not let it fail, and its load file
-    /// relies on that: layers create or open.
-    Create,
-    /// FILE_OPEN_IF (3): creates the file if it does not exist.
-    OpenIf,
-    /// FILE_OVERWRITE (4): truncates the file; fails if it does not exist.
-    Overwrite,
-    /// FILE_OVERWRITE_IF (5): truncates or creates the file.
-    OverwriteIf,
-}
-
-impl Disposition {
-    /// Returns the disposition with this number in the standard.
-    pub const fn from_number(number: u64) -> Option<Self> {
-        Some(match number {
-            0 => Disposition::Supersede,
-            1 => Disposition::Open,
-            2 => Disposition::Create,
-            3 => Disposition::OpenIf,
-            4 => Disposition::Overwrite,
-            5 => Disposition::OverwriteIf,
-            _ => return None,
-        })
-    }
-}
-
-/// Access mode of an open by path, and action if the file exists or does not exist.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OpenMode {
-    /// Whether read access is requested.
-    pub reads: bool,
-    /// Whether write access is requested.
-    pub writes: bool,
-    /// Whether the file is created if it does not exist.
-    pub creates: bool,
-    /// Whether the open fails if the file exists.
-    pub is_exclusive: bool,
-    /// Whether an existing file is truncated.
-    pub cuts: bool,
-    /// Whether writes are stable before the server replies.
-    pub is_stable: bool,
-}
-
-impl OpenMode {
-    /// Opens for reading without changes.
-    pub const READING: Self = Self {
-        reads: true,
-        writes: false,
-        creates: false,
-        is_exclusive: false,
-        cuts: false,
-        is_stable: false,
-    };
-}
-
 /// Bit of CreateOptions that requests a directory (FILE_DIRECTORY_FILE).
 pub const OPTION_DIRECTORY: u64 = 0x1;
 /// Bit of CreateOptions that removes the file on close (FILE_DELETE_ON_CLOSE).
 const OPTION_DELETE_ON_CLOSE: u64 = 0x1000;
+
+/// Checks whether a number is valid at that position of such an operation.
+pub(super) fn check(kind: OpKind, place: usize, number: u64) -> Result<(), String> {
+    let mut numbers = [0; NUMBERS];
+    if let Some(checked) = numbers.get_mut(place) {
+        *checked = number;
+    }
+    // Zero is valid at every other position.
+    Action::from_operands(kind, b"", b"", numbers).map(drop)
+}
 
 impl Action<'_> {
     /// Returns the action with reads and writes limited to `limit` bytes (--trunc-io).

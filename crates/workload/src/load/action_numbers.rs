@@ -1,9 +1,73 @@
 //! The numbers of an action: their checks and conversions.
 
-use super::action::{Action, Disposition, OpenMode};
 use super::code::NUMBERS;
 use super::safety::LONGEST_TRANSFER;
 use crate::operation::{OpKind, Stability};
+
+/// CreateDisposition (MS-CIFS 2.2.4.64.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Disposition {
+    /// FILE_SUPERSEDE (0).
+    Supersede,
+    /// FILE_OPEN (1): fails if the file does not exist.
+    Open,
+    /// FILE_OPEN in a read-only run, whatever the load file contains: only read access is
+    /// requested.
+    OpenToRead,
+    /// FILE_CREATE (2): fails if the file exists. dbench does not let it fail, and its load file
+    /// relies on that: layers create or open.
+    Create,
+    /// FILE_OPEN_IF (3): creates the file if it does not exist.
+    OpenIf,
+    /// FILE_OVERWRITE (4): truncates the file; fails if it does not exist.
+    Overwrite,
+    /// FILE_OVERWRITE_IF (5): truncates or creates the file.
+    OverwriteIf,
+}
+
+impl Disposition {
+    /// Returns the disposition with this number in the standard.
+    pub const fn from_number(number: u64) -> Option<Self> {
+        Some(match number {
+            0 => Disposition::Supersede,
+            1 => Disposition::Open,
+            2 => Disposition::Create,
+            3 => Disposition::OpenIf,
+            4 => Disposition::Overwrite,
+            5 => Disposition::OverwriteIf,
+            _ => return None,
+        })
+    }
+}
+
+/// Access mode of an open by path, and action if the file exists or does not exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenMode {
+    /// Whether read access is requested.
+    pub reads: bool,
+    /// Whether write access is requested.
+    pub writes: bool,
+    /// Whether the file is created if it does not exist.
+    pub creates: bool,
+    /// Whether the open fails if the file exists.
+    pub is_exclusive: bool,
+    /// Whether an existing file is truncated.
+    pub cuts: bool,
+    /// Whether writes are stable before the server replies.
+    pub is_stable: bool,
+}
+
+impl OpenMode {
+    /// Opens for reading without changes.
+    pub const READING: Self = Self {
+        reads: true,
+        writes: false,
+        creates: false,
+        is_exclusive: false,
+        cuts: false,
+        is_stable: false,
+    };
+}
 
 /// Maximum bytes of a READ or WRITE by path: bytes beyond it are ignored.
 pub(super) const LONGEST_BY_PATH: u64 = 1 << 16;
@@ -25,16 +89,6 @@ pub(super) fn by_path(kind: OpKind, numbers: [u64; NUMBERS]) -> (OpKind, [u64; N
         }
         _ => (kind, numbers),
     }
-}
-
-/// Checks whether a number is valid at that position of such an operation.
-pub(super) fn check(kind: OpKind, place: usize, number: u64) -> Result<(), String> {
-    let mut numbers = [0; NUMBERS];
-    if let Some(checked) = numbers.get_mut(place) {
-        *checked = number;
-    }
-    // Zero is valid at every other position.
-    Action::from_operands(kind, b"", b"", numbers).map(drop)
 }
 
 /// Returns the error of a kind that no action has.

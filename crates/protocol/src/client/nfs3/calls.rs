@@ -19,7 +19,9 @@ use filestone_wire::record::RecordMark;
 use filestone_wire::rpc::{CallHeader, Credential, OpaqueAuth};
 use filestone_wire::xdr::{Encode, Writer};
 use filestone_workload::kind::{OpKind, PerKind};
-use filestone_workload::operation::{AttributeChange, FileId, Name, Operation, Stability};
+use filestone_workload::operation::{
+    AttributeChange, DirectoryCursor, FileId, Name, Operation, Stability,
+};
 use filestone_workload::output::{DataSegment, Output};
 
 /// Bytes of a record mark.
@@ -259,30 +261,50 @@ fn encode_other(shared: &Shared, operation: &Operation, out: &mut Writer<'_>) {
         }
         .encode(out),
         #[rustfmt::skip]
-        Operation::ReadDirectory { directory, cursor, len } => readdir::Args {
-            dir: handle(shared, directory),
-            cookie: cursor.cookie,
-            cookieverf: cursor.verifier,
-            count: len,
+        Operation::ReadDirectory { directory, cursor, len } => {
+            readdir_args(shared, directory, cursor, len).encode(out);
         }
-        .encode(out),
-        // dircount limits names and cookies only; an equal limit for both requests as many entries
-        // as fit into the whole reply.
         #[rustfmt::skip]
-        Operation::ReadDirectoryPlus { directory, cursor, len } => readdirplus::Args {
-            dir: handle(shared, directory),
-            cookie: cursor.cookie,
-            cookieverf: cursor.verifier,
-            dircount: len,
-            maxcount: len,
+        Operation::ReadDirectoryPlus { directory, cursor, len } => {
+            readdirplus_args(shared, directory, cursor, len).encode(out);
         }
-        .encode(out),
         Operation::Commit { file, offset, len } => commit::Args {
             file: handle(shared, file),
             offset,
             count: len,
         }
         .encode(out),
+    }
+}
+
+fn readdir_args(
+    shared: &Shared,
+    directory: FileId,
+    cursor: DirectoryCursor,
+    len: u32,
+) -> readdir::Args<'_> {
+    readdir::Args {
+        dir: handle(shared, directory),
+        cookie: cursor.cookie,
+        cookieverf: cursor.verifier,
+        count: len,
+    }
+}
+
+/// dircount limits names and cookies only; an equal limit for both requests as many entries as fit
+/// into the whole reply.
+fn readdirplus_args(
+    shared: &Shared,
+    directory: FileId,
+    cursor: DirectoryCursor,
+    len: u32,
+) -> readdirplus::Args<'_> {
+    readdirplus::Args {
+        dir: handle(shared, directory),
+        cookie: cursor.cookie,
+        cookieverf: cursor.verifier,
+        dircount: len,
+        maxcount: len,
     }
 }
 

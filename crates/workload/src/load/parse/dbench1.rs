@@ -4,7 +4,7 @@
 //! the traced machine had other files next to it. A request waits for its reply if its execution
 //! needs data from the reply.
 
-use super::super::action_numbers;
+use super::super::action;
 use super::super::code::{NAMES, NUMBERS, Operand, Step};
 use super::super::expected::Expected;
 use super::super::names::{self, NameId};
@@ -167,7 +167,7 @@ impl Compiler {
     }
 
     fn check_length(&mut self, kind: OpKind, place: usize, len: u64) {
-        if let Err(what) = action_numbers::check(kind, place, len) {
+        if let Err(what) = action::check(kind, place, len) {
             self.wrong(1, what, None);
         }
     }

@@ -1,6 +1,6 @@
 //! Lines of dbench 2 to 5 and smbtorture: one operation each.
 
-use super::super::action_numbers;
+use super::super::action;
 use super::super::code::{NAMES, NUMBERS, Operand, Step};
 use super::super::expected::Expected;
 use super::super::names::Place;
@@ -330,7 +330,7 @@ impl Compiler {
         };
         match parsed {
             Ok(Number::Literal(value)) => {
-                if let Err(what) = action_numbers::check(kind, place, value) {
+                if let Err(what) = action::check(kind, place, value) {
                     self.wrong(word.column, what, None);
                 }
                 Operand::Literal(value)
