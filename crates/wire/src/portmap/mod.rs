@@ -36,7 +36,7 @@ procedures! {
         Getport = 3, "getport";
         /// PMAPPROC_DUMP: void to [`DumpReply`].
         Dump = 4, "dump";
-        /// PMAPPROC_CALLIT: [`CallitArgs`] to [`CallitReply`].
+        /// PMAPPROC_CALLIT: a call that the port mapper forwards.
         Callit = 5, "callit";
     }
 }
@@ -58,17 +58,3 @@ message! {
 
 /// `pmaplist`.
 pub type DumpReply = Vec<Mapping>;
-
-/// `call_args`: a call that the port mapper forwards, as in rpcbind.
-pub use rpcbind::CallArgs as CallitArgs;
-
-message! {
-    /// `call_result`: the results of a forwarded call.
-    #[derive(Copy)]
-    pub struct CallitReply<'a> {
-        /// Port of the program.
-        pub port: u32,
-        /// Encoded results.
-        pub res: &'a [u8],
-    }
-}

@@ -104,7 +104,7 @@ pub fn portmap_args(procedure: portmap::Procedure, bytes: &[u8]) -> Again {
     match procedure {
         Null | Dump => again!((), bytes),
         Set | Unset | Getport => again!(portmap::Mapping, bytes),
-        Callit => again!(portmap::CallitArgs, bytes),
+        Callit => Ok(bytes.to_vec()),
     }
 }
 
@@ -116,36 +116,29 @@ pub fn portmap_reply(procedure: portmap::Procedure, bytes: &[u8]) -> Again {
         Set | Unset => again!(bool, bytes),
         Getport => again!(u32, bytes),
         Dump => again!(portmap::DumpReply, bytes),
-        Callit => again!(portmap::CallitReply, bytes),
+        Callit => Ok(bytes.to_vec()),
     }
 }
 
-/// Arguments of this procedure of rpcbind.
+/// Arguments of this procedure of rpcbind; unchanged if this crate has no type for them.
 pub fn rpcbind_args(procedure: portmap::rpcbind::Procedure, bytes: &[u8]) -> Again {
-    use portmap::rpcbind::{CallArgs, Netbuf, Procedure as P, Rpcb};
+    use portmap::rpcbind::{Procedure as P, Rpcb};
     match procedure {
         P::Null | P::Dump | P::Gettime | P::Getstat => again!((), bytes),
         P::Set | P::Unset | P::Getaddr | P::Getversaddr | P::Getaddrlist => again!(Rpcb, bytes),
-        P::Bcast | P::Indirect => again!(CallArgs, bytes),
-        P::Uaddr2taddr => again!(&[u8], bytes),
-        P::Taddr2uaddr => again!(Netbuf, bytes),
+        P::Bcast | P::Indirect | P::Uaddr2taddr | P::Taddr2uaddr => Ok(bytes.to_vec()),
     }
 }
 
-/// A reply to this procedure of rpcbind.
+/// A reply to this procedure of rpcbind; unchanged if this crate has no type for it.
 pub fn rpcbind_reply(procedure: portmap::rpcbind::Procedure, bytes: &[u8]) -> Again {
-    use portmap::rpcbind::{
-        AddrListReply, AddrReply, CallReply, DumpReply, Netbuf, Procedure as P, StatReply,
-    };
+    use portmap::rpcbind::{AddrReply, DumpReply, Procedure as P};
     match procedure {
         P::Null => again!((), bytes),
         P::Set | P::Unset => again!(bool, bytes),
         P::Getaddr | P::Getversaddr | P::Taddr2uaddr => again!(AddrReply, bytes),
         P::Dump => again!(DumpReply, bytes),
-        P::Bcast | P::Indirect => again!(CallReply, bytes),
         P::Gettime => again!(u32, bytes),
-        P::Uaddr2taddr => again!(Netbuf, bytes),
-        P::Getaddrlist => again!(AddrListReply, bytes),
-        P::Getstat => again!(StatReply, bytes),
+        P::Bcast | P::Indirect | P::Uaddr2taddr | P::Getaddrlist | P::Getstat => Ok(bytes.to_vec()),
     }
 }

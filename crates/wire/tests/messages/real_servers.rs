@@ -149,7 +149,7 @@ fn mount_of_nfs_ganesha_is_understood_to_the_byte() {
 fn rpcbind_is_understood_to_the_byte() {
     let succeeded = check("rpcbind.hex");
     assert!(succeeded.contains(&(portmap::PROGRAM, 2, portmap::Procedure::Getport.number())));
-    assert!(succeeded.contains(&(portmap::PROGRAM, 4, rpcbind::Procedure::Getstat.number())));
+    assert!(succeeded.contains(&(portmap::PROGRAM, 4, rpcbind::Procedure::Getaddr.number())));
 }
 
 #[test]

@@ -11,9 +11,7 @@ use filestone_wire::mount::{
 use filestone_wire::nfs3::{FileHandle, Procedure as Nfs3};
 use filestone_wire::nlm::Procedure as Nlm;
 use filestone_wire::portmap::rpcbind::{self, Procedure as Rpcbind};
-use filestone_wire::portmap::{
-    CallitArgs, CallitReply, IPPROTO_TCP, Mapping, Procedure as Portmap,
-};
+use filestone_wire::portmap::{IPPROTO_TCP, Mapping, Procedure as Portmap};
 use filestone_wire::rpc::{
     AUTH_SYS, AcceptStatus, AuthStatus, AuthSys, CallHeader, Credential, Gids, OpaqueAuth,
     RejectStatus, ReplyHeader,
@@ -194,12 +192,6 @@ fn portmap() -> Vec<Message> {
         protocol: IPPROTO_TCP,
         port: 2049,
     };
-    let callit = CallitArgs {
-        program: 100_003,
-        version: 3,
-        procedure: 0,
-        args: b"abcde",
-    };
     vec![
         message(Args(Portmap::Null), ()),
         message(Reply(Portmap::Null), ()),
@@ -221,14 +213,6 @@ fn portmap() -> Vec<Message> {
                 },
             ],
         ),
-        message(Args(Portmap::Callit), callit),
-        message(
-            Reply(Portmap::Callit),
-            CallitReply {
-                port: 2049,
-                res: b"fghijklmn",
-            },
-        ),
     ]
 }
 
@@ -242,27 +226,6 @@ fn rpcbind() -> Vec<Message> {
         address,
         owner: b"superuser",
     };
-    let call = rpcbind::CallArgs {
-        program: 100_003,
-        version: 3,
-        procedure: 0,
-        args: b"abcde",
-    };
-    let result = rpcbind::CallReply {
-        address,
-        results: b"fgh",
-    };
-    let netbuf = rpcbind::Netbuf {
-        maxlen: 16,
-        buf: &[2, 0, 8, 1, 127, 0, 0, 1],
-    };
-    let entry = rpcbind::RpcbEntry {
-        maddr: address,
-        nc_netid: b"tcp",
-        nc_semantics: 3,
-        nc_protofmly: b"inet",
-        nc_proto: b"tcp",
-    };
     vec![
         message(Args(Rpcbind::Null), ()),
         message(Reply(Rpcbind::Null), ()),
@@ -275,61 +238,11 @@ fn rpcbind() -> Vec<Message> {
         message(Reply(Rpcbind::Getaddr), &b""[..]),
         message(Args(Rpcbind::Dump), ()),
         message(Reply(Rpcbind::Dump), vec![rpcb, rpcb]),
-        message(Args(Rpcbind::Bcast), call),
-        message(Reply(Rpcbind::Bcast), result),
         message(Args(Rpcbind::Gettime), ()),
         message(Reply(Rpcbind::Gettime), 1_700_000_000_u32),
-        message(Args(Rpcbind::Uaddr2taddr), address),
-        message(Reply(Rpcbind::Uaddr2taddr), netbuf),
-        message(Args(Rpcbind::Taddr2uaddr), netbuf),
-        message(Reply(Rpcbind::Taddr2uaddr), address),
         message(Args(Rpcbind::Getversaddr), rpcb),
         message(Reply(Rpcbind::Getversaddr), address),
-        message(Args(Rpcbind::Indirect), call),
-        message(Reply(Rpcbind::Indirect), result),
-        message(Args(Rpcbind::Getaddrlist), rpcb),
-        message(Reply(Rpcbind::Getaddrlist), vec![entry, entry]),
-        message(Args(Rpcbind::Getstat), ()),
-        message(Reply(Rpcbind::Getstat), statistics()),
     ]
-}
-
-fn statistics() -> rpcbind::StatReply<'static> {
-    let idle = rpcbind::Stat {
-        info: rpcbind::ProcedureCounts::default(),
-        setinfo: 0,
-        unsetinfo: 0,
-        addrinfo: vec![],
-        rmtinfo: vec![],
-    };
-    let address = rpcbind::AddrStat {
-        program: 100_003,
-        version: 3,
-        success: 5,
-        failure: -1,
-        netid: b"udp6",
-    };
-    let call = rpcbind::CallStat {
-        program: 100_003,
-        version: 3,
-        procedure: 0,
-        success: 1,
-        failure: 2,
-        indirect: 1,
-        netid: b"tcp",
-    };
-    let busy = rpcbind::Stat {
-        info: rpcbind::ProcedureCounts([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, -13]),
-        setinfo: 3,
-        unsetinfo: 4,
-        addrinfo: vec![address, address],
-        rmtinfo: vec![call],
-    };
-    rpcbind::StatReply {
-        version_2: idle.clone(),
-        version_3: busy,
-        version_4: idle,
-    }
 }
 
 fn mount() -> Vec<Message> {
