@@ -2,28 +2,21 @@
 //! ranks together.
 
 use crate::message::IntervalReport;
-use filestone_control::load_control::curve::CurveSteering;
 use filestone_control::load_control::{
-    IntervalResult, LoadController, LoadRange, NextLoad, ObjectiveSearch, RemainingTime,
-    SteeredPoint,
+    IntervalResult, NextLoad, RemainingTime, SteeredPoint, Steering,
 };
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::run_record::{IntervalRecord, Phase};
-use filestone_plan::plan::{Plan, SteeringPlan};
+use filestone_plan::plan::Plan;
 use std::collections::BTreeMap;
 
 /// Loads are equal if they differ by less than this fraction: they are split over ranks and added
 /// up.
 const SAME_LOAD: f64 = 1e-6;
 
-enum Decider {
-    Curve(CurveSteering),
-    Objective(ObjectiveSearch),
-}
-
 /// Load controller of a job.
 pub struct Steered {
-    decider: Decider,
+    steering: Steering,
     offered_load_ops_per_s: f64,
     /// By start of the interval: load that the ranks offered together, and whether during the whole
     /// interval.
@@ -35,28 +28,14 @@ pub struct Steered {
 impl Steered {
     /// Creates the controller of the plan, if its load is controlled.
     pub fn of(plan: &Plan) -> Option<Self> {
-        let decider = match plan.steering.as_ref()? {
-            SteeringPlan::Curve(curve) => Decider::Curve(CurveSteering::new(curve, None)),
-            SteeringPlan::Objective(objective) => {
-                Decider::Objective(ObjectiveSearch::new(objective, LoadRange::default()))
-            }
-        };
-        let mut steered = Self {
-            decider,
-            offered_load_ops_per_s: 0.0,
+        let mut steering = Steering::new(plan.steering.as_ref()?, None);
+        Some(Self {
+            offered_load_ops_per_s: steering.controller().first(),
+            steering,
             told: BTreeMap::new(),
             is_finished: false,
             points_told: 0,
-        };
-        steered.offered_load_ops_per_s = steered.steering().first();
-        Some(steered)
-    }
-
-    fn steering(&mut self) -> &mut dyn LoadController {
-        match &mut self.decider {
-            Decider::Curve(curve) => curve,
-            Decider::Objective(objective) => objective,
-        }
+        })
     }
 
     /// Returns the current offered load.
@@ -88,7 +67,7 @@ impl Steered {
             is_whole,
             interval,
         };
-        let direction = self.steering().next(&observed);
+        let direction = self.steering.controller().next(&observed);
         match direction {
             NextLoad::Hold => {}
             NextLoad::Set(load) => self.offered_load_ops_per_s = load,
@@ -100,7 +79,7 @@ impl Steered {
     /// Reports the loads that were measured since the last call.
     pub fn points(&mut self, mut tell: impl FnMut(&SteeredPoint)) {
         let told = self.points_told;
-        for point in self.steering().points_since(told) {
+        for point in self.steering.controller().points_since(told) {
             tell(&point);
             self.points_told += 1;
         }
@@ -108,23 +87,12 @@ impl Steered {
 
     /// Returns the current activity and its remaining time.
     pub fn progress(&mut self) -> (String, Option<RemainingTime>) {
-        let steering = self.steering();
+        let steering = self.steering.controller();
         (steering.progress(), steering.left())
     }
 
     /// Adds the result to the record.
     pub fn finish(self, record: &mut RunRecord) {
-        match self.decider {
-            Decider::Curve(steering) => {
-                let curve = steering.into_record();
-                record.caveats.extend(curve.doubts());
-                record.curve = Some(curve);
-            }
-            Decider::Objective(steering) => {
-                let found = steering.into_record();
-                record.caveats.extend(found.doubt());
-                record.objective = Some(found);
-            }
-        }
+        self.steering.finish(record);
     }
 }

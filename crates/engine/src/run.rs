@@ -19,8 +19,7 @@ pub use target_objects::{
 use crate::threads::start_worker;
 use crate::worker::{LiveWorkers, OfferedLoad, WorkerControl};
 use coordinator::{BUFFERS_PER_WORKER, Coordinator, CoordinatorContext, RunFacts};
-use filestone_control::load_control::curve::CurveSteering;
-use filestone_control::load_control::{LoadController, LoadRange, ObjectiveSearch};
+use filestone_control::load_control::{LoadController, Steering};
 use filestone_host::clock::Clock;
 use filestone_host::control::Context;
 use filestone_host::environment::check_environment;
@@ -33,7 +32,7 @@ use filestone_measure::measure::connections_record::{ClientMemory, ConnectionsRe
 use filestone_measure::measure::figures::{self, BatchMeans};
 use filestone_measure::measure::run_record::{Headroom, RunRecord, Target, Tool};
 use filestone_measure::measure::verdict::caveats;
-use filestone_plan::plan::{ArrivalsPlan, Plan, SteeringPlan};
+use filestone_plan::plan::{ArrivalsPlan, Plan};
 use filestone_plan::plan::{Field, LevelsPlanError, PlanError, SteeringPlanError};
 use job_hook::JobHook;
 use sampler::Sampler;
@@ -59,30 +58,13 @@ pub fn by_calls(
     context: &mut Context<'_>,
 ) -> Result<RunRecord, RunError> {
     let limit = headroom.map(|headroom| headroom.engine_ops_per_s);
-    match &plan.steering {
-        None => run_steered(plan, open, context, None),
-        Some(SteeringPlan::Curve(curve)) => {
-            let mut steering = CurveSteering::new(curve, limit);
-            let mut record = run_steered(plan, open, context, Some(&mut steering))?;
-            let curve = steering.into_record();
-            record.caveats.extend(curve.doubts());
-            record.curve = Some(curve);
-            Ok(record)
-        }
-        Some(SteeringPlan::Objective(objective)) => {
-            let default = LoadRange::default();
-            let range = LoadRange {
-                highest: limit.unwrap_or(default.highest),
-                ..default
-            };
-            let mut steering = ObjectiveSearch::new(objective, range);
-            let mut record = run_steered(plan, open, context, Some(&mut steering))?;
-            let found = steering.into_record();
-            record.caveats.extend(found.doubt());
-            record.objective = Some(found);
-            Ok(record)
-        }
-    }
+    let Some(steering) = &plan.steering else {
+        return run_steered(plan, open, context, None);
+    };
+    let mut steering = Steering::new(steering, limit);
+    let mut record = run_steered(plan, open, context, Some(steering.controller()))?;
+    steering.finish(&mut record);
+    Ok(record)
 }
 
 /// Runs `plan` and lets `steering` set the offered load after every interval.

@@ -7,7 +7,60 @@ pub mod objective;
 
 pub use objective::{LoadRange, ObjectiveSearch};
 
+use curve::CurveSteering;
+use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::run_record::IntervalRecord;
+use filestone_plan::plan::SteeringPlan;
+
+/// Load controller of a plan.
+pub enum Steering {
+    /// Measures a load–response curve.
+    Curve(CurveSteering),
+    /// Searches for the highest load that meets an objective.
+    Objective(ObjectiveSearch),
+}
+
+impl Steering {
+    /// Creates the controller. `limit_ops_per_s` is the ceiling of the load generator, if known: no
+    /// load beyond it is offered.
+    pub fn new(plan: &SteeringPlan, limit_ops_per_s: Option<f64>) -> Self {
+        match plan {
+            SteeringPlan::Curve(curve) => Self::Curve(CurveSteering::new(curve, limit_ops_per_s)),
+            SteeringPlan::Objective(objective) => {
+                let default = LoadRange::default();
+                let range = LoadRange {
+                    highest: limit_ops_per_s.unwrap_or(default.highest),
+                    ..default
+                };
+                Self::Objective(ObjectiveSearch::new(objective, range))
+            }
+        }
+    }
+
+    /// Returns the controller.
+    pub fn controller(&mut self) -> &mut dyn LoadController {
+        match self {
+            Self::Curve(curve) => curve,
+            Self::Objective(objective) => objective,
+        }
+    }
+
+    /// Adds the result to the record.
+    pub fn finish(self, record: &mut RunRecord) {
+        match self {
+            Self::Curve(steering) => {
+                let curve = steering.into_record();
+                record.caveats.extend(curve.doubts());
+                record.curve = Some(curve);
+            }
+            Self::Objective(steering) => {
+                let found = steering.into_record();
+                record.caveats.extend(found.doubt());
+                record.objective = Some(found);
+            }
+        }
+    }
+}
 
 /// An interval of a run with a load controller.
 #[derive(Debug, Clone, Copy)]
