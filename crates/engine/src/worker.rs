@@ -61,12 +61,10 @@ pub struct Schedule {
 impl Schedule {
     /// Returns the schedule of a plan.
     pub fn of(plan: &Plan) -> Self {
-        let window_start = Timestamp::from_nanos(plan.warm_up_ns);
+        let window = plan.window();
         Self {
-            window_start,
-            window_end: plan.duration_ns.map_or(Timestamp::MAX, |duration| {
-                window_start.after_nanos(duration)
-            }),
+            window_start: window.start,
+            window_end: window.end,
             // The client gives up a call at its time-out; the extra second lets it report that.
             drain_nanos: plan.timeout_ns.saturating_add(1_000_000_000),
             interval_nanos: plan.interval_ns.max(TICK_NANOS),

@@ -63,8 +63,10 @@ use filestone_workload::load::Generation;
 use filestone_workload::load::refusals::LayerKind;
 use filestone_workload::operation::{OpKind, Stability};
 pub use filestone_workload::recording::TICK_NANOS;
+use filestone_workload::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
+use std::ops::Range;
 
 /// Arrival process: when operations are due.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -532,6 +534,13 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Returns the measured window; its end is [`Timestamp::MAX`] if the plan has none.
+    pub fn window(&self) -> Range<Timestamp> {
+        let start = Timestamp::from_nanos(self.warm_up_ns);
+        let end = |duration| start.after_nanos(duration);
+        start..self.duration_ns.map_or(Timestamp::MAX, end)
+    }
+
     /// A closed loop of one client with one call in flight and no end, as a base for other plans.
     pub fn new(face: &str, target: TargetPlan, workload: WorkloadPlan, seed: u64) -> Self {
         const SECOND: u64 = 1_000_000_000;

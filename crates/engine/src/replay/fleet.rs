@@ -94,7 +94,7 @@ impl<'run> Fleet<'run> {
         let seen = Seen {
             watch: FleetMonitor::new(fleet),
             now: Timestamp::ZERO,
-            asked_until: window_end(plan),
+            asked_until: plan.window().end,
             looks: VecDeque::new(),
             bytes: VecDeque::new(),
             looked: None,
@@ -184,13 +184,6 @@ impl Controller {
                 .mark_applied(count, EffectiveFrom::NextFile, at_ns);
         }
     }
-}
-
-/// Returns the end of the measured window; `MAX` if the plan has none.
-fn window_end(plan: &Plan) -> Timestamp {
-    let opens = Timestamp::from_nanos(plan.warm_up_ns);
-    let duration = plan.duration_ns;
-    duration.map_or(Timestamp::MAX, |duration| opens.after_nanos(duration))
 }
 
 /// Returns the current counters of each group; operations are due until `asked_until`.

@@ -35,11 +35,9 @@ pub struct Ending {
 
 impl Ending {
     pub fn new(plan: &Plan, cancellations: Cancellations) -> Self {
-        let window_start = Timestamp::from_nanos(plan.warm_up_ns);
+        let window = plan.window();
         Self {
-            window_end: plan.duration_ns.map_or(Timestamp::MAX, |duration| {
-                window_start.after_nanos(duration)
-            }),
+            window_end: window.end,
             timeout: Duration::from_nanos(plan.timeout_ns),
             cancellations,
             clean_up: None,
@@ -104,13 +102,11 @@ impl ReplayProgress {
         cleaned: Arc<AtomicU32>,
         cancellations: Cancellations,
     ) -> Self {
-        let window_start = Timestamp::from_nanos(plan.warm_up_ns);
+        let window = plan.window();
         Self {
             clients: plan.clients,
-            window_start,
-            window_end: plan.duration_ns.map_or(Timestamp::MAX, |duration| {
-                window_start.after_nanos(duration)
-            }),
+            window_start: window.start,
+            window_end: window.end,
             shared,
             cleaned,
             ending: Ending::new(plan, cancellations),

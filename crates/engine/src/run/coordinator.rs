@@ -198,7 +198,7 @@ impl<'run> Coordinator<'run> {
         from_workers: &Receiver<FromWorker>,
         clock: &Clock,
     ) -> Result<FromWorker, RecvTimeoutError> {
-        let (opens, closes) = self.window();
+        let window = self.plan.window();
         loop {
             let due = next.min(clock.now().after(WAKE_UP_EVERY));
             let waited_ns = processors::waited_nanos();
@@ -210,7 +210,7 @@ impl<'run> Coordinator<'run> {
                 // waiting.
                 let waited_ns = processors::waited_nanos().saturating_sub(waited_ns);
                 let ready = due.after_nanos(waited_ns);
-                self.gaps.note(ready, came, opens, closes);
+                self.gaps.note(ready, came, window.start, window.end);
             }
             if came >= next || !matches!(received, Err(RecvTimeoutError::Timeout)) {
                 return received;
@@ -294,19 +294,11 @@ impl<'run> Coordinator<'run> {
         next
     }
 
-    /// Returns start and end of the measured window; the end is `MAX` if the plan has none.
-    fn window(&self) -> (Timestamp, Timestamp) {
-        let opens = Timestamp::from_nanos(self.plan.warm_up_ns);
-        let closes = self.plan.duration_ns;
-        let closes = closes.map_or(Timestamp::MAX, |duration| opens.after_nanos(duration));
-        (opens, closes)
-    }
-
     fn tell_phase(&mut self, now: Timestamp, stage: Stage, observer: &mut dyn Observer) {
-        let (opens, closes) = self.window();
+        let window = self.plan.window();
         let phase = match stage {
-            Stage::Running if now < opens => RunPhase::WarmUp,
-            Stage::Running if now < closes => RunPhase::Measure,
+            Stage::Running if now < window.start => RunPhase::WarmUp,
+            Stage::Running if now < window.end => RunPhase::Measure,
             Stage::Running => RunPhase::Drain,
             Stage::Done | Stage::Left => RunPhase::CleanUp,
         };
@@ -318,20 +310,20 @@ impl<'run> Coordinator<'run> {
     /// Measures the use of the processors while the window is open; returns the time of the next
     /// call.
     fn check_processors(&mut self, now: Timestamp, stage: Stage) -> Timestamp {
-        let (opens, closes) = self.window();
+        let window = self.plan.window();
         if self.meter.is_none() {
-            if now < opens {
-                return opens;
+            if now < window.start {
+                return window.start;
             }
             self.meter = Some(Meter::start());
         }
-        if self.used.is_none() && (now >= closes || stage != Stage::Running) {
+        if self.used.is_none() && (now >= window.end || stage != Stage::Running) {
             self.used = self.meter.as_ref().map(Meter::used);
         }
         if self.used.is_some() {
             Timestamp::MAX
         } else {
-            closes
+            window.end
         }
     }
 
@@ -339,12 +331,11 @@ impl<'run> Coordinator<'run> {
     fn next_boundary(&self) -> Timestamp {
         let interval_ns = self.plan.interval_ns.max(TICK_NANOS);
         let end = self.interval_start.after_nanos(interval_ns);
-        let opens = Timestamp::from_nanos(self.plan.warm_up_ns);
-        match self.plan.duration_ns {
-            Some(duration) if self.interval_start < opens.after_nanos(duration) => {
-                end.min(opens.after_nanos(duration))
-            }
-            _ => end,
+        let closes = self.plan.window().end;
+        if self.interval_start < closes {
+            end.min(closes)
+        } else {
+            end
         }
     }
 

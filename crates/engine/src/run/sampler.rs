@@ -51,16 +51,15 @@ impl Sampler {
             });
             book
         });
-        let opens = Timestamp::from_nanos(plan.warm_up_ns);
-        let closes = plan.duration_ns;
+        let window = plan.window();
         Self {
             ask: Some(ask),
             thread,
             rates,
             path,
-            opens,
-            closes: closes.map_or(Timestamp::MAX, |duration| opens.after_nanos(duration)),
-            next: opens,
+            opens: window.start,
+            closes: window.end,
+            next: window.start,
             interval_ns: cost.interval_ns.max(1),
             opened: None,
         }

@@ -60,12 +60,10 @@ struct KindTotals {
 impl IntervalAggregator {
     /// Creates an empty aggregator for the run of `plan`.
     pub fn new(plan: &Plan) -> Self {
-        let window_start = Timestamp::from_nanos(plan.warm_up_ns);
+        let window = plan.window();
         Self {
-            window_start,
-            window_end: plan.duration_ns.map_or(Timestamp::MAX, |duration| {
-                window_start.after_nanos(duration)
-            }),
+            window_start: window.start,
+            window_end: window.end,
             interval_nanos: plan.interval_ns.max(TICK_NANOS),
             pending: BTreeMap::new(),
             reached: vec![0; plan.workers as usize],

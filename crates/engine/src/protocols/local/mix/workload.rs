@@ -58,15 +58,13 @@ impl MountMix {
         group: Arc<ClientGroup>,
         needs: Prerequisites,
     ) -> Self {
-        let window_start = Timestamp::from_nanos(plan.warm_up_ns);
+        let window = plan.window();
         Self {
             number,
             pacer: Pacer::new(plan, mix, number, group.pause_ns()),
             group,
-            window_start,
-            window_end: plan.duration_ns.map_or(Timestamp::MAX, |duration| {
-                window_start.after_nanos(duration)
-            }),
+            window_start: window.start,
+            window_end: window.end,
             measured_kind: plan.measured_kind(),
             account: Account {
                 done: Vec::with_capacity(PARTS_MAX),
