@@ -21,24 +21,13 @@ pub fn quota(read: impl Fn(&str) -> Option<String>) -> Option<ProcessorQuota> {
     let groups = read("/proc/self/cgroup")?;
     let mut quotas = Vec::new();
     let mut is_root = false;
-    for line in groups.lines() {
-        let mut parts = line.splitn(3, ':').skip(1);
-        let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else {
-            continue;
-        };
-        let of_group: Vec<Option<f64>> = match controllers {
-            "" => parents(path)
-                .filter_map(|group| {
-                    second_version(&read(&format!("/sys/fs/cgroup{group}/cpu.max"))?)
-                })
-                .collect(),
-            _ if controllers.split(',').any(|one| one == "cpu") => parents(path)
-                .filter_map(|group| first_version(&read, group))
-                .collect(),
-            _ => continue,
+    for (version, path) in cpu_groups(&groups) {
+        let of_group = |group: &str| match version {
+            Version::Two => second_version(&read(&format!("/sys/fs/cgroup{group}/cpu.max"))?),
+            Version::One => first_version(&read, group),
         };
         is_root |= path == "/";
-        quotas.extend(of_group);
+        quotas.extend(parents(path).filter_map(of_group));
     }
     if quotas.is_empty() && !is_root {
         return None;
@@ -55,20 +44,36 @@ pub fn throttling(read: impl Fn(&str) -> Option<String>) -> Vec<Throttling> {
         return vec![];
     };
     let mut found = Vec::new();
-    for line in groups.lines() {
-        let mut parts = line.splitn(3, ':').skip(1);
-        let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else {
-            continue;
-        };
-        let root = match controllers {
-            "" => "/sys/fs/cgroup",
-            _ if controllers.split(',').any(|one| one == "cpu") => "/sys/fs/cgroup/cpu",
-            _ => continue,
+    for (version, path) in cpu_groups(&groups) {
+        let root = match version {
+            Version::Two => "/sys/fs/cgroup",
+            Version::One => "/sys/fs/cgroup/cpu",
         };
         let of_group = |group| throttled(&read(&format!("{root}{group}/cpu.stat"))?);
         found.extend(parents(path).filter_map(of_group));
     }
     found
+}
+
+/// Version of control groups.
+enum Version {
+    One,
+    Two,
+}
+
+/// Returns the paths of the groups of a `/proc/self/cgroup` that control CPU time.
+fn cpu_groups(groups: &str) -> impl Iterator<Item = (Version, &str)> {
+    groups.lines().filter_map(|line| {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (controllers, path) = (parts.next()?, parts.next()?);
+        match controllers {
+            "" => Some((Version::Two, path)),
+            _ => controllers
+                .split(',')
+                .any(|one| one == "cpu")
+                .then_some((Version::One, path)),
+        }
+    })
 }
 
 /// Parses `nr_periods 10`, `nr_throttled 9` and `throttled_usec 800000`, or, in cgroup v1,

@@ -4,6 +4,7 @@ use super::caption;
 use super::picture::{Axis, Form, Line, Panel, Picture, Point, Style};
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::job_record::{HostRecord, JobRecord};
+use filestone_workload::statistics::median;
 
 /// Maximum number of drawn hosts, the largest outliers.
 const HOSTS_MAX: usize = 40;
@@ -73,7 +74,7 @@ pub fn picture(record: &RunRecord) -> Option<Picture> {
 /// Returns the hosts, sorted by the largest distance from the median in one of the compared
 /// figures.
 fn sorted(job: &JobRecord) -> Vec<&HostRecord> {
-    let medians = COMPARED.map(|figure| median(job.hosts.iter().map(figure)));
+    let medians = COMPARED.map(|figure| median(job.hosts.iter().map(figure)).unwrap_or_default());
     let deviation = |host: &HostRecord| {
         let ratios = COMPARED.iter().zip(medians);
         let ratios = ratios.map(|(figure, median)| (figure(host) / median).ln().abs());
@@ -88,14 +89,6 @@ fn sorted(job: &JobRecord) -> Vec<&HostRecord> {
         by_deviation.then(one.part.cmp(&other.part))
     });
     hosts
-}
-
-/// Returns the median of these values, the lower one of two; 0 if there are none.
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    let middle = values.len().saturating_sub(1) / 2;
-    values.get(middle).copied().unwrap_or_default()
 }
 
 /// Draws a symbol in the row of each host.

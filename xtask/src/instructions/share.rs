@@ -2,10 +2,11 @@
 
 use super::canned::Reply;
 use super::{FILE, SECOND, table};
+use filestone_plan::plan::SmbProtection;
 use filestone_protocol::client::handles::Handles;
 use filestone_protocol::client::smb2::{
     ChannelPosition, ClientState, ConnectOptions, ConnectionSetup, Handle, HandlePolicy, OpenKey,
-    OperationOptions, Protection, ShareFiles, Smb2Client, Smb2ClientOptions, operating,
+    OperationOptions, ShareFiles, Smb2Client, Smb2ClientOptions, operating,
 };
 use filestone_protocol::session::smb2::{
     ChannelSequence, Established, Limits, Mechanism, Mechanisms, NegotiatedSummary, Smb2Session,
@@ -99,8 +100,8 @@ fn terms() -> ConnectOptions {
         ciphers: Vec::new(),
         client_guid: [0; 16],
         salt: [0; 32],
-        signing: Protection::Off,
-        encryption: Protection::Off,
+        signing: SmbProtection::Off,
+        encryption: SmbProtection::Off,
         mechanisms: Arc::new(Nobody),
         share: String::new(),
         server: String::new(),

@@ -176,6 +176,7 @@ const REPLAY: &[Row] = &[
     Row("--workers 7", "--clients 8", "wwwrr"),
     Row("--clients-per-thread 2", "--clients 4", "wwwww"),
     Row("--on-mismatch stop", "", "wwwwr"),
+    Row("--on-mismatch smbtorture", "", "wwwwr"),
     Row("--trunc-io 4K", "", "wwwww"),
     Row("--read-only", "", "wwwww"),
     Row("--remove-leftover", "", "wwwwr"),

@@ -282,6 +282,10 @@ fn refuse_options_without_layer(options: &ReplayOptions, layers: &[Layer]) -> Re
         ("--skip-cleanup", course.skip_cleanup),
         // A bare TCP peer returns bytes, which always match the expectation.
         ("--on-mismatch stop", course.on_mismatch == OnMismatch::Stop),
+        (
+            "--on-mismatch smbtorture",
+            course.on_mismatch == OnMismatch::Smbtorture,
+        ),
     ]);
     let connections = first_given(&[
         ("--workers", course.workers.is_some()),

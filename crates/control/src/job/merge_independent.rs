@@ -2,10 +2,10 @@
 //! job.
 
 use super::merge::{HostRun, MergeError, evaluate, merge};
+use filestone_measure::comparison::each_difference;
 use filestone_measure::measure::RunRecord;
 use filestone_plan::plan::{ArrivalsPlan, Plan};
 use filestone_workload::text::seconds_of_rfc3339;
-use serde_json::Value;
 
 /// Runs whose starts differ by more than this fraction of their window are not one job.
 const APART_SHARE: f64 = 0.1;
@@ -298,39 +298,15 @@ fn differences(one: &Plan, other: &Plan) -> Vec<String> {
         return vec!["a plan that cannot be written".into()];
     };
     let mut found = Vec::new();
-    walk("", &one, &other, &mut found);
+    each_difference("", &one, &other, &FREE, &mut |place, one, other| {
+        found.push(format!("{place} is {one} and {other}"));
+    });
     if found.len() > TOLD {
         let more = found.len() - TOLD;
         found.truncate(TOLD);
         found.push(format!("and {more} more"));
     }
     found
-}
-
-fn walk(place: &str, one: &Value, other: &Value, found: &mut Vec<String>) {
-    if one == other || FREE.contains(&place) {
-        return;
-    }
-    if let (Value::Object(first), Value::Object(second)) = (one, other) {
-        let of_first = first.keys();
-        let keys = of_first.chain(second.keys().filter(|key| !first.contains_key(*key)));
-        for key in keys {
-            let place = match place {
-                "" => key.clone(),
-                place => format!("{place}.{key}"),
-            };
-            let value = |of: &'_ serde_json::Map<String, Value>| of.get(key).cloned();
-            let (one, other) = (value(first), value(second));
-            walk(
-                &place,
-                &one.unwrap_or_default(),
-                &other.unwrap_or_default(),
-                found,
-            );
-        }
-        return;
-    }
-    found.push(format!("{place} is {one} and {other}"));
 }
 
 #[cfg(test)]

@@ -29,6 +29,10 @@ const PAUSE_MAX: u32 = 8192;
 const SAMPLED: u32 = 16;
 /// A thread that gets less than this share of its spin time as CPU time shares its processor.
 const OWN_SHARE: f64 = 0.75;
+/// Least difference between both times of such a thread: another thread that runs in between takes
+/// more. Both clocks are read a little apart, and the kernel does not count the time of interrupts
+/// as CPU time, which is most of a spin of a microsecond.
+const OTHER_MIN_NANOS: u64 = 3_000;
 /// A compared spin out of this many also checks how long this thread has waited for a processor,
 const WATCHED: u32 = 16;
 /// but not before this time has passed: it is much longer than other threads usually occupy the
@@ -191,10 +195,9 @@ impl AdaptiveSpin {
     /// Updates the state after a spin that ended after `nanos` nanoseconds.
     #[inline]
     pub fn end(&mut self, look: SpinDecision, nanos: u64, has_found: bool) {
-        let is_shared = look.cpu_nanos.map(|began| {
-            let had = thread_nanos().saturating_sub(began);
-            (had as f64) < OWN_SHARE * nanos as f64
-        });
+        let is_shared = look
+            .cpu_nanos
+            .map(|began| is_shared(nanos, thread_nanos().saturating_sub(began)));
         self.update(match (is_shared, has_found) {
             (Some(true), _) => Outcome::Harmed,
             (Some(false), true) => Outcome::FoundAlone,
@@ -228,6 +231,13 @@ impl AdaptiveSpin {
     pub fn spun_nanos(&self) -> u64 {
         self.spun_nanos
     }
+}
+
+/// Returns whether another thread used the processor during a spin of `nanos`, of which this thread
+/// got `cpu_nanos`.
+fn is_shared(nanos: u64, cpu_nanos: u64) -> bool {
+    let other = nanos.saturating_sub(cpu_nanos);
+    other >= OTHER_MIN_NANOS && (cpu_nanos as f64) < OWN_SHARE * nanos as f64
 }
 
 #[cfg(test)]
@@ -316,6 +326,15 @@ mod tests {
         let mut looking = AdaptiveSpin::default();
         let count = looks_beside(&mut looking, 100_000, waited, |_| Outcome::Found);
         assert_eq!(count, 100_000);
+    }
+
+    /// A spin of a microsecond in which an interrupt took most of the time is not shared; one of
+    /// 20 µs is if another thread had 10 of them, but not with 4.
+    #[test]
+    fn interrupts_are_no_other_threads() {
+        let spins = [(900, 0), (900, 900), (20_000, 16_000), (20_000, 10_000)];
+        let found = spins.map(|(nanos, cpu_nanos)| is_shared(nanos, cpu_nanos));
+        assert_eq!(found, [false, false, false, true]);
     }
 
     #[test]

@@ -3,11 +3,12 @@
 //! same tests beside its clients, in the model.
 
 use filestone_plan::made::MadeNames;
+use filestone_plan::plan::SmbProtection;
 use filestone_protocol::client::handles::Handles;
 use filestone_protocol::client::smb2::{
     ChannelPosition, ClientState, ConnectOptions, ConnectionSetup, HandlePolicy, OperationOptions,
-    Protection, ShareFiles, ShareLoadOptions, ShareTransfers, Smb2Client, Smb2ClientOptions,
-    Smb2Language, operating, replaying,
+    ShareFiles, ShareLoadOptions, ShareTransfers, Smb2Client, Smb2ClientOptions, Smb2Language,
+    operating, replaying,
 };
 use filestone_protocol::client::{Client, Output, ProtocolError, Verify};
 use filestone_protocol::session::smb2::Smb2Session;
@@ -76,8 +77,8 @@ fn way() -> Arc<ConnectionSetup> {
         ciphers: vec![Cipher::AES_128_GCM],
         client_guid: [7; 16],
         salt: [9; 32],
-        signing: Protection::IfRequired,
-        encryption: Protection::Off,
+        signing: SmbProtection::IfRequired,
+        encryption: SmbProtection::Off,
         mechanisms: Arc::new(Ntlm::user("guest", "", "")),
         share: "\\\\server\\export".into(),
         server: "server".into(),

@@ -2,6 +2,7 @@
 //! that a difference between them is a difference of the measured thing.
 
 use super::compared_run::ComparedRun;
+use super::json_differences::each_difference;
 use serde_json::Value;
 use std::fmt;
 use std::str::FromStr;
@@ -174,8 +175,24 @@ pub fn differences(base: &ComparedRun, new: &ComparedRun) -> Vec<Incompatibility
 
 fn of_plans(base: &ComparedRun, new: &ComparedRun) -> Vec<Incompatibility> {
     let value = |run: &ComparedRun| serde_json::to_value(&run.plan).unwrap_or(Value::Null);
+    of_values(&value(base), &value(new))
+}
+
+fn of_values(base: &Value, new: &Value) -> Vec<Incompatibility> {
     let mut found = vec![];
-    walk("", &value(base), &value(new), &mut found);
+    each_difference("", base, new, &FREE, &mut |place, base, new| {
+        let last = place.rsplit('.').next().unwrap_or(place);
+        found.push(Incompatibility {
+            aspect: if DURABILITY.contains(&last) {
+                ComparabilityCheck::Durability
+            } else {
+                ComparabilityCheck::Plan
+            },
+            place: place.into(),
+            base: shown(base),
+            new: shown(new),
+        });
+    });
     told(found)
 }
 
@@ -198,40 +215,6 @@ fn told(found: Vec<Incompatibility>) -> Vec<Incompatibility> {
     plan
 }
 
-/// Adds the leaves that differ between two documents.
-fn walk(place: &str, base: &Value, new: &Value, found: &mut Vec<Incompatibility>) {
-    if base == new || FREE.contains(&place) {
-        return;
-    }
-    if let (Value::Object(one), Value::Object(other)) = (base, new) {
-        let keys = one
-            .keys()
-            .chain(other.keys().filter(|key| !one.contains_key(*key)));
-        for key in keys {
-            let below = match place {
-                "" => key.clone(),
-                place => format!("{place}.{key}"),
-            };
-            let of = |object: &serde_json::Map<String, Value>| {
-                object.get(key).cloned().unwrap_or(Value::Null)
-            };
-            walk(&below, &of(one), &of(other), found);
-        }
-        return;
-    }
-    let last = place.rsplit('.').next().unwrap_or(place);
-    found.push(Incompatibility {
-        aspect: if DURABILITY.contains(&last) {
-            ComparabilityCheck::Durability
-        } else {
-            ComparabilityCheck::Plan
-        },
-        place: place.into(),
-        base: shown(base),
-        new: shown(new),
-    });
-}
-
 /// Formats a value on one line.
 fn shown(value: &Value) -> String {
     const SHOWN_MAX: usize = 40;
@@ -252,9 +235,8 @@ mod tests {
     use serde_json::json;
 
     fn unlike(base: Value, new: Value) -> Vec<String> {
-        let mut found = vec![];
-        walk("", &base, &new, &mut found);
-        told(found).iter().map(Incompatibility::to_string).collect()
+        let found = of_values(&base, &new);
+        found.iter().map(Incompatibility::to_string).collect()
     }
 
     #[test]

@@ -8,12 +8,14 @@
 pub mod ab;
 pub mod comparability;
 pub mod compared_run;
+mod json_differences;
 pub mod repeats;
 pub mod sample;
 pub mod side;
 
 pub use comparability::{ComparabilityCheck, Incompatibility};
 pub use compared_run::{ComparedRun, RunValue};
+pub use json_differences::each_difference;
 pub use side::{RUN_SPREAD, Side};
 
 use crate::figure::Figure;

@@ -6,6 +6,7 @@ use crate::figure::Figure;
 use crate::measure::figures::{Quantity, RunFigure, Statistic, TimeKind};
 use filestone_plan::plan::{Pacing, Plan};
 use filestone_workload::random::{RandomStream, RngExt, stream};
+use filestone_workload::statistics::median;
 
 /// Figures for a comparison of runs, if they repeat best.
 const CANDIDATES: [Quantity; 3] = [
@@ -62,22 +63,14 @@ pub fn repeated(side: &Side) -> Vec<RepeatedFigure> {
 fn of_figure(side: &Side, figure: &RunFigure) -> Option<RepeatedFigure> {
     let runs = side.known(figure).filter(|runs| runs.len() > 1)?;
     let within = runs.iter().filter_map(|run| run.own);
-    let within = within.map(|own| own.half_width().exp_m1()).collect();
-    let values = runs.iter().map(|run| run.value.exp()).collect();
+    let within = within.map(|own| own.half_width().exp_m1());
+    let values = runs.iter().map(|run| run.value.exp());
     Some(RepeatedFigure {
         figure: *figure,
         median: median(values)?,
         over_runs: side.figure(figure)?,
         within_run: median(within),
     })
-}
-
-/// Returns the median: the middle value, or the mean of the middle two.
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let upper = values.get(values.len() / 2)?;
-    let lower = values.get(values.len().saturating_sub(1) / 2)?;
-    Some(f64::midpoint(*lower, *upper))
 }
 
 /// Returns whether runs of this plan can be compared by a figure. The achieved rate of an open loop

@@ -8,8 +8,8 @@ use filestone_host::connect::Dial;
 use filestone_host::control::{Cancellation, Context};
 use filestone_host::error::RunError;
 use filestone_measure::measure::run_record::SessionIdentity;
-use filestone_plan::plan::{Plan, SmbDialect, SmbProtection, SmbTarget, TransportKind};
-use filestone_protocol::client::smb2::{ConnectOptions, ConnectionSetup, HandlePolicy, Protection};
+use filestone_plan::plan::{Plan, SmbDialect, SmbTarget, TransportKind};
+use filestone_protocol::client::smb2::{ConnectOptions, ConnectionSetup, HandlePolicy};
 use filestone_wire::pattern;
 use filestone_wire::smb2::Dialect;
 use filestone_wire::smb2::negotiate::Cipher;
@@ -26,14 +26,6 @@ const fn dialect(dialect: SmbDialect) -> Dialect {
         SmbDialect::Smb300 => Dialect::SMB_3_0,
         SmbDialect::Smb302 => Dialect::SMB_3_0_2,
         SmbDialect::Smb311 => Dialect::SMB_3_1_1,
-    }
-}
-
-const fn protection(protection: SmbProtection) -> Protection {
-    match protection {
-        SmbProtection::IfRequired => Protection::IfRequired,
-        SmbProtection::Required => Protection::Required,
-        SmbProtection::Off => Protection::Off,
     }
 }
 
@@ -72,8 +64,8 @@ pub fn terms(target: &SmbTarget, password: Option<&Password>) -> ConnectOptions 
         ],
         client_guid: any_bytes(),
         salt: any_bytes(),
-        signing: protection(target.signing),
-        encryption: protection(target.encryption),
+        signing: target.signing,
+        encryption: target.encryption,
         mechanisms: Arc::new(mechanism(target, password)),
         share: format!("\\\\{}\\{}", target.host_name(), target.share),
         server: target.host_name().into(),

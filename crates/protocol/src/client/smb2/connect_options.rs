@@ -2,24 +2,13 @@
 
 use crate::client::call_slot::ActionError;
 use crate::session::smb2::{MechanismError, Mechanisms};
+use filestone_plan::plan::SmbProtection;
 use filestone_wire::smb2::negotiate::Cipher;
 use filestone_wire::smb2::spnego::TokenError;
 use filestone_wire::smb2::tree_connect::ShareType;
 use filestone_wire::smb2::{Capabilities, Dialect, SecurityMode, Status};
 use filestone_workload::load::Cause;
 use std::sync::Arc;
-
-/// Policy for signing or encryption.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Protection {
-    /// Only if the server requires it.
-    #[default]
-    IfRequired,
-    /// Always: a server without it is refused.
-    Required,
-    /// Never: a server that requires it is refused.
-    Off,
-}
 
 /// Options of a connection.
 #[derive(Debug, Clone)]
@@ -33,9 +22,9 @@ pub struct ConnectOptions {
     /// Salt of pre-authentication integrity.
     pub salt: [u8; 32],
     /// Policy for signing.
-    pub signing: Protection,
+    pub signing: SmbProtection,
     /// Policy for encryption.
-    pub encryption: Protection,
+    pub encryption: SmbProtection,
     /// Authentication of users.
     pub mechanisms: Arc<dyn Mechanisms>,
     /// `\\server\share`.
@@ -62,7 +51,7 @@ impl ConnectOptions {
             .iter()
             .any(|dialect| dialect.0 >= Dialect::SMB_3_0.0);
         let mut capabilities = Capabilities::LARGE_MTU.with(Capabilities::LEASING);
-        if offers_3 && self.encryption != Protection::Off {
+        if offers_3 && self.encryption != SmbProtection::Off {
             capabilities = capabilities.with(Capabilities::ENCRYPTION);
         }
         if offers_3 && self.channels > 1 {
@@ -73,8 +62,8 @@ impl ConnectOptions {
 
     pub(super) fn security_mode(&self) -> SecurityMode {
         match self.signing {
-            Protection::Required => SecurityMode::SIGNING_REQUIRED,
-            Protection::IfRequired | Protection::Off => SecurityMode::SIGNING_ENABLED,
+            SmbProtection::Required => SecurityMode::SIGNING_REQUIRED,
+            SmbProtection::IfRequired | SmbProtection::Off => SecurityMode::SIGNING_ENABLED,
         }
     }
 }

@@ -40,9 +40,7 @@ mod trees;
 pub use client::{ChannelPosition, Smb2Client, Smb2ClientOptions, Smb2Language, Smb2Work};
 
 pub use channels::Channels;
-pub use connect_options::{
-    ConnectError, ConnectOptions, MultichannelUnavailable, Protection, SetupStep,
-};
+pub use connect_options::{ConnectError, ConnectOptions, MultichannelUnavailable, SetupStep};
 pub use connection_setup::{ConnectionSetup, establish};
 pub use handle_policy::{DurableCounts, HandlePolicy};
 pub use link::{

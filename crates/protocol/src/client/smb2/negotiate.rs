@@ -2,12 +2,13 @@
 //! 3.2.5.2).
 
 use super::connect_options::{
-    ConnectError, ConnectOptions, MultichannelUnavailable, Protection, Result, SetupStep, refused,
+    ConnectError, ConnectOptions, MultichannelUnavailable, Result, SetupStep, refused,
 };
 use super::link::{CallHandle, DecodeResult, one};
 use super::negotiated::Negotiated;
 use crate::client::call_slot::{ActionError, ActionResult, Results};
 use crate::session::smb2::{Limits, Preauth, Scope};
+use filestone_plan::plan::SmbProtection;
 use filestone_wire::smb2::codec::{Array, Decode, Encode, Text};
 use filestone_wire::smb2::ioctl::{
     self, ControlCode, ValidateNegotiateRequest, ValidateNegotiateResponse,
@@ -24,7 +25,7 @@ pub async fn negotiate(link: CallHandle, terms: &ConnectOptions) -> Result<Negot
     let requires_signing = negotiated
         .security_mode
         .contains(SecurityMode::SIGNING_REQUIRED);
-    if requires_signing && terms.signing == Protection::Off {
+    if requires_signing && terms.signing == SmbProtection::Off {
         return Err(ConnectError::Terms(
             "the server wants all messages signed, and --sign off is given",
         ));

@@ -2,12 +2,13 @@
 //! 3.2.5.3).
 
 use super::connect_options::{
-    ConnectError, ConnectOptions, MultichannelUnavailable, Protection, Result, SetupStep, refused,
+    ConnectError, ConnectOptions, MultichannelUnavailable, Result, SetupStep, refused,
 };
 use super::link::{CallHandle, CompoundResponses, ReplyError, one};
 use super::negotiated::Negotiated;
 use crate::client::call_slot::ActionResult;
 use crate::session::smb2::{Established, KeyUse, Mechanism, Preauth, Scope, SessionKeys};
+use filestone_plan::plan::SmbProtection;
 use filestone_wire::smb2::session_setup::{self, SessionFlags, SetupFlags};
 use filestone_wire::smb2::spnego::{self, NegTokenInit, NegTokenResp};
 use filestone_wire::smb2::{Capabilities, Command, Dialect, HeaderFlags, SecurityMode, Status};
@@ -318,13 +319,13 @@ pub(super) fn signs(
         .security_mode
         .contains(SecurityMode::SIGNING_REQUIRED);
     match (terms.signing, &session.keys) {
-        (Protection::Required, None) => Err(ConnectError::Terms(
+        (SmbProtection::Required, None) => Err(ConnectError::Terms(
             "the server lets this user in as a guest, whose messages cannot be signed, and --sign is \
              given",
         )),
-        (Protection::Required, Some(_)) => Ok(true),
-        (Protection::IfRequired, keys) => Ok(is_wanted && keys.is_some()),
-        (Protection::Off, _) => Ok(false),
+        (SmbProtection::Required, Some(_)) => Ok(true),
+        (SmbProtection::IfRequired, keys) => Ok(is_wanted && keys.is_some()),
+        (SmbProtection::Off, _) => Ok(false),
     }
 }
 
@@ -338,11 +339,11 @@ pub(super) fn encrypts(
     let is_wanted = share_wants_it || session.flags.contains(SessionFlags::ENCRYPT_DATA);
     let sealer = session.keys.as_ref().and_then(|keys| keys.sealer.as_ref());
     match (terms.encryption, sealer) {
-        (Protection::Off, _) if is_wanted => Err(ConnectError::Terms(
+        (SmbProtection::Off, _) if is_wanted => Err(ConnectError::Terms(
             "the server wants all messages encrypted, and --encrypt off is given",
         )),
-        (Protection::Off, _) => Ok(false),
-        (Protection::IfRequired, _) if !is_wanted => Ok(false),
+        (SmbProtection::Off, _) => Ok(false),
+        (SmbProtection::IfRequired, _) if !is_wanted => Ok(false),
         (_, Some(_)) => Ok(true),
         (_, None) if session.keys.is_none() => Err(ConnectError::Terms(
             "the server lets this user in as a guest, whose messages cannot be encrypted",

@@ -2,14 +2,13 @@
 
 use super::handle_policy::HandlePolicy;
 use super::link::Smb2;
-use super::{
-    ConnectOptions, ConnectionSetup, Protection, ShareLoadOptions, ShareTransfers, replaying,
-};
+use super::{ConnectOptions, ConnectionSetup, ShareLoadOptions, ShareTransfers, replaying};
 use crate::client::actor::{Actor, ActorTask, Progress};
 use crate::client::call_slot::Results;
 use crate::session::smb2::{Mechanism, MechanismError, Mechanisms};
 use filestone_measure::measure::run_record::DurableHandles;
 use filestone_plan::plan::SmbOplock;
+use filestone_plan::plan::SmbProtection;
 use filestone_wire::smb2::codec::{Decode, Encode};
 use filestone_wire::smb2::compound::Messages;
 use filestone_wire::smb2::create::{
@@ -58,8 +57,8 @@ pub(super) fn terms() -> ConnectOptions {
         ciphers: Vec::new(),
         client_guid: [0; 16],
         salt: [0; 32],
-        signing: Protection::Off,
-        encryption: Protection::Off,
+        signing: SmbProtection::Off,
+        encryption: SmbProtection::Off,
         mechanisms: Arc::new(Nobody),
         share: String::new(),
         server: String::new(),

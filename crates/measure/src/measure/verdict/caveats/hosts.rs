@@ -5,6 +5,7 @@ use crate::measure::caveat::Caveat;
 use crate::measure::caveat::thresholds::SLOWER_TIMES;
 use crate::measure::job_record::{HostRecord, JobRecord};
 use crate::measure::run_record::RunRecord;
+use filestone_workload::statistics::median;
 use filestone_workload::text::seconds_of_rfc3339;
 
 /// Share of the median of the others below which the achieved load of a host's clients counts as
@@ -82,19 +83,6 @@ fn difference(hosts: &[HostRecord], place: usize) -> Option<Caveat> {
     let is_closed = host.offered_load_ops_per_s.is_none();
     let less = || is_closed.then(less).flatten();
     slower.or_else(later).or_else(less)
-}
-
-/// Returns the median of these values; `None` if there are none.
-fn median(figures: impl Iterator<Item = f64>) -> Option<f64> {
-    let mut figures: Vec<f64> = figures.collect();
-    figures.sort_by(f64::total_cmp);
-    let middle = figures.len() / 2;
-    let upper = figures.get(middle).copied()?;
-    if figures.len().is_multiple_of(2) {
-        let lower = figures.get(middle.checked_sub(1)?).copied()?;
-        return Some(0.5 * (lower + upper));
-    }
-    Some(upper)
 }
 
 /// Returns a host's caveats, without those found in the job's figures.
