@@ -30,8 +30,8 @@ const SAMPLED: u32 = 16;
 /// A thread that gets less than this share of its spin time as CPU time shares its processor.
 const OWN_SHARE: f64 = 0.75;
 /// Least difference between both times of such a thread: another thread that runs in between takes
-/// more. Both clocks are read a little apart, and the kernel does not count the time of interrupts
-/// as CPU time, which is most of a spin of a microsecond.
+/// more. Both clocks are read a little apart, and the kernel does not count interrupts as CPU time
+/// of the thread: they may take most of a spin of a microsecond.
 const OTHER_MIN_NANOS: u64 = 3_000;
 /// A compared spin out of this many also checks how long this thread has waited for a processor,
 const WATCHED: u32 = 16;
@@ -233,8 +233,8 @@ impl AdaptiveSpin {
     }
 }
 
-/// Returns whether another thread used the processor during a spin of `nanos`, of which this thread
-/// got `cpu_nanos`.
+/// Returns whether another thread used the processor during a spin of `nanos`, in nanoseconds, if
+/// this thread had `cpu_nanos` of CPU time.
 fn is_shared(nanos: u64, cpu_nanos: u64) -> bool {
     let other = nanos.saturating_sub(cpu_nanos);
     other >= OTHER_MIN_NANOS && (cpu_nanos as f64) < OWN_SHARE * nanos as f64
@@ -328,8 +328,8 @@ mod tests {
         assert_eq!(count, 100_000);
     }
 
-    /// A spin of a microsecond in which an interrupt took most of the time is not shared; one of
-    /// 20 µs is if another thread had 10 of them, but not with 4.
+    /// An interrupt may take a whole spin of a microsecond. Another thread has 10 of 20 µs, but not
+    /// 4 of 20.
     #[test]
     fn interrupts_are_no_other_threads() {
         let spins = [(900, 0), (900, 900), (20_000, 16_000), (20_000, 10_000)];
