@@ -534,7 +534,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Returns the measured window; its end is [`Timestamp::MAX`] if the plan has none.
+    /// Returns the measured window; its end is [`Timestamp::MAX`] if the plan has no duration.
     pub fn window(&self) -> Range<Timestamp> {
         let start = Timestamp::from_nanos(self.warm_up_ns);
         let end = |duration| start.after_nanos(duration);

@@ -104,7 +104,7 @@ pub struct ReplayRunOptions {
     /// Let N clients share a thread and take turns, line by line, where their work blocks [default: 1]
     #[arg(long, value_name = "N", value_parser = within::<1, { CLIENTS_OF_REPLAY_MAX }>)]
     pub clients_per_thread: Option<u32>,
-    /// What a result other than the load file expects does: end the client, or be counted
+    /// What a client does after a result other than the load file expects; each is counted
     #[arg(long, value_name = "WHAT", default_value = "count", value_parser = choice::<OnMismatch>())]
     pub on_mismatch: OnMismatch,
     /// Cut reads and writes to this many bytes; 64K is 65,536, 64kB 64,000

@@ -29,8 +29,8 @@ const PAUSE_MAX: u32 = 8192;
 const SAMPLED: u32 = 16;
 /// A thread that gets less than this share of its spin time as CPU time shares its processor.
 const OWN_SHARE: f64 = 0.75;
-/// Least difference between both times of such a thread: another thread that runs in between takes
-/// more. Both clocks are read a little apart, and the kernel does not count interrupts as CPU time
+/// Minimum difference between spin time and CPU time of such a thread: two context switches take
+/// about as long. Both clocks are read a little apart, and the kernel does not count interrupts as CPU time
 /// of the thread: they may take most of a spin of a microsecond.
 const OTHER_MIN_NANOS: u64 = 3_000;
 /// A compared spin out of this many also checks how long this thread has waited for a processor,
@@ -61,7 +61,8 @@ pub(crate) struct AdaptiveSpin {
     /// Reference for that check. Kept only between consecutive spins: a thread that sleeps waits
     /// briefly for a processor at every wake-up.
     watched: Option<Watch>,
-    /// Whether the last check found that this thread had waited too long.
+    /// Whether the last check found that this thread had waited too long. It stays set during a
+    /// pause, so that one check suffices after it.
     was_crowded: bool,
     spun_nanos: u64,
 }

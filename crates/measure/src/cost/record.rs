@@ -38,7 +38,7 @@ pub struct CallsRecord {
     /// Calls that clients made, including retransmissions.
     pub made: f64,
     /// Maximum difference of both numbers due to the time of the readings: calls in flight at a
-    /// reading, and calls of the tick of the record during which it was made.
+    /// reading, and calls of the ticks during which it was made.
     pub uncertainty: f64,
 }
 

@@ -109,7 +109,7 @@ fn calls_of(record: &RunRecord, source: &SourceRecord) -> Option<CallsRecord> {
 
 /// Returns the largest error of the number of operations at a reading. Within a tick the number is
 /// interpolated, but all of them may have ended at one moment of it: a worker without a processor
-/// ends none, and then many. The reading itself takes time.
+/// ends none, and then many. The reading itself takes time. It is made after the window has opened.
 fn unsure_at(record: &RunRecord, reading: &CounterReading) -> f64 {
     let earliest = reading
         .moment_ns

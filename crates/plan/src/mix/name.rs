@@ -48,7 +48,8 @@ pub(super) const V2: [&str; 18] = [
     "create", "remove", "rename", "link", "symlink", "mkdir", "rmdir", "readdir", "fsstat",
 ];
 
-/// Linux counters of an NFSv4 client, separated by blanks, in the order of NFSPROC4_CLNT_* in its nfs4.h.
+/// Linux counters of an NFSv4 client, separated by blanks, in the order of NFSPROC4_CLNT_* in its
+/// nfs4.h.
 pub(super) const V4_CLIENT: &str = "\
     null read write commit open open_confirm open_noattr open_downgrade close setattr fsinfo \
     renew setclientid setclientid_confirm lock lockt locku access getattr lookup lookup_root \
@@ -59,7 +60,8 @@ pub(super) const V4_CLIENT: &str = "\
     bind_conn_to_session destroy_clientid seek allocate deallocate layoutstats clone copy \
     offload_cancel lookupp layouterror copy_notify getxattr setxattr listxattrs removexattr";
 
-/// The operations of NFSv4, separated by blanks, in the order of their numbers: RFC 7531, RFC 5662, RFC 7863, RFC 8276.
+/// The operations of NFSv4, separated by blanks, in the order of their numbers: RFC 7531, RFC 5662,
+/// RFC 7863, RFC 8276.
 /// Numbers 0 to 2 are unused.
 pub(super) const V4_OPERATIONS: &str = "\
     op0 op1 op2 access close commit create delegpurge delegreturn getattr getfh link lock lockt \

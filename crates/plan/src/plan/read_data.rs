@@ -8,8 +8,8 @@ use filestone_workload::choices;
 use filestone_workload::operation::OpKind;
 
 choices! {
-    /// Handling of the data returned by READ. Over NFS, data of calls below
-    /// [`ReadData::DISCARD_MIN_BYTES`] are delivered instead of discarded.
+    /// Handling of the data returned by READ. Over NFS, the data of calls below 16 KiB are delivered
+    /// instead of discarded.
     pub enum ReadData {
         /// The kernel discards the data unread
         Discard = "discard";

@@ -17,8 +17,8 @@ use crate::operation::{OpKind, Stability};
 ///
 /// Names and numbers are in the order of the verb's arguments. `check` is the function of
 /// `action_numbers` that converts a number, or refuses it; other numbers may have any value. `Kind`
-/// is the kind of the line, which no other row has; if another kind is counted instead, the row
-/// names it.
+/// is the kind after `action_numbers::by_path`, which no other row has; if another kind is counted
+/// instead, the row names it.
 macro_rules! actions {
     ($(
         $(#[$table_doc:meta])*
@@ -80,7 +80,7 @@ macro_rules! actions {
             pub const fn kind(&self) -> OpKind {
                 match self {
                     $($(Action::$variant { .. } => {
-                        // The second one hides the first one, if there is a second one.
+                        // A second binding shadows the first.
                         let _kind = OpKind::$kind;
                         $(let _kind = OpKind::$counted;)?
                         _kind
