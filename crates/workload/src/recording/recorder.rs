@@ -6,8 +6,7 @@
 //! counted, timed and included in the shares of a mix, so that the slowest ones are not omitted.
 //! Only rates of completed work (achieved load, goodput) cover the operations that *ended* in the
 //! window, whenever they were due: those in flight at its start compensate for those in flight at
-//! its end. The two counts differ by the value of
-//! [`Totals::left_over`](crate::recording::run_record::Totals::left_over).
+//! its end. The two counts differ by the value of `Totals::left_over` of the run record.
 //!
 //! The replies of one wake-up often have equal times and sizes. Such a run of equal samples is
 //! counted here and entered into the buffer at once: with a hundred replies per wake-up this makes
