@@ -98,7 +98,7 @@ pub(super) fn not_in_loads(kind: OpKind) -> String {
 
 pub(super) fn disposition(number: u64) -> Result<Disposition, String> {
     Disposition::from_number(number)
-        .ok_or_else(|| format!("disposition {number} is none of 0 to 5"))
+        .ok_or_else(|| format!("disposition {number} is not in the range 0 to 5"))
 }
 
 /// Parses the flags of an OPEN line: 0x1 read, 0x2 write, 0x4 both, 0x8 create, 0x10 exclusive,
@@ -108,7 +108,7 @@ pub(super) fn disposition(number: u64) -> Result<Disposition, String> {
 pub(super) fn open_mode(flags: u64) -> Result<OpenMode, String> {
     const ALL: u64 = 0x7f;
     if flags & !ALL != 0 {
-        return Err(format!("flags {flags:#x} have bits that none of 0x7f are"));
+        return Err(format!("flags {flags:#x} contain bits outside 0x7f"));
     }
     let has = |bit: u64| flags & bit != 0;
     let (one_way, both_ways) = (has(0x2), has(0x4));
@@ -131,7 +131,7 @@ pub(super) fn stability(number: u64) -> Result<Stability, String> {
         0 => Stability::Unstable,
         1 => Stability::DataSync,
         2 => Stability::FileSync,
-        _ => return Err(format!("stability {number} is none of 0 to 2")),
+        _ => return Err(format!("stability {number} is not in the range 0 to 2")),
     })
 }
 
