@@ -12,7 +12,6 @@ use filestone_measure::comparison::{
     RUN_SPREAD, Row, Side, Verdict,
 };
 use filestone_measure::figure::Figure;
-use filestone_measure::measure::figures::accuracy::STRETCHES_MIN;
 use filestone_measure::measure::figures::{Direction, Quantity, RunFigure};
 use filestone_workload::text::{counted, thousands};
 use std::path::PathBuf;
@@ -109,14 +108,17 @@ pub fn missing(
     let has = |side: &Side, figure: &RunFigure| side.figures().any(|known| known == figure);
     let is_compared = |figure: &RunFigure| comparison.rows.iter().any(|row| row.figure == *figure);
     let reason = |figure: &RunFigure| {
-        if has(base, figure) && has(new, figure) {
-            format!(
-                "{figure}: a single run does not show how well it is known, as it would from \
-                 {STRETCHES_MIN} whole intervals on; make longer runs, or several"
-            )
-        } else {
-            format!("{figure}: not both sides have it, or it is 0")
+        if !(has(base, figure) && has(new, figure)) {
+            return format!("{figure}: not both sides have it, or it is 0");
         }
+        let why = [base, new]
+            .into_iter()
+            .find_map(|side| side.unavailable(figure));
+        let why = why.map_or_else(String::new, |why| format!(" ({why})"));
+        format!(
+            "{figure}: a single run does not show how well it is known{why}; make longer runs, or \
+             several"
+        )
     };
     let judged = question.judged.iter();
     let missing = judged.filter(|figure| !is_compared(figure));

@@ -97,7 +97,7 @@ impl HistoryRun {
             label: label.unwrap_or_default(),
             version: read.run.tool.version.clone(),
             value: known.value,
-            half_width: known.own.map(|own| own.half_width()),
+            half_width: known.own.ok().map(|own| own.half_width()),
         }
     }
 }

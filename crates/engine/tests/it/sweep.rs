@@ -2,7 +2,7 @@
 
 use crate::support::{plan, run, server};
 use filestone_measure::comparison::RunValue;
-use filestone_measure::measure::figures::BatchMeans;
+use filestone_measure::measure::figures::{BatchMeans, IntervalUnavailable};
 use filestone_measure::sweep::{
     KneeInput, PointTally, SweepKnee, SweepParameter, ValueKind, knee::knee,
 };
@@ -34,7 +34,7 @@ fn point(in_flight: u32) -> PointTally {
             RunValue {
                 figure,
                 value,
-                own: None,
+                own: Err(IntervalUnavailable::NotRecorded),
             }
         });
         tally.add_values(&values);

@@ -178,12 +178,13 @@ impl Trial {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::figures::IntervalUnavailable;
 
     fn value(logarithm: f64) -> Vec<RunValue> {
         vec![RunValue {
             figure: "response_time.p50".parse().expect("a figure"),
             value: logarithm.exp(),
-            own: None,
+            own: Err(IntervalUnavailable::NotRecorded),
         }]
     }
 

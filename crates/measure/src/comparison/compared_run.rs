@@ -2,7 +2,7 @@
 
 use crate::cost::CostRecord;
 use crate::measure::figures::headline::HEADLINE;
-use crate::measure::figures::{BatchMeans, Quantity, RunFigure};
+use crate::measure::figures::{BatchMeans, IntervalUnavailable, Quantity, RunFigure};
 use crate::measure::run_record::{Host, IntervalRecord, RunRecord, Target, Tool, Totals};
 use crate::measure::stamps::StampsRecord;
 use crate::measure::validity::{self, Validity};
@@ -51,8 +51,8 @@ pub struct RunValue {
     pub figure: RunFigure,
     /// Value of the figure.
     pub value: f64,
-    /// Value with the error estimated from this run alone, if the run was long enough.
-    pub own: Option<Estimate>,
+    /// Value with the error estimated from this run alone.
+    pub own: Result<Estimate, IntervalUnavailable>,
 }
 
 impl From<&RunRecord> for ComparedRun {
@@ -111,7 +111,11 @@ impl ComparedRun {
     }
 
     /// Returns the run's estimate of a figure, from the record or else from its intervals.
-    fn own(&self, figure: &RunFigure, stretches: &BatchMeans<'_>) -> Option<Estimate> {
+    fn own(
+        &self,
+        figure: &RunFigure,
+        stretches: &BatchMeans<'_>,
+    ) -> Result<Estimate, IntervalUnavailable> {
         let mut kept = self.totals.figures.iter();
         let kept = kept.find(|record| figure_of(record) == Some(*figure));
         let of_record = |record: &FigureRecord| Estimate {
@@ -119,8 +123,11 @@ impl ComparedRun {
             standard_error: record.standard_error,
             freedom: record.degrees_of_freedom,
         };
-        let found = || stretches.accuracy(figure).ok().map(|found| found.estimate);
-        kept.map(of_record).or_else(found)
+        match kept {
+            Some(record) => Ok(of_record(record)),
+            None if self.intervals.is_empty() => Err(IntervalUnavailable::NotRecorded),
+            None => Ok(stretches.accuracy(figure)?.estimate),
+        }
     }
 
     /// Returns why the run is invalid, with figures; `None` if it is valid.

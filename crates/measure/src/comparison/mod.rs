@@ -279,6 +279,7 @@ fn of_judged(question: &ComparisonOptions, rows: &[Row]) -> Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::figures::IntervalUnavailable;
     use filestone_workload::random::{RandomStream, stream};
     use rand_distr::{Distribution as _, StandardNormal};
 
@@ -286,7 +287,7 @@ mod tests {
         RunValue {
             figure: name.parse().expect("a figure"),
             value,
-            own: Some(Estimate {
+            own: Ok(Estimate {
                 value,
                 standard_error,
                 freedom: 19.0,
@@ -379,7 +380,7 @@ mod tests {
     fn runs_that_were_too_short_for_an_error_of_their_own_tell_when_there_are_several() {
         let short = |values: &[f64]| {
             let run = |value: &f64| RunValue {
-                own: None,
+                own: Err(IntervalUnavailable::NotRecorded),
                 ..figure("response_time.p50", *value, 0.0)
             };
             Side::of(values.iter().map(|value| vec![run(value)]))

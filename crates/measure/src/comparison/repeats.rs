@@ -62,7 +62,7 @@ pub fn repeated(side: &Side) -> Vec<RepeatedFigure> {
 
 fn of_figure(side: &Side, figure: &RunFigure) -> Option<RepeatedFigure> {
     let runs = side.known(figure).filter(|runs| runs.len() > 1)?;
-    let within = runs.iter().filter_map(|run| run.own);
+    let within = runs.iter().filter_map(|run| run.own.ok());
     let within = within.map(|own| own.half_width().exp_m1());
     let values = runs.iter().map(|run| run.value.exp());
     Some(RepeatedFigure {
@@ -151,7 +151,7 @@ mod tests {
             vec![RunValue {
                 figure,
                 value,
-                own: Some(own(value)),
+                own: Ok(own(value)),
             }]
         }))
     }

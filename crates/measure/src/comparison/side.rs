@@ -2,7 +2,7 @@
 
 use super::compared_run::RunValue;
 use crate::figure::Figure;
-use crate::measure::figures::RunFigure;
+use crate::measure::figures::{IntervalUnavailable, RunFigure};
 use filestone_workload::statistics::Estimate;
 use filestone_workload::statistics::trimmed::{mean_unless_far_off, trimmed};
 
@@ -31,7 +31,7 @@ struct Known {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct RunSample {
     pub(super) value: f64,
-    pub(super) own: Option<Estimate>,
+    pub(super) own: Result<Estimate, IntervalUnavailable>,
 }
 
 /// Mean of the logarithms of a figure in the runs of a side.
@@ -82,7 +82,7 @@ impl Side {
         }
         let run = RunSample {
             value: value.ln(),
-            own: own.and_then(|own| own.logarithm()),
+            own: own.and_then(|own| own.logarithm().ok_or(IntervalUnavailable::NoOperations)),
         };
         match self.figures.iter_mut().find(|known| known.figure == figure) {
             Some(known) => known.runs.push(run),
@@ -119,9 +119,17 @@ impl Side {
             let [run] = runs else {
                 return None;
             };
-            let half_width = run.own.map(|own| own.half_width());
+            let half_width = run.own.ok().map(|own| own.half_width());
             Some(Figure::of_logarithm(*figure, run.value, half_width, 1))
         })
+    }
+
+    /// Returns why the only run does not show how well it knows a figure.
+    pub fn unavailable(&self, figure: &RunFigure) -> Option<IntervalUnavailable> {
+        match self.known(figure)? {
+            [run] => run.own.err(),
+            _ => None,
+        }
     }
 
     /// Returns the mean of the logarithms of a figure, if several runs have it.
@@ -202,7 +210,7 @@ fn of_runs(runs: &[RunSample], others: &[RunSample]) -> Option<LogarithmMean> {
             (others.deviation.max(own), others.mean.freedom)
         }
         None => {
-            let own = run.own?;
+            let own = run.own.ok()?;
             (RUN_SPREAD.hypot(own.standard_error), own.freedom)
         }
     };

@@ -10,7 +10,6 @@ mod extent;
 use crate::cost::CostEstimate;
 use crate::measure::cost_totals;
 use crate::measure::curve_record::{ObjectiveRecord, SearchStopReason};
-use crate::measure::figures::accuracy::STRETCHES_MIN;
 use crate::measure::figures::{BatchMeans, IntervalUnavailable};
 use crate::measure::gate_record::{GateOutcome, GateRecord};
 use crate::measure::run_record::RunRecord;
@@ -106,7 +105,7 @@ impl Run<'_> {
                 unknown: None,
             },
             Err(why) => ValueWithInterval {
-                unknown: Some(format!("{figure} has no interval: {}", reason(why))),
+                unknown: Some(format!("{figure} has no interval: {why}")),
                 ..ValueWithInterval::exactly(value)
             },
         })
@@ -219,21 +218,6 @@ fn of_search(found: &ObjectiveRecord) -> Option<ValueWithInterval> {
             .unwrap_or(f64::INFINITY),
         unknown: None,
     })
-}
-
-fn reason(why: IntervalUnavailable) -> String {
-    match why {
-        IntervalUnavailable::FewStretches { stretches } => {
-            format!("the window has {stretches} stretches, and it takes {STRETCHES_MIN}")
-        }
-        IntervalUnavailable::Steered => "several loads were offered".into(),
-        IntervalUnavailable::NoOperations | IntervalUnavailable::NoSamples => {
-            "there were none".into()
-        }
-        IntervalUnavailable::TooFewAbove { .. } => "too few operations exceed it".into(),
-        IntervalUnavailable::Extreme => "it is an extreme value".into(),
-        IntervalUnavailable::NotRecorded => "the record does not have what it takes".into(),
-    }
 }
 
 #[cfg(test)]

@@ -139,6 +139,7 @@ impl PointTally {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::figures::IntervalUnavailable;
     use crate::measure::figures::RunFigure;
     use filestone_workload::random::{RandomStream, stream};
     use rand_distr::{Distribution as _, StandardNormal};
@@ -155,7 +156,7 @@ mod tests {
             tally.add_values(&[RunValue {
                 figure,
                 value: *value,
-                own: Some(own),
+                own: Ok(own),
             }]);
         }
         tally
@@ -208,7 +209,7 @@ mod tests {
                 tally.add_values(&[RunValue {
                     figure,
                     value,
-                    own: None,
+                    own: Err(IntervalUnavailable::NotRecorded),
                 }]);
             }
             all += tally.runs();

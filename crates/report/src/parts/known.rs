@@ -1,11 +1,8 @@
 //! Precision of the headline figures of a run: `24,900 operations/s ± 4 %`.
 
 use crate::document::page::{Detail, Fact};
-use crate::quantity::{duration_text, load_text, plain, resolution, time_within};
-use filestone_measure::measure::figures::accuracy::STRETCHES_MIN;
-use filestone_measure::measure::figures::{
-    BatchMeans, FigureUnit, IntervalUnavailable, Quantity, RunFigure,
-};
+use crate::quantity::{load_text, plain, resolution, time_within};
+use filestone_measure::measure::figures::{BatchMeans, FigureUnit, Quantity, RunFigure};
 use filestone_measure::measure::verdict::percentile::TimesOf;
 use filestone_measure::measure::{FigureRecord, RunRecord};
 use filestone_workload::figure::Statistic;
@@ -135,19 +132,7 @@ pub fn why_none(record: &RunRecord, detail: Detail) -> Option<Fact> {
     let achieved = RunFigure::of_all(Quantity::Achieved);
     let known = BatchMeans::of(record).accuracy(&achieved);
     let reason = known.err().filter(|_| detail == Detail::Clients)?;
-    let reason = match reason {
-        IntervalUnavailable::Steered => "none: several loads were offered".into(),
-        IntervalUnavailable::NoOperations => "none: nothing ended".into(),
-        IntervalUnavailable::FewStretches { stretches } => format!(
-            "none: they take {STRETCHES_MIN} stretches, and the window has {stretches} of {}",
-            duration_text(record.plan.interval_ns)
-        ),
-        IntervalUnavailable::NoSamples
-        | IntervalUnavailable::TooFewAbove { .. }
-        | IntervalUnavailable::Extreme
-        | IntervalUnavailable::NotRecorded => "none: nothing ended well".into(),
-    };
-    Some(("95 % intervals", reason))
+    Some(("95 % intervals", format!("none: {reason}")))
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use filestone_workload::recording::sample::Role;
 use filestone_workload::statistics::estimate::student_quantile;
 use filestone_workload::statistics::series::{self, Part};
 use filestone_workload::statistics::{CONFIDENCE, Estimate};
+use std::fmt;
 
 /// Minimum number of batches for an interval; with fewer, correlation between them could not be
 /// detected.
@@ -63,6 +64,26 @@ pub enum IntervalUnavailable {
     Extreme,
     /// The record's intervals lack the required figures.
     NotRecorded,
+}
+
+impl fmt::Display for IntervalUnavailable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::FewStretches { stretches } => {
+                return write!(
+                    f,
+                    "the measured window has {stretches} whole intervals, and {STRETCHES_MIN} are \
+                     needed"
+                );
+            }
+            Self::Steered => "several loads were offered",
+            Self::NoOperations => "no operation ended",
+            Self::NoSamples => "there were none",
+            Self::TooFewAbove { .. } => "too few operations exceed it",
+            Self::Extreme => "it is an extreme value",
+            Self::NotRecorded => "the record lacks the intervals for it",
+        })
+    }
 }
 
 impl FigureEstimate {
