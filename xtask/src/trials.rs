@@ -6,7 +6,9 @@ use crate::table::lay_out;
 use clap::Args;
 use filestone_measure::comparison::ab::{Arm, Trial, group};
 use filestone_measure::comparison::{ComparisonOptions, RunValue, Verdict};
-use filestone_measure::measure::figures::{Quantity, RunFigure, Statistic, TimeKind};
+use filestone_measure::measure::figures::{
+    IntervalUnavailable, Quantity, RunFigure, Statistic, TimeKind,
+};
 use filestone_workload::random::{Generator, RandomStream, RngExt, exponential, stream};
 use std::ops::RangeInclusive;
 
@@ -113,7 +115,7 @@ fn tried(noise: &Noise, slower: f64, seed: u64) -> Tried {
                 vec![RunValue {
                     figure,
                     value,
-                    own: None,
+                    own: Err(IntervalUnavailable::NotRecorded),
                 }]
             };
             let (first, second) = (run(pair[0]), run(pair[1]));
