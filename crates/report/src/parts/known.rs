@@ -191,7 +191,7 @@ mod tests {
         let (_, why) = fact(&record, Detail::Clients).expect("a reason");
         assert_eq!(
             why,
-            "none: they take 10 stretches, and the window has 2 of 1 s"
+            "none: the measured window has 2 whole intervals, and 10 are needed"
         );
         let (_, known) = fact(&fixtures::in_stretches(), Detail::Whole).expect("20 stretches");
         assert!(known.starts_with("500 operations/s ± "), "{known}");
