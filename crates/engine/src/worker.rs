@@ -9,11 +9,16 @@
 //! (`tests/allocations.rs`).
 
 mod client;
+mod ending;
 mod live_workers;
+mod load;
 mod losses;
 mod offered_load;
 mod sample_sink;
+mod schedule;
 mod shared_sample_sink;
+
+pub use schedule::Schedule;
 
 pub use client::WorkerClient;
 pub use live_workers::LiveWorkers;
@@ -44,64 +49,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const ATTENTION_NANOS: u64 = 50_000_000;
 /// Drain time of an interrupted run.
 const INTERRUPTED_DRAIN_NANOS: u64 = 500_000_000;
-
-/// Time limits of the phases of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Schedule {
-    /// Start of the measured window; the time before it is warm-up.
-    pub window_start: Timestamp,
-    /// End of the window; `MAX` if a count of operations ends the run.
-    pub window_end: Timestamp,
-    /// Longest wait for outstanding operations after the end, in nanoseconds.
-    pub drain_nanos: u64,
-    /// Length of one interval.
-    pub interval_nanos: u64,
-}
-
-impl Schedule {
-    /// Returns the schedule of a plan.
-    pub fn of(plan: &Plan) -> Self {
-        let window = plan.window();
-        Self {
-            window_start: window.start,
-            window_end: window.end,
-            // The client gives up a call at its time-out; the extra second lets it report that.
-            drain_nanos: plan.timeout_ns.saturating_add(1_000_000_000),
-            interval_nanos: plan.interval_ns.max(TICK_NANOS),
-        }
-    }
-
-    /// Returns the end of the interval that contains `moment` of the window or of the drain: the
-    /// next whole interval since the window opened, but not beyond the end of the window.
-    fn boundary_after(&self, moment: Timestamp) -> Timestamp {
-        let intervals = moment.nanos_since(self.window_start) / self.interval_nanos + 1;
-        let whole = intervals.saturating_mul(self.interval_nanos);
-        let boundary = self.window_start.after_nanos(whole);
-        if moment < self.window_end {
-            boundary.min(self.window_end)
-        } else {
-            boundary
-        }
-    }
-
-    /// Returns the last interval boundary up to `moment`, which is not before the window.
-    fn boundary_before(&self, moment: Timestamp) -> Timestamp {
-        let since = moment.nanos_since(self.window_start);
-        let boundary = self
-            .window_start
-            .after_nanos(since - since % self.interval_nanos);
-        if self.window_end <= moment {
-            boundary.max(self.window_end)
-        } else {
-            boundary
-        }
-    }
-
-    /// Returns the number of ticks of one interval.
-    pub fn ticks(&self) -> usize {
-        (self.interval_nanos.div_ceil(TICK_NANOS) as usize).clamp(1, 100_000)
-    }
-}
 
 /// End of a worker's run: its time, reason and final figures.
 #[derive(Debug)]
@@ -750,67 +697,6 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         }
     }
 
-    /// Applies a change of the offered load, if there is one.
-    #[inline]
-    fn apply_offered_load(&mut self, now: Timestamp) {
-        let Some(offer) = self.signals.offer else {
-            return;
-        };
-        if self.end.is_none()
-            && let Some(news) = offer.news(self.index)
-        {
-            self.change_load(news.load_ops_per_s, now);
-            offer.follow(self.index, news, now);
-        }
-    }
-
-    /// Wakes the clients that wait for a moment and have received a control command in the
-    /// meantime.
-    #[inline]
-    fn apply_control(&mut self, now: Timestamp) {
-        if let Some(orders) = &self.orders {
-            let count = orders.now();
-            if count != self.orders_mark {
-                self.orders_mark = count;
-                self.call_waiting(now);
-            }
-        }
-    }
-
-    /// Makes the wake-up times of called clients due now.
-    #[cold]
-    fn call_waiting(&mut self, now: Timestamp) {
-        let clients = &self.clients;
-        let is_called = |client: u32| {
-            let client = clients.get(client as usize);
-            client
-                .is_some_and(|client| client.slots.parked.is_some() && client.workload.is_called())
-        };
-        let waiting = std::mem::take(&mut self.due).into_vec();
-        let called = waiting.into_iter().map(|Reverse((due, client))| {
-            let due = if is_called(client) { now.min(due) } else { due };
-            Reverse((due, client))
-        });
-        self.due = called.collect();
-    }
-
-    /// Changes the load of all clients of the run to `load` operations per second.
-    #[cold]
-    fn change_load(&mut self, load: f64, now: Timestamp) {
-        // A due operation that finds a slot does not belong to a backlog.
-        self.start_due(now);
-        self.skip_due(now);
-        self.due.clear();
-        for (place, client) in (0..).zip(&mut self.clients) {
-            let slots = &mut client.slots;
-            if !slots.arrivals.is_open() {
-                continue;
-            }
-            slots.change_load(load, self.all_clients, now);
-            self.due.push(Reverse((slots.next_due, place)));
-        }
-    }
-
     /// Adds the operations in flight since the last call, within the window.
     #[inline]
     fn count_in_flight(&mut self, now: Timestamp) {
@@ -898,67 +784,6 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
             self.waited_mark = waited;
         }
         self.line.books.add(&costs);
-    }
-
-    /// Counts the operations that have not ended. An operation that waited longer than a call may
-    /// take has timed out: it has many calls, and each of them was answered. Other operations are
-    /// in flight.
-    fn count_unended(&mut self, now: Timestamp) {
-        let drain_nanos = self.schedule.drain_nanos;
-        let is_waited_out = |end: Timestamp| now > end.after_nanos(drain_nanos);
-        let has_timed_out = !self.is_interrupted && self.end.is_some_and(is_waited_out);
-        let books = &mut self.line.books;
-        for (client, ClientState { slots, .. }) in (0..).zip(&self.clients) {
-            for ((slot, state), due) in (0..).zip(&slots.slots).zip(&slots.due) {
-                if state.under_way != SlotActivity::Measured || !books.is_measured(*due) {
-                    continue;
-                }
-                if has_timed_out {
-                    let ready = state.ready.max(*due);
-                    books.record(
-                        &state.timed_out(SlotId { client, slot }, *due, ready, now),
-                        1,
-                    );
-                } else {
-                    books.leave_in_flight(state.kind, state.role);
-                }
-            }
-        }
-    }
-
-    fn finish(mut self, now: Timestamp, lost: Option<BackendError>) -> WorkerResult<B, W> {
-        self.note_costs();
-        let mut abandoned = CompletionBatch::default();
-        self.line.backend.abort(&mut abandoned);
-        // Slots do not continue from here: new operations would never be sent.
-        abandoned
-            .iter()
-            .for_each(|completion| self.end_operation(&completion));
-        self.count_unended(now);
-        let window_end = self.end.unwrap_or(now);
-        let connections = self.line.backend.connection_counts(window_end);
-        self.line.books.finish(now);
-        let end = WorkerEnd {
-            window_end,
-            is_interrupted: self.is_interrupted,
-            ends_run: lost.is_some(),
-            lost,
-            connections,
-            stamped: self.line.backend.stamped(),
-            time: ThreadTime {
-                thread: self.index,
-                ..self.time
-            },
-        };
-        WorkerResult {
-            end,
-            workloads: self
-                .clients
-                .into_iter()
-                .map(|client| client.workload)
-                .collect(),
-            backend: self.line.backend,
-        }
     }
 }
 

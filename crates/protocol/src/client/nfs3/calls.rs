@@ -100,7 +100,7 @@ pub fn encode(shared: &Shared, operation: &Operation, xid: u32, out: &mut Output
             stability,
         } => encode_write(shared, out, file, offset, len, stability),
         ref other => {
-            encode_other(shared, other, &mut Writer::new(&mut out.bytes));
+            encode_entries(shared, other, &mut Writer::new(&mut out.bytes));
             0
         }
     };
@@ -193,37 +193,12 @@ fn encode_write(
     data.len()
 }
 
-/// Encodes the arguments of all operations outside the hottest paths.
-fn encode_other(shared: &Shared, operation: &Operation, out: &mut Writer<'_>) {
+/// Encodes the arguments of operations that make, rename or link directory entries, and of all other
+/// operations outside the hottest paths.
+fn encode_entries(shared: &Shared, operation: &Operation, out: &mut Writer<'_>) {
     let modes = &shared.templates.modes;
     let [room, other_room] = &mut [[0; NUMBERED_LEN]; 2];
     match *operation {
-        #[rustfmt::skip]
-        Operation::Null | Operation::GetAttr { .. } | Operation::Read { .. } | Operation::Write { .. }
-        | Operation::Open { .. } | Operation::Close { .. }
-        | Operation::Lock { .. } | Operation::Unlock { .. }
-        | Operation::SessionSetup | Operation::TreeConnect | Operation::Notify { .. }
-        | Operation::Copy { .. } => {}
-        Operation::ReadLink { link: file }
-        | Operation::FileSystemStatus { file }
-        | Operation::FileSystemInfo { file }
-        | Operation::PathConfiguration { file } => handle(shared, file).encode(out),
-        Operation::Lookup { directory, name }
-        | Operation::Remove { directory, name }
-        | Operation::RemoveDirectory { directory, name } => {
-            entry(shared, directory, name, room).encode(out);
-        }
-        Operation::SetAttr { file, change } => setattr::Args {
-            object: handle(shared, file),
-            new_attributes: attributes_of(change),
-            guard: None,
-        }
-        .encode(out),
-        Operation::Access { file, wanted } => access::Args {
-            object: handle(shared, file),
-            access: wanted,
-        }
-        .encode(out),
         Operation::Create { directory, name } => create::Args {
             where_: entry(shared, directory, name, room),
             how: create::CreateHow::Unchecked(permissions(modes.file)),
@@ -258,6 +233,43 @@ fn encode_other(shared: &Shared, operation: &Operation, out: &mut Writer<'_>) {
         Operation::Link { file, directory, name } => link::Args {
             file: handle(shared, file),
             link: entry(shared, directory, name, room),
+        }
+        .encode(out),
+        ref other => encode_other(shared, other, out),
+    }
+}
+
+/// Encodes the arguments of the operations that neither [`encode`] nor [`encode_entries`] encodes.
+fn encode_other(shared: &Shared, operation: &Operation, out: &mut Writer<'_>) {
+    let room = &mut [0; NUMBERED_LEN];
+    match *operation {
+        #[rustfmt::skip]
+        Operation::Null | Operation::GetAttr { .. } | Operation::Read { .. } | Operation::Write { .. }
+        | Operation::Open { .. } | Operation::Close { .. }
+        | Operation::Lock { .. } | Operation::Unlock { .. }
+        | Operation::SessionSetup | Operation::TreeConnect | Operation::Notify { .. }
+        | Operation::Copy { .. }
+        | Operation::Create { .. } | Operation::MakeDirectory { .. }
+        | Operation::MakeSymlink { .. } | Operation::MakeNode { .. }
+        | Operation::Rename { .. } | Operation::Link { .. } => {}
+        Operation::ReadLink { link: file }
+        | Operation::FileSystemStatus { file }
+        | Operation::FileSystemInfo { file }
+        | Operation::PathConfiguration { file } => handle(shared, file).encode(out),
+        Operation::Lookup { directory, name }
+        | Operation::Remove { directory, name }
+        | Operation::RemoveDirectory { directory, name } => {
+            entry(shared, directory, name, room).encode(out);
+        }
+        Operation::SetAttr { file, change } => setattr::Args {
+            object: handle(shared, file),
+            new_attributes: attributes_of(change),
+            guard: None,
+        }
+        .encode(out),
+        Operation::Access { file, wanted } => access::Args {
+            object: handle(shared, file),
+            access: wanted,
         }
         .encode(out),
         #[rustfmt::skip]

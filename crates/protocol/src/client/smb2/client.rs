@@ -1,30 +1,28 @@
 //! Connection of an SMB2 client, for an event loop: a future in each slot, and the session of their
 //! requests.
 
+mod answers;
+mod endings;
+mod work;
+
+pub use work::{Smb2Language, Smb2Work};
+
 use super::connect_options::ConnectError;
 use super::connection_setup::{ConnectionSetup, establish};
 use super::fast_path::{self, FastPath};
-use super::link::{BadSignature, CallHandle, ClientError, ClientErrorKind, Smb2};
-use super::requests::data_read;
+use super::link::{CallHandle, ClientError, ClientErrorKind, Smb2};
 use crate::client::actor::{Actor, ActorTask, Progress, TaskEnd};
-use crate::client::call_slot::{ActionError, Call, Results};
 use crate::client::inspection::LazyVerifier;
 use crate::client::line_results::{LineEnd, LineResults, PendingLine};
 use crate::client::{Client, ConnectionSet, Output, ProtocolError};
 use crate::session::smb2::{
-    CompoundRequest, CompoundResponse, Established, Exchange, OutgoingCompound, Scope, Smb2Options,
-    Smb2Session, SmbStreamError,
+    CompoundRequest, Established, Exchange, OutgoingCompound, Smb2Options, Smb2Session,
+    SmbStreamError,
 };
 use filestone_measure::measure::Mismatches;
-use filestone_wire::smb2::codec::Decode;
-use filestone_wire::smb2::compound::Messages;
-use filestone_wire::smb2::{self, Command, FileId, close};
+use filestone_wire::smb2::FileId;
 use filestone_workload::completions::CompletionBatch;
-use filestone_workload::language::{Operations, WorkType};
-use filestone_workload::load::{LineData, Lines, LoadWork, Status};
-use filestone_workload::operation::{
-    Completion, Failure as OperationFailure, Operation, Outcome, ReplyFault, ReplyInfo, SlotId,
-};
+use filestone_workload::operation::{Operation, SlotId};
 use filestone_workload::output::WriteData;
 use filestone_workload::payload::Payload;
 use filestone_workload::time::Timestamp;
@@ -32,100 +30,13 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, PoisonError};
+use work::{LEAVE, Leave};
 
 /// Bytes received at a time: the response to a READ of 64 KiB, in memory that stays in the
 /// processor's caches.
 const RECEIVED_AT_A_TIME: usize = 72 << 10;
 /// Bytes of an invalid message shown in errors.
 const SHOWN: usize = 64;
-
-/// A work item of an SMB2 client.
-pub trait Smb2Work {
-    /// Returns the item as a task of an actor.
-    fn task(&self) -> ActorTask<'_>;
-
-    /// Returns the item as a line of a load, if it is one.
-    fn line(&self) -> Option<PendingLine> {
-        None
-    }
-
-    /// Returns the data to write, if known beforehand.
-    fn data(&self) -> Option<LineData<'_>> {
-        None
-    }
-
-    /// Returns the payload to write or read, if it is verified.
-    fn payload(&self) -> Option<&Payload> {
-        None
-    }
-}
-
-impl Smb2Work for Operation {
-    fn task(&self) -> ActorTask<'_> {
-        ActorTask::Operation(*self)
-    }
-}
-
-impl Smb2Work for LoadWork<'_> {
-    fn task(&self) -> ActorTask<'_> {
-        match self {
-            LoadWork::Line(line) => ActorTask::Action(&line.action),
-            LoadWork::EndPass => ActorTask::EndPass,
-            LoadWork::RemoveTree => ActorTask::RemoveTree,
-        }
-    }
-
-    fn line(&self) -> Option<PendingLine> {
-        match self {
-            LoadWork::Line(line) => Some(PendingLine::of(line)),
-            LoadWork::EndPass | LoadWork::RemoveTree => None,
-        }
-    }
-
-    fn data(&self) -> Option<LineData<'_>> {
-        match self {
-            LoadWork::Line(line) => Some(line.data),
-            LoadWork::EndPass | LoadWork::RemoveTree => None,
-        }
-    }
-
-    fn payload(&self) -> Option<&Payload> {
-        match self {
-            LoadWork::Line(line) => line.payload,
-            LoadWork::EndPass | LoadWork::RemoveTree => None,
-        }
-    }
-}
-
-/// Closes all open files and logs off, in the first slot.
-struct Leave;
-
-/// Slot id of that task.
-const LEAVE: SlotId = SlotId { client: 0, slot: 0 };
-
-impl Smb2Work for Leave {
-    fn task(&self) -> ActorTask<'_> {
-        ActorTask::Leave
-    }
-}
-
-/// A work type that SMB2 clients support.
-pub trait Smb2Language: WorkType {
-    /// Applies `look` to a work item.
-    fn seen<R>(work: &Self::WorkItem<'_>, look: impl FnOnce(&dyn Smb2Work) -> R) -> R;
-}
-
-impl Smb2Language for Operations {
-    fn seen<R>(work: &Operation, look: impl FnOnce(&dyn Smb2Work) -> R) -> R {
-        look(work)
-    }
-}
-
-impl Smb2Language for Lines {
-    fn seen<R>(work: &LoadWork<'_>, look: impl FnOnce(&dyn Smb2Work) -> R) -> R {
-        look(work)
-    }
-}
 
 /// Options of a client.
 #[derive(Debug, Clone)]
@@ -589,48 +500,6 @@ impl Inner {
         is_asked
     }
 
-    /// Ends a fast-path operation whose response is a plain success; returns whether it did.
-    #[inline]
-    fn end_short(
-        &mut self,
-        answered: &CompoundResponse<'_>,
-        now: Timestamp,
-        completed: &mut CompletionBatch,
-    ) -> bool {
-        let own = self.slots.get_mut(answered.slot as usize);
-        let Some(own) = own.filter(|own| own.is_short) else {
-            return false;
-        };
-        let Some(Last { ticket, operation }) = own.last else {
-            return false;
-        };
-        let Some(data_bytes) = fast_path::moved(&operation, answered) else {
-            return false;
-        };
-        own.is_short = false;
-        let exchange = &answered.exchange;
-        let is_plain = data_bytes == 0 && exchange.calls == 1;
-        let (sent, bytes_sent, bytes_received) =
-            (exchange.sent, exchange.bytes_sent, exchange.bytes_received);
-        if is_plain && completed.extend_plain_run(ticket, sent, now, bytes_sent, bytes_received) {
-            return true;
-        }
-        completed.push(Completion {
-            ticket,
-            outcome: Outcome::Ok,
-            answer: ReplyInfo::Plain,
-            usable: Timestamp::ZERO,
-            sent,
-            done: now,
-            calls: exchange.calls,
-            retransmissions: 0,
-            bytes_sent,
-            bytes_received,
-            data_bytes,
-        });
-        true
-    }
-
     /// Resumes a future; returns the result of its task, if it has ended.
     fn resume(&mut self, slot: u32, now: Timestamp) -> Option<TaskEnd> {
         let progress = self.actor(slot)?.resume(now);
@@ -692,277 +561,6 @@ impl Inner {
             Standing::Establishing { pause, .. } => Some(pause),
             Standing::Down | Standing::Ready => None,
         }
-    }
-
-    #[inline]
-    fn answered(
-        &mut self,
-        answered: &CompoundResponse<'_>,
-        now: Timestamp,
-        completed: &mut CompletionBatch,
-    ) {
-        self.now = now;
-        if !self.end_short(answered, now, completed) {
-            self.answered_call(answered, now, completed);
-        }
-    }
-
-    fn answered_call(
-        &mut self,
-        answered: &CompoundResponse<'_>,
-        now: Timestamp,
-        completed: &mut CompletionBatch,
-    ) {
-        let slot = answered.slot;
-        let is_short = self
-            .slots
-            .get(slot as usize)
-            .is_some_and(|own| own.is_short);
-        if is_short && !self.catch_up(slot, Some(answered.exchange.sent)) {
-            // The chain of this response was aborted.
-            return;
-        }
-        if let Some(own) = self.slots.get_mut(slot as usize) {
-            if let Some(under_way) = &mut own.under_way {
-                under_way.note(&answered.exchange);
-            }
-            own.is_calling = false;
-            own.is_forged |= !answered.is_genuine;
-        }
-        if let Some(status) = self.session_end(answered) {
-            // The request ends like all outstanding ones: when the connection is closed.
-            if let Some(own) = self.slots.get_mut(slot as usize) {
-                own.is_calling = true;
-            }
-            let defect = ProtocolError::SessionEnded(status.to_string());
-            self.defect.get_or_insert(defect);
-            return;
-        }
-        if answered.wants_next {
-            return self.waiting.push_front(slot);
-        }
-        if !answered.is_genuine {
-            return self.cut(slot, ClientErrorKind::Refused(BadSignature), now, completed);
-        }
-        let (bytes, len) = (answered.bytes, answered.bytes.len());
-        if let Some(own) = self.slots.get_mut(slot as usize)
-            && let Some(verifier) = own.inspection.verifier()
-        {
-            // The result is dropped: a line whose connection is lost is repeated from its
-            // beginning.
-            verifier.see(data_read(Results { bytes, len }));
-        }
-        if let Some(actor) = self.actor(slot) {
-            actor.call_slot().answer(Results { bytes, len });
-        }
-        if let Some(end) = self.resume(slot, now) {
-            self.end(slot, end, now, completed);
-        }
-    }
-
-    /// Returns the status with which the server reports in these responses that the connection's
-    /// session or tree no longer exists, if it does. Additional sessions and trees, which end by
-    /// themselves, do not count.
-    fn session_end(&self, answered: &CompoundResponse<'_>) -> Option<smb2::Status> {
-        if !answered.header.status.is_error() {
-            return None;
-        }
-        // Requests after the first of a compound may fail with another status.
-        let messages = Messages::of(answered.bytes).map_while(Result::ok);
-        let statuses = messages.map(|message| message.header.status);
-        let mut statuses = statuses.chain([answered.header.status]);
-        let status = statuses.find(|status| status.ends_session())?;
-        let own = self.slots.get(answered.slot as usize)?;
-        let is_own = match own.actor.call().procedure.scope {
-            Scope::Tree | Scope::Session => true,
-            Scope::OtherTree(_) => status != smb2::Status::NETWORK_NAME_DELETED,
-            Scope::Connection | Scope::Other { .. } => false,
-        };
-        is_own.then_some(status)
-    }
-
-    /// Aborts the request or pause of a slot and ends its task.
-    fn cut(
-        &mut self,
-        slot: u32,
-        why: ClientErrorKind,
-        now: Timestamp,
-        completed: &mut CompletionBatch,
-    ) {
-        let Some(own) = self.slots.get_mut(slot as usize) else {
-            return;
-        };
-        own.pause = None;
-        own.is_calling = false;
-        if own.under_way.is_none() {
-            return;
-        }
-        if let Some(end) = own.at_once.take() {
-            return self.end(slot, end, now, completed);
-        }
-        let lives = matches!(why, ClientErrorKind::TimedOut | ClientErrorKind::Refused(_));
-        self.lost = Some(ClientError {
-            procedure: match why {
-                ClientErrorKind::Stopped => CompoundRequest::NONE,
-                _ => own.actor.call().procedure.clone(),
-            },
-            reason: why,
-        });
-        loop {
-            own.actor.call_slot().cut();
-            match own.actor.resume(now) {
-                Progress::Ended(end) => return self.end(slot, end, now, completed),
-                // Over a working connection, the file of an aborted CLOSE is still closed.
-                Progress::Called if lives => self.closing.extend(closed_by(own.actor.call())),
-                Progress::Called | Progress::Pausing(_) => {}
-            }
-        }
-    }
-
-    /// Resets all slots after the loss of the connection: each waiting future decides whether to
-    /// repeat its request.
-    fn reset(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
-        self.standing = Standing::Down;
-        let establisher = self.establisher();
-        let waiting = std::mem::take(&mut self.waiting);
-        self.queued.clear();
-        for slot in 0..establisher {
-            let own = &mut self.slots[slot as usize];
-            // A queued request may name a file that was open over this connection.
-            if !std::mem::take(&mut own.is_calling) && !waiting.contains(&slot) {
-                continue;
-            }
-            self.reset_slot(slot, now, completed);
-        }
-    }
-
-    /// Fails the outstanding request of a slot; another request can still be answered.
-    fn reset_slot(&mut self, slot: u32, now: Timestamp, completed: &mut CompletionBatch) {
-        if let Some(own) = self.slots.get_mut(slot as usize)
-            && let Some(verifier) = own.inspection.verifier()
-        {
-            verifier.rewind();
-        }
-        let Some(actor) = self.actor(slot) else {
-            return;
-        };
-        actor.call_slot().reset();
-        if let Some(end) = self.resume(slot, now) {
-            self.end(slot, end, now, completed);
-        }
-    }
-
-    /// Resets slots that waited for the connection while the session lived on over others, and was
-    /// lost with the last of them: their requests may name files that were open in it.
-    fn reset_strays(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
-        let losses = self.options.way.losses();
-        for slot in std::mem::take(&mut self.waiting) {
-            let own = self.slots.get(slot as usize);
-            if own.is_none_or(|own| own.losses == losses) {
-                self.waiting.push_back(slot);
-                continue;
-            }
-            self.reset_slot(slot, now, completed);
-        }
-    }
-
-    fn end(&mut self, slot: u32, end: TaskEnd, now: Timestamp, completed: &mut CompletionBatch) {
-        if slot == self.establisher() {
-            return;
-        }
-        let Some(own) = self.slots.get_mut(slot as usize) else {
-            return;
-        };
-        let Some(under_way) = own.under_way.take() else {
-            return;
-        };
-        if end.answer == Err(ActionError::ClientFailed)
-            && let Some(lost) = own.actor.call_slot().take_lost()
-        {
-            self.lost = Some(lost);
-        }
-        let is_forged = own.is_forged;
-        let status = match end.answer {
-            Ok(status) | Err(ActionError::Status(status)) => Some(status),
-            Err(ActionError::ClientFailed | ActionError::ConnectionReset) => None,
-        };
-        let fault = own.inspection.take_fault();
-        let status = status.map(|status| status.with_fault(fault));
-        let mismatch = under_way
-            .line
-            .and_then(|line| self.books.note(line, status));
-        let outcome = match (status, mismatch) {
-            (None, _) if is_forged => failed(ReplyFault::Forged),
-            (None, _) => self.outcome_of_lost(&under_way, end.answer),
-            (Some(status), Some(mismatch)) => Outcome::Failed(status.failure(mismatch)),
-            (Some(_), None) if under_way.line.is_some() => Outcome::Ok,
-            (Some(status), None) => outcome_of(status, end.fault),
-        };
-        let is_done = status.is_some();
-        let moved = u32::try_from(end.moved).unwrap_or(u32::MAX);
-        completed.push(Completion {
-            ticket: under_way.ticket,
-            outcome,
-            answer: end.found,
-            usable: under_way.usable,
-            // An unsent request has no time.
-            sent: under_way.sent.unwrap_or(Timestamp::MAX),
-            done: now,
-            calls: under_way.calls,
-            retransmissions: 0,
-            bytes_sent: under_way.bytes_sent,
-            bytes_received: under_way.bytes_received,
-            data_bytes: if is_done { moved } else { 0 },
-        });
-    }
-
-    fn outcome_of_lost(
-        &self,
-        under_way: &UnderWay,
-        answer: Result<Status, ActionError>,
-    ) -> Outcome {
-        if answer == Err(ActionError::ConnectionReset) {
-            return Outcome::Disconnected;
-        }
-        match self.lost.as_ref().map(|lost| &lost.reason) {
-            Some(ClientErrorKind::Stopped) if under_way.sent.is_none() => Outcome::Skipped,
-            Some(ClientErrorKind::Stopped | ClientErrorKind::TimedOut) => Outcome::TimedOut,
-            Some(ClientErrorKind::Decode(_)) => failed(ReplyFault::Undecodable),
-            Some(ClientErrorKind::ProtocolViolation(_)) => failed(ReplyFault::Inconsistent),
-            _ => Outcome::Disconnected,
-        }
-    }
-}
-
-/// Returns the file that a call closes, if it does nothing else.
-fn closed_by(call: &Call<Smb2>) -> Option<FileId> {
-    let [part] = call.procedure.parts() else {
-        return None;
-    };
-    let body = call.arguments.get(..part.end as usize)?;
-    let closed = close::Request::from_bytes(body).ok();
-    let closed = closed.filter(|_| part.command == Command::Close)?;
-    Some(closed.file_id)
-}
-
-const fn failed(fault: ReplyFault) -> Outcome {
-    Outcome::Failed(OperationFailure::BadReply(fault))
-}
-
-/// Returns the outcome of an answered operation.
-fn outcome_of(status: Status, fault: Option<ReplyFault>) -> Outcome {
-    match (status, fault) {
-        (Status::Failed(status), _) => Outcome::Failed(OperationFailure::Status(status)),
-        (Status::Refused(_), _) => failed(ReplyFault::Inconsistent),
-        (_, Some(fault)) => failed(fault),
-        (
-            Status::Ok
-            | Status::Unknown
-            | Status::WrongLength { .. }
-            | Status::WrongAccess { .. }
-            | Status::WrongData(_),
-            None,
-        ) => Outcome::Ok,
     }
 }
 

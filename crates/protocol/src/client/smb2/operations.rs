@@ -15,22 +15,25 @@
 //! | Notify | CHANGE_NOTIFY, and the reported change: CREATE or CLOSE of a delete-on-close file |
 //! | Copy | IOCTL on a held open, as often as required |
 
+mod client_state;
+mod data;
+
+pub use client_state::{ClientState, HeldFile, WATCHES_TAKE_NANOS};
+
 use super::connect_options::ConnectError;
-use super::connection_setup::{ConnectionSetup, log_on_and_off};
-use super::copy::{CopyBuffers, CopySpec};
+use super::connection_setup::log_on_and_off;
+use super::copy::CopyBuffers;
 use super::handle_policy::HandlePolicy;
 use super::link::CallHandle;
 use super::link::is;
 use super::open_contexts::OpenContexts;
-use super::open_table::{Handle, HandleState, OpenKey, OpenTable};
-use super::requests::{
-    ALL_OF_FILE, ATTRIBUTES, CreateParams, CreateResult, DirEntry, LISTING, is_not_there,
-};
+use super::open_table::{Handle, HandleState, OpenKey};
+use super::requests::{ALL_OF_FILE, ATTRIBUTES, CreateParams, CreateResult, DirEntry, LISTING};
+use crate::client::Unsupported;
 use crate::client::actor::{ActorTaskKind, TaskEnd, ended, next_task};
 use crate::client::call_slot::{ActionError, ActionResult};
 use crate::client::handles::Handles;
 use crate::client::owned_action::OwnedAction;
-use crate::client::{Unsupported, Verify};
 use crate::session::smb2::Scope;
 use crate::workload::FileTable;
 use filestone_wire::smb2::create::{CreateDisposition, CreateOptions};
@@ -38,16 +41,16 @@ use filestone_wire::smb2::info::{
     FileBasicInformation, FileEndOfFileInformation, FileInfoClass, FsInfoClass, InfoClass,
 };
 use filestone_wire::smb2::lock::{LockElement, LockFlags};
-use filestone_wire::smb2::{self, AccessMask, Dialect, FileAttributes, FileTime};
+use filestone_wire::smb2::{self, AccessMask, FileAttributes, FileTime};
 use filestone_workload::kind::OpKind;
 use filestone_workload::load::{Cause, Status};
 use filestone_workload::operation::{
     AttributeChange, DirectoryCursor, FileId, Name, OpenAccess, OpenId, Operation, ReplyFault,
-    ReplyInfo, Stability,
+    ReplyInfo,
 };
 use filestone_workload::output::DataRange;
 use filestone_workload::page_guard::{PageGuard, PageNames};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// A path from the share's root, with `\` between names.
 pub type SharePath = Arc<str>;
@@ -97,149 +100,6 @@ pub fn supports(kind: OpKind) -> Result<(), Unsupported> {
         | OpKind::Deltree => refused("it is a line of load files; see filestone replay"),
         OpKind::Lock4 | OpKind::Unlock4 | OpKind::Test4 => refused("it is one of NLM"),
         _ => Ok(()),
-    }
-}
-
-/// A file kept open between operations.
-#[derive(Debug, Clone, Copy)]
-pub struct HeldFile<'k> {
-    /// The file of the run.
-    pub file: FileId,
-    /// Path of the file.
-    pub path: &'k str,
-    /// Access mask of the open.
-    pub access: AccessMask,
-    /// Oplock, lease and durable-handle settings.
-    pub keeping: &'k HandlePolicy,
-}
-
-impl HeldFile<'_> {
-    async fn open(&self, link: CallHandle, dialect: Dialect) -> ActionResult<Handle> {
-        let asking = self.keeping.asking_to_stay(dialect, self.path);
-        let opening = CreateParams::existing(self.path, self.access).asking(asking);
-        let opened = self.keeping.open(link, &opening).await?;
-        Ok(Handle {
-            file_id: opened.file_id,
-            file: Some(self.file),
-            outlives: opened.is_durable.then_some(asking),
-        })
-    }
-}
-
-/// State shared by the slots of a client.
-#[derive(Debug, Clone)]
-pub struct ClientState {
-    /// Connection setup of the client.
-    pub way: Arc<ConnectionSetup>,
-    /// Open files of the client.
-    pub opens: Arc<OpenTable>,
-    /// Verifier of data that are read, if they are verified.
-    pub verify: Option<Arc<Mutex<Verify>>>,
-}
-
-/// Time in nanoseconds until a server is certain to see changes. Samba answers before that: another
-/// of its processes watches, and a change before the watch starts is never reported.
-pub const WATCHES_TAKE_NANOS: u64 = 200_000_000;
-
-impl ClientState {
-    /// Creates the state of a client without open files.
-    pub fn new(way: Arc<ConnectionSetup>) -> Self {
-        let opens = Arc::default();
-        Self {
-            way,
-            opens,
-            verify: None,
-        }
-    }
-
-    /// Returns the state with `verify` as the verifier of data that are read.
-    #[must_use]
-    pub fn verifying(self, verify: Option<Verify>) -> Self {
-        let verify = verify.map(|verify| Arc::new(Mutex::new(verify)));
-        Self { verify, ..self }
-    }
-
-    /// Returns whether these are the data at `offset` of a file, insofar as this can be determined.
-    fn is_right(&self, file: FileId, offset: u64, data: &[u8]) -> bool {
-        let Some(verify) = &self.verify else {
-            return true;
-        };
-        // All slots of a client are on one thread, and no code that holds the lock can panic.
-        let mut verify = verify.lock().unwrap_or_else(PoisonError::into_inner);
-        verify.is_right(file, offset, data)
-    }
-
-    /// Returns the state for another connection of the same client.
-    #[must_use]
-    pub fn over(&self, way: Arc<ConnectionSetup>) -> Self {
-        Self {
-            way,
-            ..self.clone()
-        }
-    }
-
-    /// Opens a directory that no other slot of any client uses, and makes the server record its
-    /// changes.
-    pub async fn watch(
-        &self,
-        link: CallHandle,
-        directory: &str,
-        slot: u32,
-    ) -> ActionResult<smb2::FileId> {
-        self.watch_anew(link, directory, slot, 0).await
-    }
-
-    /// Watches the directory after `losses` losses of a connection. After each of them it is
-    /// unknown whether the previous file in the directory is still open.
-    async fn watch_anew(
-        &self,
-        link: CallHandle,
-        directory: &str,
-        slot: u32,
-        losses: u32,
-    ) -> ActionResult<smb2::FileId> {
-        let path = self.own_path(directory, slot);
-        let opening = CreateParams::existing(&path, LISTING)
-            .by(CreateDisposition::OPEN_IF)
-            .with(DIRECTORY);
-        let opened = link.open(&opening).await?.file_id;
-        // A killed server may have kept a delete-on-close file.
-        match link.remove(&file_in(&path, losses), FILE).await {
-            Err(failure) if !is_not_there(failure) => return Err(failure),
-            _ => {}
-        }
-        link.watch(opened).await?;
-        self.opens
-            .insert(OpenKey::Open(OpenId(slot)), Handle::plain(opened));
-        Ok(opened)
-    }
-
-    /// Opens a file for a slot that will lock ranges of it.
-    pub async fn open(&self, link: CallHandle, what: &HeldFile<'_>, slot: u32) -> ActionResult<()> {
-        let handle = what.open(link, self.way.dialect()).await?;
-        self.opens.insert(OpenKey::Open(OpenId(slot)), handle);
-        Ok(())
-    }
-
-    /// Holds a file open.
-    pub async fn hold(&self, link: CallHandle, what: &HeldFile<'_>) -> ActionResult<smb2::FileId> {
-        let handle = what.open(link, self.way.dialect()).await?;
-        self.opens.hold(what.file, handle);
-        Ok(handle.file_id)
-    }
-
-    /// Holds a file open as the source of server-side copies, and requests its resume key.
-    pub async fn hold_source(&self, link: CallHandle, what: &HeldFile<'_>) -> ActionResult<()> {
-        let opened = self.hold(link, what).await?;
-        let key = link.resume_key(opened).await?;
-        self.opens.keep_resume_key(what.file, key);
-        Ok(())
-    }
-
-    /// Returns the path of the slot's directory.
-    fn own_path(&self, directory: &str, slot: u32) -> String {
-        let client = u128::from_le_bytes(self.way.terms.client_guid);
-        format!("{directory}\\{client:032x}-{slot}")
     }
 }
 
@@ -709,101 +569,6 @@ impl SlotTask {
         }
         let opening = CreateParams::existing(self.path_of(file)?, ALL_OF_FILE);
         self.link.set_at_path(&opening, class, information).await
-    }
-
-    async fn read(&mut self, file: FileId, offset: u64, len: u32) -> ActionResult<()> {
-        let (mut count, mut is_right) = (0, true);
-        let client = self.client.clone();
-        let look = |data: &[u8]| {
-            count = data.len() as u32;
-            is_right = client.is_right(file, offset, data);
-        };
-        if !self.options.holds_files {
-            let opening = CreateParams::existing(self.path_of(file)?, LISTING);
-            self.link.read_at_path(&opening, offset, len, look).await?;
-        } else if client.verify.is_some() {
-            let held = self.held(file).await?;
-            self.link.read_data(held, offset, len, look).await?;
-        } else {
-            let held = self.held(file).await?;
-            count = self.link.read(held, offset, len).await?;
-        }
-        self.moved = count.into();
-        // The last block of a file is requested with the whole size, and the response is short.
-        let entry = self.options.files.table.file(file);
-        let there = entry.map_or(0, |entry| entry.len.saturating_sub(offset));
-        self.fault = match (is_right, count) {
-            (false, _) => Some(ReplyFault::WrongData),
-            (true, count) if u64::from(count) < u64::from(len).min(there) => {
-                Some(ReplyFault::Short)
-            }
-            (true, _) => None,
-        };
-        Ok(())
-    }
-
-    async fn write(
-        &mut self,
-        file: FileId,
-        data: DataRange,
-        stability: Stability,
-    ) -> ActionResult<()> {
-        let is_through = stability != Stability::Unstable;
-        let count = if self.options.holds_files {
-            let held = self.held(file).await?;
-            self.link.write(held, data.at, data, is_through).await?
-        } else {
-            let opened = self.open_file(file, ALL_OF_FILE).await?;
-            let written = self.link.write(opened.file_id, data.at, data, is_through);
-            let written = written.await;
-            self.link.close(opened.file_id).await?;
-            written?
-        };
-        self.moved = count.into();
-        self.fault = (count < data.len).then_some(ReplyFault::Short);
-        Ok(())
-    }
-
-    /// Copies on the server. After the loss of a connection, the files are opened again first.
-    async fn copy(&mut self, operation: Operation) -> ActionResult<()> {
-        let Operation::Copy {
-            from,
-            to,
-            offset: at,
-            len,
-        } = operation
-        else {
-            return Err(UNKNOWN);
-        };
-        let source = self.held(from).await?;
-        let key = match self.client.opens.resume_key(from) {
-            Some(key) => key,
-            None => {
-                let key = self.link.resume_key(source).await?;
-                self.client.opens.keep_resume_key(from, key);
-                key
-            }
-        };
-        let target = self.held(to).await?;
-        let what = CopySpec {
-            key,
-            target,
-            stretch: DataRange { at, len },
-        };
-        let copying = self.copying.copy(self.link, what, &self.client.opens);
-        let count = copying.await?;
-        self.moved = count.into();
-        self.fault = (count < len).then_some(ReplyFault::Short);
-        Ok(())
-    }
-
-    async fn flush(&mut self, file: FileId) -> ActionResult<()> {
-        if self.options.holds_files {
-            let held = self.held(file).await?;
-            return self.link.flush(held).await;
-        }
-        let opening = CreateParams::existing(self.path_of(file)?, ALL_OF_FILE);
-        self.link.flush_at_path(&opening).await
     }
 
     /// Lists a page of a directory. The server keeps the position: the cursor only determines

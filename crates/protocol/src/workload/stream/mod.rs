@@ -9,8 +9,10 @@
 //! measured. A failed operation is repeated from the beginning of its file, until it has failed for
 //! the time that the plan allows.
 
+mod choice;
 mod client_control;
 mod client_stats;
+mod failures;
 mod file;
 mod pacer;
 mod pieces;
@@ -27,6 +29,7 @@ pub use times::TimesCounted;
 use crate::workload::line_source::{ClientTotals, LineSource};
 use crate::workload::{Next, Workload};
 use client_stats::Count;
+use failures::Trouble;
 use file::{CurrentFile, Task};
 use filestone_measure::measure::fleet_record::{ClientState, ConnectStatus};
 use filestone_plan::plan::{Direction, GroupPlan, RandomFieldFor};
@@ -37,7 +40,6 @@ use filestone_workload::payload::{Payload, ReadCheck};
 use filestone_workload::recording::Sample;
 use filestone_workload::time::Timestamp;
 use pacer::Pacer;
-use published_files::Checkout;
 use std::sync::Arc;
 
 /// The only handle of a client: it has one file open at a time.
@@ -77,18 +79,6 @@ enum Step {
     Held,
     /// Finished.
     Ended,
-}
-
-/// A failed operation that has not succeeded since.
-#[derive(Debug, Clone, Copy)]
-struct Trouble {
-    /// Due time of the first failure.
-    since: Timestamp,
-    step: Step,
-    /// Number of the transfer within the file.
-    number: u32,
-    /// Number of failures since.
-    failures: u32,
 }
 
 /// A client of a fleet.
@@ -428,131 +418,6 @@ impl Stream {
         }
     }
 
-    /// Chooses the next file; returns the time of the next attempt if no file is available now.
-    fn choose(&mut self, group: &GroupPlan, now: Timestamp) -> Option<Timestamp> {
-        let files = group.files.max(1);
-        let drawn = self.drawn(group);
-        let turn = (self.serial % u64::from(files)) as u32;
-        if let Some(writer) = self.writer {
-            return self.choose_of(writer, turn, group, now);
-        }
-        let task = match group.direction {
-            Direction::Write | Direction::Both => Task::Write,
-            Direction::Read if self.prepared < files => Task::Prepare,
-            Direction::Read => Task::Read,
-        };
-        let file = if task == Task::Prepare {
-            self.prepared
-        } else {
-            turn
-        };
-        if task == Task::Write
-            && let Some(shelf) = self.shared.shelf(self.number)
-            && !shelf.start(file)
-        {
-            return Some(self.backoff_until(now));
-        }
-        self.end_wait(now);
-        let pass = match task {
-            Task::Write | Task::ReadBack => (self.serial / u64::from(files)) as u32 + 1,
-            Task::Prepare | Task::Read => 1,
-        };
-        let drawn_of_file = match group.direction {
-            // Prepared files are read with the values that were sampled for them.
-            Direction::Read => RandomFieldFor {
-                file: file.into(),
-                ..drawn
-            },
-            Direction::Write | Direction::Both => drawn,
-        };
-        let mut key = self.file.key;
-        (key.run, key.client, key.file, key.pass) = (self.shared.run(), self.number, file, pass);
-        let start = match self.lengths.get(file as usize) {
-            Some(len) if !group.unlink_first => *len,
-            _ => 0,
-        };
-        let len = drawn_of_file.whole(filestone_plan::plan::RandomField::FileSize, group.file_size);
-        self.file.start(task, key, start, start.saturating_add(len));
-        self.file.draw(group, group, &drawn);
-        self.name_file(group, self.number);
-        self.pace(group, &drawn);
-        self.step = match task {
-            Task::Write | Task::Prepare if group.unlink_first => Step::Unlink,
-            _ => Step::Open,
-        };
-        None
-    }
-
-    /// Chooses the next file of a client that reads the files of a writer.
-    fn choose_of(
-        &mut self,
-        writer: u32,
-        file: u32,
-        group: &GroupPlan,
-        now: Timestamp,
-    ) -> Option<Timestamp> {
-        let Some(shelf) = self.shared.shelf(writer) else {
-            self.step = Step::Ended;
-            return None;
-        };
-        let asked = shelf.ask(file, self.in_line);
-        self.file.key.file = file;
-        self.in_line = match asked {
-            Checkout::Waiting(since) => Some(since),
-            Checkout::Granted(_) | Checkout::Closed => None,
-        };
-        match asked {
-            Checkout::Waiting(_) => Some(self.backoff_until(now)),
-            Checkout::Closed => {
-                self.passed_over += 1;
-                self.serial += 1;
-                if self.passed_over >= group.files {
-                    let why = format!("client {writer}, whose files it reads, has ended");
-                    self.end(ClientState::Failed, Some(why));
-                    return None;
-                }
-                Some(now)
-            }
-            Checkout::Granted(content) => {
-                let drawn = self.drawn(group);
-                self.end_wait(now);
-                self.passed_over = 0;
-                let mut key = self.file.key;
-                (key.run, key.client, key.pass) = (self.shared.run(), writer, content.pass);
-                self.file.start(Task::Read, key, 0, content.len);
-                self.file.is_lent = true;
-                let shared = Arc::clone(&self.shared);
-                let owner = group.reads.unwrap_or(0) as usize;
-                if let Some(owner) = shared.plan().groups.get(owner) {
-                    self.file.draw(group, owner, &drawn);
-                    self.name_file(owner, writer);
-                }
-                self.pace(group, &drawn);
-                self.step = Step::Open;
-                None
-            }
-        }
-    }
-
-    /// Waits for a file; returns the time of the next request for it.
-    fn backoff_until(&mut self, now: Timestamp) -> Timestamp {
-        if self.state != ClientState::Waiting {
-            self.enter(ClientState::Waiting);
-            self.pacer.wait(now);
-        }
-        let nap = self.nap;
-        self.nap = (2 * nap).min(NAP_MAX);
-        now.after_nanos(nap)
-    }
-
-    /// Ends the wait for a file. The wait does not count as lateness.
-    fn end_wait(&mut self, now: Timestamp) {
-        if self.nap != NAP_MIN {
-            self.nap = NAP_MIN;
-            self.pacer.restart(now);
-        }
-    }
-
     fn name_file(&mut self, owner: &GroupPlan, client: u32) {
         self.file.name(&owner.prefix, client);
     }
@@ -736,69 +601,6 @@ impl Stream {
         } else {
             Step::Open
         }
-    }
-
-    /// A successful open or close does not end a failing period that began with a transfer; a
-    /// successful transfer does. The failed operation counts as resolved once the client is past
-    /// it.
-    fn leave_trouble(&mut self, trouble: Trouble, done: Timestamp) {
-        let is_at_data = match self.step {
-            Step::Transfer | Step::SyncAfterWrite | Step::SyncBeforeClose | Step::Close => true,
-            Step::Begin
-            | Step::MakeDirectory
-            | Step::Choose
-            | Step::Unlink
-            | Step::Open
-            | Step::Abandon
-            | Step::Held
-            | Step::Ended => false,
-        };
-        let is_same = self.step == trouble.step;
-        if (is_same || is_at_data) && self.end_failing(done) {
-            self.enter_usual();
-        }
-        if self.step == Step::Close || is_same && self.file.number() >= trouble.number {
-            self.trouble = None;
-        }
-    }
-
-    /// Handles a failed operation that was due at `due`.
-    fn failed(&mut self, group: &GroupPlan, due: Timestamp, done: Timestamp) {
-        self.gauge().add(Count::Failures, 1);
-        let (failed, number) = (self.step, self.file.number());
-        let has_moved = self.failing_since.is_none();
-        let since = *self.failing_since.get_or_insert(due);
-        self.gauge().fail(Some(since));
-        // A client that only reaches the previous failure again has not resolved it, whatever
-        // succeeded before that.
-        let is_same =
-            |trouble: &Trouble| !has_moved || (trouble.step, trouble.number) == (failed, number);
-        let mut trouble = self.trouble.filter(is_same).unwrap_or(Trouble {
-            since: due,
-            step: failed,
-            number,
-            failures: 0,
-        });
-        if done.nanos_since(trouble.since) >= group.retry_ns {
-            self.gauge()
-                .add(Count::FailingNanos, done.nanos_since(since));
-            self.gauge().fail(None);
-            let what = trouble.step.name();
-            return self.end(ClientState::Failed, Some(format!("it could not {what}")));
-        }
-        self.enter(ClientState::Failing);
-        self.gauge()
-            .retry_until(trouble.since.after_nanos(group.retry_ns));
-        let pause = RETRY_MIN << trouble.failures.min(4);
-        trouble.failures += 1;
-        self.trouble = Some(trouble);
-        self.not_before = done.after_nanos(pause.min(RETRY_MAX));
-        self.step = match failed {
-            Step::Transfer | Step::SyncAfterWrite | Step::SyncBeforeClose | Step::Close => {
-                Step::Abandon
-            }
-            other => other,
-        };
     }
 }
 
