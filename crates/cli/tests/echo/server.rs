@@ -1,7 +1,7 @@
 //! A server of echo: one thread per connection, computed file contents.
 
-use crate::echo::client::data_at;
-use crate::echo::wire::{self, Kind, Request, Verb, Welcome};
+use crate::client::{data_at, pattern};
+use crate::wire::{self, Kind, Request, Verb, Welcome};
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -94,7 +94,7 @@ struct Serving {
 
 impl Serving {
     fn new(files: u32, file_len: u64, counts: Arc<Counts>) -> Self {
-        let pattern = filestone_wire::pattern::table().into();
+        let pattern = pattern();
         Self {
             files,
             file_len,

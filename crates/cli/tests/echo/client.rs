@@ -3,7 +3,7 @@
 //! Requests wait until the server has assigned a token. A reply is matched by its sequence number,
 //! which contains the slot in its low half and the slot's generation in its high half.
 
-use crate::echo::wire::{self, Kind, Request, Verb, Welcome};
+use crate::wire::{self, Kind, Request, Verb, Welcome};
 use filestone_protocol::client::handles::Handles;
 use filestone_protocol::client::{Client, Output, ProtocolError, Unsupported};
 use filestone_workload::failure::{Failure, ReplyFault, StatusSpace};
@@ -321,9 +321,20 @@ impl End {
     }
 }
 
+/// Period of the data of every file, which is prime: data at a wrong offset differs.
+const PERIOD: usize = 251;
+/// Maximum bytes of one transfer.
+const TRANSFER_MAX: usize = 1 << 20;
+
+/// Returns the table that the data of files is read from.
+pub fn pattern() -> Arc<[u8]> {
+    let period = 0..PERIOD as u8;
+    period.cycle().take(PERIOD + TRANSFER_MAX).collect()
+}
+
 /// Returns the data of a file from `offset` on.
 pub fn data_at(pattern: &[u8], offset: u64, len: u32) -> &[u8] {
-    let start = (offset % filestone_wire::pattern::PERIOD as u64) as usize;
+    let start = (offset % PERIOD as u64) as usize;
     pattern.get(start..start + len as usize).unwrap_or_default()
 }
 
@@ -458,8 +469,7 @@ impl Client for EchoClient {
     }
 }
 
-#[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
 
     fn client(slots: u32) -> EchoClient {
@@ -467,7 +477,7 @@ mod tests {
         files.add(5);
         let shared = Shared {
             files: Arc::new(files),
-            pattern: filestone_wire::pattern::table().into(),
+            pattern: pattern(),
             timeout_nanos: 1000,
         };
         EchoClient::new(shared, slots)
@@ -505,8 +515,7 @@ mod tests {
         len: 4,
     };
 
-    #[test]
-    fn requests_wait_for_a_session_and_carry_its_token() {
+    pub fn requests_wait_for_a_session_and_carry_its_token() {
         let (mut client, mut out) = (client(2), Output::default());
         let mut completed = CompletionBatch::default();
         client.connected(Timestamp::ZERO, &mut out);
@@ -544,8 +553,7 @@ mod tests {
         assert_eq!((client.late_replies(), completed.len()), (1, 1));
     }
 
-    #[test]
-    fn a_new_token_comes_unasked_is_answered_and_holds_from_then_on() {
+    pub fn a_new_token_comes_unasked_is_answered_and_holds_from_then_on() {
         let (mut client, mut out) = (client(1), Output::default());
         let mut completed = CompletionBatch::default();
         let slot = SlotId { client: 0, slot: 0 };
@@ -563,8 +571,7 @@ mod tests {
         assert_eq!(messages[1].1.map(|request| request.token), Some(2));
     }
 
-    #[test]
-    fn what_is_lost_or_late_is_accounted_for() {
+    pub fn what_is_lost_or_late_is_accounted_for() {
         let (mut client, mut out) = (client(3), Output::default());
         let mut completed = CompletionBatch::default();
         let slot = |slot| SlotId { client: 0, slot };
@@ -588,8 +595,7 @@ mod tests {
         );
     }
 
-    #[test]
-    fn what_is_no_message_ends_the_connection() {
+    pub fn what_is_no_message_ends_the_connection() {
         let mut completed = CompletionBatch::default();
         for bytes in [
             message(Kind::Request, &[]),

@@ -1,7 +1,7 @@
 //! A server of echo as the target of runs of calls.
 
-use crate::echo::client::{EchoClient, Shared, supports};
-use crate::echo::wire::{self, Kind, Welcome};
+use crate::client::{EchoClient, Shared, pattern, supports};
+use crate::wire::{self, Kind, Welcome};
 use filestone_engine::Protocol;
 use filestone_engine::backend::sockets::SocketOptions;
 use filestone_engine::protocols::{BuiltIn, clients};
@@ -110,7 +110,7 @@ impl<'plan> OpenEcho<'plan> {
         };
         Self {
             plan,
-            options: SocketOptions::of(plan, dial, filestone_wire::pattern::table().into()),
+            options: SocketOptions::of(plan, dial, pattern()),
             subjects: TargetObjects {
                 table: Arc::new(table),
                 sets: sets.into(),
