@@ -6,7 +6,7 @@ use filestone_plan::plan::SmbProtection;
 use filestone_wire::smb2::negotiate::Cipher;
 use filestone_wire::smb2::spnego::TokenError;
 use filestone_wire::smb2::tree_connect::ShareType;
-use filestone_wire::smb2::{Capabilities, Dialect, SecurityMode, Status};
+use filestone_wire::smb2::{Dialect, Status};
 use filestone_workload::load::Cause;
 use std::sync::Arc;
 
@@ -44,28 +44,6 @@ impl ConnectOptions {
         Dialect::SMB_3_0_2,
         Dialect::SMB_3_1_1,
     ];
-
-    pub(super) fn capabilities(&self) -> Capabilities {
-        let offers_3 = self
-            .dialects
-            .iter()
-            .any(|dialect| dialect.0 >= Dialect::SMB_3_0.0);
-        let mut capabilities = Capabilities::LARGE_MTU.with(Capabilities::LEASING);
-        if offers_3 && self.encryption != SmbProtection::Off {
-            capabilities = capabilities.with(Capabilities::ENCRYPTION);
-        }
-        if offers_3 && self.channels > 1 {
-            capabilities = capabilities.with(Capabilities::MULTI_CHANNEL);
-        }
-        capabilities
-    }
-
-    pub(super) fn security_mode(&self) -> SecurityMode {
-        match self.signing {
-            SmbProtection::Required => SecurityMode::SIGNING_REQUIRED,
-            SmbProtection::IfRequired | SmbProtection::Off => SecurityMode::SIGNING_ENABLED,
-        }
-    }
 }
 
 /// Step at which connecting to a share failed.

@@ -8,8 +8,9 @@ use super::connect_options::{
 use super::link::CallHandle;
 use super::negotiate::{negotiate, validate};
 use super::negotiated::Negotiated;
+use super::protection_policy::{encrypts, protects, signs};
 use super::requests::Tree;
-use super::session_setup::{SessionSetupKind, encrypts, protects, set_up, signs};
+use super::session_setup::{SessionSetupKind, set_up};
 use crate::session::smb2::{ChannelSequence, Established, KeyUse, Limits, NegotiatedSummary};
 use filestone_wire::smb2::session_setup::SessionFlags;
 use filestone_wire::smb2::tree_connect::{ShareFlags, ShareType};

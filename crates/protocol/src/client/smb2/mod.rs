@@ -6,6 +6,7 @@
 //! | `requests` | SMB2 as functions: arguments in, the results that a client needs out |
 //! | `connect_options` | options of a client for connecting to a server, and errors of connecting |
 //! | `negotiate`, `session_setup` | the two steps of these names |
+//! | `protection_policy` | whether messages are signed and encrypted |
 //! | `connection_setup` | all steps from a connection to a tree |
 //! | `negotiated`, `channels` | negotiated parameters of a connection; state shared by the connections of one client |
 //! | `operations`, `open_table` | operations of probes and mixes; their open files |
@@ -31,6 +32,7 @@ mod open_contexts;
 mod open_file;
 mod open_table;
 mod operations;
+mod protection_policy;
 mod requests;
 mod session_setup;
 #[cfg(test)]

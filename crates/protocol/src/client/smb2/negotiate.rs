@@ -6,9 +6,9 @@ use super::connect_options::{
 };
 use super::link::{CallHandle, DecodeResult, one};
 use super::negotiated::Negotiated;
+use super::protection_policy::{accepts_signing, capabilities, security_mode};
 use crate::client::call_slot::{ActionError, ActionResult, Results};
 use crate::session::smb2::{Limits, Preauth, Scope};
-use filestone_plan::plan::SmbProtection;
 use filestone_wire::smb2::codec::{Array, Decode, Encode, Text};
 use filestone_wire::smb2::ioctl::{
     self, ControlCode, ValidateNegotiateRequest, ValidateNegotiateResponse,
@@ -16,20 +16,13 @@ use filestone_wire::smb2::ioctl::{
 use filestone_wire::smb2::negotiate::{
     self, Cipher, Context, Contexts, HashAlgorithm, SigningAlgorithm,
 };
-use filestone_wire::smb2::{Capabilities, Command, Dialect, FileId, SecurityMode};
+use filestone_wire::smb2::{Capabilities, Command, Dialect, FileId};
 
 /// Sends NEGOTIATE with these options.
 pub async fn negotiate(link: CallHandle, terms: &ConnectOptions) -> Result<Negotiated> {
     let negotiated = ask_to_negotiate(link, terms).await;
     let mut negotiated = negotiated.map_err(refused(SetupStep::Negotiate))??;
-    let requires_signing = negotiated
-        .security_mode
-        .contains(SecurityMode::SIGNING_REQUIRED);
-    if requires_signing && terms.signing == SmbProtection::Off {
-        return Err(ConnectError::Terms(
-            "the server wants all messages signed, and --sign off is given",
-        ));
-    }
+    accepts_signing(terms, &negotiated)?;
     if !terms.dialects.contains(&negotiated.dialect) {
         return Err(ConnectError::Dialect(negotiated.dialect));
     }
@@ -90,8 +83,8 @@ async fn ask_to_negotiate(
     let is_3_1_1 = terms.dialects.contains(&Dialect::SMB_3_1_1);
     let contexts = if is_3_1_1 { &contexts[..] } else { &[] };
     let request = negotiate::Request {
-        security_mode: terms.security_mode(),
-        capabilities: terms.capabilities(),
+        security_mode: security_mode(terms),
+        capabilities: capabilities(terms),
         client_guid: terms.client_guid,
         dialects: Array::from(&terms.dialects[..]),
         contexts: Contexts::from(contexts),
@@ -177,9 +170,9 @@ pub(super) async fn validate(
     scope: Scope,
 ) -> Result<()> {
     let input = ValidateNegotiateRequest {
-        capabilities: terms.capabilities(),
+        capabilities: capabilities(terms),
         guid: terms.client_guid,
-        security_mode: terms.security_mode(),
+        security_mode: security_mode(terms),
         dialects: Array::from(&terms.dialects[..]),
     }
     .to_bytes();

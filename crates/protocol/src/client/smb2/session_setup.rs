@@ -6,12 +6,12 @@ use super::connect_options::{
 };
 use super::link::{CallHandle, CompoundResponses, ReplyError, one};
 use super::negotiated::Negotiated;
+use super::protection_policy::security_mode;
 use crate::client::call_slot::ActionResult;
 use crate::session::smb2::{Established, KeyUse, Mechanism, Preauth, Scope, SessionKeys};
-use filestone_plan::plan::SmbProtection;
 use filestone_wire::smb2::session_setup::{self, SessionFlags, SetupFlags};
 use filestone_wire::smb2::spnego::{self, NegTokenInit, NegTokenResp};
-use filestone_wire::smb2::{Capabilities, Command, Dialect, HeaderFlags, SecurityMode, Status};
+use filestone_wire::smb2::{Capabilities, Command, Dialect, HeaderFlags, Status};
 use std::sync::Arc;
 
 /// Maximum number of rounds: NTLM takes two.
@@ -186,7 +186,7 @@ async fn round(
         } else {
             SetupFlags::NONE
         },
-        security_mode: terms.security_mode(),
+        security_mode: security_mode(terms),
         capabilities: Capabilities::NONE,
         channel: 0,
         previous_session_id,
@@ -291,68 +291,4 @@ fn bound(
         flags: round.flags,
         session_key: None,
     })
-}
-
-/// Returns the use of a session's keys.
-pub(super) fn protects(
-    terms: &ConnectOptions,
-    negotiated: &Negotiated,
-    session: &EstablishedSession,
-) -> Result<KeyUse> {
-    let signs = signs(terms, negotiated, session)?;
-    Ok(if encrypts(terms, negotiated, session, false)? {
-        KeyUse::Encrypts
-    } else if signs {
-        KeyUse::Signs
-    } else {
-        KeyUse::Nothing
-    })
-}
-
-/// Returns whether messages are signed.
-pub(super) fn signs(
-    terms: &ConnectOptions,
-    negotiated: &Negotiated,
-    session: &EstablishedSession,
-) -> Result<bool> {
-    let is_wanted = negotiated
-        .security_mode
-        .contains(SecurityMode::SIGNING_REQUIRED);
-    match (terms.signing, &session.keys) {
-        (SmbProtection::Required, None) => Err(ConnectError::Terms(
-            "the server lets this user in as a guest, whose messages cannot be signed, and --sign is \
-             given",
-        )),
-        (SmbProtection::Required, Some(_)) => Ok(true),
-        (SmbProtection::IfRequired, keys) => Ok(is_wanted && keys.is_some()),
-        (SmbProtection::Off, _) => Ok(false),
-    }
-}
-
-/// Returns whether messages are encrypted.
-pub(super) fn encrypts(
-    terms: &ConnectOptions,
-    negotiated: &Negotiated,
-    session: &EstablishedSession,
-    share_wants_it: bool,
-) -> Result<bool> {
-    let is_wanted = share_wants_it || session.flags.contains(SessionFlags::ENCRYPT_DATA);
-    let sealer = session.keys.as_ref().and_then(|keys| keys.sealer.as_ref());
-    match (terms.encryption, sealer) {
-        (SmbProtection::Off, _) if is_wanted => Err(ConnectError::Terms(
-            "the server wants all messages encrypted, and --encrypt off is given",
-        )),
-        (SmbProtection::Off, _) => Ok(false),
-        (SmbProtection::IfRequired, _) if !is_wanted => Ok(false),
-        (_, Some(_)) => Ok(true),
-        (_, None) if session.keys.is_none() => Err(ConnectError::Terms(
-            "the server lets this user in as a guest, whose messages cannot be encrypted",
-        )),
-        (_, None) if negotiated.dialect.0 < Dialect::SMB_3_0.0 => Err(ConnectError::Terms(
-            "encryption needs dialect 3.0 or later, and the server chose an older one",
-        )),
-        (_, None) => Err(ConnectError::Terms(
-            "the server has no cipher in common with this client",
-        )),
-    }
 }
