@@ -6,7 +6,7 @@
 use super::Generation;
 use super::Load;
 use super::compiled::StepView;
-use super::verb::{place_of, word_of};
+use super::verb::{ExchangeClass, exchange_class, place_of, word_of};
 use crate::operation::OpKind;
 use filestone_wire::tbench::{Dialect, Operation};
 use serde::Serialize;
@@ -187,14 +187,15 @@ fn reason(layer: LayerKind, asked: &Asked) -> Option<Reason> {
 /// semaphores; such locks are local to the server, and here to the layer.
 fn reason_of_local(asked: &Asked) -> Option<Reason> {
     let is_beyond = asked.offset > LOCAL_OFFSET_MAX;
-    match asked.kind {
-        OpKind::LockX | OpKind::UnlockX => {
-            (is_beyond || asked.len == 0).then_some(Reason::NothingToLock)
-        }
-        OpKind::Lock4 | OpKind::Unlock4 | OpKind::Test4 => {
-            is_beyond.then_some(Reason::OffsetTooLarge)
-        }
-        _ => asked
+    match exchange_class(asked.kind) {
+        ExchangeClass::Locks => (is_beyond || asked.len == 0).then_some(Reason::NothingToLock),
+        ExchangeClass::Nlm => is_beyond.then_some(Reason::OffsetTooLarge),
+        ExchangeClass::Read
+        | ExchangeClass::Write
+        | ExchangeClass::Listing
+        | ExchangeClass::Cifs
+        | ExchangeClass::Deltree
+        | ExchangeClass::Nfs => asked
             .end()
             .is_none_or(|end| end > LOCAL_OFFSET_MAX)
             .then_some(Reason::OffsetTooLarge),
@@ -205,31 +206,18 @@ fn reason_of_local(asked: &Asked) -> Option<Reason> {
 /// Deltree, which it answers itself, and for no other verb. Sizes are dbench 3's: those of older
 /// generations differ by a few bytes. Names are ignored, because they are never that long.
 fn reason_of_tcp(asked: &Asked) -> Option<Reason> {
-    let operation = match asked.kind {
-        OpKind::WriteX => Operation::Write { len: asked.len },
-        OpKind::ReadX => Operation::Read {
+    let operation = match exchange_class(asked.kind) {
+        ExchangeClass::Write => Operation::Write { len: asked.len },
+        ExchangeClass::Read => Operation::Read {
             returned: asked.returned,
         },
-        OpKind::FindFirst => Operation::FindFirst {
+        ExchangeClass::Listing => Operation::FindFirst {
             name: 0,
             entries: asked.returned,
         },
-        OpKind::NtCreateX
-        | OpKind::OpenX
-        | OpKind::Close
-        | OpKind::Flush
-        | OpKind::LockX
-        | OpKind::UnlockX
-        | OpKind::Unlink
-        | OpKind::MkDir
-        | OpKind::RmDir
-        | OpKind::Rename
-        | OpKind::QueryPathInformation
-        | OpKind::QueryFileInformation
-        | OpKind::SetFileInformation
-        | OpKind::QueryFsInformation => return None,
-        OpKind::Deltree => return Some(Reason::NothingToSend),
-        _ => return Some(Reason::NoMessage),
+        ExchangeClass::Cifs | ExchangeClass::Locks => return None,
+        ExchangeClass::Deltree => return Some(Reason::NothingToSend),
+        ExchangeClass::Nlm | ExchangeClass::Nfs => return Some(Reason::NoMessage),
     };
     let exchange = Dialect::Three.sizes(operation).exchange();
     exchange.is_err().then_some(Reason::MessageTooLong)
@@ -238,12 +226,15 @@ fn reason_of_tcp(asked: &Asked) -> Option<Reason> {
 /// Returns the reason of the NFS layer. Offsets and lengths of RFC 1813 have 64 bits; locks use a
 /// different protocol.
 fn reason_of_nfs(nlm: bool, asked: &Asked) -> Option<Reason> {
-    match asked.kind {
-        OpKind::LockX | OpKind::UnlockX => (!nlm).then_some(Reason::LocksNotSent),
-        OpKind::Lock4 | OpKind::Unlock4 | OpKind::Test4 => {
-            (!nlm).then_some(Reason::NeedsLockManager)
-        }
-        _ => asked.end().is_none().then_some(Reason::EndTooLarge),
+    match exchange_class(asked.kind) {
+        ExchangeClass::Locks => (!nlm).then_some(Reason::LocksNotSent),
+        ExchangeClass::Nlm => (!nlm).then_some(Reason::NeedsLockManager),
+        ExchangeClass::Read
+        | ExchangeClass::Write
+        | ExchangeClass::Listing
+        | ExchangeClass::Cifs
+        | ExchangeClass::Deltree
+        | ExchangeClass::Nfs => asked.end().is_none().then_some(Reason::EndTooLarge),
     }
 }
 
@@ -251,8 +242,21 @@ fn reason_of_nfs(nlm: bool, asked: &Asked) -> Option<Reason> {
 /// NFS verbs. A range of bytes must not wrap around (MS-SMB2, section 3.3.5.14), but its last byte
 /// may be the last of 64 bits.
 fn reason_of_smb(asked: &Asked) -> Option<Reason> {
-    if asked.generation == Generation::Nfs && asked.kind != OpKind::Deltree {
-        return Some(Reason::NoExchange);
+    match exchange_class(asked.kind) {
+        ExchangeClass::Nlm | ExchangeClass::Nfs | ExchangeClass::Cifs
+            if asked.generation == Generation::Nfs =>
+        {
+            return Some(Reason::NoExchange);
+        }
+        // READDIR of a load by path is READDIRPLUS, too.
+        ExchangeClass::Nlm
+        | ExchangeClass::Nfs
+        | ExchangeClass::Read
+        | ExchangeClass::Write
+        | ExchangeClass::Listing
+        | ExchangeClass::Cifs
+        | ExchangeClass::Locks
+        | ExchangeClass::Deltree => {}
     }
     let last = asked.offset.checked_add(asked.len.saturating_sub(1));
     last.is_none().then_some(Reason::EndTooLarge)

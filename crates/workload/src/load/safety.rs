@@ -6,6 +6,7 @@
 
 use super::names::{self, LONGEST_NAME, Place};
 use super::random_string::slots;
+use super::verb::{Effect, effect};
 use crate::operation::OpKind;
 
 /// The tree of the client, as in load files.
@@ -16,38 +17,15 @@ pub(super) const LONGEST_TRANSFER: u64 = 1 << 30;
 
 /// Whether an operation modifies the object with its name at that position. Opening only modifies a
 /// file if it may create or truncate it.
-///
-/// Operations that only read, and those on files that are already open, are listed: any other one
-/// counts as modifying, so that a new one is confined to the tree of the client until it is listed.
 pub(super) const fn changes(kind: OpKind, only_opens: bool, place: usize) -> bool {
-    match kind {
-        OpKind::NtCreateX => !only_opens,
-        OpKind::SymLink => place == 0,
-        OpKind::GetAttr
-        | OpKind::Lookup
-        | OpKind::Access
-        | OpKind::ReadLink
-        | OpKind::Read
-        | OpKind::ReadDirPlus
-        | OpKind::FsStat
-        | OpKind::FsInfo
-        | OpKind::PathConf
-        | OpKind::Close
-        | OpKind::Flush
-        | OpKind::LockX
-        | OpKind::UnlockX
-        | OpKind::ReadX
-        | OpKind::WriteX
-        | OpKind::SetFileInformation
-        | OpKind::FindFirst
-        | OpKind::QueryFileInformation
-        | OpKind::QueryPathInformation
-        | OpKind::QueryFsInformation
-        | OpKind::Lock4
-        | OpKind::Unlock4
-        | OpKind::Test4 => false,
-        // Among them LINK: a second name for a file outside would allow modifying it from inside.
-        _ => true,
+    match effect(kind) {
+        Effect::Opens => !only_opens,
+        Effect::Modifies => place == 0 || !matches!(kind, OpKind::SymLink),
+        Effect::Reads
+        | Effect::Locks
+        | Effect::ReadsOpenFile
+        | Effect::WritesOpenFile
+        | Effect::NeedsWriteAccess => false,
     }
 }
 
@@ -55,18 +33,11 @@ pub(super) const fn changes(kind: OpKind, only_opens: bool, place: usize) -> boo
 /// file open for writing, and locks, which exclude writers. Opening modifies nothing after
 /// [`Action::reading`](super::Action::reading).
 pub const fn is_left_out_of_reading(kind: OpKind) -> bool {
-    match kind {
-        OpKind::OpenX
-        | OpKind::WriteX
-        | OpKind::Flush
-        | OpKind::LockX
-        | OpKind::UnlockX
-        | OpKind::SetFileInformation
-        | OpKind::Write
-        | OpKind::Commit
-        | OpKind::Lock4
-        | OpKind::Unlock4 => true,
-        kind => changes(kind, true, 0),
+    match effect(kind) {
+        Effect::Locks | Effect::WritesOpenFile | Effect::NeedsWriteAccess | Effect::Modifies => {
+            true
+        }
+        Effect::Reads | Effect::Opens | Effect::ReadsOpenFile => false,
     }
 }
 

@@ -4,6 +4,13 @@ use super::diagnostic::suggestion;
 use super::generation::Generation;
 use crate::operation::OpKind;
 
+/// The kinds that load files do not have, as a pattern.
+macro_rules! not_in_loads {
+    () => {
+        OpKind::Null | OpKind::MkNod | OpKind::ReadDir | OpKind::Open | $crate::only_in_probes!()
+    };
+}
+
 /// Family of a verb: the backend of a program that has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum VerbSet {
@@ -281,6 +288,126 @@ pub(super) fn find(word: &[u8]) -> Option<&'static Verb> {
         .find(|verb| verb.word.as_bytes().eq_ignore_ascii_case(word))
 }
 
+/// Effect of an operation on files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Effect {
+    /// Reads, by name.
+    Reads,
+    /// Locks or unlocks, by name.
+    Locks,
+    /// Opens a file, which may create or truncate it.
+    Opens,
+    /// Reads an open file, or closes it.
+    ReadsOpenFile,
+    /// Writes an open file.
+    WritesOpenFile,
+    /// Needs a file that is open for writing, without modifying it: stores its data, or locks.
+    NeedsWriteAccess,
+    /// Modifies the object with its name, or a directory.
+    Modifies,
+}
+
+/// Returns the effect of an operation. Operations that load files do not have count as modifying.
+pub(super) const fn effect(kind: OpKind) -> Effect {
+    match kind {
+        OpKind::GetAttr
+        | OpKind::Lookup
+        | OpKind::Access
+        | OpKind::ReadLink
+        | OpKind::Read
+        | OpKind::ReadDirPlus
+        | OpKind::FsStat
+        | OpKind::FsInfo
+        | OpKind::PathConf
+        | OpKind::FindFirst
+        | OpKind::QueryPathInformation
+        | OpKind::QueryFsInformation
+        | OpKind::Test4 => Effect::Reads,
+        OpKind::Lock4 | OpKind::Unlock4 => Effect::Locks,
+        OpKind::NtCreateX => Effect::Opens,
+        OpKind::Close | OpKind::ReadX | OpKind::QueryFileInformation => Effect::ReadsOpenFile,
+        OpKind::WriteX | OpKind::SetFileInformation => Effect::WritesOpenFile,
+        OpKind::Flush | OpKind::LockX | OpKind::UnlockX => Effect::NeedsWriteAccess,
+        // Among them LINK: a second name for a file outside would allow modifying it from inside.
+        OpKind::SetAttr
+        | OpKind::Write
+        | OpKind::Create
+        | OpKind::MkDir
+        | OpKind::SymLink
+        | OpKind::Remove
+        | OpKind::RmDir
+        | OpKind::Rename
+        | OpKind::Link
+        | OpKind::Commit
+        | OpKind::Deltree
+        | OpKind::Unlink
+        | OpKind::OpenX
+        | not_in_loads!() => Effect::Modifies,
+    }
+}
+
+/// Class of the exchanges of an operation, for layers that lack some.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ExchangeClass {
+    /// READ of an open file.
+    Read,
+    /// WRITE of an open file.
+    Write,
+    /// A listing with a pattern.
+    Listing,
+    /// Another CIFS-style operation.
+    Cifs,
+    /// Removal of a tree.
+    Deltree,
+    /// Locks of an open file.
+    Locks,
+    /// An exchange with the lock manager of NFS.
+    Nlm,
+    /// An exchange of NFS.
+    Nfs,
+}
+
+/// Returns the class of an operation's exchanges. MKDIR, RMDIR and RENAME are also verbs of NFS.
+pub(super) const fn exchange_class(kind: OpKind) -> ExchangeClass {
+    match kind {
+        OpKind::ReadX => ExchangeClass::Read,
+        OpKind::WriteX => ExchangeClass::Write,
+        OpKind::FindFirst => ExchangeClass::Listing,
+        OpKind::NtCreateX
+        | OpKind::OpenX
+        | OpKind::Close
+        | OpKind::Flush
+        | OpKind::Unlink
+        | OpKind::MkDir
+        | OpKind::RmDir
+        | OpKind::Rename
+        | OpKind::QueryPathInformation
+        | OpKind::QueryFileInformation
+        | OpKind::SetFileInformation
+        | OpKind::QueryFsInformation => ExchangeClass::Cifs,
+        OpKind::Deltree => ExchangeClass::Deltree,
+        OpKind::LockX | OpKind::UnlockX => ExchangeClass::Locks,
+        OpKind::Lock4 | OpKind::Unlock4 | OpKind::Test4 => ExchangeClass::Nlm,
+        OpKind::GetAttr
+        | OpKind::SetAttr
+        | OpKind::Lookup
+        | OpKind::Access
+        | OpKind::ReadLink
+        | OpKind::Read
+        | OpKind::Write
+        | OpKind::Create
+        | OpKind::SymLink
+        | OpKind::Remove
+        | OpKind::Link
+        | OpKind::ReadDirPlus
+        | OpKind::FsStat
+        | OpKind::FsInfo
+        | OpKind::PathConf
+        | OpKind::Commit
+        | not_in_loads!() => ExchangeClass::Nfs,
+    }
+}
+
 /// The order of the table of dbench's file backend; 1.x's open at the end.
 const CIFS_ORDER: &[OpKind] = &[
     OpKind::Deltree,
@@ -443,6 +570,25 @@ mod tests {
             assert!(verb.names.len() <= 2 && verb.numbers.len() <= 4);
         }
         assert!(find(b"READX3").is_none());
+    }
+
+    #[test]
+    fn tables_have_every_kind_of_their_family() {
+        let by_path = BY_PATH.iter().map(|verb| (VerbSet::Smb, verb.kind));
+        let verbs = VERBS.iter().chain([&SNIFFED_OPEN]);
+        let verbs = verbs.map(|verb| (verb.family, verb.kind));
+        for (family, kind) in verbs.chain(by_path) {
+            let generations = match family {
+                VerbSet::Cifs => [Generation::Cifs].as_slice(),
+                VerbSet::Nfs => &[Generation::Nfs],
+                VerbSet::Smb => &[Generation::Smb],
+                VerbSet::Either => &[Generation::Cifs, Generation::Nfs],
+            };
+            for generation in generations {
+                let order = table_order(*generation);
+                assert!(order.contains(&kind), "{generation:?} lacks {kind:?}");
+            }
+        }
     }
 
     #[test]

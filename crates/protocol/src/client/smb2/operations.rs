@@ -44,6 +44,7 @@ use filestone_wire::smb2::lock::{LockElement, LockFlags};
 use filestone_wire::smb2::{self, AccessMask, FileAttributes, FileTime};
 use filestone_workload::kind::OpKind;
 use filestone_workload::load::{Cause, Status};
+use filestone_workload::only_in_probes;
 use filestone_workload::operation::{
     AttributeChange, DirectoryCursor, FileId, Name, OpenAccess, OpenId, Operation, ReplyFault,
     ReplyInfo,
@@ -99,7 +100,27 @@ pub fn supports(kind: OpKind) -> Result<(), Unsupported> {
         | OpKind::QueryFsInformation
         | OpKind::Deltree => refused("it is a line of load files; see filestone replay"),
         OpKind::Lock4 | OpKind::Unlock4 | OpKind::Test4 => refused("it is one of NLM"),
-        _ => Ok(()),
+        OpKind::Null
+        | OpKind::GetAttr
+        | OpKind::SetAttr
+        | OpKind::Lookup
+        | OpKind::Access
+        | OpKind::Read
+        | OpKind::Write
+        | OpKind::Create
+        | OpKind::MkDir
+        | OpKind::Remove
+        | OpKind::RmDir
+        | OpKind::Rename
+        | OpKind::Link
+        | OpKind::ReadDir
+        | OpKind::ReadDirPlus
+        | OpKind::FsStat
+        | OpKind::FsInfo
+        | OpKind::Commit
+        | OpKind::Open
+        | OpKind::Close
+        | only_in_probes!() => Ok(()),
     }
 }
 

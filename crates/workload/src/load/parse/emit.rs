@@ -4,6 +4,7 @@ use super::super::code::{Instruction, Operand, Step};
 use super::super::expected::Expected;
 use super::super::names::{NameId, Place};
 use super::super::safety;
+use super::super::verb::{Effect, effect};
 use super::Compiler;
 use super::handles::{HandleError, SourcePosition};
 use crate::operation::OpKind;
@@ -58,35 +59,27 @@ impl Compiler {
             line: self.line,
             column,
         };
-        match step.kind {
-            OpKind::NtCreateX => self.opened(step, handle, place, spot),
-            OpKind::Close
-            | OpKind::ReadX
-            | OpKind::WriteX
-            | OpKind::Flush
-            | OpKind::LockX
-            | OpKind::UnlockX
-            | OpKind::QueryFileInformation
-            | OpKind::SetFileInformation => {
-                let writes = matches!(step.kind, OpKind::WriteX | OpKind::SetFileInformation);
-                let Operand::Literal(handle) = handle else {
-                    if writes {
-                        self.handles.written_any(spot);
-                    }
-                    return;
-                };
-                let verdict = self.handles.used(handle, spot, writes, in_loop);
-                let is_failure = step.expected.is_failure();
-                match verdict {
-                    Err(bad @ HandleError::Outside(_)) => self.bad_handle(handle, spot, bad),
-                    Err(bad) if !is_failure => self.bad_handle(handle, spot, bad),
-                    _ => {}
-                }
-                if step.kind == OpKind::Close {
-                    self.handles.close(handle, self.line, in_loop);
-                }
+        let writes = match effect(step.kind) {
+            Effect::Opens => return self.opened(step, handle, place, spot),
+            Effect::ReadsOpenFile | Effect::NeedsWriteAccess => false,
+            Effect::WritesOpenFile => true,
+            Effect::Reads | Effect::Locks | Effect::Modifies => return,
+        };
+        let Operand::Literal(handle) = handle else {
+            if writes {
+                self.handles.written_any(spot);
             }
+            return;
+        };
+        let verdict = self.handles.used(handle, spot, writes, in_loop);
+        let is_failure = step.expected.is_failure();
+        match verdict {
+            Err(bad @ HandleError::Outside(_)) => self.bad_handle(handle, spot, bad),
+            Err(bad) if !is_failure => self.bad_handle(handle, spot, bad),
             _ => {}
+        }
+        if step.kind == OpKind::Close {
+            self.handles.close(handle, self.line, in_loop);
         }
     }
 
