@@ -561,6 +561,8 @@ pub(super) fn foreign(word: &[u8], is_name: bool, arguments: usize) -> Option<&'
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::load::Action;
+    use crate::load::code::NUMBERS;
 
     #[test]
     fn verbs_are_found_whatever_their_case() {
@@ -570,6 +572,15 @@ mod tests {
             assert!(verb.names.len() <= 2 && verb.numbers.len() <= 4);
         }
         assert!(find(b"READX3").is_none());
+    }
+
+    #[test]
+    fn every_verb_has_an_action() {
+        for verb in VERBS {
+            let action = Action::from_operands(verb.kind, b"a", b"b", [1; NUMBERS]);
+            let counted = action.map(|action| action.kind());
+            assert_eq!(counted, Ok(verb.kind), "{}", verb.word);
+        }
     }
 
     #[test]
