@@ -12,13 +12,13 @@ use filestone_host::error::ErrorCategory;
 use filestone_measure::measure::run_record::{IntervalRecord, RunOutcome};
 use filestone_measure::measure::{ConnectionsRecord, RunPhase, RunRecord};
 use filestone_plan::plan::{
-    ArrivalsPlan, CurvePlan, FileSetPlan, FileSizes, Identities, LeftoverPolicy, MixCount, MixPlan,
-    NfsTarget, Plan, Popularity, ProbePlan, SteeringPlan, TargetPlan, WorkloadPlan,
+    ArrivalsPlan, CurvePlan, FileSetPlan, FileSizes, Identities, MixCount, MixPlan, NfsTarget,
+    Plan, Popularity, ProbePlan, SteeringPlan, TargetPlan, WorkloadPlan,
 };
 use filestone_server::{Options, Running, Server};
 use filestone_setup::nfs3::mount::{Caller, mount};
 use filestone_setup::workspace::marker::ProcessIdentity;
-use filestone_workload::operation::{OpKind, Stability};
+use filestone_workload::operation::OpKind;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -42,14 +42,8 @@ fn server(faults: &[&str]) -> Running {
 fn plan(clients: u32) -> Plan {
     let target = TargetPlan::Nfs3(NfsTarget::built_in("/export/files"));
     let workload = WorkloadPlan::Probe(ProbePlan {
-        operation: OpKind::GetAttr,
-        size_bytes: 4096,
-        random: false,
-        stability: Stability::Unstable,
-        file_size_bytes: 0,
         files_max: 10,
-        own_files: false,
-        left_over: LeftoverPolicy::Refuse,
+        ..ProbePlan::new(OpKind::GetAttr)
     });
     Plan {
         clients,

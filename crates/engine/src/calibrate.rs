@@ -14,11 +14,9 @@ use filestone_host::error::RunError;
 use filestone_host::processors::{Meter, ThreadMark};
 use filestone_measure::measure::processors::{ProcessorsRecord, ThreadTime};
 use filestone_measure::measure::run_record::Headroom;
-use filestone_plan::plan::{
-    ArrivalsPlan, LeftoverPolicy, Plan, ProbePlan, TargetPlan, WorkloadPlan,
-};
+use filestone_plan::plan::{ArrivalsPlan, Plan, ProbePlan, TargetPlan, WorkloadPlan};
 use filestone_protocol::workload::{Next, Workload};
-use filestone_workload::operation::{OpKind, Operation, Stability};
+use filestone_workload::operation::{OpKind, Operation};
 use filestone_workload::recording::{Distribution, IntervalBuffer};
 use filestone_workload::time::Timestamp;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -345,14 +343,8 @@ fn exchange(
 
 fn base_plan(target: &TargetPlan, case: Case, arrivals: ArrivalsPlan, time: Duration) -> Plan {
     let workload = WorkloadPlan::Probe(ProbePlan {
-        operation: case.operation,
         size_bytes: case.size_bytes.max(1),
-        random: false,
-        stability: Stability::Unstable,
-        file_size_bytes: 0,
-        files_max: 1,
-        own_files: false,
-        left_over: LeftoverPolicy::Refuse,
+        ..ProbePlan::new(case.operation)
     });
     Plan {
         arrivals,

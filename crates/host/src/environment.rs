@@ -285,8 +285,8 @@ impl AreaError for TooFewPorts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use filestone_plan::plan::{LeftoverPolicy, NfsTarget, ProbePlan, TargetPlan, WorkloadPlan};
-    use filestone_workload::operation::{OpKind, Stability};
+    use filestone_plan::plan::{NfsTarget, ProbePlan, TargetPlan, WorkloadPlan};
+    use filestone_workload::operation::OpKind;
 
     #[test]
     fn processors_are_named_as_the_option_takes_them() {
@@ -300,14 +300,8 @@ mod tests {
             ..NfsTarget::built_in("/export")
         };
         let probe = ProbePlan {
-            operation: OpKind::Null,
-            size_bytes: 4096,
-            random: false,
-            stability: Stability::Unstable,
             file_size_bytes: 4096,
-            files_max: 1,
-            own_files: false,
-            left_over: LeftoverPolicy::Refuse,
+            ..ProbePlan::new(OpKind::Null)
         };
         Plan {
             clients,

@@ -2,7 +2,7 @@
 
 use crate::plan::*;
 use filestone_workload::load::Generation;
-use filestone_workload::operation::{OpKind, Stability};
+use filestone_workload::operation::OpKind;
 
 /// A probe of NULL on the built-in server for one second.
 pub fn example() -> Plan {
@@ -13,14 +13,9 @@ pub fn example() -> Plan {
 pub fn example_probe(operation: OpKind) -> Plan {
     let target = TargetPlan::Nfs3(NfsTarget::built_in("/export"));
     let workload = WorkloadPlan::Probe(ProbePlan {
-        operation,
-        size_bytes: 4096,
-        random: false,
-        stability: Stability::Unstable,
         file_size_bytes: 1 << 26,
         files_max: 10_000,
-        own_files: false,
-        left_over: LeftoverPolicy::Refuse,
+        ..ProbePlan::new(operation)
     });
     Plan {
         duration_ns: Some(1_000_000_000),

@@ -157,6 +157,20 @@ pub struct ProbePlan {
 }
 
 impl ProbePlan {
+    /// A probe of an operation as a base for others: 4 KiB, sequential, one entry.
+    pub const fn new(operation: OpKind) -> Self {
+        Self {
+            operation,
+            size_bytes: 4096,
+            random: false,
+            stability: Stability::Unstable,
+            file_size_bytes: 0,
+            files_max: 1,
+            own_files: false,
+            left_over: LeftoverPolicy::Refuse,
+        }
+    }
+
     /// Whether an operation is read-only and works on files, so that the run can create files for
     /// it.
     pub const fn can_have_own_files(operation: OpKind) -> bool {

@@ -98,14 +98,9 @@ where
 fn plan(operation: OpKind, in_flight: u32) -> Plan {
     let target = TargetPlan::Nfs3(NfsTarget::built_in("/"));
     let workload = WorkloadPlan::Probe(ProbePlan {
-        operation,
         size_bytes: READ_LEN,
-        random: false,
-        stability: Stability::Unstable,
         file_size_bytes: READ_LEN.into(),
-        files_max: 1,
-        own_files: false,
-        left_over: LeftoverPolicy::Refuse,
+        ..ProbePlan::new(operation)
     });
     Plan {
         in_flight,

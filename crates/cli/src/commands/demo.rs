@@ -14,12 +14,12 @@ use filestone_engine::Job;
 use filestone_host::control::{Context, Observer};
 use filestone_measure::measure::verdict::caveats::waited_for_processor;
 use filestone_measure::measure::{Caveat, ProcessorsRecord, RunRecord, validity};
-use filestone_plan::plan::{LeftoverPolicy, Plan, ProbePlan, WorkloadPlan};
+use filestone_plan::plan::{Plan, ProbePlan, WorkloadPlan};
 use filestone_report::document::table::{Column, Table};
 use filestone_report::json;
 use filestone_report::layers::differences::Estimate;
 use filestone_report::parts::units::micros;
-use filestone_workload::operation::{OpKind, Stability};
+use filestone_workload::operation::OpKind;
 use filestone_workload::recording::DistributionRecord;
 use filestone_workload::statistics::series::half_width;
 use filestone_workload::text::{bytes_text, thousands};
@@ -203,14 +203,10 @@ fn plan(step: &Step, duration: u64, processor: u32, here: &Environment) -> Plan 
         built_in::target(path, here.uid, here.gid)
     };
     let workload = WorkloadPlan::Probe(ProbePlan {
-        operation: step.operation,
         size_bytes: step.size_bytes,
-        random: false,
-        stability: Stability::Unstable,
         file_size_bytes: 1 << 20,
         files_max: 1000,
-        own_files: false,
-        left_over: LeftoverPolicy::Refuse,
+        ..ProbePlan::new(step.operation)
     });
     Plan {
         // Caches and branch predictors of both sides get a moment.

@@ -17,11 +17,11 @@ use filestone_measure::measure::run_record::{
 };
 use filestone_measure::measure::verdict::caveats;
 use filestone_plan::plan::{
-    ArrivalsPlan, CurvePlan, Figure, LeftoverPolicy, LocalTarget, NfsTarget, Objective,
-    ObjectivePlan, Pacing, Plan, ProbePlan, ReplayPlan, SteeringPlan, TargetPlan, WorkloadPlan,
+    ArrivalsPlan, CurvePlan, Figure, LocalTarget, NfsTarget, Objective, ObjectivePlan, Pacing,
+    Plan, ProbePlan, ReplayPlan, SteeringPlan, TargetPlan, WorkloadPlan,
 };
 use filestone_testing::queueing::{Service, SimulatedRun, SimulatedServer};
-use filestone_workload::operation::{OpKind, Stability};
+use filestone_workload::operation::OpKind;
 use filestone_workload::recording::sample::Role;
 use filestone_workload::recording::{Distribution, DistributionRecord, Ledger};
 
@@ -66,14 +66,8 @@ fn probe(in_flight: u32) -> Plan {
         ..NfsTarget::built_in("/export")
     });
     let workload = WorkloadPlan::Probe(ProbePlan {
-        operation: OpKind::GetAttr,
-        size_bytes: 4096,
-        random: false,
-        stability: Stability::Unstable,
         file_size_bytes: 1 << 20,
-        files_max: 1,
-        own_files: false,
-        left_over: LeftoverPolicy::Refuse,
+        ..ProbePlan::new(OpKind::GetAttr)
     });
     Plan {
         in_flight,

@@ -162,8 +162,8 @@ mod tests {
     use crate::measure::RunRecord;
     use crate::measure::mix_figures::tests::totals;
     use crate::measure::verdict::caveats::tests::run_of_30_s;
-    use filestone_plan::plan::{CostPlan, LeftoverPolicy, ProbePlan, WorkloadPlan};
-    use filestone_workload::operation::{OpKind, Stability};
+    use filestone_plan::plan::{CostPlan, ProbePlan, WorkloadPlan};
+    use filestone_workload::operation::OpKind;
 
     fn of_server(counter: Counter, value: f64) -> CostFigure {
         CostFigure {
@@ -202,14 +202,8 @@ mod tests {
     /// CREATE, each followed by a REMOVE.
     fn of_pairs() -> ProbePlan {
         ProbePlan {
-            operation: OpKind::Create,
-            size_bytes: 4096,
-            random: false,
-            stability: Stability::Unstable,
             file_size_bytes: 4096,
-            files_max: 1,
-            own_files: false,
-            left_over: LeftoverPolicy::Refuse,
+            ..ProbePlan::new(OpKind::Create)
         }
     }
 

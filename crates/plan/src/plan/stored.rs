@@ -88,14 +88,9 @@ mod tests {
         let stored = stored_bytes(&plan(clients, WorkloadPlan::Fleet(Box::new(fleet))), &[]);
         assert_eq!(stored, expected, "readers have none of their own");
         let probe = |operation| ProbePlan {
-            operation,
-            size_bytes: 4096,
-            random: false,
-            stability: filestone_workload::operation::Stability::Unstable,
             file_size_bytes: 1 << 20,
             files_max: 10_000,
-            own_files: false,
-            left_over: crate::plan::LeftoverPolicy::default(),
+            ..ProbePlan::new(operation)
         };
         let of = |operation| {
             let workload = WorkloadPlan::Probe(probe(operation));

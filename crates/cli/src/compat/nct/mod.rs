@@ -14,11 +14,11 @@ use command_line::{Command, Measure, Request};
 use filestone_host::error::ErrorCategory;
 use filestone_measure::measure::run_record::RunOutcome;
 use filestone_measure::measure::validity;
-use filestone_plan::plan::{LeftoverPolicy, NfsTarget, Plan, ProbePlan, TargetPlan, WorkloadPlan};
+use filestone_plan::plan::{NfsTarget, Plan, ProbePlan, TargetPlan, WorkloadPlan};
 use filestone_report::json;
 use filestone_report::rows::Columns;
 use filestone_report::summary;
-use filestone_workload::operation::{OpKind, Stability};
+use filestone_workload::operation::OpKind;
 use std::path::Path;
 
 const SECOND: u64 = 1_000_000_000;
@@ -144,20 +144,16 @@ fn plan(measured: &Measure, here: &Environment) -> Plan {
         gid: here.gid,
         ..NfsTarget::built_in(&measured.target.path)
     });
+    let operation = match measured.command {
+        Command::Null | Command::Shell => OpKind::Null,
+        Command::GetAttr => OpKind::GetAttr,
+        Command::Read => OpKind::Read,
+    };
     let workload = WorkloadPlan::Probe(ProbePlan {
-        operation: match measured.command {
-            Command::Null | Command::Shell => OpKind::Null,
-            Command::GetAttr => OpKind::GetAttr,
-            Command::Read => OpKind::Read,
-        },
         size_bytes: measured.length,
-        random: false,
-        stability: Stability::Unstable,
-        file_size_bytes: 0,
         // nct requests one object, and never the entries of a directory.
         files_max: 0,
-        own_files: false,
-        left_over: LeftoverPolicy::Refuse,
+        ..ProbePlan::new(operation)
     });
     let plan = Plan {
         clients,

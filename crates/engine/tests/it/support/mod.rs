@@ -6,14 +6,12 @@ use filestone_engine::worker::{
 };
 use filestone_measure::measure::IntervalAggregator;
 use filestone_measure::measure::run_record::{IntervalRecord, TickRecord, Totals};
-use filestone_plan::plan::{
-    ArrivalsPlan, LeftoverPolicy, NfsTarget, Plan, ProbePlan, TargetPlan, WorkloadPlan,
-};
+use filestone_plan::plan::{ArrivalsPlan, NfsTarget, Plan, ProbePlan, TargetPlan, WorkloadPlan};
 use filestone_protocol::workload::{Next, Workload};
 use filestone_testing::Simulated;
 use filestone_testing::queueing::{Service, SimulatedServer};
 use filestone_workload::language::Operations;
-use filestone_workload::operation::{OpKind, Operation, Stability};
+use filestone_workload::operation::{OpKind, Operation};
 use filestone_workload::recording::IntervalBuffer;
 use filestone_workload::time::Timestamp;
 use std::cell::RefCell;
@@ -35,14 +33,8 @@ pub const SECOND: u64 = 1_000_000_000;
 pub fn plan(arrivals: ArrivalsPlan, in_flight: u32, seconds: u64) -> Plan {
     let target = TargetPlan::Nfs3(NfsTarget::built_in("/"));
     let workload = WorkloadPlan::Probe(ProbePlan {
-        operation: OpKind::Null,
-        size_bytes: 4096,
-        random: false,
-        stability: Stability::Unstable,
-        file_size_bytes: 0,
         files_max: 0,
-        own_files: false,
-        left_over: LeftoverPolicy::Refuse,
+        ..ProbePlan::new(OpKind::Null)
     });
     Plan {
         arrivals,

@@ -20,11 +20,9 @@ use crate::measure::run_record::{
 };
 use crate::measure::verdict::caveats::find;
 use crate::measure::verdict::caveats::tests::run_of_30_s;
-use filestone_plan::plan::{
-    ArrivalsPlan, LeftoverPolicy, ProbePlan, SmbTarget, TargetPlan, WorkloadPlan,
-};
+use filestone_plan::plan::{ArrivalsPlan, ProbePlan, SmbTarget, TargetPlan, WorkloadPlan};
 use filestone_workload::failure::ReplyFault;
-use filestone_workload::operation::{OpKind, Stability};
+use filestone_workload::operation::OpKind;
 use filestone_workload::recording::distribution::DistributionRecord;
 use filestone_workload::recording::ledger::Ledger;
 
@@ -203,14 +201,8 @@ fn reads_of(record: &mut RunRecord, size_bytes: u32) {
     record.mix = None;
     record.target.read_max_bytes = 65_536;
     record.plan.workload = WorkloadPlan::Probe(ProbePlan {
-        operation: OpKind::Read,
         size_bytes,
-        random: false,
-        stability: Stability::Unstable,
-        file_size_bytes: 0,
-        files_max: 1,
-        own_files: false,
-        left_over: LeftoverPolicy::Refuse,
+        ..ProbePlan::new(OpKind::Read)
     });
 }
 

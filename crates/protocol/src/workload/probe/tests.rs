@@ -1,9 +1,9 @@
 use super::*;
 use crate::workload::{FileEntry, ObjectKind};
-use filestone_plan::plan::{LeftoverPolicy, unmeasured_for};
+use filestone_plan::plan::unmeasured_for;
 use filestone_workload::failure::StatusSpace;
+use filestone_workload::operation::AttributeChange;
 use filestone_workload::operation::SlotId;
-use filestone_workload::operation::{AttributeChange, Stability};
 use filestone_workload::time::Timestamp;
 use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write;
@@ -38,14 +38,9 @@ fn table(lengths: &[u64]) -> FileTable {
 
 fn plan(operation: OpKind) -> ProbePlan {
     ProbePlan {
-        operation,
-        size_bytes: 4096,
-        random: false,
-        stability: Stability::Unstable,
         file_size_bytes: 20_000,
         files_max: 10_000,
-        own_files: false,
-        left_over: LeftoverPolicy::Refuse,
+        ..ProbePlan::new(operation)
     }
 }
 
