@@ -20,7 +20,7 @@ fn cargo_fuzz(arguments: &[&str]) -> Result<Command> {
     command
         .args(["+nightly", "fuzz"])
         .args(arguments)
-        .current_dir(crate::tidy::root()?)
+        .current_dir(filestone_interop::root())
         // The caller's toolchain must not override nightly.
         .env_remove("RUSTUP_TOOLCHAIN")
         .env_remove("CARGO");
@@ -32,7 +32,7 @@ fn cargo_fuzz(arguments: &[&str]) -> Result<Command> {
 fn seed() -> Result<()> {
     let status = Command::new("cargo")
         .args(["run", "--quiet", "--example", "seeds"])
-        .current_dir(crate::tidy::root()?.join("fuzz"))
+        .current_dir(filestone_interop::root().join("fuzz"))
         .stdout(Stdio::null())
         .status()
         .context("cargo did not start")?;

@@ -218,7 +218,7 @@ fn update(
     new: &BTreeMap<String, String>,
     check: bool,
 ) -> Result<bool> {
-    let path = crate::tidy::root()?.join(folder);
+    let path = filestone_interop::root().join(folder);
     let old = if path.is_dir() {
         pages(&path, extension)?
     } else {

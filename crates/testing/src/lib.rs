@@ -1,4 +1,4 @@
-//! Code for the tests of several crates and for `xtask`. The program contains none of it.
+//! Code for the tests of several crates and for `benches`. The program contains none of it.
 //!
 //! | module | content |
 //! |---|---|

@@ -2,8 +2,8 @@
 //! commit.
 
 use super::{Release, VERSION, content, files};
-use crate::tool;
 use anyhow::{Context, Result};
+use filestone_interop::tool;
 use std::fs;
 use std::path::Path;
 use std::process::Command;

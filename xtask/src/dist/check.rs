@@ -5,9 +5,9 @@
 //! nor the libraries of this machine, and the image's user does not exist on this machine.
 
 use super::{Kind, Machine, VERSION, files, image};
-use crate::process::Folder;
-use crate::tool;
 use anyhow::{Context, Result, bail, ensure};
+use filestone_interop::process::Folder;
+use filestone_interop::tool;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -2,11 +2,11 @@
 
 use super::files::{copy, files, write};
 use super::{Release, notices};
-use crate::tool;
 use anyhow::Result;
 use clap::ValueEnum as _;
 use clap_complete::Shell;
 use filestone_cli::completion_script;
+use filestone_interop::tool;
 use std::fs;
 use std::path::Path;
 use std::process::Command;

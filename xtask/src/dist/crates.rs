@@ -4,8 +4,8 @@
 
 use super::Release;
 use super::program::Variant;
-use crate::tool;
 use anyhow::{Context, Result};
+use filestone_interop::tool;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

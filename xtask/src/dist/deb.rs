@@ -2,8 +2,8 @@
 
 use super::content::{self, ZshFolder};
 use super::{DESCRIPTION, HOMEPAGE, MAINTAINER, Release, SUMMARY, VERSION, depends, files};
-use crate::tool;
 use anyhow::Result;
+use filestone_interop::tool;
 use std::path::Path;
 use std::process::Command;
 

@@ -3,8 +3,8 @@
 //!
 //! dpkg-shlibdeps only supports programs of this machine's architecture.
 
-use crate::tool;
 use anyhow::{Context, Result};
+use filestone_interop::tool;
 use std::path::Path;
 use std::process::Command;
 

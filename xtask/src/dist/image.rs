@@ -5,8 +5,8 @@
 
 use super::archive::{self, sha256};
 use super::{HOMEPAGE, Release, SUMMARY, VERSION, content, files};
-use crate::tool;
 use anyhow::Result;
+use filestone_interop::tool;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;

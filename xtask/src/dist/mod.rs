@@ -17,10 +17,10 @@ mod program;
 mod rpm;
 mod sbom;
 
-use crate::process::Folder;
-use crate::tool;
 use anyhow::{Context, Result, anyhow};
 use clap::{Args, ValueEnum};
+use filestone_interop::process::Folder;
+use filestone_interop::tool;
 use program::Variant;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -162,7 +162,7 @@ fn install(kinds: &[Kind], needed: &[(Kind, &'static str, &'static str)]) -> Res
     }
     let needed = needed.iter().filter(|(kind, ..)| kinds.contains(kind));
     let needed: Vec<_> = needed.map(|(_, file, package)| (*file, *package)).collect();
-    crate::interop::install(&needed)
+    filestone_interop::tool::install(&needed)
 }
 
 impl Kind {
@@ -206,7 +206,7 @@ pub struct Release {
 
 impl Release {
     fn new(options: &Dist, output: &Path) -> Result<Self> {
-        let root = crate::tidy::root()?;
+        let root = filestone_interop::root();
         let git = |arguments: &[&str]| {
             let text = tool::text(Command::new("git").args(arguments).current_dir(&root))?;
             anyhow::Ok(text.trim().to_string())
@@ -290,7 +290,7 @@ impl Programs<'_> {
 pub fn run(options: &Dist) -> Result<bool> {
     let output = match &options.output {
         Some(output) => output.clone(),
-        None => crate::process::target_folder()?.join("packages"),
+        None => filestone_interop::process::target_folder()?.join("packages"),
     };
     let kinds = if options.only.is_empty() {
         &Kind::USUAL[..]

@@ -1,8 +1,8 @@
 //! The packaged program: built for a target, without paths of this machine, and stripped.
 
 use super::{Machine, Release};
-use crate::tool;
 use anyhow::{Context, Result, bail};
+use filestone_interop::tool;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -71,7 +71,7 @@ fn compile(release: &Release, variant: Variant) -> Result<PathBuf> {
     tool::need(compiler)?;
     require_standard_library(&target)?;
     println!("building for {target}, profile {}", release.profile);
-    let folder = crate::process::target_folder()?;
+    let folder = filestone_interop::process::target_folder()?;
     let name = target.replace('-', "_");
     let mut cargo = Command::new("cargo");
     cargo

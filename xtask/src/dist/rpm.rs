@@ -3,8 +3,8 @@
 
 use super::content::{self, ZshFolder};
 use super::{DESCRIPTION, HOMEPAGE, MAINTAINER, Release, SUMMARY, VERSION, archive, files};
-use crate::tool;
 use anyhow::{Context, Result};
+use filestone_interop::tool;
 use std::path::Path;
 use std::process::Command;
 

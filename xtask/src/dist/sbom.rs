@@ -2,8 +2,8 @@
 
 use super::crates::{Graph, Library, graph, sources};
 use super::{HOMEPAGE, Release, SUMMARY, VERSION, files};
-use crate::tool;
 use anyhow::{Context, Result};
+use filestone_interop::tool;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

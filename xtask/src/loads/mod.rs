@@ -96,7 +96,7 @@ fn overview(rows: &[(SyntheticLoad, usize, LoadStatistics)]) -> String {
 
 /// Writes the generated files, or with `--check` lists those that are not current.
 pub fn run(options: &Loads) -> Result<bool> {
-    let root = crate::tidy::root()?;
+    let root = filestone_interop::root();
     let mut in_order = true;
     for product in products(&root)? {
         let path = root.join(&product.path);

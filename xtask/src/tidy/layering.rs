@@ -26,6 +26,8 @@ const PROTOCOL_MODULES: &[&str] = &[
     "crates/cli/src/planning/",
     "crates/cli/src/compat/",
     // Tools of the workspace, which test and measure protocols.
+    "benches/",
+    "tests/interop/",
     "xtask/",
     "fuzz/",
 ];

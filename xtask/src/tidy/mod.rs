@@ -20,8 +20,6 @@ use anyhow::Result;
 use std::fmt;
 use tree::Tree;
 
-pub use tree::root;
-
 /// A rule: its name in ARCHITECTURE.md, and the function that checks it.
 type Check = (&'static str, fn(&Tree, &mut Findings));
 

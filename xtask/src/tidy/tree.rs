@@ -1,11 +1,14 @@
 //! The text files of the project.
 
 use super::source::{Levels, levels, without_tests};
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, anyhow};
 use proc_macro2::TokenStream;
 use regex_lite::Regex;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// Packages of developers, which are not installed.
+const TOOLS: [&str; 3] = ["benches", "tests/interop", "xtask"];
 
 /// A text file.
 pub struct File {
@@ -26,20 +29,11 @@ pub struct Tree {
     pub files: Vec<File>,
 }
 
-/// Returns the root of the workspace: the parent of this crate's folder.
-pub fn root() -> Result<PathBuf> {
-    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
-    manifest
-        .parent()
-        .map(Path::to_path_buf)
-        .context("xtask lies in a workspace")
-}
-
 impl Tree {
     /// Reads the files. Outside a repository (an unpacked archive), reads every file that is not a
     /// build product.
     pub fn load() -> Result<Self> {
-        let root = root()?;
+        let root = filestone_interop::root();
         let paths = listed(&root).map_or_else(|| walked(&root), Ok)?;
         let mut files = Vec::new();
         for path in paths {
@@ -82,7 +76,7 @@ impl Tree {
         self.files
             .iter()
             .filter_map(|file| file.path.strip_suffix("/Cargo.toml"))
-            .filter(|folder| folder.starts_with("crates/") || *folder == "xtask")
+            .filter(|folder| folder.starts_with("crates/") || TOOLS.contains(folder))
             .map(str::to_owned)
             .collect()
     }

@@ -36,8 +36,8 @@ fn no_load_keeps_time() {
 /// Returns the counts in the generated part of a load's page, by the text before them.
 fn counts(synthetic: SyntheticLoad) -> BTreeMap<String, Vec<u64>> {
     let path = format!("docs/loads/{}.md", synthetic.name());
-    let page = crate::tidy::root().map(|root| std::fs::read_to_string(root.join(path)));
-    let page = page.expect("a checkout").expect("has a page");
+    let page = std::fs::read_to_string(filestone_interop::root().join(path));
+    let page = page.expect("has a page");
     let (_, part) = page
         .split_once(super::super::BEGIN)
         .expect("has a made part");
