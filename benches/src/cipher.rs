@@ -2,7 +2,7 @@
 
 use crate::figures::median;
 use aws_lc_rs::aead::{AES_128_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
-use rustix::time::{ClockId, clock_gettime};
+use filestone_interop::times;
 
 /// A response to READ: header, fixed fields, 64 KiB.
 const MESSAGE_LEN: usize = 64 + 16 + (64 << 10);
@@ -22,7 +22,7 @@ pub fn us_per_read() -> f64 {
     let tag = sealed.expect("a short message");
     let mut plain = vec![0; MESSAGE_LEN];
     let mut batch = || {
-        let began = thread_us();
+        let began = times::of_thread();
         for _ in 0..READS_PER_BATCH {
             key.open_separate_gather(
                 nonce(),
@@ -33,16 +33,11 @@ pub fn us_per_read() -> f64 {
             )
             .expect("what was sealed with this key");
         }
-        (thread_us() - began) / f64::from(READS_PER_BATCH)
+        (times::of_thread() - began).as_secs_f64() * 1e6 / f64::from(READS_PER_BATCH)
     };
     batch();
     let batches: Vec<f64> = (0..BATCHES).map(|_| batch()).collect();
     median(&batches)
-}
-
-fn thread_us() -> f64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec as f64 * 1e6 + time.tv_nsec as f64 / 1e3
 }
 
 #[cfg(test)]

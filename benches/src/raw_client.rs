@@ -9,13 +9,13 @@ use crate::smb_exchange::{self, MESSAGE_ID_AT};
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use filestone_interop::exchange::{self, Procedure};
+use filestone_interop::times;
 use filestone_wire::nfs3::{self, getattr, read};
 use filestone_wire::smb2::codec::Decode as _;
 use filestone_wire::smb2::{Header, Status};
 use filestone_wire::xdr::Decode;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
-use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -29,7 +29,7 @@ const BUFFER: usize = 64 << 10;
 /// Number of turns between two readings of the clock.
 const TURNS_PER_LOOK: u32 = 16;
 
-/// What is asked.
+/// The measured operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Asked {
     /// NFSPROC3_NULL.
@@ -40,7 +40,7 @@ pub enum Asked {
     Read,
     /// ECHO of SMB2.
     SmbEcho,
-    /// READ of SMB2, likewise.
+    /// READ of SMB2 through the file, from the start again at its end.
     SmbRead,
 }
 
@@ -50,7 +50,7 @@ const LOOK: Duration = Duration::from_micros(100);
 /// Options of `cargo xtask raw-client`.
 #[derive(Debug, Clone, Args)]
 pub struct RawClient {
-    /// Which procedure
+    /// The measured operation
     #[arg(value_enum)]
     pub asked: Asked,
     /// Port of a server that answers both NFS and MOUNT, on the loopback interface
@@ -65,7 +65,7 @@ pub struct RawClient {
     /// Length of the measured window in seconds
     #[arg(long, default_value_t = 2.0)]
     pub seconds: f64,
-    /// What goes before it
+    /// Length of the warm-up before it in seconds
     #[arg(long, default_value_t = 0.2)]
     pub warm_up: f64,
 }
@@ -381,7 +381,7 @@ impl Stopwatch {
     fn start() -> Self {
         Self {
             start: Instant::now(),
-            cpu: thread_cpu(),
+            cpu: times::of_thread(),
         }
     }
 
@@ -393,18 +393,11 @@ impl Stopwatch {
         Counts {
             replies,
             elapsed: self.elapsed(),
-            cpu: thread_cpu().saturating_sub(self.cpu).saturating_sub(spun),
+            cpu: times::of_thread()
+                .saturating_sub(self.cpu)
+                .saturating_sub(spun),
         }
     }
-}
-
-/// Returns the CPU time of this thread, user and system.
-fn thread_cpu() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(
-        time.tv_sec.unsigned_abs(),
-        time.tv_nsec.unsigned_abs() as u32,
-    )
 }
 
 #[cfg(test)]

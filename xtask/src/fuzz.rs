@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 /// Options of `cargo xtask fuzz`.
 #[derive(Debug, Clone, Args)]
 pub struct Fuzz {
-    /// How long each target runs
+    /// Duration of each target in seconds
     #[arg(long, default_value_t = 10)]
     pub seconds: u32,
     /// Only targets whose name contains this
@@ -15,7 +15,7 @@ pub struct Fuzz {
     pub only: Option<String>,
 }
 
-fn cargo_fuzz(arguments: &[&str]) -> Result<Command> {
+fn cargo_fuzz(arguments: &[&str]) -> Command {
     let mut command = Command::new("cargo");
     command
         .args(["+nightly", "fuzz"])
@@ -24,7 +24,7 @@ fn cargo_fuzz(arguments: &[&str]) -> Result<Command> {
         // The caller's toolchain must not override nightly.
         .env_remove("RUSTUP_TOOLCHAIN")
         .env_remove("CARGO");
-    Ok(command)
+    command
 }
 
 /// Fills the corpus from the list of all messages, so that even a short run gets past the first few
@@ -44,13 +44,13 @@ fn seed() -> Result<()> {
 
 fn fuzzed(target: &str, seconds: u32) -> Result<Output> {
     let time = format!("-max_total_time={seconds}");
-    Ok(cargo_fuzz(&["run", target, "--", &time])?.output()?)
+    Ok(cargo_fuzz(&["run", target, "--", &time]).output()?)
 }
 
 /// Runs the targets. Returns whether none found anything; true, with a message, if fuzzing is not
 /// possible.
 pub fn run(options: &Fuzz) -> Result<bool> {
-    let list = cargo_fuzz(&["list"])?.stderr(Stdio::piped()).output();
+    let list = cargo_fuzz(&["list"]).stderr(Stdio::piped()).output();
     let Some(list) = list.ok().filter(|list| list.status.success()) else {
         println!(
             "note: not fuzzed: this needs a nightly compiler and cargo-fuzz (`rustup toolchain install nightly`, `cargo install cargo-fuzz`)"
@@ -71,7 +71,7 @@ pub fn run(options: &Fuzz) -> Result<bool> {
             names.lines().collect::<Vec<_>>().join(", ")
         );
     }
-    if !cargo_fuzz(&["build"])?
+    if !cargo_fuzz(&["build"])
         .status()
         .context("cargo did not start")?
         .success()

@@ -34,9 +34,9 @@ enum Chore {
     Interop(filestone_interop::Command),
     /// Run every fuzz target briefly, where the toolchain allows.
     Fuzz(fuzz::Fuzz),
-    /// Write the man pages and JSON schemas anew from the options' and types' definitions.
+    /// Generate the man pages and JSON schemas from the definitions of options and types.
     Man(man::Man),
-    /// Write the loads of our own anew from their models.
+    /// Generate the built-in loads from their models.
     Loads(loads::Loads),
     /// Accept changed snapshots; read the diff before committing it.
     Bless,

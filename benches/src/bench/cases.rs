@@ -4,7 +4,6 @@ use super::{Bench, Serving, TestBed};
 use crate::figures::{in_turns, median};
 use crate::raw_client::RawResult;
 use anyhow::{Context, Result, bail};
-use filestone_interop::process;
 use filestone_interop::record::Record;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -119,12 +118,7 @@ fn raw(bed: &TestBed, case: &Case, options: &Bench, server: &Serving) -> Result<
     ];
     arguments.extend(case.len.map(|len| format!("--len={len}")));
     let mut command = bed.raw_client(port, &arguments)?;
-    let output = process::run(
-        &mut command,
-        &bed.client_cpus(),
-        bed.folder(),
-        limit(options),
-    )?;
+    let output = bed.run(&mut command, limit(options))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         bail!(
@@ -156,13 +150,7 @@ fn filestone(bed: &TestBed, case: &Case, options: &Bench, server: &Serving) -> R
             bed.probe_at(&target, &case.operation, &arguments)
         }
     };
-    let output = process::run(
-        &mut command,
-        &bed.client_cpus(),
-        bed.folder(),
-        limit(options),
-    )?;
-    Record::read(&output)
+    Record::read(&bed.run(&mut command, limit(options))?)
 }
 
 fn limit(options: &Bench) -> Duration {

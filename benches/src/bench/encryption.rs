@@ -6,7 +6,6 @@ use super::{Serving, TestBed};
 use crate::cipher;
 use crate::figures::median;
 use anyhow::Result;
-use filestone_interop::process;
 use filestone_interop::record::Record;
 use filestone_interop::times::Times;
 use std::fs::OpenOptions;
@@ -62,12 +61,7 @@ fn us_per_read(
         .args(["--password-file", password_file])
         .args(["--encrypt", encryption]);
     let before = Times::of_group(server.process);
-    let output = process::run(
-        &mut command,
-        &bed.client_cpus(),
-        bed.folder(),
-        Duration::from_secs(20),
-    )?;
+    let output = bed.run(&mut command, Duration::from_secs(20))?;
     let used = Times::of_group(server.process).since(before);
     let done = Record::read(&output)?.number("/totals/ledger/ok")?;
     Ok(used.all_s() * 1e6 / done.max(1.0))

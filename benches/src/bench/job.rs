@@ -9,11 +9,10 @@ use super::limits::Limit;
 use anyhow::{Context as _, Result, anyhow, ensure};
 use filestone_cluster::{Cluster, Failure, InProcess, JobOptions, Runner, connect, serve};
 use filestone_host::control::{Context, Observer};
-use filestone_interop::process;
+use filestone_interop::times;
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::run_record::{IntervalRecord, Phase};
 use filestone_setup::workspace::marker::ProcessIdentity;
-use rustix::time::{ClockId, clock_gettime};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -90,8 +89,7 @@ fn record(bed: &TestBed, interval: &str) -> Result<RunRecord> {
         .args(["--offered", OFFERED, "--clients", "64", "--workers", "1"])
         .args(["--duration", "10s", "--report-interval", interval])
         .args(["--no-calibrate", "--format", "json"]);
-    let limit = Duration::from_secs(60);
-    let output = process::run(&mut command, &bed.client_cpus(), bed.folder(), limit)?;
+    let output = bed.run(&mut command, Duration::from_secs(60))?;
     let said = String::from_utf8_lossy(&output.stderr);
     serde_json::from_slice(&output.stdout).with_context(|| format!("filestone said: {said}"))
 }
@@ -143,7 +141,7 @@ fn coordinate(ranks: u32, record: RunRecord, tells_kinds: bool) -> Result<Cost> 
         let mut cluster = Cluster::new(Box::new(first), runner, options);
         let mut spent = Spent(None);
         let made = cluster.run(&plan, false, &AtomicBool::new(false), &mut spent);
-        let end = processor_time();
+        let end = times::of_thread();
         cluster.leave();
         (made.map(|_| ()), spent, end)
     })?;
@@ -236,19 +234,10 @@ struct Spent(Option<[(Instant, Duration); 2]>);
 
 impl Observer for Spent {
     fn interval(&mut self, _: &IntervalRecord) {
-        let now = (Instant::now(), processor_time());
+        let now = (Instant::now(), times::of_thread());
         let first = self.0.map_or(now, |[first, _]| first);
         self.0 = Some([first, now]);
     }
-}
-
-/// Returns the CPU time of this thread.
-fn processor_time() -> Duration {
-    let spent = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(
-        spent.tv_sec.unsigned_abs(),
-        spent.tv_nsec.unsigned_abs() as u32,
-    )
 }
 
 #[cfg(test)]
@@ -269,15 +258,5 @@ mod tests {
             ..cost
         };
         assert!(!limit("", &dear, true).is_met && limit("", &dear, false).is_met);
-    }
-
-    #[test]
-    fn a_thread_spends_what_it_runs() {
-        let before = processor_time();
-        let until = Instant::now() + Duration::from_millis(1);
-        while Instant::now() < until {
-            std::hint::spin_loop();
-        }
-        assert!(processor_time() > before);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::TestBed;
 use anyhow::{Context, Result};
-use filestone_interop::process::{self, Logged};
+use filestone_interop::process::Logged;
 use filestone_interop::record::Record;
 use serde::Serialize;
 use std::time::{Duration, Instant};
@@ -30,13 +30,7 @@ pub fn open_loop(bed: &TestBed) -> Result<Vec<Limit>> {
     let server = bed.serve(&[])?;
     let options = "--offered 10000 --in-flight 64 --duration 10s --warm-up 500ms";
     let mut command = bed.probe(server.port, "null", "/export", options);
-    let output = process::run(
-        &mut command,
-        &bed.client_cpus(),
-        bed.folder(),
-        Duration::from_secs(40),
-    )?;
-    let record = Record::read(&output)?;
+    let record = Record::read(&bed.run(&mut command, Duration::from_secs(40))?)?;
     let achieved = record.number("/totals/achieved_load_ops_per_s")?;
     let p50 = record.number("/totals/dispatch_delay_ns/p50")? / 1000.0;
     let p99 = record.number("/totals/dispatch_delay_ns/p99")? / 1000.0;

@@ -20,7 +20,7 @@ use serde::Serialize;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 /// Figures without a comparison, by name.
@@ -31,10 +31,6 @@ const LIMITS: &[(&str, limits::Measure)] = &[
     ("live page", live_page::limits),
     ("job", job::limits),
 ];
-
-/// Largest CPU use of other programs before the start, as a share; above it they affect the
-/// figures.
-const QUIET: f64 = 0.05;
 
 /// Options of `cargo xtask bench`.
 #[derive(Debug, Clone, Args)]
@@ -157,6 +153,11 @@ impl TestBed {
         &self.folder.path
     }
 
+    /// Runs a client to its end on its processors, with the time limit `limit`.
+    pub fn run(&self, command: &mut Command, limit: Duration) -> Result<Output> {
+        process::run(command, &self.client_cpus(), self.folder(), limit)
+    }
+
     /// Returns the command of the raw client, not yet started.
     pub fn raw_client(&self, port: u16, arguments: &[String]) -> Result<Command> {
         let mut command = Command::new(std::env::current_exe()?);
@@ -178,13 +179,7 @@ pub fn run(options: &Bench) -> Result<bool> {
     if bed.client_cpu.is_none() {
         eprintln!("note: only one processor: client and server share it, and ratios say little");
     }
-    let busy_share = processors::busy_share(Duration::from_millis(500))?;
-    if busy_share > QUIET {
-        eprintln!(
-            "note: something else takes {:.0} % of this host's processors: do not quote what follows",
-            busy_share * 100.0
-        );
-    }
+    let busy_share = processors::busy_share_before()?;
     let wanted = |name: &str| {
         options
             .only

@@ -13,18 +13,14 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use dbench::Figures;
 use filestone_interop::process::{self, Folder};
-use filestone_interop::processors;
 use filestone_interop::table::lay_out;
+use filestone_interop::{processors, tool};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-/// Largest CPU use of other programs before the start, as a share of the processors.
-const QUIET: f64 = 0.05;
 
 /// Options of `cargo xtask compare-tools`.
 #[derive(Debug, Clone, Args)]
 pub struct Versus {
-    /// Which programs filestone stands beside
+    /// The programs that filestone is compared with
     #[arg(value_enum, default_value_t = Ancestors::Dbench)]
     pub ancestors: Ancestors,
     /// Pairs of runs per case
@@ -36,7 +32,7 @@ pub struct Versus {
     /// Only cases whose name contains this
     #[arg(long)]
     pub only: Option<String>,
-    /// Where files go: a directory of a file system that is worth measuring
+    /// The directory of the files, on a file system that is worth measuring
     #[arg(long, default_value = "/dev/shm")]
     pub directory: PathBuf,
     /// Print the table for docs/benchmarks.md
@@ -119,7 +115,7 @@ pub fn run(options: &Versus) -> Result<bool> {
     if options.rounds == 0 || options.seconds == 0 {
         bail!("--rounds and --seconds must be at least 1");
     }
-    filestone_interop::tool::install(match options.ancestors {
+    tool::install(match options.ancestors {
         Ancestors::Dbench => dbench::NEEDED,
         Ancestors::Smb => smb::NEEDED,
     })?;
@@ -129,13 +125,7 @@ pub fn run(options: &Versus) -> Result<bool> {
         directory: options.directory.clone(),
         seconds: options.seconds,
     };
-    let busy_share = processors::busy_share(Duration::from_millis(500))?;
-    if busy_share > QUIET {
-        eprintln!(
-            "note: something else takes {:.0} % of this host's processors: do not quote what follows",
-            busy_share * 100.0
-        );
-    }
+    processors::busy_share_before()?;
     let rows = match options.ancestors {
         Ancestors::Dbench => beside_dbench(&bed, options)?,
         Ancestors::Smb => smb::compare(&bed, options.rounds, options.only.as_deref())?,

@@ -4,7 +4,7 @@
 //! jobs from a shared folder: a job is a numbered script, next to which the guest writes the output
 //! and the exit status.
 
-use crate::process::Running;
+use crate::process::{self, Running};
 use crate::tool;
 use anyhow::{Context, Result, bail};
 use std::fs::{self, File};
@@ -200,8 +200,7 @@ fn make_disk(path: &Path) -> Result<()> {
 /// Sets up the host's end of the network between host and guest.
 fn network() -> Result<()> {
     let network = format!("{HOST}/24");
-    let commands: [&[&str]; 4] = [
-        &["link", "set", "lo", "up"],
+    let commands: [&[&str]; 3] = [
         &["tuntap", "add", "dev", INTERFACE, "mode", "tap"],
         &["addr", "add", &network, "dev", INTERFACE],
         &["link", "set", INTERFACE, "up"],
@@ -212,9 +211,7 @@ fn network() -> Result<()> {
 
 fn last_lines(console: &Path) -> String {
     let bytes = fs::read(console).unwrap_or_default();
-    let said = String::from_utf8_lossy(&bytes);
-    let lines: Vec<&str> = said.lines().collect();
-    lines[lines.len().saturating_sub(15)..].join("\n")
+    process::last_lines(&String::from_utf8_lossy(&bytes))
 }
 
 /// Waits until the guest reports that it is ready. Returns its kernel version.

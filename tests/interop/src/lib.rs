@@ -26,9 +26,9 @@ use std::path::PathBuf;
 /// Commands of `cargo xtask`.
 #[derive(Subcommand)]
 pub enum Command {
-    /// Run all 22 procedures, and some mishaps, against servers that are not ours.
+    /// Run all 22 procedures, and some mishaps, against foreign servers.
     Interop(peers::Interop),
-    /// Run probe, mix and replay against servers that stand still, die, are full or slow.
+    /// Run probe, mix, replay and fleet against servers that are stopped, killed, full or slow.
     Faults(faults::Faults),
 }
 

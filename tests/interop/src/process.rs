@@ -241,6 +241,12 @@ impl Drop for Folder {
     }
 }
 
+/// Returns the last 20 lines of a log.
+pub fn last_lines(log: &str) -> String {
+    let lines: Vec<&str> = log.lines().collect();
+    lines[lines.len().saturating_sub(20)..].join("\n")
+}
+
 /// Returns a port that is unused at this moment.
 pub fn free_port() -> Result<u16> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())

@@ -6,6 +6,10 @@ use std::ops::Range;
 use std::process::{Child, Command};
 use std::time::Duration;
 
+/// Largest CPU use of other programs before the start of a benchmark, as a share; above it they
+/// affect the figures.
+const QUIET: f64 = 0.05;
+
 /// Returns the processors that this process may use.
 pub fn available() -> Result<Vec<usize>> {
     let set = sched_getaffinity(None)?;
@@ -56,7 +60,7 @@ pub fn for_seeds<T: Send>(seeds: Range<u64>, run: impl Fn(u64) -> T + Sync) -> V
 }
 
 /// Measures the share of this host's CPU time in use over this period, from 0 to 1.
-pub fn busy_share(over: Duration) -> Result<f64> {
+fn busy_share(over: Duration) -> Result<f64> {
     let before = times()?;
     std::thread::sleep(over);
     let after = times()?;
@@ -64,6 +68,18 @@ pub fn busy_share(over: Duration) -> Result<f64> {
     let all: f64 = (0..after.len().min(before.len())).map(spent).sum();
     // The fourth and fifth fields are idle and waiting for a disk (proc(5)).
     Ok(1.0 - (spent(3) + spent(4)) / all.max(1.0))
+}
+
+/// Measures [`busy_share`] before a benchmark starts, and prints a note if other programs affect it.
+pub fn busy_share_before() -> Result<f64> {
+    let share = busy_share(Duration::from_millis(500))?;
+    if share > QUIET {
+        eprintln!(
+            "note: something else takes {:.0} % of this host's processors: do not quote what follows",
+            share * 100.0
+        );
+    }
+    Ok(share)
 }
 
 /// Returns the CPU times in the first line of /proc/stat.

@@ -78,6 +78,15 @@ impl Record {
             .collect()
     }
 
+    /// Fails if a line of a replay had another result than expected, or a client was lost.
+    pub fn is_as_expected(&self) -> Result<()> {
+        if self.number("/replay/mismatch_count")? > 0.0 || self.holds("clients-lost") {
+            let mismatches = self.list("/replay/mismatches");
+            bail!("{mismatches:?}, {:?}", self.list("/caveats"));
+        }
+        Ok(())
+    }
+
     /// Whether the record contains this text.
     pub fn holds(&self, text: &str) -> bool {
         self.0.to_string().contains(text)

@@ -3,6 +3,7 @@
 
 use crate::process::{self, Running};
 use crate::times::Times;
+use crate::tool;
 use anyhow::{Context, Result, bail};
 use std::fs::File;
 use std::io::Write as _;
@@ -26,7 +27,7 @@ pub const GUEST_ACCOUNT: &str = "nobody";
 /// The user's password.
 pub const PASSWORD: &str = "netbench-1995";
 /// A known user whose account is disabled.
-pub const DISABLED_USER: &str = "retired";
+const DISABLED_USER: &str = "retired";
 /// Share for guests.
 pub const GUEST_SHARE: &str = "guest";
 /// Share for the user only, with the same files.
@@ -128,9 +129,7 @@ impl Samba {
     /// Returns the last lines of its log.
     pub fn final_output(&self) -> String {
         let read = |name| std::fs::read_to_string(self.folder.join(name)).unwrap_or_default();
-        let said = read("stderr") + &read("log.smbd");
-        let lines: Vec<&str> = said.lines().collect();
-        lines[lines.len().saturating_sub(20)..].join("\n")
+        process::last_lines(&(read("stderr") + &read("log.smbd")))
     }
 
     /// Returns the sessions and open files of the server.
@@ -230,9 +229,7 @@ impl Session {
 
 /// Returns the version of the installed server.
 pub fn version() -> String {
-    let output = Command::new("/usr/sbin/smbd").arg("--version").output();
-    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-    let text = text.unwrap_or_default();
+    let text = tool::text(Command::new("/usr/sbin/smbd").arg("--version")).unwrap_or_default();
     text.trim().trim_start_matches("Version ").to_owned()
 }
 

@@ -1,6 +1,8 @@
 //! CPU time of processes as reported by the kernel.
 
+use rustix::time::{ClockId, clock_gettime};
 use std::path::Path;
+use std::time::Duration;
 
 /// CPU time of processes.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -9,6 +11,15 @@ pub struct Times {
     pub user_s: f64,
     /// Seconds in the kernel.
     pub system_s: f64,
+}
+
+/// Returns the CPU time of this thread, user and system.
+pub fn of_thread() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(
+        time.tv_sec.unsigned_abs(),
+        time.tv_nsec.unsigned_abs() as u32,
+    )
 }
 
 impl Times {
@@ -105,5 +116,15 @@ mod tests {
         assert_eq!(stat.group(), Some(77));
         assert_eq!(stat.own().all_s(), 500.0 / per_second);
         assert_eq!(stat.children().all_s(), 75.0 / per_second);
+    }
+
+    #[test]
+    fn a_thread_spends_what_it_runs() {
+        let before = of_thread();
+        let until = std::time::Instant::now() + Duration::from_millis(1);
+        while std::time::Instant::now() < until {
+            std::hint::spin_loop();
+        }
+        assert!(of_thread() > before);
     }
 }

@@ -308,17 +308,16 @@ fn nothing_but_foreign(root: &Path, before: &BTreeSet<PathBuf>) -> Result<()> {
     Ok(())
 }
 
+fn unpack(file: &Path, folder: &Path) -> Result<()> {
+    let mut command = Command::new("tar");
+    tool::run(command.arg("--directory").arg(folder).arg("-xf").arg(file))
+}
+
 /// Runs the image, unpacked by umoci, as its user.
 fn unpacked_image(file: &Path, work: &Path) -> Result<()> {
     let layout = work.join("image");
     std::fs::create_dir_all(&layout)?;
-    tool::run(
-        Command::new("tar")
-            .arg("--directory")
-            .arg(&layout)
-            .arg("-xf")
-            .arg(file),
-    )?;
+    unpack(file, &layout)?;
     let bundle = work.join("bundle");
     let name = format!("{}:{VERSION}", layout.display());
     tool::run(
@@ -354,13 +353,7 @@ fn unpacked_image(file: &Path, work: &Path) -> Result<()> {
 
 /// Checks that the archive names its commit and that Cargo can read it.
 fn source(file: &Path, work: &Path) -> Result<()> {
-    tool::run(
-        Command::new("tar")
-            .arg("--directory")
-            .arg(work)
-            .arg("-xzf")
-            .arg(file),
-    )?;
+    unpack(file, work)?;
     let root = work.join(format!("filestone-{VERSION}"));
     let commit = std::fs::read_to_string(root.join("crates/cli/commit.txt"))?;
     let hash = commit.lines().last().unwrap_or_default();

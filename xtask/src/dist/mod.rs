@@ -47,7 +47,7 @@ pub struct Dist {
     /// Make or check only these [default: all but mpi, which needs Open MPI]
     #[arg(long, value_enum, value_delimiter = ',')]
     pub only: Vec<Kind>,
-    /// Where packages are written, or read to be checked [default: packages in Cargo's target directory]
+    /// Directory of the packages, to write or to check them [default: packages in Cargo's target directory]
     #[arg(long, value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// Package this program, built already, in .deb and .rpm
@@ -162,7 +162,7 @@ fn install(kinds: &[Kind], needed: &[(Kind, &'static str, &'static str)]) -> Res
     }
     let needed = needed.iter().filter(|(kind, ..)| kinds.contains(kind));
     let needed: Vec<_> = needed.map(|(_, file, package)| (*file, *package)).collect();
-    filestone_interop::tool::install(&needed)
+    tool::install(&needed)
 }
 
 impl Kind {

@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 const INTO_WINDOW: Duration = Duration::from_millis(700);
 /// Duration of a stop of the generator.
 const STOPPED: Duration = Duration::from_secs(3);
-/// Longest time in which the directory of a run is looked for, to plant a file in it.
+/// Time limit of the search for the directory of a run, to plant a file in it.
 const PLANTED_WITHIN: Duration = Duration::from_secs(5);
 /// Time limit of a call in runs whose generator is stopped.
 const PATIENCE: Duration = Duration::from_secs(10);

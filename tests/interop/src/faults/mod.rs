@@ -21,7 +21,7 @@ use anyhow::Result;
 use cell::{Cell, CommandKind, Fault, Phase};
 use clap::Args;
 use conditions::Trial;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -43,7 +43,7 @@ pub struct Faults {
     /// Runs at the same time; they mostly wait
     #[arg(long, default_value_t = 8)]
     pub jobs: usize,
-    /// How often the whole matrix is run
+    /// Number of runs of the whole matrix
     #[arg(long, default_value_t = 1)]
     pub rounds: u32,
     /// Faults of "prepare" meet this call of NFS, counted from 1, and not one in its middle
@@ -95,13 +95,7 @@ pub fn run(options: &Faults) -> Result<bool> {
     let mut is_good = true;
     if options.only.as_deref().is_none_or(|only| only == "crowd") {
         let folder = Folder::new("crowd")?;
-        let bed = Bed {
-            filestone: filestone.clone(),
-            folder: folder.path.clone(),
-            count: 0,
-            variables: BTreeMap::new(),
-            guest: None,
-        };
+        let bed = Bed::new(filestone.clone(), &folder.path, 0);
         is_good &= scenario::run(MANY_CLIENTS, &[], &bed, Selection::default())?;
     }
     for _ in 0..options.rounds {

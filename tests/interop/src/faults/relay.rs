@@ -10,7 +10,7 @@ use filestone_wire::record::RecordMark;
 use filestone_wire::rpc::{CallHeader, ReplyBody, ReplyHeader};
 use filestone_wire::xdr::{Decode, Reader};
 use std::collections::HashMap;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
@@ -327,23 +327,11 @@ fn note_answer(shared: &Shared, asked: &Mutex<HashMap<u32, usize>>, record: &[u8
 /// Receives an RPC record of one fragment; both ends send no others.
 fn receive(socket: &mut TcpStream) -> Option<Vec<u8>> {
     let mut mark = [0; 4];
-    read_all(socket, &mut mark)?;
+    socket.read_exact(&mut mark).ok()?;
     let mark = RecordMark::from_bytes(mark);
     let mut record = vec![0; mark.len as usize];
-    read_all(socket, &mut record)?;
+    socket.read_exact(&mut record).ok()?;
     mark.last.then_some(record)
-}
-
-fn read_all(socket: &mut TcpStream, mut bytes: &mut [u8]) -> Option<()> {
-    while !bytes.is_empty() {
-        match socket.read(bytes) {
-            Ok(0) => return None,
-            Ok(len) => bytes = &mut bytes[len..],
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(_) => return None,
-        }
-    }
-    Some(())
 }
 
 fn send(socket: &mut TcpStream, record: &[u8]) -> Option<()> {

@@ -9,7 +9,7 @@ use std::net::Ipv4Addr;
 pub const SHEET: &str = include_str!("sheets/addresses.toml");
 /// Makes the other host and connects the two. The server replies to ARP requests only for its address of the link.
 /// IPv6 is off, because addresses that it makes by itself appear and disappear, and would make listings differ.
-const HOSTS: &str = "mount -t tmpfs run /run && ip link set lo up && ip netns add server && \
+const HOSTS: &str = "mount -t tmpfs run /run && ip netns add server && \
     ip link add veth0 type veth peer name veth1 netns server && ip -n server link set lo up && \
     ip -n server address add 10.9.255.2/16 dev veth1 && ip -n server address add 10.5.0.1 dev lo && \
     ip netns exec server sh -c 'echo 1 >/proc/sys/net/ipv4/conf/veth1/arp_ignore' && \

@@ -4,7 +4,7 @@
 //! and of the disk export only the root; other paths get MNT3ERR_ACCES.
 
 use super::{MOUNT_PORT, NFS_PORT, succeed};
-use crate::process::Running;
+use crate::process::{self, Running};
 use anyhow::{Context, Result, bail};
 use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -68,7 +68,6 @@ fn local(port: u16) -> SocketAddr {
 impl Ganesha {
     /// Starts everything. Must run in separate network and mount namespaces.
     pub fn start(folder: &Path) -> Result<Self> {
-        succeed("ip", &["link", "set", "lo", "up"])?;
         // The daemons' sockets and PID files go where no other program has any.
         succeed("mount", &["-t", "tmpfs", "run", "/run"])?;
         for path in ["/run/dbus", "/run/rpcbind", "/run/ganesha"] {
@@ -136,9 +135,7 @@ impl Ganesha {
 
     /// Returns the last lines of its log.
     pub fn final_output(&self) -> String {
-        let log = std::fs::read_to_string(&self.log).unwrap_or_default();
-        let lines: Vec<&str> = log.lines().collect();
-        lines[lines.len().saturating_sub(20)..].join("\n")
+        process::last_lines(&std::fs::read_to_string(&self.log).unwrap_or_default())
     }
 }
 

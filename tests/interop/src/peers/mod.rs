@@ -21,7 +21,6 @@ use crate::scenario::{self, Bed, Code, Selection};
 use crate::tool::{self, Needed, install};
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
@@ -34,15 +33,15 @@ const MOUNT_PORT: u16 = 20_048;
 /// Options of `cargo xtask interop`.
 #[derive(Debug, Clone, Args)]
 pub struct Interop {
-    /// What filestone is tested against
+    /// The peer of the tests
     #[arg(value_enum, default_value_t = Peer::Ganesha)]
     pub peer: Peer,
     /// Operations per run, and MAC-VLANs of the addresses
     #[arg(long, default_value_t = 50)]
     pub count: u32,
-    /// Every dialect of SMB with every protection where the kernel mounts our share, and all checks;
-    /// the report of an hour; the curve and the objective of a queue that is known;
-    /// jobs of many hosts that Slurm starts, and of which a rank is killed, stopped or slowed in each phase
+    /// Every dialect of SMB with every protection where the kernel mounts the built-in share, and all
+    /// checks; the report of an hour; the curve and the objective of a queue that is known; jobs of many
+    /// hosts that Slurm starts, with a rank killed, stopped or slowed in each phase
     #[arg(long)]
     pub thorough: bool,
     /// Only the scenarios whose names hold this
@@ -68,7 +67,7 @@ impl Interop {
     }
 }
 
-/// A peer that is not ours.
+/// A foreign peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Peer {
     /// nfs-ganesha, and dbench with its loads
@@ -79,7 +78,7 @@ pub enum Peer {
     Browser,
     /// Samba, in every configuration that a client must cope with
     Samba,
-    /// Prometheus, which scrapes a run and is asked what the dashboard asks
+    /// Prometheus, which scrapes a run and evaluates the queries of the dashboard
     Prometheus,
     /// Jobs of many hosts: Open MPI and MPICH
     Mpi,
@@ -142,13 +141,11 @@ fn outside(options: &Interop) -> Result<bool> {
         Peer::Addresses => install(FOR_ADDRESSES)?,
         Peer::Mpi => return mpi::run(options),
     }
-    second_half(options, &process::build_filestone("release")?, 0)
+    second_half(&process::build_filestone("release")?, 0)
 }
 
-/// Runs the second half in separate namespaces.
-fn second_half(options: &Interop, filestone: &Path, family: usize) -> Result<bool> {
-    let peer = options.peer.to_possible_value();
-    let peer = peer.context("a peer without a name")?;
+/// Runs the second half, with the options of this one, in separate namespaces.
+fn second_half(filestone: &Path, family: usize) -> Result<bool> {
     let mut command = Command::new("unshare");
     command.args("--net --mount --pid --fork --kill-child --mount-proc".split(' '));
     // The shell is the first process of the namespace: it ignores ^C, so that the program below it
@@ -156,16 +153,7 @@ fn second_half(options: &Interop, filestone: &Path, family: usize) -> Result<boo
     command
         .args(["--", "sh", "-c", "\"$@\"; exit $?", "interop"])
         .arg(std::env::current_exe()?)
-        .args(["interop", peer.get_name()])
-        .arg(format!("--count={}", options.count))
-        .args(options.thorough.then_some("--thorough"))
-        .args(options.only.as_ref().map(|only| format!("--only={only}")))
-        .args(
-            options
-                .pictures
-                .iter()
-                .flat_map(|folder| ["--pictures".as_ref(), folder.as_os_str()]),
-        )
+        .args(std::env::args_os().skip(1))
         .arg(format!("--family={family}"))
         .arg("--inside")
         .arg(filestone);
@@ -177,23 +165,15 @@ fn second_half(options: &Interop, filestone: &Path, family: usize) -> Result<boo
 fn inside(options: &Interop, filestone: PathBuf) -> Result<bool> {
     let start = Instant::now();
     let folder = Folder::new("interop")?;
-    let mut bed = Bed {
-        filestone,
-        folder: folder.path.clone(),
-        count: options.count,
-        variables: BTreeMap::new(),
-        guest: None,
-    };
+    let mut bed = Bed::new(filestone, &folder.path, options.count);
+    bed.define("root", crate::root().display());
+    succeed("ip", &["link", "set", "lo", "up"])?;
     let is_good = match options.peer {
         Peer::Ganesha => against_ganesha(options, &mut bed, start)?,
         Peer::Browser => browser::run(&bed, options)?,
         Peer::Kernel => kernel::run(options, bed, start)?,
         Peer::Samba => samba::run(options.selection(), bed, start)?,
-        Peer::Prometheus => {
-            succeed("ip", &["link", "set", "lo", "up"])?;
-            bed.define("root", crate::root().display());
-            scenario::run(PROMETHEUS, &[], &bed, options.selection())?
-        }
+        Peer::Prometheus => scenario::run(PROMETHEUS, &[], &bed, options.selection())?,
         Peer::Addresses => addresses::run(options.selection(), bed)?,
         Peer::Mpi => mpi::inside(options, bed)?,
     };
@@ -218,7 +198,6 @@ fn against_ganesha(options: &Interop, bed: &mut Bed, start: Instant) -> Result<b
     for export in ganesha::EXPORTS {
         fixture::make(ganesha::HOST, export)?;
     }
-    bed.define("root", crate::root().display());
     bed.define("ganesha", server.id());
     let mut is_good = options.only.is_some() || checks::procedures(bed, checks::WAYS)?;
     is_good &= scenario::run(GANESHA, GANESHA_CODES, bed, options.selection())?;

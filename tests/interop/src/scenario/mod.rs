@@ -18,7 +18,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -140,6 +140,17 @@ impl AsRef<Self> for Bed {
 }
 
 impl Bed {
+    /// Returns a bed without variables and without a guest.
+    pub fn new(filestone: PathBuf, folder: &Path, count: u32) -> Self {
+        Self {
+            filestone,
+            folder: folder.to_owned(),
+            count,
+            variables: BTreeMap::new(),
+            guest: None,
+        }
+    }
+
     /// Returns a command of filestone with these arguments, which contain no spaces.
     pub fn command(&self, line: &str) -> Command {
         let mut command = Command::new(&self.filestone);

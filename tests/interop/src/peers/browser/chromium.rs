@@ -107,7 +107,7 @@ impl Browser {
         Ok(())
     }
 
-    /// The page as wide as so many pixels, on light or dark ground.
+    /// Gives the page this size in pixels, and a light or dark ground.
     pub fn look(&self, width: u32, height: u32, ground: &str) -> Result<()> {
         let metrics =
             json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });

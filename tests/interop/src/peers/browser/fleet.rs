@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::path::Path;
 use std::time::Duration;
 
-/// How long the fleet runs, in seconds: as long as a person needs who knows what to do, and a slow host.
+/// Duration of the fleet in seconds: enough for all changes, also on a slow host.
 const SECONDS: u32 = 40;
 
 pub fn changed(bed: &Bed, pictures: Option<&Path>) -> Result<()> {
@@ -94,7 +94,7 @@ fn tab_to(browser: &Browser, id: &str) -> Result<()> {
     anyhow::bail!("#{id} is not reached with the Tab key");
 }
 
-/// One client is stopped without a mouse.
+/// Stops one client without a mouse.
 fn change_by_keyboard(browser: &Browser) -> Result<()> {
     browser.run("document.activeElement.blur(); scrollTo(0, 0)")?;
     tab_to(browser, "which")?;

@@ -1,4 +1,4 @@
-//! 100,000 clients, of which hardly any has begun: the table of them stays fast, and small.
+//! 100,000 clients that have hardly begun: their table stays fast, and small.
 
 use super::chromium::Browser;
 use super::synthetic::Synthetic;
@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
 
-/// A task of the page may take so long, in milliseconds: what is longer is felt.
+/// Largest permitted duration of a task of the page in milliseconds: users notice longer ones.
 const TASK_MAX_MS: f64 = 50.0;
 /// Number of scrolls. One must have no longer task: a slow page is slow each time, but a host whose
 /// processors are busy with other work delays single tasks.
 const SCROLLS: u32 = 5;
-/// What the page's process may occupy, in MB.
+/// Largest permitted memory of the page's process in MB.
 const MEMORY_MAX_MB: u64 = 200;
 
 /// Scrolls for three seconds, from the first row to the last and back, and collects tasks that are long.
@@ -114,7 +114,7 @@ fn heap_text(metrics: Result<Value>) -> String {
     format!("its heap {:.1} MB", used / 1e6)
 }
 
-/// What is listed is filtered and sorted by the server.
+/// Checks that the server filters and sorts the rows.
 fn filtered(browser: &Browser) -> Result<()> {
     let fill = "const field = document.getElementById('filter-which'); field.value = 'writers[99990..99999]'; \
                 field.dispatchEvent(new Event('change'));";

@@ -1,7 +1,7 @@
 //! The live page in a real browser: Chromium without a window, driven by its WebDriver.
 //!
-//! What is measured is the built-in server, in the network namespace of the test, so that neither the run
-//! nor the browser can reach anything else.
+//! Runs measure the built-in server in the network namespace of the test, so that neither the run nor
+//! the browser can reach anything else.
 
 mod chromium;
 mod fleet;
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use crate::process::Logged;
 
-/// What the test needs.
+/// Programs, and the Debian packages that contain them.
 pub const NEEDED: &[(&str, &str)] = &[
     ("/usr/bin/chromium", "chromium"),
     ("/usr/bin/chromedriver", "chromium-driver"),
@@ -27,11 +27,11 @@ pub const NEEDED: &[(&str, &str)] = &[
     ("/usr/bin/unshare", "util-linux"),
 ];
 
-/// How long something is waited for that must come.
+/// Time limit of an expected event.
 const PATIENCE: Duration = Duration::from_secs(60);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// A scenario: what it is called, and what must hold in it.
+/// Name of a scenario, and the function that checks it.
 type Scenario = (&'static str, fn(&Bed, Option<&Path>) -> Result<()>);
 
 const SCENARIOS: &[Scenario] = &[
@@ -42,14 +42,13 @@ const SCENARIOS: &[Scenario] = &[
     ("100,000 rows that are scrolled", many::scrolled),
     ("points that are drawn as they come", points::drawn),
 ];
-/// What takes longer.
+/// Scenarios that take longer.
 const THOROUGH: &[Scenario] = &[("the report of an hour", report::of_an_hour)];
 
-/// Runs the scenarios; whether all went well.
+/// Runs the scenarios. Returns whether all passed.
 pub fn run(bed: &Bed, options: &Interop) -> Result<bool> {
     let (only, pictures) = (options.only.as_deref(), options.pictures.as_deref());
     let more = THOROUGH.iter().filter(|_| options.thorough);
-    super::succeed("ip", &["link", "set", "lo", "up"])?;
     let mut is_good = true;
     for (name, scenario) in SCENARIOS.iter().chain(more) {
         if only.is_some_and(|only| !name.contains(only)) {

@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// How many pixels of a picture have the colour of its first line: none if nothing is drawn.
+/// Returns the number of pixels of a picture with the colour of its first line: 0 if nothing is drawn.
 const PIXELS_OF_FIRST_LINE: &str = "(() => {
   const probe = document.createElement('span');
   probe.style.setProperty('color', 'var(--first)');
@@ -79,7 +79,7 @@ fn load_point(number: u32, offered: f64, part: &str, [achieved, mean, p99]: [f64
     }))
 }
 
-/// One side of a trial, whose rate is known to ± 2 %.
+/// Returns one side of a trial, whose rate is known to ± 2 %.
 fn side(name: &str, runs: u32, rate: f64) -> Event {
     Event::Point(Arc::new(Point {
         series: "points, with 95 % intervals".into(),
@@ -118,7 +118,7 @@ fn holds(told: &str, wanted: &str) -> Result<()> {
     Ok(())
 }
 
-/// Points come one by one, and who reads stays where they are.
+/// Publishes points one by one: the point that the user reads stays selected.
 fn curve(browser: &Browser, served: &Served) -> Result<()> {
     served.feed.publish(load_point(
         1,
@@ -194,7 +194,7 @@ fn report_of_a_sweep(bed: &Bed, browser: &Browser) -> Result<()> {
     Ok(())
 }
 
-/// What the link to the report saves.
+/// Returns the file that the link to the report saves.
 fn saved(bed: &Bed, browser: &Browser) -> Result<String> {
     let folder = bed.folder.join("saved");
     std::fs::create_dir(&folder)?;

@@ -14,7 +14,7 @@ const INTERVALS: u64 = 36_000;
 const INTERVAL_NS: u64 = 100_000_000;
 /// As large as mails may be anywhere.
 const BYTES_MAX: u64 = 5_000_000;
-/// What is later is waited for, in milliseconds.
+/// Largest permitted time in milliseconds until the report can be used.
 const READY_MAX_MS: f64 = 2000.0;
 
 /// Moves through the first chart by keyboard, as soon as that has an effect: when it had.

@@ -27,7 +27,7 @@ use std::time::Instant;
 
 /// The page of a feed that a test fills.
 pub struct Served {
-    /// What the page tells.
+    /// The events of the page.
     pub feed: Feed,
     page: Page,
     #[expect(dead_code, reason = "it serves until this is dropped")]
@@ -35,7 +35,7 @@ pub struct Served {
 }
 
 impl Served {
-    /// Of a command that is called so.
+    /// Serves the page of a command with this name.
     pub fn start(command: &str) -> Result<Self> {
         let feed = Feed::new("0.0.0", vec![command.into()]);
         let listener = listen(SocketAddr::from(([127, 0, 0, 1], 0)))?;
@@ -89,7 +89,7 @@ impl RequestHandler for Controller {
     }
 }
 
-/// A group of which no client has begun.
+/// Returns the record of a group whose clients have not begun.
 fn waiting(group: &GroupPlan) -> GroupRecord {
     GroupRecord {
         name: group.name.clone(),
@@ -110,7 +110,7 @@ fn waiting(group: &GroupPlan) -> GroupRecord {
 }
 
 impl Synthetic {
-    /// A fleet of so many writers.
+    /// Serves a fleet with this number of writers.
     pub fn start(clients: u32) -> Result<Self> {
         let fleet = FleetPlan {
             name: "synthetic".into(),

@@ -72,7 +72,6 @@ pub fn run(options: &Interop, mut bed: Bed, start: Instant) -> Result<bool> {
     let mut is_good = only.is_some() || checks::procedures(&bed, WAYS)?;
     bed.define("guest", GUEST);
     bed.define("host", HOST);
-    bed.define("root", crate::root().display());
     bed.guest = Some(guest);
     is_good &= ksmbd::run(&bed, only)?;
     is_good &= scenario::run(SHEET, &[], &bed, options.selection())?;

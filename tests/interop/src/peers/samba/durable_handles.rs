@@ -97,13 +97,7 @@ fn replay(ground: &TestEnv, case: &Case, seen: &Arc<Seen>, load: &str) -> Result
 }
 
 fn check(case: &Case, seen: &Seen, record: &Record) -> Result<()> {
-    if record.number("/replay/mismatch_count")? > 0.0 || record.holds("clients-lost") {
-        bail!(
-            "{:?}, {:?}",
-            record.list("/replay/mismatches"),
-            record.list("/caveats")
-        );
-    }
+    record.is_as_expected()?;
     let count = |name: &str| record.number(&format!("/target/session/durable/{name}"));
     let handles = [
         count("requested")?,

@@ -54,13 +54,7 @@ pub fn in_replay(ground: &TestEnv) -> Result<String> {
     let asked = "replay office --layer";
     let output = run(ground, &relay, asked, "", "--run-once --clients 2")?;
     let record = Record::read(&output)?;
-    if record.number("/replay/mismatch_count")? > 0.0 || record.holds("clients-lost") {
-        bail!(
-            "{:?}, {:?}",
-            record.list("/replay/mismatches"),
-            record.list("/caveats")
-        );
-    }
+    record.is_as_expected()?;
     let changed = evaluate(&record, &relay)?;
     let lines = record.number("/totals/ledger/scheduled")?;
     Ok(format!("{changed} of {lines} lines failed"))
