@@ -1,7 +1,8 @@
 //! Single SMB2 requests over a blocking connection: enough to open a file on a server that accepts
 //! guests. The measured requests are in [`raw_client`](crate::raw_client).
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
+use filestone_interop::exchange;
 use filestone_wire::smb2::codec::{Array, Decode, Encode, Reader, Text};
 use filestone_wire::smb2::create::{
     self, CreateDisposition, CreateOptions, ImpersonationLevel, ShareAccess,
@@ -12,11 +13,8 @@ use filestone_wire::smb2::{
     Header, OplockLevel, Route, SecurityMode, Status, compound, echo, negotiate, read,
     session_setup, tree_connect,
 };
-use std::io::{Read, Write};
 use std::net::TcpStream;
 
-/// Largest accepted frame in bytes; no response to these requests is longer.
-const FRAME_MAX: usize = 2 << 20;
 /// Offset of MessageId in a frame with one message.
 pub const MESSAGE_ID_AT: usize = 4 + 24;
 /// NTLMSSP_NEGOTIATE_UNICODE, REQUEST_TARGET and NTLM (MS-NLMP, section 2.2.2.5).
@@ -176,20 +174,7 @@ impl Opened {
 
 /// Sends a frame and returns the response without its length prefix.
 pub fn exchange(stream: &mut TcpStream, frame: &[u8]) -> Result<Vec<u8>> {
-    stream
-        .write_all(frame)
-        .context("the request could not be sent")?;
-    let mut mark = [0; 4];
-    stream.read_exact(&mut mark).context("no response came")?;
-    let len = u32::from_be_bytes(mark) as usize;
-    if len > FRAME_MAX {
-        bail!("a response of {len} bytes");
-    }
-    let mut response = vec![0; len];
-    stream
-        .read_exact(&mut response)
-        .context("half a response came")?;
-    Ok(response)
+    exchange::framed(stream, frame, |mark| Ok(u32::from_be_bytes(mark) as usize))
 }
 
 /// Returns an empty NEGOTIATE_MESSAGE (MS-NLMP, section 2.2.1.1).

@@ -1,7 +1,7 @@
 //! Single RPC calls over a blocking connection: enough to make and inspect files of an export. The
-//! measured calls are in [`raw_client`](crate::raw_client).
+//! calls that benchmarks measure are in their raw client.
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use filestone_wire::mount::{self, DirPath, MntReply};
 use filestone_wire::nfs3::{
     self, DirOpArgs, Handle, Sattr3, SetTime, create, lookup, mkdir, read, readdir, remove,
@@ -15,7 +15,7 @@ use filestone_wire::xdr::{Decode, Encode, Reader, Writer};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-/// Largest accepted RPC record in bytes; no reply to these calls is longer.
+/// Largest accepted reply in bytes; no reply to these calls is longer.
 const REPLY_MAX: usize = 2 << 20;
 
 /// A procedure of an RPC program.
@@ -79,16 +79,27 @@ pub fn call(procedure: Procedure, xid: u32, args: &impl Encode) -> Vec<u8> {
 
 /// Sends a call and returns its reply, without the record mark.
 pub fn exchange(stream: &mut TcpStream, call: &[u8]) -> Result<Vec<u8>> {
+    framed(stream, call, |mark| {
+        let mark = RecordMark::from_bytes(mark);
+        ensure!(mark.last, "a reply in several fragments");
+        Ok(mark.len as usize)
+    })
+}
+
+/// Sends a message and returns the reply, whose length is in the four bytes before it.
+pub fn framed(
+    stream: &mut TcpStream,
+    message: &[u8],
+    len: impl Fn([u8; 4]) -> Result<usize>,
+) -> Result<Vec<u8>> {
     stream
-        .write_all(call)
+        .write_all(message)
         .context("the call could not be sent")?;
     let mut mark = [0; 4];
     stream.read_exact(&mut mark).context("no reply came")?;
-    let mark = RecordMark::from_bytes(mark);
-    if !mark.last || mark.len as usize > REPLY_MAX {
-        bail!("a reply of {} bytes, last fragment {}", mark.len, mark.last);
-    }
-    let mut reply = vec![0; mark.len as usize];
+    let len = len(mark)?;
+    ensure!(len <= REPLY_MAX, "a reply of {len} bytes");
+    let mut reply = vec![0; len];
     stream.read_exact(&mut reply).context("half a reply came")?;
     Ok(reply)
 }

@@ -13,6 +13,12 @@ pub struct Times {
     pub system_s: f64,
 }
 
+/// Returns the parent of a process; `None` if there is no such process.
+pub fn parent(process: u32) -> Option<u32> {
+    let stat = Stat::of(Path::new(&format!("/proc/{process}/stat")));
+    stat.0.get(1)?.parse().ok()
+}
+
 /// Returns the CPU time of this thread, user and system.
 pub fn of_thread() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);

@@ -196,17 +196,13 @@ fn way_back(edges: &BTreeMap<String, BTreeSet<String>>, start: &str) -> Option<V
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::source::{levels, without_tests};
     use crate::tidy::tree::File;
     use std::path::PathBuf;
 
     fn circles(files: &[(&str, &str)]) -> Vec<Vec<String>> {
-        let files = files.iter().map(|(path, text)| File {
-            path: format!("crates/a/src/{path}"),
-            text: (*text).into(),
-            tokens: levels(text.parse().expect("tokens")),
-            code: levels(without_tests(text.parse().expect("tokens"))),
-            is_test: false,
+        let files = files.iter().map(|(path, text)| {
+            let file = File::new(format!("crates/a/src/{path}"), (*text).into());
+            file.expect("tokens")
         });
         let tree = Tree {
             root: PathBuf::new(),

@@ -286,13 +286,8 @@ mod tests {
 
     #[test]
     fn a_manifest_is_read_section_by_section() {
-        let file = File {
-            path: "Cargo.toml".into(),
-            text: "[lints]\nworkspace = true\n[dependencies]\n# a\nserde = \"1\"\nrand.workspace = true\n".into(),
-            tokens: Vec::new(),
-            code: Vec::new(),
-            is_test: false,
-        };
+        let text = "[lints]\nworkspace = true\n[dependencies]\n# a\nserde = \"1\"\nrand.workspace = true\n";
+        let file = File::new("Cargo.toml".into(), text.into()).expect("a file");
         assert_eq!(
             entries(&file, "[dependencies]"),
             [(5, "serde"), (6, "rand")]

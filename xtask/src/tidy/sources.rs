@@ -197,20 +197,13 @@ pub fn no_todo(tree: &Tree, findings: &mut Findings) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::source::{levels, without_tests};
     use crate::tidy::tree::File;
     use std::path::PathBuf;
 
     fn complaints(path: &str, text: &str, check: fn(&Tree, &mut Findings)) -> usize {
         let tree = Tree {
             root: PathBuf::new(),
-            files: vec![File {
-                path: path.into(),
-                text: text.into(),
-                tokens: levels(text.parse().expect("tokens")),
-                code: levels(without_tests(text.parse().expect("tokens"))),
-                is_test: false,
-            }],
+            files: vec![File::new(path.into(), text.into()).expect("tokens")],
         };
         let mut findings = Findings::default();
         check(&tree, &mut findings);

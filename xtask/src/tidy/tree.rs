@@ -29,6 +29,24 @@ pub struct Tree {
     pub files: Vec<File>,
 }
 
+impl File {
+    pub fn new(path: String, text: String) -> Result<Self> {
+        let tokens = if path.ends_with(".rs") {
+            let tokens = text.parse();
+            tokens.map_err(|error| anyhow!("{path}: not Rust: {error}"))?
+        } else {
+            TokenStream::new()
+        };
+        Ok(Self {
+            is_test: path.contains("/tests/") || path.ends_with("_tests.rs"),
+            path,
+            text,
+            code: levels(without_tests(tokens.clone())),
+            tokens: levels(tokens),
+        })
+    }
+}
+
 impl Tree {
     /// Reads the files. Outside a repository (an unpacked archive), reads every file that is not a
     /// build product.
@@ -41,19 +59,7 @@ impl Tree {
             let Ok(text) = std::fs::read_to_string(root.join(&path)) else {
                 continue;
             };
-            let tokens = if path.ends_with(".rs") {
-                let tokens = text.parse();
-                tokens.map_err(|error| anyhow!("{path}: not Rust: {error}"))?
-            } else {
-                TokenStream::new()
-            };
-            files.push(File {
-                is_test: path.contains("/tests/") || path.ends_with("_tests.rs"),
-                path,
-                text,
-                code: levels(without_tests(tokens.clone())),
-                tokens: levels(tokens),
-            });
+            files.push(File::new(path, text)?);
         }
         mark_test_modules(&mut files);
         Ok(Self { root, files })

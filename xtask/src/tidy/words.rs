@@ -279,13 +279,8 @@ mod tests {
     use super::*;
 
     fn names(text: &str) -> Vec<(&'static str, usize)> {
-        let file = File {
-            path: "crates/x/src/lib.rs".to_owned(),
-            text: text.to_owned(),
-            tokens: Vec::new(),
-            code: Vec::new(),
-            is_test: false,
-        };
+        let file = File::new("crates/x/src/lib.rs".to_owned(), text.to_owned());
+        let file = file.expect("tokens");
         let found = matching(std::iter::once(&file));
         found
             .into_iter()

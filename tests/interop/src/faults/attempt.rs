@@ -258,34 +258,24 @@ impl Attempt {
     }
 
     fn begin_fault(&mut self) -> Result<()> {
-        match self.cell.fault {
-            Fault::Paused | Fault::Frozen => self.server.freeze(),
-            Fault::Restarted | Fault::Gone => {
-                self.relay.set_up(false);
-                self.server.kill();
-                Ok(())
-            }
-            Fault::CutOff => {
-                self.relay.set_up(false);
-                self.relay.cut();
-                Ok(())
-            }
-            Fault::OneCutOff => {
-                self.relay.set_up(false);
-                self.relay.cut_last();
-                Ok(())
-            }
-            Fault::Full => self.server.fill(),
-            Fault::Planted => self.server.plant().map(drop),
-            Fault::Slow => {
-                self.relay.delay(SLOW);
-                Ok(())
-            }
-            Fault::TooSlow => {
-                self.relay.delay(TOO_SLOW);
-                Ok(())
-            }
+        let is_cut_off = matches!(
+            self.cell.fault,
+            Fault::Restarted | Fault::Gone | Fault::CutOff | Fault::OneCutOff
+        );
+        if is_cut_off {
+            self.relay.set_up(false);
         }
+        match self.cell.fault {
+            Fault::Paused | Fault::Frozen => self.server.freeze()?,
+            Fault::Restarted | Fault::Gone => self.server.kill(),
+            Fault::CutOff => self.relay.cut(),
+            Fault::OneCutOff => self.relay.cut_last(),
+            Fault::Full => self.server.fill()?,
+            Fault::Planted => drop(self.server.plant()?),
+            Fault::Slow => self.relay.delay(SLOW),
+            Fault::TooSlow => self.relay.delay(TOO_SLOW),
+        }
+        Ok(())
     }
 
     /// Ends the fault: the server behaves normally.

@@ -40,28 +40,21 @@ pub enum VerdictKind {
 }
 
 impl Verdict {
+    fn new(word: &'static str, kind: VerdictKind, detail: impl Into<String>) -> Self {
+        let detail = detail.into();
+        Self { word, kind, detail }
+    }
+
     pub fn bad(word: &'static str, detail: impl Into<String>) -> Self {
-        Self {
-            word,
-            kind: VerdictKind::Bad,
-            detail: detail.into(),
-        }
+        Self::new(word, VerdictKind::Bad, detail)
     }
 
     pub fn good(detail: impl Into<String>) -> Self {
-        Self {
-            word: "ok",
-            kind: VerdictKind::Good,
-            detail: detail.into(),
-        }
+        Self::new("ok", VerdictKind::Good, detail)
     }
 
     fn missed(detail: impl Into<String>) -> Self {
-        Self {
-            word: "NOT_TRIGGERED",
-            kind: VerdictKind::Missed,
-            detail: detail.into(),
-        }
+        Self::new("NOT_TRIGGERED", VerdictKind::Missed, detail)
     }
 }
 
@@ -97,11 +90,7 @@ fn good(cell: Cell, seen: &Seen, record: Option<&Value>) -> Verdict {
         detail += &format!("\n{}", said_of_leftovers(seen, record));
         "left"
     };
-    Verdict {
-        word,
-        kind: VerdictKind::Good,
-        detail,
-    }
+    Verdict::new(word, VerdictKind::Good, detail)
 }
 
 fn record_of(seen: &Seen) -> Option<Value> {

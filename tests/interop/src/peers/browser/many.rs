@@ -3,6 +3,7 @@
 use super::chromium::Browser;
 use super::synthetic::Synthetic;
 use crate::scenario::Bed;
+use crate::times;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -129,30 +130,14 @@ fn filtered(browser: &Browser) -> Result<()> {
 fn renderer_mb(driver: u32) -> Result<u64> {
     let mut parents = std::collections::BTreeMap::new();
     for entry in std::fs::read_dir("/proc")?.flatten() {
-        let Ok(process) = entry.file_name().to_string_lossy().parse::<u32>() else {
-            continue;
-        };
-        let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else {
-            continue;
-        };
-        // Its name, which may hold anything, stands in parentheses.
-        let rest = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-        if let Some(parent) = rest
-            .split_whitespace()
-            .nth(1)
-            .and_then(|word| word.parse().ok())
-        {
+        let process = entry.file_name().to_string_lossy().parse().ok();
+        if let Some((process, parent)) = process.and_then(|one| Some((one, times::parent(one)?))) {
             parents.insert(process, parent);
         }
     }
-    let descends = |mut process: u32| {
-        while let Some(parent) = parents.get(&process) {
-            if *parent == driver {
-                return true;
-            }
-            process = *parent;
-        }
-        false
+    let descends = |process: u32| {
+        let mut above = std::iter::successors(Some(process), |one| parents.get(one).copied());
+        above.any(|one| one == driver) && process != driver
     };
     let mut most = None;
     for process in parents.keys().copied().filter(|process| descends(*process)) {

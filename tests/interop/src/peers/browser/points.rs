@@ -120,29 +120,20 @@ fn holds(told: &str, wanted: &str) -> Result<()> {
 
 /// Publishes points one by one: the point that the user reads stays selected.
 fn curve(browser: &Browser, served: &Served) -> Result<()> {
-    served.feed.publish(load_point(
-        1,
-        8000.0,
-        "looking for the peak",
-        [4100.0, 30.0, 80.0],
-    ));
-    served
-        .feed
-        .publish(load_point(2, 1000.0, "upwards", [1000.0, 1.0, 2.0]));
+    let point = |number, offered, phase, figures| {
+        let point = load_point(number, offered, phase, figures);
+        served.feed.publish(point);
+    };
+    point(1, 8000.0, "looking for the peak", [4100.0, 30.0, 80.0]);
+    point(2, 1000.0, "upwards", [1000.0, 1.0, 2.0]);
     browser.until("document.querySelectorAll('#points .plot').length === 2")?;
     is_drawn(browser, 0)?;
     is_drawn(browser, 1)?;
     let told = read_next(browser, 1)?;
     holds(&told, "mean: 1.00 ms (900 µs to 1.10 ms) at 1,000/s")?;
-    served
-        .feed
-        .publish(load_point(3, 2000.0, "upwards", [1990.0, 2.0, 5.0]));
-    served
-        .feed
-        .publish(load_point(4, 4000.0, "upwards", [3600.0, 6.0, 20.0]));
-    served
-        .feed
-        .publish(load_point(5, 2000.0, "downwards", [1980.0, 2.5, 6.0]));
+    point(3, 2000.0, "upwards", [1990.0, 2.0, 5.0]);
+    point(4, 4000.0, "upwards", [3600.0, 6.0, 20.0]);
+    point(5, 2000.0, "downwards", [1980.0, 2.5, 6.0]);
     browser.until("document.querySelectorAll('#points tbody tr').length === 5")?;
     let is_still_there = "document.activeElement === document.querySelectorAll('#points .plot')[1]";
     browser.until(is_still_there)?;
