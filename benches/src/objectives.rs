@@ -33,6 +33,7 @@ const CHECKED: [(Case, u64); 8] = [
     (Case::mean(16, 4000.0), 100),
     (Case::percentile(16, 20_000.0, 0.9), 40),
 ];
+const PERCENTILE: Figure = Figure::Quantile { quantile: 0.99 };
 /// Default length of an interval.
 const INTERVAL_MS: u64 = 250;
 const ERROR_MOST: f64 = 0.03;
@@ -77,22 +78,21 @@ struct Case {
 }
 
 impl Case {
-    const fn mean(servers: u32, capacity: f64) -> Self {
-        Self {
-            servers,
-            capacity,
-            truth: capacity * 0.85,
-            figure: Figure::Mean,
-        }
-    }
-
-    const fn percentile(servers: u32, capacity: f64, utilisation: f64) -> Self {
+    const fn new(servers: u32, capacity: f64, utilisation: f64, figure: Figure) -> Self {
         Self {
             servers,
             capacity,
             truth: capacity * utilisation,
-            figure: Figure::Quantile { quantile: 0.99 },
+            figure,
         }
+    }
+
+    const fn mean(servers: u32, capacity: f64) -> Self {
+        Self::new(servers, capacity, 0.85, Figure::Mean)
+    }
+
+    const fn percentile(servers: u32, capacity: f64, utilisation: f64) -> Self {
+        Self::new(servers, capacity, utilisation, PERCENTILE)
     }
 
     fn service_s(&self) -> f64 {
@@ -186,13 +186,8 @@ pub fn run(options: &Objectives) -> bool {
     }
     let seeds = options.first_seed..options.first_seed + options.seeds;
     for (servers, capacity, utilisation) in SERVERS {
-        for figure in [Figure::Quantile { quantile: 0.99 }, Figure::Mean] {
-            let case = Case {
-                servers,
-                capacity,
-                truth: capacity * utilisation,
-                figure,
-            };
+        for figure in [PERCENTILE, Figure::Mean] {
+            let case = Case::new(servers, capacity, utilisation, figure);
             case.print(&case.over(seeds.clone(), options.interval_ms));
         }
     }

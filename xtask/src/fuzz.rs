@@ -58,12 +58,8 @@ pub fn run(options: &Fuzz) -> Result<bool> {
         return Ok(true);
     };
     let names = String::from_utf8_lossy(&list.stdout).into_owned();
-    let wanted = |name: &&str| {
-        options
-            .only
-            .as_ref()
-            .is_none_or(|only| name.contains(only.as_str()))
-    };
+    let only = options.only.as_deref();
+    let wanted = |name: &&str| only.is_none_or(|only| name.contains(only));
     let targets: Vec<&str> = names.lines().filter(wanted).collect();
     if targets.is_empty() {
         bail!(

@@ -180,12 +180,8 @@ pub fn run(options: &Bench) -> Result<bool> {
         eprintln!("note: only one processor: client and server share it, and ratios say little");
     }
     let busy_share = processors::busy_share_before()?;
-    let wanted = |name: &str| {
-        options
-            .only
-            .as_ref()
-            .is_none_or(|only| name.contains(only.as_str()))
-    };
+    let only = options.only.as_deref();
+    let wanted = |name: &str| only.is_none_or(|only| name.contains(only));
     let mut comparisons = Vec::new();
     for case in cases::all()?.iter().filter(|case| wanted(&case.name)) {
         eprintln!("{}", case.name);

@@ -186,8 +186,8 @@ fn beside_dbench(bed: &Bed, options: &Versus) -> Result<Vec<Comparison>> {
     }
     let mut rows = Vec::new();
     for (name, clients, more) in BESIDE_DBENCH {
-        let only = options.only.as_ref();
-        if only.is_some_and(|only| !name.contains(only.as_str())) {
+        let only = options.only.as_deref();
+        if only.is_some_and(|only| !name.contains(only)) {
             continue;
         }
         eprintln!("{name}");

@@ -116,11 +116,16 @@ pub fn procedures(bed: &Bed, ways: &[Way]) -> Result<bool> {
     let head: Vec<&str> = std::iter::once("procedure")
         .chain(ways.iter().map(|(name, ..)| *name))
         .collect();
-    print!("{}", table::lay_out(&head, &rows, false));
-    for what in &wrong {
+    Ok(is_right(&head, &rows, &wrong))
+}
+
+/// Prints a table and the errors of its rows. Returns whether there are none.
+pub fn is_right(head: &[&str], rows: &[Vec<String>], wrong: &[String]) -> bool {
+    print!("{}", table::lay_out(head, rows, false));
+    for what in wrong {
         eprintln!("error: {what}");
     }
-    Ok(wrong.is_empty())
+    wrong.is_empty()
 }
 
 /// Expects that a run ends with `code` and that its error contains all of `words`.

@@ -50,11 +50,12 @@ fn configuration(disk: &Path) -> String {
     )
 }
 
-/// Starts a daemon in the foreground, with its output in a file.
-fn daemon(program: &str, arguments: &[&str], said: &Path) -> Result<Running> {
+/// Starts a daemon in the foreground with these arguments, which contain no spaces, and with its output
+/// in a file.
+fn daemon(program: &str, arguments: &str, said: &Path) -> Result<Running> {
     let mut command = Command::new(program);
     command
-        .args(arguments)
+        .args(arguments.split(' '))
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(File::create(said)?);
@@ -88,29 +89,18 @@ impl Ganesha {
         let (file, log) = (folder.join("ganesha.conf"), folder.join("ganesha.log"));
         std::fs::write(&file, configuration(&disk))?;
         let said = folder.join("daemons.log");
-        let dbus = daemon(
-            "dbus-daemon",
-            &["--system", "--nofork", "--nopidfile"],
-            &said,
-        )?;
-        let mut rpcbind = daemon("rpcbind", &["-f"], &said)?;
+        let dbus = daemon("dbus-daemon", "--system --nofork --nopidfile", &said)?;
+        let mut rpcbind = daemon("rpcbind", "-f", &said)?;
         rpcbind.wait_for(local(RPCBIND_PORT), START_LIMIT)?;
         // The lock manager does not start without it (NSM, RFC 1813 appendix II).
-        let status_monitor = daemon("rpc.statd", &["-F", "--no-notify"], &said)?;
-        let path = |path: &Path| path.display().to_string();
-        let mut server = daemon(
-            "ganesha.nfsd",
-            &[
-                "-F",
-                "-f",
-                &path(&file),
-                "-L",
-                &path(&log),
-                "-p",
-                &path(&folder.join("ganesha.pid")),
-            ],
-            &said,
-        )?;
+        let status_monitor = daemon("rpc.statd", "-F --no-notify", &said)?;
+        let arguments = format!(
+            "-F -f {} -L {} -p {}",
+            file.display(),
+            log.display(),
+            folder.join("ganesha.pid").display()
+        );
+        let mut server = daemon("ganesha.nfsd", &arguments, &said)?;
         let ready = server
             .wait_for(local(NFS_PORT), START_LIMIT)
             .and_then(|()| server.wait_for(local(MOUNT_PORT), START_LIMIT))

@@ -230,11 +230,7 @@ pub fn ways(bed: &Bed, place: &Place, witness: &dyn ServerProbe) -> Result<bool>
         "server",
     ];
     println!();
-    print!("{}", table::lay_out(&head, &rows, false));
-    for what in &wrong {
-        eprintln!("error: {what}");
-    }
-    Ok(wrong.is_empty())
+    Ok(checks::is_right(&head, &rows, &wrong))
 }
 
 /// Runs every probe, the default mix and a load with one combination.

@@ -28,6 +28,9 @@ UnlockX 10 0 8192 NT_STATUS_OK
 Close 10 NT_STATUS_OK
 "#;
 
+/// Names of the create contexts that reconnect a handle, in dialects 2 and 3.
+const RECONNECTS: [&[u8]; 2] = [b"DHnC", b"DH2C"];
+
 /// Expected results of a run.
 struct Case {
     server: &'static str,
@@ -106,8 +109,9 @@ fn check(case: &Case, seen: &Seen, record: &Record) -> Result<()> {
         count("lost")?,
     ];
     let locks = seen.locks.load(Ordering::Relaxed);
-    let reconnects = [b"DHnC", b"DH2C"].map(|name| seen.of(name));
-    let expected = [b"DHnC", b"DH2C"].map(|name| u64::from(case.context == Some(&name[..])));
+    let reconnects = seen.reconnects.each_ref();
+    let reconnects = reconnects.map(|count| count.load(Ordering::Relaxed));
+    let expected = RECONNECTS.map(|name| u64::from(case.context == Some(name)));
     if handles != case.handles || locks != case.locks || reconnects != expected {
         bail!(
             "handles requested, granted, reclaimed, lost: {handles:?}; {locks} LOCKs; DHnC and \
@@ -122,19 +126,8 @@ fn check(case: &Case, seen: &Seen, record: &Record) -> Result<()> {
 struct Seen {
     writes: AtomicU64,
     locks: AtomicU64,
-    reconnects: AtomicU64,
-    reconnects_v2: AtomicU64,
-}
-
-impl Seen {
-    fn of(&self, name: &[u8; 4]) -> u64 {
-        let count = if name == b"DH2C" {
-            &self.reconnects_v2
-        } else {
-            &self.reconnects
-        };
-        count.load(Ordering::Relaxed)
-    }
+    /// Create contexts, by their place in [`RECONNECTS`].
+    reconnects: [AtomicU64; 2],
 }
 
 impl Inspector for Seen {
@@ -149,8 +142,9 @@ impl Inspector for Seen {
         let has = |name: &[u8]| message.windows(4).any(|four| four == name);
         let is_create = command == Command::Create as u64;
         add(&self.locks, command == Command::Lock as u64);
-        add(&self.reconnects, is_create && has(b"DHnC"));
-        add(&self.reconnects_v2, is_create && has(b"DH2C"));
+        for (counter, name) in self.reconnects.iter().zip(RECONNECTS) {
+            add(counter, is_create && has(name));
+        }
         let is_write = command == Command::Write as u64;
         add(&self.writes, is_write) == CUT_AT && is_write
     }
