@@ -9,7 +9,7 @@ use crate::error::{Error, reason};
 use anstyle::{AnsiColor, Style};
 use filestone_host::error::ErrorCategory;
 use filestone_measure::measure::{Caveat, RunRecord};
-use filestone_report::document::page::Page;
+use filestone_report::document::page::PageWidth;
 use filestone_report::error::error_text;
 use filestone_report::parts::gates;
 use filestone_report::sanitize::printable;
@@ -18,7 +18,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// State of standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reader {
+pub enum StdoutState {
     /// Standard output accepts data.
     Present,
     /// Standard output is closed: the other end of the pipe was closed, as `head` does, or writing
@@ -40,7 +40,7 @@ fn ended() -> MutexGuard<'static, Option<Option<Error>>> {
 
 /// Returns the page for results: `$COLUMNS` wide if that is set, otherwise as wide as the terminal;
 /// output to a file or a program has the default width.
-pub fn page() -> Page {
+pub fn page() -> PageWidth {
     let columns = std::env::var("COLUMNS").ok();
     let said = columns.and_then(|columns| columns.parse().ok());
     let of_terminal = || {
@@ -48,8 +48,8 @@ pub fn page() -> Page {
         Some(usize::from(size.ws_col))
     };
     match said.or_else(of_terminal) {
-        None | Some(0) => Page::default(),
-        Some(columns) => Page::of(columns),
+        None | Some(0) => PageWidth::default(),
+        Some(columns) => PageWidth::of(columns),
     }
 }
 
@@ -98,23 +98,23 @@ fn is_held(text: impl FnOnce() -> Held) -> bool {
 }
 
 /// Writes a result to standard output, unless that has failed before.
-pub fn result(text: &str) -> Result<Reader, Error> {
+pub fn result(text: &str) -> Result<StdoutState, Error> {
     // Output that does not go to the terminal need not wait.
     if io::stdout().is_terminal() && is_held(|| Held::Result(text.into())) {
-        return Ok(Reader::Present);
+        return Ok(StdoutState::Present);
     }
     let mut ended = ended();
     if ended.is_some() {
-        return Ok(Reader::Gone);
+        return Ok(StdoutState::Gone);
     }
     let mut out = anstream::stdout().lock();
     let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) else {
-        return Ok(Reader::Present);
+        return Ok(StdoutState::Present);
     };
     let is_closed = error.kind() == io::ErrorKind::BrokenPipe;
     let why = || Error::environment(format!("standard output: {}", reason(&error)));
     *ended = Some((!is_closed).then(why));
-    Ok(Reader::Gone)
+    Ok(StdoutState::Gone)
 }
 
 const RED: Style = AnsiColor::Red.on_default().bold();

@@ -30,17 +30,17 @@ pub use commands::schema::derived as derived_schemas;
 pub use manual::manual;
 pub use topics::of_command as topic_of_command;
 
-use compat::dbench::command_line::Program;
+use compat::dbench::command_line::DbenchProgram;
 
 use clap::{CommandFactory, FromArgMatches};
 use error::{Error, exit_code_of};
 use execution::interruption;
 use filestone_engine::Protocols;
 use filestone_host::error::ErrorCategory;
-use filestone_live::site::Document;
+use filestone_live::site::HtmlDocument;
 use filestone_report::html;
 use options::smb::password_in;
-use options::{Command, CommandLine, CompatTool};
+use options::{CommandLine, CompatTool, FilestoneCommand};
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
@@ -91,9 +91,9 @@ pub fn command() -> clap::Command {
 }
 
 /// Returns the live page.
-pub fn live_document() -> Document {
+pub fn live_document() -> HtmlDocument {
     let (html, policy) = html::live::page();
-    Document { html, policy }
+    HtmlDocument { html, policy }
 }
 
 /// Runs the command line of this process; one of several ranks executes the parts that rank 0
@@ -170,36 +170,36 @@ fn dispatch(command_line: CommandLine) -> Result<ExitStatus, Error> {
     execution::hosts::follow(&command_line.hosts)?;
     match command_line.command {
         None => commands::short_help(),
-        Some(Command::Demo(options)) => commands::demo::run(&options),
-        Some(Command::Probe(options)) => commands::probe::run(&options),
-        Some(Command::Replay(options)) => commands::replay::run(&options),
-        Some(Command::Mix(options)) => commands::mix::run(&options),
-        Some(Command::Fleet(options)) => commands::fleet::run(&options),
-        Some(Command::Run(options)) => commands::run::run(&options),
-        Some(Command::Check(options)) => commands::check::run(&options),
-        Some(Command::Serve(options)) => commands::serve::run(&options),
-        Some(Command::Calibrate(options)) => commands::calibrate::run(&options),
-        Some(Command::Doctor(options)) => commands::doctor::run(&options),
-        Some(Command::Compare(options)) => commands::compare::run(&options),
-        Some(Command::Explain(options)) => commands::explain::run(&options),
-        Some(Command::Ab(options)) => commands::ab::run(&options),
-        Some(Command::Sweep(options)) => commands::sweep::run(&options),
-        Some(Command::Ladder(options)) => commands::ladder::run(&options),
-        Some(Command::History(options)) => commands::history::run(&options),
-        Some(Command::Merge(options)) => commands::merge::run(&options),
-        Some(Command::Report(options)) => commands::report::run(&options),
-        Some(Command::Compat(options)) => run_compat(&options.ancestor),
-        Some(Command::Completions(options)) => commands::completions::run(&options),
-        Some(Command::Schema(options)) => commands::schema::run(&options),
-        Some(Command::Help(options)) => commands::help::run(&options),
+        Some(FilestoneCommand::Demo(options)) => commands::demo::run(&options),
+        Some(FilestoneCommand::Probe(options)) => commands::probe::run(&options),
+        Some(FilestoneCommand::Replay(options)) => commands::replay::run(&options),
+        Some(FilestoneCommand::Mix(options)) => commands::mix::run(&options),
+        Some(FilestoneCommand::Fleet(options)) => commands::fleet::run(&options),
+        Some(FilestoneCommand::Run(options)) => commands::run::run(&options),
+        Some(FilestoneCommand::Check(options)) => commands::check::run(&options),
+        Some(FilestoneCommand::Serve(options)) => commands::serve::run(&options),
+        Some(FilestoneCommand::Calibrate(options)) => commands::calibrate::run(&options),
+        Some(FilestoneCommand::Doctor(options)) => commands::doctor::run(&options),
+        Some(FilestoneCommand::Compare(options)) => commands::compare::run(&options),
+        Some(FilestoneCommand::Explain(options)) => commands::explain::run(&options),
+        Some(FilestoneCommand::Ab(options)) => commands::ab::run(&options),
+        Some(FilestoneCommand::Sweep(options)) => commands::sweep::run(&options),
+        Some(FilestoneCommand::Ladder(options)) => commands::ladder::run(&options),
+        Some(FilestoneCommand::History(options)) => commands::history::run(&options),
+        Some(FilestoneCommand::Merge(options)) => commands::merge::run(&options),
+        Some(FilestoneCommand::Report(options)) => commands::report::run(&options),
+        Some(FilestoneCommand::Compat(options)) => run_compat(&options.ancestor),
+        Some(FilestoneCommand::Completions(options)) => commands::completions::run(&options),
+        Some(FilestoneCommand::Schema(options)) => commands::schema::run(&options),
+        Some(FilestoneCommand::Help(options)) => commands::help::run(&options),
     }
 }
 
 fn run_compat(ancestor: &CompatTool) -> Result<ExitStatus, Error> {
     match ancestor {
         CompatTool::Nct(own) => compat::nct::run(&own.arguments),
-        CompatTool::Dbench(own) => compat::dbench::run(Program::Dbench, &own.arguments),
-        CompatTool::Tbench(own) => compat::dbench::run(Program::Tbench, &own.arguments),
+        CompatTool::Dbench(own) => compat::dbench::run(DbenchProgram::Dbench, &own.arguments),
+        CompatTool::Tbench(own) => compat::dbench::run(DbenchProgram::Tbench, &own.arguments),
         CompatTool::Nhfsstone(own) => compat::nhfsstone::run(&own.arguments),
         CompatTool::Smbtorture(own) => compat::smbtorture::run(&own.arguments),
         CompatTool::TbenchSrv(own) => compat::tbench_srv::run(&own.arguments),

@@ -4,12 +4,12 @@
 //! to options that a page can list.
 
 use crate::command;
-use crate::compat::getopt::{Argument, OptionSpec, Program};
+use crate::compat::getopt::{Argument, OptionSpec, ProgramSyntax};
 use crate::compat::{dbench, nct, nhfsstone, smbtorture, tbench_srv};
 use clap::{Arg, ArgAction, Command};
 
 /// Options and arguments of the ancestors.
-const ANCESTORS: [&Program; 6] = [
+const ANCESTORS: [&ProgramSyntax; 6] = [
     &nct::command_line::PROGRAM,
     &dbench::command_line::DBENCH,
     &dbench::command_line::TBENCH,
@@ -30,12 +30,12 @@ pub fn manual() -> Command {
 }
 
 /// Returns the ancestor of this name.
-pub(crate) fn ancestor(name: &str) -> Option<&'static Program> {
+pub(crate) fn ancestor(name: &str) -> Option<&'static ProgramSyntax> {
     ANCESTORS.into_iter().find(|program| program.name == name)
 }
 
 /// Adds the options of an ancestor to its command.
-fn page(own: &Command, program: &Program) -> Command {
+fn page(own: &Command, program: &ProgramSyntax) -> Command {
     let usage = program.usage.iter();
     let usage: Vec<String> = usage
         .map(|line| {

@@ -145,7 +145,7 @@ pub struct IntervalFigures {
     /// Delay between the time an operation could be sent and the time it was sent: the lateness of
     /// the load generator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dispatch_delay_ns: Option<Times>,
+    pub dispatch_delay_ns: Option<LatencySummary>,
 }
 
 /// Operation counts and response times of one interval.
@@ -163,7 +163,7 @@ pub struct OperationFigures {
     pub data_bytes: u64,
     /// Time from due to done; `None` if no operation ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub response_time_ns: Option<Times>,
+    pub response_time_ns: Option<LatencySummary>,
 }
 
 /// Figures of one kind of operation, for one or more intervals.
@@ -192,7 +192,8 @@ impl OperationFigures {
 
 /// Summary of a distribution, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Times {
+#[schemars(rename = "Times")]
+pub struct LatencySummary {
     /// Number of values.
     pub count: u64,
     /// Mean.
@@ -209,7 +210,7 @@ pub struct Times {
     pub max: u64,
 }
 
-impl Times {
+impl LatencySummary {
     /// Summarizes a distribution; `None` if it is empty.
     pub fn of(record: &filestone_workload::recording::DistributionRecord) -> Option<Self> {
         (record.count > 0).then_some(Self {
@@ -238,7 +239,7 @@ impl IntervalFigures {
                     unsuccessful: kind.ledger.unsuccessful(),
                     skipped: kind.ledger.skipped,
                     data_bytes: kind.data_bytes,
-                    response_time_ns: Times::of(&kind.response_time_ns),
+                    response_time_ns: LatencySummary::of(&kind.response_time_ns),
                 },
             })
             .collect();
@@ -253,7 +254,7 @@ impl IntervalFigures {
                 unsuccessful: record.ledger.unsuccessful(),
                 skipped: record.ledger.skipped,
                 data_bytes: kinds.iter().map(|kind| kind.figures.data_bytes).sum(),
-                response_time_ns: times.and_then(|times| Times::of(&times)),
+                response_time_ns: times.and_then(|times| LatencySummary::of(&times)),
             },
             kinds,
             bytes_sent: record.bytes_sent,

@@ -104,12 +104,12 @@ struct State {
 }
 
 /// A reader of a feed.
-pub struct Reader {
+pub struct FeedReader {
     receiver: broadcast::Receiver<Arc<Published>>,
 }
 
 /// Next item of a reader.
-pub enum Next {
+pub enum FeedItem {
     /// An event.
     Event(Arc<Published>),
     /// The reader fell behind and missed events; it must get a new snapshot.
@@ -118,22 +118,22 @@ pub enum Next {
     Ended,
 }
 
-impl Reader {
+impl FeedReader {
     /// Waits for the next event.
-    pub async fn next(&mut self) -> Next {
+    pub async fn next(&mut self) -> FeedItem {
         match self.receiver.recv().await {
-            Ok(published) => Next::Event(published),
-            Err(broadcast::error::RecvError::Lagged(_)) => Next::Lagged,
-            Err(broadcast::error::RecvError::Closed) => Next::Ended,
+            Ok(published) => FeedItem::Event(published),
+            Err(broadcast::error::RecvError::Lagged(_)) => FeedItem::Lagged,
+            Err(broadcast::error::RecvError::Closed) => FeedItem::Ended,
         }
     }
 
     /// Returns the next event if there is one, without waiting. For threads without a runtime.
-    pub fn try_next(&mut self) -> Option<Next> {
+    pub fn try_next(&mut self) -> Option<FeedItem> {
         match self.receiver.try_recv() {
-            Ok(published) => Some(Next::Event(published)),
-            Err(broadcast::error::TryRecvError::Lagged(_)) => Some(Next::Lagged),
-            Err(broadcast::error::TryRecvError::Closed) => Some(Next::Ended),
+            Ok(published) => Some(FeedItem::Event(published)),
+            Err(broadcast::error::TryRecvError::Lagged(_)) => Some(FeedItem::Lagged),
+            Err(broadcast::error::TryRecvError::Closed) => Some(FeedItem::Ended),
             Err(broadcast::error::TryRecvError::Empty) => None,
         }
     }
@@ -157,10 +157,10 @@ impl Feed {
     }
 
     /// Returns the current state and a reader of the events that follow it.
-    pub fn read(&self) -> (Snapshot, Reader) {
+    pub fn read(&self) -> (Snapshot, FeedReader) {
         let state = self.lock();
         let receiver = state.ring.subscribe();
-        (state.known(), Reader { receiver })
+        (state.known(), FeedReader { receiver })
     }
 
     /// Returns the current state.
@@ -308,7 +308,7 @@ mod tests {
         assert_eq!((snapshot.number, snapshot.remarks.len()), (1, 1));
         assert!(reader.try_next().is_none());
         feed.publish(told("b"));
-        let Some(Next::Event(event)) = reader.try_next() else {
+        let Some(FeedItem::Event(event)) = reader.try_next() else {
             panic!("an event");
         };
         assert_eq!(event.number, 2);
@@ -323,7 +323,7 @@ mod tests {
         let feed = feed();
         let (_, mut reader) = feed.read();
         (0..10 * RING).for_each(|number| feed.publish(told(&number.to_string())));
-        assert!(matches!(reader.try_next(), Some(Next::Lagged)));
+        assert!(matches!(reader.try_next(), Some(FeedItem::Lagged)));
         let (snapshot, _) = feed.read();
         assert_eq!(snapshot.number, 10 * RING as u64);
         assert_eq!(snapshot.remarks.len(), KEPT_MAX);

@@ -5,7 +5,7 @@
 //! resolve to this host (DNS rebinding). An address cannot be redirected this way. Therefore `Host`
 //! must be an address, `localhost` or the name of this host, and `Origin` must equal it.
 
-use crate::token::Token;
+use crate::token::AccessToken;
 use axum::extract::{Request, State};
 use axum::http::header::{
     AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, HOST, HeaderMap, HeaderName,
@@ -33,12 +33,12 @@ pub struct RequestGuard {
     is_closed: bool,
     /// Names of this host in addition to `localhost`.
     names: Arc<[String]>,
-    token: Option<Token>,
+    token: Option<AccessToken>,
 }
 
 /// Reason for refusing a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refused {
+pub enum RequestRejection {
     /// The `Host` header is missing or names another host.
     Host,
     /// The request comes from a page of another site.
@@ -50,7 +50,7 @@ pub enum Refused {
 impl RequestGuard {
     /// Creates the guard of a listener at `address`. Every request needs the token if other hosts
     /// can reach the address.
-    pub fn new(address: SocketAddr, token: Option<Token>) -> Self {
+    pub fn new(address: SocketAddr, token: Option<AccessToken>) -> Self {
         let name = rustix::system::uname();
         let name = name.nodename().to_str().unwrap_or_default();
         Self {
@@ -66,16 +66,18 @@ impl RequestGuard {
     }
 
     /// Checks that the host and the origin of a request belong to this server.
-    pub fn authorize(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), Refused> {
-        let host = sole(headers, &HOST).ok_or(Refused::Host)?;
+    pub fn authorize(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), RequestRejection> {
+        let host = sole(headers, &HOST).ok_or(RequestRejection::Host)?;
         if !self.is_ours(host) || uri.authority().is_some_and(|own| own.as_str() != host) {
-            return Err(Refused::Host);
+            return Err(RequestRejection::Host);
         }
         if headers.contains_key(ORIGIN) {
-            let origin = sole(headers, &ORIGIN).ok_or(Refused::Origin)?;
-            let authority = origin.strip_prefix("http://").ok_or(Refused::Origin)?;
+            let origin = sole(headers, &ORIGIN).ok_or(RequestRejection::Origin)?;
+            let authority = origin
+                .strip_prefix("http://")
+                .ok_or(RequestRejection::Origin)?;
             if !authority.eq_ignore_ascii_case(host) {
-                return Err(Refused::Origin);
+                return Err(RequestRejection::Origin);
             }
         }
         match headers.get(FETCH_SITE).map(HeaderValue::as_bytes) {
@@ -83,7 +85,7 @@ impl RequestGuard {
             // a document, and the page is the only document served here.
             None | Some(b"none" | b"same-origin") => Ok(()),
             Some(_) if uri.path() == "/" && !headers.contains_key(ORIGIN) => Ok(()),
-            Some(_) => Err(Refused::Origin),
+            Some(_) => Err(RequestRejection::Origin),
         }
     }
 
@@ -134,7 +136,7 @@ fn sole<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
     value.to_str().ok()
 }
 
-impl IntoResponse for Refused {
+impl IntoResponse for RequestRejection {
     fn into_response(self) -> Response {
         let (status, text) = match self {
             Self::Host => (
@@ -165,7 +167,7 @@ pub async fn guarded(State(guard): State<RequestGuard>, request: Request, next: 
     let (headers, uri) = (request.headers(), request.uri());
     let admitted = guard.authorize(headers, uri).and_then(|()| {
         if guard.is_closed && !guard.has_token(headers, uri) {
-            return Err(Refused::Token);
+            return Err(RequestRejection::Token);
         }
         Ok(())
     });
@@ -199,8 +201,8 @@ pub fn marked(mut response: Response) -> Response {
 mod tests {
     use super::*;
 
-    fn guard(address: &str) -> (RequestGuard, Token) {
-        let token = Token::new().expect("random numbers");
+    fn guard(address: &str) -> (RequestGuard, AccessToken) {
+        let token = AccessToken::new().expect("random numbers");
         let address = address.parse().expect("an address");
         (RequestGuard::new(address, Some(token.clone())), token)
     }
@@ -239,12 +241,12 @@ mod tests {
         let two = headers(&[("host", "localhost"), ("host", "localhost")]);
         assert_eq!(
             guard.authorize(&two, &Uri::from_static("/")),
-            Err(Refused::Host)
+            Err(RequestRejection::Host)
         );
         let none = HeaderMap::new();
         assert_eq!(
             guard.authorize(&none, &Uri::from_static("/")),
-            Err(Refused::Host)
+            Err(RequestRejection::Host)
         );
     }
 

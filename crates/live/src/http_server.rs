@@ -1,7 +1,7 @@
 //! The serving thread, its runtime and its resource limits.
 //!
 //! A single thread serves all listeners. It runs at a lower priority than the workers and avoids
-//! the processors they are bound to. [`Limits`] bounds the cost of all connections.
+//! the processors they are bound to. [`ListenerLimits`] bounds the cost of all connections.
 
 use crate::governor::CpuLimiter;
 use axum::Router;
@@ -28,7 +28,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// Resource limits of a listener.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct ListenerLimits {
     /// Maximum number of connections; further ones are closed at once.
     pub connections: usize,
     /// Maximum time to receive a request head, and maximum idle time of a connection.
@@ -43,7 +43,7 @@ pub struct Limits {
     pub send_bytes: usize,
 }
 
-impl Default for Limits {
+impl Default for ListenerLimits {
     fn default() -> Self {
         Self {
             connections: 64,
@@ -63,7 +63,7 @@ pub struct Site {
     /// Routes served at the address.
     pub router: Router,
     /// Resource limits of the listener.
-    pub limits: Limits,
+    pub limits: ListenerLimits,
 }
 
 /// Binds an address for serving.
@@ -218,7 +218,7 @@ async fn serve(site: Site, governor: CpuLimiter, mut ended: watch::Receiver<End>
 async fn converse(
     stream: tokio::net::TcpStream,
     router: Router,
-    limits: Limits,
+    limits: ListenerLimits,
     mut ended: watch::Receiver<End>,
 ) {
     let socket = SockRef::from(&stream);

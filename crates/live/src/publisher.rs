@@ -1,9 +1,9 @@
 //! Publishes what the observer of a run receives.
 
 use crate::event::{
-    CaveatText, Changed, Event, Failures, IntervalFigures, NoteText, OperationFigures, Point,
-    PointFigure, ReplayProgress, RunBegun, RunEnded, ServerShare, SourceRates, SteeringStatus,
-    Times,
+    CaveatText, Changed, Event, Failures, IntervalFigures, LatencySummary, NoteText,
+    OperationFigures, Point, PointFigure, ReplayProgress, RunBegun, RunEnded, ServerShare,
+    SourceRates, SteeringStatus,
 };
 use crate::feed::Feed;
 use filestone_control::load_control::{RemainingTime, SteeredPoint};
@@ -99,7 +99,7 @@ impl Observer for Publisher {
         let share = self.share.take();
         let figures = IntervalFigures {
             resident_bytes: system::resident_bytes(),
-            dispatch_delay_ns: share.and_then(|share| Times::of(&share.dispatch_delay_ns)),
+            dispatch_delay_ns: share.and_then(|share| LatencySummary::of(&share.dispatch_delay_ns)),
             ..IntervalFigures::of(record)
         };
         self.feed.publish(Event::Interval(Arc::new(figures)));
@@ -228,7 +228,7 @@ fn ended(number: u32, record: &RunRecord, advice: &dyn Fn(&Caveat) -> Option<Str
                 .filter(measured)
                 .map(|kind| kind.data_bytes)
                 .sum(),
-            response_time_ns: Times::of(&totals.response_time_ns),
+            response_time_ns: LatencySummary::of(&totals.response_time_ns),
         },
         achieved_load_ops_per_s: totals.achieved_load_ops_per_s,
         failures: failures(&totals.kinds),

@@ -6,12 +6,12 @@ mod document;
 mod events;
 mod watchers;
 
-pub use document::Document;
+pub use document::HtmlDocument;
 
 use crate::event::Event;
 use crate::feed::Feed;
 use crate::guard::{RequestGuard, guarded};
-use crate::token::Token;
+use crate::token::AccessToken;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use std::net::SocketAddr;
@@ -21,18 +21,23 @@ use watchers::Watchers;
 
 /// The live page of a feed.
 #[derive(Clone)]
-pub struct Page {
+pub struct LivePage {
     feed: Feed,
     guard: RequestGuard,
     address: SocketAddr,
-    token: Token,
-    document: Arc<Document>,
+    token: AccessToken,
+    document: Arc<HtmlDocument>,
     watchers: Watchers,
 }
 
-impl Page {
+impl LivePage {
     /// Creates the page for a listener at `address`; requests that change something need `token`.
-    pub fn new(feed: Feed, address: SocketAddr, token: Token, document: Document) -> Self {
+    pub fn new(
+        feed: Feed,
+        address: SocketAddr,
+        token: AccessToken,
+        document: HtmlDocument,
+    ) -> Self {
         Self {
             feed,
             guard: RequestGuard::new(address, Some(token.clone())),

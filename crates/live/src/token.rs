@@ -9,14 +9,14 @@ const LEN: usize = 24;
 
 /// A random token created for this process.
 #[derive(Clone)]
-pub struct Token(String);
+pub struct AccessToken(String);
 
 /// The host provides no random numbers.
 #[derive(Debug, thiserror::Error)]
 #[error("this host gives no random numbers for a token: {0}")]
 pub struct NoRandomness(getrandom::Error);
 
-impl Token {
+impl AccessToken {
     /// Creates a token from the random numbers of the operating system.
     pub fn new() -> Result<Self, NoRandomness> {
         let mut bytes = [0; LEN];
@@ -35,7 +35,7 @@ impl Token {
     }
 }
 
-impl std::fmt::Debug for Token {
+impl std::fmt::Debug for AccessToken {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str("Token")
     }
@@ -47,14 +47,14 @@ mod tests {
 
     #[test]
     fn only_the_token_itself_is_it() {
-        let token = Token::new().expect("random numbers");
+        let token = AccessToken::new().expect("random numbers");
         let text = token.text().to_owned();
         assert_eq!(text.len(), 32);
         assert!(token.is(&text));
         for other in ["", "x", &text[1..], &text[..31], &(text.clone() + "x")] {
             assert!(!token.is(other), "{other}");
         }
-        let another = Token::new().expect("random numbers");
+        let another = AccessToken::new().expect("random numbers");
         assert!(!another.is(&text));
         assert_eq!(format!("{token:?}"), "Token");
     }

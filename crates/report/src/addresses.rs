@@ -122,7 +122,7 @@ fn in_the_way(shown: &ShownAddresses) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::page::Page;
+    use crate::document::page::PageWidth;
     use filestone_measure::addresses::{MacVlanMode, OwnedAliases};
 
     fn shown() -> ShownAddresses {
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn what_is_there_is_a_table_and_what_is_in_the_way_follows() {
-        let page = Page::default();
+        let page = PageWidth::default();
         let nothing = ShownAddresses {
             owned: OwnedAddresses::default(),
             warnings: vec![],

@@ -17,7 +17,7 @@ const ORIGINAL_KIB: [(u64, u64); 2] = [(4096, 10_400), (1 << 20, 11_600)];
 
 /// A run at one number of clients.
 #[derive(Debug, Clone)]
-pub struct Row {
+pub struct CookbookRow {
     /// Record of the run.
     pub record: RunRecord,
     /// Memory of the load generator at the end of each size, in bytes.
@@ -25,7 +25,7 @@ pub struct Row {
 }
 
 /// Returns a line for each size of each run, and the reasons of runs that do not count.
-pub fn report(rows: &[Row]) -> Document {
+pub fn report(rows: &[CookbookRow]) -> Document {
     let mut table = Table::new([
         Column::figure("CLIENTS"),
         Column::figure("SIZE"),
@@ -79,7 +79,7 @@ pub fn report(rows: &[Row]) -> Document {
 }
 
 /// Returns the note that a run does not count, with reasons.
-fn does_not_count(row: &Row) -> Option<String> {
+fn does_not_count(row: &CookbookRow) -> Option<String> {
     let reasons = validity::reasons(&row.record).join("; ");
     let clients = thousands(row.record.plan.clients.into());
     (!validity::counts(&row.record))
@@ -125,8 +125,8 @@ fn p99(intervals: &[&IntervalRecord]) -> Option<u64> {
 }
 
 /// Returns the memory per client beyond those of the first run, at the same position of its sizes.
-fn each(rows: &[Row], row: &Row, place: usize) -> String {
-    let memory = |row: &Row| row.memory_bytes.get(place).copied().unwrap_or(0);
+fn each(rows: &[CookbookRow], row: &CookbookRow, place: usize) -> String {
+    let memory = |row: &CookbookRow| row.memory_bytes.get(place).copied().unwrap_or(0);
     let first = rows.first();
     let more = first.map(|first| {
         let clients = row.record.plan.clients;
@@ -144,7 +144,7 @@ fn each(rows: &[Row], row: &Row, place: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::page::Page;
+    use crate::document::page::PageWidth;
     use crate::fixtures;
     use filestone_measure::measure::fleet_record::SettingsGeneration;
 
@@ -156,7 +156,7 @@ mod tests {
             for (generation, interval) in [0, 2].into_iter().zip(&mut record.intervals) {
                 interval.settings = Some(SettingsGeneration::new(generation, generation));
             }
-            Row {
+            CookbookRow {
                 record,
                 memory_bytes: kib.map(|kib| kib << 10),
             }
@@ -165,7 +165,7 @@ mod tests {
             row(2, [9000, 11_000, 11_000]),
             row(100, [10_176, 111_352, 111_352]),
         ];
-        let text = report(&rows).text(Page::default());
+        let text = report(&rows).text(PageWidth::default());
         let lines: Vec<&str> = text.lines().filter(|line| line.contains(" KiB")).collect();
         assert_eq!(lines.len(), 6, "{text}");
         // 1,176 KiB of 98 clients at 4 KiB, 100,352 KiB at 1 MiB.
@@ -190,18 +190,18 @@ mod tests {
         let row = |clients| {
             let mut record = fixtures::fleet();
             record.plan.clients = clients;
-            Row {
+            CookbookRow {
                 record,
                 memory_bytes: [9000 << 10, 0, 0],
             }
         };
         let mut rows = [row(2), row(100)];
-        let text = report(&rows).text(Page::default());
+        let text = report(&rows).text(PageWidth::default());
         assert!(!text.contains("does not count"), "{text}");
         let ledger = &mut rows[1].record.totals.ledger;
         ledger.failed += ledger.ok;
         ledger.ok = 0;
-        let text = report(&rows).text(Page::default());
+        let text = report(&rows).text(PageWidth::default());
         assert!(
             text.contains("\n100 clients: does not count (nothing succeeded)\n"),
             "{text}"

@@ -19,7 +19,7 @@ use filestone_workload::operation::OpKind;
 
 /// Version whose format is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum DbenchFormat {
     /// dbench 3 and 4.0, as packaged by Debian.
     Four,
     /// dbench 5.0.
@@ -29,12 +29,12 @@ pub enum Form {
 }
 
 /// Returns the formatter of a replay's rows.
-pub fn rows(form: Form) -> ProgressRow {
+pub fn rows(form: DbenchFormat) -> ProgressRow {
     Box::new(move |progress| row(form, progress))
 }
 
 /// Formats the row of a second; `None` during the first second of a phase.
-pub fn row(form: Form, progress: &Progress) -> Option<String> {
+pub fn row(form: DbenchFormat, progress: &Progress) -> Option<String> {
     if !is_printed(progress) {
         return None;
     }
@@ -47,7 +47,7 @@ pub fn row(form: Form, progress: &Progress) -> Option<String> {
     } = *progress;
     let rate = progress.bytes_per_s / 1e6;
     let latency = millis(progress.latency_max_ns as f64);
-    if form == Form::Machine {
+    if form == DbenchFormat::Machine {
         let phase = match phase {
             ProgressPhase::WarmUp => 'W',
             ProgressPhase::Execute => 'R',
@@ -80,7 +80,7 @@ struct Row {
 }
 
 /// Formats the table of all clients' operations.
-pub fn table(form: Form, record: &RunRecord, replay: &ReplayPlan) -> String {
+pub fn table(form: DbenchFormat, record: &RunRecord, replay: &ReplayPlan) -> String {
     let rows: Vec<Row> = measured(record)
         .map(|kind| Row {
             kind: kind.operation,
@@ -93,7 +93,7 @@ pub fn table(form: Form, record: &RunRecord, replay: &ReplayPlan) -> String {
 }
 
 /// Formats `Per client results:` and a table for each.
-pub fn per_client(form: Form, record: &ReplayRecord, replay: &ReplayPlan) -> String {
+pub fn per_client(form: DbenchFormat, record: &ReplayRecord, replay: &ReplayPlan) -> String {
     let mut text = String::from("Per client results:\n");
     for client in &record.clients {
         text.push_str(&format!(
@@ -117,10 +117,10 @@ fn rows_of(client: &ClientRecord) -> Vec<Row> {
         .collect()
 }
 
-fn table_of(form: Form, mut rows: Vec<Row>, replay: &ReplayPlan) -> String {
+fn table_of(form: DbenchFormat, mut rows: Vec<Row>, replay: &ReplayPlan) -> String {
     let width = match form {
-        Form::Four => 12,
-        Form::Five | Form::Machine => 22,
+        DbenchFormat::Four => 12,
+        DbenchFormat::Five | DbenchFormat::Machine => 22,
     };
     rows.retain(|row| row.count > 0);
     rows.sort_by_key(|row| place(form, replay, row.kind));
@@ -133,8 +133,8 @@ fn table_of(form: Form, mut rows: Vec<Row>, replay: &ReplayPlan) -> String {
         let name = spelling(form, replay, row.kind);
         let (mean, max) = (millis(row.mean_ns), millis(row.max_ns as f64));
         text.push_str(&match form {
-            Form::Machine => format!(":{name}:{}:{mean:.3}:{max:.3}:\n", row.count),
-            Form::Four | Form::Five => {
+            DbenchFormat::Machine => format!(":{name}:{}:{mean:.3}:{max:.3}:\n", row.count),
+            DbenchFormat::Four | DbenchFormat::Five => {
                 format!(" {name:<width$} {:>7} {mean:>9.3} {max:>9.3}\n", row.count)
             }
         });
@@ -144,7 +144,7 @@ fn table_of(form: Form, mut rows: Vec<Row>, replay: &ReplayPlan) -> String {
 }
 
 /// Formats the line that scripts take for a result; empty for a run that does not count.
-pub fn throughput(form: Form, record: &RunRecord, replay: &ReplayPlan) -> String {
+pub fn throughput(form: DbenchFormat, record: &RunRecord, replay: &ReplayPlan) -> String {
     if !validity::counts(record) {
         return String::new();
     }
@@ -152,7 +152,7 @@ pub fn throughput(form: Form, record: &RunRecord, replay: &ReplayPlan) -> String
     let clients = record.plan.clients;
     let threads = record.replay.as_ref().map_or(0, |replay| replay.threads);
     let latency = millis(record.totals.response_time_ns.max as f64);
-    if form == Form::Machine {
+    if form == DbenchFormat::Machine {
         return format!(";{rate};{clients};{threads};{latency:.3};\n");
     }
     let note = |is_set, text| if is_set { text } else { "" };
@@ -207,13 +207,13 @@ fn generation_of(replay: &ReplayPlan, kind: OpKind) -> Generation {
 }
 
 /// Returns the load file's name of a kind of operation; dbench 4.0's table has different names.
-pub fn spelling(form: Form, replay: &ReplayPlan, kind: OpKind) -> &'static str {
+pub fn spelling(form: DbenchFormat, replay: &ReplayPlan, kind: OpKind) -> &'static str {
     match (form, kind) {
-        (Form::Four, OpKind::QueryPathInformation) => "Qpathinfo",
-        (Form::Four, OpKind::QueryFileInformation) => "Qfileinfo",
-        (Form::Four, OpKind::QueryFsInformation) => "Qfsinfo",
-        (Form::Four, OpKind::SetFileInformation) => "Sfileinfo",
-        (Form::Four, OpKind::FindFirst) => "Find",
+        (DbenchFormat::Four, OpKind::QueryPathInformation) => "Qpathinfo",
+        (DbenchFormat::Four, OpKind::QueryFileInformation) => "Qfileinfo",
+        (DbenchFormat::Four, OpKind::QueryFsInformation) => "Qfsinfo",
+        (DbenchFormat::Four, OpKind::SetFileInformation) => "Sfileinfo",
+        (DbenchFormat::Four, OpKind::FindFirst) => "Find",
         (_, kind) => word_of(generation_of(replay, kind), kind),
     }
 }
@@ -241,11 +241,11 @@ const ORDER_OF_FOUR: [OpKind; 18] = [
 ];
 
 /// Returns the position of a kind in dbench's table.
-pub fn place(form: Form, replay: &ReplayPlan, kind: OpKind) -> (Generation, usize) {
+pub fn place(form: DbenchFormat, replay: &ReplayPlan, kind: OpKind) -> (Generation, usize) {
     let generation = generation_of(replay, kind);
     let order = match form {
-        Form::Four if generation.opens_files() => &ORDER_OF_FOUR,
-        Form::Four | Form::Five | Form::Machine => table_order(generation),
+        DbenchFormat::Four if generation.opens_files() => &ORDER_OF_FOUR,
+        DbenchFormat::Four | DbenchFormat::Five | DbenchFormat::Machine => table_order(generation),
     };
     let place = order.iter().position(|listed| *listed == kind);
     (generation, place.unwrap_or(order.len()))
@@ -293,22 +293,22 @@ mod tests {
         use ProgressPhase::{CleanUp, Execute, WarmUp};
         let text = |form, phase, seconds| row(form, &progress(phase, seconds));
         assert_eq!(
-            text(Form::Five, WarmUp, 1.0).as_deref(),
+            text(DbenchFormat::Five, WarmUp, 1.0).as_deref(),
             Some("   2     49449   565.46 MB/sec  warmup   1 sec  latency 6.604 ms\n")
         );
         assert_eq!(
-            text(Form::Four, Execute, 12.2).as_deref(),
+            text(DbenchFormat::Four, Execute, 12.2).as_deref(),
             Some("   2     49449   565.46 MB/sec  execute  12 sec  latency 6.604 ms\n")
         );
         assert_eq!(
-            text(Form::Five, CleanUp, 0.2).as_deref(),
+            text(DbenchFormat::Five, CleanUp, 0.2).as_deref(),
             Some("   2  cleanup   0 sec\n")
         );
         assert_eq!(
-            text(Form::Machine, Execute, 12.7).as_deref(),
+            text(DbenchFormat::Machine, Execute, 12.7).as_deref(),
             Some("@R@2@49449@565.46@12@6.604@\n")
         );
-        assert_eq!(text(Form::Five, Execute, 0.6), None);
+        assert_eq!(text(DbenchFormat::Five, Execute, 0.6), None);
     }
 
     #[test]
@@ -317,7 +317,11 @@ mod tests {
         let plan = record.plan.replay().expect("a replay");
         let replay = record.replay.as_ref().expect("a replay");
         let mut text = String::new();
-        for form in [Form::Four, Form::Five, Form::Machine] {
+        for form in [
+            DbenchFormat::Four,
+            DbenchFormat::Five,
+            DbenchFormat::Machine,
+        ] {
             text.push_str(&table(form, &record, plan));
             text.push_str(&per_client(form, replay, plan));
             text.push_str(&throughput(form, &record, plan));
@@ -343,7 +347,7 @@ mod tests {
         (replay.bytes_written, replay.bytes_read) = (60_000_000, 21_340_200);
         let line = |record: &RunRecord| {
             let plan = record.plan.replay().expect("a replay");
-            throughput(Form::Four, record, plan)
+            throughput(DbenchFormat::Four, record, plan)
         };
         assert!(line(&record).starts_with("Throughput 40.6701 MB/sec  2 clients"));
         let plan = record.plan.replay_mut().expect("a replay");

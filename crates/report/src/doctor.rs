@@ -1,6 +1,6 @@
 //! Report of `filestone doctor`: a table, the worst finding first, then the remedies.
 
-use super::document::page::Page;
+use super::document::page::PageWidth;
 use super::document::table::{Column, Table};
 use super::document::{Block, Document};
 use super::parts::reference::help_line;
@@ -12,7 +12,7 @@ use filestone_workload::text::counted;
 const INDENT: usize = 4;
 
 /// Formats the whole text report.
-pub fn text(diagnosis: &Diagnosis, page: Page) -> String {
+pub fn text(diagnosis: &Diagnosis, page: PageWidth) -> String {
     let mut findings: Vec<&Finding> = diagnosis.findings.iter().collect();
     // Findings of one level keep the order of the rules.
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.level));
@@ -29,7 +29,7 @@ pub fn text(diagnosis: &Diagnosis, page: Page) -> String {
     heading.blank().text(page) + &table(&findings, page) + &rest.text(page)
 }
 
-fn table(findings: &[&Finding], page: Page) -> String {
+fn table(findings: &[&Finding], page: PageWidth) -> String {
     let mut table = Table::new([
         Column::text("level"),
         Column::text("check"),
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn the_page_has_the_worst_first_and_then_what_to_do() {
-        let shown = text(&Diagnosis::of(facts()), Page::default());
+        let shown = text(&Diagnosis::of(facts()), PageWidth::default());
         let plain = anstream::adapter::strip_str(&shown).to_string();
         insta::assert_snapshot!(plain);
         let lines = plain.lines();

@@ -7,7 +7,7 @@ pub mod ascii_plot;
 pub mod page;
 pub mod table;
 
-use self::page::{Page, wrapped};
+use self::page::{PageWidth, wrapped};
 use self::table::Table;
 use super::picture::Picture;
 use crate::sanitize::printable;
@@ -148,7 +148,7 @@ impl Document {
     }
 
     /// Returns the blocks that a page shows: a legend only if one of its tables contains the mark there.
-    pub fn blocks(&self, page: Page) -> impl Iterator<Item = &Block> {
+    pub fn blocks(&self, page: PageWidth) -> impl Iterator<Item = &Block> {
         let mut tables = vec![];
         self.blocks.iter().filter(move |block| match block {
             Block::Table(table) => {
@@ -168,7 +168,7 @@ impl Document {
     }
 
     /// Renders text, without control characters.
-    pub fn text(&self, page: Page) -> String {
+    pub fn text(&self, page: PageWidth) -> String {
         let blocks = self.blocks(page).map(|block| block.text(page));
         printable(&blocks.collect::<String>())
     }
@@ -176,7 +176,7 @@ impl Document {
 
 impl Block {
     /// Renders text for people.
-    pub fn text(&self, page: Page) -> String {
+    pub fn text(&self, page: PageWidth) -> String {
         match self {
             Self::Blank => "\n".into(),
             Self::Prose(text) => wrapped(text, page.prose_columns(), 0, 0),
@@ -201,13 +201,13 @@ impl Block {
 }
 
 /// Formats a name, then the value, whose further lines are indented below the first.
-pub fn fact(name: &str, value: &str, indent: usize, page: Page) -> String {
+pub fn fact(name: &str, value: &str, indent: usize, page: PageWidth) -> String {
     let line = format!("{name:<indent$}{value}");
     let name = name.chars().count().max(indent);
     wrapped(&line, page.prose_columns(), name, indent)
 }
 
-fn joined(parts: &[String], page: Page) -> String {
+fn joined(parts: &[String], page: PageWidth) -> String {
     let mut lines: Vec<String> = Vec::new();
     for part in parts {
         let width = |line: &String| line.chars().count() + part.chars().count() + ", ,".len();
@@ -234,7 +234,7 @@ mod tests {
             .prose([sentence])
             .facts([("file set", sentence.into()), ("seed", "7".into())]);
         assert_eq!(
-            document.text(Page::of(40)),
+            document.text(PageWidth::of(40)),
             "a sentence that is so long that it takes\nmore than one line of the page\n\
              file set        a sentence that is so\n                long that it takes more\n\
              \x20               than one line of the\n                page\nseed            7\n"
@@ -253,7 +253,7 @@ mod tests {
             })
         };
         for (first, columns, is_shown) in [("a", 100, true), ("a", 40, false), ("a~", 40, true)] {
-            let text = of(first).text(Page::of(columns));
+            let text = of(first).text(PageWidth::of(columns));
             assert_eq!(text.ends_with("~ not known\n"), is_shown, "{text}");
         }
     }

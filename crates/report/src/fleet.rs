@@ -312,14 +312,14 @@ fn lost_clients(fleet: &FleetRecord) -> Option<Table> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::page::Page;
+    use crate::document::page::PageWidth;
     use crate::fixtures;
 
     #[test]
     fn a_fleet_that_was_stopped() {
         let record = fixtures::fleet();
         let fleet = record.fleet.as_ref().expect("it is a fleet");
-        insta::assert_snapshot!(report(&record, fleet).text(Page::default()));
+        insta::assert_snapshot!(report(&record, fleet).text(PageWidth::default()));
     }
 
     #[test]
@@ -327,6 +327,6 @@ mod tests {
         let record = fixtures::changed_fleet();
         let fleet = record.fleet.as_ref().expect("it is a fleet");
         let tables = Document::default().tables([steps(&record, fleet)]);
-        insta::assert_snapshot!(tables.with(changes(fleet)).text(Page::default()));
+        insta::assert_snapshot!(tables.with(changes(fleet)).text(PageWidth::default()));
     }
 }

@@ -1,7 +1,7 @@
 //! Picture of the hosts of a job: a row for each host, the largest outliers first.
 
 use super::caption;
-use super::picture::{Axis, Form, Line, Panel, Picture, Point, Style};
+use super::picture::{Axis, Form, Panel, Picture, PlotLine, PlotPoint, Style};
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::job_record::{HostRecord, JobRecord};
 use filestone_workload::statistics::median;
@@ -92,13 +92,14 @@ fn sorted(job: &JobRecord) -> Vec<&HostRecord> {
 }
 
 /// Draws a symbol in the row of each host.
-fn dots(name: &str, style: Style, hosts: &[&HostRecord], figure: Figure) -> Line {
+fn dots(name: &str, style: Style, hosts: &[&HostRecord], figure: Figure) -> PlotLine {
     let rows = (0..).zip(hosts);
-    let points = rows.map(|(row, host): (u32, _)| Point::new(figure(host), f64::from(row) + 0.5));
-    Line::new(name, style, Form::Scattered, points.collect())
+    let points =
+        rows.map(|(row, host): (u32, _)| PlotPoint::new(figure(host), f64::from(row) + 0.5));
+    PlotLine::new(name, style, Form::Scattered, points.collect())
 }
 
-fn panel(across: Axis, lines: Vec<Line>, hosts: &[&HostRecord]) -> Panel {
+fn panel(across: Axis, lines: Vec<PlotLine>, hosts: &[&HostRecord]) -> Panel {
     let names = hosts.iter().map(|host| host.name.clone());
     let mut panel = Panel::of_rows(across, names.collect(), ROW, lines);
     panel.height = panel.height.max(HEIGHT_MIN);

@@ -16,9 +16,9 @@ pub mod differences;
 pub mod picture;
 mod rows;
 
-use self::comparison::Comparison;
+use self::comparison::LayerComparison;
 use self::conclusion::sentence;
-use self::differences::{Estimate, Series};
+use self::differences::{DifferenceEstimate, MeanSeries};
 use crate::document::Document;
 use crate::document::table::{Column, Table};
 use crate::parts::heading;
@@ -30,7 +30,7 @@ use filestone_workload::text::thousands;
 
 /// Returns the tables and the sentence; empty if the records are not replays of several layers.
 pub fn report(records: &[RunRecord]) -> Document {
-    let compared = Comparison::of(records).filter(|compared| compared.layers.len() > 1);
+    let compared = LayerComparison::of(records).filter(|compared| compared.layers.len() > 1);
     let Some(compared) = compared else {
         return Document::default();
     };
@@ -58,7 +58,7 @@ pub fn report(records: &[RunRecord]) -> Document {
 }
 
 /// Describes the kinds that are in no sum, with reasons.
-fn left_out(compared: &Comparison<'_>) -> Option<String> {
+fn left_out(compared: &LayerComparison<'_>) -> Option<String> {
     let of = |is_without_call: bool, what: &str| {
         let rows = compared.rows.iter();
         let rows =
@@ -74,7 +74,7 @@ fn left_out(compared: &Comparison<'_>) -> Option<String> {
     (!said.is_empty()).then(|| said.join("; "))
 }
 
-fn conclusion(compared: &Comparison<'_>) -> Option<String> {
+fn conclusion(compared: &LayerComparison<'_>) -> Option<String> {
     let sums = &compared.sums;
     let per_operation: Vec<(&str, f64)> = compared
         .layers
@@ -87,7 +87,7 @@ fn conclusion(compared: &Comparison<'_>) -> Option<String> {
     (sums.per_pass > 0.0).then(|| sentence(&per_operation, &chance))
 }
 
-fn means(compared: &Comparison<'_>) -> Table {
+fn means(compared: &LayerComparison<'_>) -> Table {
     let sums = &compared.sums;
     let mut columns = vec![
         Column::text("mean service time, usecs"),
@@ -132,7 +132,7 @@ fn means(compared: &Comparison<'_>) -> Table {
 }
 
 /// Returns the difference of each layer to the one before it, with its interval.
-fn differences(compared: &Comparison<'_>) -> Table {
+fn differences(compared: &LayerComparison<'_>) -> Table {
     let (layers, batches) = (&compared.layers, &compared.batches);
     let mut columns = vec![Column::text("difference, usecs")];
     let pairs = layers.iter().zip(layers.iter().skip(1));
@@ -141,12 +141,12 @@ fn differences(compared: &Comparison<'_>) -> Table {
         Column::figure(format!("{layer} - {before}"))
     }));
     let mut table = Table::new(columns);
-    let mut add = |name: &str, means: &[Option<f64>], series: &Series| {
+    let mut add = |name: &str, means: &[Option<f64>], series: &MeanSeries| {
         let steps = (1..means.len()).map(|place| match (means[place - 1], means[place]) {
             (Some(before), Some(mean)) => {
                 let mut weights = vec![0.0; means.len()];
                 (weights[place - 1], weights[place]) = (-1.0, 1.0);
-                Estimate {
+                DifferenceEstimate {
                     value: (mean - before) / 1000.0,
                     half_width: series.half_width(&weights).map(|nanos| nanos / 1000.0),
                 }
@@ -169,7 +169,7 @@ fn differences(compared: &Comparison<'_>) -> Table {
     table
 }
 
-fn percentiles(compared: &Comparison<'_>) -> Table {
+fn percentiles(compared: &LayerComparison<'_>) -> Table {
     let mut columns = vec![Column::text("usecs")];
     for layer in &compared.layers {
         let name = layer.name.to_uppercase();

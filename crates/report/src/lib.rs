@@ -63,7 +63,7 @@ pub mod ticks;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixtures;
 
-use document::page::{Detail, Page};
+use document::page::{Detail, PageWidth};
 use error::ReportError;
 use filestone_measure::measure::{Caveat, RunRecord};
 use mix::found;
@@ -79,7 +79,7 @@ pub struct Report {
     /// Short description.
     pub about: &'static str,
     /// Renders the report; only text for people depends on the page, and only HTML on the advice.
-    pub render: fn(&Self, &RunRecord, Page, Advice) -> Result<String, ReportError>,
+    pub render: fn(&Self, &RunRecord, PageWidth, Advice) -> Result<String, ReportError>,
 }
 
 /// Creates a picture of [`picture_list`].
@@ -151,7 +151,7 @@ pub fn named(name: &str) -> Option<&'static Report> {
 
 #[cfg(test)]
 mod tests {
-    use super::document::page::{Detail, Page};
+    use super::document::page::{Detail, PageWidth};
     use super::{fixtures, text};
 
     #[test]
@@ -161,7 +161,7 @@ mod tests {
             .into_iter()
             .flat_map(|columns| records.iter().map(move |record| (columns, record)))
         {
-            let page = Page::of(columns);
+            let page = PageWidth::of(columns);
             for line in text::render(record, Detail::Clients, page).lines() {
                 assert!(line.chars().count() <= columns, "{columns}: {line}");
             }

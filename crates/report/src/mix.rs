@@ -101,7 +101,7 @@ fn cost(record: &RunRecord, plan: &MixPlan, mix: &MixRecord) -> Vec<Fact> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::page::Page;
+    use crate::document::page::PageWidth;
     use crate::fixtures;
     use filestone_measure::measure::verdict::caveats::find;
 
@@ -113,12 +113,12 @@ mod tests {
     #[test]
     fn a_mix_that_counts() {
         let report = report(&judged(fixtures::mix()), Detail::Whole);
-        insta::assert_snapshot!(report.text(Page::default()));
+        insta::assert_snapshot!(report.text(PageWidth::default()));
     }
 
     #[test]
     fn a_mix_through_a_mount_that_does_not_count() {
         let record = judged(fixtures::mix_through_mount());
-        insta::assert_snapshot!(report(&record, Detail::Clients).text(Page::default()));
+        insta::assert_snapshot!(report(&record, Detail::Clients).text(PageWidth::default()));
     }
 }

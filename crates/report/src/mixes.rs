@@ -17,7 +17,7 @@ pub struct CheckedMix {
     /// Sum of the calls that its source counted, or of percentages.
     pub sum: u128,
     /// Operations, the largest share first.
-    pub operations: Vec<Share>,
+    pub operations: Vec<OperationShare>,
     /// Operations that its source counted and that have no equivalent in NFSv3.
     pub left_out: Vec<SkippedOperation>,
     /// Source of the counts, and remarks about them.
@@ -26,7 +26,7 @@ pub struct CheckedMix {
 
 /// Share of an operation in a mix.
 #[derive(Debug, Serialize)]
-pub struct Share {
+pub struct OperationShare {
     /// Kind of operation.
     pub operation: OpKind,
     /// Count in the source.
@@ -43,7 +43,7 @@ impl CheckedMix {
             mix: mix.name.clone(),
             sum: mix.sum(),
             operations: rows
-                .map(|(operation, percent)| Share {
+                .map(|(operation, percent)| OperationShare {
                     operation,
                     count: mix.count(operation),
                     percent,
@@ -106,11 +106,11 @@ pub fn report(mix: &CheckedMix) -> Document {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::page::Page;
+    use crate::document::page::PageWidth;
 
     #[test]
     fn every_mix_of_our_own_is_listed_with_its_source() {
-        insta::assert_snapshot!(list().text(Page::default()));
+        insta::assert_snapshot!(list().text(PageWidth::default()));
     }
 
     #[test]
@@ -121,7 +121,7 @@ mod tests {
             count: 1234,
         }];
         let checked = CheckedMix::of(&mix);
-        insta::assert_snapshot!(report(&checked).text(Page::default()));
+        insta::assert_snapshot!(report(&checked).text(PageWidth::default()));
         let text = serde_json::to_string_pretty(&checked).expect("JSON");
         assert!(text.contains("\"percent\": 34.0"), "{text}");
     }

@@ -3,7 +3,9 @@
 
 use crate::caption;
 use crate::parts::units::seconds;
-use crate::picture::{Axis, Form, Line, Panel, Picture, Point, Quantity, Span, Style, Symbol};
+use crate::picture::{
+    Axis, AxisQuantity, Form, Panel, Picture, PlotLine, PlotPoint, Span, Style, Symbol,
+};
 use crate::quantity::duration_text;
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::rows::in_rows;
@@ -29,7 +31,7 @@ const HEIGHT_OF_TIMES: f64 = 240.0;
 /// Returns the picture.
 pub fn picture(record: &RunRecord) -> Picture {
     let record = &*in_rows(record);
-    let axis = || Axis::new(Quantity::Elapsed, "");
+    let axis = || Axis::new(AxisQuantity::Elapsed, "");
     let mut loads = Panel::new(axis(), Axis::load("operations/s"), loads(record));
     loads.height = HEIGHT_OF_LOADS;
     loads
@@ -54,9 +56,9 @@ pub fn picture(record: &RunRecord) -> Picture {
 }
 
 /// Returns the load in ticks and intervals, the offered load, and errors.
-fn loads(record: &RunRecord) -> Vec<Line> {
+fn loads(record: &RunRecord) -> Vec<PlotLine> {
     let each = duration_text(record.plan.interval_ns);
-    let errors: Vec<Point> = rated(record)
+    let errors: Vec<PlotPoint> = rated(record)
         .map(|interval| rate(interval, unsuccessful(&interval.ledger)))
         .filter(|point| point.y > 0.0)
         .collect();
@@ -72,32 +74,32 @@ fn loads(record: &RunRecord) -> Vec<Line> {
     let succeeded = rated(record).map(|interval| rate(interval, interval.ledger.ok));
     let succeeded = thinned(succeeded.collect(), Keep::Both);
     vec![
-        Line::new(
+        PlotLine::new(
             &format!("succeeded, per {each}"),
             Style::First,
             Form::Joined,
             succeeded,
         ),
-        Line::new(
+        PlotLine::new(
             &name,
             Style::Wrong,
             Form::Scattered,
             thinned(errors, Keep::Highest),
         ),
-        Line::new(
+        PlotLine::new(
             "ended, per 100 ms",
             Style::Fine,
             Form::Joined,
             in_ticks(record),
         ),
-        Line::new("offered load", Style::Bound, Form::Joined, offered(record)),
+        PlotLine::new("offered load", Style::Bound, Form::Joined, offered(record)),
     ]
 }
 
 /// Returns a rate as a point in the middle of its interval.
-fn rate(interval: &IntervalRecord, count: u64) -> Point {
+fn rate(interval: &IntervalRecord, count: u64) -> PlotPoint {
     let length = seconds(length_ns(interval));
-    Point::new(middle(interval), count as f64 / length)
+    PlotPoint::new(middle(interval), count as f64 / length)
 }
 
 /// Returns the middle of an interval on the time axis, in seconds.
@@ -132,7 +134,7 @@ pub fn is_rated(record: &RunRecord, interval: &IntervalRecord) -> bool {
 }
 
 /// Returns the load in ticks of 100 ms, unless they contain too few operations.
-fn in_ticks(record: &RunRecord) -> Vec<Point> {
+fn in_ticks(record: &RunRecord) -> Vec<PlotPoint> {
     let ticks = record
         .ticks
         .iter()
@@ -148,7 +150,7 @@ fn in_ticks(record: &RunRecord) -> Vec<Point> {
     }
     let points = ticks.iter().map(|tick| {
         let (start, length) = (seconds(tick.start_ns), seconds(tick.len_ns));
-        let mut point = Point::new(start + length / 2.0, tick.ok_or_ended() as f64 / length);
+        let mut point = PlotPoint::new(start + length / 2.0, tick.ok_or_ended() as f64 / length);
         point.symbol = Symbol::None;
         point
     });
@@ -160,12 +162,12 @@ fn in_ticks(record: &RunRecord) -> Vec<Point> {
 }
 
 /// Returns the offered load: one load, or the steps of a run whose load was steered.
-fn offered(record: &RunRecord) -> Vec<Point> {
+fn offered(record: &RunRecord) -> Vec<PlotPoint> {
     let mut points = Vec::new();
     for (from, to, load) in steps(record) {
-        let mut start = Point::new(seconds(from), load);
+        let mut start = PlotPoint::new(seconds(from), load);
         start.is_after_gap = true;
-        points.extend([start, Point::new(seconds(to), load)]);
+        points.extend([start, PlotPoint::new(seconds(to), load)]);
     }
     points.truncate(2 * POINTS_MAX);
     points
@@ -197,19 +199,19 @@ pub fn steps(record: &RunRecord) -> Vec<(u64, u64, f64)> {
 }
 
 /// Returns median, 99th percentile and maximum of each interval.
-fn times(record: &RunRecord) -> Vec<Line> {
+fn times(record: &RunRecord) -> Vec<PlotLine> {
     let mut median = Vec::new();
     let mut tail = Vec::new();
     let mut slowest = Vec::new();
     for interval in &record.intervals {
         let x = middle(interval);
         // An interval without completed operations interrupts the lines.
-        let gap = Point::new(x, f64::NAN);
+        let gap = PlotPoint::new(x, f64::NAN);
         let times = interval.response_time();
         slowest.push(
             times
                 .as_ref()
-                .map_or(gap, |times| Point::new(x, seconds(times.max))),
+                .map_or(gap, |times| PlotPoint::new(x, seconds(times.max))),
         );
         // Only slow operations end in the drain, so it has no median.
         let is_whole = interval.phase == Phase::Measure;
@@ -219,7 +221,7 @@ fn times(record: &RunRecord) -> Vec<Line> {
             continue;
         };
         let at = |nanos: u64, quantile: f64| {
-            let mut point = Point::new(x, seconds(nanos));
+            let mut point = PlotPoint::new(x, seconds(nanos));
             point.is_sparse = !percentile::is_rank_known(times.count, quantile);
             point
         };
@@ -232,7 +234,7 @@ fn times(record: &RunRecord) -> Vec<Line> {
         ("slowest", Style::Third, slowest),
     ]
     .map(|(name, style, points)| {
-        Line::new(name, style, Form::Joined, thinned(points, Keep::Highest))
+        PlotLine::new(name, style, Form::Joined, thinned(points, Keep::Highest))
     })
     .into()
 }
@@ -253,9 +255,9 @@ fn group_of(count: usize) -> usize {
 
 /// Reduces points to at most [`POINTS_MAX`] groups, in order of time, and keeps the points of each
 /// that `keep` selects.
-fn thinned(points: Vec<Point>, keep: Keep) -> Vec<Point> {
+fn thinned(points: Vec<PlotPoint>, keep: Keep) -> Vec<PlotPoint> {
     let group = group_of(points.len());
-    let mut kept: Vec<Point> = match group {
+    let mut kept: Vec<PlotPoint> = match group {
         1 => points,
         _ => points
             .chunks(group)
@@ -271,11 +273,11 @@ fn thinned(points: Vec<Point>, keep: Keep) -> Vec<Point> {
     kept
 }
 
-fn extremes(group: &[Point], keep: Keep) -> Vec<Point> {
+fn extremes(group: &[PlotPoint], keep: Keep) -> Vec<PlotPoint> {
     let drawable = || group.iter().copied().filter(|point| point.y.is_finite());
     let highest = drawable().max_by(|one, other| one.y.total_cmp(&other.y));
     let lowest = drawable().min_by(|one, other| one.y.total_cmp(&other.y));
-    let mut kept: Vec<Point> = match keep {
+    let mut kept: Vec<PlotPoint> = match keep {
         Keep::Highest => highest.into_iter().collect(),
         Keep::Both if lowest == highest => highest.into_iter().collect(),
         Keep::Both => lowest.into_iter().chain(highest).collect(),

@@ -5,7 +5,9 @@
 
 use crate::caption;
 use crate::parts::units::seconds;
-use crate::picture::{Axis, Form, Line, Panel, Picture, Point, Quantity, Style, Symbol};
+use crate::picture::{
+    Axis, AxisQuantity, Form, Panel, Picture, PlotLine, PlotPoint, Style, Symbol,
+};
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::verdict::percentile::{self, TimesOf};
 use filestone_workload::figure::TimeKind;
@@ -53,11 +55,11 @@ pub fn picture(record: &RunRecord) -> Option<Picture> {
 }
 
 /// Creates a diagram of percentiles; lines without points are left out.
-pub fn panel(mut lines: Vec<Line>, time: &str) -> Panel {
+pub fn panel(mut lines: Vec<PlotLine>, time: &str) -> Panel {
     lines.retain(|line| !line.points.is_empty());
     Panel::new(
         Axis::new(
-            Quantity::Percentile,
+            AxisQuantity::Percentile,
             "percentile: this share of the operations took no longer",
         ),
         Axis::time(time),
@@ -65,12 +67,12 @@ pub fn panel(mut lines: Vec<Line>, time: &str) -> Panel {
     )
 }
 
-fn line(name: &str, style: Style, points: Vec<Point>) -> Line {
-    Line::new(name, style, Form::Joined, points)
+fn line(name: &str, style: Style, points: Vec<PlotPoint>) -> PlotLine {
+    PlotLine::new(name, style, Form::Joined, points)
 }
 
 /// Returns the percentiles of the selected times of a run, with the intervals in its record.
-fn of_run(of: TimesOf<'_>) -> Vec<Point> {
+fn of_run(of: TimesOf<'_>) -> Vec<PlotPoint> {
     let Some(times) = of.totals.times(of.operation, of.timed) else {
         return vec![];
     };
@@ -86,13 +88,13 @@ fn of_run(of: TimesOf<'_>) -> Vec<Point> {
 }
 
 /// Returns the percentiles of a distribution; empty if it is empty.
-pub fn points(times: &DistributionRecord) -> Vec<Point> {
+pub fn points(times: &DistributionRecord) -> Vec<PlotPoint> {
     points_of(times, |quantile| percentile::is_known(times, quantile))
 }
 
 /// Returns the percentiles of a distribution; `is_known` decides whether a percentile is known, and
 /// its result for a named percentile applies up to the next.
-fn points_of(times: &DistributionRecord, is_known: impl Fn(f64) -> bool) -> Vec<Point> {
+fn points_of(times: &DistributionRecord, is_known: impl Fn(f64) -> bool) -> Vec<PlotPoint> {
     let ranks = Ranks::of(times);
     let places = if ranks.is_whole {
         places(times.count)
@@ -120,7 +122,7 @@ fn quantile_of(place: f64) -> f64 {
 }
 
 /// Returns one percentile: p = 1 − 1/place.
-fn point(ranks: &Ranks, times: &DistributionRecord, place: f64) -> Point {
+fn point(ranks: &Ranks, times: &DistributionRecord, place: f64) -> PlotPoint {
     let count = times.count as f64;
     // Exact at count/place, unlike p × count.
     let beyond = (count / place + 1e-9).floor() as u64;
@@ -130,7 +132,7 @@ fn point(ranks: &Ranks, times: &DistributionRecord, place: f64) -> Point {
     } else {
         ranks.value(times.count - beyond.min(times.count))
     };
-    let mut point = Point::new(place, seconds(value));
+    let mut point = PlotPoint::new(place, seconds(value));
     // The left end is dense even with few fast operations, because it is not the tail.
     let quantile = quantile_of(place).max(0.5);
     point.is_sparse = !percentile::is_rank_known(times.count, quantile);
@@ -240,7 +242,7 @@ mod tests {
         distribution.to_record()
     }
 
-    fn at(points: &[Point], place: f64) -> Point {
+    fn at(points: &[PlotPoint], place: f64) -> PlotPoint {
         let found = points.iter().find(|point| point.x == place);
         *found.unwrap_or_else(|| panic!("nothing at {place}: {points:?}"))
     }

@@ -42,9 +42,9 @@ pub struct Panel {
     /// Height of the diagram, in pixels.
     pub height: f64,
     /// Lines, in the order of the legend.
-    pub lines: Vec<Line>,
+    pub lines: Vec<PlotLine>,
     /// Named positions on the x axis.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<PlotMark>,
     /// Named ranges of the x axis.
     pub spans: Vec<Span>,
     /// Values that the x axis includes, whether or not data is drawn there.
@@ -57,14 +57,14 @@ pub struct Axis {
     /// Measured quantity, with its unit unless each number contains it.
     pub label: String,
     /// Kind of quantity, which decides the scale and the format of numbers.
-    pub quantity: Quantity,
-    /// Names for [`Quantity::Name`], from the top.
+    pub quantity: AxisQuantity,
+    /// Names for [`AxisQuantity::Name`], from the top.
     pub names: Vec<String>,
 }
 
 /// Kind of quantity on an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Quantity {
+pub enum AxisQuantity {
     /// Operations per second, with an axis that starts at 0.
     Load,
     /// Seconds; logarithmic when the smallest and the largest value are far apart.
@@ -83,7 +83,7 @@ pub enum Quantity {
 
 impl Axis {
     /// Creates an axis without names.
-    pub fn new(quantity: Quantity, label: &str) -> Self {
+    pub fn new(quantity: AxisQuantity, label: &str) -> Self {
         Self {
             label: label.into(),
             quantity,
@@ -93,18 +93,18 @@ impl Axis {
 
     /// Creates an axis of operations per second.
     pub fn load(label: &str) -> Self {
-        Self::new(Quantity::Load, label)
+        Self::new(AxisQuantity::Load, label)
     }
 
     /// Creates an axis of seconds.
     pub fn time(label: &str) -> Self {
-        Self::new(Quantity::Time, label)
+        Self::new(AxisQuantity::Time, label)
     }
 }
 
 /// A line, or a row of bars.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Line {
+pub struct PlotLine {
     /// Name in the legend.
     pub name: String,
     /// Colour, dashes and symbol.
@@ -112,7 +112,7 @@ pub struct Line {
     /// Connection between the points.
     pub form: Form,
     /// Points, from left to right.
-    pub points: Vec<Point>,
+    pub points: Vec<PlotPoint>,
 }
 
 /// Connection that is drawn between the symbols of a line.
@@ -129,7 +129,7 @@ pub enum Form {
 
 /// A point of a line.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Point {
+pub struct PlotPoint {
     /// Horizontal value.
     pub x: f64,
     /// Vertical value.
@@ -155,7 +155,7 @@ pub enum Symbol {
     Hollow,
 }
 
-impl Point {
+impl PlotPoint {
     /// Creates a point with the symbol of its line.
     pub const fn new(x: f64, y: f64) -> Self {
         Self {
@@ -185,10 +185,10 @@ impl Point {
     }
 }
 
-impl Line {
+impl PlotLine {
     /// Creates a line through the points that can be drawn, interrupted at those that cannot.
-    pub fn new(name: &str, style: Style, form: Form, points: Vec<Point>) -> Self {
-        let mut kept: Vec<Point> = Vec::with_capacity(points.len());
+    pub fn new(name: &str, style: Style, form: Form, points: Vec<PlotPoint>) -> Self {
+        let mut kept: Vec<PlotPoint> = Vec::with_capacity(points.len());
         let mut is_gap = false;
         for mut point in points {
             if point.is_drawable() {
@@ -208,7 +208,10 @@ impl Line {
 
     /// Creates a joined line with a symbol at each point.
     pub fn joined(name: &str, style: Style, points: Vec<(f64, f64)>) -> Self {
-        let points = points.into_iter().map(|(x, y)| Point::new(x, y)).collect();
+        let points = points
+            .into_iter()
+            .map(|(x, y)| PlotPoint::new(x, y))
+            .collect();
         Self::new(name, style, Form::Joined, points)
     }
 }
@@ -234,14 +237,14 @@ pub enum Style {
 
 /// A named position on the x axis.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Mark {
+pub struct PlotMark {
     /// Position on the x axis.
     pub x: f64,
     /// Name; the value is written behind it.
     pub text: String,
 }
 
-impl Mark {
+impl PlotMark {
     /// Returns marks for the positions that are known.
     pub fn known<const PLACES: usize>(places: [(Option<f64>, &str); PLACES]) -> Vec<Self> {
         let known = places.into_iter().filter_map(|(x, text)| Some((x?, text)));
@@ -275,7 +278,7 @@ impl Picture {
 
 impl Panel {
     /// Creates a diagram of the usual height without marks.
-    pub fn new(x: Axis, y: Axis, lines: Vec<Line>) -> Self {
+    pub fn new(x: Axis, y: Axis, lines: Vec<PlotLine>) -> Self {
         Self {
             x,
             y,
@@ -288,11 +291,11 @@ impl Panel {
     }
 
     /// Creates a diagram of rows with these names, each of this height, from the top.
-    pub fn of_rows(x: Axis, names: Vec<String>, height: f64, lines: Vec<Line>) -> Self {
+    pub fn of_rows(x: Axis, names: Vec<String>, height: f64, lines: Vec<PlotLine>) -> Self {
         let height = names.len() as f64 * height;
         let y = Axis {
             names,
-            ..Axis::new(Quantity::Name, "")
+            ..Axis::new(AxisQuantity::Name, "")
         };
         Self {
             height,
@@ -304,7 +307,7 @@ impl Panel {
     pub fn scales(&self) -> Option<(Scale, Scale)> {
         let points = || self.lines.iter().flat_map(|line| &line.points);
         points().next()?;
-        let is_named = self.y.quantity == Quantity::Name;
+        let is_named = self.y.quantity == AxisQuantity::Name;
         let marks = self.marks.iter().map(|mark| mark.x);
         let spans = self.spans.iter().flat_map(|span| [span.from, span.to]);
         let reach = spans.chain(self.reach.iter().copied());
@@ -318,7 +321,10 @@ impl Panel {
         let x = Scale::of(self.x.quantity, across.chain(marks).chain(reach))?;
         if is_named {
             let count = self.y.names.len();
-            return Some((x, Scale::of(Quantity::Name, std::iter::once(count as f64))?));
+            return Some((
+                x,
+                Scale::of(AxisQuantity::Name, std::iter::once(count as f64))?,
+            ));
         }
         let y = Scale::of(
             self.y.quantity,

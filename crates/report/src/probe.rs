@@ -184,7 +184,7 @@ fn what_failed(record: &RunRecord) -> Option<Table> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::page::Page;
+    use crate::document::page::PageWidth;
     use crate::fixtures;
     use filestone_measure::measure::OneSidedFigureRecord;
     use filestone_measure::measure::caveat::Caveat;
@@ -193,7 +193,7 @@ mod tests {
     use filestone_workload::operation::OpKind;
 
     fn answer_of(record: &RunRecord) -> String {
-        answer(record).text(Page::of(200))
+        answer(record).text(PageWidth::of(200))
     }
 
     #[test]
@@ -211,7 +211,7 @@ mod tests {
              busy: not the limit\n"
         );
         assert_eq!(
-            answer(&record).text(Page::default()),
+            answer(&record).text(PageWidth::default()),
             "24,900 operations/s, p50 29.8 µs, p99 101 µs, 3 clients × 4 in flight,\n\
              generator 27 % busy: not the limit\n"
         );
@@ -232,7 +232,7 @@ mod tests {
             record.totals.offered_load_ops_per_s =
                 is_open.then_some(record.totals.achieved_load_ops_per_s);
             record.caveats = find(&record);
-            let narrow = answer(&record).text(Page::default());
+            let narrow = answer(&record).text(PageWidth::default());
             assert!(
                 narrow.lines().all(|line| line.chars().count() <= 80),
                 "{narrow}"
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn the_answer_and_the_table_have_one_interval() {
         let marks = |record: &RunRecord| {
-            let table = percentile::table(record).render(Page::default());
+            let table = percentile::table(record).render(PageWidth::default());
             let mut lines = table.lines();
             let line = lines.find(|line| line.starts_with("response time"));
             line.map_or(0, |line| line.matches('~').count())

@@ -28,7 +28,7 @@ const HARDLY: f64 = 0.5;
 #[derive(Debug)]
 pub struct Repeats {
     /// Runs of each job.
-    pub series: Vec<Series>,
+    pub series: Vec<JobRuns>,
     /// Job of each complete run, in the order of time.
     pub order: Vec<usize>,
     /// Reason why no more runs were made.
@@ -38,7 +38,7 @@ pub struct Repeats {
 
 /// Complete runs of one job.
 #[derive(Debug)]
-pub struct Series {
+pub struct JobRuns {
     plan: Plan,
     what: String,
     /// Results of the runs; the headline figure decides when there are enough.
@@ -73,7 +73,7 @@ impl RepeatsEnd {
 impl Repeats {
     /// Creates the series of these plans, without runs.
     pub fn new<'plan>(plans: impl Iterator<Item = &'plan Plan>, wanted: &RepeatPlan) -> Self {
-        let series = plans.map(|plan| Series {
+        let series = plans.map(|plan| JobRuns {
             plan: plan.clone(),
             what: String::new(),
             tally: PointTally::new(GateFigure::OfOperations(headline_of(plan))),
@@ -100,7 +100,7 @@ impl Repeats {
     }
 }
 
-impl Series {
+impl JobRuns {
     /// Counts a complete run.
     pub fn add(&mut self, record: &RunRecord) {
         if self.what.is_empty() {
@@ -141,7 +141,7 @@ pub fn report(repeats: &Repeats) -> Document {
     Document::joined(parts.map(|series| of_series(repeats, series)))
 }
 
-fn of_series(repeats: &Repeats, series: &Series) -> Document {
+fn of_series(repeats: &Repeats, series: &JobRuns) -> Document {
     let (runs, figures) = (series.tally.runs(), series.figures());
     let heading = format!(
         "{}: {}{}",
@@ -205,7 +205,7 @@ pub(super) fn percent(share: f64) -> String {
     percent_text(100.0 * share)
 }
 
-fn method(series: &Series, figures: &[RepeatedFigure]) -> String {
+fn method(series: &JobRuns, figures: &[RepeatedFigure]) -> String {
     let mut text = String::from(
         "Over runs: their geometric mean with its 95 % interval, and by what single runs differ \
          (standard deviation). Within a run: the 95 % interval that a run has of itself, which \
@@ -308,7 +308,7 @@ pub fn document(repeats: &Repeats) -> RepeatsDocument {
     }
 }
 
-fn series_document(series: &Series) -> SeriesDocument {
+fn series_document(series: &JobRuns) -> SeriesDocument {
     let figures = series.figures();
     let best = repeats_best(&figures, &series.plan);
     SeriesDocument {
@@ -337,7 +337,7 @@ fn figure_document(known: &RepeatedFigure) -> RepeatedFigureDocument {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::page::Page;
+    use crate::document::page::PageWidth;
     use crate::fixtures;
 
     /// Creates repeats whose runs achieve these loads, in operations per second.
@@ -365,7 +365,7 @@ mod tests {
     #[test]
     fn runs_of_one_thing() {
         let repeats = repeats(&[990.0, 1010.0, 1000.0, 980.0, 1040.0], None);
-        insta::assert_snapshot!(report(&repeats).text(Page::default()));
+        insta::assert_snapshot!(report(&repeats).text(PageWidth::default()));
         let document = document(&repeats);
         assert_eq!(document.series[0].runs, 5);
         let best = document.series[0].repeats_best.as_deref();
@@ -378,14 +378,14 @@ mod tests {
         let mut repeats = repeats(&[990.0, 1010.0, 1000.0], Some(0.01));
         repeats.end = RepeatsEnd::Interrupted;
         assert!(!repeats.are_enough());
-        insta::assert_snapshot!(report(&repeats).text(Page::default()));
+        insta::assert_snapshot!(report(&repeats).text(PageWidth::default()));
     }
 
     #[test]
     fn one_run_says_that_it_is_alone() {
         let mut repeats = repeats(&[990.0], None);
         repeats.end = RepeatsEnd::Failed;
-        insta::assert_snapshot!(report(&repeats).text(Page::default()));
+        insta::assert_snapshot!(report(&repeats).text(PageWidth::default()));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Report of a replay: dbench's table and line first, as scripts expect them, then further figures:
 //! percentiles, lag, cost on the wire, mismatches.
 
-use crate::dbench::{self, Form};
+use crate::dbench::{self, DbenchFormat};
 use crate::document::Document;
 use crate::document::page::{Detail, Fact};
 use crate::document::table::{Column, Table};
@@ -26,7 +26,7 @@ pub fn report(record: &RunRecord, detail: Detail) -> Document {
     let (Some(plan), Some(replay)) = (record.plan.replay(), &record.replay) else {
         return Document::default();
     };
-    let throughput = dbench::throughput(Form::Five, record, plan);
+    let throughput = dbench::throughput(DbenchFormat::Five, record, plan);
     if detail == Detail::Brief {
         return Document::default()
             .blank()
@@ -34,9 +34,9 @@ pub fn report(record: &RunRecord, detail: Detail) -> Document {
             .tables(mismatches(replay, plan))
             .with(lost_clients(replay));
     }
-    let mut table = dbench::table(Form::Five, record, plan);
+    let mut table = dbench::table(DbenchFormat::Five, record, plan);
     if detail == Detail::Clients {
-        table.push_str(&dbench::per_client(Form::Five, replay, plan));
+        table.push_str(&dbench::per_client(DbenchFormat::Five, replay, plan));
     }
     let tables = [operations(record, plan), percentile::table(record)];
     Document::default()
@@ -87,7 +87,7 @@ pub fn measured<'record>(
 ) -> Vec<&'record KindRecord> {
     let timed = kinds::measured(record).filter(|kind| kind.service_time_ns.count > 0);
     let mut kinds: Vec<&KindRecord> = timed.collect();
-    kinds.sort_by_key(|kind| dbench::place(Form::Five, plan, kind.operation));
+    kinds.sort_by_key(|kind| dbench::place(DbenchFormat::Five, plan, kind.operation));
     kinds
 }
 
@@ -107,7 +107,7 @@ fn operations(record: &RunRecord, plan: &ReplayPlan) -> Table {
     ]);
     for kind in measured(record, plan) {
         let times = &kind.service_time_ns;
-        let name = dbench::spelling(Form::Five, plan, kind.operation);
+        let name = dbench::spelling(DbenchFormat::Five, plan, kind.operation);
         let figures = if record.is_without_call(kind) {
             [NO_CALL; 5].map(String::from)
         } else {
@@ -172,7 +172,7 @@ fn left_out(plan: &ReplayPlan, replay: &ReplayRecord) -> Option<Fact> {
         return None;
     }
     let kinds = replay.skipped_operations.iter().map(|kind| {
-        let name = dbench::spelling(Form::Five, plan, kind.operation);
+        let name = dbench::spelling(DbenchFormat::Five, plan, kind.operation);
         format!("{name} {}", thousands(kind.count))
     });
     let kinds: Vec<String> = kinds.collect();
@@ -263,7 +263,7 @@ fn mismatches(replay: &ReplayRecord, plan: &ReplayPlan) -> Option<Table> {
     ]);
     for mismatch in &replay.mismatches {
         table.row([
-            dbench::spelling(Form::Five, plan, mismatch.operation).to_string(),
+            dbench::spelling(DbenchFormat::Five, plan, mismatch.operation).to_string(),
             thousands(mismatch.count),
             mismatch_text(mismatch),
         ]);
@@ -318,20 +318,20 @@ fn lost_clients(replay: &ReplayRecord) -> Document {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::page::Page;
+    use crate::document::page::PageWidth;
     use crate::fixtures;
     use filestone_workload::load::Generation;
 
     #[test]
     fn a_replay_without_a_mismatch() {
         let report = report(&fixtures::replayed(), Detail::Clients);
-        insta::assert_snapshot!(report.text(Page::default()));
+        insta::assert_snapshot!(report.text(PageWidth::default()));
     }
 
     #[test]
     fn a_paced_replay_over_nfs_with_mismatches_and_a_lost_client() {
         let report = report(&fixtures::replayed_with_mismatches(), Detail::Whole);
-        insta::assert_snapshot!(report.text(Page::default()));
+        insta::assert_snapshot!(report.text(PageWidth::default()));
     }
 
     #[test]

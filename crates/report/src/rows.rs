@@ -4,8 +4,8 @@
 //! All figures of a row cover the whole interval: counts and bytes are not per second, latencies
 //! are response times in microseconds; minimum and maximum are exact.
 
-use crate::document::page::Page;
-use crate::document::table::{Column, Layout, Table};
+use crate::document::page::PageWidth;
+use crate::document::table::{Column, Table, TableLayout};
 use crate::parts::units::micros;
 use filestone_measure::measure::progress::{Progress, ProgressPhase};
 use filestone_measure::measure::run_record::IntervalRecord;
@@ -63,15 +63,15 @@ impl Columns {
 #[derive(Debug)]
 pub struct Rows {
     columns: Columns,
-    layout: Layout,
+    layout: TableLayout,
     count: u64,
 }
 
 impl Rows {
     /// Creates a formatter before its first row.
-    pub fn new(columns: Columns, page: Page) -> Self {
+    pub fn new(columns: Columns, page: PageWidth) -> Self {
         let page = match columns {
-            Columns::Nct => Page::UNLIMITED,
+            Columns::Nct => PageWidth::UNLIMITED,
             Columns::WithPercentiles => page,
         };
         Self {
@@ -121,7 +121,7 @@ mod tests {
     use filestone_measure::measure::RunRecord;
 
     fn rows_of(record: &RunRecord, columns: Columns) -> String {
-        let mut rows = Rows::new(columns, Page::default());
+        let mut rows = Rows::new(columns, PageWidth::default());
         let intervals = record.intervals.iter();
         intervals.map(|interval| rows.row(interval)).collect()
     }
@@ -143,7 +143,7 @@ mod tests {
         let mut interval = fixtures::plain().intervals[0].clone();
         (interval.bytes_sent, interval.bytes_received) = (1_000_000, 1 << 20);
         let columns = |columns| {
-            let row = Rows::new(columns, Page::default()).row(&interval);
+            let row = Rows::new(columns, PageWidth::default()).row(&interval);
             let row = row.lines().last().expect("a row");
             let words: Vec<String> = row.split_whitespace().map(String::from).collect();
             match columns {
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn the_header_comes_again_after_22_rows() {
         let record = fixtures::plain();
-        let mut rows = Rows::new(Columns::Nct, Page::default());
+        let mut rows = Rows::new(Columns::Nct, PageWidth::default());
         let headers = (0..45)
             .filter(|_| rows.row(&record.intervals[0]).contains("SAMPLES"))
             .count();
@@ -169,7 +169,7 @@ mod tests {
     fn an_interval_without_an_operation_is_stalled() {
         let mut interval = fixtures::plain().intervals[0].clone();
         interval.kinds[0].response_time_ns = Default::default();
-        let text = Rows::new(Columns::WithPercentiles, Page::of(100)).row(&interval);
+        let text = Rows::new(Columns::WithPercentiles, PageWidth::of(100)).row(&interval);
         assert!(text.contains("      - stalled       -"), "{text}");
     }
 }

@@ -116,7 +116,7 @@ fn line([min, average, max]: &[String; 3], total: &str, name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::page::Page;
+    use crate::document::page::PageWidth;
     use crate::fixtures;
 
     #[test]
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn the_extremes_of_rates_are_those_of_the_rows() {
         let record = uneven();
-        let of_rows = of_rows(&record).render(Page::default());
+        let of_rows = of_rows(&record).render(PageWidth::default());
         assert_eq!(requests(&of_rows), [100.0, 360.0, 500.0, 900.0]);
         // nct used every second at any offset.
         assert_eq!(requests(&of_nct(&record))[0], 20.0);
@@ -166,7 +166,7 @@ mod tests {
         let mut drain = record.intervals[2].clone();
         (drain.phase, drain.ledger.ok) = (Phase::Drain, 77);
         record.intervals.push(drain);
-        let of_rows = of_rows(&record).render(Page::default());
+        let of_rows = of_rows(&record).render(PageWidth::default());
         assert_eq!(requests(&of_rows)[3], 900.0);
     }
 
@@ -174,7 +174,7 @@ mod tests {
     fn an_average_lies_between_its_extremes_in_a_short_run_too() {
         let mut record = fixtures::plain();
         record.window_ns = 550_000_000;
-        let of_rows = format!("\n{}", of_rows(&record).render(Page::default()));
+        let of_rows = format!("\n{}", of_rows(&record).render(PageWidth::default()));
         for text in [of_rows, of_nct(&record)] {
             for line in text.lines().skip(2) {
                 let mut words = line.split_whitespace().map(|word| word.parse::<f64>());

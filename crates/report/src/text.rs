@@ -1,13 +1,13 @@
 //! Text report, selected by the kind of workload.
 
 use super::document::Document;
-use super::document::page::{Detail, Page};
+use super::document::page::{Detail, PageWidth};
 use super::parts::{costs, gates, hosts, stamps, validity};
 use super::{explanation, fleet, mix, probe, replay};
 use filestone_measure::measure::RunRecord;
 
 /// Renders the whole report; caveats are printed separately, on standard error.
-pub fn render(record: &RunRecord, detail: Detail, page: Page) -> String {
+pub fn render(record: &RunRecord, detail: Detail, page: PageWidth) -> String {
     let limits = match detail {
         Detail::Brief => Document::default(),
         Detail::Whole | Detail::Clients => explanation::section(record),
@@ -42,7 +42,11 @@ mod tests {
 
     #[test]
     fn a_plain_run() {
-        insta::assert_snapshot!(render(&fixtures::plain(), Detail::Whole, Page::default()));
+        insta::assert_snapshot!(render(
+            &fixtures::plain(),
+            Detail::Whole,
+            PageWidth::default()
+        ));
     }
 
     #[test]
@@ -62,11 +66,11 @@ mod tests {
         .map(|gate| gate.parse().expect(gate))
         .into();
         record.gates = filestone_measure::measure::gates::evaluate(&record);
-        insta::assert_snapshot!(gates::section(&record).text(Page::default()));
-        let report = render(&record, Detail::Whole, Page::default());
-        assert!(report.ends_with(&gates::section(&record).text(Page::default())));
+        insta::assert_snapshot!(gates::section(&record).text(PageWidth::default()));
+        let report = render(&record, Detail::Whole, PageWidth::default());
+        assert!(report.ends_with(&gates::section(&record).text(PageWidth::default())));
         record.plan.gates.strict = true;
-        let strict = gates::section(&record).text(Page::default());
+        let strict = gates::section(&record).text(PageWidth::default());
         assert!(
             strict.contains("\ngate fails        achieved < 500.01/s: "),
             "{strict}"
@@ -78,7 +82,7 @@ mod tests {
         insta::assert_snapshot!(render(
             &fixtures::with_errors(),
             Detail::Clients,
-            Page::default()
+            PageWidth::default()
         ));
     }
 
@@ -87,7 +91,7 @@ mod tests {
         insta::assert_snapshot!(render(
             &fixtures::interrupted(),
             Detail::Whole,
-            Page::default()
+            PageWidth::default()
         ));
     }
 }

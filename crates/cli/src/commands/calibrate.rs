@@ -157,7 +157,7 @@ mod tests {
     use super::*;
     use filestone_engine::calibrate::Rate;
     use filestone_host::clock::ClockPrecision;
-    use filestone_report::document::page::Page;
+    use filestone_report::document::page::PageWidth;
     use filestone_workload::operation::OpKind;
 
     #[test]
@@ -192,11 +192,11 @@ mod tests {
             processors: None,
             headroom: Vec::new(),
         };
-        insta::assert_snapshot!(report(&calibration).text(Page::default()));
+        insta::assert_snapshot!(report(&calibration).text(PageWidth::default()));
         let mut fast = calibration;
         fast.exchanges[0].raw = rate(10_837_620.0);
         fast.exchanges[0].engine = rate(10_929_664.0);
-        let text = report(&fast).text(Page::default());
+        let text = report(&fast).text(PageWidth::default());
         assert!(
             text.lines().all(|line| line.chars().count() <= 80),
             "{text}"

@@ -16,7 +16,7 @@ use filestone_host::system::resident_bytes_of;
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::run_record::RunOutcome;
 use filestone_protocol::fleet_control::{Answer, ControlRequest, ListRequest, Request, SetRequest};
-use filestone_report::cookbook::{self, Row, SIZES};
+use filestone_report::cookbook::{self, CookbookRow, SIZES};
 use filestone_report::json;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -63,7 +63,7 @@ pub fn run(options: &CookbookOptions) -> Result<ExitStatus, Error> {
     };
     let own = server.as_ref().map(|(_, address)| address.clone());
     let target = options.target.clone().or(own).unwrap_or_default();
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<CookbookRow> = Vec::new();
     let made = make(&mut rows, &program, options, &numbers, &target, &stop);
     if !rows.is_empty() {
         show(&rows, options.format)?;
@@ -74,7 +74,7 @@ pub fn run(options: &CookbookOptions) -> Result<ExitStatus, Error> {
 
 /// Runs rows up to one that does not complete, because its cause would also end the next one.
 fn make(
-    rows: &mut Vec<Row>,
+    rows: &mut Vec<CookbookRow>,
     program: &Path,
     options: &CookbookOptions,
     numbers: &[u32],
@@ -98,7 +98,7 @@ fn make(
     Ok(())
 }
 
-fn show(rows: &[Row], format: DocumentFormat) -> Result<(), Error> {
+fn show(rows: &[CookbookRow], format: DocumentFormat) -> Result<(), Error> {
     match format {
         DocumentFormat::Json => {
             let records: Vec<&RunRecord> = rows.iter().map(|row| &row.record).collect();
@@ -111,7 +111,7 @@ fn show(rows: &[Row], format: DocumentFormat) -> Result<(), Error> {
 
 /// Returns the worst exit code of the rows. After ^C it is the one for ^C, because that is the only
 /// reason why the interrupted row does not count.
-fn ended(rows: &[Row], is_interrupted: bool) -> ExitStatus {
+fn ended(rows: &[CookbookRow], is_interrupted: bool) -> ExitStatus {
     let exits = rows.iter().map(exit_of_row);
     match exits.max().unwrap_or(ExitStatus::Done) {
         exit if is_interrupted && exit < ExitStatus::LedgerError => ExitStatus::Interrupted,
@@ -119,7 +119,7 @@ fn ended(rows: &[Row], is_interrupted: bool) -> ExitStatus {
     }
 }
 
-fn exit_of_row(row: &Row) -> ExitStatus {
+fn exit_of_row(row: &CookbookRow) -> ExitStatus {
     exit_of(&row.record, &FailingCaveats::None)
 }
 
@@ -269,7 +269,7 @@ fn row(
     clients: u32,
     target: &str,
     stop: &AtomicBool,
-) -> Result<(Row, Result<(), Error>), Error> {
+) -> Result<(CookbookRow, Result<(), Error>), Error> {
     let words = words(options, clients, target);
     let mut command = Command::new(program);
     let mut fleet = RowFleet::start(command.args(&words), ramp(clients), phase(options))?;
@@ -286,7 +286,7 @@ fn row(
             .trim_start_matches("error: ");
         Error::target(told).with_help(format!("filestone {}", words.join(" ")))
     })?;
-    let row = Row {
+    let row = CookbookRow {
         record,
         memory_bytes,
     };
@@ -463,7 +463,7 @@ mod tests {
             let mut record = fixtures::fleet();
             record.caveats.clear();
             change(&mut record);
-            Row {
+            CookbookRow {
                 record,
                 memory_bytes: [0; SIZES.len()],
             }

@@ -17,7 +17,7 @@ use filestone_measure::measure::{Caveat, ProcessorsRecord, RunRecord, validity};
 use filestone_plan::plan::{Plan, ProbePlan, WorkloadPlan};
 use filestone_report::document::table::{Column, Table};
 use filestone_report::json;
-use filestone_report::layers::differences::Estimate;
+use filestone_report::layers::differences::DifferenceEstimate;
 use filestone_report::parts::units::micros;
 use filestone_workload::operation::OpKind;
 use filestone_workload::recording::DistributionRecord;
@@ -290,20 +290,20 @@ fn row(step: &Step, rounds: &[&RunRecord], before: Option<&[&RunRecord]>) -> Vec
 
 /// Returns the difference of a step's median to that of the one before it, in microseconds: the
 /// mean of the differences by round, because the interval applies to it.
-fn added(before: &[&RunRecord], rounds: &[&RunRecord]) -> Estimate {
+fn added(before: &[&RunRecord], rounds: &[&RunRecord]) -> DifferenceEstimate {
     let median = |run: &RunRecord| run.totals.response_time_ns.p50 as f64 / 1000.0;
     let pairs = before.iter().zip(rounds);
     let differences: Vec<f64> = pairs
         .map(|(one, other)| median(other) - median(one))
         .collect();
     let mean = differences.iter().sum::<f64>() / differences.len().max(1) as f64;
-    Estimate::new(mean, half_width(&differences))
+    DifferenceEstimate::new(mean, half_width(&differences))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use filestone_report::document::page::Page;
+    use filestone_report::document::page::PageWidth;
 
     #[test]
     fn what_comes_next_keeps_to_80_columns() {
@@ -347,12 +347,12 @@ mod tests {
 
     #[test]
     fn the_table_shows_what_each_step_added() {
-        insta::assert_snapshot!(table(&rounds()).render(Page::default()));
+        insta::assert_snapshot!(table(&rounds()).render(PageWidth::default()));
     }
 
     #[test]
     fn a_demonstration_that_was_cut_short_shows_the_steps_it_came_to() {
-        let shown = table(&rounds()[..2]).render(Page::default());
+        let shown = table(&rounds()[..2]).render(PageWidth::default());
         assert!(
             shown.lines().any(|line| line.trim_end() == "REMOVE"),
             "{shown}"

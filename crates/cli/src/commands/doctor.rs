@@ -3,7 +3,7 @@
 
 use crate::error::{Error, exit_code_of};
 use crate::execution::interruption;
-use crate::inputs::credentials::Credentials;
+use crate::inputs::credentials::DefaultCredentials;
 use crate::options::doctor::DoctorOptions;
 use crate::options::run_report::DocumentFormat;
 use crate::planning::{self, Environment};
@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 
 /// Runs the checks and prints the findings.
 pub fn run(options: &DoctorOptions) -> Result<ExitStatus, Error> {
-    let credentials = Credentials::read(&options.share.access)?;
+    let credentials = DefaultCredentials::read(&options.share.access)?;
     let contact = planning::doctor::contact(options, &credentials, &Environment::here())?;
     let stop = interruption::stop_flag()?;
     let mut unobserved = NoObserver;

@@ -2,8 +2,8 @@
 //! LANforge's File-IO endpoints.
 
 use crate::error::Error;
-use crate::execution::{Calibration, Job, Measurement, Presentation};
-use crate::inputs::credentials::Credentials;
+use crate::execution::{CalibrationMode, LoadedPlan, Measurement, Presentation};
+use crate::inputs::credentials::DefaultCredentials;
 use crate::options::fleet::{FleetCommand, FleetOptions};
 use crate::planning::Environment;
 use crate::planning::cost::with_cost;
@@ -33,21 +33,21 @@ pub fn measurement(options: &FleetOptions) -> Result<Measurement<'_>, Error> {
     if options.command.is_some() || options.example {
         return Err(Error::usage("fleet: this is no run of a plan"));
     }
-    let credentials = Credentials::read(&options.share.access)?;
+    let credentials = DefaultCredentials::read(&options.share.access)?;
     let plan = planning::fleet::plan(options, &credentials, &Environment::here())?;
     let plan = with_cost(plan, &options.report.cost)?;
     let plan = with_gates(plan, &options.report.gates)?;
     let plan = expecting(plan, &options.expect)?;
     let show = Presentation {
         report: &options.report,
-        calibration: Calibration::Omit,
+        calibration: CalibrationMode::Omit,
         detail: Detail::Whole,
     };
-    let job = Job {
+    let job = LoadedPlan {
         control_socket: options.ctl.clone().unwrap_or(SocketChoice::Usual),
-        ..Job::new(plan)?
+        ..LoadedPlan::new(plan)?
     };
-    let jobs = Job::with_credentials(vec![job], &credentials, &options.report)?;
+    let jobs = LoadedPlan::with_credentials(vec![job], &credentials, &options.report)?;
     Ok(Measurement {
         notes: vec![],
         jobs,

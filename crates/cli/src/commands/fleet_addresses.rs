@@ -4,7 +4,7 @@
 use crate::error::Error;
 use crate::execution::interruption;
 use crate::options::fleet_addresses::{
-    AddressesCommand, AddressesOptions, DownOptions, ShowOptions, UpOptions,
+    AddressesCommand, AddressesOptions, DownOptions, ShowAddressesOptions, UpOptions,
 };
 use crate::options::run_report::DocumentFormat;
 use crate::{ExitStatus, console};
@@ -88,7 +88,7 @@ fn down(options: &DownOptions) -> Result<ExitStatus, Error> {
     Ok(ExitStatus::Done)
 }
 
-fn show(options: &ShowOptions) -> Result<ExitStatus, Error> {
+fn show(options: &ShowAddressesOptions) -> Result<ExitStatus, Error> {
     let listing = listed()?;
     let owned = OwnedAddresses::of(&listing);
     let groups = owned.groups();

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::execution::Measurement;
 use crate::options::run_report::RunReportOptions;
-use crate::options::{Command, CommandLine};
+use crate::options::{CommandLine, FilestoneCommand};
 use crate::{ExitStatus, usage};
 use clap::Parser;
 
@@ -11,7 +11,7 @@ use clap::Parser;
 #[derive(Debug)]
 pub enum WrappedCommand {
     /// A command.
-    Read(Box<Command>),
+    Read(Box<FilestoneCommand>),
     /// Help was requested and printed.
     Shown(ExitStatus),
 }
@@ -40,15 +40,15 @@ pub fn read(words: &[String]) -> Result<WrappedCommand, Error> {
 
 /// Returns the measurement of a command; `words` is its command line.
 pub fn measurement<'command>(
-    command: &'command Command,
+    command: &'command FilestoneCommand,
     words: &[String],
 ) -> Result<Measurement<'command>, Error> {
     match command {
-        Command::Probe(own) => super::probe::measurement(own),
-        Command::Mix(own) => super::mix::measurement(own),
-        Command::Replay(own) => super::replay::measurement(own),
-        Command::Fleet(own) => super::fleet::measurement(own),
-        Command::Run(own) => super::run::measurement(own),
+        FilestoneCommand::Probe(own) => super::probe::measurement(own),
+        FilestoneCommand::Mix(own) => super::mix::measurement(own),
+        FilestoneCommand::Replay(own) => super::replay::measurement(own),
+        FilestoneCommand::Fleet(own) => super::fleet::measurement(own),
+        FilestoneCommand::Run(own) => super::run::measurement(own),
         _ => Err(
             Error::usage(format!("{}: this measures nothing", words.join(" ")))
                 .with_help("behind -- stands a command line of probe, mix, replay, fleet or run"),
@@ -57,13 +57,13 @@ pub fn measurement<'command>(
 }
 
 /// Returns the output options of a command's runs; `None` for a command without any.
-pub fn report_options(command: &mut Command) -> Option<&mut RunReportOptions> {
+pub fn report_options(command: &mut FilestoneCommand) -> Option<&mut RunReportOptions> {
     match command {
-        Command::Probe(own) => Some(&mut own.report),
-        Command::Mix(own) => Some(&mut own.report),
-        Command::Replay(own) => Some(&mut own.report),
-        Command::Fleet(own) => Some(&mut own.report),
-        Command::Run(own) => Some(&mut own.report),
+        FilestoneCommand::Probe(own) => Some(&mut own.report),
+        FilestoneCommand::Mix(own) => Some(&mut own.report),
+        FilestoneCommand::Replay(own) => Some(&mut own.report),
+        FilestoneCommand::Fleet(own) => Some(&mut own.report),
+        FilestoneCommand::Run(own) => Some(&mut own.report),
         _ => None,
     }
 }

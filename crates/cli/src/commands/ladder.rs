@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::execution::live::RowStream;
 use crate::execution::sweep::{self, PlannedSweep};
 use crate::execution::verdict::FailingCaveats;
-use crate::execution::{Calibration, Job};
+use crate::execution::{CalibrationMode, LoadedPlan};
 use crate::options::ladder::LadderOptions;
 use crate::planning::ladder::{echo_of, probe_of};
 use filestone_measure::sweep::Rung;
@@ -52,7 +52,7 @@ pub fn run(options: &LadderOptions) -> Result<ExitStatus, Error> {
         dry_run: options.dry_run,
         format: options.format.into(),
         live: &options.live,
-        calibration: Calibration::unless(options.calibration.no_calibrate),
+        calibration: CalibrationMode::unless(options.calibration.no_calibrate),
         notes: vec![],
         mark: None,
         rows: RowStream::Error,
@@ -61,14 +61,14 @@ pub fn run(options: &LadderOptions) -> Result<ExitStatus, Error> {
 }
 
 /// Returns the lowest rung, if there is a server for it.
-fn echo(options: &LadderOptions) -> Result<Vec<(&'static str, Job)>, Error> {
+fn echo(options: &LadderOptions) -> Result<Vec<(&'static str, LoadedPlan)>, Error> {
     let (Some(address), Some(null)) = (&options.echo, Rung::named("null")) else {
         return Ok(vec![]);
     };
     let null = probe_of(options, null);
     let planned = probe::measurement(&null)?.jobs.into_iter().map(|job| {
         let plan = echo_of(job.plan, address)?;
-        Ok((ECHO, Job::new(plan)?))
+        Ok((ECHO, LoadedPlan::new(plan)?))
     });
     planned.collect()
 }

@@ -2,8 +2,8 @@
 //! creates; the successor of nhfsstone.
 
 use crate::error::Error;
-use crate::execution::{Calibration, Job, Measurement, Presentation};
-use crate::inputs::credentials::Credentials;
+use crate::execution::{CalibrationMode, LoadedPlan, Measurement, Presentation};
+use crate::inputs::credentials::DefaultCredentials;
 use crate::inputs::mix_source;
 use crate::options::mix::MixOptions;
 use crate::planning::Environment;
@@ -31,7 +31,7 @@ pub fn measurement(options: &MixOptions) -> Result<Measurement<'_>, Error> {
         Some(_) => vec![],
         None => mix.notes.clone(),
     };
-    let credentials = Credentials::read(&options.share.access)?;
+    let credentials = DefaultCredentials::read(&options.share.access)?;
     let plan = planning::mix::plan(options, mix, &credentials, &Environment::here())?;
     notes.extend(planning::mix::missing_note(&plan));
     let plan = with_cost(plan, &options.report.cost)?;
@@ -39,8 +39,8 @@ pub fn measurement(options: &MixOptions) -> Result<Measurement<'_>, Error> {
     let plan = expecting(plan, &options.expect)?;
     let calibration = match options.target.layer {
         // The capacity of the event loop does not apply to system calls.
-        Some(_) => Calibration::Omit,
-        None => Calibration::unless(options.calibration.no_calibrate),
+        Some(_) => CalibrationMode::Omit,
+        None => CalibrationMode::unless(options.calibration.no_calibrate),
     };
     let show = Presentation {
         report: &options.report,
@@ -53,7 +53,11 @@ pub fn measurement(options: &MixOptions) -> Result<Measurement<'_>, Error> {
     };
     Ok(Measurement {
         notes,
-        jobs: Job::with_credentials(vec![Job::new(plan)?], &credentials, &options.report)?,
+        jobs: LoadedPlan::with_credentials(
+            vec![LoadedPlan::new(plan)?],
+            &credentials,
+            &options.report,
+        )?,
         show,
     })
 }

@@ -2,8 +2,8 @@
 
 use crate::ExitStatus;
 use crate::error::Error;
-use crate::execution::{Calibration, Job, Measurement, Presentation};
-use crate::inputs::credentials::Credentials;
+use crate::execution::{CalibrationMode, LoadedPlan, Measurement, Presentation};
+use crate::inputs::credentials::DefaultCredentials;
 use crate::options::probe::ProbeOptions;
 use crate::planning::cost::with_cost;
 use crate::planning::gates::{expecting, with_gates};
@@ -17,14 +17,14 @@ pub fn run(options: &ProbeOptions) -> Result<ExitStatus, Error> {
 
 /// Returns the measurement and its output options.
 pub fn measurement(options: &ProbeOptions) -> Result<Measurement<'_>, Error> {
-    let credentials = Credentials::read(&options.share.access)?;
+    let credentials = DefaultCredentials::read(&options.share.access)?;
     let plan = planning::probe(options, &credentials, &Environment::here())?;
     let plan = with_cost(plan, &options.report.cost)?;
     let plan = with_gates(plan, &options.report.gates)?;
     let plan = expecting(plan, &options.expect)?;
     let show = Presentation {
         report: &options.report,
-        calibration: Calibration::unless(options.calibration.no_calibrate),
+        calibration: CalibrationMode::unless(options.calibration.no_calibrate),
         detail: if options.verbose {
             Detail::Clients
         } else {
@@ -33,7 +33,11 @@ pub fn measurement(options: &ProbeOptions) -> Result<Measurement<'_>, Error> {
     };
     Ok(Measurement {
         notes: vec![],
-        jobs: Job::with_credentials(vec![Job::new(plan)?], &credentials, &options.report)?,
+        jobs: LoadedPlan::with_credentials(
+            vec![LoadedPlan::new(plan)?],
+            &credentials,
+            &options.report,
+        )?,
         show,
     })
 }

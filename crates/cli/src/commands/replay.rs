@@ -3,8 +3,8 @@
 
 use crate::ExitStatus;
 use crate::error::Error;
-use crate::execution::{Calibration, Job, Measurement, Presentation};
-use crate::inputs::credentials::Credentials;
+use crate::execution::{CalibrationMode, LoadedPlan, Measurement, Presentation};
+use crate::inputs::credentials::DefaultCredentials;
 use crate::inputs::loads;
 use crate::options::replay::ReplayOptions;
 use crate::planning;
@@ -22,7 +22,7 @@ pub fn run(options: &ReplayOptions) -> Result<ExitStatus, Error> {
 /// Returns the measurement and its output options.
 pub fn measurement(options: &ReplayOptions) -> Result<Measurement<'_>, Error> {
     let loads = loads::list(options.loads.as_deref().unwrap_or(LOAD_DEFAULT))?;
-    let credentials = Credentials::read(&options.share.access)?;
+    let credentials = DefaultCredentials::read(&options.share.access)?;
     let plans = planning::replay::plans(options, &loads, &credentials, &Environment::here())?;
     // With several layers, costs are counted only on those that have any.
     let is_one_of_several = plans.len() > 1;
@@ -36,11 +36,11 @@ pub fn measurement(options: &ReplayOptions) -> Result<Measurement<'_>, Error> {
         };
         with_gates(plan, &options.report.gates)
     });
-    let jobs = Job::replays(plans.collect::<Result<_, _>>()?, &loads)?;
-    let jobs = Job::with_credentials(jobs, &credentials, &options.report)?;
+    let jobs = LoadedPlan::replays(plans.collect::<Result<_, _>>()?, &loads)?;
+    let jobs = LoadedPlan::with_credentials(jobs, &credentials, &options.report)?;
     let show = Presentation {
         report: &options.report,
-        calibration: Calibration::Omit,
+        calibration: CalibrationMode::Omit,
         detail: match (jobs.len(), options.per_client_results, options.verbose) {
             (_, true, _) => Detail::Clients,
             (0 | 1, ..) | (_, _, true) => Detail::Whole,

@@ -2,8 +2,8 @@
 
 use crate::ExitStatus;
 use crate::error::Error;
-use crate::execution::{Calibration, Job, Measurement, Presentation};
-use crate::inputs::credentials::Credentials;
+use crate::execution::{CalibrationMode, LoadedPlan, Measurement, Presentation};
+use crate::inputs::credentials::DefaultCredentials;
 use crate::inputs::{loads, record_file};
 use crate::options::RunOptions;
 use crate::planning;
@@ -18,23 +18,23 @@ pub fn run(options: &RunOptions) -> Result<ExitStatus, Error> {
 
 /// Returns the measurement and its output options.
 pub fn measurement(options: &RunOptions) -> Result<Measurement<'_>, Error> {
-    let credentials = Credentials::read(&options.password)?;
+    let credentials = DefaultCredentials::read(&options.password)?;
     let mut jobs = Vec::new();
     for mut plan in record_file::read_plans(&options.plan)? {
         if options.report.report_interval.is_some() {
             plan = planning::with_intervals(plan, options.report.report_interval);
         }
-        let job = Job::new(with_gates(
+        let job = LoadedPlan::new(with_gates(
             with_cost(plan, &options.report.cost)?,
             &options.report.gates,
         )?)?;
         loads::refuse(&job.plan, &job.loads)?;
         jobs.push(job);
     }
-    let jobs = Job::with_credentials(jobs, &credentials, &options.report)?;
+    let jobs = LoadedPlan::with_credentials(jobs, &credentials, &options.report)?;
     let show = Presentation {
         report: &options.report,
-        calibration: Calibration::unless(options.calibration.no_calibrate),
+        calibration: CalibrationMode::unless(options.calibration.no_calibrate),
         detail: Detail::Whole,
     };
     Ok(Measurement {

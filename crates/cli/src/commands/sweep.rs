@@ -7,7 +7,7 @@ use crate::execution::live::RowStream;
 use crate::execution::sweep::{self, PlannedSweep};
 use crate::execution::verdict::FailingCaveats;
 use crate::execution::{Measurement, refuse_own, refuse_steered};
-use crate::options::Command;
+use crate::options::FilestoneCommand;
 use crate::options::sweep::{SweepFormat, SweepOptions};
 use crate::planning::read_study;
 use crate::planning::sweep::{line_of_point, parameters};
@@ -37,7 +37,7 @@ pub fn run(options: &SweepOptions) -> Result<ExitStatus, Error> {
         Some(target) => of_study(target, options)?,
         None => of_options(options)?,
     };
-    let mut read: Vec<(String, Vec<String>, Box<Command>)> = vec![];
+    let mut read: Vec<(String, Vec<String>, Box<FilestoneCommand>)> = vec![];
     for (point, line) in &lines.points {
         let name = name_of_point(&lines.parameters, point);
         match inner::read(line).map_err(|error| of_point(&name, error))? {
@@ -224,13 +224,13 @@ fn read_max(contact: &ConnectTarget) -> Result<u64, Error> {
 }
 
 /// Sets the sweep's options in each point's command.
-fn prepare(command: &mut Command, options: &SweepOptions) -> Result<(), Error> {
+fn prepare(command: &mut FilestoneCommand, options: &SweepOptions) -> Result<(), Error> {
     if let Some(report) = inner::report_options(command) {
         refuse_own(report, "sweep")?;
         // Plans that are only shown need no password.
         report.dry_run = options.dry_run;
     }
-    if let (Some(_), Command::Probe(probe)) = (&options.read_study, command) {
+    if let (Some(_), FilestoneCommand::Probe(probe)) = (&options.read_study, command) {
         read_study::prepare(probe, &options.cost);
     }
     Ok(())

@@ -66,7 +66,7 @@ impl OptionSpec {
 
 /// Permitted position of options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
+pub enum OptionOrder {
     /// Before and after arguments.
     Anywhere,
     /// Before the first argument.
@@ -84,7 +84,7 @@ pub struct Argument {
 
 /// A program with its options and arguments.
 #[derive(Debug, Clone, Copy)]
-pub struct Program {
+pub struct ProgramSyntax {
     /// Name of the program in error messages.
     pub name: &'static str,
     /// Command lines, each printed behind `usage: `.
@@ -97,7 +97,7 @@ pub struct Program {
     /// description, which is missing if help omits the option.
     pub options: &'static str,
     /// Permitted position of its options.
-    pub order: Order,
+    pub order: OptionOrder,
 }
 
 /// An option on a command line.
@@ -147,7 +147,7 @@ fn explained(what: &str, explanation: &str) -> String {
     text
 }
 
-impl Program {
+impl ProgramSyntax {
     /// Returns the options of the program.
     pub fn known(&self) -> impl Iterator<Item = OptionSpec> + use<> {
         let lines = self.options.lines().filter(|line| !line.is_empty());
@@ -178,7 +178,7 @@ impl Program {
                 self.cluster(&word[1..], &mut rest, &mut words.given)?;
             } else {
                 words.arguments.push(word);
-                if self.order == Order::First {
+                if self.order == OptionOrder::First {
                     break;
                 }
             }
@@ -298,7 +298,7 @@ mod tests {
 -z
 ";
 
-    const IT: Program = Program {
+    const IT: ProgramSyntax = ProgramSyntax {
         name: "it",
         usage: &["it [options] file"],
         arguments: &[Argument {
@@ -307,7 +307,7 @@ mod tests {
         }],
         notes: "Notes.\n",
         options: OPTIONS,
-        order: Order::Anywhere,
+        order: OptionOrder::Anywhere,
     };
 
     #[test]
@@ -325,8 +325,8 @@ Notes.
         assert_eq!(IT.help(), expected);
     }
 
-    fn read(order: Order, line: &str) -> Result<(String, String), String> {
-        let program = Program { order, ..IT };
+    fn read(order: OptionOrder, line: &str) -> Result<(String, String), String> {
+        let program = ProgramSyntax { order, ..IT };
         let line: Vec<String> = line.split_whitespace().map(String::from).collect();
         let words = program.read(&line)?;
         let given = words.given.iter();
@@ -339,7 +339,7 @@ Notes.
 
     #[test]
     fn options_are_read_as_getopt_long_reads_them() {
-        let read = |line| read(Order::Anywhere, line);
+        let read = |line| read(OptionOrder::Anywhere, line);
         let said = |given: &str, arguments: &str| Ok((given.into(), arguments.into()));
         assert_eq!(
             read("-sqt10 a --ti 7 b"),
@@ -363,7 +363,7 @@ Notes.
     #[test]
     fn options_that_come_first_end_at_the_first_argument() {
         let expected = ("-s=".to_string(), "read -s --time".to_string());
-        assert_eq!(read(Order::First, "-s read -s --time"), Ok(expected));
+        assert_eq!(read(OptionOrder::First, "-s read -s --time"), Ok(expected));
     }
 
     #[test]

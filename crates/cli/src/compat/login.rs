@@ -2,7 +2,7 @@
 //! shown: messages show a word only up to a `%`.
 
 use super::ending::CommandLineError;
-use crate::options::smb::{self, Share};
+use crate::options::smb::{self, ShareLocation};
 use filestone_workload::password::Password;
 
 /// Login as given on a command line.
@@ -43,7 +43,7 @@ pub fn shown(word: &str) -> &str {
 
 /// Parses `//HOST/SHARE`, also with backslashes; `code` is the program's exit code for an invalid
 /// share.
-pub fn share(word: &str, code: u8) -> Result<Share, CommandLineError> {
+pub fn share(word: &str, code: u8) -> Result<ShareLocation, CommandLineError> {
     let refusal = |what: String, help: &str| CommandLineError {
         message: what,
         help: Some(help.into()),

@@ -5,7 +5,7 @@ use super::ending::{self, refuse};
 use crate::error::Error;
 use crate::execution::interruption;
 use crate::execution::live::{Live, RowStream};
-use crate::execution::{Calibration, Job, measure};
+use crate::execution::{CalibrationMode, LoadedPlan, measure};
 use crate::inputs::loads::Named;
 use crate::planning::replay::LOAD_DEFAULT;
 use crate::{ExitStatus, console};
@@ -73,10 +73,10 @@ pub struct OutputStyle<'run> {
 }
 
 /// Runs a job with the output of an ancestor.
-pub fn execute(job: &Job, form: OutputStyle<'_>) -> Result<ExitStatus, Error> {
+pub fn execute(job: &LoadedPlan, form: OutputStyle<'_>) -> Result<ExitStatus, Error> {
     let stop = interruption::stop_flag()?;
     let mut live = Live::with_progress(&stop, form.rows, RowStream::Output).released(form.released);
-    let measured = measure(job, Calibration::Omit, &stop, &mut live);
+    let measured = measure(job, CalibrationMode::Omit, &stop, &mut live);
     console::result(&(form.report)(measured.as_ref()))?;
     let record = match measured {
         Ok(record) => record,

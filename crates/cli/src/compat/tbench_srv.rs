@@ -1,6 +1,6 @@
 //! `filestone compat tbench_srv`: command line and output of tbench_srv.
 
-use crate::compat::getopt::{self, Order};
+use crate::compat::getopt::{self, OptionOrder};
 use crate::error::Error;
 use crate::execution::interruption;
 use crate::{ExitStatus, built_in, console};
@@ -18,7 +18,7 @@ const EXIT_FAILURE: u8 = 1;
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// tbench_srv, with its help.
-pub const PROGRAM: getopt::Program = getopt::Program {
+pub const PROGRAM: getopt::ProgramSyntax = getopt::ProgramSyntax {
     name: "tbench_srv",
     usage: &["tbench_srv [options]"],
     arguments: &[],
@@ -28,7 +28,7 @@ pub const PROGRAM: getopt::Program = getopt::Program {
     SO_REUSEADDR)
 -h, --help  print this help
 ",
-    order: Order::Anywhere,
+    order: OptionOrder::Anywhere,
 };
 
 /// Action that the command line requests.

@@ -7,7 +7,7 @@ use super::rounds::{INVALID_MAX, pause};
 use super::server_command::ServerCommand;
 use super::verdict::{FailingCaveats, exit_of};
 use super::views::RunObservers;
-use super::{Calibration, Job, Measurement, interruption, refuse_own, refuse_steered};
+use super::{CalibrationMode, LoadedPlan, Measurement, interruption, refuse_own, refuse_steered};
 use crate::console;
 use crate::error::Error;
 use crate::execution::live::Live;
@@ -89,7 +89,7 @@ pub fn execute(measured: &Measurement<'_>, options: &AbOptions) -> Result<ExitSt
 }
 
 /// Returns the only job, which runs against both servers.
-fn only_job<'run>(measured: &'run Measurement<'_>) -> Result<&'run Job, Error> {
+fn only_job<'run>(measured: &'run Measurement<'_>) -> Result<&'run LoadedPlan, Error> {
     refuse_steered(&measured.jobs, "ab")?;
     let [job] = measured.jobs.as_slice() else {
         return Err(Error::usage(
@@ -123,9 +123,9 @@ fn only_job<'run>(measured: &'run Measurement<'_>) -> Result<&'run Job, Error> {
 
 /// The trial and its blocks.
 struct Blocks<'run> {
-    job: &'run Job,
+    job: &'run LoadedPlan,
     options: &'run AbOptions,
-    calibration: Calibration,
+    calibration: CalibrationMode,
     headroom: Option<Headroom>,
     stop: &'run AtomicBool,
     views: &'run RunObservers,
@@ -260,7 +260,7 @@ impl Blocks<'_> {
             }
             _ => {}
         }
-        self.calibration = Calibration::Omit;
+        self.calibration = CalibrationMode::Omit;
         match &self.headroom {
             Some(headroom) => record.headroom = Some(headroom.clone()),
             None => self.headroom.clone_from(&record.headroom),

@@ -1,7 +1,7 @@
 //! Progress output of a run: status rows, dbench's rows of a replay, or a progress bar on a
 //! terminal.
 
-use crate::console::{self, Reader};
+use crate::console::{self, StdoutState};
 use crate::execution::output_directory::OutputDirectory;
 use filestone_control::load_control::RemainingTime;
 use filestone_host::control::Observer;
@@ -239,7 +239,7 @@ impl<'run> Live<'run> {
                 // If the rows cannot be written, or are not read any more, the run need not
                 // continue either. The end of the run writes again and reports the reason.
                 let is_stopped = self.stop.load(Ordering::Relaxed);
-                let is_gone = console::result(text) != Ok(Reader::Present);
+                let is_gone = console::result(text) != Ok(StdoutState::Present);
                 if is_gone && !self.is_kept && !self.unread.is_so && !is_stopped {
                     self.unread.is_so = true;
                     self.stop.store(true, Ordering::Relaxed);

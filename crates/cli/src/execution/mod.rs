@@ -21,13 +21,13 @@ pub mod views;
 #[cfg(test)]
 mod tests;
 
-use crate::console::{self, Reader};
+use crate::console::{self, StdoutState};
 use crate::error::Error;
 use crate::execution::live::{Live, RowStream};
 use crate::execution::output_directory::{LayersPicture, OnExistingDirectory, OutputDirectory};
 use crate::execution::verdict::{FailingCaveats, exit_of};
 use crate::execution::views::RunObservers;
-use crate::inputs::credentials::Credentials;
+use crate::inputs::credentials::DefaultCredentials;
 use crate::inputs::loads::{self, Named};
 use crate::options::run_report::{RunFormat, RunReportOptions};
 use crate::planning::{self, Environment};
@@ -51,7 +51,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A plan with the load files it names, parsed.
 #[derive(Debug, Clone)]
-pub struct Job {
+pub struct LoadedPlan {
     /// Plan of the run.
     pub plan: Plan,
     /// Load files in the plan's order; empty for a probe.
@@ -62,7 +62,7 @@ pub struct Job {
     pub control_socket: SocketChoice,
 }
 
-impl Job {
+impl LoadedPlan {
     /// Creates a job from a plan; load files that it names are read now.
     pub fn new(plan: Plan) -> Result<Self, Error> {
         let loads = match plan.replay() {
@@ -81,7 +81,7 @@ impl Job {
     /// password.
     pub fn with_credentials(
         jobs: Vec<Self>,
-        credentials: &Credentials,
+        credentials: &DefaultCredentials,
         report: &RunReportOptions,
     ) -> Result<Vec<Self>, Error> {
         if report.dry_run {
@@ -92,7 +92,10 @@ impl Job {
     }
 
     /// Returns the jobs with the identity from the command line.
-    pub fn logging_on(jobs: Vec<Self>, credentials: &Credentials) -> Result<Vec<Self>, Error> {
+    pub fn logging_on(
+        jobs: Vec<Self>,
+        credentials: &DefaultCredentials,
+    ) -> Result<Vec<Self>, Error> {
         let targets = jobs.iter().flat_map(|job| job.plan.targets());
         let password = credentials.password_for(targets)?;
         let jobs = jobs.into_iter().map(|job| Self {
@@ -124,7 +127,7 @@ pub struct Presentation<'command> {
     /// Output options of the command line.
     pub report: &'command RunReportOptions,
     /// Whether filestone is calibrated first.
-    pub calibration: Calibration,
+    pub calibration: CalibrationMode,
     /// Level of detail of a replay's report.
     pub detail: Detail,
 }
@@ -135,7 +138,7 @@ pub struct Measurement<'command> {
     /// Notes that are printed before the measurement.
     pub notes: Vec<String>,
     /// Jobs, run one after the other.
-    pub jobs: Vec<Job>,
+    pub jobs: Vec<LoadedPlan>,
     /// Output of the results.
     pub show: Presentation<'command>,
 }
@@ -150,21 +153,21 @@ impl Measurement<'_> {
 
 /// Whether filestone's own ceiling is measured before the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Calibration {
+pub enum CalibrationMode {
     /// Calibrate for less than a second, then run.
     First,
     /// Do not calibrate; the record has no headroom.
     Omit,
 }
 
-impl Calibration {
+impl CalibrationMode {
     /// Returns [`First`](Self::First), unless the command line disables calibration.
     pub const fn unless(is_omitted: bool) -> Self {
         if is_omitted { Self::Omit } else { Self::First }
     }
 }
 
-fn execute(jobs: &[Job], show: &Presentation<'_>) -> Result<ExitStatus, Error> {
+fn execute(jobs: &[LoadedPlan], show: &Presentation<'_>) -> Result<ExitStatus, Error> {
     if show.report.dry_run {
         let plans: Vec<&Plan> = jobs.iter().map(|job| &job.plan).collect();
         console::result(&match plans.as_slice() {
@@ -184,9 +187,9 @@ fn execute(jobs: &[Job], show: &Presentation<'_>) -> Result<ExitStatus, Error> {
     let stop = interruption::stop_flag()?;
     let views = RunObservers::open(&show.report.live, jobs.iter().map(|job| &job.plan))?;
     let mut records = Vec::new();
-    let mut ended = Ok(Reader::Present);
+    let mut ended = Ok(StdoutState::Present);
     for (job, directory) in jobs.iter().zip(&directories) {
-        if ended != Ok(Reader::Present) || stop.load(Ordering::Relaxed) {
+        if ended != Ok(StdoutState::Present) || stop.load(Ordering::Relaxed) {
             continue;
         }
         ended = run_one(job, directory.as_ref(), show, &stop, &views).and_then(|(record, kept)| {
@@ -206,9 +209,8 @@ fn execute(jobs: &[Job], show: &Presentation<'_>) -> Result<ExitStatus, Error> {
     drawn?;
     match (ended?, shown?, exit) {
         // This run was not ended by ^C but by the reader of its output, which closed the pipe.
-        (Reader::Gone, _, ExitStatus::Interrupted) | (_, Reader::Gone, ExitStatus::Interrupted) => {
-            Ok(ExitStatus::Done)
-        }
+        (StdoutState::Gone, _, ExitStatus::Interrupted)
+        | (_, StdoutState::Gone, ExitStatus::Interrupted) => Ok(ExitStatus::Done),
         (_, _, exit) => Ok(exit),
     }
 }
@@ -238,7 +240,7 @@ pub fn refuse_own(report: &RunReportOptions, command: &str) -> Result<(), Error>
 }
 
 /// Rejects steered runs, whose figures cover several loads, for commands that compare runs.
-pub fn refuse_steered(jobs: &[Job], option: &str) -> Result<(), Error> {
+pub fn refuse_steered(jobs: &[LoadedPlan], option: &str) -> Result<(), Error> {
     if jobs.iter().all(|job| job.plan.steering.is_none()) {
         return Ok(());
     }
@@ -249,7 +251,7 @@ pub fn refuse_steered(jobs: &[Job], option: &str) -> Result<(), Error> {
 }
 
 /// Claims the directories of the records: `path` itself, or one in it for each of several.
-fn claim(jobs: &[Job], path: Option<&Path>) -> Result<Vec<Option<OutputDirectory>>, Error> {
+fn claim(jobs: &[LoadedPlan], path: Option<&Path>) -> Result<Vec<Option<OutputDirectory>>, Error> {
     let Some(path) = path else {
         return Ok(jobs.iter().map(|_| None).collect());
     };
@@ -272,7 +274,7 @@ fn claim(jobs: &[Job], path: Option<&Path>) -> Result<Vec<Option<OutputDirectory
 type Kept = Result<(), crate::execution::output_directory::WriteError>;
 
 fn run_one(
-    job: &Job,
+    job: &LoadedPlan,
     directory: Option<&OutputDirectory>,
     show: &Presentation<'_>,
     stop: &AtomicBool,
@@ -284,8 +286,10 @@ fn run_one(
     };
     let live = match (show.report.report_interval, job.plan.replay()) {
         (Some(nanos), _) if nanos > 0 => Live::with_rows(stop, Columns::WithPercentiles, stream),
-        (None, Some(_)) => Live::with_progress(stop, dbench::rows(dbench::Form::Five), stream)
-            .announced(replay::announcement(&job.plan)),
+        (None, Some(_)) => {
+            Live::with_progress(stop, dbench::rows(dbench::DbenchFormat::Five), stream)
+                .announced(replay::announcement(&job.plan))
+        }
         _ => Live::with_bar(stop, &job.plan),
     };
     let mut live = live.kept_in(directory);
@@ -303,7 +307,7 @@ fn show_one(
     kept: Kept,
     show: &Presentation<'_>,
     count: usize,
-) -> Result<Reader, Error> {
+) -> Result<StdoutState, Error> {
     let page = console::page();
     let is_text = show.report.format == RunFormat::Text;
     let shown = if is_text {
@@ -313,7 +317,7 @@ fn show_one(
         }
         console::result(&printed)
     } else {
-        Ok(Reader::Present)
+        Ok(StdoutState::Present)
     };
     console::caveats(record);
     if !is_text {
@@ -333,12 +337,12 @@ fn show_one(
 }
 
 /// Prints the results that need all records together; as JSON, all records.
-fn show_all(records: &[RunRecord], format: RunFormat, count: usize) -> Result<Reader, Error> {
+fn show_all(records: &[RunRecord], format: RunFormat, count: usize) -> Result<StdoutState, Error> {
     match (format, records) {
-        (_, []) => Ok(Reader::Present),
+        (_, []) => Ok(StdoutState::Present),
         (RunFormat::Json, [record]) if count == 1 => console::result(&json::render(record)?),
         (RunFormat::Json, records) => console::result(&json::document(&records)?),
-        (RunFormat::Text, [_]) => Ok(Reader::Present),
+        (RunFormat::Text, [_]) => Ok(StdoutState::Present),
         (RunFormat::Text, records) => {
             console::result(&layers::report(records).text(console::page()))
         }
@@ -348,8 +352,8 @@ fn show_all(records: &[RunRecord], format: RunFormat, count: usize) -> Result<Re
 /// Runs a job, against the built-in server if its plan names no host; on all hosts, if this process
 /// was started as one of many.
 pub fn measure(
-    job: &Job,
-    calibration: Calibration,
+    job: &LoadedPlan,
+    calibration: CalibrationMode,
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<RunRecord, Error> {
@@ -371,18 +375,18 @@ pub fn plan_of_all(plan: &Plan) -> Result<Cow<'_, Plan>, Error> {
 
 /// Runs a job on this host, in a context that lacks only the job's own data.
 fn measure_in(
-    job: &Job,
-    calibration: Calibration,
+    job: &LoadedPlan,
+    calibration: CalibrationMode,
     context: &mut Context<'_>,
 ) -> Result<RunRecord, Error> {
     let plan = &job.plan;
     let is_by_calls = !plan.has_lines() && !plan.target.is_directory();
     let headroom = match calibration {
-        Calibration::First if is_by_calls => {
+        CalibrationMode::First if is_by_calls => {
             context.preparing("measuring what filestone itself can do here");
             headroom(plan, context.stop)?
         }
-        Calibration::First | Calibration::Omit => None,
+        CalibrationMode::First | CalibrationMode::Omit => None,
     };
     let peers = built_in::Peers::of(plan, &job.loads, Environment::here().processors)?;
     // Borrowed for as long as the job.

@@ -6,9 +6,9 @@ use super::output_directory::{OnExistingDirectory, OutputDirectory, write_synced
 use super::rounds::{Rounds, RoundsEnd, StopRule};
 use super::verdict::FailingCaveats;
 use super::views::RunObservers;
-use super::{Job, Presentation, interruption, refuse_steered};
+use super::{LoadedPlan, Presentation, interruption, refuse_steered};
 use crate::ExitStatus;
-use crate::console::{self, Reader};
+use crate::console::{self, StdoutState};
 use crate::error::Error;
 use crate::inputs::record_file::REPEATS_FILE;
 use crate::options::run_report::RunFormat;
@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 /// Runs `jobs` repeatedly, and prints the differences between the runs.
 pub fn execute(
-    jobs: &[Job],
+    jobs: &[LoadedPlan],
     show: &Presentation<'_>,
     wanted: &RepeatPlan,
 ) -> Result<ExitStatus, Error> {
@@ -80,7 +80,7 @@ pub fn execute(
         return Err(error);
     }
     match (exit, shown?) {
-        (ExitStatus::Interrupted, Reader::Gone) => Ok(ExitStatus::Done),
+        (ExitStatus::Interrupted, StdoutState::Gone) => Ok(ExitStatus::Done),
         (exit, _) => Ok(exit.max(worst)),
     }
 }
@@ -95,7 +95,7 @@ struct Places {
 
 impl Places {
     /// Claims `path` itself, or a directory in it for each of several jobs.
-    fn claim(jobs: &[Job], path: Option<&Path>) -> Result<Self, Error> {
+    fn claim(jobs: &[LoadedPlan], path: Option<&Path>) -> Result<Self, Error> {
         let Some(path) = path else {
             return Ok(Self {
                 root: None,
@@ -105,7 +105,7 @@ impl Places {
         };
         // Checks before the first run that the directory can be written.
         let held = OutputDirectory::claim(path, OnExistingDirectory::Refuse)?;
-        let of_job = |(number, job): (usize, &Job)| match jobs.len() {
+        let of_job = |(number, job): (usize, &LoadedPlan)| match jobs.len() {
             1 => Some(path.to_owned()),
             _ => Some(path.join(format!("{}-{}", number + 1, job.plan.target.layer()))),
         };
@@ -174,7 +174,7 @@ impl Repeated<'_> {
     }
 
     /// Stores and prints the summary of all runs.
-    fn finish(&self) -> Result<Reader, Error> {
+    fn finish(&self) -> Result<StdoutState, Error> {
         let runs = self.runs();
         if let (0, Some(partial)) = (runs, &self.partial) {
             console::caveats(partial);
@@ -186,7 +186,7 @@ impl Repeated<'_> {
             };
         }
         if runs == 0 {
-            return Ok(Reader::Present);
+            return Ok(StdoutState::Present);
         }
         let shown = match self.show.report.format {
             RunFormat::Text => {

@@ -6,7 +6,7 @@ use super::live::{Live, RowStream};
 use super::output_directory::{OnExistingDirectory, OutputDirectory, UNFINISHED_FILE};
 use super::verdict::{FailingCaveats, exit_of};
 use super::views::RunObservers;
-use super::{Calibration, Job};
+use super::{CalibrationMode, LoadedPlan};
 use crate::ExitStatus;
 use crate::console;
 use crate::error::Error;
@@ -49,13 +49,13 @@ pub trait StopRule {
 /// Jobs to measure in rounds, and how to run and store them.
 pub struct Rounds<'run> {
     /// Jobs that run in turn.
-    pub jobs: &'run [Job],
+    pub jobs: &'run [LoadedPlan],
     /// Number of runs, and the pause between them.
     pub wanted: &'run RepeatPlan,
     /// Seed of the order of runs.
     pub seed: u64,
     /// Whether filestone is calibrated before the first run of each job.
-    pub calibration: Calibration,
+    pub calibration: CalibrationMode,
     /// Root of the run directories of each job.
     pub places: &'run [Option<PathBuf>],
     /// Handling of runs that already exist there.
@@ -123,9 +123,9 @@ impl Rounds<'_> {
         }
     }
 
-    fn job(&self, thing: usize, round: usize) -> Job {
+    fn job(&self, thing: usize, round: usize) -> LoadedPlan {
         let job = &self.jobs[thing];
-        Job {
+        LoadedPlan {
             plan: plan_of_run(&job.plan, round as u64),
             loads: job.loads.clone(),
             password: job.password.clone(),
@@ -247,7 +247,7 @@ impl Driver<'_, '_> {
         let directory = place.map(|place| OutputDirectory::claim(&place, existing));
         let directory = directory.transpose()?;
         let calibration = match &self.headrooms[thing] {
-            Some(_) => Calibration::Omit,
+            Some(_) => CalibrationMode::Omit,
             None => self.rounds.calibration,
         };
         let mut live = self.live(&job, thing, round);
@@ -353,7 +353,7 @@ impl Driver<'_, '_> {
         self.ended.partial = Some(record);
     }
 
-    fn live(&self, job: &Job, thing: usize, round: usize) -> Live<'_> {
+    fn live(&self, job: &LoadedPlan, thing: usize, round: usize) -> Live<'_> {
         let rounds = self.rounds;
         let live = match rounds.mark {
             Some(nanos) if nanos > 0 => {

@@ -9,9 +9,9 @@ use super::rounds::{Rounds, RoundsEnd, StopRule};
 use super::sweep_directory;
 use super::verdict::FailingCaveats;
 use super::views::RunObservers;
-use super::{Calibration, Job, interruption};
+use super::{CalibrationMode, LoadedPlan, interruption};
 use crate::ExitStatus;
-use crate::console::{self, Reader};
+use crate::console::{self, StdoutState};
 use crate::error::Error;
 use crate::inputs::record_file;
 use crate::options::live::LiveOptions;
@@ -21,7 +21,7 @@ use filestone_measure::comparison::repeats::RepeatPlan;
 use filestone_measure::measure::RunRecord;
 use filestone_measure::sweep::name_of_point;
 use filestone_plan::plan::Plan;
-use filestone_report::document::page::Page;
+use filestone_report::document::page::PageWidth;
 use filestone_report::repeats::RepeatsEnd;
 use filestone_report::sweep::study::preview;
 use filestone_report::sweep::{self as report, SweepReport, SweptPoint, script};
@@ -38,7 +38,7 @@ pub struct PlannedSweep<'run> {
     /// The sweep without runs.
     pub swept: SweepReport,
     /// Job of each point.
-    pub jobs: Vec<Job>,
+    pub jobs: Vec<LoadedPlan>,
     /// `--output`.
     pub output: Option<&'run Path>,
     /// Requested seed of all points.
@@ -50,7 +50,7 @@ pub struct PlannedSweep<'run> {
     /// Live views of the runs.
     pub live: &'run LiveOptions,
     /// Whether filestone is calibrated before the first run of each point.
-    pub calibration: Calibration,
+    pub calibration: CalibrationMode,
     /// Notes that are printed before the first run.
     pub notes: Vec<String>,
     /// Interval of one row, in nanoseconds of the run.
@@ -189,7 +189,7 @@ impl Place<'_> {
 }
 
 /// Prints the steps of the study and its expected duration.
-fn show_study(swept: &SweepReport, jobs: &[Job]) -> Result<ExitStatus, Error> {
+fn show_study(swept: &SweepReport, jobs: &[LoadedPlan]) -> Result<ExitStatus, Error> {
     let text = preview::report(swept, expected_ns(jobs, &swept.wanted)).text(console::page());
     console::result(&text)?;
     Ok(ExitStatus::Done)
@@ -197,8 +197,8 @@ fn show_study(swept: &SweepReport, jobs: &[Job]) -> Result<ExitStatus, Error> {
 
 /// Returns the planned duration of all runs, in nanoseconds; the window of a run that ends after a
 /// count is not included.
-fn expected_ns(jobs: &[Job], wanted: &RepeatPlan) -> u64 {
-    let of_run = |job: &Job| {
+fn expected_ns(jobs: &[LoadedPlan], wanted: &RepeatPlan) -> u64 {
+    let of_run = |job: &LoadedPlan| {
         let idle = job.plan.cost.as_ref().map_or(0, |cost| cost.idle_ns);
         let window = job.plan.duration_ns.unwrap_or(0);
         idle + job.plan.warm_up_ns + window + wanted.pause_ns + AROUND_A_RUN
@@ -208,7 +208,7 @@ fn expected_ns(jobs: &[Job], wanted: &RepeatPlan) -> u64 {
 }
 
 /// Prints the points with their plans.
-fn show_points(swept: &SweepReport, jobs: &[Job]) -> Result<ExitStatus, Error> {
+fn show_points(swept: &SweepReport, jobs: &[LoadedPlan]) -> Result<ExitStatus, Error> {
     let points = jobs.iter().enumerate().map(|(number, job)| ShownPoint {
         point: swept.name(number),
         plan: &job.plan,
@@ -311,7 +311,7 @@ impl StopRule for Points<'_> {
 }
 
 /// Formats a sweep in the requested format.
-pub fn render(swept: &SweepReport, format: SweepFormat, page: Page) -> Result<String, Error> {
+pub fn render(swept: &SweepReport, format: SweepFormat, page: PageWidth) -> Result<String, Error> {
     Ok(match format {
         SweepFormat::Text => report::report(swept).text(page),
         SweepFormat::Json => sweep_directory::document_of(swept)?,
@@ -333,7 +333,7 @@ fn finish(
     (swept.end, swept.order) = (Some(ended.end), std::mem::take(&mut ended.order));
     let kept = output.map_or(Ok(()), |path| sweep_directory::write_found(path, swept));
     let shown = if swept.order.is_empty() && ended.error.is_some() {
-        Ok(Reader::Present)
+        Ok(StdoutState::Present)
     } else {
         render(swept, format, console::page()).and_then(|text| console::result(&text))
     };
@@ -348,7 +348,7 @@ fn finish(
     }
     kept?;
     match (ended.exit, shown?) {
-        (ExitStatus::Interrupted, Reader::Gone) => Ok(ExitStatus::Done),
+        (ExitStatus::Interrupted, StdoutState::Gone) => Ok(ExitStatus::Done),
         (exit, _) => Ok(exit.max(nothing_measured(swept)).max(ended.worst)),
     }
 }

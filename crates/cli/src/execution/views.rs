@@ -2,7 +2,7 @@
 //! metrics.
 
 use super::live::Live;
-use super::{Calibration, Job, measure, plan_of_all};
+use super::{CalibrationMode, LoadedPlan, measure, plan_of_all};
 use crate::error::{Error, reason};
 use crate::execution::metrics_observer::MetricsObserver;
 use crate::options::live::{LiveOptions, LiveView};
@@ -13,11 +13,11 @@ use filestone_host::control::{GeneratorUsage, Observer, ServerRates};
 use filestone_host::control_socket::FleetControl;
 use filestone_live::event::{Closed, Event, Point, PointFigure};
 use filestone_live::feed::Feed;
-use filestone_live::http_server::{HttpServer, Limits, Site, listen};
+use filestone_live::http_server::{HttpServer, ListenerLimits, Site, listen};
 use filestone_live::metrics_site::MetricsSite;
 use filestone_live::publisher::Publisher;
-use filestone_live::site::Page;
-use filestone_live::token::Token;
+use filestone_live::site::LivePage;
+use filestone_live::token::AccessToken;
 use filestone_measure::comparison::ComparedRun;
 use filestone_measure::measure::fleet_record::{ChangeRecord, GroupRecord};
 use filestone_measure::measure::progress::Progress;
@@ -50,7 +50,7 @@ pub struct RunObservers {
     /// The terminal view.
     screen: Option<Screen>,
     feed: Option<Feed>,
-    page: Option<Page>,
+    page: Option<LivePage>,
     metrics: Option<MetricsSite>,
     /// Time for a last scrape, if set on the command line.
     linger: Option<Duration>,
@@ -112,8 +112,8 @@ impl RunObservers {
     pub fn measure(
         &self,
         name: &str,
-        job: &Job,
-        calibration: Calibration,
+        job: &LoadedPlan,
+        calibration: CalibrationMode,
         stop: &AtomicBool,
         live: &mut Live<'_>,
     ) -> Result<RunRecord, Error> {
@@ -229,7 +229,7 @@ fn metrics_at(address: SocketAddr, metrics: &MetricsSite) -> Result<Site, Error>
     Ok(Site {
         listener,
         router: metrics.router(address),
-        limits: Limits::default(),
+        limits: ListenerLimits::default(),
     })
 }
 
@@ -265,20 +265,20 @@ fn point_of(name: &str, tally: &PointTally) -> Point {
 }
 
 /// Starts the live page at this address.
-fn site_of_page(address: SocketAddr, feed: &Feed) -> Result<(Site, Page), Error> {
+fn site_of_page(address: SocketAddr, feed: &Feed) -> Result<(Site, LivePage), Error> {
     let refused = |error: std::io::Error| {
         Error::environment(format!("--live={address}: {}", reason(&error)))
             .with_help("name another port, or none: --live alone takes one that is free")
     };
     let listener = listen(address).map_err(refused)?;
     let address = listener.local_addr().map_err(refused)?;
-    let token = Token::new().map_err(|error| Error::environment(error.to_string()))?;
-    let page = Page::new(feed.clone(), address, token, crate::live_document());
+    let token = AccessToken::new().map_err(|error| Error::environment(error.to_string()))?;
+    let page = LivePage::new(feed.clone(), address, token, crate::live_document());
     console::note(&format!("live page: {}", page.link()));
     let site = Site {
         listener,
         router: page.clone().router(),
-        limits: Limits::default(),
+        limits: ListenerLimits::default(),
     };
     Ok((site, page))
 }

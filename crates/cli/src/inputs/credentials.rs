@@ -19,7 +19,7 @@ const TEXT_MAX: u64 = 64 << 10;
 
 /// Credentials of clients whose target names none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Credentials {
+pub struct DefaultCredentials {
     /// Name of the user.
     pub user: Option<String>,
     /// Domain of the user.
@@ -29,7 +29,7 @@ pub struct Credentials {
     option: Option<&'static str>,
 }
 
-impl Credentials {
+impl DefaultCredentials {
     /// Reads the credentials from the options and the environment.
     pub fn read(options: &PasswordOptions) -> Result<Self, Error> {
         if let Some(path) = &options.authentication_file {
@@ -108,7 +108,7 @@ pub fn password_of(file: Option<&Path>) -> Result<Option<Password>, Error> {
         password_file: file.map(Path::to_path_buf),
         authentication_file: None,
     };
-    Credentials::read(&options).map(|credentials| credentials.password)
+    DefaultCredentials::read(&options).map(|credentials| credentials.password)
 }
 
 /// Returns the password in the environment, if there is one.
@@ -161,10 +161,10 @@ fn without_return(line: &str) -> &str {
 
 /// Parses the lines of Samba's `-A FILE` (smbclient(1)): spaces and the case of names are ignored,
 /// those of a password are significant.
-fn of_lines(text: &str, path: &Path) -> Result<Credentials, Error> {
-    let mut credentials = Credentials {
+fn of_lines(text: &str, path: &Path) -> Result<DefaultCredentials, Error> {
+    let mut credentials = DefaultCredentials {
         option: Some("-A"),
-        ..Credentials::default()
+        ..DefaultCredentials::default()
     };
     for (number, line) in (1..).zip(text.lines()) {
         if line.trim().is_empty() || line.trim_start().starts_with(['#', ';']) {
@@ -196,7 +196,7 @@ fn of_lines(text: &str, path: &Path) -> Result<Credentials, Error> {
 
 /// Sets the user from a name. `DOMAIN\user` contains both; a separate line for the domain has
 /// precedence. A UPN is used without change (MS-NLMP, section 3.3.2), without a separate domain.
-fn name_user(credentials: &mut Credentials, name: &str) {
+fn name_user(credentials: &mut DefaultCredentials, name: &str) {
     let mut user = name;
     if let Some((domain, name)) = name.split_once('\\') {
         credentials.domain.get_or_insert_with(|| domain.into());
@@ -297,13 +297,13 @@ mod tests {
 
     #[test]
     fn a_password_is_for_the_user_of_the_target() {
-        let own = Credentials {
+        let own = DefaultCredentials {
             user: Some("anna".into()),
             domain: None,
             password: Some(Password::new("secret".into())),
             option: Some("-A"),
         };
-        let of = |credentials: &Credentials, targets: &[TargetPlan]| {
+        let of = |credentials: &DefaultCredentials, targets: &[TargetPlan]| {
             credentials.password_for(targets.iter())
         };
         let [anna, ben, guest] = [Some("anna"), Some("ben"), None].map(target);
@@ -319,7 +319,7 @@ mod tests {
             let error = of(&own, &targets).expect_err("another's password");
             assert!(!format!("{error:?}").contains("secret"));
         }
-        let nothing = Credentials::default();
+        let nothing = DefaultCredentials::default();
         assert!(of(&nothing, &[anna]).is_err_and(|error| error.message.contains("anna")));
         let local = TargetPlan::Local(LocalTarget { directory: None });
         assert_eq!(of(&nothing, &[guest, local]), Ok(None));

@@ -1,21 +1,21 @@
 //! What takes calls, as the command line says it: a server with paths, or a share.
 
-use super::smb::{self, Share};
-use super::target::{self, Target};
+use super::smb::{self, ShareLocation};
+use super::target::{self, ParsedTarget};
 
 /// What takes calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CallTarget {
     /// An NFS server, or one of a protocol that is brought.
-    Server(Target),
+    Server(ParsedTarget),
     /// A share of an SMB server.
-    Share(Share),
+    Share(ShareLocation),
 }
 
 /// Reads any of them.
 pub fn parse(text: &str) -> Result<CallTarget, String> {
     if text == smb::BUILT_IN {
-        return Ok(CallTarget::Share(Share::built_in()));
+        return Ok(CallTarget::Share(ShareLocation::built_in()));
     }
     if let Some(rest) = smb::behind_scheme(text) {
         return smb::parse(rest).map(CallTarget::Share);

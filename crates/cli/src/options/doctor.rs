@@ -4,7 +4,7 @@ use super::call_target::{self, CallTarget};
 use super::layer_targets::{self, LayerTarget};
 use super::nfs::NfsOptions;
 use super::run_report::DocumentFormat;
-use super::smb::SmbOptions;
+use super::smb::SmbArguments;
 use crate::options::choice::choice;
 use clap::Args;
 use filestone_plan::plan::{LocalTarget, TransportKind};
@@ -37,7 +37,7 @@ pub struct DoctorOptions {
     #[command(flatten)]
     pub nfs: NfsOptions,
     #[command(flatten)]
-    pub share: SmbOptions,
+    pub share: SmbArguments,
     /// What to print; json has what was found, and the facts that it comes from
     #[arg(long, alias = "as", value_name = "FORMAT", default_value = "text")]
     pub format: DocumentFormat,

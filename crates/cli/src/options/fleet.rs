@@ -6,7 +6,7 @@ use super::generator::GeneratorOptions;
 use super::nfs::NfsOptions;
 use super::run_report::DocumentFormat;
 use super::run_report::{ExpectOptions, RunReportOptions};
-use super::smb::SmbOptions;
+use super::smb::SmbArguments;
 use super::values::within;
 use crate::options::choice::choice;
 use clap::{Args, Subcommand};
@@ -83,7 +83,7 @@ pub struct FleetOptions {
     #[command(flatten, next_help_heading = "Target")]
     pub nfs: NfsOptions,
     #[command(flatten)]
-    pub share: SmbOptions,
+    pub share: SmbArguments,
     #[command(flatten)]
     pub report: RunReportOptions,
     #[command(flatten)]

@@ -32,7 +32,7 @@ pub enum AddressesCommand {
     /// Remove all that `up` has made
     Down(DownOptions),
     /// Say what there is of them, and what is in their way
-    Show(ShowOptions),
+    Show(ShowAddressesOptions),
 }
 
 /// `filestone fleet addresses up`.
@@ -77,7 +77,7 @@ pub struct DownOptions {
 
 /// `filestone fleet addresses show`.
 #[derive(Debug, Args)]
-pub struct ShowOptions {
+pub struct ShowAddressesOptions {
     /// What to print
     #[arg(long, alias = "as", value_name = "FORMAT", default_value = "text")]
     pub format: DocumentFormat,

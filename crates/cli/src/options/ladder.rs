@@ -3,10 +3,10 @@
 use super::cost::CostOptions;
 use super::echo_address::{self, EchoAddress};
 use super::live::LiveOptions;
-use super::probe::{LoadOptions, TargetOptions};
+use super::probe::{LoadArguments, TargetOptions};
 use super::rounds::RoundsOptions;
 use super::run_report::CalibrationOptions;
-use super::smb::SmbOptions;
+use super::smb::SmbArguments;
 use super::sweep::SweepFormat;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
@@ -33,7 +33,7 @@ pub struct LadderOptions {
     #[command(flatten)]
     pub target: TargetOptions,
     #[command(flatten)]
-    pub share: SmbOptions,
+    pub share: SmbArguments,
     /// Measure these rungs only: null, getattr, lookup, access, read-1, read-4K, read-128K,
     /// write-unstable, write-stable, commit, create, remove, readdirplus
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = rung_parser(), hide_possible_values = true, help_heading = "Operation")]
@@ -43,7 +43,7 @@ pub struct LadderOptions {
     #[arg(long, value_name = "HOST:PORT", value_parser = echo_address::parse, help_heading = "Operation")]
     pub echo: Option<EchoAddress>,
     #[command(flatten)]
-    pub load: LoadOptions,
+    pub load: LoadArguments,
     #[command(flatten, next_help_heading = "Rounds")]
     pub rounds: RoundsOptions,
     #[command(flatten)]

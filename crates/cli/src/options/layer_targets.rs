@@ -2,8 +2,8 @@
 //! `tcp:HOST[:PORT]`, `nfs://host[:port]/path`, `smb://[user@]host[:port]/share`; several in turn with commas
 //! between them, several of one layer for its clients to share with `+`.
 
-use crate::options::smb::{self, Share};
-use crate::options::target::{self, Target};
+use crate::options::smb::{self, ShareLocation};
+use crate::options::target::{self, ParsedTarget};
 use filestone_plan::plan::{LocalTarget, TcpTarget, bracketed};
 
 /// A target of one layer.
@@ -14,18 +14,18 @@ pub enum LayerTarget {
     /// A peer over bare TCP.
     Tcp(TcpTarget),
     /// An NFSv3 server; `None` is the built-in one.
-    Nfs3(Option<Target>),
+    Nfs3(Option<ParsedTarget>),
     /// A share of an SMB server.
-    Smb(Share),
+    Smb(ShareLocation),
 }
 
 /// The targets of one layer, at least one; client i uses target i modulo their number.
-pub type Layer = Vec<LayerTarget>;
+pub type LayerTargets = Vec<LayerTarget>;
 
 /// What one `--layer` names. A type of its own, since clap takes a `Vec` for a
 /// repeated option.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LayerList(pub Vec<Layer>);
+pub struct LayerList(pub Vec<LayerTargets>);
 
 const EXPECTED: &str = "expected local:DIR, tcp:HOST[:PORT], nfs://host[:port]/path or \
     smb://[user@]host[:port]/share[/path]; local:, tcp:, nfs: and smb: alone mean a temporary directory and the built-in servers";
@@ -53,8 +53,8 @@ pub fn parse(text: &str) -> Result<LayerList, String> {
         .map(LayerList)
 }
 
-fn layer(text: &str) -> Result<Layer, String> {
-    let layer: Layer = targets(text)
+fn layer(text: &str) -> Result<LayerTargets, String> {
+    let layer: LayerTargets = targets(text)
         .into_iter()
         .map(single)
         .collect::<Result<_, _>>()?;
@@ -76,8 +76,8 @@ fn first_two_layers(targets: &[LayerTarget]) -> Option<[&'static str; 2]> {
 
 /// Reads a list of targets of one layer, one a line; also `//server/share`, as smbtorture's.
 /// Blank lines and those that begin with `#` are passed over.
-pub fn listed(text: &str) -> Result<Layer, String> {
-    let mut layer = Layer::new();
+pub fn listed(text: &str) -> Result<LayerTargets, String> {
+    let mut layer = LayerTargets::new();
     for (number, line) in (1..).zip(text.lines().map(str::trim)) {
         if line.is_empty() || line.starts_with('#') {
             continue;
@@ -124,7 +124,7 @@ pub fn single(text: &str) -> Result<LayerTarget, String> {
     }
     match text {
         "nfs:" => Ok(LayerTarget::Nfs3(None)),
-        smb::BUILT_IN => Ok(LayerTarget::Smb(Share::built_in())),
+        smb::BUILT_IN => Ok(LayerTarget::Smb(ShareLocation::built_in())),
         _ if text.starts_with("nfs://") => {
             target::parse(text).map(|target| LayerTarget::Nfs3(Some(target)))
         }
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     fn nfs(host: &str, port: Option<u16>, path: &str) -> LayerTarget {
-        LayerTarget::Nfs3(Some(Target {
+        LayerTarget::Nfs3(Some(ParsedTarget {
             scheme: None,
             host: host.into(),
             port,

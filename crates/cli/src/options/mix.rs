@@ -9,7 +9,7 @@ use crate::options::mix_values::{
 };
 use crate::options::nfs::NfsOptions;
 use crate::options::run_report::{CalibrationOptions, ExpectOptions, RunReportOptions};
-use crate::options::smb::SmbOptions;
+use crate::options::smb::SmbArguments;
 use crate::options::values::{count, file_size, size, within};
 use clap::{Args, ValueEnum};
 use filestone_plan::plan::limits::{CLIENTS_MAX, IN_FLIGHT_MAX, POINTS_MAX};
@@ -61,7 +61,7 @@ pub struct MixOptions {
     #[command(flatten)]
     pub target: MixTargetOptions,
     #[command(flatten)]
-    pub share: SmbOptions,
+    pub share: SmbArguments,
     #[command(flatten)]
     pub mix: MixChoice,
     #[command(flatten)]

@@ -77,7 +77,7 @@ const ABOUT: &str = "A benchmark for file servers whose numbers can be trusted";
 pub struct CommandLine {
     /// What to do.
     #[command(subcommand)]
-    pub command: Option<Command>,
+    pub command: Option<FilestoneCommand>,
     /// How a job of many hosts is made.
     #[cfg(feature = "mpi")]
     #[command(flatten)]
@@ -86,7 +86,7 @@ pub struct CommandLine {
 
 /// The commands.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum FilestoneCommand {
     /// Show what filestone does, in under 20 seconds, with nothing installed
     Demo(DemoOptions),
     /// Measure one operation of NFSv3 or SMB2, repeated
@@ -253,12 +253,12 @@ pub struct AncestorArguments {
 pub struct SchemaOptions {
     /// Which document
     #[arg(value_name = "DOCUMENT", default_value = "record")]
-    pub document: Document,
+    pub document: SchemaDocument,
 }
 
 /// A document that is made for programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Document {
+pub enum SchemaDocument {
     /// The record of a run: run.json
     Record,
     /// What `filestone doctor --format json` prints

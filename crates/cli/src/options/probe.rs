@@ -4,7 +4,7 @@ use super::call_target::{self, CallTarget};
 use super::generator::GeneratorOptions;
 use super::nfs::NfsOptions;
 use super::run_report::{CalibrationOptions, ExpectOptions, RunReportOptions};
-use super::smb::SmbOptions;
+use super::smb::SmbArguments;
 use super::values::{count, file_size, operation_parser, operation_size, within};
 use crate::options::choice::choice;
 use clap::{Args, ValueEnum};
@@ -36,11 +36,11 @@ pub struct ProbeOptions {
     #[command(flatten)]
     pub target: TargetOptions,
     #[command(flatten)]
-    pub share: SmbOptions,
+    pub share: SmbArguments,
     #[command(flatten)]
     pub workload: WorkloadOptions,
     #[command(flatten)]
-    pub load: LoadOptions,
+    pub load: LoadArguments,
     #[command(flatten)]
     pub report: RunReportOptions,
     #[command(flatten)]
@@ -109,7 +109,7 @@ pub struct WorkloadOptions {
 /// How much is asked, when, for how long and by whom.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Load")]
-pub struct LoadOptions {
+pub struct LoadArguments {
     /// Calls in flight per client at most, shared by its connections [default: 1, or as many as it has
     /// connections; with --offered 1024 shared by all clients, 16 each at least]
     #[arg(short = 'j', long, value_name = "N", value_parser = within::<1, { IN_FLIGHT_MAX }>)]

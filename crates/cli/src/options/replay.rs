@@ -4,7 +4,7 @@ use crate::options::choice::choice;
 use crate::options::layer_targets::{self, LayerList};
 use crate::options::nfs::NfsOptions;
 use crate::options::run_report::RunReportOptions;
-use crate::options::smb::SmbOptions;
+use crate::options::smb::SmbArguments;
 use crate::options::values::{
     Processors, clients_of_replay, connect_rate, per_second, port, processors, seed, speed,
     truncated_io, within,
@@ -64,13 +64,13 @@ pub struct ReplayOptions {
     #[command(flatten)]
     pub pacing: PacingOptions,
     #[command(flatten)]
-    pub local: LocalOptions,
+    pub local: LocalArguments,
     #[command(flatten)]
-    pub tcp: TcpOptions,
+    pub tcp: TcpArguments,
     #[command(flatten)]
     pub nfs: NfsReplayOptions,
     #[command(flatten)]
-    pub share: SmbOptions,
+    pub share: SmbArguments,
     #[command(flatten)]
     pub report: RunReportOptions,
     /// Also show every client's operations by itself
@@ -169,7 +169,7 @@ pub struct PacingOptions {
 /// How `local:` works.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "On local")]
-pub struct LocalOptions {
+pub struct LocalArguments {
     /// Open files with O_SYNC
     #[arg(short = 's', long)]
     pub sync: bool,
@@ -202,7 +202,7 @@ pub struct LocalOptions {
 /// How `tcp:` works.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "On tcp")]
-pub struct TcpOptions {
+pub struct TcpArguments {
     /// Socket options in dbench's words [default: TCP_NODELAY SO_REUSEADDR]
     #[arg(short = 'T', long, value_name = "LIST")]
     pub tcp_options: Option<String>,

@@ -106,7 +106,7 @@ pub struct ServeOptions {
         default_value = "reply",
         hide_possible_values = true
     )]
-    pub listing_bound: ListingBound,
+    pub listing_bound: ListingBoundArgument,
     /// Serve tbench's exchanges instead of NFS: the other end of bare TCP
     #[arg(long, conflicts_with_all = ["smb_port", "echo_port", "threads", "memory", "no_permissions", "discard", "fault", "service_time", "service_workers", "seed", "files", "file_size", "listing_bound"])]
     pub tbench: bool,
@@ -118,7 +118,7 @@ pub struct ServeOptions {
 
 /// What the count of a listing bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ListingBound {
+pub enum ListingBoundArgument {
     /// The whole reply
     Reply,
     /// The entries alone
@@ -127,12 +127,12 @@ pub enum ListingBound {
     Nothing,
 }
 
-impl From<ListingBound> for built_in::ListingBound {
-    fn from(bound: ListingBound) -> Self {
+impl From<ListingBoundArgument> for built_in::ListingBound {
+    fn from(bound: ListingBoundArgument) -> Self {
         match bound {
-            ListingBound::Reply => Self::Reply,
-            ListingBound::Entries => Self::Entries,
-            ListingBound::Nothing => Self::Nothing,
+            ListingBoundArgument::Reply => Self::Reply,
+            ListingBoundArgument::Entries => Self::Entries,
+            ListingBoundArgument::Nothing => Self::Nothing,
         }
     }
 }

@@ -13,7 +13,7 @@ pub const SCHEME: &str = "smb://";
 
 /// A place on a share, as a URL names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Share {
+pub struct ShareLocation {
     /// Who logs on.
     pub user: Option<String>,
     /// Whose user that is.
@@ -37,7 +37,7 @@ const PASSWORD: &str = "a target must not hold a password: every user of this ho
 /// What means the share of the built-in server.
 pub const BUILT_IN: &str = "smb:";
 
-impl Share {
+impl ShareLocation {
     /// The root of the built-in server's share.
     pub fn built_in() -> Self {
         Self {
@@ -83,7 +83,7 @@ fn behind_other(text: &str) -> Option<&str> {
 }
 
 /// Reads what stands behind `smb://`.
-pub fn parse(rest: &str) -> Result<Share, String> {
+pub fn parse(rest: &str) -> Result<ShareLocation, String> {
     if holds_password(rest) {
         return Err(PASSWORD.into());
     }
@@ -100,7 +100,7 @@ pub fn parse(rest: &str) -> Result<Share, String> {
     let mut parts = path.split('/').filter(|part| !part.is_empty());
     let share = name(parts.next().ok_or(EXPECTED)?)?;
     let path: Vec<String> = parts.map(name).collect::<Result<_, _>>()?;
-    Ok(Share {
+    Ok(ShareLocation {
         user: user.map(name).transpose()?,
         domain: domain.map(name).transpose()?,
         host: Some(host),
@@ -166,7 +166,7 @@ pub fn password_in(word: &str) -> Option<&'static str> {
 /// How an SMB server is spoken to.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "SMB")]
-pub struct SmbOptions {
+pub struct SmbArguments {
     /// Speak this dialect of SMB and no other [default: the best that the server has]
     #[arg(hide_short_help = true, long, value_name = "DIALECT", value_parser = choice::<SmbDialect>())]
     pub dialect: Option<SmbDialect>,
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_url_names_user_host_share_and_path() {
-        let plain = Share {
+        let plain = ShareLocation {
             user: None,
             domain: None,
             host: Some("fs".into()),
@@ -211,7 +211,7 @@ mod tests {
             share: "bench".into(),
             path: String::new(),
         };
-        let anna = Share {
+        let anna = ShareLocation {
             user: Some("anna".into()),
             ..plain.clone()
         };
@@ -221,7 +221,7 @@ mod tests {
             ("anna@fs/bench", anna.clone()),
             (
                 "CORP;an%40na@[::1]:4450/b%20b/a/%c3%a4",
-                Share {
+                ShareLocation {
                     user: Some("an@na".into()),
                     domain: Some("CORP".into()),
                     host: Some("::1".into()),
@@ -232,7 +232,7 @@ mod tests {
             ),
             (
                 "[fe80::1%25eth0]:4450/bench",
-                Share {
+                ShareLocation {
                     host: Some("fe80::1%eth0".into()),
                     port: Some(4450),
                     ..plain.clone()
@@ -240,7 +240,7 @@ mod tests {
             ),
             (
                 "fs/bench/a@b:c",
-                Share {
+                ShareLocation {
                     path: "a@b:c".into(),
                     ..plain.clone()
                 },

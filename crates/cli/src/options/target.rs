@@ -5,7 +5,7 @@ use crate::protocols;
 
 /// A parsed TARGET of a server with paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Target {
+pub struct ParsedTarget {
     /// What stands before `://`, of a protocol that is not NFS.
     pub scheme: Option<String>,
     /// Name or address, without brackets.
@@ -76,17 +76,17 @@ const EXPECTED: &str = "expected nfs://host[:port]/path or host:/path, \
     with an IPv6 address in brackets, such as nfs://[::1]:2049/export";
 
 /// Reads `nfs://host[:port]/path` or `[user@]host:/path`.
-pub fn parse(text: &str) -> Result<Target, String> {
+pub fn parse(text: &str) -> Result<ParsedTarget, String> {
     match text.strip_prefix("nfs://") {
         Some(rest) => match rest.split_once('?') {
-            Some((rest, arguments)) => Ok(Target {
+            Some((rest, arguments)) => Ok(ParsedTarget {
                 arguments: Arguments::read(arguments)?,
                 ..parse_url(rest)?
             }),
             None => parse_url(rest),
         },
         None => match text.split_once("://") {
-            Some((scheme, rest)) if protocols::known().brings(scheme) => Ok(Target {
+            Some((scheme, rest)) if protocols::known().brings(scheme) => Ok(ParsedTarget {
                 scheme: Some(scheme.into()),
                 ..parse_url(rest)?
             }),
@@ -97,11 +97,11 @@ pub fn parse(text: &str) -> Result<Target, String> {
 }
 
 /// Reads nct's `[user@]host[:path]`; without a path it is `/`.
-pub fn parse_nct(text: &str) -> Result<Target, String> {
+pub fn parse_nct(text: &str) -> Result<ParsedTarget, String> {
     parse_mount_style(text, Some("/"))
 }
 
-fn parse_url(rest: &str) -> Result<Target, String> {
+fn parse_url(rest: &str) -> Result<ParsedTarget, String> {
     let (authority, path) = match rest.find('/') {
         Some(slash) => rest.split_at(slash),
         None => (rest, "/"),
@@ -111,7 +111,7 @@ fn parse_url(rest: &str) -> Result<Target, String> {
         "" => None,
         _ => Some(parse_port(after.strip_prefix(':').ok_or(EXPECTED)?)?),
     };
-    Ok(Target {
+    Ok(ParsedTarget {
         scheme: None,
         host: host_of_url(host)?,
         port,
@@ -150,7 +150,7 @@ pub(super) fn decoded(part: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-fn parse_mount_style(text: &str, default_path: Option<&str>) -> Result<Target, String> {
+fn parse_mount_style(text: &str, default_path: Option<&str>) -> Result<ParsedTarget, String> {
     let (host, after) = split_host(text)?;
     let path = match (after.strip_prefix(':'), default_path) {
         (Some(path), _) if path.starts_with('/') => path,
@@ -158,7 +158,7 @@ fn parse_mount_style(text: &str, default_path: Option<&str>) -> Result<Target, S
         (None, Some(path)) if after.is_empty() => path,
         (None, _) => return Err(EXPECTED.into()),
     };
-    Ok(Target {
+    Ok(ParsedTarget {
         scheme: None,
         host: host.into(),
         port: None,
@@ -202,8 +202,8 @@ pub(super) fn parse_port(text: &str) -> Result<u16, String> {
 mod tests {
     use super::*;
 
-    fn target(host: &str, port: Option<u16>, path: &str) -> Result<Target, String> {
-        Ok(Target {
+    fn target(host: &str, port: Option<u16>, path: &str) -> Result<ParsedTarget, String> {
+        Ok(ParsedTarget {
             scheme: None,
             host: host.into(),
             port,

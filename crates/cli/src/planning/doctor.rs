@@ -1,10 +1,10 @@
 //! Converts the options of `filestone doctor` to the checks.
 
 use super::{
-    ConnectOptions, Environment, connections, first_given, nfs_target, server_options, share,
+    Environment, TargetConnectOptions, connections, first_given, nfs_target, server_options, share,
 };
 use crate::error::Error;
-use crate::inputs::credentials::Credentials;
+use crate::inputs::credentials::DefaultCredentials;
 use crate::options::call_target::CallTarget;
 use crate::options::doctor::{DoctorOptions, DoctorTarget};
 use crate::options::layer_targets::LayerTarget;
@@ -14,11 +14,11 @@ use filestone_plan::plan::{TargetPlan, TransportKind};
 /// Returns the target with the connection parameters of a run; `None` if there is none.
 pub fn contact(
     options: &DoctorOptions,
-    credentials: &Credentials,
+    credentials: &DefaultCredentials,
     here: &Environment,
 ) -> Result<Option<ConnectTarget>, Error> {
     let (nfs, transport) = (&options.nfs, options.transport);
-    let reaching = ConnectOptions {
+    let reaching = TargetConnectOptions {
         nfs,
         transport,
         share: &options.share,
@@ -66,7 +66,7 @@ fn refuse_server_options(options: &DoctorOptions, why: &str) -> Result<(), Error
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::{Command, CommandLine};
+    use crate::options::{CommandLine, FilestoneCommand};
     use clap::Parser;
 
     fn contact_of(line: &str) -> Result<Option<ConnectTarget>, Error> {
@@ -74,9 +74,11 @@ mod tests {
             .into_iter()
             .chain(line.split_whitespace());
         match CommandLine::try_parse_from(words).expect(line).command {
-            Some(Command::Doctor(options)) => {
-                contact(&options, &Credentials::default(), &Environment::CANNED)
-            }
+            Some(FilestoneCommand::Doctor(options)) => contact(
+                &options,
+                &DefaultCredentials::default(),
+                &Environment::CANNED,
+            ),
             other => panic!("{line}: {other:?}"),
         }
     }

@@ -6,7 +6,7 @@ use super::{
     refuse_of_connections, refuse_unused, share, workers_of, workers_sharing,
 };
 use crate::error::Error;
-use crate::inputs::credentials::Credentials;
+use crate::inputs::credentials::DefaultCredentials;
 use crate::options::fleet::{CommonOptions, FleetOptions};
 use crate::options::layer_targets::{self, LayerTarget};
 use filestone_plan::fleet::{FleetFile, TargetText, parse};
@@ -26,7 +26,7 @@ const EVERY: u64 = 5 * SECOND;
 /// Creates the plan of `filestone fleet`.
 pub fn plan(
     options: &FleetOptions,
-    credentials: &Credentials,
+    credentials: &DefaultCredentials,
     here: &Environment,
 ) -> Result<Plan, Error> {
     let (file, path) = fleet(options)?;
@@ -286,15 +286,19 @@ fn interval(row: u64, ramp: Option<RampPlan>) -> Result<u64, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::{Command, CommandLine};
+    use crate::options::{CommandLine, FilestoneCommand};
     use clap::Parser;
 
     fn plan_of(line: &str) -> Result<Plan, Error> {
         let words = ["filestone", "fleet"].into_iter().chain(line.split(' '));
-        let Some(Command::Fleet(options)) = CommandLine::parse_from(words).command else {
+        let Some(FilestoneCommand::Fleet(options)) = CommandLine::parse_from(words).command else {
             panic!("a fleet");
         };
-        plan(&options, &Credentials::default(), &Environment::CANNED)
+        plan(
+            &options,
+            &DefaultCredentials::default(),
+            &Environment::CANNED,
+        )
     }
 
     #[test]

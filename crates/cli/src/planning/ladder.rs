@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::options::cost::CostOptions;
 use crate::options::echo_address::EchoAddress;
 use crate::options::ladder::LadderOptions;
-use crate::options::probe::{LoadOptions, ProbeOptions, WorkloadOptions};
+use crate::options::probe::{LoadArguments, ProbeOptions, WorkloadOptions};
 use crate::options::run_report::{ExpectOptions, RunReportOptions};
 use filestone_engine::protocols::echo;
 use filestone_measure::sweep::Rung;
@@ -44,7 +44,7 @@ pub fn probe_of(options: &LadderOptions, rung: &Rung) -> ProbeOptions {
             create_files: ProbePlan::can_have_own_files(rung.operation),
             ..WorkloadOptions::default()
         },
-        load: LoadOptions {
+        load: LoadArguments {
             duration,
             warm_up: Some(load.warm_up.unwrap_or(WARM_UP_DEFAULT)),
             // Several calls in flight mainly wait for each other.
@@ -88,7 +88,7 @@ pub fn echo_of(null: Plan, address: &EchoAddress) -> Result<Plan, Error> {
 
 /// Returns the cost options; bytes and packets are always counted, because that needs neither
 /// privileges nor the server's cooperation.
-fn cost(asked: &CostOptions, load: &LoadOptions) -> CostOptions {
+fn cost(asked: &CostOptions, load: &LoadArguments) -> CostOptions {
     // Loads in turn have their own length.
     let interval = load.load_levels.is_none().then_some(COST_INTERVAL_DEFAULT);
     CostOptions {
@@ -102,8 +102,8 @@ fn cost(asked: &CostOptions, load: &LoadOptions) -> CostOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inputs::credentials::Credentials;
-    use crate::options::{Command, CommandLine};
+    use crate::inputs::credentials::DefaultCredentials;
+    use crate::options::{CommandLine, FilestoneCommand};
     use crate::planning::{Environment, cost::with_cost, probe};
     use clap::Parser;
     use filestone_measure::sweep::RUNGS;
@@ -111,12 +111,12 @@ mod tests {
     fn plans(line: &str) -> Vec<(&'static str, Result<Plan, String>)> {
         let words = line.split_whitespace();
         let read = CommandLine::try_parse_from(words).expect("a command line");
-        let Some(Command::Ladder(options)) = read.command else {
+        let Some(FilestoneCommand::Ladder(options)) = read.command else {
             panic!("{line}: no ladder");
         };
         let plan = |rung: &Rung| {
             let asked = probe_of(&options, rung);
-            let credentials = Credentials::read(&asked.share.access)?;
+            let credentials = DefaultCredentials::read(&asked.share.access)?;
             let plan = probe(&asked, &credentials, &Environment::CANNED)?;
             with_cost(plan, &asked.report.cost)
         };

@@ -7,13 +7,13 @@ mod refusals;
 pub use kinds::missing_note;
 
 use crate::error::Error;
-use crate::inputs::credentials::Credentials;
-use crate::options::layer_targets::{Layer, LayerTarget};
+use crate::inputs::credentials::DefaultCredentials;
+use crate::options::layer_targets::{LayerTarget, LayerTargets};
 use crate::options::mix::{
     FileSetOptions, MixArrivals, MixLoadOptions, MixOptions, SteeringOptions,
 };
 use crate::planning::{
-    ConnectOptions, DURATION_DEFAULT, Environment, connections, first_and_rest,
+    DURATION_DEFAULT, Environment, TargetConnectOptions, connections, first_and_rest,
     open_loop_in_flight, refuse_of_connections, with_intervals, with_read_data, workers_of,
 };
 use crate::protocols;
@@ -54,7 +54,7 @@ const STEERED_INTERVAL: u64 = SECOND / 5;
 pub fn plan(
     options: &MixOptions,
     mix: Mix,
-    credentials: &Credentials,
+    credentials: &DefaultCredentials,
     here: &Environment,
 ) -> Result<Plan, Error> {
     refusals::refuse(options)?;
@@ -122,11 +122,11 @@ pub fn plan(
 /// Returns all directories, in the order of the command line.
 fn targets(
     options: &MixOptions,
-    credentials: &Credentials,
+    credentials: &DefaultCredentials,
     here: &Environment,
 ) -> Result<Vec<TargetPlan>, Error> {
     let at = &options.target;
-    let reaching = ConnectOptions {
+    let reaching = TargetConnectOptions {
         nfs: &at.nfs,
         transport: at.transport.unwrap_or_default(),
         share: &options.share,
@@ -146,7 +146,7 @@ fn targets(
 }
 
 /// Returns the directories of `--layer`, which must be mounts.
-fn directories(layers: &[Layer]) -> Result<Vec<TargetPlan>, Error> {
+fn directories(layers: &[LayerTargets]) -> Result<Vec<TargetPlan>, Error> {
     let [layer] = layers else {
         return Err(Error::usage("--layer: a mix is measured on one layer")
             .with_help("run it once for each, with the same --seed"));

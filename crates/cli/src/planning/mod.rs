@@ -17,12 +17,12 @@ pub mod share;
 pub mod sweep;
 
 use crate::error::Error;
-use crate::inputs::credentials::Credentials;
+use crate::inputs::credentials::DefaultCredentials;
 use crate::options::call_target::CallTarget;
 use crate::options::nfs::NfsOptions;
-use crate::options::probe::{ArrivalProcess, LoadOptions, ProbeOptions, WorkloadOptions};
-use crate::options::smb::{Share, SmbOptions};
-use crate::options::target::{Arguments, Target};
+use crate::options::probe::{ArrivalProcess, LoadArguments, ProbeOptions, WorkloadOptions};
+use crate::options::smb::{ShareLocation, SmbArguments};
+use crate::options::target::{Arguments, ParsedTarget};
 use filestone_plan::plan::limits::{GIDS_MAX, SIZE_MAX};
 use filestone_plan::plan::{
     ArrivalsPlan, ConnectionPlan, IdRanges, Identities, LeftoverPolicy, LevelsPlan, NfsTarget,
@@ -98,11 +98,11 @@ fn supplementary_groups() -> Vec<u32> {
 /// Creates the plan of `filestone probe`.
 pub fn probe(
     options: &ProbeOptions,
-    credentials: &Credentials,
+    credentials: &DefaultCredentials,
     here: &Environment,
 ) -> Result<Plan, Error> {
     let operation = options.operation;
-    let reaching = ConnectOptions {
+    let reaching = TargetConnectOptions {
         nfs: &options.target.nfs,
         transport: options.target.transport,
         share: &options.share,
@@ -234,20 +234,20 @@ pub fn with_intervals(plan: Plan, mark: Option<u64>) -> Plan {
 
 /// Options that select a target of calls, apart from its name.
 #[derive(Clone, Copy)]
-pub struct ConnectOptions<'run> {
+pub struct TargetConnectOptions<'run> {
     /// NFS options: discovery of the server and connection.
     pub nfs: &'run NfsOptions,
     /// Transport of the calls.
     pub transport: TransportKind,
     /// SMB options: dialect and session parameters.
-    pub share: &'run SmbOptions,
+    pub share: &'run SmbArguments,
     /// Identity of the clients.
-    pub credentials: &'run Credentials,
+    pub credentials: &'run DefaultCredentials,
     /// Environment of the plan.
     pub here: &'run Environment,
 }
 
-impl ConnectOptions<'_> {
+impl TargetConnectOptions<'_> {
     /// Returns the target that a TARGET names: an NFS server, unless another protocol is named;
     /// without TARGET the built-in server and `built_in_path` on it.
     pub fn target(
@@ -273,7 +273,7 @@ impl ConnectOptions<'_> {
     }
 
     /// Returns the share that a URL names.
-    fn share(&self, share: &Share) -> Result<SmbTarget, Error> {
+    fn share(&self, share: &ShareLocation) -> Result<SmbTarget, Error> {
         let transport = self.transport == TransportKind::Udp;
         let given = first_given(&[("--transport", transport)])
             .or_else(|| share::first_without_meaning(self.nfs));
@@ -289,7 +289,7 @@ impl ConnectOptions<'_> {
 
 /// Returns the server that a target names: NFS, unless another protocol is named.
 pub fn server_target(
-    target: Option<&Target>,
+    target: Option<&ParsedTarget>,
     options: &NfsOptions,
     transport: TransportKind,
     built_in_path: &str,
@@ -315,7 +315,7 @@ pub fn server_target(
 /// Returns the NFS server that a target and the options name; without a target the built-in one and
 /// `built_in_path` on it.
 pub fn nfs_target(
-    target: Option<&Target>,
+    target: Option<&ParsedTarget>,
     options: &NfsOptions,
     transport: TransportKind,
     built_in_path: &str,
@@ -453,7 +453,7 @@ fn workload(options: &WorkloadOptions, operation: OpKind) -> Result<ProbePlan, E
 
 /// Returns the arrival process; several loads in turn are each offered from one reading to the
 /// next.
-fn arrivals(load: &LoadOptions, between_readings_ns: Option<u64>) -> ArrivalsPlan {
+fn arrivals(load: &LoadArguments, between_readings_ns: Option<u64>) -> ArrivalsPlan {
     if let (Some(highest_load_ops_per_s), Some(levels)) = (load.offered, load.load_levels) {
         return ArrivalsPlan::Levels(LevelsPlan {
             highest_load_ops_per_s,
@@ -572,7 +572,7 @@ pub fn workers_of(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::{Command, CommandLine};
+    use crate::options::{CommandLine, FilestoneCommand};
     use clap::Parser;
 
     const HERE: Environment = Environment::CANNED;
@@ -582,7 +582,9 @@ mod tests {
             .into_iter()
             .chain(line.split_whitespace());
         match CommandLine::try_parse_from(words).expect(line).command {
-            Some(Command::Probe(options)) => probe(&options, &Credentials::default(), &HERE),
+            Some(FilestoneCommand::Probe(options)) => {
+                probe(&options, &DefaultCredentials::default(), &HERE)
+            }
             other => panic!("{line}: {other:?}"),
         }
     }
@@ -671,12 +673,12 @@ mod tests {
         let of = |line: &str| {
             let words = ["filestone", "probe", "null"].into_iter();
             let words = words.chain(line.split_whitespace());
-            let Some(Command::Probe(options)) =
+            let Some(FilestoneCommand::Probe(options)) =
                 CommandLine::try_parse_from(words).expect(line).command
             else {
                 panic!("{line}: a probe");
             };
-            let plan = probe(&options, &Credentials::default(), &here).expect(line);
+            let plan = probe(&options, &DefaultCredentials::default(), &here).expect(line);
             plan.check().expect(line);
             let gids = &plan.target.nfs3().expect("NFS").supplementary_gids;
             let named = plan.connections.identities.supplementary_gids.as_ref();

@@ -10,8 +10,8 @@ use super::ladder::{echo_of, probe_of};
 use crate::commands::inner::{self, WrappedCommand};
 use crate::commands::probe;
 use crate::error::Error;
-use crate::inputs::credentials::Credentials;
-use crate::options::Command;
+use crate::inputs::credentials::DefaultCredentials;
+use crate::options::FilestoneCommand;
 use crate::options::ladder::LadderOptions;
 use crate::planning::Environment;
 use filestone_plan::plan::Plan;
@@ -439,12 +439,12 @@ fn planned(words: &[String]) -> Result<String, Error> {
         return Err(Error::usage("it only shows something"));
     };
     match &*command {
-        Command::Doctor(options) => {
-            let credentials = Credentials::read(&options.share.access)?;
+        FilestoneCommand::Doctor(options) => {
+            let credentials = DefaultCredentials::read(&options.share.access)?;
             let contact = contact(options, &credentials, &Environment::CANNED)?;
             Ok(format!("{contact:?}"))
         }
-        Command::Ladder(options) => of_rungs(options),
+        FilestoneCommand::Ladder(options) => of_rungs(options),
         command => {
             let measured = inner::measurement(command, words)?;
             let jobs = measured.jobs.iter();

@@ -1,15 +1,15 @@
 //! Converts the options of `filestone replay` to plans, one for each layer.
 
 use crate::error::Error;
-use crate::inputs::credentials::Credentials;
+use crate::inputs::credentials::DefaultCredentials;
 use crate::inputs::loads::Named;
 use crate::inputs::target_list;
-use crate::options::layer_targets::{Layer, LayerTarget};
+use crate::options::layer_targets::{LayerTarget, LayerTargets};
 use crate::options::nfs::NfsOptions;
 use crate::options::replay::{
-    LocalOptions, NfsReplayOptions, PacingOptions, ReplayOptions, ReplayRunOptions, TcpOptions,
+    LocalArguments, NfsReplayOptions, PacingOptions, ReplayOptions, ReplayRunOptions, TcpArguments,
 };
-use crate::options::smb::SmbOptions;
+use crate::options::smb::SmbArguments;
 use crate::planning::{
     DURATION_DEFAULT, Environment, OptionsOf, connections, first_and_rest, first_given, nfs_target,
     refuse_of_connections, refuse_unused, share, with_intervals, workers_of, workers_sharing,
@@ -34,10 +34,10 @@ const PREFIX_DEFAULT: &str = ".";
 pub fn plans(
     options: &ReplayOptions,
     loads: &[Named],
-    credentials: &Credentials,
+    credentials: &DefaultCredentials,
     here: &Environment,
 ) -> Result<Vec<Plan>, Error> {
-    let mut layers: Vec<Layer> = options
+    let mut layers: Vec<LayerTargets> = options
         .layer
         .iter()
         .flat_map(|list| list.0.clone())
@@ -193,7 +193,7 @@ fn pacing(options: &PacingOptions, loads: &[Named], clients: u32) -> Result<Paci
     })
 }
 
-fn local(options: &LocalOptions) -> LocalReplay {
+fn local(options: &LocalArguments) -> LocalReplay {
     LocalReplay {
         sync: options.sync,
         sync_directories: options.sync_dir,
@@ -206,7 +206,7 @@ fn local(options: &LocalOptions) -> LocalReplay {
     }
 }
 
-fn tcp(options: &TcpOptions) -> TcpReplay {
+fn tcp(options: &TcpArguments) -> TcpReplay {
     TcpReplay {
         prefix: options.prefix.clone().unwrap_or(PREFIX_DEFAULT.into()),
         socket_options: options
@@ -223,9 +223,9 @@ pub fn smb(retries: Option<u32>) -> SmbReplay {
 
 /// Returns the targets of a layer.
 fn targets(
-    layer: &Layer,
+    layer: &LayerTargets,
     options: &ReplayOptions,
-    credentials: &Credentials,
+    credentials: &DefaultCredentials,
     here: &Environment,
 ) -> Result<Vec<TargetPlan>, Error> {
     let reaching = LayerConnectOptions {
@@ -246,9 +246,9 @@ pub struct LayerConnectOptions<'run> {
     /// Transport of the calls.
     pub transport: TransportKind,
     /// SMB options: dialect and session parameters.
-    pub share: &'run SmbOptions,
+    pub share: &'run SmbArguments,
     /// Identity of the clients.
-    pub credentials: &'run Credentials,
+    pub credentials: &'run DefaultCredentials,
     /// Environment of the plan.
     pub here: &'run Environment,
 }
@@ -273,7 +273,10 @@ impl LayerConnectOptions<'_> {
 }
 
 /// Rejects options that apply only to layers that are not used.
-fn refuse_options_without_layer(options: &ReplayOptions, layers: &[Layer]) -> Result<(), Error> {
+fn refuse_options_without_layer(
+    options: &ReplayOptions,
+    layers: &[LayerTargets],
+) -> Result<(), Error> {
     let on: Vec<&str> = layers.iter().flatten().map(LayerTarget::layer).collect();
     let (course, local) = (&options.course, &options.local);
     let of = |layers, given| OptionsOf { layers, given };
@@ -313,7 +316,7 @@ fn refuse_options_without_layer(options: &ReplayOptions, layers: &[Layer]) -> Re
     )
 }
 
-fn local_options_given(options: &LocalOptions) -> Option<&'static str> {
+fn local_options_given(options: &LocalArguments) -> Option<&'static str> {
     first_given(&[
         ("--sync", options.sync),
         ("--sync-dir", options.sync_dir),
@@ -326,7 +329,7 @@ fn local_options_given(options: &LocalOptions) -> Option<&'static str> {
     ])
 }
 
-fn tcp_options_given(options: &TcpOptions) -> Option<&'static str> {
+fn tcp_options_given(options: &TcpArguments) -> Option<&'static str> {
     first_given(&[
         ("--tcp-options", options.tcp_options.is_some()),
         ("--prefix", options.prefix.is_some()),

@@ -2,13 +2,17 @@
 
 use super::{first_given, server_options};
 use crate::error::Error;
-use crate::inputs::credentials::Credentials;
+use crate::inputs::credentials::DefaultCredentials;
 use crate::options::nfs::NfsOptions;
-use crate::options::smb::{Share, SmbOptions};
+use crate::options::smb::{ShareLocation, SmbArguments};
 use filestone_plan::plan::{SmbDialect, SmbOplock, SmbTarget};
 
 /// Returns the share that a URL and the options name.
-pub fn target(share: &Share, options: &SmbOptions, credentials: &Credentials) -> SmbTarget {
+pub fn target(
+    share: &ShareLocation,
+    options: &SmbArguments,
+    credentials: &DefaultCredentials,
+) -> SmbTarget {
     let user = share.user.clone().or_else(|| credentials.user.clone());
     let domain = share.domain.clone().or_else(|| credentials.domain.clone());
     SmbTarget {
@@ -29,7 +33,7 @@ pub fn target(share: &Share, options: &SmbOptions, credentials: &Credentials) ->
 }
 
 /// Returns the default oplock: durable handles need an oplock or a lease.
-fn usual_oplock(options: &SmbOptions) -> SmbOplock {
+fn usual_oplock(options: &SmbArguments) -> SmbOplock {
     match (options.durable, options.dialect) {
         (false, _) => SmbOplock::None,
         (true, Some(SmbDialect::Smb202)) => SmbOplock::Batch,
@@ -48,7 +52,7 @@ pub fn first_without_meaning(options: &NfsOptions) -> Option<&'static str> {
 }
 
 /// Returns the first option of a share that is given.
-pub fn first_option(options: &SmbOptions) -> Option<&'static str> {
+pub fn first_option(options: &SmbArguments) -> Option<&'static str> {
     first_given(&[
         ("--dialect", options.dialect.is_some()),
         ("--sign", options.sign.is_some()),
@@ -69,7 +73,7 @@ pub fn first_option(options: &SmbOptions) -> Option<&'static str> {
 }
 
 /// Rejects options of a share if there is no share.
-pub fn refuse_options(options: &SmbOptions, why: &str) -> Result<(), Error> {
+pub fn refuse_options(options: &SmbArguments, why: &str) -> Result<(), Error> {
     first_option(options).map_or(Ok(()), |option| {
         Err(Error::usage(format!("{option}: {why}"))
             .with_help("it says how an SMB server is spoken to: smb://[user@]host/share"))

@@ -1,6 +1,6 @@
 //! Panels of the screen.
 
-use super::state::{Progress, Sums, View};
+use super::state::{OperationCounts, RunProgress, View};
 use super::theme::Theme;
 use super::words;
 use filestone_live::event::{IntervalFigures, OperationFigures};
@@ -46,7 +46,7 @@ fn what_runs(view: &View) -> String {
     }
 }
 
-fn progress(frame: &mut Frame<'_>, area: Rect, progress: &Progress, look: Theme) {
+fn progress(frame: &mut Frame<'_>, area: Rect, progress: &RunProgress, look: Theme) {
     let text = printable_line(&progress.text);
     let text_width = text.chars().count() as u16 + 2;
     match progress.share {
@@ -282,7 +282,7 @@ fn operation_row<'r>(view: &View, name: Option<&String>, shown: &[usize], look: 
 
 fn cells(
     last: Option<(&IntervalFigures, &OperationFigures)>,
-    sums: Sums,
+    sums: OperationCounts,
 ) -> [String; COLUMNS.len()] {
     let times = last.and_then(|(_, figures)| figures.response_time_ns);
     let of = |value: fn(&OperationFigures, &IntervalFigures) -> String| {

@@ -15,7 +15,7 @@ use crossterm::execute;
 use crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
-use filestone_live::feed::{Feed, Next};
+use filestone_live::feed::{Feed, FeedItem};
 use filestone_live::http_server::give_way;
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
@@ -169,13 +169,15 @@ impl Shown {
         loop {
             while let Some(next) = reader.try_next() {
                 match next {
-                    Next::Event(published) => view.record(&published.event, self.began.elapsed()),
-                    Next::Lagged => {
+                    FeedItem::Event(published) => {
+                        view.record(&published.event, self.began.elapsed())
+                    }
+                    FeedItem::Lagged => {
                         let (snapshot, fresh) = self.feed.read();
                         reader = fresh;
                         view.renew(snapshot, self.began.elapsed());
                     }
-                    Next::Ended => return Ok(()),
+                    FeedItem::Ended => return Ok(()),
                 }
             }
             if self.is_over.load(Ordering::Relaxed) || !self.draw(&view)? {

@@ -59,9 +59,9 @@ pub struct View {
     /// Number of completed runs.
     pub runs_ended: usize,
     /// Counts of operations since the run began, by kind.
-    pub sums: BTreeMap<String, Sums>,
+    pub sums: BTreeMap<String, OperationCounts>,
     /// Counts of all kinds together.
-    pub all: Sums,
+    pub all: OperationCounts,
     /// Selected kind; `None` selects all.
     pub selected: Option<String>,
     /// Whether the help is shown.
@@ -82,7 +82,7 @@ pub struct View {
 
 /// Counts of operations since a run began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Sums {
+pub struct OperationCounts {
     /// Completed operations.
     pub ended: u64,
     /// Completed operations that did not succeed.
@@ -91,7 +91,7 @@ pub struct Sums {
     pub skipped: u64,
 }
 
-impl Sums {
+impl OperationCounts {
     fn add(&mut self, figures: &OperationFigures) {
         self.ended += ended(figures);
         self.unsuccessful += figures.unsuccessful;
@@ -106,7 +106,7 @@ pub const fn ended(figures: &OperationFigures) -> u64 {
 
 /// Progress of a run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Progress {
+pub struct RunProgress {
     /// Short description.
     pub text: String,
     /// Fraction from 0 to 1, if known.
@@ -138,7 +138,7 @@ impl View {
         }
         // Sums of all intervals, not only of those that are kept.
         for kind in snapshot.sums {
-            let mut sums = Sums::default();
+            let mut sums = OperationCounts::default();
             sums.add(&kind.figures);
             match kind.operation.as_str() {
                 "" => view.all = sums,
@@ -222,7 +222,7 @@ impl View {
         self.began = None;
         self.intervals.clear();
         self.sums.clear();
-        self.all = Sums::default();
+        self.all = OperationCounts::default();
     }
 
     fn count(&mut self, interval: Arc<IntervalFigures>, now: Duration) {
@@ -265,8 +265,8 @@ impl View {
     }
 
     /// Returns the progress of the run.
-    pub fn progress(&self, now: Duration) -> Progress {
-        let says = |text: &str| Progress {
+    pub fn progress(&self, now: Duration) -> RunProgress {
+        let says = |text: &str| RunProgress {
             text: text.into(),
             share: None,
         };
@@ -281,17 +281,17 @@ impl View {
         }
     }
 
-    fn running(&self, plan: &Plan, elapsed: Duration, now: Duration) -> Progress {
+    fn running(&self, plan: &Plan, elapsed: Duration, now: Duration) -> RunProgress {
         let nanos = |duration: Duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         if self.intervals.is_empty() && nanos(elapsed) < plan.warm_up_ns {
-            return Progress {
+            return RunProgress {
                 text: format!("warm-up, {}", words_left(plan.warm_up_ns - nanos(elapsed))),
                 share: None,
             };
         }
         if let Some(count) = plan.count.filter(|_| plan.duration_ns.is_none()) {
             let share = self.all.ended as f64 / count.max(1) as f64;
-            return Progress {
+            return RunProgress {
                 text: format!(
                     "{} of {} operations",
                     thousands(self.all.ended),
@@ -307,15 +307,15 @@ impl View {
             None => nanos(elapsed).saturating_sub(plan.warm_up_ns),
         };
         match plan.duration_ns {
-            Some(length) if at < length => Progress {
+            Some(length) if at < length => RunProgress {
                 text: format!("measuring, {}", words_left(length - at)),
                 share: Some(at as f64 / length as f64),
             },
-            Some(_) => Progress {
+            Some(_) => RunProgress {
                 text: "ending".into(),
                 share: Some(1.0),
             },
-            None => Progress {
+            None => RunProgress {
                 text: "measuring".into(),
                 share: None,
             },

@@ -4,7 +4,8 @@ use super::drawing::draw;
 use super::state::{KeyAction, View};
 use super::theme::Theme;
 use filestone_live::event::{
-    Event, IntervalFigures, KindFigures, NoteText, OperationFigures, RunBegun, RunEnded, Times,
+    Event, IntervalFigures, KindFigures, LatencySummary, NoteText, OperationFigures, RunBegun,
+    RunEnded,
 };
 use filestone_live::feed::{Feed, Snapshot};
 use filestone_measure::measure::run_record::{Phase, Target};
@@ -37,7 +38,7 @@ fn figures(ok: u64, unsuccessful: u64, p99: u64) -> OperationFigures {
         unsuccessful,
         skipped: 0,
         data_bytes: ok * 1000,
-        response_time_ns: Some(Times {
+        response_time_ns: Some(LatencySummary {
             count: ok + unsuccessful,
             mean: 200_000.0,
             p50: 150_000,
@@ -71,7 +72,7 @@ fn interval(number: u64) -> Event {
         bytes_received: 0,
         client_cpu_ns: 430_000_000,
         resident_bytes: 34 << 20,
-        dispatch_delay_ns: Some(Times {
+        dispatch_delay_ns: Some(LatencySummary {
             count: ok,
             mean: 1500.0,
             p50: 1000,

@@ -11,7 +11,7 @@ pub use markdown::rendered;
 use filestone_measure::measure::caveat::ValidityRule;
 use filestone_workload::load::diagnostic::suggestion;
 use markdown::{Heading, headings};
-use table::{ALIASES, FOLDERS, PAGES, Page};
+use table::{ALIASES, DocumentationPage, FOLDERS, PAGES};
 
 /// Columns of a topic in the list.
 const NAME_WIDTH: usize = 21;
@@ -90,7 +90,10 @@ impl From<Option<Topic>> for Lookup {
 
 /// Returns the topic about a command of this name.
 pub fn of_command(name: &str) -> Option<&'static str> {
-    let page = PAGES.iter().map(Page::name).find(|page| *page == name);
+    let page = PAGES
+        .iter()
+        .map(DocumentationPage::name)
+        .find(|page| *page == name);
     page.or_else(|| {
         let alias = ALIASES.iter().find(|(alias, _)| *alias == name);
         alias.map(|(alias, _)| *alias)
@@ -100,7 +103,7 @@ pub fn of_command(name: &str) -> Option<&'static str> {
 /// Returns the names in the list of topics.
 pub fn names() -> impl Iterator<Item = &'static str> {
     let parts = ending::PARTS.iter().map(|(name, _, _)| *name);
-    parts.chain(PAGES.iter().map(Page::name))
+    parts.chain(PAGES.iter().map(DocumentationPage::name))
 }
 
 /// Returns the topic whose name is most similar to a word, also among `others`.
@@ -137,12 +140,12 @@ pub fn list() -> String {
     text
 }
 
-fn page_named(name: &str) -> Option<&'static Page> {
+fn page_named(name: &str) -> Option<&'static DocumentationPage> {
     PAGES.iter().find(|page| page.name() == name)
 }
 
 /// Returns a section of a page, up to the next one of its level.
-fn section(page: &'static Page, slug: &str) -> Option<Topic> {
+fn section(page: &'static DocumentationPage, slug: &str) -> Option<Topic> {
     let headings = headings(&page.markdown);
     let first = headings.iter().position(|heading| heading.slug == slug)?;
     let Heading { level, line, .. } = headings[first];

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 /// A page of docs/.
 #[derive(Debug)]
-pub struct Page {
+pub struct DocumentationPage {
     /// Path below docs/, without `.md`.
     pub path: &'static str,
     /// Subject, in one line.
@@ -16,7 +16,7 @@ pub struct Page {
     pub markdown: LazyLock<String>,
 }
 
-impl Page {
+impl DocumentationPage {
     /// Returns the page's name as a topic.
     pub fn name(&self) -> &'static str {
         self.path
@@ -33,7 +33,7 @@ impl Page {
 macro_rules! pages {
     ($($path:literal $about:literal)*) => {
         /// List of all pages.
-        pub static PAGES: [Page; [$($path),*].len()] = [$(Page {
+        pub static PAGES: [DocumentationPage; [$($path),*].len()] = [$(DocumentationPage {
             path: $path,
             about: $about,
             markdown: LazyLock::new(|| packed_text!($path, ".md")),

@@ -1,7 +1,7 @@
 //! Valid and invalid requests over TCP, and their responses.
 
 use super::*;
-use crate::http_server::{HttpServer, Limits, Site, listen};
+use crate::http_server::{HttpServer, ListenerLimits, Site, listen};
 use filestone_measure::measure::run_record::Tool;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -21,7 +21,7 @@ fn serve() -> Served {
     let served = Site {
         listener,
         router: site.router(address),
-        limits: Limits::default(),
+        limits: ListenerLimits::default(),
     };
     let hosting = HttpServer::start(vec![served], &[]).expect("a thread");
     Served {

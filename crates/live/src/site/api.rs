@@ -11,11 +11,11 @@
 //! | `GET /api/report` | the report of the run, as a page, once it is over |
 //! | `GET /api/schema` | the schema of all these |
 
-use super::{Page, events};
+use super::{LivePage, events};
 use crate::JsonSchema;
 use crate::event::Event;
 use crate::feed::Snapshot;
-use crate::guard::Refused;
+use crate::guard::RequestRejection;
 use axum::Router;
 use axum::body::to_bytes;
 use axum::extract::{Query, Request as HttpRequest, State};
@@ -47,7 +47,7 @@ pub struct LiveProtocol {
 }
 
 /// Returns the routes of the protocol.
-pub fn routes() -> Router<Page> {
+pub fn routes() -> Router<LivePage> {
     Router::new()
         .route("/api/state", get(state))
         .route("/api/events", get(events::stream))
@@ -82,7 +82,7 @@ fn json(value: &impl Serialize) -> Response {
 }
 
 /// Returns the current state.
-async fn state(State(page): State<Page>) -> Response {
+async fn state(State(page): State<LivePage>) -> Response {
     let mut snapshot = page.feed.snapshot();
     let surplus = snapshot.intervals.len().saturating_sub(INTERVALS_OF_STATE);
     snapshot.intervals.drain(..surplus);
@@ -94,7 +94,7 @@ async fn schema() -> Response {
 }
 
 /// Returns the report, once it is available.
-async fn report(State(page): State<Page>) -> Response {
+async fn report(State(page): State<LivePage>) -> Response {
     let Some(report) = page.watchers.report() else {
         return (
             StatusCode::NOT_FOUND,
@@ -111,31 +111,31 @@ async fn report(State(page): State<Page>) -> Response {
 }
 
 /// Returns the groups of the fleet.
-async fn groups(State(page): State<Page>) -> Response {
+async fn groups(State(page): State<LivePage>) -> Response {
     asked(&page, Request::List(ListRequest::default())).await
 }
 
 /// Returns the groups and a page of clients, as selected by the query.
-async fn clients(State(page): State<Page>, Query(wanted): Query<ClientPage>) -> Response {
+async fn clients(State(page): State<LivePage>, Query(wanted): Query<ClientPage>) -> Response {
     let clients = Some(wanted);
     asked(&page, Request::List(ListRequest { clients })).await
 }
 
 /// Returns a single client or group.
-async fn client(State(page): State<Page>, Query(wanted): Query<ShowRequest>) -> Response {
+async fn client(State(page): State<LivePage>, Query(wanted): Query<ShowRequest>) -> Response {
     asked(&page, Request::Show(wanted)).await
 }
 
-async fn asked(page: &Page, request: Request) -> Response {
+async fn asked(page: &LivePage, request: Request) -> Response {
     answered(page, &ControlRequest::new(request).to_line()).await
 }
 
 /// Executes a request of `fleet ctl` if it contains the token. Without the token, only the head is
 /// read.
-async fn told(State(page): State<Page>, request: HttpRequest) -> Response {
+async fn told(State(page): State<LivePage>, request: HttpRequest) -> Response {
     let headers = request.headers();
     if !page.guard.has_token(headers, request.uri()) {
-        return Refused::Token.into_response();
+        return RequestRejection::Token.into_response();
     }
     // A form of another site cannot send this content type, and cannot know the token either.
     let kind = headers.get(CONTENT_TYPE).map(|kind| kind.as_bytes());
@@ -155,7 +155,7 @@ async fn told(State(page): State<Page>, request: HttpRequest) -> Response {
 }
 
 /// Forwards a request to the fleet in its turn and returns the answer.
-async fn answered(page: &Page, line: &[u8]) -> Response {
+async fn answered(page: &LivePage, line: &[u8]) -> Response {
     let Some(control) = page.feed.control() else {
         let answer = ControlAnswer::refused("no fleet runs now");
         return (StatusCode::CONFLICT, json(&answer)).into_response();

@@ -5,7 +5,7 @@
 //! often than that.
 
 use crate::event::Event;
-use crate::feed::{Next, Published, Reader};
+use crate::feed::{FeedItem, FeedReader, Published};
 use axum::body::Bytes;
 use std::time::Duration;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -16,8 +16,8 @@ const APART: Duration = Duration::from_millis(250);
 const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
 
 /// The event batches of one reader.
-pub struct Batches {
-    reader: Reader,
+pub struct EventBatches {
+    reader: FeedReader,
     /// Time of the last batch.
     given: Instant,
     is_over: bool,
@@ -36,9 +36,9 @@ pub enum Batch {
     Closed,
 }
 
-impl Batches {
+impl EventBatches {
     /// Creates the batches of a reader that has just received a snapshot.
-    pub fn new(reader: Reader) -> Self {
+    pub fn new(reader: FeedReader) -> Self {
         Self {
             reader,
             given: Instant::now(),
@@ -59,9 +59,9 @@ impl Batches {
         let mut frames = vec![];
         loop {
             let is_last = match next {
-                Next::Event(published) => self.add(&mut frames, &published),
-                Next::Lagged => return Batch::Lagged,
-                Next::Ended => {
+                FeedItem::Event(published) => self.add(&mut frames, &published),
+                FeedItem::Lagged => return Batch::Lagged,
+                FeedItem::Ended => {
                     self.is_over = true;
                     true
                 }
@@ -133,7 +133,7 @@ mod tests {
     fn what_follows_closely_is_sent_together_and_a_quarter_of_a_second_apart() {
         in_virtual_time(async {
             let feed = Feed::new("0", vec![]);
-            let mut batches = Batches::new(feed.read().1);
+            let mut batches = EventBatches::new(feed.read().1);
             let begun = Instant::now();
             feed.publish(told("a"));
             feed.publish(told("b"));
@@ -152,7 +152,7 @@ mod tests {
     fn the_end_waits_for_nothing_and_is_the_last() {
         in_virtual_time(async {
             let feed = Feed::new("0", vec![]);
-            let mut batches = Batches::new(feed.read().1);
+            let mut batches = EventBatches::new(feed.read().1);
             let begun = Instant::now();
             feed.publish(told("a"));
             feed.publish(Event::ReportReady);
@@ -168,7 +168,7 @@ mod tests {
     fn nothing_for_long_is_told_and_so_is_what_was_missed() {
         in_virtual_time(async {
             let feed = Feed::new("0", vec![]);
-            let mut batches = Batches::new(feed.read().1);
+            let mut batches = EventBatches::new(feed.read().1);
             let begun = Instant::now();
             assert_eq!(batches.next().await, Batch::KeepAlive);
             assert_eq!(begun.elapsed(), SIGN_OF_LIFE);

@@ -1,6 +1,6 @@
 //! The HTML page.
 
-use super::Page;
+use super::LivePage;
 use axum::Router;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -10,7 +10,7 @@ use axum::routing::get;
 
 /// A page that loads nothing except from `/api`.
 #[derive(Debug, Clone)]
-pub struct Document {
+pub struct HtmlDocument {
     /// HTML text of the page.
     pub html: String,
     /// Content-Security-Policy of the page.
@@ -18,14 +18,14 @@ pub struct Document {
 }
 
 /// Returns the routes of the document.
-pub fn routes() -> Router<Page> {
+pub fn routes() -> Router<LivePage> {
     Router::new()
         .route("/", get(document))
         // Browsers request this on their own.
         .route("/favicon.ico", get(async || StatusCode::NO_CONTENT))
 }
 
-async fn document(State(page): State<Page>) -> Response {
+async fn document(State(page): State<LivePage>) -> Response {
     let document = &page.document;
     let headers = [
         (CONTENT_TYPE, "text/html; charset=utf-8".to_owned()),

@@ -4,8 +4,8 @@
 //! later events as `live`. A reader that fell behind gets a new `snapshot`. Queued events are
 //! pointers to data that all readers share.
 
-use super::Page;
-use super::batches::{Batch, Batches};
+use super::LivePage;
+use super::batches::{Batch, EventBatches};
 use super::watchers::Watching;
 use crate::event::{Event, IntervalFigures};
 use axum::body::{Body, Bytes};
@@ -22,11 +22,11 @@ const AT_ONCE: usize = 50;
 
 /// The event stream of one reader.
 struct Stream {
-    page: Page,
+    page: LivePage,
     #[expect(dead_code, reason = "it is counted for as long as it is there")]
     watching: Watching,
     /// `None` before the snapshot is sent.
-    batches: Option<Batches>,
+    batches: Option<EventBatches>,
     /// Intervals from before the reader connected.
     before: VecDeque<Arc<IntervalFigures>>,
     /// Whether the command has ended, so that nothing follows the snapshot.
@@ -34,7 +34,7 @@ struct Stream {
 }
 
 /// Returns the event stream of a reader.
-pub async fn stream(State(page): State<Page>) -> Response {
+pub async fn stream(State(page): State<LivePage>) -> Response {
     let watching = page.watchers.watch();
     let stream = Stream {
         page,
@@ -79,7 +79,7 @@ impl Stream {
     /// Returns the snapshot without intervals, which are sent next.
     fn start(&mut self) -> Bytes {
         let (mut snapshot, reader) = self.page.feed.read();
-        self.batches = Some(Batches::new(reader));
+        self.batches = Some(EventBatches::new(reader));
         self.before = std::mem::take(&mut snapshot.intervals);
         self.is_over = snapshot.closed.is_some();
         let number = snapshot.number;

@@ -2,9 +2,9 @@
 
 use filestone_host::control_socket::{FleetControl, RequestHandler};
 use filestone_live::feed::Feed;
-use filestone_live::http_server::{HttpServer, Limits, Site, listen};
-use filestone_live::site::{Document, Page};
-use filestone_live::token::Token;
+use filestone_live::http_server::{HttpServer, ListenerLimits, Site, listen};
+use filestone_live::site::{HtmlDocument, LivePage};
+use filestone_live::token::AccessToken;
 use filestone_protocol::fleet_control::ControlAnswer;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -19,7 +19,7 @@ pub struct Served {
     pub feed: Feed,
     pub address: SocketAddr,
     pub token: String,
-    pub page: Page,
+    pub page: LivePage,
     /// The lines that the fleet was told.
     pub told: Arc<Mutex<Vec<String>>>,
     pub hosting: HttpServer,
@@ -41,22 +41,22 @@ impl Served {
     }
 
     pub fn at(address: &str) -> Self {
-        let limits = Limits {
+        let limits = ListenerLimits {
             head: Duration::from_millis(500),
             unread: Duration::from_millis(500),
-            ..Limits::default()
+            ..ListenerLimits::default()
         };
         let feed = Feed::new("0.0.0", vec!["filestone".into(), "<script>".into()]);
         let told = Arc::new(Mutex::new(vec![]));
         feed.controllable(FleetControl::new(Fleet(Arc::clone(&told))));
         let listener = listen(address.parse().expect("an address")).expect("a free port");
         let address = listener.local_addr().expect("it is bound");
-        let token = Token::new().expect("random numbers");
-        let document = Document {
+        let token = AccessToken::new().expect("random numbers");
+        let document = HtmlDocument {
             html: "<!DOCTYPE html><title>live</title>".into(),
             policy: "default-src 'none'".into(),
         };
-        let page = Page::new(feed.clone(), address, token.clone(), document);
+        let page = LivePage::new(feed.clone(), address, token.clone(), document);
         let site = Site {
             listener,
             router: page.clone().router(),

@@ -5,7 +5,7 @@ use super::ReadRun;
 use super::{Compared, heading, name_of};
 use crate::error::ReportError;
 use crate::percentiles;
-use crate::picture::{Form, Line, Picture, Style};
+use crate::picture::{Form, Picture, PlotLine, Style};
 use filestone_workload::recording::DistributionRecord;
 
 /// Returns the picture: a line per side, of all operations of its runs.
@@ -32,7 +32,7 @@ pub fn picture(compared: &Compared) -> Result<Picture, ReportError> {
     })
 }
 
-fn line(name: &str, style: Style, runs: &[ReadRun]) -> Result<Line, ReportError> {
+fn line(name: &str, style: Style, runs: &[ReadRun]) -> Result<PlotLine, ReportError> {
     let times = runs.iter().map(|read| &read.run.totals.response_time_ns);
     let times: Vec<&DistributionRecord> = times.collect();
     let merged = DistributionRecord::merged(&times).map_err(|error| {
@@ -42,5 +42,5 @@ fn line(name: &str, style: Style, runs: &[ReadRun]) -> Result<Line, ReportError>
         ))
     })?;
     let points = percentiles::points(&merged);
-    Ok(Line::new(name, style, Form::Joined, points))
+    Ok(PlotLine::new(name, style, Form::Joined, points))
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::document::page::Page;
+use crate::document::page::PageWidth;
 use crate::{fixtures, json};
 use filestone_measure::comparison::{ComparedRun, compare};
 use filestone_measure::measure::RunRecord;
@@ -68,19 +68,19 @@ const BASE: [f64; 4] = [1.0, 1.001, 0.999, 1.0];
 #[test]
 fn several_runs_that_are_worse() {
     let found = compared(side("a", &BASE), side("b", &[1.04, 1.05, 1.03, 1.04]));
-    insta::assert_snapshot!(report(&found).text(Page::default()));
+    insta::assert_snapshot!(report(&found).text(PageWidth::default()));
 }
 
 #[test]
 fn one_run_a_side() {
     let found = compared(side("a", &[1.0]), side("b", &[1.04]));
-    insta::assert_snapshot!(report(&found).text(Page::default()));
+    insta::assert_snapshot!(report(&found).text(PageWidth::default()));
 }
 
 #[test]
 fn one_run_against_several_that_are_the_same() {
     let found = compared(side("a", &BASE), side("b", &[1.0]));
-    insta::assert_snapshot!(report(&found).text(Page::default()));
+    insta::assert_snapshot!(report(&found).text(PageWidth::default()));
 }
 
 #[test]
@@ -93,13 +93,14 @@ fn runs_that_are_too_short_alone() {
     };
     let found = compared(short("a"), short("b"));
     assert_eq!(found.comparison.verdict, Verdict::Inconclusive);
-    insta::assert_snapshot!(report(&found).text(Page::default()));
+    insta::assert_snapshot!(report(&found).text(PageWidth::default()));
 }
 
 #[test]
 fn how_many_runs_would_tell_is_said_roughly_and_of_what_decides() {
     let apart = |spread: f64| side("a", &[1.0, 1.0 + spread, 1.0 / (1.0 + spread), 1.0]);
-    let shown = |spread: f64| report(&compared(apart(spread), apart(spread))).text(Page::default());
+    let shown =
+        |spread: f64| report(&compared(apart(spread), apart(spread))).text(PageWidth::default());
     let wide = shown(4.0);
     assert!(
         wide.starts_with("cannot tell: over 1,000 more runs of 20 s a side would"),
@@ -119,7 +120,7 @@ fn a_figure_that_cannot_be_compared_decides_nothing() {
     let mut question = question();
     question.judged = vec!["write.goodput".parse().expect("a figure")];
     let found = compared_by(question, side("a", &BASE), side("b", &BASE));
-    let shown = report(&found).text(Page::default()).replace('\n', " ");
+    let shown = report(&found).text(PageWidth::default()).replace('\n', " ");
     assert!(
         shown.contains("not compared    write.goodput: not both sides have it"),
         "{shown}"
@@ -135,7 +136,7 @@ fn a_figure_that_cannot_be_compared_decides_nothing() {
 fn sides_of_ab_are_called_as_its_options_are() {
     let mut found = compared(side("a", &BASE), side("b", &[1.04, 1.05, 1.03, 1.04]));
     found.method = Method::InTurn;
-    let shown = report(&found).text(Page::default());
+    let shown = report(&found).text(PageWidth::default());
     assert!(
         shown.starts_with("B is worse: achieved is 3.8 % less"),
         "{shown}"

@@ -1,7 +1,7 @@
 //! Picture in plain characters for the terminal, detailed enough to see where a curve bends.
 
-use crate::document::page::{Page, wrapped};
-use crate::picture::{Line, Panel, Picture, Quantity, Scale, Style};
+use crate::document::page::{PageWidth, wrapped};
+use crate::picture::{AxisQuantity, Panel, Picture, PlotLine, Scale, Style};
 
 /// Columns of the diagram itself.
 const WIDTH: usize = 64;
@@ -14,7 +14,7 @@ const POINTS_MIN: usize = 3;
 
 /// Renders the first diagram of the picture; empty if it would not help, or if it has rows with names, as the table
 /// above it.
-pub fn render(picture: &Picture, page: Page) -> String {
+pub fn render(picture: &Picture, page: PageWidth) -> String {
     let Some(panel) = picture.panels.first() else {
         return String::new();
     };
@@ -22,7 +22,7 @@ pub fn render(picture: &Picture, page: Page) -> String {
         .lines
         .iter()
         .any(|line| line.points.len() >= POINTS_MIN);
-    let has_names = panel.y.quantity == Quantity::Name;
+    let has_names = panel.y.quantity == AxisQuantity::Name;
     let Some((x, y)) = panel.scales().filter(|_| enough && !has_names) else {
         return String::new();
     };
@@ -52,7 +52,7 @@ const fn symbol(style: Style) -> char {
 }
 
 /// Draws a bound over the full width, other lines where they have points.
-fn draw(grid: &mut [[char; WIDTH]; HEIGHT], line: &Line, x: &Scale, y: &Scale) {
+fn draw(grid: &mut [[char; WIDTH]; HEIGHT], line: &PlotLine, x: &Scale, y: &Scale) {
     let columns: Vec<(usize, f64)> = match (line.style, line.points.as_slice()) {
         (Style::Bound, [first, .., last]) => {
             let columns = nearest(x.place(first.x), WIDTH)..=nearest(x.place(last.x), WIDTH);
@@ -87,7 +87,7 @@ fn assemble(
     grid: &[[char; WIDTH]; HEIGHT],
     x: &Scale,
     y: &Scale,
-    page: Page,
+    page: PageWidth,
 ) -> String {
     let mut labels = vec![String::new(); HEIGHT];
     for tick in y.ticks() {
@@ -149,7 +149,10 @@ mod tests {
     fn a_search_is_sketched_with_its_bound() {
         let record = fixtures::objective();
         let found = record.objective.as_ref().expect("a search");
-        insta::assert_snapshot!(render(&objective::picture(&record, found), Page::default()));
+        insta::assert_snapshot!(render(
+            &objective::picture(&record, found),
+            PageWidth::default()
+        ));
     }
 
     #[test]
@@ -161,6 +164,6 @@ mod tests {
             .lines
             .iter_mut()
             .for_each(|line| line.points.truncate(2));
-        assert_eq!(render(&picture, Page::default()), "");
+        assert_eq!(render(&picture, PageWidth::default()), "");
     }
 }

@@ -12,7 +12,7 @@ const PROSE_MAX: usize = 100;
 
 /// Page that a report is printed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Page {
+pub struct PageWidth {
     columns: usize,
 }
 
@@ -31,13 +31,13 @@ pub enum Detail {
     Clients,
 }
 
-impl Default for Page {
+impl Default for PageWidth {
     fn default() -> Self {
         Self::of(COLUMNS)
     }
 }
 
-impl Page {
+impl PageWidth {
     /// Page of a renderer that has room for everything.
     pub const UNLIMITED: Self = Self {
         columns: usize::MAX,
@@ -126,6 +126,6 @@ mod tests {
     fn a_word_that_is_longer_than_the_page_is_left_whole() {
         let path = "/".repeat(60);
         assert_eq!(wrapped(&path, 40, 0, 0), format!("{path}\n"));
-        assert_eq!(Page::of(1), Page::of(40));
+        assert_eq!(PageWidth::of(1), PageWidth::of(40));
     }
 }

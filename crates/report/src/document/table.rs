@@ -4,7 +4,7 @@
 //! Table libraries (comfy-table, tabled) squeeze or wrap every cell instead, which makes figures
 //! unreadable.
 
-use crate::document::page::{Page, wrapped};
+use crate::document::page::{PageWidth, wrapped};
 use crate::document::{FACT_INDENT, fact};
 
 /// Default number of blanks between two columns.
@@ -117,7 +117,7 @@ impl Table {
     }
 
     /// Renders the head and all rows, as wide as the cells need.
-    pub fn render(&self, page: Page) -> String {
+    pub fn render(&self, page: PageWidth) -> String {
         let layout = self.layout(page);
         let rows = self.rows.iter().map(|row| match row {
             Row::Cells(cells) => layout.row(cells),
@@ -137,7 +137,7 @@ impl Table {
 
     /// Selects the columns that fit the page. Without rows, the layout is for rows that are printed
     /// one by one.
-    pub fn layout(&self, page: Page) -> Layout {
+    pub fn layout(&self, page: PageWidth) -> TableLayout {
         let columns = self.columns.iter().enumerate();
         let mut kept: Vec<Kept> = columns
             .map(|(index, column)| Kept {
@@ -154,7 +154,7 @@ impl Table {
             .collect();
         let columns = page.columns();
         loop {
-            let mut layout = Layout {
+            let mut layout = TableLayout {
                 kept: kept.clone(),
                 gap: self.gap,
                 columns,
@@ -187,13 +187,13 @@ struct Kept {
 
 /// Columns of a table that fit the page.
 #[derive(Debug)]
-pub struct Layout {
+pub struct TableLayout {
     kept: Vec<Kept>,
     gap: usize,
     columns: usize,
 }
 
-impl Layout {
+impl TableLayout {
     /// Returns the line of headings, preceded by that of the groups if there are any.
     pub fn head(&self) -> String {
         let heads = self.kept.iter().map(|kept| kept.column.head.clone());
@@ -307,7 +307,7 @@ mod tests {
     #[test]
     fn columns_that_matter_least_give_way_and_words_wrap() {
         let text = [80, 60, 40]
-            .map(|columns| table().render(Page::of(columns)))
+            .map(|columns| table().render(PageWidth::of(columns)))
             .join("\n");
         insta::assert_snapshot!(text, @"
                                    response time (usecs)
@@ -339,7 +339,7 @@ mod tests {
             Column::figure("N").at_least(6),
             Column::figure("TIME").at_least(8),
         ])
-        .layout(Page::default());
+        .layout(PageWidth::default());
         assert_eq!(layout.head(), "     N      TIME\n");
         assert_eq!(layout.row(&["1", "2.0"]), "     1       2.0\n");
     }

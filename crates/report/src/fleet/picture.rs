@@ -1,7 +1,7 @@
 //! Picture of the steps of a fleet's ramp: load and response times over the number of clients.
 
 use crate::caption;
-use crate::picture::{Axis, Form, Line, Panel, Picture, Point, Style, Symbol};
+use crate::picture::{Axis, Form, Panel, Picture, PlotLine, PlotPoint, Style, Symbol};
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::fleet_record::StepRecord;
 
@@ -55,20 +55,20 @@ pub fn picture(record: &RunRecord) -> Option<Picture> {
     ))
 }
 
-fn line(name: &str, style: Style, steps: &[StepRecord], figure: Figure) -> Line {
+fn line(name: &str, style: Style, steps: &[StepRecord], figure: Figure) -> PlotLine {
     let point = |step: &StepRecord| {
         let symbol = if has_errors(step) {
             Symbol::Hollow
         } else {
             Symbol::Full
         };
-        Some(Point {
+        Some(PlotPoint {
             symbol,
-            ..Point::new(step.clients.into(), figure(step)?)
+            ..PlotPoint::new(step.clients.into(), figure(step)?)
         })
     };
     let points = steps.iter().filter_map(point).collect();
-    Line::new(name, style, Form::Joined, points)
+    PlotLine::new(name, style, Form::Joined, points)
 }
 
 /// Returns seconds; `None` for a step without timed operations.

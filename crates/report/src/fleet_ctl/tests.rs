@@ -1,7 +1,7 @@
 //! Output of the command for hand-made replies.
 
 use super::*;
-use crate::document::page::Page;
+use crate::document::page::PageWidth;
 use filestone_measure::measure::fleet_record::{
     ChangeKind, FleetCounters, GroupRecord, LatencyBounds, SettingChange, StateCount,
 };
@@ -10,7 +10,7 @@ use filestone_protocol::fleet_control::{GroupView, Refusal, SettingsView, Skippe
 const SECOND: u64 = 1_000_000_000;
 
 fn shown(answer: &Answer) -> String {
-    report(answer).text(Page::default())
+    report(answer).text(PageWidth::default())
 }
 
 fn values(rate: &str) -> BTreeMap<String, String> {

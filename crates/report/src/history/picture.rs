@@ -1,37 +1,41 @@
 //! Picture of a figure over runs, with its levels.
 
 use super::{HistoryReport, heading};
-use crate::picture::{Axis, Form, Line, Mark, Panel, Picture, Point, Quantity, Style, Symbol};
+use crate::picture::{
+    Axis, AxisQuantity, Form, Panel, Picture, PlotLine, PlotMark, PlotPoint, Style, Symbol,
+};
 
 /// Returns the picture, in percent of the first level.
 pub fn picture(told: &HistoryReport) -> Picture {
     let history = &told.history;
     let first = history.levels.first().map_or(1.0, |level| level.value);
     let percent = |value: f64| 100.0 * value / first;
-    let points = (1..).zip(&told.runs).map(|(number, run): (u32, _)| Point {
-        interval: run
-            .half_width
-            .map(|half| (percent(run.value - half), percent(run.value + half))),
-        ..Point::new(number.into(), percent(run.value))
-    });
+    let points = (1..)
+        .zip(&told.runs)
+        .map(|(number, run): (u32, _)| PlotPoint {
+            interval: run
+                .half_width
+                .map(|half| (percent(run.value - half), percent(run.value + half))),
+            ..PlotPoint::new(number.into(), percent(run.value))
+        });
     let levels = history.levels.iter().flat_map(|level| {
         // From the first run to the last of a level: positions are numbers of runs, from 1.
         let ends = [level.runs.start as f64 + 1.0, level.runs.end as f64];
-        let point = |(place, x): (usize, f64)| Point {
+        let point = |(place, x): (usize, f64)| PlotPoint {
             symbol: Symbol::None,
             is_after_gap: place == 0,
-            ..Point::new(x, percent(level.value))
+            ..PlotPoint::new(x, percent(level.value))
         };
         ends.into_iter().enumerate().map(point).collect::<Vec<_>>()
     });
     let lines = vec![
-        Line::new("runs", Style::First, Form::Scattered, points.collect()),
-        Line::new("level", Style::Second, Form::Joined, levels.collect()),
+        PlotLine::new("runs", Style::First, Form::Scattered, points.collect()),
+        PlotLine::new("level", Style::Second, Form::Joined, levels.collect()),
     ];
     let mut panel = Panel::new(
         Axis::load("run, oldest first"),
         Axis::new(
-            Quantity::Near,
+            AxisQuantity::Near,
             &format!("{} (percent of the first level)", history.figure),
         ),
         lines,
@@ -53,9 +57,9 @@ pub fn picture(told: &HistoryReport) -> Picture {
     }
 }
 
-fn mark(at: usize, is_worse: bool) -> Mark {
+fn mark(at: usize, is_worse: bool) -> PlotMark {
     let verdict = if is_worse { "worse" } else { "better" };
-    Mark {
+    PlotMark {
         x: at as f64 + 1.0,
         text: verdict.into(),
     }

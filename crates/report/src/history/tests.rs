@@ -1,5 +1,5 @@
 use super::*;
-use crate::document::page::Page;
+use crate::document::page::PageWidth;
 use crate::fixtures;
 use crate::picture as pictures;
 use filestone_measure::comparison::ComparedRun;
@@ -43,7 +43,7 @@ fn a_change_for_the_worse_is_named_with_its_night() {
     let told = HistoryReport::of(runs, &[], None).expect("runs");
     assert_eq!(told.history.figure, achieved().expect("a figure"));
     assert!(told.history.is_worse());
-    insta::assert_snapshot!(report(&told).text(Page::default()));
+    insta::assert_snapshot!(report(&told).text(PageWidth::default()));
     insta::assert_snapshot!(document::csv(&told));
 }
 
@@ -110,7 +110,7 @@ fn what_has_no_figure_over_time_is_refused() {
     assert!(lacking.starts_with("errors: no run has it"), "{lacking}");
     let few = HistoryReport::of(vec![run(1, 1.0), run(2, 1.0)], &[], achieved()).expect("two runs");
     assert!(heading(&few).contains("too few"), "{}", heading(&few));
-    let page = report(&few).text(Page::default());
+    let page = report(&few).text(PageWidth::default());
     assert!(
         !page.contains("E-divisive") && !page.contains("\n\n\n"),
         "{page}"

@@ -1,7 +1,7 @@
 //! Parts of a text report as markup: sentences, lists of facts, and sortable tables.
 
 use super::document::clean;
-use crate::document::page::Page;
+use crate::document::page::PageWidth;
 use crate::document::table::{Column, Row, Table};
 use crate::document::{Block, Document};
 use crate::sanitize::{printable, printable_line};
@@ -12,7 +12,7 @@ const SUM: &str = "all";
 
 /// Returns the blocks of a document that a page with all columns shows; it has pictures elsewhere.
 pub fn of(document: &Document) -> Vec<Block> {
-    let blocks = document.blocks(Page::UNLIMITED);
+    let blocks = document.blocks(PageWidth::UNLIMITED);
     let shown = blocks.filter(|block| !matches!(block, Block::Blank | Block::Picture(_)));
     shown.cloned().collect()
 }
@@ -32,7 +32,7 @@ fn one(block: &Block) -> Markup {
         Block::Table(rows) => table(rows),
         Block::Blank | Block::Picture(_) => html! {},
         Block::Lines(_) | Block::Wrapped { .. } | Block::Parts(_) => {
-            lines(&block.text(Page::UNLIMITED))
+            lines(&block.text(PageWidth::UNLIMITED))
         }
     }
 }

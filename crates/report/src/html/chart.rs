@@ -1,11 +1,13 @@
 //! Pictures as data: columns of numbers, as short as their precision allows, which the page's
 //! script draws. Times are in microseconds, which makes them short.
 
-use super::values::{Number, SpanData};
+use super::values::{ShortNumber, SpanData};
 use crate::error::ReportError;
 use crate::html::heat_map::HeatMapData;
 use crate::html::over_time::OverTimeData;
-use crate::picture::{Axis, Form, Line, Panel, Picture, Point, Quantity, Style, Symbol, legible};
+use crate::picture::{
+    Axis, AxisQuantity, Form, Panel, Picture, PlotLine, PlotPoint, Style, Symbol, legible,
+};
 use serde::Serialize;
 
 /// Factor from seconds to microseconds.
@@ -47,7 +49,7 @@ pub struct PictureData {
 struct PanelData {
     x: AxisData,
     y: AxisData,
-    height: Number,
+    height: ShortNumber,
     lines: Vec<LineData>,
     marks: Vec<MarkData>,
     spans: Vec<SpanData>,
@@ -60,7 +62,7 @@ struct AxisData {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     names: Vec<String>,
     log: bool,
-    ends: [Number; 2],
+    ends: [ShortNumber; 2],
 }
 
 #[derive(Debug, Serialize)]
@@ -68,13 +70,13 @@ struct LineData {
     name: String,
     style: &'static str,
     form: &'static str,
-    x: Vec<Number>,
-    y: Vec<Number>,
+    x: Vec<ShortNumber>,
+    y: Vec<ShortNumber>,
     /// Ends of intervals; `None` for a point without one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    low: Vec<Option<Number>>,
+    low: Vec<Option<ShortNumber>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    high: Vec<Option<Number>>,
+    high: Vec<Option<ShortNumber>>,
     /// Indices of points with a symbol, a hollow one, a dotted segment, or a gap before them.
     symbol: Vec<usize>,
     hollow: Vec<usize>,
@@ -84,7 +86,7 @@ struct LineData {
 
 #[derive(Debug, Serialize)]
 struct MarkData {
-    x: Number,
+    x: ShortNumber,
     text: String,
 }
 
@@ -103,13 +105,13 @@ fn panel(panel: &Panel) -> Option<PanelData> {
     Some(PanelData {
         x: axis(&panel.x, x.is_logarithmic(), x.ends()),
         y: axis(&panel.y, y.is_logarithmic(), y.ends()),
-        height: Number(panel.height),
+        height: ShortNumber(panel.height),
         lines: panel.lines.iter().map(|one| line(one, panel)).collect(),
         marks: panel
             .marks
             .iter()
             .map(|mark| MarkData {
-                x: Number(mark.x * unit),
+                x: ShortNumber(mark.x * unit),
                 text: legible(&mark.text),
             })
             .collect(),
@@ -118,54 +120,56 @@ fn panel(panel: &Panel) -> Option<PanelData> {
 }
 
 /// Returns the factor for values of an axis.
-const fn unit(quantity: Quantity) -> f64 {
+const fn unit(quantity: AxisQuantity) -> f64 {
     match quantity {
-        Quantity::Time => MICROS,
+        AxisQuantity::Time => MICROS,
         _ => 1.0,
     }
 }
 
 fn axis(axis: &Axis, log: bool, ends: [f64; 2]) -> AxisData {
     let quantity = match axis.quantity {
-        Quantity::Load => "load",
-        Quantity::Time => "time",
-        Quantity::Elapsed => "elapsed",
-        Quantity::Percentile => "percentile",
-        Quantity::Ratio => "ratio",
-        Quantity::Near => "near",
-        Quantity::Name => "name",
+        AxisQuantity::Load => "load",
+        AxisQuantity::Time => "time",
+        AxisQuantity::Elapsed => "elapsed",
+        AxisQuantity::Percentile => "percentile",
+        AxisQuantity::Ratio => "ratio",
+        AxisQuantity::Near => "near",
+        AxisQuantity::Name => "name",
     };
     AxisData {
         label: legible(&axis.label),
         quantity,
         names: axis.names.iter().map(|name| legible(name)).collect(),
         log,
-        ends: ends.map(|end| Number(end * unit(axis.quantity))),
+        ends: ends.map(|end| ShortNumber(end * unit(axis.quantity))),
     }
 }
 
-fn line(line: &Line, panel: &Panel) -> LineData {
+fn line(line: &PlotLine, panel: &Panel) -> LineData {
     let (across, up) = (unit(panel.x.quantity), unit(panel.y.quantity));
     // The intervals of bars are along the same axis as the bars.
-    let along = if panel.y.quantity == Quantity::Name {
+    let along = if panel.y.quantity == AxisQuantity::Name {
         across
     } else {
         up
     };
-    let column = |value: fn(&Point) -> f64, unit: f64| {
+    let column = |value: fn(&PlotPoint) -> f64, unit: f64| {
         let points = line.points.iter();
-        points.map(|point| Number(value(point) * unit)).collect()
+        points
+            .map(|point| ShortNumber(value(point) * unit))
+            .collect()
     };
-    let places = |is: fn(&Point) -> bool| {
+    let places = |is: fn(&PlotPoint) -> bool| {
         let points = line.points.iter().enumerate();
         let found = points.filter(|(_, point)| is(point));
         found.map(|(place, _)| place).collect()
     };
     let has_interval = line.points.iter().any(|point| point.interval.is_some());
-    let ends = |end: fn(&Point) -> Option<f64>| {
+    let ends = |end: fn(&PlotPoint) -> Option<f64>| {
         let points = line.points.iter().filter(|_| has_interval);
         points
-            .map(|point| Some(Number(end(point)? * along)))
+            .map(|point| Some(ShortNumber(end(point)? * along)))
             .collect()
     };
     LineData {

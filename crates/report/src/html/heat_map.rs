@@ -1,7 +1,7 @@
 //! Heat map of response times over time: the number of operations for each bucket of time and each
 //! bucket of the logarithmic axis of response times.
 
-use super::values::Number;
+use super::values::ShortNumber;
 use crate::parts::units::seconds;
 use filestone_measure::measure::RunRecord;
 use filestone_workload::recording::DistributionRecord;
@@ -19,9 +19,9 @@ const NANOS_MIN: u64 = 1;
 #[derive(Debug, Serialize)]
 pub struct HeatMapData {
     /// Starts of the time buckets and the end of the last, in seconds.
-    x: Vec<Number>,
+    x: Vec<ShortNumber>,
     /// Starts of the response-time buckets and the end of the last, in microseconds.
-    y: Vec<Number>,
+    y: Vec<ShortNumber>,
     /// For each time bucket the first non-empty row, and the counts from there on.
     columns: Vec<Vec<u64>>,
     /// Number of intervals per time bucket.
@@ -55,10 +55,10 @@ impl Rows {
         (place as usize).min(self.count - 1)
     }
 
-    fn edges(self) -> Vec<Number> {
+    fn edges(self) -> Vec<ShortNumber> {
         let edge = |place: usize| self.low * 10_f64.powf(place as f64 / self.per_decade);
         (0..=self.count)
-            .map(|place| Number(edge(place) / 1e3))
+            .map(|place| ShortNumber(edge(place) / 1e3))
             .collect()
     }
 }
@@ -84,7 +84,7 @@ pub fn data(record: &RunRecord, times: &[Option<DistributionRecord>]) -> Option<
     Some(HeatMapData {
         x: starts
             .chain(end)
-            .map(|nanos| Number(seconds(nanos)))
+            .map(|nanos| ShortNumber(seconds(nanos)))
             .collect(),
         y: rows.edges(),
         columns,

@@ -3,8 +3,8 @@
 //! A long run is thinned: a point then covers several intervals with their highest value, for loads
 //! also the lowest, so that every slow interval and every pause is visible at any zoom.
 
-use super::values::{Number, SpanData, micros};
-use crate::dbench::{self, Form};
+use super::values::{ShortNumber, SpanData, micros};
+use crate::dbench::{self, DbenchFormat};
 use crate::over_time::{
     is_rated, length_ns, middle, notes_on_phases, spans, steps, thinned_note, unsuccessful,
 };
@@ -25,16 +25,16 @@ const POINTS_MAX: usize = 4_000;
 #[derive(Debug, Serialize)]
 pub struct OverTimeData {
     /// Middles of the intervals, in seconds since the window opened.
-    x: Vec<Number>,
+    x: Vec<ShortNumber>,
     /// Ends of the axis.
-    ends: [Number; 2],
+    ends: [ShortNumber; 2],
     /// Length of an interval, as text.
     each: String,
     /// Number of intervals per point.
     group: usize,
     spans: Vec<SpanData>,
     /// Offered loads: start, end, operations per second.
-    offered: Vec<[Number; 3]>,
+    offered: Vec<[ShortNumber; 3]>,
     /// All operations together, then each kind.
     operations: Vec<SeriesData>,
 }
@@ -44,7 +44,7 @@ struct SeriesData {
     name: String,
     succeeded: Rates,
     /// Operations per second that did not succeed; empty if there are none.
-    errors: Vec<Option<Number>>,
+    errors: Vec<Option<ShortNumber>>,
     p50: Times,
     p99: Times,
     slowest: Times,
@@ -52,15 +52,15 @@ struct SeriesData {
 
 #[derive(Debug, Default, Serialize)]
 struct Rates {
-    high: Vec<Option<Number>>,
+    high: Vec<Option<ShortNumber>>,
     /// Lowest values, only for a thinned run.
-    low: Vec<Option<Number>>,
+    low: Vec<Option<ShortNumber>>,
 }
 
 /// Times in microseconds.
 #[derive(Debug, Default, Serialize)]
 struct Times {
-    values: Vec<Option<Number>>,
+    values: Vec<Option<ShortNumber>>,
     /// Ranges of points, end excluded, with too few operations to estimate the quantile.
     unknown: Vec<[usize; 2]>,
 }
@@ -111,8 +111,8 @@ pub fn data(record: &RunRecord, all_times: &[Option<DistributionRecord>]) -> Opt
     Some(OverTimeData {
         x: intervals.chunks(group).map(middle_of).collect(),
         ends: [
-            Number(first),
-            Number(seconds(last.max(record.window_ns)).max(1e-3)),
+            ShortNumber(first),
+            ShortNumber(seconds(last.max(record.window_ns)).max(1e-3)),
         ],
         each: duration_text(record.plan.interval_ns),
         group,
@@ -120,7 +120,13 @@ pub fn data(record: &RunRecord, all_times: &[Option<DistributionRecord>]) -> Opt
         offered: steps(record)
             .into_iter()
             .take(POINTS_MAX)
-            .map(|(from, to, load)| [Number(seconds(from)), Number(seconds(to)), Number(load)])
+            .map(|(from, to, load)| {
+                [
+                    ShortNumber(seconds(from)),
+                    ShortNumber(seconds(to)),
+                    ShortNumber(load),
+                ]
+            })
             .collect(),
         operations: std::iter::once(all).chain(kinds).collect(),
     })
@@ -151,7 +157,7 @@ pub fn group_of(intervals: usize) -> usize {
 fn name_of(record: &RunRecord, operation: OpKind) -> &'static str {
     let plan = record.plan.replay();
     plan.map_or(operation.name(), |plan| {
-        dbench::spelling(Form::Five, plan, operation)
+        dbench::spelling(DbenchFormat::Five, plan, operation)
     })
 }
 
@@ -180,9 +186,9 @@ fn sample(
 }
 
 /// Returns the middle between the first interval of a group and the last.
-fn middle_of(group: &[IntervalRecord]) -> Number {
+fn middle_of(group: &[IntervalRecord]) -> ShortNumber {
     let ends = [group.first(), group.last()].map(|interval| interval.map_or(0.0, middle));
-    Number((ends[0] + ends[1]) / 2.0)
+    ShortNumber((ends[0] + ends[1]) / 2.0)
 }
 
 fn series(name: &str, samples: &[Sample], group: usize) -> SeriesData {
@@ -195,8 +201,12 @@ fn series(name: &str, samples: &[Sample], group: usize) -> SeriesData {
             })
             .collect::<Vec<Option<f64>>>()
     };
-    let numbers =
-        |rates: Vec<Option<f64>>| rates.into_iter().map(|rate| rate.map(Number)).collect();
+    let numbers = |rates: Vec<Option<f64>>| {
+        rates
+            .into_iter()
+            .map(|rate| rate.map(ShortNumber))
+            .collect()
+    };
     let errors = rate(1, f64::max).into_iter();
     let errors: Vec<Option<f64>> = errors.map(|rate| rate.filter(|rate| *rate > 0.0)).collect();
     let has_errors = errors.iter().any(Option::is_some);
@@ -271,7 +281,7 @@ mod tests {
             at(200.0, 900_000, 100),
         ];
         let found = series("read", &samples, 3);
-        let number = |value: f64| Some(Number(value));
+        let number = |value: f64| Some(ShortNumber(value));
         assert_eq!(found.succeeded.high, [number(110.0), number(200.0)]);
         assert_eq!(found.succeeded.low, [number(90.0), number(0.0)]);
         assert_eq!(found.p99.values, [number(11.0), number(900.0)]);

@@ -159,11 +159,11 @@ fn words(page: &str) -> String {
 
 #[test]
 fn sentences_and_figures_are_those_of_the_text_report() {
-    use crate::document::page::{Detail, Page};
+    use crate::document::page::{Detail, PageWidth};
     use crate::text;
     for record in fixtures::all() {
         let words = words(&of(&record));
-        let page = Page::of(10_000);
+        let page = PageWidth::of(10_000);
         let report = text::body(&record, Detail::Whole).text(page);
         let is_sketch = |line: &str| {
             line.contains(['|', '+'])

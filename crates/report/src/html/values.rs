@@ -11,9 +11,9 @@ const WHOLE_MAX: f64 = 9e15;
 
 /// A number in the shortest notation.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Number(pub f64);
+pub struct ShortNumber(pub f64);
 
-impl Serialize for Number {
+impl Serialize for ShortNumber {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let rounded = format!("{:.*e}", DIGITS - 1, self.0).parse::<f64>();
         match rounded {
@@ -28,15 +28,15 @@ impl Serialize for Number {
 }
 
 /// Converts nanoseconds to the microseconds of a chart.
-pub fn micros(nanos: u64) -> Number {
-    Number(nanos as f64 / 1e3)
+pub fn micros(nanos: u64) -> ShortNumber {
+    ShortNumber(nanos as f64 / 1e3)
 }
 
 /// A range of an axis.
 #[derive(Debug, Clone, Serialize)]
 pub struct SpanData {
-    from: Number,
-    to: Number,
+    from: ShortNumber,
+    to: ShortNumber,
     text: String,
     shaded: bool,
 }
@@ -45,8 +45,8 @@ impl SpanData {
     /// Converts ranges; `unit` is the factor for their ends.
     pub fn of(spans: &[Span], unit: f64) -> Vec<Self> {
         let spans = spans.iter().map(|span| Self {
-            from: Number(span.from * unit),
-            to: Number(span.to * unit),
+            from: ShortNumber(span.from * unit),
+            to: ShortNumber(span.to * unit),
             text: legible(&span.text),
             shaded: span.is_shaded,
         });

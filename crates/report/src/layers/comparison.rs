@@ -1,26 +1,26 @@
 //! Comparison of the runs of a load file on several layers, by kind of operation.
 
-use super::differences::Batches;
-use super::rows::{Layer, Row, Sums, layers, rows, sums};
-use crate::dbench::{self, Form};
+use super::differences::RunBatches;
+use super::rows::{LayerColumn, LayerSums, OperationRow, layers, rows, sums};
+use crate::dbench::{self, DbenchFormat};
 use filestone_measure::measure::RunRecord;
 use filestone_plan::plan::ReplayPlan;
 
 /// Several replays of the same load files.
-pub struct Comparison<'record> {
+pub struct LayerComparison<'record> {
     /// Plan of the replay.
     pub plan: &'record ReplayPlan,
     /// Columns.
-    pub layers: Vec<Layer<'record>>,
+    pub layers: Vec<LayerColumn<'record>>,
     /// Rows.
-    pub rows: Vec<Row>,
+    pub rows: Vec<OperationRow>,
     /// Sums of the rows.
-    pub sums: Sums,
+    pub sums: LayerSums,
     /// Runs in batches, for the intervals of their means.
-    pub batches: Batches<'record>,
+    pub batches: RunBatches<'record>,
 }
 
-impl<'record> Comparison<'record> {
+impl<'record> LayerComparison<'record> {
     /// Creates the comparison of these records; `None` if they are not several replays.
     pub fn of(records: &'record [RunRecord]) -> Option<Self> {
         let plans = records.iter().filter_map(|record| record.plan.replay());
@@ -32,14 +32,14 @@ impl<'record> Comparison<'record> {
         Some(Self {
             plan,
             sums: sums(&rows, layers.len()),
-            batches: Batches::of(&runs),
+            batches: RunBatches::of(&runs),
             layers,
             rows,
         })
     }
 
     /// Returns the name of a row.
-    pub fn name_of(&self, row: &Row) -> &'static str {
-        dbench::spelling(Form::Five, self.plan, row.kind)
+    pub fn name_of(&self, row: &OperationRow) -> &'static str {
+        dbench::spelling(DbenchFormat::Five, self.plan, row.kind)
     }
 }

@@ -1,7 +1,7 @@
 //! Conclusion of a comparison of layers in one sentence: where the time is spent, computed by
 //! subtraction.
 
-use super::differences::Estimate;
+use super::differences::DifferenceEstimate;
 
 /// Returns half the 95 % interval of a weighted sum of the layers' times; `None` if unknown.
 type Chance<'a> = &'a dyn Fn(&[f64]) -> Option<f64>;
@@ -59,7 +59,7 @@ fn split(
     let protocol = layers[whole].0;
     let (whole, rest) = (
         layers[whole].1,
-        Estimate::new(sum(&weights), chance(&weights)),
+        DifferenceEstimate::new(sum(&weights), chance(&weights)),
     );
     let timed: Vec<(&str, f64)> = parts
         .iter()
@@ -106,7 +106,7 @@ fn split(
         return remains;
     };
     let lead = beyond(of_largest, of_next);
-    if Estimate::new(sum(&lead), chance(&lead)).may_be_chance() {
+    if DifferenceEstimate::new(sum(&lead), chance(&lead)).may_be_chance() {
         return format!("{remains}; which part is the largest, these runs cannot tell");
     }
     let share = 100.0 * time / whole.max(f64::MIN_POSITIVE);
@@ -140,7 +140,7 @@ fn side_by_side(layers: &[(&str, f64)], chance: Chance<'_>) -> String {
     for (number, (layer, time)) in (2..).zip(others) {
         let mut weights = vec![0.0; layers.len()];
         (weights[0], weights[number - 1]) = (-1.0, 1.0);
-        let difference = Estimate::new(time - first, chance(&weights));
+        let difference = DifferenceEstimate::new(time - first, chance(&weights));
         let said = if difference.may_be_chance() {
             format!("{difference}, which {}", difference.doubt())
         } else if difference.value < 0.0 {

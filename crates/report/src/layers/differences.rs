@@ -5,7 +5,7 @@
 //! and cancels in the difference; and a run as a whole can be an outlier, which its own intervals
 //! do not show. Intervals cost nothing and are always available.
 
-use super::rows::Row;
+use super::rows::OperationRow;
 use crate::parts::kinds::measured;
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::run_record::Phase;
@@ -18,7 +18,7 @@ use std::fmt;
 const ROUNDS_MIN: usize = 3;
 
 /// Batches of the runs whose means are compared: the runs themselves, or their intervals.
-pub struct Batches<'record> {
+pub struct RunBatches<'record> {
     /// Runs of each layer.
     layers: Vec<Vec<&'record RunRecord>>,
     /// Whether the layers' runs with the same number ran in one round.
@@ -27,7 +27,7 @@ pub struct Batches<'record> {
 
 /// Means of one quantity, in nanoseconds, by layer and batch.
 #[derive(Debug)]
-pub struct Series {
+pub struct MeanSeries {
     means: Vec<Vec<f64>>,
     /// Whether batches with the same number were measured in the same round.
     is_paired: bool,
@@ -35,14 +35,14 @@ pub struct Series {
 
 /// A difference, in microseconds.
 #[derive(Debug, Clone, Copy)]
-pub struct Estimate {
+pub struct DifferenceEstimate {
     /// The difference.
     pub value: f64,
     /// Half-width of its 95 % interval; `None` if unknown.
     pub half_width: Option<f64>,
 }
 
-impl<'record> Batches<'record> {
+impl<'record> RunBatches<'record> {
     /// Creates the batches of the runs of each layer.
     pub fn of(layers: &[&[&'record RunRecord]]) -> Self {
         let count = layers.first().map_or(0, |runs| runs.len());
@@ -70,7 +70,7 @@ impl<'record> Batches<'record> {
     }
 
     /// Returns the mean service time of a kind, batch by batch.
-    pub fn of_kind(&self, kind: OpKind) -> Series {
+    pub fn of_kind(&self, kind: OpKind) -> MeanSeries {
         self.series(|batch| {
             batch
                 .iter()
@@ -81,7 +81,7 @@ impl<'record> Batches<'record> {
 
     /// Returns the mean service time of an operation of a pass, over the kinds that all layers
     /// measured. A kind that is missing in a batch has the mean of the whole run there.
-    pub(super) fn of_all(&self, rows: &[Row]) -> Series {
+    pub(super) fn of_all(&self, rows: &[OperationRow]) -> MeanSeries {
         let common = || rows.iter().filter(|row| row.is_everywhere());
         let per_pass: f64 = common().map(|row| row.per_pass).sum();
         let of_layer = |(layer, runs): (usize, &Vec<&RunRecord>)| {
@@ -96,7 +96,7 @@ impl<'record> Batches<'record> {
             });
             means.collect()
         };
-        Series {
+        MeanSeries {
             means: self.layers.iter().enumerate().map(of_layer).collect(),
             is_paired: self.are_rounds,
         }
@@ -104,7 +104,7 @@ impl<'record> Batches<'record> {
 
     /// Applies `mean` to the batches of each layer; a round is dropped if one layer lacks the
     /// value.
-    fn series(&self, mean: impl Fn(&[(OpKind, f64)]) -> Option<f64>) -> Series {
+    fn series(&self, mean: impl Fn(&[(OpKind, f64)]) -> Option<f64>) -> MeanSeries {
         let of_layer = |runs: &Vec<&RunRecord>| {
             let batches = self.batches(runs);
             batches.iter().map(|batch| mean(batch)).collect()
@@ -117,7 +117,7 @@ impl<'record> Batches<'record> {
             let kept = places.filter(|(place, _)| is_whole(*place));
             kept.filter_map(|(_, mean)| *mean).collect()
         };
-        Series {
+        MeanSeries {
             means: found.iter().map(kept).collect(),
             is_paired,
         }
@@ -156,7 +156,7 @@ fn of_intervals(run: &RunRecord) -> Vec<Vec<(OpKind, f64)>> {
         .collect()
 }
 
-impl Series {
+impl MeanSeries {
     /// Returns half the 95 % interval of the weighted sum of all layers' means; `None` if there are
     /// too few batches.
     pub fn half_width(&self, weights: &[f64]) -> Option<f64> {
@@ -180,7 +180,7 @@ impl Series {
     }
 }
 
-impl Estimate {
+impl DifferenceEstimate {
     /// Creates an estimate.
     pub const fn new(value: f64, half_width: Option<f64>) -> Self {
         Self { value, half_width }
@@ -203,7 +203,7 @@ impl Estimate {
 
 /// Formats with two digits of the interval, and the value to the same precision: `+5.30 ±0.43`, `~
 /// +0.4 ±1.2`.
-impl fmt::Display for Estimate {
+impl fmt::Display for DifferenceEstimate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(half) = self.half_width else {
             return write!(f, "? {:+.1}", self.value);
@@ -222,8 +222,8 @@ impl fmt::Display for Estimate {
 mod tests {
     use super::*;
 
-    fn series(means: [&[f64]; 2], is_paired: bool) -> Series {
-        Series {
+    fn series(means: [&[f64]; 2], is_paired: bool) -> MeanSeries {
+        MeanSeries {
             means: means.map(<[f64]>::to_vec).to_vec(),
             is_paired,
         }
@@ -261,7 +261,7 @@ mod tests {
     fn one_batch_tells_nothing_of_chance() {
         let of = series([&[1.0], &[2.0, 3.0]], false);
         assert_eq!(of.half_width(&DIFFERENCE), None);
-        assert!(Estimate::new(5.0, None).may_be_chance());
+        assert!(DifferenceEstimate::new(5.0, None).may_be_chance());
     }
 
     #[test]
@@ -274,7 +274,7 @@ mod tests {
             (-66.0, Some(80.0), "~ -66 \u{b1}80"),
             (7.0, None, "? +7.0"),
         ] {
-            assert_eq!(Estimate::new(value, half).to_string(), text);
+            assert_eq!(DifferenceEstimate::new(value, half).to_string(), text);
         }
     }
 }

@@ -1,13 +1,13 @@
 //! Picture of the layers: a bar per layer and kind of operation.
 
-use super::comparison::Comparison;
-use super::differences::Series;
-use super::rows::{Layer, Row};
+use super::comparison::LayerComparison;
+use super::differences::MeanSeries;
+use super::rows::{LayerColumn, OperationRow};
 use crate::caption;
-use crate::dbench::{self, Form as Spelling};
+use crate::dbench::{self, DbenchFormat as Spelling};
 use crate::parts::heading;
 use crate::percentiles;
-use crate::picture::{Axis, Form, Line, Panel, Picture, Point, Style};
+use crate::picture::{Axis, Form, Panel, Picture, PlotLine, PlotPoint, Style};
 use filestone_measure::measure::RunRecord;
 use filestone_plan::plan::ReplayPlan;
 use filestone_workload::recording::DistributionRecord;
@@ -24,13 +24,13 @@ const STYLES: [Style; 3] = [Style::First, Style::Second, Style::Third];
 
 /// Returns the picture; `None` if the records are not several replays.
 pub fn picture(records: &[RunRecord]) -> Option<Picture> {
-    let Comparison {
+    let LayerComparison {
         plan,
         layers,
         mut rows,
         sums,
         batches,
-    } = Comparison::of(records)?;
+    } = LayerComparison::of(records)?;
     // Kinds with the most time per pass over the last layer come first.
     rows.sort_by(|one, other| time_of(other).total_cmp(&time_of(one)));
     let series_of_all = batches.of_all(&rows);
@@ -41,7 +41,7 @@ pub fn picture(records: &[RunRecord]) -> Option<Picture> {
         .map(|row| dbench::spelling(Spelling::Five, plan, row.kind).to_string())
         .collect();
     let kinds = rows.iter().map(|row| batches.of_kind(row.kind));
-    let mut series: Vec<Series> = kinds.collect();
+    let mut series: Vec<MeanSeries> = kinds.collect();
     let has_sum = sums.per_pass > 0.0;
     if has_sum {
         names.insert(0, "all operations".into());
@@ -70,8 +70,8 @@ pub fn picture(records: &[RunRecord]) -> Option<Picture> {
 /// Returns the service times of a layer, without kinds whose operations were completed without a
 /// call.
 fn times_of_calls<'all>(
-    compared: &'all Comparison<'_>,
-    layer: &'all Layer<'_>,
+    compared: &'all LayerComparison<'_>,
+    layer: &'all LayerColumn<'_>,
     place: usize,
 ) -> Vec<&'all DistributionRecord> {
     let rows = compared.rows.iter();
@@ -91,13 +91,13 @@ fn times_of_calls<'all>(
 /// Returns the percentiles of the service times of all operations, a line per layer; `None` if the
 /// records are not several replays, or a histogram cannot be decoded.
 pub fn percentiles(records: &[RunRecord]) -> Option<Picture> {
-    let compared = Comparison::of(records)?;
+    let compared = LayerComparison::of(records)?;
     let lines = compared.layers.iter().zip(STYLES.iter().cycle());
     let lines = lines.enumerate().map(|(place, (layer, style))| {
         let times = times_of_calls(&compared, layer, place);
         let times = DistributionRecord::merged(&times).ok()?;
         let points = percentiles::points(&times);
-        Some(Line::new(&layer.name, *style, Form::Joined, points))
+        Some(PlotLine::new(&layer.name, *style, Form::Joined, points))
     });
     let panel = percentiles::panel(lines.collect::<Option<_>>()?, "service time (done − sent)");
     let loads = heading::loads_text(compared.plan);
@@ -114,19 +114,19 @@ pub fn percentiles(records: &[RunRecord]) -> Option<Picture> {
 }
 
 /// Returns the time per pass of a kind, on the last layer that has the kind.
-fn time_of(row: &Row) -> f64 {
+fn time_of(row: &OperationRow) -> f64 {
     let last = row.times.iter().rev().flatten().next();
     row.per_pass * last.map_or(0.0, |times| times.mean)
 }
 
 /// Returns the bars of one layer, at position `index` among those of `count`.
 fn bars(
-    layer: &Layer<'_>,
+    layer: &LayerColumn<'_>,
     index: usize,
     count: usize,
     means: &[Option<f64>],
-    series: &[Series],
-) -> Line {
+    series: &[MeanSeries],
+) -> PlotLine {
     let mut own = vec![0.0; count];
     own[index] = 1.0;
     let within = 0.5 + BARS_SHARE * ((index as f64 + 0.5) / count as f64 - 0.5);
@@ -135,14 +135,14 @@ fn bars(
         let mean = (*mean)?;
         let half = series.half_width(&own);
         let interval = half.map(|half| ((mean - half).max(0.0) / 1e9, (mean + half) / 1e9));
-        Some(Point {
+        Some(PlotPoint {
             interval,
-            ..Point::new(mean / 1e9, f64::from(row) + within)
+            ..PlotPoint::new(mean / 1e9, f64::from(row) + within)
         })
     });
     let place = layer.runs[0].plan.target.to_string();
     let style = STYLES[index % STYLES.len()];
-    Line::new(
+    PlotLine::new(
         &format!("{}: {place}", layer.name),
         style,
         Form::Bars,

@@ -9,7 +9,7 @@ use filestone_workload::operation::OpKind;
 use filestone_workload::recording::DistributionRecord;
 
 /// A column: a layer.
-pub struct Layer<'record> {
+pub struct LayerColumn<'record> {
     /// Heading of the column.
     pub name: String,
     /// `local`, `tcp` or `nfs`; `mount` for a directory on a server that the kernel has mounted.
@@ -21,7 +21,7 @@ pub struct Layer<'record> {
 }
 
 /// A row: a kind of operation.
-pub struct Row {
+pub struct OperationRow {
     /// Kind of operation.
     pub kind: OpKind,
     /// Number of operations of this kind per pass.
@@ -33,14 +33,14 @@ pub struct Row {
 }
 
 /// Sums over the kinds that all layers measured.
-pub struct Sums {
+pub struct LayerSums {
     /// Operations per pass.
     pub per_pass: f64,
     /// Time per pass by column, in nanoseconds.
     pub pass_ns: Vec<f64>,
 }
 
-impl Row {
+impl OperationRow {
     /// Returns the mean service times by column, in nanoseconds.
     pub fn means(&self) -> Vec<Option<f64>> {
         let times = self.times.iter();
@@ -54,10 +54,10 @@ impl Row {
 }
 
 /// Returns the layers of these runs, in order; runs on the same target are rounds of one layer.
-pub fn layers(records: &[RunRecord]) -> Vec<Layer<'_>> {
-    let mut layers: Vec<Layer<'_>> = Vec::new();
+pub fn layers(records: &[RunRecord]) -> Vec<LayerColumn<'_>> {
+    let mut layers: Vec<LayerColumn<'_>> = Vec::new();
     for record in records {
-        let is_of = |layer: &&mut Layer<'_>| layer.runs[0].plan.target == record.plan.target;
+        let is_of = |layer: &&mut LayerColumn<'_>| layer.runs[0].plan.target == record.plan.target;
         match layers.iter_mut().find(is_of) {
             Some(layer) => layer.runs.push(record),
             None => layers.push(layer_of(record)),
@@ -74,7 +74,7 @@ pub fn layers(records: &[RunRecord]) -> Vec<Layer<'_>> {
     layers
 }
 
-fn layer_of(record: &RunRecord) -> Layer<'_> {
+fn layer_of(record: &RunRecord) -> LayerColumn<'_> {
     let client = record
         .target
         .mounts
@@ -88,7 +88,7 @@ fn layer_of(record: &RunRecord) -> Layer<'_> {
         "local" | "tcp" => layer.into(),
         _ => layer.to_uppercase(),
     };
-    Layer {
+    LayerColumn {
         name: String::new(),
         layer,
         text: client.unwrap_or(said),
@@ -97,7 +97,7 @@ fn layer_of(record: &RunRecord) -> Layer<'_> {
 }
 
 /// Returns the kinds of a pass.
-pub fn rows(layers: &[Layer<'_>], plan: &ReplayPlan) -> Vec<Row> {
+pub fn rows(layers: &[LayerColumn<'_>], plan: &ReplayPlan) -> Vec<OperationRow> {
     let Some(most) = runs_of(layers).max_by_key(|run| run.totals.ledger.ended()) else {
         return vec![];
     };
@@ -110,7 +110,7 @@ pub fn rows(layers: &[Layer<'_>], plan: &ReplayPlan) -> Vec<Row> {
     let ended = most.totals.ledger.ended().max(1) as f64;
     replay::measured(most, plan)
         .into_iter()
-        .map(|row| Row {
+        .map(|row| OperationRow {
             kind: row.operation,
             per_pass: row.service_time_ns.count as f64 / ended * in_pass,
             times: layers
@@ -122,7 +122,9 @@ pub fn rows(layers: &[Layer<'_>], plan: &ReplayPlan) -> Vec<Row> {
         .collect()
 }
 
-fn runs_of<'layers>(layers: &'layers [Layer<'_>]) -> impl Iterator<Item = &'layers RunRecord> {
+fn runs_of<'layers>(
+    layers: &'layers [LayerColumn<'_>],
+) -> impl Iterator<Item = &'layers RunRecord> {
     layers.iter().flat_map(|layer| layer.runs.iter().copied())
 }
 
@@ -140,7 +142,7 @@ fn row_of<'run>(run: &'run RunRecord, kind: OpKind, plan: &ReplayPlan) -> Option
 }
 
 /// Returns the service times of a kind on a layer, all rounds together.
-fn times(layer: &Layer<'_>, kind: OpKind, plan: &ReplayPlan) -> Option<DistributionRecord> {
+fn times(layer: &LayerColumn<'_>, kind: OpKind, plan: &ReplayPlan) -> Option<DistributionRecord> {
     let runs = layer.runs.iter();
     let times: Vec<&DistributionRecord> = runs
         .filter_map(|run| row_of(run, kind, plan))
@@ -154,8 +156,8 @@ fn times(layer: &Layer<'_>, kind: OpKind, plan: &ReplayPlan) -> Option<Distribut
 }
 
 /// Returns sums of the rows that all columns have.
-pub fn sums(rows: &[Row], columns: usize) -> Sums {
-    let mut sums = Sums {
+pub fn sums(rows: &[OperationRow], columns: usize) -> LayerSums {
+    let mut sums = LayerSums {
         per_pass: 0.0,
         pass_ns: vec![0.0; columns],
     };

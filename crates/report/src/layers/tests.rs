@@ -1,6 +1,6 @@
-use super::rows::{Row, sums};
+use super::rows::{OperationRow, sums};
 use super::*;
-use crate::document::page::Page;
+use crate::document::page::PageWidth;
 use crate::fixtures;
 use filestone_measure::measure::MountRecord;
 use filestone_workload::operation::OpKind;
@@ -8,14 +8,14 @@ use filestone_workload::recording::DistributionRecord;
 
 #[test]
 fn three_layers_side_by_side() {
-    insta::assert_snapshot!(report(&fixtures::three_layers()).text(Page::default()));
+    insta::assert_snapshot!(report(&fixtures::three_layers()).text(PageWidth::default()));
 }
 
 #[test]
 fn a_kind_that_one_layer_never_met_is_in_no_sum() {
     let mut records = fixtures::three_layers();
     records[2].totals.kinds.remove(0);
-    insta::assert_snapshot!(report(&records).text(Page::default()));
+    insta::assert_snapshot!(report(&records).text(PageWidth::default()));
 }
 
 #[test]
@@ -25,10 +25,14 @@ fn what_is_answered_without_a_call_is_in_no_sum_difference_or_conclusion() {
     let kind = of_nfs.totals.kinds.first_mut().expect("a kind");
     // As LockX over NFS without --enable-nlm: completed at once, without a call.
     (kind.calls, kind.service_time_ns.mean) = (0, 10.0);
-    let text = report(&records).text(Page::default());
+    let text = report(&records).text(PageWidth::default());
     insta::assert_snapshot!(text);
-    let compared = Comparison::of(&records).expect("three replays");
-    let rows: Vec<bool> = compared.rows.iter().map(Row::is_everywhere).collect();
+    let compared = LayerComparison::of(&records).expect("three replays");
+    let rows: Vec<bool> = compared
+        .rows
+        .iter()
+        .map(OperationRow::is_everywhere)
+        .collect();
     assert_eq!(
         rows.iter().filter(|is_everywhere| !**is_everywhere).count(),
         1
@@ -53,7 +57,7 @@ fn a_mount_of_a_server_is_not_the_local_file_system() {
     };
     records.remove(1);
     records[0].target.mounts = vec![mount];
-    let text = report(&records).text(Page::of(200));
+    let text = report(&records).text(PageWidth::of(200));
     assert!(
         text.contains("nfs, server:/export on /mnt/nfs (rw,vers=3)"),
         "{text}"
@@ -75,7 +79,7 @@ fn a_pass_is_the_sum_of_its_operations_at_their_means() {
         ..DistributionRecord::default()
     };
     let (fast, slow, far) = (times(10_000.0), times(50_000.0), times(90_000.0));
-    let row = |kind, per_pass, times: [Option<&DistributionRecord>; 2]| Row {
+    let row = |kind, per_pass, times: [Option<&DistributionRecord>; 2]| OperationRow {
         kind,
         per_pass,
         times: times.map(Option::<&_>::cloned).to_vec(),
@@ -137,7 +141,7 @@ fn the_sentence_draws_nothing_from_what_chance_can_explain() {
 fn runs_of_one_target_are_rounds_of_one_layer() {
     let once = fixtures::three_layers();
     let records = [once.clone(), once.clone(), once].concat();
-    let text = report(&records).text(Page::default());
+    let text = report(&records).text(PageWidth::default());
     assert!(text.contains("of 3 rounds in turn"), "{text}");
     assert!(!text.contains("LOCAL 1"), "{text}");
     // The same three times over: no difference is due to chance.
@@ -146,9 +150,12 @@ fn runs_of_one_target_are_rounds_of_one_layer() {
 
 #[test]
 fn one_record_or_a_probe_has_no_layers() {
-    assert_eq!(report(&[fixtures::replayed()]).text(Page::default()), "");
     assert_eq!(
-        report(&[fixtures::plain(), fixtures::plain()]).text(Page::default()),
+        report(&[fixtures::replayed()]).text(PageWidth::default()),
+        ""
+    );
+    assert_eq!(
+        report(&[fixtures::plain(), fixtures::plain()]).text(PageWidth::default()),
         ""
     );
 }

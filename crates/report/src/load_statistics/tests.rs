@@ -1,7 +1,7 @@
 //! Pages over small loads.
 
 use super::*;
-use crate::document::page::Page;
+use crate::document::page::PageWidth;
 use filestone_workload::load::Compiler;
 use filestone_workload::load::refusals::{LayerKind, refusals};
 use filestone_workload::load::statistics;
@@ -59,18 +59,18 @@ fn checked(text: &str) -> CheckedLoad {
 
 #[test]
 fn the_page_of_a_cifs_style_load() {
-    insta::assert_snapshot!(report(&checked(CIFS)).text(Page::default()));
+    insta::assert_snapshot!(report(&checked(CIFS)).text(PageWidth::default()));
 }
 
 #[test]
 fn the_page_of_an_nfs_load_with_stamps_and_pauses() {
-    insta::assert_snapshot!(report(&checked(NFS)).text(Page::default()));
+    insta::assert_snapshot!(report(&checked(NFS)).text(PageWidth::default()));
 }
 
 #[test]
 fn what_layers_refuse_verb_by_verb() {
-    let cifs = layers(&checked(CIFS)).text(Page::default());
-    let nfs = layers(&checked(NFS)).text(Page::default());
+    let cifs = layers(&checked(CIFS)).text(PageWidth::default());
+    let nfs = layers(&checked(NFS)).text(PageWidth::default());
     insta::assert_snapshot!(format!("{cifs}\n{nfs}"));
 }
 
@@ -93,7 +93,7 @@ fn statistics_that_were_cut_off_say_so() {
         },
     ] {
         load.contents.cut_off = Some(why);
-        text.push_str(&heading(&load).text(Page::default()));
+        text.push_str(&heading(&load).text(PageWidth::default()));
     }
     insta::assert_snapshot!(text);
 }

@@ -287,14 +287,14 @@ fn hysteresis_text(curve: &CurveRecord, hysteresis: &HysteresisRecord) -> String
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::page::{Detail, Page};
+    use crate::document::page::{Detail, PageWidth};
     use crate::fixtures;
     use crate::mix;
 
     #[test]
     fn a_curve_up_and_down() {
         let report = mix::report(&fixtures::curve(), Detail::Whole);
-        insta::assert_snapshot!(report.text(Page::default()));
+        insta::assert_snapshot!(report.text(PageWidth::default()));
     }
 
     #[test]
@@ -310,7 +310,7 @@ mod tests {
     fn a_curve_without_a_point_is_no_panic() {
         let mut record = fixtures::curve();
         record.curve = Some(CurveRecord::default());
-        let text = mix::report(&record, Detail::Whole).text(Page::default());
+        let text = mix::report(&record, Detail::Whole).text(PageWidth::default());
         assert!(text.contains("knee            none"));
     }
 }

@@ -57,7 +57,7 @@ fn never_started(record: &RunRecord, skipped: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::page::Page;
+    use crate::document::page::PageWidth;
     use crate::fixtures;
     use filestone_workload::recording::Role;
 
@@ -69,7 +69,7 @@ mod tests {
                 kind.ledger.skipped += 6070;
                 kind.ledger.scheduled += 6070;
             }
-            section(&record).text(Page::default())
+            section(&record).text(PageWidth::default())
         };
         let plain = skipping(fixtures::mix());
         assert_eq!(plain.matches("skipped: due, but never sent").count(), 1);

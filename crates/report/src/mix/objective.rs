@@ -7,7 +7,7 @@ use crate::document::table::{Column, Table};
 use crate::document::{Block, Document};
 use crate::parts::units::{self, micros};
 use crate::parts::{heading, ledger};
-use crate::picture::{Axis, Form, Line, Mark, Panel, Picture, Span, Style};
+use crate::picture::{Axis, Form, Panel, Picture, PlotLine, PlotMark, Span, Style};
 use crate::quantity::{load_text, resolution};
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::curve_record::{
@@ -200,11 +200,11 @@ pub fn picture(record: &RunRecord, objective: &ObjectiveRecord) -> Picture {
     let name = objective.objective.figure.to_string();
     let mut lines = vec![
         // Each load was tried separately: no values are known between two of them.
-        Line {
+        PlotLine {
             form: Form::Scattered,
-            ..Line::joined(&format!("{name} of the loads tried"), Style::First, points)
+            ..PlotLine::joined(&format!("{name} of the loads tried"), Style::First, points)
         },
-        Line::joined(&objective.objective.to_string(), Style::Bound, bound),
+        PlotLine::joined(&objective.objective.to_string(), Style::Bound, bound),
     ];
     lines.retain(|line| !line.points.is_empty());
     let found = [
@@ -217,7 +217,7 @@ pub fn picture(record: &RunRecord, objective: &ObjectiveRecord) -> Picture {
         Axis::time(&format!("{name} of the response time")),
         lines,
     );
-    panel.marks = Mark::known(found);
+    panel.marks = PlotMark::known(found);
     let bounds = objective.lower_ops_per_s.zip(objective.upper_ops_per_s);
     panel.spans.extend(bounds.map(|(from, to)| Span {
         from,
@@ -258,14 +258,14 @@ pub fn csv(record: &ObjectiveRecord) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::page::{Detail, Page};
+    use crate::document::page::{Detail, PageWidth};
     use crate::fixtures;
     use crate::mix;
 
     #[test]
     fn a_search_that_found_its_load() {
         let report = mix::report(&fixtures::objective(), Detail::Whole);
-        insta::assert_snapshot!(report.text(Page::default()));
+        insta::assert_snapshot!(report.text(PageWidth::default()));
     }
 
     #[test]

@@ -273,7 +273,7 @@ fn rounded_up(value: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::page::Page;
+    use crate::document::page::PageWidth;
     use crate::fixtures;
     use filestone_measure::measure::Caveat;
     use filestone_measure::measure::run_record::FailureCount;
@@ -493,7 +493,7 @@ mod tests {
                 caveats: find(record),
                 ..record.clone()
             };
-            crate::parts::validity::heading(&record).text(Page::default())
+            crate::parts::validity::heading(&record).text(PageWidth::default())
         };
         let late = |share: f64| {
             let mut record = fixtures::mix();
@@ -526,6 +526,6 @@ mod tests {
 
     #[test]
     fn the_block_of_checks() {
-        insta::assert_snapshot!(table(&fixtures::mix()).render(Page::default()));
+        insta::assert_snapshot!(table(&fixtures::mix()).render(PageWidth::default()));
     }
 }

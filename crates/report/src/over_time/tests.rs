@@ -2,7 +2,7 @@ use super::*;
 use crate::fixtures;
 use crate::picture::render;
 
-fn line<'picture>(picture: &'picture Picture, name: &str) -> &'picture Line {
+fn line<'picture>(picture: &'picture Picture, name: &str) -> &'picture PlotLine {
     let mut lines = picture.panels.iter().flat_map(|panel| &panel.lines);
     lines
         .find(|line| line.name.starts_with(name))

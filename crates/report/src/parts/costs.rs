@@ -132,7 +132,7 @@ fn failure(source: &SourceRecord) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::page::Page;
+    use crate::document::page::PageWidth;
     use crate::fixtures;
     use filestone_measure::cost::{CostEstimate, WireCostRecord};
 
@@ -205,8 +205,8 @@ mod tests {
     #[test]
     fn what_each_operation_costs_stands_in_a_table() {
         let mut record = fixtures::plain();
-        assert_eq!(section(&record).text(Page::default()), "");
+        assert_eq!(section(&record).text(PageWidth::default()), "");
         record.cost = Some(cost());
-        insta::assert_snapshot!(section(&record).text(Page::default()));
+        insta::assert_snapshot!(section(&record).text(PageWidth::default()));
     }
 }

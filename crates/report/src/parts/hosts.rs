@@ -73,7 +73,7 @@ fn clocks(job: &JobRecord) -> Option<Fact> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::page::Page;
+    use crate::document::page::PageWidth;
     use crate::fixtures;
     use filestone_control::job::{HostRun, merge_independent};
 
@@ -86,6 +86,6 @@ mod tests {
             HostRun::independent(format!("node{part}"), part, record)
         };
         let merged = merge_independent(&[run(1), run(2)]).expect("a job");
-        insta::assert_snapshot!(section(&merged).text(Page::of(100)));
+        insta::assert_snapshot!(section(&merged).text(PageWidth::of(100)));
     }
 }

@@ -29,14 +29,14 @@ pub fn section(record: &RunRecord) -> Document {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::page::Page;
+    use crate::document::page::PageWidth;
     use crate::fixtures;
     use filestone_measure::measure::stamps::StampsRecord;
 
     #[test]
     fn the_parts_of_the_way_are_told_with_their_intervals() {
         let mut record = fixtures::plain();
-        assert_eq!(section(&record).text(Page::of(1000)), "");
+        assert_eq!(section(&record).text(PageWidth::of(1000)), "");
         let time = |mean, half_width| StampedTime {
             mean,
             half_width,
@@ -49,7 +49,7 @@ mod tests {
             kernel_in_ns: time(6000.0, 0.0),
         });
         assert_eq!(
-            section(&record).text(Page::of(1000)),
+            section(&record).text(PageWidth::of(1000)),
             "\n1,234 calls stamped by the kernel: 1.50 ± 0.02 µs in this host's kernel on the way out, \
              31.0 ± 0.4 µs in the network and at the server, 6.00 µs in this host's kernel on the way in \
              and waiting to be taken; means with 95 % intervals\n"

@@ -36,12 +36,12 @@ pub fn ids<'record>(caveats: impl Iterator<Item = &'record Caveat>) -> Vec<&'sta
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::page::Page;
+    use crate::document::page::PageWidth;
     use crate::fixtures;
 
     #[test]
     fn the_verdict_names_the_rules_that_are_broken() {
-        let headed = |record: &RunRecord| heading(record).text(Page::default());
+        let headed = |record: &RunRecord| heading(record).text(PageWidth::default());
         let mut record = fixtures::in_stretches();
         assert_eq!(headed(&record), "verdict         counts\n");
         let directory = "/x".to_string();

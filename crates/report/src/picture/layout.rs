@@ -1,7 +1,7 @@
 //! Layout of a picture: the frame of a diagram, and labels without overlaps.
 
 use super::label_text::width;
-use super::{Point, Scale};
+use super::{PlotPoint, Scale};
 
 /// Width of every picture, in pixels, chosen so that its text has the size of a page's text.
 pub const WIDTH: f64 = 800.0;
@@ -30,7 +30,7 @@ impl Pixel {
 
 /// A diagram on the page, with the scales of its axes.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Frame {
+pub struct PlotFrame {
     /// Left edge.
     pub left: f64,
     /// Right edge.
@@ -45,7 +45,7 @@ pub struct Frame {
     pub y: Scale,
 }
 
-impl Frame {
+impl PlotFrame {
     /// Returns the horizontal position of a value.
     pub fn across(&self, value: f64) -> f64 {
         self.left + self.x.place(value) * self.width()
@@ -57,7 +57,7 @@ impl Frame {
     }
 
     /// Returns the position of a point.
-    pub fn pixel(&self, point: &Point) -> Pixel {
+    pub fn pixel(&self, point: &PlotPoint) -> Pixel {
         Pixel::at(self.across(point.x), self.up(point.y))
     }
 
@@ -74,7 +74,7 @@ impl Frame {
 
 /// A label with its position: its middle, and its row from the bottom.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Placed {
+pub struct PlacedLabel {
     /// Middle of the text.
     pub x: f64,
     /// Row; 0 is next to the diagram.
@@ -85,7 +85,7 @@ pub struct Placed {
 
 /// Places each text as near to its x as the edges allow, in the lowest row where it does not
 /// overlap another.
-pub fn rows_of_labels(labels: Vec<(f64, String)>, edges: [f64; 2], size: f64) -> Vec<Placed> {
+pub fn rows_of_labels(labels: Vec<(f64, String)>, edges: [f64; 2], size: f64) -> Vec<PlacedLabel> {
     let [left, right] = edges;
     let mut rows: Vec<Vec<(f64, f64)>> = vec![vec![]; ROWS_MAX];
     let mut placed = Vec::new();
@@ -98,7 +98,7 @@ pub fn rows_of_labels(labels: Vec<(f64, String)>, edges: [f64; 2], size: f64) ->
         if let Some(taken) = rows.get_mut(row) {
             taken.push((from, to));
         }
-        placed.push(Placed { x, row, text });
+        placed.push(PlacedLabel { x, row, text });
     }
     placed
 }
@@ -120,11 +120,11 @@ pub fn without_overlaps(numbers: &[(f64, f64)]) -> Vec<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::picture::Quantity;
+    use crate::picture::AxisQuantity;
 
     #[test]
     fn a_value_is_where_paper_says() {
-        let frame = |x: Scale| Frame {
+        let frame = |x: Scale| PlotFrame {
             left: 100.0,
             right: 700.0,
             top: 50.0,
@@ -132,11 +132,11 @@ mod tests {
             y: x,
             x,
         };
-        let load = Scale::of(Quantity::Load, [1000.0].into_iter()).expect("a load");
+        let load = Scale::of(AxisQuantity::Load, [1000.0].into_iter()).expect("a load");
         assert_eq!(frame(load).across(250.0), 250.0);
         assert_eq!(frame(load).up(250.0), 350.0);
         // 1 % and 0.1 % of the operations are at two and three of the four decades from the left.
-        let tail = Scale::of(Quantity::Percentile, [1e4].into_iter()).expect("a tail");
+        let tail = Scale::of(AxisQuantity::Percentile, [1e4].into_iter()).expect("a tail");
         let tail = frame(tail);
         let places = [1.0, 100.0, 1000.0, 1e4].map(|value| tail.across(value));
         for (place, expected) in places.iter().zip([100.0, 400.0, 550.0, 700.0]) {

@@ -1,6 +1,6 @@
 //! Maps values to positions on an axis, and selects the values that are labelled.
 
-use super::Quantity;
+use super::AxisQuantity;
 use filestone_workload::text::{thousands, time_text};
 
 /// Largest over smallest value above which a time axis is logarithmic.
@@ -21,7 +21,7 @@ const PERCENTILE_MAX: f64 = 1e12;
 /// Scale of an axis, with its ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scale {
-    quantity: Quantity,
+    quantity: AxisQuantity,
     is_logarithmic: bool,
     low: f64,
     high: f64,
@@ -39,8 +39,8 @@ pub struct Tick {
 
 impl Scale {
     /// Returns an axis that contains all these values; `None` if there are none, or only 0.
-    pub fn of(quantity: Quantity, values: impl Iterator<Item = f64>) -> Option<Self> {
-        let is_signed = quantity == Quantity::Elapsed;
+    pub fn of(quantity: AxisQuantity, values: impl Iterator<Item = f64>) -> Option<Self> {
+        let is_signed = quantity == AxisQuantity::Elapsed;
         let values = values.filter(|value| value.is_finite() && (*value > 0.0 || is_signed));
         let (low, high) = values.fold((f64::INFINITY, 0.0_f64), |(low, high), value| {
             (low.min(value), high.max(value))
@@ -50,25 +50,25 @@ impl Scale {
         }
         let is_far = high / low > LINEAR_RATIO_MAX;
         Some(match quantity {
-            Quantity::Time if is_far => Self::logarithmic(quantity, low.max(TIME_MIN), high),
-            Quantity::Ratio => Self::logarithmic(quantity, low, high),
-            Quantity::Load | Quantity::Time => Self::from_nothing(quantity, high),
-            Quantity::Elapsed => Self {
+            AxisQuantity::Time if is_far => Self::logarithmic(quantity, low.max(TIME_MIN), high),
+            AxisQuantity::Ratio => Self::logarithmic(quantity, low, high),
+            AxisQuantity::Load | AxisQuantity::Time => Self::from_nothing(quantity, high),
+            AxisQuantity::Elapsed => Self {
                 quantity,
                 is_logarithmic: false,
                 low: low.min(0.0),
                 high,
                 step: round_step((high - low.min(0.0)) / (TICKS + 2.0)),
             },
-            Quantity::Near => Self::around(low, high),
-            Quantity::Percentile => Self {
+            AxisQuantity::Near => Self::around(low, high),
+            AxisQuantity::Percentile => Self {
                 quantity,
                 is_logarithmic: true,
                 low: 1.0,
                 high: high.clamp(10.0, PERCENTILE_MAX),
                 step: 10.0,
             },
-            Quantity::Name => Self {
+            AxisQuantity::Name => Self {
                 quantity,
                 is_logarithmic: false,
                 low: 0.0,
@@ -78,7 +78,7 @@ impl Scale {
         })
     }
 
-    fn from_nothing(quantity: Quantity, high: f64) -> Self {
+    fn from_nothing(quantity: AxisQuantity, high: f64) -> Self {
         let step = round_step(high / TICKS);
         Self {
             quantity,
@@ -93,7 +93,7 @@ impl Scale {
     fn around(low: f64, high: f64) -> Self {
         let step = round_step((high - low).max(0.01 * high) / TICKS);
         Self {
-            quantity: Quantity::Near,
+            quantity: AxisQuantity::Near,
             is_logarithmic: false,
             low: ((low / step).floor() - 1.0).max(0.0) * step,
             high: ((high / step).ceil() + 1.0) * step,
@@ -102,7 +102,7 @@ impl Scale {
     }
 
     /// Returns a logarithmic axis whose ends are 1, 2 or 5 times a power of ten.
-    fn logarithmic(quantity: Quantity, low: f64, high: f64) -> Self {
+    fn logarithmic(quantity: AxisQuantity, low: f64, high: f64) -> Self {
         let high = round_step(high);
         let low = round_step_below(low.max(high / 10_f64.powi(DECADES_MAX)));
         Self {
@@ -125,7 +125,7 @@ impl Scale {
         };
         let place = place.clamp(0.0, 1.0);
         match self.quantity {
-            Quantity::Name => 1.0 - place,
+            AxisQuantity::Name => 1.0 - place,
             _ => place,
         }
     }
@@ -133,8 +133,8 @@ impl Scale {
     /// Returns the lines of the grid.
     pub fn ticks(&self) -> Vec<Tick> {
         match self.quantity {
-            Quantity::Percentile => self.nines(),
-            Quantity::Name => vec![],
+            AxisQuantity::Percentile => self.nines(),
+            AxisQuantity::Name => vec![],
             _ if self.is_logarithmic => self.decades(),
             _ => self.steps(),
         }
@@ -187,13 +187,15 @@ impl Scale {
     /// Formats a value like the labels of its axis.
     pub fn text(&self, value: f64) -> String {
         match self.quantity {
-            Quantity::Load | Quantity::Elapsed | Quantity::Near => self.number(value),
-            Quantity::Ratio if value < 1.0 => format!("{value:.4}").trim_end_matches('0').into(),
-            Quantity::Ratio => self.number(value),
-            Quantity::Time if value <= 0.0 => "0".into(),
-            Quantity::Time => trimmed(&time_text(value * 1e9 * (1.0 + 1e-12))),
-            Quantity::Percentile => percentile_text(value),
-            Quantity::Name => String::new(),
+            AxisQuantity::Load | AxisQuantity::Elapsed | AxisQuantity::Near => self.number(value),
+            AxisQuantity::Ratio if value < 1.0 => {
+                format!("{value:.4}").trim_end_matches('0').into()
+            }
+            AxisQuantity::Ratio => self.number(value),
+            AxisQuantity::Time if value <= 0.0 => "0".into(),
+            AxisQuantity::Time => trimmed(&time_text(value * 1e9 * (1.0 + 1e-12))),
+            AxisQuantity::Percentile => percentile_text(value),
+            AxisQuantity::Name => String::new(),
         }
     }
 
@@ -267,14 +269,14 @@ mod tests {
 
     #[test]
     fn a_linear_axis_begins_at_nothing_and_ends_at_a_round_number() {
-        let scale = Scale::of(Quantity::Load, [9_340.0, 100.0].into_iter()).expect("values");
+        let scale = Scale::of(AxisQuantity::Load, [9_340.0, 100.0].into_iter()).expect("values");
         assert_eq!(
             written(&scale),
             ["0", "2,000", "4,000", "6,000", "8,000", "10,000"]
         );
         assert_eq!(scale.place(5_000.0), 0.5);
         assert_eq!(scale.place(20_000.0), 1.0);
-        let scale = Scale::of(Quantity::Load, [0.012].into_iter()).expect("a value");
+        let scale = Scale::of(AxisQuantity::Load, [0.012].into_iter()).expect("a value");
         assert_eq!(
             written(&scale),
             ["0", "0.002", "0.004", "0.006", "0.008", "0.010", "0.012"]
@@ -283,7 +285,7 @@ mod tests {
 
     #[test]
     fn times_that_lie_far_apart_have_equal_ratios() {
-        let scale = Scale::of(Quantity::Time, [0.0002, 0.03].into_iter()).expect("values");
+        let scale = Scale::of(AxisQuantity::Time, [0.0002, 0.03].into_iter()).expect("values");
         assert!(scale.is_logarithmic());
         // From 200 µs to 50 ms: 1 ms is at log 5 / log 250 of the axis.
         assert_eq!(
@@ -294,7 +296,7 @@ mod tests {
         );
         assert!((scale.place(0.001) - 5_f64.ln() / 250_f64.ln()).abs() < 1e-9);
         assert_eq!(scale.place(0.0), 0.0);
-        let scale = Scale::of(Quantity::Time, [3e-5, 4.0].into_iter()).expect("values");
+        let scale = Scale::of(AxisQuantity::Time, [3e-5, 4.0].into_iter()).expect("values");
         assert_eq!(
             written(&scale),
             ["100 µs", "1 ms", "10 ms", "100 ms", "1 s"]
@@ -303,7 +305,7 @@ mod tests {
 
     #[test]
     fn each_nine_takes_the_same_room() {
-        let scale = Scale::of(Quantity::Percentile, [1.0, 1e4].into_iter()).expect("values");
+        let scale = Scale::of(AxisQuantity::Percentile, [1.0, 1e4].into_iter()).expect("values");
         assert_eq!(
             written(&scale),
             ["0 %", "50 %", "90 %", "99 %", "99.9 %", "99.99 %"]
@@ -313,22 +315,22 @@ mod tests {
         for (place, expected) in places.iter().zip(on_paper) {
             assert!((place - expected).abs() < 1e-12, "{place} for {expected}");
         }
-        let single = Scale::of(Quantity::Percentile, [1.0].into_iter()).expect("one sample");
+        let single = Scale::of(AxisQuantity::Percentile, [1.0].into_iter()).expect("one sample");
         assert_eq!(written(&single), ["0 %", "50 %", "90 %"]);
     }
 
     #[test]
     fn elapsed_time_begins_before_the_window_if_something_is_there() {
-        let scale = Scale::of(Quantity::Elapsed, [-2.0, 8.0].into_iter()).expect("values");
+        let scale = Scale::of(AxisQuantity::Elapsed, [-2.0, 8.0].into_iter()).expect("values");
         assert_eq!(scale.place(0.0), 0.2);
         assert_eq!(written(&scale), ["−2", "0", "2", "4", "6", "8"]);
-        let scale = Scale::of(Quantity::Elapsed, [0.25, 10.3].into_iter()).expect("values");
+        let scale = Scale::of(AxisQuantity::Elapsed, [0.25, 10.3].into_iter()).expect("values");
         assert_eq!((scale.place(0.0), scale.place(10.3)), (0.0, 1.0));
     }
 
     #[test]
     fn the_first_name_is_at_the_top() {
-        let scale = Scale::of(Quantity::Name, [4.0].into_iter()).expect("names");
+        let scale = Scale::of(AxisQuantity::Name, [4.0].into_iter()).expect("names");
         assert_eq!(
             [0.5, 1.5, 3.5].map(|name| scale.place(name)),
             [0.875, 0.625, 0.125]
@@ -337,14 +339,17 @@ mod tests {
 
     #[test]
     fn what_cannot_be_drawn_has_no_axis() {
-        assert_eq!(Scale::of(Quantity::Time, [0.0, f64::NAN].into_iter()), None);
-        assert_eq!(Scale::of(Quantity::Load, std::iter::empty()), None);
+        assert_eq!(
+            Scale::of(AxisQuantity::Time, [0.0, f64::NAN].into_iter()),
+            None
+        );
+        assert_eq!(Scale::of(AxisQuantity::Load, std::iter::empty()), None);
         let values = [1e-300, 1.0, 1e15];
         for quantity in [
-            Quantity::Load,
-            Quantity::Time,
-            Quantity::Elapsed,
-            Quantity::Percentile,
+            AxisQuantity::Load,
+            AxisQuantity::Time,
+            AxisQuantity::Elapsed,
+            AxisQuantity::Percentile,
         ] {
             for high in values {
                 let Some(scale) = Scale::of(quantity, [high, 1e-300].into_iter()) else {

@@ -4,8 +4,10 @@
 mod shapes;
 
 use super::label_text::{SIZE, escaped, fitted, width, wrapped};
-use super::layout::{Frame, MARGIN, Pixel, Placed, WIDTH, rows_of_labels, without_overlaps};
-use super::{Axis, Panel, Picture, Quantity, Scale};
+use super::layout::{
+    MARGIN, Pixel, PlacedLabel, PlotFrame, WIDTH, rows_of_labels, without_overlaps,
+};
+use super::{Axis, AxisQuantity, Panel, Picture, Scale};
 use core::fmt::Write;
 
 const TITLE_SIZE: f64 = 18.0;
@@ -112,7 +114,7 @@ impl Sheet {
         let labels = labels_of(panel, &x, left);
         let rows = labels.iter().map(|label| label.row + 1).max().unwrap_or(0);
         let top = self.y + 10.0 + LEADING * rows as f64;
-        let frame = Frame {
+        let frame = PlotFrame {
             left,
             right: RIGHT,
             top,
@@ -164,7 +166,7 @@ impl Sheet {
         }
     }
 
-    fn spans(&mut self, panel: &Panel, frame: &Frame) {
+    fn spans(&mut self, panel: &Panel, frame: &PlotFrame) {
         for span in panel.spans.iter().filter(|span| span.is_shaded) {
             let (from, to) = (frame.across(span.from), frame.across(span.to));
             let _ = writeln!(
@@ -177,7 +179,7 @@ impl Sheet {
         }
     }
 
-    fn grid(&mut self, panel: &Panel, frame: &Frame) {
+    fn grid(&mut self, panel: &Panel, frame: &PlotFrame) {
         let ticks = frame.x.ticks();
         let numbers: Vec<(f64, f64, &str)> = ticks
             .iter()
@@ -211,7 +213,7 @@ impl Sheet {
         );
     }
 
-    fn grid_up(&mut self, panel: &Panel, frame: &Frame) {
+    fn grid_up(&mut self, panel: &Panel, frame: &PlotFrame) {
         let end = frame.left - 8.0;
         for tick in frame.y.ticks() {
             let at = frame.bottom - tick.place * frame.height();
@@ -231,18 +233,18 @@ impl Sheet {
     }
 
     /// Draws a vertical line over the height of the diagram.
-    fn upright(&mut self, frame: &Frame, x: f64, look: &str) {
+    fn upright(&mut self, frame: &PlotFrame, x: f64, look: &str) {
         let (from, to) = (Pixel::at(x, frame.top), Pixel::at(x, frame.bottom));
         stroke(&mut self.svg, from, to, look);
     }
 
     /// Draws a horizontal line over the width of the diagram.
-    fn level(&mut self, frame: &Frame, y: f64, look: &str) {
+    fn level(&mut self, frame: &PlotFrame, y: f64, look: &str) {
         let (from, to) = (Pixel::at(frame.left, y), Pixel::at(frame.right, y));
         stroke(&mut self.svg, from, to, look);
     }
 
-    fn marks(&mut self, panel: &Panel, frame: &Frame) {
+    fn marks(&mut self, panel: &Panel, frame: &PlotFrame) {
         const LOOK: &str = "stroke=\"#555\" stroke-dasharray=\"2 4\"";
         for mark in &panel.marks {
             let at = frame.across(mark.x);
@@ -251,7 +253,7 @@ impl Sheet {
     }
 
     /// Draws labels above the diagram, where they hide no data.
-    fn labels(&mut self, labels: &[Placed], frame: &Frame) {
+    fn labels(&mut self, labels: &[PlacedLabel], frame: &PlotFrame) {
         for label in labels {
             let y = frame.top - 6.0 - LEADING * label.row as f64;
             text(
@@ -282,7 +284,7 @@ fn description(picture: &Picture) -> String {
 
 fn label_of(axis: &Axis, scale: &Scale) -> String {
     // A percentile axis is visibly non-linear, as expected, so the text does not mention it.
-    let is_told = scale.is_logarithmic() && axis.quantity != Quantity::Percentile;
+    let is_told = scale.is_logarithmic() && axis.quantity != AxisQuantity::Percentile;
     let suffix = if is_told { ", logarithmic" } else { "" };
     format!("{}{suffix}", axis.label)
 }
@@ -294,7 +296,7 @@ fn room_on_the_left(axis: &Axis, scale: &Scale) -> f64 {
     widths.fold(NUMBERS, f64::max).min(NAMES_MAX)
 }
 
-fn labels_of(panel: &Panel, x: &Scale, left: f64) -> Vec<Placed> {
+fn labels_of(panel: &Panel, x: &Scale, left: f64) -> Vec<PlacedLabel> {
     let at = |value: f64| left + x.place(value) * (RIGHT - left);
     let spans = panel.spans.iter().filter(|span| !span.text.is_empty());
     let spans = spans.map(|span| ((at(span.from) + at(span.to)) / 2.0, span.text.clone()));

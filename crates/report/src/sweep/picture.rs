@@ -5,7 +5,9 @@ use super::columns::is_hardly_known;
 use super::unit::DrawnUnit;
 use super::{ACHIEVED, SweepReport, SweptLine, SweptPoint, doubts, everywhere, heading, knees};
 use crate::caption;
-use crate::picture::{Axis, Form, Line, Mark, Panel, Picture, Point, Quantity, Style, Symbol};
+use crate::picture::{
+    Axis, AxisQuantity, Form, Panel, Picture, PlotLine, PlotMark, PlotPoint, Style, Symbol,
+};
 use filestone_measure::sweep::{SweepParameter, ValueKind};
 use filestone_plan::gate::GateFigure;
 
@@ -133,14 +135,14 @@ fn panel(swept: &SweepReport, lines: &[SweptLine<'_>], figure: GateFigure) -> Pa
             .iter()
             .map(|point| drawn(point, parameter, figure, &everywhere));
         let points = points.collect::<Option<Vec<_>>>();
-        Line::new(&name, style, Form::Joined, points.unwrap_or_default())
+        PlotLine::new(&name, style, Form::Joined, points.unwrap_or_default())
     });
     let mut panel = Panel::new(across(parameter), up(figure), drawn.collect());
     let knees = lines
         .iter()
         .filter_map(|line| Some((line.knee()?, line.name())));
     panel.marks = knees
-        .map(|(knee, name)| Mark {
+        .map(|(knee, name)| PlotMark {
             x: place(knee.at, parameter),
             text: name.map_or_else(|| "knee".into(), |name| format!("knee, {name}")),
         })
@@ -154,7 +156,7 @@ pub(super) fn drawn(
     parameter: &SweepParameter,
     figure: GateFigure,
     everywhere: &[String],
-) -> Option<Point> {
+) -> Option<PlotPoint> {
     let x = place(point.values.first()?.number?, parameter);
     let known = point.tally.value(&figure);
     let unit = DrawnUnit::of(&figure).on_axis();
@@ -164,14 +166,14 @@ pub(super) fn drawn(
     let interval = told.and_then(|known| known.interval);
     let is_doubted = !doubts(point, everywhere).is_empty() || point.tally.errors > 0;
     let is_doubted = is_doubted || told.is_none();
-    Some(Point {
+    Some(PlotPoint {
         interval: interval.map(|(low, high)| (low / unit, high / unit)),
         symbol: if is_doubted {
             Symbol::Hollow
         } else {
             Symbol::Full
         },
-        ..Point::new(x, y)
+        ..PlotPoint::new(x, y)
     })
 }
 
@@ -192,9 +194,9 @@ fn across(parameter: &SweepParameter) -> Axis {
         ValueKind::Number | ValueKind::Word => name.clone(),
     };
     let quantity = if parameter.is_logarithmic {
-        Quantity::Ratio
+        AxisQuantity::Ratio
     } else {
-        Quantity::Load
+        AxisQuantity::Load
     };
     Axis::new(quantity, &label)
 }
@@ -210,13 +212,18 @@ fn over_names(swept: &SweepReport) -> Panel {
     let points = rows.filter_map(|(row, point): (u32, _)| {
         let known = point.tally.value(&swept.figure)?;
         let interval = known.interval.filter(|_| !is_hardly_known(&known));
-        Some(Point {
+        Some(PlotPoint {
             interval: interval.map(|(low, high)| (low / unit, high / unit)),
-            ..Point::new(known.value / unit, f64::from(row) + 0.5)
+            ..PlotPoint::new(known.value / unit, f64::from(row) + 0.5)
         })
     });
     let name = swept.figure.to_string();
-    let lines = vec![Line::new(&name, Style::First, Form::Bars, points.collect())];
+    let lines = vec![PlotLine::new(
+        &name,
+        Style::First,
+        Form::Bars,
+        points.collect(),
+    )];
     let names = (0..swept.points.len()).map(|point| swept.name(point));
     Panel::of_rows(up(swept.figure), names.collect(), ROW, lines)
 }

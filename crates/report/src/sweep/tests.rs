@@ -1,5 +1,5 @@
 use super::*;
-use crate::document::page::Page;
+use crate::document::page::PageWidth;
 use crate::{fixtures, json};
 use filestone_measure::measure::RunRecord;
 
@@ -82,7 +82,7 @@ pub fn swept(sizes: &str, transports: Option<&str>) -> SweepReport {
 #[test]
 fn a_row_for_each_point_and_where_it_bends() {
     let swept = swept("512..16K:x2,3K,6K,12K", None);
-    insta::assert_snapshot!(report(&swept).text(Page::default()));
+    insta::assert_snapshot!(report(&swept).text(PageWidth::default()));
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn points_of_one_value_of_the_second_stand_below_it() {
     let mut swept = swept("512,4K,16K", Some("tcp,udp"));
     swept.points[5].failed = Some("nothing succeeded: NFS3ERR_INVAL (22)".into());
     swept.end = Some(RepeatsEnd::Interrupted);
-    insta::assert_snapshot!(report(&swept).text(Page::of(100)));
+    insta::assert_snapshot!(report(&swept).text(PageWidth::of(100)));
     insta::assert_snapshot!("two_parameters_csv", document::csv(&swept));
     insta::assert_snapshot!("two_parameters_gnuplot", script::script(&swept));
 }
@@ -102,7 +102,7 @@ fn a_sweep_without_a_run_has_no_table() {
         point.tally = PointTally::new(MEAN);
     }
     swept.end = None;
-    let shown = report(&swept).text(Page::of(100));
+    let shown = report(&swept).text(PageWidth::of(100));
     assert!(
         shown.contains("0 runs, not at its end") && !shown.contains("p50"),
         "{shown}"
@@ -147,6 +147,6 @@ fn the_picture_of_numbers_has_lines_and_that_of_names_has_rows() {
         .for_each(|point| drop(point.values.remove(0)));
     let rows = picture::picture(&names);
     assert_eq!(rows.panels[0].y.names, ["transport=tcp", "transport=udp"]);
-    let sketch = super::super::document::ascii_plot::render(&rows, Page::default());
+    let sketch = super::super::document::ascii_plot::render(&rows, PageWidth::default());
     assert_eq!(sketch, "");
 }

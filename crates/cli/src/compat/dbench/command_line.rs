@@ -5,16 +5,16 @@
 //! arguments, letters behind a number of processes) are ignored with a note.
 
 use crate::compat::ending::CommandLineError;
-use crate::compat::getopt::{self, Argument, Order, ParsedOption, number};
+use crate::compat::getopt::{self, Argument, OptionOrder, ParsedOption, number};
 use crate::compat::login::{Login, share};
 use crate::options::layer_targets::peer_of;
-use crate::options::smb::Share;
-use crate::options::target::{self, Target};
+use crate::options::smb::ShareLocation;
+use crate::options::target::{self, ParsedTarget};
 use filestone_plan::plan::{LocalReplay, TcpTarget};
 
 /// Name under which the program was called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Program {
+pub enum DbenchProgram {
     /// dbench: file system calls, unless `-B` selects another backend.
     Dbench,
     /// tbench: bare TCP.
@@ -23,29 +23,29 @@ pub enum Program {
 
 /// Action that the command line requests.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Request {
+pub enum DbenchRequest {
     /// Print help (`--help`, `-?` or `--usage`).
     Help,
     /// Run a load file.
-    Run(Box<Run>),
+    Run(Box<DbenchRun>),
 }
 
 /// Backend that executes the load file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Backend {
+pub enum DbenchBackend {
     /// `fileio`: this directory.
     Fileio,
     /// `sockio`: this server, on port 7003 unless it names another.
     Sockio(TcpTarget),
     /// `nfs`: these exports, assigned to clients in turn.
-    Nfs(Vec<Target>),
+    Nfs(Vec<ParsedTarget>),
     /// `smb`: this share, with this user.
-    Smb(Box<Share>, Login),
+    Smb(Box<ShareLocation>, Login),
 }
 
 /// Version whose output format is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Version {
+pub enum DbenchVersion {
     /// 4.0 and before: no `-B`.
     Four,
     /// 5.0.
@@ -54,11 +54,11 @@ pub enum Version {
 
 /// A run with its options.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Run {
+pub struct DbenchRun {
     /// Version whose output format is used.
-    pub version: Version,
+    pub version: DbenchVersion,
     /// Backend that executes the load file.
-    pub backend: Backend,
+    pub backend: DbenchBackend,
     /// Number of processes (NPROCS).
     pub processes: u32,
     /// Time limit (`-t`), in seconds.
@@ -66,14 +66,14 @@ pub struct Run {
     /// Warm-up (`--warmup`), in seconds; default: a fifth of the time limit.
     pub warm_up: u64,
     /// Options that apply to every backend.
-    pub options: Options,
+    pub options: DbenchOptions,
     /// Notes on ignored parts of the command line, one line each; the original ignores them too.
     pub passed_over: Vec<String>,
 }
 
 /// Options as given.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Options {
+pub struct DbenchOptions {
     /// `--clients-per-process`.
     pub clients_per_process: u32,
     /// `-c`; `None` for the original's default.
@@ -90,7 +90,7 @@ pub struct Options {
     pub flags: Flags,
 }
 
-impl Default for Options {
+impl Default for DbenchOptions {
     fn default() -> Self {
         Self {
             clients_per_process: 1,
@@ -165,17 +165,17 @@ const NPROCS: Argument = Argument {
 };
 
 /// dbench, with its help.
-pub const DBENCH: getopt::Program = getopt::Program {
+pub const DBENCH: getopt::ProgramSyntax = getopt::ProgramSyntax {
     name: "dbench",
     usage: &["dbench [options] NPROCS"],
     arguments: &[NPROCS],
     notes: "",
     options: OPTIONS,
-    order: Order::Anywhere,
+    order: OptionOrder::Anywhere,
 };
 
 /// tbench, with its help.
-pub const TBENCH: getopt::Program = getopt::Program {
+pub const TBENCH: getopt::ProgramSyntax = getopt::ProgramSyntax {
     name: "tbench",
     usage: &["tbench [options] NPROCS [SERVER]"],
     arguments: &[
@@ -188,9 +188,9 @@ pub const TBENCH: getopt::Program = getopt::Program {
     ..DBENCH
 };
 
-impl Program {
+impl DbenchProgram {
     /// Returns the options and arguments of the program.
-    pub const fn known(self) -> &'static getopt::Program {
+    pub const fn known(self) -> &'static getopt::ProgramSyntax {
         match self {
             Self::Dbench => &DBENCH,
             Self::Tbench => &TBENCH,
@@ -229,7 +229,7 @@ struct Words<'line> {
     nfs: Option<&'line str>,
     share: Option<&'line str>,
     user: Option<&'line str>,
-    options: Options,
+    options: DbenchOptions,
     is_help: bool,
     /// An option that selects an unsupported backend.
     unsupported: Option<&'static str>,
@@ -237,7 +237,10 @@ struct Words<'line> {
 }
 
 /// Parses a command line without the program's name.
-pub fn parse(program: Program, arguments: &[String]) -> Result<Request, CommandLineError> {
+pub fn parse(
+    program: DbenchProgram,
+    arguments: &[String],
+) -> Result<DbenchRequest, CommandLineError> {
     let read = program.known().read(arguments).map_err(refusal)?;
     let mut words = Words {
         positional: read.arguments,
@@ -247,9 +250,9 @@ pub fn parse(program: Program, arguments: &[String]) -> Result<Request, CommandL
         words.set(given)?;
     }
     if words.is_help {
-        return Ok(Request::Help);
+        return Ok(DbenchRequest::Help);
     }
-    run(program, words).map(|run| Request::Run(Box::new(run)))
+    run(program, words).map(|run| DbenchRequest::Run(Box::new(run)))
 }
 
 impl<'line> Words<'line> {
@@ -340,7 +343,7 @@ impl Flags {
     }
 }
 
-fn run(program: Program, words: Words<'_>) -> Result<Run, CommandLineError> {
+fn run(program: DbenchProgram, words: Words<'_>) -> Result<DbenchRun, CommandLineError> {
     let (processes, arguments) = match words.positional.split_first() {
         Some((processes, arguments)) => (*processes, arguments),
         None => {
@@ -351,7 +354,7 @@ fn run(program: Program, words: Words<'_>) -> Result<Run, CommandLineError> {
         }
     };
     let (server, further) = match (program, arguments) {
-        (Program::Tbench, [server, further @ ..]) => (Some(*server), further),
+        (DbenchProgram::Tbench, [server, further @ ..]) => (Some(*server), further),
         (_, further) => (None, further),
     };
     let mut passed_over = Vec::new();
@@ -361,19 +364,19 @@ fn run(program: Program, words: Words<'_>) -> Result<Run, CommandLineError> {
     }
     let processes = processes_of(processes, &mut passed_over)?;
     let version = match (program, words.backend, words.unsupported) {
-        (Program::Dbench, None, None) if !words.names_a_server() => Version::Four,
-        (Program::Tbench, ..) => Version::Four,
-        _ => Version::Five,
+        (DbenchProgram::Dbench, None, None) if !words.names_a_server() => DbenchVersion::Four,
+        (DbenchProgram::Tbench, ..) => DbenchVersion::Four,
+        _ => DbenchVersion::Five,
     };
     let backend = backend(program, &words, server)?;
-    if version == Version::Five && words.options.load_file.is_none() {
+    if version == DbenchVersion::Five && words.options.load_file.is_none() {
         return Err(CommandLineError {
             code: CANNOT_START,
             help: Some("-c names it; `-c office` is a load of filestone's own".into()),
             ..refusal("No loadfile was specified. Aborting.")
         });
     }
-    if let Backend::Smb(_, login) = &backend
+    if let DbenchBackend::Smb(_, login) = &backend
         && login
             .password
             .as_ref()
@@ -382,7 +385,7 @@ fn run(program: Program, words: Words<'_>) -> Result<Run, CommandLineError> {
         passed_over.push(SEEN.into());
     }
     let time_limit = words.time_limit.unwrap_or(TIME_LIMIT_DEFAULT);
-    Ok(Run {
+    Ok(DbenchRun {
         version,
         backend,
         processes,
@@ -410,10 +413,10 @@ fn processes_of(text: &str, passed_over: &mut Vec<String>) -> Result<u32, Comman
 }
 
 fn backend(
-    program: Program,
+    program: DbenchProgram,
     words: &Words<'_>,
     server: Option<&str>,
-) -> Result<Backend, CommandLineError> {
+) -> Result<DbenchBackend, CommandLineError> {
     let cannot_start = |what: String, help: &str| CommandLineError {
         message: what,
         help: Some(help.into()),
@@ -421,11 +424,11 @@ fn backend(
     };
     let host = || peer(server.or(words.server).unwrap_or("localhost"));
     match (program, words.backend) {
-        (Program::Tbench, None | Some("sockio")) => host().map(Backend::Sockio),
-        (_, Some("sockio")) => host().map(Backend::Sockio),
-        (_, Some("fileio")) => Ok(Backend::Fileio),
+        (DbenchProgram::Tbench, None | Some("sockio")) => host().map(DbenchBackend::Sockio),
+        (_, Some("sockio")) => host().map(DbenchBackend::Sockio),
+        (_, Some("fileio")) => Ok(DbenchBackend::Fileio),
         (_, Some("nfs")) => match words.nfs {
-            Some(list) => exports(list).map(Backend::Nfs),
+            Some(list) => exports(list).map(DbenchBackend::Nfs),
             None => Err(cannot_start(
                 "-B nfs: no server was named".into(),
                 "--nfs nfs://server/path names one, or several with commas between them",
@@ -434,7 +437,7 @@ fn backend(
         (_, Some("smb")) => match (words.share, words.user) {
             (Some(place), Some(user)) => {
                 let place = share(place, CANNOT_START)?;
-                Ok(Backend::Smb(Box::new(place), Login::read(user)))
+                Ok(DbenchBackend::Smb(Box::new(place), Login::read(user)))
             }
             (None, _) => Err(cannot_start(
                 "-B smb: no share was named".into(),
@@ -457,7 +460,7 @@ fn backend(
             "No backend was specified. Aborting.".into(),
             "-B names it: fileio, sockio, nfs or smb",
         )),
-        (Program::Dbench, None) => Ok(Backend::Fileio),
+        (DbenchProgram::Dbench, None) => Ok(DbenchBackend::Fileio),
     }
 }
 
@@ -476,7 +479,7 @@ fn peer(text: &str) -> Result<TcpTarget, CommandLineError> {
     })
 }
 
-fn exports(list: &str) -> Result<Vec<Target>, CommandLineError> {
+fn exports(list: &str) -> Result<Vec<ParsedTarget>, CommandLineError> {
     let targets = list.split(',').map(|url| {
         target::parse(url).map_err(|expected| refusal(format!("--nfs {url}: {expected}")))
     });

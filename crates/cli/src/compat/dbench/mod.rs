@@ -7,18 +7,18 @@ use super::ending::{refuse, show};
 use super::login::Login;
 use super::replayed::{self, has_throughput};
 use crate::error::Error;
-use crate::execution::Job;
-use crate::inputs::credentials::Credentials;
+use crate::execution::LoadedPlan;
+use crate::inputs::credentials::DefaultCredentials;
 use crate::inputs::loads::{self, Named};
 use crate::options::nfs::NfsOptions;
 use crate::options::password::PasswordOptions;
-use crate::options::smb::Share;
-use crate::options::target::Target;
+use crate::options::smb::ShareLocation;
+use crate::options::target::ParsedTarget;
 use crate::planning;
 use crate::planning::replay::{BUILT_IN_PATH, TCP_OPTIONS_DEFAULT};
 use crate::planning::{Environment, first_and_rest, nfs_target};
 use crate::{ExitStatus, console};
-use command_line::{Backend, Program, Request, Run, Version};
+use command_line::{DbenchBackend, DbenchProgram, DbenchRequest, DbenchRun, DbenchVersion};
 use filestone_engine::protocols::tbench::replay::SocketOptions;
 use filestone_measure::measure::RunRecord;
 use filestone_plan::plan::limits::CLIENTS_OF_REPLAY_MAX;
@@ -26,7 +26,7 @@ use filestone_plan::plan::{
     LeftoverPolicy, LocalTarget, Nfs3Replay, NfsTarget, OnMismatch, Plan, ReplayPlan, SmbTarget,
     TargetPlan, TcpReplay, TransportKind, WorkloadPlan,
 };
-use filestone_report::dbench::{self, Form};
+use filestone_report::dbench::{self, DbenchFormat};
 
 const SECOND: u64 = 1_000_000_000;
 /// dbench's exit code if a client failed, or for a wrong command line.
@@ -34,15 +34,15 @@ const FAILURE: u8 = 1;
 /// dbench 5's exit code if it cannot start.
 const CANNOT_START: u8 = 10;
 /// Executes the request of a dbench or tbench command line.
-pub fn run(program: Program, arguments: &[String]) -> Result<ExitStatus, Error> {
+pub fn run(program: DbenchProgram, arguments: &[String]) -> Result<ExitStatus, Error> {
     match command_line::parse(program, arguments) {
-        Ok(Request::Help) => show(&program.known().help()),
-        Ok(Request::Run(run)) => execute(program, &run),
+        Ok(DbenchRequest::Help) => show(&program.known().help()),
+        Ok(DbenchRequest::Run(run)) => execute(program, &run),
         Err(refusal) => Ok(refusal.tell()),
     }
 }
 
-fn execute(program: Program, run: &Run) -> Result<ExitStatus, Error> {
+fn execute(program: DbenchProgram, run: &DbenchRun) -> Result<ExitStatus, Error> {
     let run = &said(run);
     let name = replayed::load_name(run.options.load_file.as_deref());
     let prepared = prepare(run, &name, &Environment::here());
@@ -50,8 +50,8 @@ fn execute(program: Program, run: &Run) -> Result<ExitStatus, Error> {
         Ok(job) => job,
         Err(error) => {
             let code = match run.version {
-                Version::Five => CANNOT_START,
-                Version::Four => FAILURE,
+                DbenchVersion::Five => CANNOT_START,
+                DbenchVersion::Four => FAILURE,
             };
             return Ok(refuse(&error, code));
         }
@@ -76,7 +76,7 @@ fn execute(program: Program, run: &Run) -> Result<ExitStatus, Error> {
 }
 
 /// Prints the ignored parts of the command line, and returns the run without them.
-fn said(run: &Run) -> Run {
+fn said(run: &DbenchRun) -> DbenchRun {
     let mut run = run.clone();
     if let Some(list) = &run.options.tcp_options {
         let (options, passed_over) = SocketOptions::leniently(list);
@@ -88,28 +88,28 @@ fn said(run: &Run) -> Run {
     run
 }
 
-const fn form(run: &Run) -> Form {
+const fn form(run: &DbenchRun) -> DbenchFormat {
     match (run.version, run.options.flags.machine_readable) {
-        (_, true) => Form::Machine,
-        (Version::Four, false) => Form::Four,
-        (Version::Five, false) => Form::Five,
+        (_, true) => DbenchFormat::Machine,
+        (DbenchVersion::Four, false) => DbenchFormat::Four,
+        (DbenchVersion::Five, false) => DbenchFormat::Five,
     }
 }
 
-fn prepare(run: &Run, load: &str, here: &Environment) -> Result<Job, Error> {
+fn prepare(run: &DbenchRun, load: &str, here: &Environment) -> Result<LoadedPlan, Error> {
     let loads = loads::list(load)?;
     let plan = plan(run, &loads, here)?;
-    let jobs = Job::replays(vec![plan], &loads)?;
+    let jobs = LoadedPlan::replays(vec![plan], &loads)?;
     let mut jobs = match &run.backend {
-        Backend::Smb(_, login) => Job::logging_on(jobs, &credentials(login)?)?,
-        Backend::Fileio | Backend::Sockio(_) | Backend::Nfs(_) => jobs,
+        DbenchBackend::Smb(_, login) => LoadedPlan::logging_on(jobs, &credentials(login)?)?,
+        DbenchBackend::Fileio | DbenchBackend::Sockio(_) | DbenchBackend::Nfs(_) => jobs,
     };
     Ok(jobs.remove(0))
 }
 
 /// Returns the credentials of the user of `--smb-user`.
-fn credentials(login: &Login) -> Result<Credentials, Error> {
-    let credentials = Credentials::read(&PasswordOptions::default())?;
+fn credentials(login: &Login) -> Result<DefaultCredentials, Error> {
+    let credentials = DefaultCredentials::read(&PasswordOptions::default())?;
     Ok(match &login.password {
         Some(password) if login.user.is_some() => credentials.given(password.clone(), "--smb-user"),
         Some(_) | None => credentials,
@@ -117,14 +117,14 @@ fn credentials(login: &Login) -> Result<Credentials, Error> {
 }
 
 /// Returns the banner above the rows, which names filestone.
-fn banner(program: Program, run: &Run, load: &str) -> String {
+fn banner(program: DbenchProgram, run: &DbenchRun, load: &str) -> String {
     let version = match run.version {
-        Version::Four => "4.00",
-        Version::Five => "5.0",
+        DbenchVersion::Four => "4.00",
+        DbenchVersion::Five => "5.0",
     };
     let name = match program {
-        Program::Dbench => "dbench",
-        Program::Tbench => "tbench",
+        DbenchProgram::Dbench => "dbench",
+        DbenchProgram::Tbench => "tbench",
     };
     format!(
         "{name} version {version} as spoken by filestone {}\n\n\
@@ -136,18 +136,20 @@ fn banner(program: Program, run: &Run, load: &str) -> String {
 }
 
 /// Returns the text before the first row, once everything is ready.
-fn released(run: &Run) -> String {
+fn released(run: &DbenchRun) -> String {
     let processes = run.processes;
     match run.version {
-        Version::Four => format!(
+        DbenchVersion::Four => format!(
             "{processes} of {processes} processes prepared for launch   0 sec\n\
              releasing clients\n"
         ),
-        Version::Five => "Waiting for child processes to finish setup.\nReleasing clients\n".into(),
+        DbenchVersion::Five => {
+            "Waiting for child processes to finish setup.\nReleasing clients\n".into()
+        }
     }
 }
 
-fn report(form: Form, record: &RunRecord, per_client_results: bool) -> String {
+fn report(form: DbenchFormat, record: &RunRecord, per_client_results: bool) -> String {
     let (Some(plan), Some(replay)) = (record.plan.replay(), &record.replay) else {
         return String::new();
     };
@@ -162,7 +164,7 @@ fn report(form: Form, record: &RunRecord, per_client_results: bool) -> String {
     text
 }
 
-fn plan(run: &Run, loads: &[Named], here: &Environment) -> Result<Plan, Error> {
+fn plan(run: &DbenchRun, loads: &[Named], here: &Environment) -> Result<Plan, Error> {
     let clients = run
         .processes
         .checked_mul(run.options.clients_per_process)
@@ -175,8 +177,10 @@ fn plan(run: &Run, loads: &[Named], here: &Environment) -> Result<Plan, Error> {
         })?;
     let (target, more_targets) = first_and_rest(targets(run, here)?)?;
     let workers = match &run.backend {
-        Backend::Nfs(_) | Backend::Smb(..) => planning::workers_of(None, clients, &target, here),
-        Backend::Fileio | Backend::Sockio(_) => 1,
+        DbenchBackend::Nfs(_) | DbenchBackend::Smb(..) => {
+            planning::workers_of(None, clients, &target, here)
+        }
+        DbenchBackend::Fileio | DbenchBackend::Sockio(_) => 1,
     };
     Ok(Plan {
         clients,
@@ -193,7 +197,7 @@ fn plan(run: &Run, loads: &[Named], here: &Environment) -> Result<Plan, Error> {
     .with_read_data(None))
 }
 
-fn replay_plan(run: &Run, loads: &[Named], more_targets: Vec<TargetPlan>) -> ReplayPlan {
+fn replay_plan(run: &DbenchRun, loads: &[Named], more_targets: Vec<TargetPlan>) -> ReplayPlan {
     let options = &run.options;
     let flags = options.flags;
     let names = loads.iter().map(|named| named.name.clone()).collect();
@@ -209,8 +213,8 @@ fn replay_plan(run: &Run, loads: &[Named], more_targets: Vec<TargetPlan>) -> Rep
         trunc_io_bytes: options.trunc_io,
         on_mismatch: match run.backend {
             // A client of dbench ends at an unexpected status.
-            Backend::Nfs(_) | Backend::Smb(..) => OnMismatch::Stop,
-            Backend::Fileio | Backend::Sockio(_) => OnMismatch::Count,
+            DbenchBackend::Nfs(_) | DbenchBackend::Smb(..) => OnMismatch::Stop,
+            DbenchBackend::Fileio | DbenchBackend::Sockio(_) => OnMismatch::Count,
         },
         resolve: !flags.no_resolve,
         local: flags.local,
@@ -230,23 +234,23 @@ fn replay_plan(run: &Run, loads: &[Named], more_targets: Vec<TargetPlan>) -> Rep
     }
 }
 
-fn targets(run: &Run, here: &Environment) -> Result<Vec<TargetPlan>, Error> {
+fn targets(run: &DbenchRun, here: &Environment) -> Result<Vec<TargetPlan>, Error> {
     match &run.backend {
-        Backend::Fileio => {
+        DbenchBackend::Fileio => {
             let directory = Some(run.options.directory.clone());
             Ok(vec![TargetPlan::Local(LocalTarget { directory })])
         }
-        Backend::Sockio(server) => Ok(vec![TargetPlan::Tcp(server.clone())]),
-        Backend::Nfs(servers) => servers
+        DbenchBackend::Sockio(server) => Ok(vec![TargetPlan::Tcp(server.clone())]),
+        DbenchBackend::Nfs(servers) => servers
             .iter()
             .map(|server| export(run, server, here).map(TargetPlan::Nfs3))
             .collect(),
-        Backend::Smb(place, login) => Ok(vec![TargetPlan::Smb(share(run, place, login))]),
+        DbenchBackend::Smb(place, login) => Ok(vec![TargetPlan::Smb(share(run, place, login))]),
     }
 }
 
 /// Returns the share of `--smb-share`, with the directory that `-D` names.
-fn share(run: &Run, place: &Share, login: &Login) -> SmbTarget {
+fn share(run: &DbenchRun, place: &ShareLocation, login: &Login) -> SmbTarget {
     let mut target = SmbTarget {
         port: place.port,
         path: place.path.clone(),
@@ -264,13 +268,13 @@ fn share(run: &Run, place: &Share, login: &Login) -> SmbTarget {
 }
 
 /// Returns the directory of `-D`, which precedes every name, without leading dots.
-fn below(run: &Run) -> &str {
+fn below(run: &DbenchRun) -> &str {
     let directory = run.options.directory.trim_start_matches('.');
     directory.trim_matches('/')
 }
 
 /// Returns an export of `--nfs`, with the directory that `-D` names.
-fn export(run: &Run, server: &Target, here: &Environment) -> Result<NfsTarget, Error> {
+fn export(run: &DbenchRun, server: &ParsedTarget, here: &Environment) -> Result<NfsTarget, Error> {
     let (options, tcp) = (NfsOptions::default(), TransportKind::Tcp);
     let mut target = nfs_target(Some(server), &options, tcp, BUILT_IN_PATH, here)?;
     let below = below(run);
@@ -294,10 +298,10 @@ mod tests {
         seed: 1,
     };
 
-    fn run_of(program: Program, line: &str) -> Run {
+    fn run_of(program: DbenchProgram, line: &str) -> DbenchRun {
         let words: Vec<String> = line.split_whitespace().map(String::from).collect();
         match command_line::parse(program, &words) {
-            Ok(Request::Run(run)) => *run,
+            Ok(DbenchRequest::Run(run)) => *run,
             other => panic!("{line}: {other:?}"),
         }
     }
@@ -311,16 +315,16 @@ mod tests {
         let mut text = String::new();
         for (program, line) in [
             (
-                Program::Dbench,
+                DbenchProgram::Dbench,
                 "-sS -t 60 -D /mnt/test --clients-per-process 2 4",
             ),
-            (Program::Tbench, "-t 10 -R 5 2 far"),
+            (DbenchProgram::Tbench, "-t 10 -R 5 2 far"),
             (
-                Program::Dbench,
+                DbenchProgram::Dbench,
                 "-B nfs --nfs nfs://a/x,nfs://b -D ./deep -c x --run-once --enable-nlm 2",
             ),
             (
-                Program::Dbench,
+                DbenchProgram::Dbench,
                 "-B smb --smb-share //fs:4450/bench/a --smb-user CORP/anna%secret -D ./deep -c x 2",
             ),
         ] {
@@ -336,13 +340,13 @@ mod tests {
     fn what_is_printed_has_dbenchs_form() {
         let mut text = String::new();
         for (program, line) in [
-            (Program::Dbench, "-t 60 2"),
-            (Program::Dbench, "-B fileio -c client.txt -t 60 2"),
+            (DbenchProgram::Dbench, "-t 60 2"),
+            (DbenchProgram::Dbench, "-B fileio -c client.txt -t 60 2"),
             (
-                Program::Dbench,
+                DbenchProgram::Dbench,
                 "-B fileio -c client.txt -t 60 --machine-readable --per-client-results 2",
             ),
-            (Program::Tbench, "-t 60 2"),
+            (DbenchProgram::Tbench, "-t 60 2"),
         ] {
             let run = run_of(program, line);
             text.push_str(&banner(program, &run, "client.txt"));
@@ -360,7 +364,7 @@ mod tests {
     #[test]
     fn only_a_run_that_measured_something_has_a_throughput() {
         let has_line =
-            |record: &RunRecord| report(Form::Four, record, false).contains("Throughput");
+            |record: &RunRecord| report(DbenchFormat::Four, record, false).contains("Throughput");
         let whole = fixtures::replayed();
         assert!(has_line(&whole));
         assert!(
@@ -374,13 +378,13 @@ mod tests {
         nothing.totals.ledger.failed += nothing.totals.ledger.ok;
         nothing.totals.ledger.ok = 0;
         assert!(!has_line(&nothing));
-        let machine = report(Form::Machine, &nothing, false);
+        let machine = report(DbenchFormat::Machine, &nothing, false);
         assert!(!machine.contains(";0;"), "{machine}");
     }
 
     #[test]
     fn too_many_clients_are_refused() {
-        let run = run_of(Program::Dbench, "--clients-per-process 70000 70000");
+        let run = run_of(DbenchProgram::Dbench, "--clients-per-process 70000 70000");
         assert!(plan(&run, &loads(), &HERE).is_err());
     }
 }

@@ -5,14 +5,14 @@
 //! notation (`10`, `0xa`, `012`) and take suffixes: lower-case letters are powers of 1024,
 //! upper-case ones powers of 1000, `b` is 512 and `w` the size of an int.
 
-use crate::compat::getopt::{Argument, Order, Program, leading_number};
-use crate::options::target::{self, Target};
+use crate::compat::getopt::{Argument, OptionOrder, ProgramSyntax, leading_number};
+use crate::options::target::{self, ParsedTarget};
 
 /// Action that the command line requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Request {
+pub enum NctRequest {
     /// Usage of nct or of a command (`-h`).
-    Help(Option<Command>),
+    Help(Option<NctCommand>),
     /// Print the version (`-V`).
     Version,
     /// Run one of the measuring commands.
@@ -23,7 +23,7 @@ pub enum Request {
 
 /// nct's commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Command {
+pub enum NctCommand {
     /// NFSPROC3_NULL.
     Null,
     /// NFSPROC3_GETATTR of one object.
@@ -50,7 +50,7 @@ const OPTIONS: &str = "
 ";
 
 /// nct, with its help.
-pub const PROGRAM: Program = Program {
+pub const PROGRAM: ProgramSyntax = ProgramSyntax {
     name: "nct",
     usage: &[
         "nct [-v] [-d duration] [-j jobs] [-m mark] [-o dir] [-p port]\n           \
@@ -72,25 +72,25 @@ pub const PROGRAM: Program = Program {
             1024) or K, M, G (powers of 1000). TXMB and RXMB are 2^20 bytes, as nct meant\n\
             them.\n",
     options: OPTIONS,
-    order: Order::First,
+    order: OptionOrder::First,
 };
 
 /// A measuring command with its options.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Measure {
     /// Command to run.
-    pub command: Command,
+    pub command: NctCommand,
     /// Target to measure.
-    pub target: Target,
+    pub target: ParsedTarget,
     /// Bytes per READ.
     pub length: u32,
     /// Options before the command.
-    pub options: Options,
+    pub options: NctOptions,
 }
 
 /// Options before the command; `-v` may also follow it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Options {
+pub struct NctOptions {
     /// Duration (`-d`), in seconds; with 0, each job makes one request.
     pub duration: u64,
     /// Requests in flight (`-j`); with 0, no request is sent.
@@ -109,7 +109,7 @@ pub struct Options {
     pub verbosity: u32,
 }
 
-impl Default for Options {
+impl Default for NctOptions {
     fn default() -> Self {
         Self {
             duration: 60,
@@ -130,9 +130,9 @@ const THREADS_MAX: u32 = 128;
 const JOBS_MAX: u64 = 1024;
 
 /// Parses nct's command line; an error is one line in filestone's style.
-pub fn parse(arguments: &[String]) -> Result<Request, String> {
+pub fn parse(arguments: &[String]) -> Result<NctRequest, String> {
     let words = PROGRAM.read(arguments)?;
-    let mut options = Options::default();
+    let mut options = NctOptions::default();
     let (mut is_help, mut is_version) = (false, false);
     for given in &words.given {
         match given.option.short {
@@ -144,14 +144,14 @@ pub fn parse(arguments: &[String]) -> Result<Request, String> {
         }
     }
     match words.arguments.split_first() {
-        _ if is_help => Ok(Request::Help(None)),
-        _ if is_version => Ok(Request::Version),
+        _ if is_help => Ok(NctRequest::Help(None)),
+        _ if is_version => Ok(NctRequest::Version),
         Some((word, rest)) => command(options, word, rest),
         None => Err("nct: a command is missing; expected null, getattr, read or shell".into()),
     }
 }
 
-impl Options {
+impl NctOptions {
     fn set(&mut self, letter: char, value: &str) -> Result<(), String> {
         match letter {
             'v' => self.verbosity += 1,
@@ -192,12 +192,12 @@ const DURATION: &str = "expected seconds, or a number with s, m, h, d, w, y or c
 const MARK: &str = "expected seconds from 0 to 3600";
 const THREADS: &str = "expected a number of threads from 1 to 128";
 
-fn command(mut options: Options, word: &str, rest: &[&str]) -> Result<Request, String> {
+fn command(mut options: NctOptions, word: &str, rest: &[&str]) -> Result<NctRequest, String> {
     let command = match word {
-        "null" => Command::Null,
-        "getattr" => Command::GetAttr,
-        "read" => Command::Read,
-        "shell" => Command::Shell,
+        "null" => NctCommand::Null,
+        "getattr" => NctCommand::GetAttr,
+        "read" => NctCommand::Read,
+        "shell" => NctCommand::Shell,
         _ => {
             return Err(format!(
                 "nct has no command \"{word}\"; expected null, getattr, read or shell"
@@ -222,20 +222,24 @@ fn command(mut options: Options, word: &str, rest: &[&str]) -> Result<Request, S
         }
     }
     if is_help {
-        return Ok(Request::Help(Some(command)));
+        return Ok(NctRequest::Help(Some(command)));
     }
-    if command == Command::Shell {
-        return Ok(Request::Shell);
+    if command == NctCommand::Shell {
+        return Ok(NctRequest::Shell);
     }
-    measure(options, command, &positional).map(Request::Measure)
+    measure(options, command, &positional).map(NctRequest::Measure)
 }
 
-fn measure(options: Options, command: Command, positional: &[&str]) -> Result<Measure, String> {
+fn measure(
+    options: NctOptions,
+    command: NctCommand,
+    positional: &[&str],
+) -> Result<Measure, String> {
     let (target, length) = match (command, positional) {
         (_, [target]) => (target, None),
-        (Command::Read, [target, length]) => (target, Some(*length)),
+        (NctCommand::Read, [target, length]) => (target, Some(*length)),
         (_, []) => return Err("the target is missing; expected [user@]host[:path]".into()),
-        (Command::Read, [_, _, extraneous, ..]) | (_, [_, extraneous, ..]) => {
+        (NctCommand::Read, [_, _, extraneous, ..]) | (_, [_, extraneous, ..]) => {
             return Err(format!("extraneous argument \"{extraneous}\""));
         }
     };

@@ -7,10 +7,10 @@ use crate::error::Error;
 use crate::execution::interruption;
 use crate::execution::live::{Live, RowStream};
 use crate::execution::output_directory::{OnExistingDirectory, OutputDirectory};
-use crate::execution::{Calibration, Job, measure};
+use crate::execution::{CalibrationMode, LoadedPlan, measure};
 use crate::planning::{Environment, with_intervals};
 use crate::{ExitStatus, console};
-use command_line::{Command, Measure, Request};
+use command_line::{Measure, NctCommand, NctRequest};
 use filestone_host::error::ErrorCategory;
 use filestone_measure::measure::run_record::RunOutcome;
 use filestone_measure::measure::validity;
@@ -34,15 +34,15 @@ const EX_NOPERM: u8 = 77;
 /// Executes the request of an nct command line.
 pub fn run(arguments: &[String]) -> Result<ExitStatus, Error> {
     match command_line::parse(arguments) {
-        Ok(Request::Help(None)) => show(&command_line::PROGRAM.help()),
-        Ok(Request::Help(Some(command))) => show(usage_of(command)),
-        Ok(Request::Version) => show(&format!("{}\n", env!("CARGO_PKG_VERSION"))),
-        Ok(Request::Shell) => Ok(refuse(
+        Ok(NctRequest::Help(None)) => show(&command_line::PROGRAM.help()),
+        Ok(NctRequest::Help(Some(command))) => show(usage_of(command)),
+        Ok(NctRequest::Version) => show(&format!("{}\n", env!("CARGO_PKG_VERSION"))),
+        Ok(NctRequest::Shell) => Ok(refuse(
             &Error::usage("nct shell: of its commands nct itself only ever had help")
                 .with_help("filestone probe OP measures any of the 22 procedures"),
             EX_USAGE,
         )),
-        Ok(Request::Measure(measure)) => execute(&measure),
+        Ok(NctRequest::Measure(measure)) => execute(&measure),
         Err(what) => Ok(refuse(
             &Error::usage(what).with_help("filestone compat nct -h shows nct's own command line"),
             EX_USAGE,
@@ -50,12 +50,12 @@ pub fn run(arguments: &[String]) -> Result<ExitStatus, Error> {
     }
 }
 
-fn usage_of(command: Command) -> &'static str {
+fn usage_of(command: NctCommand) -> &'static str {
     match command {
-        Command::Null => "usage: nct null [-hv] [user@]host[:path]\n",
-        Command::GetAttr => "usage: nct getattr [-hv] [user@]host[:path]\n",
-        Command::Read => "usage: nct read [-hv] [user@]host[:path] [length]\n",
-        Command::Shell => "usage: nct shell [-hv]\n",
+        NctCommand::Null => "usage: nct null [-hv] [user@]host[:path]\n",
+        NctCommand::GetAttr => "usage: nct getattr [-hv] [user@]host[:path]\n",
+        NctCommand::Read => "usage: nct read [-hv] [user@]host[:path] [length]\n",
+        NctCommand::Shell => "usage: nct shell [-hv]\n",
     }
 }
 
@@ -69,7 +69,7 @@ fn execute(measured: &Measure) -> Result<ExitStatus, Error> {
         None => None,
     };
     let stop = interruption::stop_flag()?;
-    let job = Job::new(plan(measured, &Environment::here()))?;
+    let job = LoadedPlan::new(plan(measured, &Environment::here()))?;
     if options.jobs == 0 {
         console::note("-j 0: no job asks anything");
     }
@@ -82,8 +82,8 @@ fn execute(measured: &Measure) -> Result<ExitStatus, Error> {
         .verbose(options.verbosity > 0)
         .kept(directory.is_some());
     let calibration = match &directory {
-        Some(_) => Calibration::First,
-        None => Calibration::Omit,
+        Some(_) => CalibrationMode::First,
+        None => CalibrationMode::Omit,
     };
     let record = match measure(&job, calibration, &stop, &mut live) {
         Ok(record) => record,
@@ -145,9 +145,9 @@ fn plan(measured: &Measure, here: &Environment) -> Plan {
         ..NfsTarget::built_in(&measured.target.path)
     });
     let operation = match measured.command {
-        Command::Null | Command::Shell => OpKind::Null,
-        Command::GetAttr => OpKind::GetAttr,
-        Command::Read => OpKind::Read,
+        NctCommand::Null | NctCommand::Shell => OpKind::Null,
+        NctCommand::GetAttr => OpKind::GetAttr,
+        NctCommand::Read => OpKind::Read,
     };
     let workload = WorkloadPlan::Probe(ProbePlan {
         size_bytes: measured.length,
@@ -243,7 +243,7 @@ mod tests {
         for (words, count) in [(["-d0", "-j8"], 8), (["-d10", "-j0"], 0)] {
             let words = words.into_iter().chain(["null", "srv"]);
             let words: Vec<String> = words.map(String::from).collect();
-            let Ok(Request::Measure(measure)) = command_line::parse(&words) else {
+            let Ok(NctRequest::Measure(measure)) = command_line::parse(&words) else {
                 panic!("nct takes this");
             };
             let plan = plan(&measure, &HERE);
@@ -255,7 +255,7 @@ mod tests {
     fn ncts_command_line_becomes_a_plan() {
         let words = ["-d", "10", "-j", "32", "-m", "5", "read", "srv:/f", "8k"];
         let words: Vec<String> = words.map(String::from).to_vec();
-        let Ok(Request::Measure(measure)) = command_line::parse(&words) else {
+        let Ok(NctRequest::Measure(measure)) = command_line::parse(&words) else {
             panic!("nct takes this");
         };
         let here = HERE;

@@ -7,15 +7,15 @@
 //! took for 5000 calls.
 
 use crate::compat::ending::CommandLineError;
-use crate::compat::getopt::{Argument, OptionSpec, Order, Program};
-use crate::options::target::{self, Target};
+use crate::compat::getopt::{Argument, OptionOrder, OptionSpec, ProgramSyntax};
+use crate::options::target::{self, ParsedTarget};
 use filestone_plan::plan::limits::CLIENTS_MAX;
 use filestone_report::nhfsstone::PROCEDURES_OF_NFSV2;
 use filestone_workload::operation::OpKind;
 use std::path::PathBuf;
 
 /// nhfsstone, with its help.
-pub const PROGRAM: Program = Program {
+pub const PROGRAM: ProgramSyntax = ProgramSyntax {
     name: "nhfsstone",
     usage: &[
         "nhfsstone [-v] [[-t secs] | [-c calls]] [-l load] [-p nprocs]\n                 \
@@ -37,7 +37,7 @@ pub const PROGRAM: Program = Program {
 -t secs     make as many calls as are due in that time; -c comes before it
 -v          print a table of the operations, too
 ",
-    order: Order::First,
+    order: OptionOrder::First,
 };
 
 /// nhfsstone's exit code for all errors except a run that does not count.
@@ -51,16 +51,16 @@ const NUMBER_MAX: u64 = i32::MAX as u64;
 
 /// Action that the command line requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Request {
+pub enum NhfsstoneRequest {
     /// Print help (`-h` or `--help`, which nhfsstone does not have).
     Help,
     /// Generate a load.
-    Run(Run),
+    Run(NhfsstoneRun),
 }
 
 /// A load and its target directories.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Run {
+pub struct NhfsstoneRun {
     /// Number of calls of all processes together: `-c`, or else `-t` times `-l`.
     pub calls: u64,
     /// Calls per second (`-l`) of all processes together; at least 1.
@@ -73,18 +73,18 @@ pub struct Run {
     pub only: Option<OpKind>,
     /// Target directories: process i uses directory i modulo their number. Never empty, and all of
     /// one kind.
-    pub directories: Vec<Directory>,
+    pub directories: Vec<TargetDirectory>,
     /// `-v`.
     pub is_verbose: bool,
 }
 
 /// Directory for the files of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Directory {
+pub enum TargetDirectory {
     /// A directory of this host where a server is mounted.
     Mounted(PathBuf),
     /// A directory of a server without a mount, which nhfsstone did not support.
-    Server(Target),
+    Server(ParsedTarget),
 }
 
 /// Options as given.
@@ -101,7 +101,7 @@ struct Options {
 }
 
 /// Parses a command line without the program's name.
-pub fn parse(arguments: &[String]) -> Result<Request, CommandLineError> {
+pub fn parse(arguments: &[String]) -> Result<NhfsstoneRequest, CommandLineError> {
     let mut options = Options::default();
     let mut rest = arguments.iter();
     let mut directories = Vec::new();
@@ -117,10 +117,10 @@ pub fn parse(arguments: &[String]) -> Result<Request, CommandLineError> {
         }
     }
     if options.is_help {
-        return Ok(Request::Help);
+        return Ok(NhfsstoneRequest::Help);
     }
     directories.extend(rest.map(String::as_str));
-    options.run(&directories).map(Request::Run)
+    options.run(&directories).map(NhfsstoneRequest::Run)
 }
 
 /// Whether the text behind the letter of an option is its value: not if all its letters are further
@@ -203,7 +203,7 @@ impl Options {
         Ok(())
     }
 
-    fn run(self, directories: &[&str]) -> Result<Run, CommandLineError> {
+    fn run(self, directories: &[&str]) -> Result<NhfsstoneRun, CommandLineError> {
         let load = self.load.unwrap_or(LOAD_DEFAULT);
         let in_time = self.seconds.map(|seconds| seconds * load);
         let directories = match directories {
@@ -211,8 +211,9 @@ impl Options {
             directories => directories,
         };
         let directories = directories.iter().map(|text| directory(text));
-        let directories: Vec<Directory> = directories.collect::<Result<_, _>>()?;
-        let is_mounted = |directory: &Directory| matches!(directory, Directory::Mounted(_));
+        let directories: Vec<TargetDirectory> = directories.collect::<Result<_, _>>()?;
+        let is_mounted =
+            |directory: &TargetDirectory| matches!(directory, TargetDirectory::Mounted(_));
         let mounted = directories.iter().filter(|one| is_mounted(one)).count();
         if mounted > 0 && mounted < directories.len() {
             return Err(refusal(
@@ -220,7 +221,7 @@ impl Options {
                 "name all of them in one way: the two are measured differently",
             ));
         }
-        Ok(Run {
+        Ok(NhfsstoneRun {
             calls: self.calls.or(in_time).unwrap_or(CALLS_DEFAULT),
             load,
             processes: self.processes.unwrap_or(PROCESSES_DEFAULT),
@@ -248,7 +249,7 @@ fn test_operation(value: &str) -> Result<OpKind, CommandLineError> {
 
 /// Parses a path, unless it begins like a server: `nfs://` or `host:/`. A path of that form can be
 /// given as `./host:/`.
-fn directory(text: &str) -> Result<Directory, CommandLineError> {
+fn directory(text: &str) -> Result<TargetDirectory, CommandLineError> {
     let host = text.split_once(":/").map(|(host, _)| host);
     if text.is_empty() {
         return Err(refusal(
@@ -257,11 +258,11 @@ fn directory(text: &str) -> Result<Directory, CommandLineError> {
         ));
     }
     if host.is_none_or(|host| host.is_empty() || host.contains('/')) {
-        return Ok(Directory::Mounted(text.into()));
+        return Ok(TargetDirectory::Mounted(text.into()));
     }
     let target = target::parse(text);
     let target = target.map_err(|expected| refusal(format!("{text}: {expected}"), USE_A_PATH))?;
-    Ok(Directory::Server(target))
+    Ok(TargetDirectory::Server(target))
 }
 
 const USE_A_PATH: &str = "a directory of this host is named by a path such as ./a:/b";

@@ -6,7 +6,7 @@ use super::ending::{exit_of, refuse, show};
 use crate::error::{Error, reason};
 use crate::execution::interruption;
 use crate::execution::live::Live;
-use crate::execution::{Calibration, Job, measure};
+use crate::execution::{CalibrationMode, LoadedPlan, measure};
 use crate::inputs::mix_source;
 use crate::options::mix::FileSetOptions;
 use crate::options::nfs::NfsOptions;
@@ -14,7 +14,7 @@ use crate::planning::{
     Environment, first_and_rest, nfs_target, open_loop_in_flight, with_read_data, workers_of,
 };
 use crate::{ExitStatus, console, planning};
-use command_line::{Directory, PROGRAM, Request, Run};
+use command_line::{NhfsstoneRequest, NhfsstoneRun, PROGRAM, TargetDirectory};
 use filestone_plan::mix::Mix;
 use filestone_plan::plan::{
     Access, ArrivalsPlan, FeedbackArithmetic, LocalMix, LocalTarget, MixCount, MixPlan, Plan,
@@ -35,22 +35,22 @@ const TRANSFER_BYTES: u32 = 8192;
 /// Executes the request of an nhfsstone command line.
 pub fn run(arguments: &[String]) -> Result<ExitStatus, Error> {
     match command_line::parse(arguments) {
-        Ok(Request::Help) => show(&PROGRAM.help()),
-        Ok(Request::Run(run)) => execute(&run),
+        Ok(NhfsstoneRequest::Help) => show(&PROGRAM.help()),
+        Ok(NhfsstoneRequest::Run(run)) => execute(&run),
         Err(refusal) => Ok(refusal.tell()),
     }
 }
 
-fn execute(run: &Run) -> Result<ExitStatus, Error> {
+fn execute(run: &NhfsstoneRun) -> Result<ExitStatus, Error> {
     let job = mix(run)
         .and_then(|mix| plan(run, mix, &Environment::here()))
-        .and_then(Job::new);
+        .and_then(LoadedPlan::new);
     let job = match job {
         Ok(job) => job,
         Err(error) => return Ok(refuse(&error, FAILURE)),
     };
     let stop = interruption::stop_flag()?;
-    let record = match measure(&job, Calibration::Omit, &stop, &mut Live::silent(&stop)) {
+    let record = match measure(&job, CalibrationMode::Omit, &stop, &mut Live::silent(&stop)) {
         Ok(record) => record,
         Err(error) => return Ok(refuse(&error, FAILURE)),
     };
@@ -62,7 +62,7 @@ fn execute(run: &Run) -> Result<ExitStatus, Error> {
 }
 
 /// Returns the mix of `-m`, that of `-T`, or nhfsstone's own.
-fn mix(run: &Run) -> Result<Mix, Error> {
+fn mix(run: &NhfsstoneRun) -> Result<Mix, Error> {
     match (run.only, &run.mix_file) {
         (Some(operation), _) => Ok(only(operation)),
         (None, Some(path)) => mix_of_file(path),
@@ -107,7 +107,7 @@ fn only(operation: OpKind) -> Mix {
     }
 }
 
-fn plan(run: &Run, mix: Mix, here: &Environment) -> Result<Plan, Error> {
+fn plan(run: &NhfsstoneRun, mix: Mix, here: &Environment) -> Result<Plan, Error> {
     let clients = run.processes;
     let (target, more_targets) = first_and_rest(targets(run, here)?)?;
     let is_local = target.is_directory();
@@ -150,14 +150,14 @@ fn plan(run: &Run, mix: Mix, here: &Environment) -> Result<Plan, Error> {
 }
 
 /// Returns the directories without duplicates, and without those that no process would use.
-fn targets(run: &Run, here: &Environment) -> Result<Vec<TargetPlan>, Error> {
+fn targets(run: &NhfsstoneRun, here: &Environment) -> Result<Vec<TargetPlan>, Error> {
     let mut targets = Vec::new();
     for directory in run.directories.iter().take(run.processes as usize) {
         let target = match directory {
-            Directory::Mounted(path) => TargetPlan::Local(LocalTarget {
+            TargetDirectory::Mounted(path) => TargetPlan::Local(LocalTarget {
                 directory: Some(path.to_string_lossy().into_owned()),
             }),
-            Directory::Server(server) => TargetPlan::Nfs3(nfs_target(
+            TargetDirectory::Server(server) => TargetPlan::Nfs3(nfs_target(
                 Some(server),
                 &NfsOptions::default(),
                 TransportKind::Tcp,
@@ -190,7 +190,7 @@ mod tests {
     fn plan_of(line: &str) -> Result<Plan, Error> {
         let words: Vec<String> = line.split_whitespace().map(String::from).collect();
         match command_line::parse(&words) {
-            Ok(Request::Run(run)) => plan(&run, only(OpKind::GetAttr), &HERE),
+            Ok(NhfsstoneRequest::Run(run)) => plan(&run, only(OpKind::GetAttr), &HERE),
             other => panic!("{line}: {other:?}"),
         }
     }
@@ -207,7 +207,7 @@ mod tests {
             calls: Some(4),
             ..only(OpKind::GetAttr)
         };
-        let Ok(Request::Run(run)) = command_line::parse(&["s:/a".into()]) else {
+        let Ok(NhfsstoneRequest::Run(run)) = command_line::parse(&["s:/a".into()]) else {
             panic!("nhfsstone takes this");
         };
         let plan = plan(&run, mix, &HERE).expect("a plan");

@@ -7,16 +7,16 @@
 mod settings;
 
 use crate::compat::ending::CommandLineError;
-use crate::compat::getopt::{Argument, Order, ParsedOption, Program, number};
+use crate::compat::getopt::{Argument, OptionOrder, ParsedOption, ProgramSyntax, number};
 use crate::compat::login::{self, Login, shown};
-use crate::options::smb::{Share, SmbOptions};
+use crate::options::smb::{ShareLocation, SmbArguments};
 use filestone_plan::plan::SmbProtection;
 use filestone_workload::password::Password;
 use settings::Settings;
 use std::path::PathBuf;
 
 /// smbtorture, with its help.
-pub const PROGRAM: Program = Program {
+pub const PROGRAM: ProgramSyntax = ProgramSyntax {
     name: "smbtorture",
     usage: &["smbtorture [options] //HOST/SHARE TEST"],
     arguments: &[
@@ -32,7 +32,7 @@ pub const PROGRAM: Program = Program {
     ],
     notes: NOTES,
     options: OPTIONS,
-    order: Order::Anywhere,
+    order: OptionOrder::Anywhere,
 };
 
 const NOTES: &str = "
@@ -124,7 +124,7 @@ const TIME_LIMIT_MAX: u64 = 100 * 365 * 86_400;
 
 /// Action that the command line requests.
 #[derive(Debug)]
-pub enum Request {
+pub enum SmbtortureRequest {
     /// Print help (`--help`, `-?` or `--usage`).
     Help,
     /// List the tests (`--list` or `--list-suites`).
@@ -132,7 +132,7 @@ pub enum Request {
     /// Print the version (`-V`).
     Version,
     /// Run BENCH-NBENCH.
-    Run(Box<Run>),
+    Run(Box<SmbtortureRun>),
 }
 
 /// A test that runs a load file.
@@ -147,11 +147,11 @@ pub enum Test {
 
 /// A run with its options.
 #[derive(Debug)]
-pub struct Run {
+pub struct SmbtortureRun {
     /// Test to run.
     pub test: Test,
     /// Target share, unless there is a list.
-    pub share: Share,
+    pub share: ShareLocation,
     /// `--unclist`.
     pub list: Option<PathBuf>,
     /// `-p`.
@@ -167,7 +167,7 @@ pub struct Run {
     /// `--seed`.
     pub seed: Option<u64>,
     /// SMB dialect and session options.
-    pub smb: SmbOptions,
+    pub smb: SmbArguments,
     /// `torture:targetrate`, in bytes per second and client.
     pub rate: Option<f64>,
     /// `torture:nretries`.
@@ -181,7 +181,7 @@ pub struct Run {
 /// Options and arguments in the order of the command line.
 #[derive(Default)]
 struct Words {
-    instead: Option<Request>,
+    instead: Option<SmbtortureRequest>,
     list: Option<PathBuf>,
     port: Option<u16>,
     login: Login,
@@ -189,7 +189,7 @@ struct Words {
     time_limit: Option<u64>,
     load_file: Option<String>,
     seed: Option<u64>,
-    smb: SmbOptions,
+    smb: SmbArguments,
     settings: Settings,
     remarks: Vec<String>,
 }
@@ -209,7 +209,7 @@ fn wrong(option: &str, value: &str, expected: &str) -> CommandLineError {
 }
 
 /// Parses a command line without the program's name.
-pub fn parse(arguments: &[String]) -> Result<Request, CommandLineError> {
+pub fn parse(arguments: &[String]) -> Result<SmbtortureRequest, CommandLineError> {
     let arguments = with_clients(arguments);
     let read = PROGRAM
         .read(&arguments)
@@ -222,7 +222,7 @@ pub fn parse(arguments: &[String]) -> Result<Request, CommandLineError> {
         Some(request) => Ok(request),
         None => words
             .run(&read.arguments)
-            .map(|run| Request::Run(Box::new(run))),
+            .map(|run| SmbtortureRequest::Run(Box::new(run))),
     }
 }
 
@@ -286,9 +286,9 @@ impl Words {
                     "a user logs on with a password: -U USER and -A FILE or FILESTONE_PASSWORD",
                 ));
             }
-            "help" | "usage" => self.instead = Some(Request::Help),
-            "list" | "list-suites" => self.instead = Some(Request::List),
-            "version" => self.instead = Some(Request::Version),
+            "help" | "usage" => self.instead = Some(SmbtortureRequest::Help),
+            "list" | "list-suites" => self.instead = Some(SmbtortureRequest::List),
+            "version" => self.instead = Some(SmbtortureRequest::Version),
             _ => self.remarks.push(format!("{option_shown} is passed over")),
         }
         Ok(())
@@ -346,7 +346,7 @@ impl Words {
         Ok(())
     }
 
-    fn run(self, arguments: &[&str]) -> Result<Run, CommandLineError> {
+    fn run(self, arguments: &[&str]) -> Result<SmbtortureRun, CommandLineError> {
         let (place, tests) = arguments.split_first().ok_or_else(|| {
             refusal(
                 "no share is named",
@@ -374,7 +374,7 @@ impl Words {
             Test::Nbench => CLIENTS_DEFAULT,
             Test::NetBench(_) => 1,
         };
-        Ok(Run {
+        Ok(SmbtortureRun {
             test,
             share,
             list: self.list,
@@ -384,7 +384,7 @@ impl Words {
             time_limit: self.time_limit.unwrap_or(TIME_LIMIT_DEFAULT),
             load_file: self.load_file,
             seed: self.seed,
-            smb: SmbOptions {
+            smb: SmbArguments {
                 dialect,
                 ..self.smb
             },

@@ -6,15 +6,15 @@ pub mod command_line;
 use super::ending::{refuse, show};
 use super::replayed::{self, has_throughput, why_not};
 use crate::error::Error;
-use crate::execution::Job;
-use crate::inputs::credentials::Credentials;
+use crate::execution::LoadedPlan;
+use crate::inputs::credentials::DefaultCredentials;
 use crate::inputs::loads::{self, Named};
 use crate::inputs::target_list;
 use crate::options::layer_targets::LayerTarget;
-use crate::options::smb::Share;
+use crate::options::smb::ShareLocation;
 use crate::planning::{self, Environment, first_and_rest, workers_of};
 use crate::{ExitStatus, console};
-use command_line::{FAILURE, PROGRAM, Request, Run, Test};
+use command_line::{FAILURE, PROGRAM, SmbtortureRequest, SmbtortureRun, Test};
 use filestone_measure::measure::RunRecord;
 use filestone_plan::plan::{
     LeftoverPolicy, OnMismatch, Plan, ReplayPlan, SmbOplock, TargetPlan, WorkloadPlan,
@@ -30,15 +30,15 @@ const TEST: &str = "nbench";
 /// Executes the request of an smbtorture command line.
 pub fn run(arguments: &[String]) -> Result<ExitStatus, Error> {
     match command_line::parse(arguments) {
-        Ok(Request::Help) => show(&PROGRAM.help()),
-        Ok(Request::List) => show("bench.nbench\n"),
-        Ok(Request::Version) => show(&format!("Version {}\n", version())),
-        Ok(Request::Run(run)) => execute(&run),
+        Ok(SmbtortureRequest::Help) => show(&PROGRAM.help()),
+        Ok(SmbtortureRequest::List) => show("bench.nbench\n"),
+        Ok(SmbtortureRequest::Version) => show(&format!("Version {}\n", version())),
+        Ok(SmbtortureRequest::Run(run)) => execute(&run),
         Err(refusal) => Ok(refusal.tell()),
     }
 }
 
-fn execute(run: &Run) -> Result<ExitStatus, Error> {
+fn execute(run: &SmbtortureRun) -> Result<ExitStatus, Error> {
     run.remarks.iter().for_each(|what| console::note(what));
     let name = replayed::load_name(run.load_file.as_deref());
     let job = match prepare(run, &name, &Environment::here()) {
@@ -57,9 +57,9 @@ fn execute(run: &Run) -> Result<ExitStatus, Error> {
     )
 }
 
-fn prepare(run: &Run, load: &str, here: &Environment) -> Result<Job, Error> {
+fn prepare(run: &SmbtortureRun, load: &str, here: &Environment) -> Result<LoadedPlan, Error> {
     let loads = loads::list(load)?;
-    let credentials = Credentials::read(&run.smb.access)?;
+    let credentials = DefaultCredentials::read(&run.smb.access)?;
     let credentials = match &run.login.password {
         Some(password) if run.login.user.is_some() || credentials.user.is_some() => {
             credentials.given(password.clone(), "-U")
@@ -69,13 +69,13 @@ fn prepare(run: &Run, load: &str, here: &Environment) -> Result<Job, Error> {
     let shares = shares(run)?;
     let plan = plan(run, &shares, &loads, &credentials, here)?;
     plan.check()?;
-    let jobs = Job::replays(vec![plan], &loads)?;
-    Ok(Job::logging_on(jobs, &credentials)?.remove(0))
+    let jobs = LoadedPlan::replays(vec![plan], &loads)?;
+    Ok(LoadedPlan::logging_on(jobs, &credentials)?.remove(0))
 }
 
 /// Returns the shares of the list, or else the one of the command line, each with the options of
 /// the command line.
-fn shares(run: &Run) -> Result<Vec<Share>, Error> {
+fn shares(run: &SmbtortureRun) -> Result<Vec<ShareLocation>, Error> {
     let listed = match &run.list {
         None => vec![run.share.clone()],
         Some(path) => {
@@ -90,10 +90,10 @@ fn shares(run: &Run) -> Result<Vec<Share>, Error> {
             shares.collect::<Result<_, _>>()?
         }
     };
-    let mut shares: Vec<Share> = Vec::new();
+    let mut shares: Vec<ShareLocation> = Vec::new();
     // Without duplicates, and without shares that no client would use.
     for share in listed.into_iter().take(run.clients as usize) {
-        let share = Share {
+        let share = ShareLocation {
             port: share.port.or(run.port),
             user: share.user.or_else(|| run.login.user.clone()),
             domain: share.domain.or_else(|| run.login.domain.clone()),
@@ -107,10 +107,10 @@ fn shares(run: &Run) -> Result<Vec<Share>, Error> {
 }
 
 fn plan(
-    run: &Run,
-    shares: &[Share],
+    run: &SmbtortureRun,
+    shares: &[ShareLocation],
     loads: &[Named],
-    credentials: &Credentials,
+    credentials: &DefaultCredentials,
     here: &Environment,
 ) -> Result<Plan, Error> {
     let mut options = run.smb.clone();
@@ -158,7 +158,7 @@ const fn is_one_pass(test: Test) -> bool {
 }
 
 /// Returns the warm-up in whole seconds, like smbtorture; none for a single iteration.
-const fn warm_up(run: &Run) -> u64 {
+const fn warm_up(run: &SmbtortureRun) -> u64 {
     match run.test {
         Test::Nbench => run.time_limit / 20,
         Test::NetBench(_) => 0,
@@ -180,7 +180,7 @@ fn version() -> String {
 }
 
 /// Returns the banner above the rows, which names filestone.
-fn banner(run: &Run, load: &str, seed: u64) -> String {
+fn banner(run: &SmbtortureRun, load: &str, seed: u64) -> String {
     let length = match run.test {
         Test::Nbench => format!("for {} seconds", run.time_limit),
         Test::NetBench(_) => "once".into(),
@@ -196,7 +196,7 @@ fn banner(run: &Run, load: &str, seed: u64) -> String {
 }
 
 /// Returns the text before the first row, once everything is ready.
-fn released(run: &Run) -> String {
+fn released(run: &SmbtortureRun) -> String {
     let rate = run.rate.map(|rate| rate / 1e6);
     let rate = rate.map(|rate| format!("Targeting {rate:.4} MByte/sec\n"));
     format!(

@@ -7,21 +7,21 @@ use std::path::PathBuf;
 
 const HERE: Environment = Environment::CANNED;
 
-fn run_of(line: &str) -> Run {
+fn run_of(line: &str) -> SmbtortureRun {
     let words: Vec<String> = line.split_whitespace().map(String::from).collect();
     match command_line::parse(&words) {
-        Ok(Request::Run(run)) => *run,
+        Ok(SmbtortureRequest::Run(run)) => *run,
         other => panic!("{line}: {other:?}"),
     }
 }
 
-fn plan_of(run: &Run) -> Result<Plan, Error> {
+fn plan_of(run: &SmbtortureRun) -> Result<Plan, Error> {
     let shares = shares(run)?;
     plan(
         run,
         &shares,
         &[Named::canned()],
-        &Credentials::default(),
+        &DefaultCredentials::default(),
         &HERE,
     )
 }

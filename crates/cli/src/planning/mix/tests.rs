@@ -1,5 +1,5 @@
 use super::*;
-use crate::options::{Command, CommandLine};
+use crate::options::{CommandLine, FilestoneCommand};
 use clap::Parser;
 use filestone_plan::plan::{MixCount, SkippedOperation};
 use filestone_workload::operation::OpKind;
@@ -30,9 +30,12 @@ fn plan_of(line: &str) -> Result<Plan, Error> {
         .into_iter()
         .chain(line.split_whitespace());
     match CommandLine::try_parse_from(words).expect(line).command {
-        Some(Command::Mix(options)) => {
-            plan(&options, three_kinds(), &Credentials::default(), &HERE)
-        }
+        Some(FilestoneCommand::Mix(options)) => plan(
+            &options,
+            three_kinds(),
+            &DefaultCredentials::default(),
+            &HERE,
+        ),
         other => panic!("{line}: {other:?}"),
     }
 }
@@ -187,10 +190,15 @@ fn the_spare_names_of_a_file_set_are_in_proportion_to_the_operations_of_the_run(
     let of = |line: &str| {
         let words = ["filestone", "mix", "srv:/x", "--in-flight=8"].into_iter();
         let command = CommandLine::try_parse_from(words.chain(line.split_whitespace()));
-        let Some(Command::Mix(options)) = command.expect(line).command else {
+        let Some(FilestoneCommand::Mix(options)) = command.expect(line).command else {
             panic!("{line}: another command");
         };
-        let plan = plan(&options, asked(&counts), &Credentials::default(), &HERE);
+        let plan = plan(
+            &options,
+            asked(&counts),
+            &DefaultCredentials::default(),
+            &HERE,
+        );
         let plan = plan.expect(line);
         plan.mix().map(|mix| mix.file_set.spare_names_per_client)
     };

@@ -1,7 +1,7 @@
 //! Command lines of `filestone replay` and the resulting plans.
 
 use super::*;
-use crate::options::{Command, CommandLine};
+use crate::options::{CommandLine, FilestoneCommand};
 use clap::Parser;
 use filestone_plan::plan::LoadName;
 use filestone_workload::load::Generation;
@@ -26,13 +26,13 @@ fn plans_of(line: &str) -> Result<Vec<Plan>, Error> {
         .into_iter()
         .chain(line.split_whitespace());
     match CommandLine::try_parse_from(words).expect(line).command {
-        Some(Command::Replay(options)) => {
+        Some(FilestoneCommand::Replay(options)) => {
             let names = options.loads.as_deref().unwrap_or(LOAD_DEFAULT);
             let loads: Vec<Named> = names
                 .split(',')
                 .map(|name| named(name, name.starts_with("stamped")))
                 .collect();
-            plans(&options, &loads, &Credentials::default(), &HERE)
+            plans(&options, &loads, &DefaultCredentials::default(), &HERE)
         }
         other => panic!("{line}: {other:?}"),
     }

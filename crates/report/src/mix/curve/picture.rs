@@ -2,7 +2,7 @@
 
 use super::of_leg;
 use crate::caption;
-use crate::picture::{Axis, Form, Line, Mark, Panel, Picture, Point, Style, Symbol};
+use crate::picture::{Axis, Form, Panel, Picture, PlotLine, PlotMark, PlotPoint, Style, Symbol};
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::curve_record::{CurvePointRecord, CurveRecord, SweepDirection};
 
@@ -36,7 +36,7 @@ pub fn picture(record: &RunRecord, curve: &CurveRecord) -> Picture {
     );
     let peak = Some(curve.peak_ops_per_s).filter(|peak| *peak > 0.0);
     let knee = curve.knee.as_ref().map(|knee| knee.load_ops_per_s);
-    panel.marks = Mark::known([(knee, "knee"), (peak, "peak")]);
+    panel.marks = PlotMark::known([(knee, "knee"), (peak, "peak")]);
     caption::picture(record, "Load-response curve", vec![panel], notes)
 }
 
@@ -46,10 +46,10 @@ fn line(
     style: Style,
     curve: &CurveRecord,
     leg: SweepDirection,
-    figure: fn(&CurvePointRecord) -> Point,
-) -> Line {
+    figure: fn(&CurvePointRecord) -> PlotPoint,
+) -> PlotLine {
     let timed = of_leg(curve, leg).filter(|point| point.response_time_ns.count > 0);
-    let points = timed.map(|point| Point {
+    let points = timed.map(|point| PlotPoint {
         symbol: if point.is_steady {
             Symbol::Full
         } else {
@@ -57,20 +57,20 @@ fn line(
         },
         ..figure(point)
     });
-    Line::new(name, style, Form::Joined, points.collect())
+    PlotLine::new(name, style, Form::Joined, points.collect())
 }
 
-fn mean_point(point: &CurvePointRecord) -> Point {
+fn mean_point(point: &CurvePointRecord) -> PlotPoint {
     let mean = point.response_time_ns.mean;
     let half_width = point.response_time_mean_half_width_ns;
     let interval = half_width.map(|half| ((mean - half).max(0.0) / 1e9, (mean + half) / 1e9));
-    Point {
+    PlotPoint {
         interval,
-        ..Point::new(point.achieved_load_ops_per_s, mean / 1e9)
+        ..PlotPoint::new(point.achieved_load_ops_per_s, mean / 1e9)
     }
 }
 
-fn p99_point(point: &CurvePointRecord) -> Point {
+fn p99_point(point: &CurvePointRecord) -> PlotPoint {
     let p99 = point.response_time_ns.p99 as f64;
-    Point::new(point.achieved_load_ops_per_s, p99 / 1e9)
+    PlotPoint::new(point.achieved_load_ops_per_s, p99 / 1e9)
 }

@@ -5,8 +5,8 @@
 
 use super::{SMALL, stroke, text};
 use crate::picture::label_text::width;
-use crate::picture::layout::{Frame, Pixel};
-use crate::picture::{Form, Line, Panel, Point, Quantity, Style, Symbol};
+use crate::picture::layout::{Pixel, PlotFrame};
+use crate::picture::{AxisQuantity, Form, Panel, PlotLine, PlotPoint, Style, Symbol};
 use core::fmt::Write;
 use filestone_workload::text::time_text;
 
@@ -54,8 +54,8 @@ const fn look(style: Style) -> Look {
 }
 
 /// Draws the lines of a panel, later ones in front, background lines behind.
-pub fn draw(svg: &mut String, panel: &Panel, frame: &Frame) {
-    let is_behind = |line: &&Line| matches!(line.style, Style::Fine | Style::Bound);
+pub fn draw(svg: &mut String, panel: &Panel, frame: &PlotFrame) {
+    let is_behind = |line: &&PlotLine| matches!(line.style, Style::Fine | Style::Bound);
     for line in panel.lines.iter().filter(is_behind) {
         way(svg, line, frame);
     }
@@ -74,7 +74,7 @@ pub fn draw(svg: &mut String, panel: &Panel, frame: &Frame) {
 }
 
 /// Draws a line and its symbol, as in the legend.
-pub fn sample(svg: &mut String, line: &Line, from: Pixel, length: f64) {
+pub fn sample(svg: &mut String, line: &PlotLine, from: Pixel, length: f64) {
     let look = look(line.style);
     if line.form == Form::Joined && look.symbol != Outline::Cross {
         let to = Pixel::at(from.x + length, from.y);
@@ -92,10 +92,10 @@ fn stroke_look(look: &Look, dash: &str) -> String {
 }
 
 /// Draws the segments from point to point: dotted if there are too few samples.
-fn way(svg: &mut String, line: &Line, frame: &Frame) {
+fn way(svg: &mut String, line: &PlotLine, frame: &PlotFrame) {
     let look = look(line.style);
-    let mut pieces: Vec<(bool, Vec<&Point>)> = Vec::new();
-    let mut before: Option<&Point> = None;
+    let mut pieces: Vec<(bool, Vec<&PlotPoint>)> = Vec::new();
+    let mut before: Option<&PlotPoint> = None;
     for point in &line.points {
         match (before, pieces.last_mut()) {
             (Some(_), Some((is_sparse, piece)))
@@ -126,7 +126,7 @@ fn way(svg: &mut String, line: &Line, frame: &Frame) {
 }
 
 /// Draws the requested symbols, and one for each point that would not be visible otherwise.
-fn symbols(svg: &mut String, line: &Line, frame: &Frame) {
+fn symbols(svg: &mut String, line: &PlotLine, frame: &PlotFrame) {
     let look = look(line.style);
     for (index, point) in line.points.iter().enumerate() {
         let next = line.points.get(index + 1);
@@ -175,7 +175,7 @@ fn symbol(svg: &mut String, look: &Look, at: Pixel, kind: Symbol) {
 }
 
 /// Draws the intervals as bars with caps, along the axis of the figure.
-fn intervals(svg: &mut String, panel: &Panel, line: &Line, frame: &Frame) {
+fn intervals(svg: &mut String, panel: &Panel, line: &PlotLine, frame: &PlotFrame) {
     let look = stroke_look(&look(line.style), "none");
     for point in &line.points {
         let Some((low, high)) = point.interval else {
@@ -184,7 +184,7 @@ fn intervals(svg: &mut String, panel: &Panel, line: &Line, frame: &Frame) {
         let Pixel { x, y } = frame.pixel(point);
         let upright = |x: f64, from: f64, to: f64| [Pixel::at(x, from), Pixel::at(x, to)];
         let level = |y: f64, from: f64, to: f64| [Pixel::at(from, y), Pixel::at(to, y)];
-        let strokes = if panel.y.quantity == Quantity::Name {
+        let strokes = if panel.y.quantity == AxisQuantity::Name {
             let (low, high) = (frame.across(low), frame.across(high));
             let end = |x: f64| upright(x, y - CAP, y + CAP);
             [level(y, low, high), end(low), end(high)]
@@ -200,7 +200,7 @@ fn intervals(svg: &mut String, panel: &Panel, line: &Line, frame: &Frame) {
 }
 
 /// Draws the bars of the names, those of all lines below each other, with their values.
-fn bars(svg: &mut String, panel: &Panel, index: usize, frame: &Frame) {
+fn bars(svg: &mut String, panel: &Panel, index: usize, frame: &PlotFrame) {
     let Some(line) = panel.lines.get(index) else {
         return;
     };
@@ -224,7 +224,7 @@ fn bars(svg: &mut String, panel: &Panel, index: usize, frame: &Frame) {
 }
 
 /// Draws the figure as text, on the right of its symbol, or on the left near the edge.
-fn value_beside(svg: &mut String, point: &Point, frame: &Frame) {
+fn value_beside(svg: &mut String, point: &PlotPoint, frame: &PlotFrame) {
     let words = time_text(point.x * 1e9);
     let end = point.interval.map_or(point.x, |interval| interval.1);
     let look = format!("font-size=\"{SMALL}\"");

@@ -53,12 +53,12 @@ pub struct ComparedRung {
     /// Name of the rung.
     pub name: String,
     /// Figures of the rung.
-    pub figures: Vec<ComparedFigure>,
+    pub figures: Vec<ComparedRungFigure>,
 }
 
 /// A figure of a rung in both ladders.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct ComparedFigure {
+pub struct ComparedRungFigure {
     /// Name of the figure.
     pub name: String,
     /// Unit of the figure; empty for a number.
@@ -160,7 +160,7 @@ pub fn document(compared: ComparedLadders<'_>) -> LadderComparison {
         figures: LADDER_FIGURES
             .into_iter()
             .filter_map(|figure| both(&base, &new, figure))
-            .map(|both| ComparedFigure {
+            .map(|both| ComparedRungFigure {
                 name: both.more.name.to_string(),
                 unit: both.more.name.unit().name().into(),
                 has_unmeasured: both.more.has_unmeasured,
@@ -187,7 +187,7 @@ pub fn csv(compared: ComparedLadders<'_>) -> String {
         for figure in rung.figures {
             let number =
                 |number: Option<f64>| number.map_or_else(String::new, |it| format!("{it:.3}"));
-            let ComparedFigure {
+            let ComparedRungFigure {
                 base,
                 new,
                 difference,

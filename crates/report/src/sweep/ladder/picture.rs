@@ -2,7 +2,7 @@
 //! processor time.
 
 use super::{has, heading, rungs};
-use crate::picture::{Axis, Form, Line, Panel, Picture, Point, Style};
+use crate::picture::{Axis, Form, Panel, Picture, PlotLine, PlotPoint, Style};
 use crate::sweep::picture::{caveats, origin};
 use crate::sweep::{MEAN, SweepReport, of_run};
 use filestone_plan::gate::{GateFigure, RunTotal};
@@ -42,14 +42,19 @@ fn panel(ladder: &SweepReport, figure: GateFigure, name: &str) -> Panel {
     let rows = (0..).zip(&ladder.points);
     let points = rows.filter_map(|(row, point): (u32, _)| {
         let known = point.tally.mean(figure)?;
-        Some(Point {
+        Some(PlotPoint {
             interval: known
                 .interval
                 .map(|(low, high)| (low / NANOS, high / NANOS)),
-            ..Point::new(known.value / NANOS, f64::from(row) + 0.5)
+            ..PlotPoint::new(known.value / NANOS, f64::from(row) + 0.5)
         })
     });
-    let lines = vec![Line::new(name, Style::First, Form::Bars, points.collect())];
+    let lines = vec![PlotLine::new(
+        name,
+        Style::First,
+        Form::Bars,
+        points.collect(),
+    )];
     let names = rungs(ladder).map(|rung| rung.name().to_owned());
     Panel::of_rows(Axis::time(name), names.collect(), ROW, lines)
 }

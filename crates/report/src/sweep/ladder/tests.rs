@@ -1,6 +1,6 @@
 use super::comparison::{self, ComparedLadders};
 use super::*;
-use crate::document::page::Page;
+use crate::document::page::PageWidth;
 use crate::repeats::RepeatsEnd;
 use crate::{fixtures, json, picture as drawing};
 use filestone_measure::comparison::ComparedRun;
@@ -114,8 +114,8 @@ fn a_row_for_each_rung_and_what_it_adds() {
     let mut ladder = ladder(&RUNGS);
     ladder.points[3].failed = Some("nothing succeeded: NFS3ERR_NOTSUPP (10004)".into());
     ladder.points[3].tally = PointTally::new(MEAN);
-    insta::assert_snapshot!(report(&ladder).text(Page::of(132)));
-    let narrow = report(&ladder).text(Page::of(80));
+    insta::assert_snapshot!(report(&ladder).text(PageWidth::of(132)));
+    let narrow = report(&ladder).text(PageWidth::of(80));
     assert!(
         narrow.lines().all(|line| line.chars().count() <= 80),
         "{narrow}"
@@ -128,7 +128,7 @@ fn a_ladder_without_a_run_has_no_table() {
     let mut ladder = ladder(&RUNGS[..1]);
     ladder.points[0].tally = PointTally::new(MEAN);
     ladder.end = None;
-    let shown = report(&ladder).text(Page::of(100));
+    let shown = report(&ladder).text(PageWidth::of(100));
     assert!(
         shown.contains("0 runs, not at its end") && !shown.contains("p50"),
         "{shown}"
@@ -173,7 +173,7 @@ fn two_ladders_stand_side_by_side() {
         base: &base,
         new: &new,
     };
-    insta::assert_snapshot!(comparison::report(compared).text(Page::of(100)));
+    insta::assert_snapshot!(comparison::report(compared).text(PageWidth::of(100)));
     let document = comparison::document(compared);
     assert_eq!(document.rungs.len(), 3);
     assert_eq!(comparison::csv(compared).lines().count(), 1 + 10 + 10 + 9);

@@ -1,7 +1,9 @@
 //! Graphs of the study: all of them as one picture, and each as a separate one.
 
 use super::{FINE_MAX, GRAPHS, GraphSource, StudyGraph, baseline, carrier, missing, size};
-use crate::picture::{Axis, Form, Line, Mark, Panel, Picture, Point, Quantity, Style, Symbol};
+use crate::picture::{
+    Axis, AxisQuantity, Form, Panel, Picture, PlotLine, PlotMark, PlotPoint, Style, Symbol,
+};
 use crate::sweep::picture::{drawn, of_panels};
 use crate::sweep::unit::DrawnUnit;
 use crate::sweep::{SweepReport, SweptLine, SweptPoint, everywhere};
@@ -72,7 +74,7 @@ fn panel(swept: &SweepReport, graph: &StudyGraph, sizes: Sizes) -> Panel {
     let drawn = drawn.flat_map(|(line, styles)| lines_of(swept, line, graph, sizes, &styles));
     let x = match sizes {
         Sizes::Fine => Axis::load("bytes per read"),
-        Sizes::All => Axis::new(Quantity::Ratio, "bytes per read"),
+        Sizes::All => Axis::new(AxisQuantity::Ratio, "bytes per read"),
     };
     let figure = graph.figure_in(swept);
     let title = if figure == graph.figure {
@@ -89,12 +91,12 @@ fn panel(swept: &SweepReport, graph: &StudyGraph, sizes: Sizes) -> Panel {
     panel
 }
 
-fn marks(lines: &[SweptLine<'_>]) -> Vec<Mark> {
+fn marks(lines: &[SweptLine<'_>]) -> Vec<PlotMark> {
     let knees = lines
         .iter()
         .filter_map(|line| Some((line.knee()?, carrier(line))));
     knees
-        .map(|(knee, carrier)| Mark {
+        .map(|(knee, carrier)| PlotMark {
             x: knee.at,
             text: format!("knee, {carrier}"),
         })
@@ -108,24 +110,24 @@ fn lines_of(
     graph: &StudyGraph,
     sizes: Sizes,
     styles: &Styles,
-) -> Vec<Line> {
+) -> Vec<PlotLine> {
     let over = carrier(line);
     let figure = graph.figure_in(swept);
     let points = points(swept, line, figure, sizes);
     let ends = [points.first(), points.last()].map(|end| end.map(|point| point.x));
-    let read = Line::new(&format!("read, {over}"), styles.read, Form::Joined, points);
+    let read = PlotLine::new(&format!("read, {over}"), styles.read, Form::Joined, points);
     if read.points.is_empty() {
         return vec![];
     }
     let mut lines = vec![read];
     if let Some(model) = graph.model {
         let points = self::points(swept, line, model, sizes);
-        let points = points.into_iter().map(|point| Point {
+        let points = points.into_iter().map(|point| PlotPoint {
             symbol: Symbol::None,
             ..point
         });
         let name = format!("by the model, {over}");
-        lines.push(Line::new(
+        lines.push(PlotLine::new(
             &name,
             styles.model,
             Form::Joined,
@@ -140,12 +142,12 @@ fn lines_of(
         };
         let value = baseline(line, name)?.tally.value(&figure)?.value;
         let y = value / DrawnUnit::of(&figure).on_axis();
-        let ends = [from, to].map(|x| Point {
+        let ends = [from, to].map(|x| PlotPoint {
             symbol: Symbol::None,
-            ..Point::new(x, y)
+            ..PlotPoint::new(x, y)
         });
         let name = format!("{name}, {over}");
-        Some(Line::new(&name, style, Form::Joined, ends.to_vec()))
+        Some(PlotLine::new(&name, style, Form::Joined, ends.to_vec()))
     });
     lines.extend(baselines);
     lines
@@ -156,7 +158,7 @@ fn points(
     line: &SweptLine<'_>,
     figure: GateFigure,
     sizes: Sizes,
-) -> Vec<Point> {
+) -> Vec<PlotPoint> {
     let Some(parameter) = swept.parameters.first() else {
         return vec![];
     };

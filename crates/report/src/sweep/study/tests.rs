@@ -1,7 +1,7 @@
 use super::super::tests::run;
 use super::super::{SweepReport, document, heading, report, script};
 use super::*;
-use crate::document::page::Page;
+use crate::document::page::PageWidth;
 use crate::fixtures;
 use crate::picture::render;
 use crate::repeats::RepeatsEnd;
@@ -131,7 +131,7 @@ fn study(has_server: bool) -> SweepReport {
 
 #[test]
 fn the_report_has_the_baselines_the_knee_and_the_packets() {
-    insta::assert_snapshot!(report(&study(true)).text(Page::of(132)));
+    insta::assert_snapshot!(report(&study(true)).text(PageWidth::of(132)));
 }
 
 /// The second packet: 1,316 bytes are the most in one over TCP, and 1,344 over UDP.
@@ -258,5 +258,5 @@ fn before_it_begins_it_says_how_long_it_takes() {
     }
     swept.end = None;
     let seconds = 1_000_000_000;
-    insta::assert_snapshot!(preview::report(&swept, 612 * seconds).text(Page::of(100)));
+    insta::assert_snapshot!(preview::report(&swept, 612 * seconds).text(PageWidth::of(100)));
 }

@@ -4,12 +4,12 @@
 use anyhow::{Context, Result};
 use filestone_host::control_socket::{FleetControl, RequestHandler};
 use filestone_live::event::{
-    Event, IntervalFigures, KindFigures, OperationFigures, RunBegun, Times,
+    Event, IntervalFigures, KindFigures, LatencySummary, OperationFigures, RunBegun,
 };
 use filestone_live::feed::Feed;
-use filestone_live::http_server::{HttpServer, Limits, Site, listen};
-use filestone_live::site::Page;
-use filestone_live::token::Token;
+use filestone_live::http_server::{HttpServer, ListenerLimits, Site, listen};
+use filestone_live::site::LivePage;
+use filestone_live::token::AccessToken;
 use filestone_measure::measure::fleet_record::{
     ClientState, FleetCounters, GroupRecord, StateCount,
 };
@@ -29,7 +29,7 @@ use std::time::Instant;
 pub struct Served {
     /// The events of the page.
     pub feed: Feed,
-    page: Page,
+    page: LivePage,
     #[expect(dead_code, reason = "it serves until this is dropped")]
     hosting: HttpServer,
 }
@@ -39,13 +39,13 @@ impl Served {
     pub fn start(command: &str) -> Result<Self> {
         let feed = Feed::new("0.0.0", vec![command.into()]);
         let listener = listen(SocketAddr::from(([127, 0, 0, 1], 0)))?;
-        let token = Token::new().context("no token")?;
+        let token = AccessToken::new().context("no token")?;
         let document = filestone_cli::live_document();
-        let page = Page::new(feed.clone(), listener.local_addr()?, token, document);
+        let page = LivePage::new(feed.clone(), listener.local_addr()?, token, document);
         let site = Site {
             listener,
             router: page.clone().router(),
-            limits: Limits::default(),
+            limits: ListenerLimits::default(),
         };
         let hosting = HttpServer::start(vec![site], &[])?;
         Ok(Self {
@@ -157,7 +157,7 @@ impl Synthetic {
         let figures = OperationFigures {
             scheduled: 1000,
             ok: 1000,
-            response_time_ns: Some(Times {
+            response_time_ns: Some(LatencySummary {
                 count: 1000,
                 mean: 1e6,
                 p50: 900_000,

@@ -2,14 +2,14 @@
 
 use super::*;
 
-fn parse_line(program: Program, line: &str) -> Result<Request, CommandLineError> {
+fn parse_line(program: DbenchProgram, line: &str) -> Result<DbenchRequest, CommandLineError> {
     let words: Vec<String> = line.split_whitespace().map(String::from).collect();
     parse(program, &words)
 }
 
-fn run_of(line: &str) -> Run {
-    match parse_line(Program::Dbench, line) {
-        Ok(Request::Run(run)) => *run,
+fn run_of(line: &str) -> DbenchRun {
+    match parse_line(DbenchProgram::Dbench, line) {
+        Ok(DbenchRequest::Run(run)) => *run,
         other => panic!("{line}: {other:?}"),
     }
 }
@@ -18,13 +18,13 @@ fn run_of(line: &str) -> Run {
 fn defaults_are_those_of_dbench_4() {
     assert_eq!(
         run_of("4"),
-        Run {
-            version: Version::Four,
-            backend: Backend::Fileio,
+        DbenchRun {
+            version: DbenchVersion::Four,
+            backend: DbenchBackend::Fileio,
             processes: 4,
             time_limit: 600,
             warm_up: 120,
-            options: Options {
+            options: DbenchOptions {
                 clients_per_process: 1,
                 load_file: None,
                 directory: ".".into(),
@@ -71,8 +71,8 @@ fn five_is_told_by_its_backend() {
         "-B nfs --nfs=nfs://a/x,nfs://b/y -c nfs.load --trunc-io=4096 --run-once --warmup 0 \
          --machine-readable --enable-nlm --per-client-results --skip-cleanup -t 60 2",
     );
-    assert_eq!(run.version, Version::Five);
-    let Backend::Nfs(targets) = &run.backend else {
+    assert_eq!(run.version, DbenchVersion::Five);
+    let DbenchBackend::Nfs(targets) = &run.backend else {
         panic!("{run:?}");
     };
     assert_eq!(targets.len(), 2);
@@ -93,17 +93,17 @@ fn tbench_names_its_server_behind_the_number() {
         ("4", "localhost"),
         ("4 --server near", "near"),
     ] {
-        match parse_line(Program::Tbench, line) {
-            Ok(Request::Run(run)) => {
+        match parse_line(DbenchProgram::Tbench, line) {
+            Ok(DbenchRequest::Run(run)) => {
                 assert_eq!(run.backend, sockio(server, None));
-                assert_eq!(run.version, Version::Four);
+                assert_eq!(run.version, DbenchVersion::Four);
             }
             other => panic!("{line}: {other:?}"),
         }
     }
     // Version 1 used -t for the socket options.
-    match parse_line(Program::Tbench, "-t SO_SNDBUF=8192,TCP_NODELAY 1") {
-        Ok(Request::Run(run)) => {
+    match parse_line(DbenchProgram::Tbench, "-t SO_SNDBUF=8192,TCP_NODELAY 1") {
+        Ok(DbenchRequest::Run(run)) => {
             assert_eq!(
                 run.options.tcp_options.as_deref(),
                 Some("SO_SNDBUF=8192,TCP_NODELAY")
@@ -125,8 +125,8 @@ fn what_the_originals_pass_over_is_passed_over_and_said() {
     let run = run_of("-t 0x10 2x");
     assert_eq!((run.processes, run.time_limit), (2, 16));
     assert_eq!(run.passed_over, ["NPROCS 2x: taken as 2"]);
-    match parse_line(Program::Tbench, "1 far further") {
-        Ok(Request::Run(run)) => {
+    match parse_line(DbenchProgram::Tbench, "1 far further") {
+        Ok(DbenchRequest::Run(run)) => {
             assert_eq!(run.backend, sockio("far", None));
             assert_eq!(
                 run.passed_over,
@@ -140,7 +140,10 @@ fn what_the_originals_pass_over_is_passed_over_and_said() {
 #[test]
 fn help_is_asked_for_in_three_ways() {
     for line in ["--help", "-?", "--usage 4"] {
-        assert_eq!(parse_line(Program::Dbench, line), Ok(Request::Help));
+        assert_eq!(
+            parse_line(DbenchProgram::Dbench, line),
+            Ok(DbenchRequest::Help)
+        );
     }
 }
 
@@ -175,7 +178,7 @@ fn refusals_have_dbenchs_exit_codes() {
         "-B block -c x 1",
         "-B floppy -c x 1",
     ] {
-        let refusal = parse_line(Program::Dbench, line).expect_err(line);
+        let refusal = parse_line(DbenchProgram::Dbench, line).expect_err(line);
         text.push_str(&format!(
             "$ dbench {line}\nerror: {}\nhelp: {}\nexit code {}\n\n",
             refusal.message,
@@ -188,15 +191,15 @@ fn refusals_have_dbenchs_exit_codes() {
     insta::assert_snapshot!(text);
 }
 
-fn sockio(host: &str, port: Option<u16>) -> Backend {
+fn sockio(host: &str, port: Option<u16>) -> DbenchBackend {
     let host = Some(host.to_owned());
-    Backend::Sockio(TcpTarget { host, port })
+    DbenchBackend::Sockio(TcpTarget { host, port })
 }
 
 #[test]
 fn a_server_of_tbench_may_name_a_port() {
-    let backend = |server: &str| match parse(Program::Tbench, &["1".into(), server.into()]) {
-        Ok(Request::Run(run)) => Some(run.backend),
+    let backend = |server: &str| match parse(DbenchProgram::Tbench, &["1".into(), server.into()]) {
+        Ok(DbenchRequest::Run(run)) => Some(run.backend),
         _ => None,
     };
     assert_eq!(backend("[::1]:7777"), Some(sockio("::1", Some(7777))));

@@ -1,13 +1,13 @@
 use super::*;
 
-fn parse_line(line: &str) -> Result<Request, String> {
+fn parse_line(line: &str) -> Result<NctRequest, String> {
     let words: Vec<String> = line.split_whitespace().map(String::from).collect();
     parse(&words)
 }
 
 fn measure_of(line: &str) -> Measure {
     match parse_line(line) {
-        Ok(Request::Measure(measure)) => measure,
+        Ok(NctRequest::Measure(measure)) => measure,
         other => panic!("{line}: {other:?}"),
     }
 }
@@ -18,8 +18,8 @@ fn options_come_getopts_way() {
     assert_eq!(
         measure,
         Measure {
-            command: Command::Read,
-            target: Target {
+            command: NctCommand::Read,
+            target: ParsedTarget {
                 scheme: None,
                 host: "srv".into(),
                 port: None,
@@ -27,7 +27,7 @@ fn options_come_getopts_way() {
                 arguments: Default::default(),
             },
             length: 131_072,
-            options: Options {
+            options: NctOptions {
                 duration: 10,
                 jobs: 32,
                 mark: 1,
@@ -51,7 +51,7 @@ fn long_options_may_be_cut_short_as_long_as_they_are_one_options() {
     assert_eq!(measure_of(short), measure_of(letters));
     let said = parse_line("--t 2 null srv").expect_err("two options begin so");
     assert_eq!(said, "--t: this may be --term or --tds_max");
-    assert_eq!(parse_line("--h"), Ok(Request::Help(None)));
+    assert_eq!(parse_line("--h"), Ok(NctRequest::Help(None)));
 }
 
 #[test]
@@ -133,14 +133,14 @@ fn durations_reach_from_seconds_to_centuries() {
 
 #[test]
 fn help_and_version_come_before_everything() {
-    assert_eq!(parse_line("-h"), Ok(Request::Help(None)));
-    assert_eq!(parse_line("-V"), Ok(Request::Version));
-    assert_eq!(parse_line("--version"), Ok(Request::Version));
+    assert_eq!(parse_line("-h"), Ok(NctRequest::Help(None)));
+    assert_eq!(parse_line("-V"), Ok(NctRequest::Version));
+    assert_eq!(parse_line("--version"), Ok(NctRequest::Version));
     assert_eq!(
         parse_line("read -h"),
-        Ok(Request::Help(Some(Command::Read)))
+        Ok(NctRequest::Help(Some(NctCommand::Read)))
     );
-    assert_eq!(parse_line("shell"), Ok(Request::Shell));
+    assert_eq!(parse_line("shell"), Ok(NctRequest::Shell));
 }
 
 #[test]

@@ -1,13 +1,13 @@
 use super::*;
 
-fn parse_line(line: &str) -> Result<Request, CommandLineError> {
+fn parse_line(line: &str) -> Result<NhfsstoneRequest, CommandLineError> {
     let words: Vec<String> = line.split_whitespace().map(String::from).collect();
     parse(&words)
 }
 
-fn run_of(line: &str) -> Run {
+fn run_of(line: &str) -> NhfsstoneRun {
     match parse_line(line) {
-        Ok(Request::Run(run)) => run,
+        Ok(NhfsstoneRequest::Run(run)) => run,
         other => panic!("{line}: {other:?}"),
     }
 }
@@ -21,13 +21,13 @@ fn refused(line: &str) -> CommandLineError {
 
 #[test]
 fn defaults_are_nhfsstones() {
-    let expected = Run {
+    let expected = NhfsstoneRun {
         calls: 5000,
         load: 30,
         processes: 7,
         mix_file: None,
         only: None,
-        directories: vec![Directory::Mounted(".".into())],
+        directories: vec![TargetDirectory::Mounted(".".into())],
         is_verbose: false,
     };
     assert_eq!(run_of(""), expected);
@@ -42,11 +42,11 @@ fn letters_may_stand_together_and_values_are_the_next_words() {
     let directories = ["/mnt/a", "-v", "/mnt/b"];
     assert_eq!(
         run.directories,
-        directories.map(|path| Directory::Mounted(path.into()))
+        directories.map(|path| TargetDirectory::Mounted(path.into()))
     );
     assert_eq!(
         run_of("-- -v").directories,
-        [Directory::Mounted("-v".into())]
+        [TargetDirectory::Mounted("-v".into())]
     );
 }
 
@@ -110,7 +110,7 @@ fn one_operation_is_named_by_its_number_in_nfsv2() {
 #[test]
 fn a_directory_may_be_one_of_a_server() {
     let target = |host: &str, port, path: &str| {
-        Directory::Server(Target {
+        TargetDirectory::Server(ParsedTarget {
             scheme: None,
             host: host.into(),
             port,
@@ -127,7 +127,7 @@ fn a_directory_may_be_one_of_a_server() {
         ]
     );
     for path in ["./a:/b", "/a:/b", ":/b", "a:b"] {
-        let mounted = [Directory::Mounted(path.into())];
+        let mounted = [TargetDirectory::Mounted(path.into())];
         assert_eq!(run_of(path).directories, mounted);
     }
     assert!(
@@ -153,6 +153,6 @@ fn the_help_names_every_option_but_the_hidden_one() {
 
 #[test]
 fn help_comes_before_everything() {
-    assert_eq!(parse_line("-h"), Ok(Request::Help));
-    assert_eq!(parse_line("-v --help"), Ok(Request::Help));
+    assert_eq!(parse_line("-h"), Ok(NhfsstoneRequest::Help));
+    assert_eq!(parse_line("-v --help"), Ok(NhfsstoneRequest::Help));
 }

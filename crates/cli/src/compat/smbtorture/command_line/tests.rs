@@ -3,14 +3,14 @@
 use super::*;
 use filestone_plan::plan::SmbDialect;
 
-fn parse_line(line: &str) -> Result<Request, CommandLineError> {
+fn parse_line(line: &str) -> Result<SmbtortureRequest, CommandLineError> {
     let words: Vec<String> = line.split_whitespace().map(String::from).collect();
     parse(&words)
 }
 
-fn run_of(line: &str) -> Run {
+fn run_of(line: &str) -> SmbtortureRun {
     match parse_line(line) {
-        Ok(Request::Run(run)) => *run,
+        Ok(SmbtortureRequest::Run(run)) => *run,
         other => panic!("{line}: {other:?}"),
     }
 }
@@ -136,10 +136,13 @@ fn what_makes_no_difference_is_passed_over_and_said() {
 #[test]
 fn help_and_the_list_come_without_a_share() {
     for line in ["--help", "-?", "--usage"] {
-        assert!(matches!(parse_line(line), Ok(Request::Help)), "{line}");
+        assert!(
+            matches!(parse_line(line), Ok(SmbtortureRequest::Help)),
+            "{line}"
+        );
     }
-    assert!(matches!(parse_line("--list"), Ok(Request::List)));
-    assert!(matches!(parse_line("-V"), Ok(Request::Version)));
+    assert!(matches!(parse_line("--list"), Ok(SmbtortureRequest::List)));
+    assert!(matches!(parse_line("-V"), Ok(SmbtortureRequest::Version)));
 }
 
 #[test]
