@@ -6,7 +6,9 @@ use clap::Args;
 use filestone_control::load_control::{LoadRange, ObjectiveSearch};
 use filestone_interop::processors;
 use filestone_plan::plan::{Figure, Objective, ObjectivePlan};
-use filestone_testing::queueing::{MarkovServers, Service, SimulatedRun, SimulatedServer};
+use filestone_testing::queueing::{
+    MarkovServers, ServiceDistribution, SimulatedRun, SimulatedServer,
+};
 
 /// Number of servers, capacity, and utilisation at the true load.
 const SERVERS: [(u32, f64, f64); 9] = [
@@ -121,7 +123,8 @@ impl Case {
             precision: 0.03,
         };
         let mean_ns = self.service_s() * 1e9;
-        let server = SimulatedServer::new(self.servers, Service::Exponential { mean_ns });
+        let server =
+            SimulatedServer::new(self.servers, ServiceDistribution::Exponential { mean_ns });
         let mut run = SimulatedRun::new(server, seed);
         run.interval_ns = interval_ms * 1_000_000;
         let mut search = ObjectiveSearch::new(&plan, LoadRange::default());

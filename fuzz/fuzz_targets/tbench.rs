@@ -3,11 +3,11 @@
 //! However a stream of requests is cut, and whatever of it is thrown away unseen, the
 //! same exchanges come out, within the bounds, and the same error.
 
-use filestone_wire::tbench::{Exchange, LengthError, MESSAGE_MAX, Requests};
+use filestone_wire::tbench::{LengthError, MESSAGE_MAX, Requests, TbenchExchange};
 use libfuzzer_sys::fuzz_target;
 
 /// The exchanges of a stream, whether it broke, and whether it ended between two of them.
-type Found = (Vec<Exchange>, Option<LengthError>, bool);
+type Found = (Vec<TbenchExchange>, Option<LengthError>, bool);
 
 /// As the server does: pieces are looked at, and padding that is missing after them is
 /// thrown away if it is at least `discard_from` bytes.
@@ -46,7 +46,10 @@ fuzz_target!(|input: &[u8]| {
     for exchange in &whole.0 {
         assert!((8..=MESSAGE_MAX).contains(&exchange.request_len()));
         assert!((4..=MESSAGE_MAX).contains(&exchange.reply_len()));
-        assert_eq!(Exchange::from_bytes(exchange.to_bytes()), Ok(*exchange));
+        assert_eq!(
+            TbenchExchange::from_bytes(exchange.to_bytes()),
+            Ok(*exchange)
+        );
     }
     let discard_from = usize::from(*discard_from).max(1);
     assert_eq!(

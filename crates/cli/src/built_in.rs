@@ -16,7 +16,7 @@ use std::net::IpAddr;
 use std::str::FromStr;
 use std::sync::Arc;
 
-pub use filestone_server::faults::Rule as Fault;
+pub use filestone_server::faults::FaultRule as Fault;
 pub use filestone_server::{ListingBound, Protection, ServiceTime, SmbOptions, User};
 
 /// Parses a `--fault`.

@@ -20,7 +20,7 @@ use filestone_wire::rpc::{
 use filestone_wire::xdr::{Decode, Encode, Reader, Writer};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
-use crate::dispatch::{Endpoints, Grant, Transport};
+use crate::dispatch::{CallTransport, Endpoints, Grant};
 use crate::framing::{self, Frame, MARK_LEN};
 
 /// Timeout of a connection, and of a datagram's reply before the datagram is resent.
@@ -50,8 +50,8 @@ pub fn tell(grant: &Grant, portmapper: u16) -> GrantReply {
     };
     // The transport that the client used is most likely open in the other direction, too.
     let transports = match waiter.ends.transport {
-        Transport::Tcp => [Transport::Tcp, Transport::Udp],
-        Transport::Udp => [Transport::Udp, Transport::Tcp],
+        CallTransport::Tcp => [CallTransport::Tcp, CallTransport::Udp],
+        CallTransport::Udp => [CallTransport::Udp, CallTransport::Tcp],
     };
     for transport in transports {
         let Some(port) = lock_manager_port(&waiter.ends, transport, portmapper) else {
@@ -78,9 +78,9 @@ fn status_of(results: &[u8]) -> io::Result<nlm::Status> {
 
 /// Returns the port of the client's lock manager; `None` if there is none, or the port mapper does
 /// not reply.
-fn lock_manager_port(ends: &Endpoints, transport: Transport, portmapper: u16) -> Option<u16> {
-    let mut call = Call::new(ends, Transport::Tcp, portmapper);
-    let is_tcp = transport == Transport::Tcp;
+fn lock_manager_port(ends: &Endpoints, transport: CallTransport, portmapper: u16) -> Option<u16> {
+    let mut call = Call::new(ends, CallTransport::Tcp, portmapper);
+    let is_tcp = transport == CallTransport::Tcp;
     let port = if ends.peer.is_ipv6() {
         let address = UniversalAddress(SocketAddr::new(ends.peer.ip(), portmapper));
         let asked = Rpcb {
@@ -122,14 +122,14 @@ impl Encode for Raw<'_> {
 
 /// A call to a program on a client's host.
 struct Call {
-    transport: Transport,
+    transport: CallTransport,
     from: SocketAddr,
     to: SocketAddr,
     was_sent_again: bool,
 }
 
 impl Call {
-    fn new(ends: &Endpoints, transport: Transport, port: u16) -> Self {
+    fn new(ends: &Endpoints, transport: CallTransport, port: u16) -> Self {
         let (mut from, mut to) = (ends.local, ends.peer);
         from.set_port(0);
         to.set_port(port);
@@ -162,8 +162,8 @@ impl Call {
         let mut call = header.to_bytes();
         arguments.encode(&mut Writer::new(&mut call));
         let reply = match self.transport {
-            Transport::Tcp => self.by_stream(&call)?,
-            Transport::Udp => self.by_datagram(&call)?,
+            CallTransport::Tcp => self.by_stream(&call)?,
+            CallTransport::Udp => self.by_datagram(&call)?,
         };
         let mut reader = Reader::new(&reply);
         let head = ReplyHeader::decode(&mut reader).map_err(io::Error::other)?;

@@ -2,12 +2,12 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::tree::inode::Timestamp;
+use crate::tree::inode::UnixNanoseconds;
 
 /// Returns the system time in nanoseconds since 1970.
 #[inline]
-pub fn now() -> Timestamp {
+pub fn now() -> UnixNanoseconds {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_nanos() as Timestamp)
+        .map_or(0, |since| since.as_nanos() as UnixNanoseconds)
 }

@@ -1,6 +1,6 @@
 //! Counters of the server: calls by procedure, bytes, connections.
 //!
-//! Every thread counts separately; [`Counters`] is the sum, computed on request.
+//! Every thread counts separately; [`ServerCounters`] is the sum, computed on request.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -13,7 +13,7 @@ const COMMANDS: usize = Command::ALL.len();
 
 /// Snapshot of the counters since the start.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Counters {
+pub struct ServerCounters {
     nfs3: [u64; PROCEDURES],
     smb2: [u64; COMMANDS],
     /// Calls of MOUNT and of the port mapper.
@@ -34,7 +34,7 @@ pub struct Counters {
     pub lateness_max_ns: u64,
 }
 
-impl Counters {
+impl ServerCounters {
     /// Returns the calls of one NFSv3 procedure.
     pub fn calls(&self, procedure: Procedure) -> u64 {
         self.nfs3
@@ -76,7 +76,7 @@ impl Counters {
 /// Counters of one thread. Only that thread writes them, so plain loads and stores suffice.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-pub struct Tally {
+pub struct ThreadCounters {
     nfs3: [AtomicU64; PROCEDURES],
     smb2: [AtomicU64; COMMANDS],
     other_calls: AtomicU64,
@@ -94,7 +94,7 @@ fn add(counter: &AtomicU64, count: u64) {
     counter.store(counter.load(Ordering::Relaxed) + count, Ordering::Relaxed);
 }
 
-impl Tally {
+impl ThreadCounters {
     #[inline]
     pub fn count_call(&self, procedure: Procedure) {
         if let Some(counter) = self.nfs3.get(procedure.number() as usize) {
@@ -140,7 +140,7 @@ impl Tally {
         self.lateness_max_ns.store(max, Ordering::Relaxed);
     }
 
-    pub fn add_to(&self, sum: &mut Counters) {
+    pub fn add_to(&self, sum: &mut ServerCounters) {
         for (total, counter) in sum.nfs3.iter_mut().zip(&self.nfs3) {
             *total += counter.load(Ordering::Relaxed);
         }

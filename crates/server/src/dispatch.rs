@@ -23,11 +23,11 @@ use filestone_wire::rpc::{
 };
 use filestone_wire::xdr::{Decode, DecodeError, Encode, Reader, Writer};
 
-use crate::counters::Tally;
+use crate::counters::ThreadCounters;
 use crate::options::{ListingBound, Options};
 use crate::reply::ReplySink;
 use crate::tree::Tree;
-use crate::tree::inode::Timestamp;
+use crate::tree::inode::UnixNanoseconds;
 
 use self::duplicates::{Duplicates, is_idempotent};
 use self::mount::MountList;
@@ -37,12 +37,12 @@ pub use self::nlm::Grant;
 
 /// Transport of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Transport {
+pub enum CallTransport {
     Tcp,
     Udp,
 }
 
-impl Transport {
+impl CallTransport {
     /// Returns the largest data length of one READ, READDIR or READDIRPLUS reply, in bytes; a
     /// larger request gets a short reply, not an error. A UDP reply has to fit into one datagram.
     pub fn reply_data_max(self) -> u32 {
@@ -56,7 +56,7 @@ impl Transport {
 /// Transport, source and destination address of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Endpoints {
-    pub transport: Transport,
+    pub transport: CallTransport,
     /// For a datagram, the address that its socket is bound to, which may be "any".
     pub local: SocketAddr,
     pub peer: SocketAddr,
@@ -66,9 +66,9 @@ pub struct Endpoints {
 #[derive(Debug, Clone, Copy)]
 pub struct Caller<'a> {
     pub ends: &'a Endpoints,
-    pub tally: &'a Tally,
+    pub tally: &'a ThreadCounters,
     /// Arrival time of the call, for access times.
-    pub now: Timestamp,
+    pub now: UnixNanoseconds,
     /// Whether a fault makes listings restart and never end.
     pub loops: bool,
 }
@@ -152,8 +152,8 @@ impl Service {
     #[inline]
     pub fn serve(&self, call: &[u8], caller: Caller<'_>, sink: &mut ReplySink) {
         match caller.ends.transport {
-            Transport::Tcp => self.serve_call(call, caller, sink),
-            Transport::Udp => self.serve_datagram(call, caller, sink),
+            CallTransport::Tcp => self.serve_call(call, caller, sink),
+            CallTransport::Udp => self.serve_datagram(call, caller, sink),
         }
     }
 
@@ -253,7 +253,13 @@ impl Service {
 
     /// Answers a call of NFSv3 with `status` and no attributes, without executing it. NULL has no
     /// status; it is answered with SYSTEM_ERR.
-    pub fn refuse(&self, call: &[u8], status: Status, tally: &Tally, sink: &mut ReplySink) {
+    pub fn refuse(
+        &self,
+        call: &[u8],
+        status: Status,
+        tally: &ThreadCounters,
+        sink: &mut ReplySink,
+    ) {
         let Ok(header) = CallHeader::decode(&mut Reader::new(call)) else {
             return;
         };
@@ -317,7 +323,7 @@ fn served_version(header: &CallHeader<'_>, low: u32, high: u32) -> Result<(), Ca
 
 /// Answers a record with an invalid header, if enough of it is valid.
 #[cold]
-fn refuse_header(call: &[u8], error: DecodeError, tally: &Tally, sink: &mut ReplySink) {
+fn refuse_header(call: &[u8], error: DecodeError, tally: &ThreadCounters, sink: &mut ReplySink) {
     tally.count_refused();
     let Some((xid, _)) = call.split_first_chunk() else {
         return;

@@ -25,7 +25,7 @@ use crate::smb2::{SessionEnd, is_work};
 
 /// A rule, as in `--fault`: see [`str::parse`] and [`RuleParseError`] for the syntax.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Rule {
+pub enum FaultRule {
     /// A fault that applies to some of the calls.
     Fault(Fault),
     /// A freeze of the whole server.
@@ -267,7 +267,7 @@ pub(crate) struct FaultSource {
 
 impl FaultSource {
     /// Returns `None` without rules, so that the common case costs one check.
-    pub fn new(rules: &[Rule], seed: u64) -> Option<Self> {
+    pub fn new(rules: &[FaultRule], seed: u64) -> Option<Self> {
         let mut source = Self {
             faults: Vec::new(),
             freezes: Vec::new(),
@@ -276,8 +276,8 @@ impl FaultSource {
         };
         for rule in rules {
             match rule {
-                Rule::Fault(fault) => source.faults.push(fault.clone()),
-                Rule::Freeze(freeze) => source.freezes.push(*freeze),
+                FaultRule::Fault(fault) => source.faults.push(fault.clone()),
+                FaultRule::Freeze(freeze) => source.freezes.push(*freeze),
             }
         }
         (!rules.is_empty()).then_some(source)
@@ -444,7 +444,7 @@ mod tests {
     }
 
     fn source(texts: &[&str]) -> FaultSource {
-        let rules: Vec<Rule> = texts.iter().map(|text| text.parse().unwrap()).collect();
+        let rules: Vec<FaultRule> = texts.iter().map(|text| text.parse().unwrap()).collect();
         FaultSource::new(&rules, 1).unwrap()
     }
 

@@ -56,7 +56,7 @@ pub mod tbench;
 mod tree;
 mod worker;
 
-pub use counters::Counters;
+pub use counters::ServerCounters;
 pub use options::{ListingBound, Options};
 pub use queue::{QueueOptions, ServiceTime, ServiceTimeParseError};
 pub use server::{Running, Server};

@@ -18,7 +18,7 @@ const DATAGRAM_BUFFER: usize = 4 << 20;
 
 /// Bound sockets, one pair per address.
 #[derive(Debug, Default)]
-pub struct Sockets {
+pub struct BoundSockets {
     pub addresses: Vec<SocketAddr>,
     pub listeners: Vec<OwnedFd>,
     pub datagrams: Vec<OwnedFd>,
@@ -103,7 +103,7 @@ pub fn bind_streams(
 }
 
 /// Binds all sockets to `port`, or to any port that is free on all addresses if that is 0.
-pub fn bind(addresses: &[IpAddr], port: u16) -> io::Result<Sockets> {
+pub fn bind(addresses: &[IpAddr], port: u16) -> io::Result<BoundSockets> {
     at_one_port(addresses, port, || bind_all(addresses, port))
 }
 
@@ -134,9 +134,9 @@ fn at_one_port<T>(
     }
 }
 
-fn bind_all(addresses: &[IpAddr], port: u16) -> Result<Sockets, BindError> {
+fn bind_all(addresses: &[IpAddr], port: u16) -> Result<BoundSockets, BindError> {
     let mut port = port;
-    let mut sockets = Sockets {
+    let mut sockets = BoundSockets {
         addresses: Vec::new(),
         listeners: Vec::new(),
         datagrams: Vec::new(),

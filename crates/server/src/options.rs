@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use crate::faults::Rule;
+use crate::faults::FaultRule;
 use crate::queue::QueueOptions;
 use crate::smb2::SmbOptions;
 use crate::tree::InitialTree;
@@ -31,7 +31,7 @@ pub struct Options {
     /// Store no file data: WRITE changes size and times only, READ returns the pattern.
     pub discard: bool,
     /// Fault injection rules.
-    pub faults: Vec<Rule>,
+    pub faults: Vec<FaultRule>,
     /// Queue calls of NFS for simulated workers, for known response times.
     ///
     /// A call takes effect when it arrives; only its reply is delayed.

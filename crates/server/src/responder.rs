@@ -8,18 +8,18 @@ use std::time::{Duration, Instant};
 
 use filestone_protection::DecryptBuffer;
 
-use crate::counters::Tally;
-use crate::dispatch::{Caller, Endpoints, Service, Transport};
+use crate::counters::ThreadCounters;
+use crate::dispatch::{CallTransport, Caller, Endpoints, Service};
 use crate::faults::{FaultPlan, FaultSource, FramingKind, RequestKind};
 use crate::queue::Queue;
 use crate::reply::ReplySink;
 use crate::smb2::{
-    self, CloseConnection, ConnectionEvent, Envelope, FaultAction, Frames, Moment, SmbService,
+    self, CloseConnection, CrossConnectionEvent, Envelope, FaultAction, Frames, Moment, SmbService,
 };
 
 /// Outcome of a call.
 #[derive(Debug)]
-pub enum Outcome {
+pub enum CallOutcome {
     /// The reply, if there is one, is in the sink.
     Answered,
     /// The reply is due at this time after the start.
@@ -63,7 +63,7 @@ impl DelayedPath {
 pub struct Responder {
     service: Arc<Service>,
     smb: Option<Arc<SmbService>>,
-    pub tally: Arc<Tally>,
+    pub tally: Arc<ThreadCounters>,
     delayed_path: Option<Box<DelayedPath>>,
     start: Instant,
     now: u64,
@@ -78,7 +78,7 @@ impl Responder {
     pub fn new(
         service: Arc<Service>,
         smb: Option<Arc<SmbService>>,
-        tally: Arc<Tally>,
+        tally: Arc<ThreadCounters>,
         delayed_path: Option<DelayedPath>,
         start: Instant,
     ) -> Self {
@@ -141,12 +141,12 @@ impl Responder {
 
     /// Answers one call.
     #[inline]
-    pub fn respond(&mut self, call: &[u8], ends: &Endpoints, sink: &mut ReplySink) -> Outcome {
+    pub fn respond(&mut self, call: &[u8], ends: &Endpoints, sink: &mut ReplySink) -> CallOutcome {
         if self.delayed_path.is_some() {
             return self.respond_by_detour(call, ends, sink);
         }
         self.service.serve(call, self.caller(ends), sink);
-        Outcome::Answered
+        CallOutcome::Answered
     }
 
     #[inline]
@@ -160,7 +160,7 @@ impl Responder {
     }
 
     /// Creates the state of an SMB connection, if SMB is served.
-    pub fn connect(&self, place: smb2::ConnectionId) -> Option<Box<smb2::Connection>> {
+    pub fn connect(&self, place: smb2::ConnectionId) -> Option<Box<smb2::SmbConnection>> {
         let service = self.smb.as_ref()?;
         Some(Box::new(service.connect(place)))
     }
@@ -169,12 +169,12 @@ impl Responder {
     pub fn respond_to_frame(
         &mut self,
         frame: &[u8],
-        connection: &mut smb2::Connection,
+        connection: &mut smb2::SmbConnection,
         sink: &mut ReplySink,
-    ) -> Outcome {
+    ) -> CallOutcome {
         // Taken out temporarily: reference counting would cost more.
         let Some(service) = self.smb.take() else {
-            return Outcome::Disconnect;
+            return CallOutcome::Disconnect;
         };
         let mut opened = std::mem::take(&mut self.opened);
         let outcome = match smb2::open(connection, frame, &mut opened) {
@@ -185,7 +185,7 @@ impl Responder {
                 };
                 self.respond_to_messages(&service, envelope, messages, connection, sink)
             }
-            Err(CloseConnection) => Outcome::Disconnect,
+            Err(CloseConnection) => CallOutcome::Disconnect,
         };
         self.opened = opened;
         self.smb = Some(service);
@@ -197,9 +197,9 @@ impl Responder {
         service: &SmbService,
         envelope: Envelope,
         messages: &[u8],
-        connection: &mut smb2::Connection,
+        connection: &mut smb2::SmbConnection,
         sink: &mut ReplySink,
-    ) -> Outcome {
+    ) -> CallOutcome {
         let command = self.delayed_path.as_ref().and_then(|_| {
             let is_smb2 = envelope != Envelope::Smb1;
             smb2::command_of(messages).filter(|_| is_smb2)
@@ -214,7 +214,7 @@ impl Responder {
             faults.evaluate(RequestKind::Command(command), since_start)
         });
         if verdict.is_disconnected {
-            return Outcome::Disconnect;
+            return CallOutcome::Disconnect;
         }
         let is_queued = smb2::is_work(command) && !verdict.is_dropped;
         let queued_until = is_queued
@@ -234,26 +234,26 @@ impl Responder {
             .answer(envelope, messages, fault_action, &mut reply)
             .is_err()
         {
-            return Outcome::Disconnect;
+            return CallOutcome::Disconnect;
         }
         self.spend(&verdict);
         self.spoil(verdict, FramingKind::Frame, &mut reply);
         if queued_until.is_none() && verdict.delay.is_zero() {
             sink.append(&mut reply);
-            return Outcome::Answered;
+            return CallOutcome::Answered;
         }
-        Outcome::Later(queued_until.unwrap_or(since_start) + verdict.delay, reply)
+        CallOutcome::Later(queued_until.unwrap_or(since_start) + verdict.delay, reply)
     }
 
     /// Processes an event from another SMB connection.
     pub fn notice(
         &mut self,
-        connection: &mut smb2::Connection,
-        notice: ConnectionEvent,
+        connection: &mut smb2::SmbConnection,
+        notice: CrossConnectionEvent,
         sink: &mut ReplySink,
-    ) -> Outcome {
+    ) -> CallOutcome {
         let Some(service) = self.smb.clone() else {
-            return Outcome::Disconnect;
+            return CallOutcome::Disconnect;
         };
         outcome_of(self.frames_now(&service, connection).notice(notice, sink))
     }
@@ -261,17 +261,17 @@ impl Responder {
     /// Retries requests that have waited too long for a break.
     pub fn retry_overdue(
         &mut self,
-        connection: &mut smb2::Connection,
+        connection: &mut smb2::SmbConnection,
         sink: &mut ReplySink,
-    ) -> Outcome {
+    ) -> CallOutcome {
         let Some(service) = self.smb.clone() else {
-            return Outcome::Disconnect;
+            return CallOutcome::Disconnect;
         };
         outcome_of(self.frames_now(&service, connection).retry_overdue(sink))
     }
 
     /// Releases all state of a closed connection.
-    pub fn end(&mut self, connection: &mut smb2::Connection) {
+    pub fn end(&mut self, connection: &mut smb2::SmbConnection) {
         if let Some(service) = self.smb.clone() {
             self.frames_now(&service, connection).end();
         }
@@ -281,7 +281,7 @@ impl Responder {
     fn frames_now<'x>(
         &'x mut self,
         service: &'x SmbService,
-        connection: &'x mut smb2::Connection,
+        connection: &'x mut smb2::SmbConnection,
     ) -> Frames<'x> {
         self.arrival = self.start.elapsed();
         self.frames(service, connection)
@@ -290,7 +290,7 @@ impl Responder {
     fn frames<'x>(
         &'x mut self,
         service: &'x SmbService,
-        connection: &'x mut smb2::Connection,
+        connection: &'x mut smb2::SmbConnection,
     ) -> Frames<'x> {
         let moment = Moment {
             now: self.now,
@@ -305,22 +305,22 @@ impl Responder {
         call: &[u8],
         ends: &Endpoints,
         sink: &mut ReplySink,
-    ) -> Outcome {
+    ) -> CallOutcome {
         let since_start = self.since_start();
         let procedure = Service::procedure_of(call);
         let (Some(procedure), Some(delayed_path)) = (procedure, self.delayed_path.as_mut()) else {
             self.service.serve(call, self.caller(ends), sink);
-            return Outcome::Answered;
+            return CallOutcome::Answered;
         };
         let faults = delayed_path.faults.as_mut();
         let verdict = faults.map_or_else(FaultPlan::default, |faults| {
             faults.evaluate(RequestKind::Procedure(procedure), since_start)
         });
         if verdict.is_disconnected {
-            return Outcome::Disconnect;
+            return CallOutcome::Disconnect;
         }
         if verdict.is_dropped {
-            return Outcome::Answered;
+            return CallOutcome::Answered;
         }
         let queued_until = delayed_path.queued_until(self.arrival);
         let mut reply = Box::<ReplySink>::default();
@@ -335,7 +335,7 @@ impl Responder {
         }
         self.spend(&verdict);
         // A datagram has no mark.
-        let has_mark = ends.transport == Transport::Tcp;
+        let has_mark = ends.transport == CallTransport::Tcp;
         let verdict = FaultPlan {
             is_oversize: verdict.is_oversize && has_mark,
             is_missigned: false,
@@ -344,9 +344,9 @@ impl Responder {
         self.spoil(verdict, FramingKind::Record, &mut reply);
         if queued_until.is_none() && verdict.delay.is_zero() {
             sink.append(&mut reply);
-            return Outcome::Answered;
+            return CallOutcome::Answered;
         }
-        Outcome::Later(queued_until.unwrap_or(since_start) + verdict.delay, reply)
+        CallOutcome::Later(queued_until.unwrap_or(since_start) + verdict.delay, reply)
     }
 
     fn spend(&mut self, verdict: &FaultPlan) {
@@ -382,9 +382,9 @@ impl Responder {
     }
 }
 
-fn outcome_of(answered: Result<(), CloseConnection>) -> Outcome {
+fn outcome_of(answered: Result<(), CloseConnection>) -> CallOutcome {
     match answered {
-        Ok(()) => Outcome::Answered,
-        Err(CloseConnection) => Outcome::Disconnect,
+        Ok(()) => CallOutcome::Answered,
+        Err(CloseConnection) => CallOutcome::Disconnect,
     }
 }

@@ -13,11 +13,11 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::clock;
-use crate::counters::{Counters, Tally};
+use crate::counters::{ServerCounters, ThreadCounters};
 use crate::dispatch::{GrantSink, Service, ServiceOptions};
 use crate::faults::FaultSource;
 use crate::granting::GrantDispatcher;
-use crate::listen::{self, Sockets};
+use crate::listen::{self, BoundSockets};
 use crate::options::Options;
 use crate::queue::Queue;
 use crate::responder::{DelayedPath, Responder};
@@ -25,7 +25,7 @@ use crate::smb2::SmbService;
 use crate::tree::Tree;
 use crate::worker::connection::ListenerProtocol;
 use crate::worker::mailbox::Mailbox;
-use crate::worker::{Worker, WorkerSockets};
+use crate::worker::{ServerWorker, WorkerSockets};
 
 /// The built-in server.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ pub struct Running {
     smb_addresses: Vec<SocketAddr>,
     echo_addresses: Vec<SocketAddr>,
     mailboxes: Arc<[Mailbox]>,
-    tallies: Vec<Arc<Tally>>,
+    tallies: Vec<Arc<ThreadCounters>>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -52,7 +52,7 @@ impl Server {
         let sockets = if options.has_nfs {
             listen::bind(&addresses, options.port)?
         } else {
-            Sockets::default()
+            BoundSockets::default()
         };
         let smb_listeners = match &options.smb {
             Some(smb) => listen::bind_streams(&addresses, smb.port, &|_| Ok(()))?,
@@ -91,7 +91,7 @@ impl Server {
             .into_iter()
             .enumerate()
         {
-            let tally = Arc::new(Tally::default());
+            let tally = Arc::new(ThreadCounters::default());
             running.tallies.push(Arc::clone(&tally));
             let faults = FaultSource::new(&options.faults, options.seed + index as u64);
             let delayed_path = DelayedPath::new(faults, queue.clone());
@@ -103,7 +103,8 @@ impl Server {
                 start,
             );
             let patience = options.record_patience;
-            let worker = Worker::new(index, Arc::clone(&mailboxes), sockets, responder, patience)?;
+            let worker =
+                ServerWorker::new(index, Arc::clone(&mailboxes), sockets, responder, patience)?;
             let processor = options.pin.get(index % options.pin.len().max(1)).copied();
             running.threads.push(spawn(index, worker, processor)?);
         }
@@ -162,8 +163,8 @@ impl Running {
     }
 
     /// Returns the current counters.
-    pub fn counters(&self) -> Counters {
-        let mut sum = Counters::default();
+    pub fn counters(&self) -> ServerCounters {
+        let mut sum = ServerCounters::default();
         for tally in &self.tallies {
             tally.add_to(&mut sum);
         }
@@ -171,7 +172,7 @@ impl Running {
     }
 
     /// Stops serving and waits for the threads to end. Connections are closed.
-    pub fn stop(mut self) -> Counters {
+    pub fn stop(mut self) -> ServerCounters {
         self.end();
         self.counters()
     }
@@ -211,7 +212,7 @@ fn new_tree(options: &Options, unique: u64, now: u64) -> Tree {
 /// Assigns sockets to threads: the first thread accepts connections for all; datagram sockets are
 /// assigned round robin.
 fn deal(
-    bound: Vec<(Sockets, ListenerProtocol)>,
+    bound: Vec<(BoundSockets, ListenerProtocol)>,
     smb: Vec<(SocketAddr, OwnedFd)>,
     thread_count: usize,
 ) -> Vec<WorkerSockets> {
@@ -241,7 +242,11 @@ fn deal(
     dealt
 }
 
-fn spawn(index: usize, worker: Worker, processor: Option<usize>) -> io::Result<JoinHandle<()>> {
+fn spawn(
+    index: usize,
+    worker: ServerWorker,
+    processor: Option<usize>,
+) -> io::Result<JoinHandle<()>> {
     let (report, reported) = std::sync::mpsc::sync_channel(1);
     let thread = std::thread::Builder::new()
         .name(format!("filestone-srv-{index}"))

@@ -25,7 +25,7 @@ use filestone_wire::nfs3::Status;
 
 use self::directory::Directory;
 use self::handle::{HANDLE_LEN, HandleParts};
-use self::inode::{Inode, Kind, Timestamp};
+use self::inode::{Inode, InodeKind, UnixNanoseconds};
 
 pub use self::access::Identity;
 pub use self::create::{CreateMode, Node};
@@ -83,7 +83,7 @@ pub struct Tree {
 impl Tree {
     /// Creates a tree with only the root; objects belong to the initial tree until
     /// [`Tree::begin_life`].
-    fn empty(initial: &InitialTree, discard: bool, now: Timestamp) -> Self {
+    fn empty(initial: &InitialTree, discard: bool, now: UnixNanoseconds) -> Self {
         let mut tree = Self {
             slots: Vec::new(),
             free: Vec::new(),
@@ -94,7 +94,7 @@ impl Tree {
             inode_count: 0,
             discard,
         };
-        let root = Kind::Directory(Directory::new(InodeNumber::ROOT));
+        let root = InodeKind::Directory(Directory::new(InodeNumber::ROOT));
         tree.insert(Inode::new(root, 0o777, initial.uid, initial.gid, now));
         tree
     }
@@ -147,14 +147,14 @@ impl Tree {
 
     pub fn directory(&self, number: InodeNumber) -> Result<&Directory, Status> {
         match &self.inode(number)?.kind {
-            Kind::Directory(directory) => Ok(directory),
+            InodeKind::Directory(directory) => Ok(directory),
             _ => Err(Status::NOTDIR),
         }
     }
 
     fn directory_mut(&mut self, number: InodeNumber) -> Result<&mut Directory, Status> {
         match &mut self.inode_mut(number)?.kind {
-            Kind::Directory(directory) => Ok(directory),
+            InodeKind::Directory(directory) => Ok(directory),
             _ => Err(Status::NOTDIR),
         }
     }
@@ -190,7 +190,7 @@ impl Tree {
         let mut path = path.to_vec();
         for _ in 0..LINKS_FOLLOWED_MAX {
             let number = self.walk(&path)?;
-            let Kind::Symlink(target) = &self.inode(number)?.kind else {
+            let InodeKind::Symlink(target) = &self.inode(number)?.kind else {
                 return Ok(number);
             };
             if !target.starts_with(b"/") {
@@ -291,8 +291,8 @@ impl Tree {
 /// Returns the memory of an inode's data.
 fn charged(inode: &Inode) -> u64 {
     match &inode.kind {
-        Kind::File(content) => content.charged(),
-        Kind::Symlink(target) => target.len() as u64,
+        InodeKind::File(content) => content.charged(),
+        InodeKind::Symlink(target) => target.len() as u64,
         _ => 0,
     }
 }

@@ -53,7 +53,7 @@ pub struct WorkerSockets {
 
 /// A serving thread.
 #[derive(Debug)]
-pub struct Worker {
+pub struct ServerWorker {
     index: usize,
     epoll: Epoll,
     mailboxes: Arc<[Mailbox]>,
@@ -89,7 +89,7 @@ enum Fate {
     Close,
 }
 
-impl Worker {
+impl ServerWorker {
     pub fn new(
         index: usize,
         mailboxes: Arc<[Mailbox]>,

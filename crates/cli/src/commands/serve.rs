@@ -9,7 +9,7 @@ use crate::planning::Environment;
 use crate::{ExitStatus, built_in, console};
 use filestone_report::document::Document;
 use filestone_server::tbench::{self, TbenchCounters};
-use filestone_server::{Counters, Options, Running};
+use filestone_server::{Options, Running, ServerCounters};
 use filestone_workload::text::{bytes_text, thousands};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -251,7 +251,7 @@ fn reachable(address: SocketAddr) -> SocketAddr {
 }
 
 /// Formats calls by procedure, bytes, connections.
-fn counted(counters: &Counters) -> String {
+fn counted(counters: &ServerCounters) -> String {
     let mut text = format!("\n{:<16}{:>16}\n", "procedure", "CALLS");
     for (name, calls) in counters.by_name().filter(|(_, calls)| *calls > 0) {
         text.push_str(&format!("{name:<16}{:>16}\n", thousands(calls)));
@@ -275,7 +275,7 @@ fn counted(counters: &Counters) -> String {
 }
 
 /// Formats the lateness of delayed replies, which is added to each service time.
-fn lateness(counters: &Counters) -> String {
+fn lateness(counters: &ServerCounters) -> String {
     let mean = counters.lateness_sum_ns as f64 / counters.held.max(1) as f64;
     let held = rows(&[("held back", counters.held)]);
     format!(

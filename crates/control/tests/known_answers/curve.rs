@@ -8,8 +8,8 @@ use filestone_measure::measure::curve_record::{
 };
 use filestone_plan::plan::CurvePlan;
 use filestone_testing::queueing::{
-    DeterministicServers, MarkovServers, OverloadPenalty, Service, SimulatedEnd, SimulatedRun,
-    SimulatedServer, Stall,
+    DeterministicServers, MarkovServers, OverloadPenalty, ServiceDistribution, SimulatedEnd,
+    SimulatedRun, SimulatedServer, Stall,
 };
 
 const SECOND: u64 = 1_000_000_000;
@@ -26,7 +26,7 @@ fn plan(down: bool) -> CurvePlan {
 
 fn exponential(servers: u32, capacity: f64) -> SimulatedServer {
     let mean_ns = 1e9 * f64::from(servers) / capacity;
-    SimulatedServer::new(servers, Service::Exponential { mean_ns })
+    SimulatedServer::new(servers, ServiceDistribution::Exponential { mean_ns })
 }
 
 fn run(server: SimulatedServer, plan: &CurvePlan, seed: u64) -> (CurveRecord, SimulatedEnd) {
@@ -119,7 +119,7 @@ fn the_curve_of_two_servers_with_a_fixed_service_time_follows_theory() {
         servers: 2,
         service_s: 0.000_25,
     };
-    let server = SimulatedServer::new(2, Service::Fixed { ns: 250_000 });
+    let server = SimulatedServer::new(2, ServiceDistribution::Fixed { ns: 250_000 });
     let response = |load| theory.response_mean(load);
     let (curve, end) = run(server, &plan(false), 5);
     assert!(end.is_finished);
@@ -321,7 +321,7 @@ fn progress_says_where_the_curve_is() {
 
 #[test]
 fn a_server_that_answers_nothing_ends_the_run() {
-    let server = SimulatedServer::new(1, Service::Fixed { ns: 1 << 50 });
+    let server = SimulatedServer::new(1, ServiceDistribution::Fixed { ns: 1 << 50 });
     let (curve, end) = run(server, &plan(true), 70);
     assert!(end.is_finished);
     assert_eq!(curve.peak_ops_per_s, 0.0);

@@ -20,7 +20,7 @@ use filestone_plan::plan::{
     ArrivalsPlan, CurvePlan, Figure, LocalTarget, NfsTarget, Objective, ObjectivePlan, Pacing,
     Plan, ProbePlan, ReplayPlan, SteeringPlan, TargetPlan, WorkloadPlan,
 };
-use filestone_testing::queueing::{Service, SimulatedRun, SimulatedServer};
+use filestone_testing::queueing::{ServiceDistribution, SimulatedRun, SimulatedServer};
 use filestone_workload::operation::OpKind;
 use filestone_workload::recording::sample::Role;
 use filestone_workload::recording::{Distribution, DistributionRecord, Ledger};
@@ -387,7 +387,7 @@ fn offered(load: f64, server: SimulatedServer, slots: u32) -> RunRecord {
 
 fn one_server(mean_ns: u64) -> SimulatedServer {
     let mean_ns = mean_ns as f64;
-    SimulatedServer::new(1, Service::Exponential { mean_ns })
+    SimulatedServer::new(1, ServiceDistribution::Exponential { mean_ns })
 }
 
 /// M/M/1 with 200/s of 1,000/s: 0.25 are in flight on average.

@@ -6,7 +6,9 @@ use filestone_control::load_control::{
 use filestone_measure::measure::Caveat;
 use filestone_measure::measure::curve_record::SearchStopReason;
 use filestone_plan::plan::{Figure, Objective, ObjectivePlan};
-use filestone_testing::queueing::{MarkovServers, Service, SimulatedRun, SimulatedServer};
+use filestone_testing::queueing::{
+    MarkovServers, ServiceDistribution, SimulatedRun, SimulatedServer,
+};
 
 const SEARCH_MAX_NS: u64 = 90_000_000_000;
 
@@ -50,7 +52,7 @@ impl Case {
 
     fn run(&self, seed: u64) -> SimulatedRun {
         let mean_ns = 1e9 * f64::from(self.servers) / self.capacity;
-        let service = Service::Exponential { mean_ns };
+        let service = ServiceDistribution::Exponential { mean_ns };
         SimulatedRun::new(SimulatedServer::new(self.servers, service), seed)
     }
 

@@ -13,7 +13,7 @@ use filestone_measure::measure::{IntervalAggregator, RunRecord};
 use filestone_plan::plan::{ArrivalsPlan, Plan};
 use filestone_protocol::workload::{FileEntry, FileTable, ObjectKind, Probe};
 use filestone_testing::Simulated;
-use filestone_testing::queueing::{Service, SimulatedServer, Stall};
+use filestone_testing::queueing::{ServiceDistribution, SimulatedServer, Stall};
 use filestone_workload::completions::CompletionBatch;
 use filestone_workload::failure::StatusSpace;
 use filestone_workload::operation::{OpKind, Outcome};
@@ -121,8 +121,8 @@ fn plans() -> impl Strategy<Value = Plan> {
 
 fn cases() -> impl Strategy<Value = Case> {
     let service = prop_oneof![
-        (MS / 2..80 * MS).prop_map(|ns| Service::Fixed { ns }),
-        (0.5e6..20e6_f64).prop_map(|mean_ns| Service::Exponential { mean_ns }),
+        (MS / 2..80 * MS).prop_map(|ns| ServiceDistribution::Fixed { ns }),
+        (0.5e6..20e6_f64).prop_map(|mean_ns| ServiceDistribution::Exponential { mean_ns }),
     ];
     let stall =
         (0..500 * MS, 1..800 * MS).prop_map(|(start_ns, lasts_ns)| Stall { start_ns, lasts_ns });

@@ -8,7 +8,7 @@ use filestone_engine::worker::{
 };
 use filestone_plan::plan::{ArrivalsPlan, Plan};
 use filestone_testing::Simulated;
-use filestone_testing::queueing::{Service, Stall};
+use filestone_testing::queueing::{ServiceDistribution, Stall};
 use filestone_workload::completions::CompletionBatch;
 use filestone_workload::language::Operations;
 use filestone_workload::operation::{Completion, Operation, Outcome, SlotId};
@@ -72,7 +72,7 @@ fn interrupted(
 #[test]
 fn a_closed_loop_begins_nothing_after_it_was_interrupted() {
     let plan = plan(ArrivalsPlan::Closed, 4, 60);
-    let backend = Simulated::new(server(Service::Fixed { ns: MS }, None), 1);
+    let backend = Simulated::new(server(ServiceDistribution::Fixed { ns: MS }, None), 1);
     let (end, ledger, left) = interrupted(&plan, backend);
     assert!(end.is_interrupted);
     assert!(left <= Timestamp::from_nanos(SECOND + 3 * MS), "{left:?}");
@@ -83,7 +83,7 @@ fn a_closed_loop_begins_nothing_after_it_was_interrupted() {
 
 #[test]
 fn an_interruption_also_ends_the_drain() {
-    let mut frozen = server(Service::Fixed { ns: MS }, None);
+    let mut frozen = server(ServiceDistribution::Fixed { ns: MS }, None);
     frozen.stalls.push(Stall {
         start_ns: SECOND / 2,
         lasts_ns: 1000 * SECOND - SECOND / 2,

@@ -13,7 +13,7 @@ use filestone_measure::measure::{IntervalAggregator, RunRecord};
 use filestone_plan::plan::{ArrivalsPlan, Plan};
 use filestone_protocol::workload::{FileEntry, FileTable, ObjectKind, Probe, Workload, of_client};
 use filestone_testing::Simulated;
-use filestone_testing::queueing::Service;
+use filestone_testing::queueing::ServiceDistribution;
 use filestone_workload::operation::{OpKind, Operation};
 use filestone_workload::recording::IntervalBuffer;
 use filestone_workload::time::Timestamp;
@@ -84,7 +84,7 @@ fn made(plan: &Plan) -> (Run, Vec<(Timestamp, Operation)>) {
     let (stop, end_run) = (AtomicBool::new(false), AtomicBool::new(false));
     for worker in 0..plan.workers {
         let make = |client| -> Box<dyn Workload> { of_client(plan, &table, &[], client) };
-        let random = Service::Exponential { mean_ns: 100_000.0 };
+        let random = ServiceDistribution::Exponential { mean_ns: 100_000.0 };
         // Its times are those of the worker, whatever process it is in.
         let seed = u64::from(plan.number_of(worker));
         let server = Simulated::new(server(random, None), seed);

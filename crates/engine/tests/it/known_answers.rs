@@ -16,7 +16,7 @@ use filestone_plan::file_set::ClientSet;
 use filestone_plan::plan::{ArrivalsPlan, LevelsPlan};
 use filestone_protocol::workload::{FileEntry, FileTable, ObjectKind, of_client};
 use filestone_testing::Simulated;
-use filestone_testing::queueing::{Service, SimulatedServer, Stall};
+use filestone_testing::queueing::{ServiceDistribution, SimulatedServer, Stall};
 use filestone_workload::operation::OpKind;
 use filestone_workload::time::Timestamp;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ fn millis(nanos: u64) -> String {
 
 /// A server that answers in 100 µs, but does nothing from second 4 to second 5.
 fn freezing() -> SimulatedServer {
-    let mut server = server(Service::Fixed { ns: 100_000 }, None);
+    let mut server = server(ServiceDistribution::Fixed { ns: 100_000 }, None);
     server.stalls.push(Stall {
         start_ns: 4 * SECOND,
         lasts_ns: SECOND,
@@ -88,7 +88,7 @@ fn prerequisites_of_an_open_loop_do_not_come_all_at_once() {
     let sets: Arc<[ClientSet]> = Arc::default();
     let members =
         WorkerClient::of_worker(&plan, 0, |client| of_client(&plan, &table, &sets, client));
-    let server = server(Service::Fixed { ns: 1_000_000 }, Some(1));
+    let server = server(ServiceDistribution::Fixed { ns: 1_000_000 }, Some(1));
     let totals = run_members(&plan, members, Simulated::new(server, 1)).totals;
     assert_eq!((totals.ledger.scheduled, totals.ledger.ok), (100, 100));
     // The first is due at 0 as the WRITEs of eight slots are, and, with no slot free, that of a ninth: its
@@ -198,7 +198,7 @@ fn one_server_with_exponential_times_behaves_as_m_m_1() {
         let totals = run(
             &plan,
             server(
-                Service::Exponential {
+                ServiceDistribution::Exponential {
                     mean_ns: mean_service,
                 },
                 Some(1),
@@ -226,7 +226,7 @@ fn littles_law_holds() {
     // 1 ms for any number at once achieve 8000 per second.
     let totals = run(
         &plan(ArrivalsPlan::Closed, 8, 10),
-        server(Service::Fixed { ns: 1_000_000 }, None),
+        server(ServiceDistribution::Fixed { ns: 1_000_000 }, None),
     )
     .totals;
     let in_flight = totals.achieved_load_ops_per_s * totals.response_time_ns.mean / 1e9;
@@ -244,7 +244,7 @@ fn a_hard_ceiling_is_where_achieved_leaves_offered() {
         };
         let totals = run(
             &plan(open, 100_000, 10),
-            server(Service::Fixed { ns: 100_000 }, Some(1)),
+            server(ServiceDistribution::Fixed { ns: 100_000 }, Some(1)),
         )
         .totals;
         table += &format!(
@@ -265,7 +265,7 @@ fn with_a_limit_of_slots_what_could_not_start_is_counted() {
     };
     let totals = run(
         &plan(open, 4, 10),
-        server(Service::Fixed { ns: 100_000 }, Some(1)),
+        server(ServiceDistribution::Fixed { ns: 100_000 }, Some(1)),
     )
     .totals;
     assert_eq!(totals.ledger.scheduled, 200_000);
@@ -293,7 +293,10 @@ fn a_count_ends_a_run_exactly() {
     let mut plan = plan(ArrivalsPlan::Closed, 4, 1);
     plan.duration_ns = None;
     plan.count = Some(1001);
-    let run = run(&plan, server(Service::Fixed { ns: 1_000_000 }, None));
+    let run = run(
+        &plan,
+        server(ServiceDistribution::Fixed { ns: 1_000_000 }, None),
+    );
     assert_eq!(run.totals.ledger.ok, 1001);
     assert_eq!(run.end.window_end, Timestamp::from_nanos(251_000_000));
 }
@@ -310,7 +313,11 @@ fn an_operation_belongs_to_the_window_in_which_it_was_due() {
     plan.warm_up_ns = 1_000_500_000;
     for (window_ns, left_over) in [(2_000_500_000, 1), (2_000_400_000, 0)] {
         plan.duration_ns = Some(window_ns);
-        let totals = run(&plan, server(Service::Fixed { ns: 1_000_000 }, None)).totals;
+        let totals = run(
+            &plan,
+            server(ServiceDistribution::Fixed { ns: 1_000_000 }, None),
+        )
+        .totals;
         assert_eq!((totals.ledger.scheduled, totals.ledger.ok), (2000, 2000));
         assert_eq!(totals.left_over(window_ns), left_over);
         let ended = totals.achieved_load_ops_per_s * window_ns as f64 / 1e9;
@@ -319,7 +326,11 @@ fn an_operation_belongs_to_the_window_in_which_it_was_due() {
     // Without a warm-up nothing is in flight when the window opens, but one is when it closes.
     plan.warm_up_ns = 0;
     plan.duration_ns = Some(2_000_500_000);
-    let totals = run(&plan, server(Service::Fixed { ns: 1_000_000 }, None)).totals;
+    let totals = run(
+        &plan,
+        server(ServiceDistribution::Fixed { ns: 1_000_000 }, None),
+    )
+    .totals;
     assert_eq!(totals.ledger.ok, 2001);
     assert_eq!(totals.left_over(2_000_500_000), -1);
 }
@@ -333,7 +344,10 @@ fn the_end_of_the_window_ends_an_interval() {
     };
     let mut plan = plan(open, 8, 0);
     plan.duration_ns = Some(2_500_000_000);
-    let run = run(&plan, server(Service::Fixed { ns: 250_000_000 }, None));
+    let run = run(
+        &plan,
+        server(ServiceDistribution::Fixed { ns: 250_000_000 }, None),
+    );
     let rows: Vec<_> = run
         .intervals
         .iter()
@@ -384,7 +398,11 @@ fn what_was_in_flight_when_the_window_opened_is_achieved_in_it() {
     // warm-up.
     let mut plan = plan(ArrivalsPlan::Closed, 8, 2);
     plan.warm_up_ns = SECOND;
-    let totals = run(&plan, server(Service::Fixed { ns: 600_000_000 }, None)).totals;
+    let totals = run(
+        &plan,
+        server(ServiceDistribution::Fixed { ns: 600_000_000 }, None),
+    )
+    .totals;
     assert_eq!(totals.achieved_load_ops_per_s, 8.0 * 4.0 / 2.0);
 }
 
@@ -400,7 +418,10 @@ fn loads_in_turn_tell_what_an_operation_costs_beside_what_grows_meanwhile() {
     };
     let mut plan = plan(ArrivalsPlan::Levels(levels), 1, 8);
     plan.warm_up_ns = levels.cycle_ns();
-    let run = run(&plan, server(Service::Fixed { ns: 100_000 }, None));
+    let run = run(
+        &plan,
+        server(ServiceDistribution::Fixed { ns: 100_000 }, None),
+    );
     let record = RunRecord {
         ticks: run.ticks,
         totals: run.totals,

@@ -9,7 +9,7 @@ use filestone_engine::worker::{
 };
 use filestone_plan::plan::{ArrivalsPlan, Plan};
 use filestone_testing::Simulated;
-use filestone_testing::queueing::Service;
+use filestone_testing::queueing::ServiceDistribution;
 use filestone_workload::completions::CompletionBatch;
 use filestone_workload::operation::Completion;
 use filestone_workload::recording::IntervalBuffer;
@@ -55,7 +55,7 @@ where
 {
     let mut plan = plan(ArrivalsPlan::Closed, 1, 1);
     plan.interval_ns = 100 * MS;
-    let service = server(Service::Fixed { ns: service_ns }, None);
+    let service = server(ServiceDistribution::Fixed { ns: service_ns }, None);
     let (stop, end_run) = (AtomicBool::new(false), AtomicBool::new(false));
     let signals = WorkerControl {
         stop: &stop,

@@ -13,7 +13,7 @@ use filestone_plan::file_set::{ChangingDirectories, ClientSet};
 use filestone_plan::plan::{ArrivalsPlan, Plan};
 use filestone_protocol::workload::{FileEntry, FileTable, MixWorkload, ObjectKind};
 use filestone_testing::Simulated;
-use filestone_testing::queueing::Service;
+use filestone_testing::queueing::ServiceDistribution;
 use filestone_workload::operation::{DirectoryCursor, OpKind, Operation, SlotId};
 use filestone_workload::recording::{IntervalBuffer, Role};
 use filestone_workload::time::Timestamp;
@@ -151,7 +151,7 @@ fn imagined(clients: u32) -> (Arc<FileTable>, Vec<ClientSet>) {
 }
 
 /// How often each operation was asked, per client, unmeasured ones included.
-fn asked(plan: &Plan, service: Service) -> BTreeMap<(u32, String), u32> {
+fn asked(plan: &Plan, service: ServiceDistribution) -> BTreeMap<(u32, String), u32> {
     let (table, sets) = imagined(plan.clients);
     let mut multiset = BTreeMap::new();
     for worker in 0..plan.workers {
@@ -190,13 +190,13 @@ fn the_same_seed_asks_the_same_multiset_of_operations() {
     let mut plan = mix(ALL_22, OPEN, 16_000);
     plan.clients = 8;
     // Of random arrivals, the seed says how many each client has.
-    let at_random = asked(&plan, Service::Fixed { ns: MS / 10 });
+    let at_random = asked(&plan, ServiceDistribution::Fixed { ns: MS / 10 });
     assert_eq!(at_random.values().sum::<u32>() / 16_000, 1);
     plan.workers = 2;
     assert!(
         asked(
             &plan,
-            Service::Exponential {
+            ServiceDistribution::Exponential {
                 mean_ns: 0.2 * MS as f64
             }
         ) == at_random,
@@ -207,17 +207,17 @@ fn the_same_seed_asks_the_same_multiset_of_operations() {
         offered_load_ops_per_s: 8000.0,
     };
     plan.arrivals = constant;
-    let one_worker = asked(&plan, Service::Fixed { ns: MS / 10 });
+    let one_worker = asked(&plan, ServiceDistribution::Fixed { ns: MS / 10 });
     assert_eq!(one_worker.values().sum::<u32>() / 16_000, 1);
     plan.workers = 2;
     assert!(
-        asked(&plan, Service::Fixed { ns: MS / 10 }) == one_worker,
+        asked(&plan, ServiceDistribution::Fixed { ns: MS / 10 }) == one_worker,
         "two workers"
     );
     assert!(
         asked(
             &plan,
-            Service::Exponential {
+            ServiceDistribution::Exponential {
                 mean_ns: 0.2 * MS as f64
             }
         ) == one_worker,
@@ -225,7 +225,7 @@ fn the_same_seed_asks_the_same_multiset_of_operations() {
     );
     plan.arrivals = ArrivalsPlan::Closed;
     assert!(
-        asked(&plan, Service::Fixed { ns: MS }) == one_worker,
+        asked(&plan, ServiceDistribution::Fixed { ns: MS }) == one_worker,
         "a closed loop"
     );
     // The same client, alone.
@@ -236,12 +236,12 @@ fn the_same_seed_asks_the_same_multiset_of_operations() {
     let mut alone = one_worker.clone();
     alone.retain(|(client, _), _| *client == 0);
     assert!(
-        asked(&plan, Service::Fixed { ns: MS / 10 }) == alone,
+        asked(&plan, ServiceDistribution::Fixed { ns: MS / 10 }) == alone,
         "one client"
     );
     plan.seed += 1;
     assert!(
-        asked(&plan, Service::Fixed { ns: MS / 10 }) != alone,
+        asked(&plan, ServiceDistribution::Fixed { ns: MS / 10 }) != alone,
         "another seed"
     );
 }

@@ -3,7 +3,7 @@
 
 use crate::support::live::{checked, probe, serve};
 use filestone_plan::plan::TransportKind;
-use filestone_server::faults::Rule;
+use filestone_server::faults::FaultRule;
 use filestone_workload::operation::OpKind;
 
 const WAIT_NS: u64 = 3_000_000;
@@ -11,7 +11,7 @@ const WAIT_NS: u64 = 3_000_000;
 /// 3 ms are waited by the server, so no stamped call has less between its packets; and with what this
 /// host's kernel takes it is still one call, of the response times that there are.
 fn a_wait_of_the_server_is_beyond(transport: TransportKind) {
-    let rule: Rule = "delay=3ms,proc=getattr".parse().expect("a fault");
+    let rule: FaultRule = "delay=3ms,proc=getattr".parse().expect("a fault");
     let server = serve(|options| options.faults = vec![rule]);
     let mut plan = probe(OpKind::GetAttr, transport, 200);
     plan.in_flight = 1;

@@ -8,7 +8,7 @@ use filestone_measure::sweep::{
 };
 use filestone_plan::gate::GateFigure;
 use filestone_plan::plan::ArrivalsPlan;
-use filestone_testing::queueing::Service;
+use filestone_testing::queueing::ServiceDistribution;
 use filestone_workload::figure::RunFigure;
 
 const SERVICE_NS: u64 = 1_000_000;
@@ -25,7 +25,7 @@ fn point(in_flight: u32) -> PointTally {
         let plan = plan(ArrivalsPlan::Closed, in_flight, seconds);
         let run = run(
             &plan,
-            server(Service::Fixed { ns: SERVICE_NS }, Some(SERVERS)),
+            server(ServiceDistribution::Fixed { ns: SERVICE_NS }, Some(SERVERS)),
         );
         let stretches = BatchMeans::of_parts(&run.totals, &run.intervals, plan.interval_ns);
         let values = ["achieved", "response_time.mean"].map(|name| {

@@ -11,7 +11,7 @@ use filestone_measure::measure::verdict::{CheckSubject, Verdict, checks};
 use filestone_measure::measure::{RunRecord, Validity, run_record, validity};
 use filestone_plan::plan::{ArrivalsPlan, Plan};
 use filestone_testing::Simulated;
-use filestone_testing::queueing::{Service, SimulatedServer, Stall};
+use filestone_testing::queueing::{ServiceDistribution, SimulatedServer, Stall};
 use filestone_workload::failure::{ProtocolStatus, StatusSpace};
 use filestone_workload::operation::{Completion, Outcome};
 use filestone_workload::time::Timestamp;
@@ -58,7 +58,12 @@ const fn constant(offered_load_ops_per_s: f64) -> ArrivalsPlan {
 #[test]
 fn a_healthy_run_has_no_caveat_and_no_failed_check() {
     // Half a millisecond in the mean, as a server on another host takes.
-    let half = || server(Service::Exponential { mean_ns: 500_000.0 }, None);
+    let half = || {
+        server(
+            ServiceDistribution::Exponential { mean_ns: 500_000.0 },
+            None,
+        )
+    };
     let mut warmed = plan(poisson(1000.0), 1024, 10);
     warmed.warm_up_ns = SECOND;
     for plan in [
@@ -95,7 +100,7 @@ fn what_is_offered_twice_of_what_can_be_is_named() {
     };
     // One operation at a time, of a millisecond each: 1,000 of 2,000 per second. With slots for all
     // that wait for it, it is the server;
-    let slow = || server(Service::Fixed { ns: MS }, Some(1));
+    let slow = || server(ServiceDistribution::Fixed { ns: MS }, Some(1));
     assert_eq!(
         below(100_000, slow()),
         Some((1000.0, Some(Shortfall::Server)))
@@ -103,7 +108,7 @@ fn what_is_offered_twice_of_what_can_be_is_named() {
     // with fewer, the run does not tell whether it would have answered more of more in flight,
     assert_eq!(below(64, slow()), Some((1000.0, Some(Shortfall::Slots))));
     // as one does that takes 2 ms, however many there are: two slots are 1,000 per second.
-    let wide = server(Service::Fixed { ns: 2 * MS }, None);
+    let wide = server(ServiceDistribution::Fixed { ns: 2 * MS }, None);
     assert_eq!(below(2, wide), Some((1000.0, Some(Shortfall::Slots))));
 }
 
@@ -112,14 +117,20 @@ fn what_ends_after_a_window_without_a_warm_up_is_no_shortfall() {
     // 950 of 1,000 end in the second in which they are due, since each takes 50 ms.
     for arrivals in [constant(1000.0), poisson(1000.0)] {
         let plan = plan(arrivals, 1024, 1);
-        let record = record(plan, server(Service::Fixed { ns: 50_000_000 }, None));
+        let record = record(
+            plan,
+            server(ServiceDistribution::Fixed { ns: 50_000_000 }, None),
+        );
         let below = |caveat: &Caveat| matches!(caveat, Caveat::AchievedBelowOffered { .. });
         let caveats = find(&record);
         assert!(!caveats.iter().any(below), "{arrivals:?}: {caveats:?}");
     }
     // A twentieth more than the server can do is found without a warm-up, too.
     let plan = plan(constant(1050.0), 2000, 10);
-    let record = record(plan, server(Service::Fixed { ns: 1_000_000 }, Some(1)));
+    let record = record(
+        plan,
+        server(ServiceDistribution::Fixed { ns: 1_000_000 }, Some(1)),
+    );
     let below = |caveat: &Caveat| matches!(caveat, Caveat::AchievedBelowOffered { .. });
     assert!(find(&record).iter().any(below), "{:?}", checks(&record));
 }
@@ -127,7 +138,7 @@ fn what_ends_after_a_window_without_a_warm_up_is_no_shortfall() {
 #[test]
 fn what_a_warm_up_left_over_is_named() {
     // It does nothing for the second of the warm-up, and then all that was due in it at once.
-    let mut frozen = server(Service::Fixed { ns: 100_000 }, None);
+    let mut frozen = server(ServiceDistribution::Fixed { ns: 100_000 }, None);
     frozen.stalls.push(Stall {
         start_ns: 0,
         lasts_ns: SECOND,
@@ -154,7 +165,10 @@ fn what_a_warm_up_left_over_is_named() {
 fn a_run_of_a_hundred_operations_does_not_tell_a_load() {
     let mut plan = plan(poisson(1000.0), 1024, 10);
     (plan.duration_ns, plan.count) = (None, Some(100));
-    let mut record = record(plan, server(Service::Fixed { ns: 500_000 }, None));
+    let mut record = record(
+        plan,
+        server(ServiceDistribution::Fixed { ns: 500_000 }, None),
+    );
     // So long did a hundred random arrivals take: a tenth more than on average.
     record.window_ns = 110_000_000;
     record.totals.achieved_load_ops_per_s = 100.0 / 0.11;
@@ -189,7 +203,7 @@ fn changed(plan: Plan, server: SimulatedServer, change: impl FnMut(&mut Completi
 /// 4 to second 5. What it answers in the end of that second, the 1,000 operations due in it, is
 /// changed.
 fn frozen(plan: Plan, mut change: impl FnMut(&mut Completion)) -> RunRecord {
-    let mut server = server(Service::Fixed { ns: 100_000 }, None);
+    let mut server = server(ServiceDistribution::Fixed { ns: 100_000 }, None);
     server.stalls.push(Stall {
         start_ns: 4 * SECOND,
         lasts_ns: SECOND,
@@ -236,7 +250,7 @@ fn percentiles_and_achieved_load_are_those_of_successes_and_failures_have_their_
 #[test]
 fn a_run_in_which_four_fifths_fail_does_not_count() {
     let mut number = 0;
-    let server = server(Service::Fixed { ns: 100_000 }, None);
+    let server = server(ServiceDistribution::Fixed { ns: 100_000 }, None);
     let plan = plan(ArrivalsPlan::Closed, 1, 1);
     let record = changed(plan, server, |completion| {
         // 79 of 100.

@@ -2,7 +2,7 @@
 //!
 //! Anonymous users and guests prove nothing and have no key.
 
-use super::keys::{Established, KEY_LEN, exchanged, hmac_md5, mic_of, ntowf_v2};
+use super::keys::{AuthenticationResult, KEY_LEN, exchanged, hmac_md5, mic_of, ntowf_v2};
 use super::messages::{
     BadToken, HAS_MIC, MIC_AT, PAIRS_AT, VERSION, av, body_of, check_pairs, field, find_pair, flag,
     head, push_field, push_pair, utf16, word,
@@ -117,7 +117,11 @@ impl Acceptor {
     }
 
     /// Returns the shared key if the message proves that its sender knows this password.
-    pub fn verify(&self, answer: &Authentication<'_>, password: &str) -> Option<Established> {
+    pub fn verify(
+        &self,
+        answer: &Authentication<'_>,
+        password: &str,
+    ) -> Option<AuthenticationResult> {
         let (proof, blob) = answer.response.split_first_chunk::<KEY_LEN>()?;
         let pairs = answer.response.get(PAIRS_AT..)?;
         let domain: Vec<u8> = answer
@@ -135,7 +139,7 @@ impl Acceptor {
         if has_mic(pairs) {
             self.check_mic(answer.message, &key)?;
         }
-        Some(Established {
+        Some(AuthenticationResult {
             key,
             flags: answer.flags,
         })

@@ -1,6 +1,6 @@
 //! The client's side (MS-NLMP, section 3.1.5).
 
-use super::keys::{Established, KEY_LEN, exchanged, hmac_md5, mic_of, ntowf_v2};
+use super::keys::{AuthenticationResult, KEY_LEN, exchanged, hmac_md5, mic_of, ntowf_v2};
 use super::messages::{
     BadToken, HAS_MIC, MIC_AT, VERSION, av, body_of, field, find_pair, flag, head, pairs_without,
     push_field, push_pair, utf16, word,
@@ -124,7 +124,7 @@ impl Initiator {
         negotiate: &[u8],
         challenge: &[u8],
         random: &RandomInput,
-    ) -> Result<(Vec<u8>, Option<Established>), ChallengeError> {
+    ) -> Result<(Vec<u8>, Option<AuthenticationResult>), ChallengeError> {
         let body = body_of(challenge, 2).map_err(|_| ChallengeError::OtherMessage)?;
         if self.is_anonymous {
             return Ok((anonymous_message(), None));
@@ -170,7 +170,7 @@ impl Initiator {
                 place.copy_from_slice(&mic);
             }
         }
-        Ok((message, Some(Established { key, flags })))
+        Ok((message, Some(AuthenticationResult { key, flags })))
     }
 }
 

@@ -38,7 +38,7 @@ pub(super) fn exchanged(base: &[u8; KEY_LEN], key: &[u8; KEY_LEN]) -> [u8; KEY_L
 
 /// Result of a successful authentication.
 #[derive(Debug, Clone)]
-pub struct Established {
+pub struct AuthenticationResult {
     /// ExportedSessionKey.
     pub key: [u8; KEY_LEN],
     pub(super) flags: u32,
@@ -53,7 +53,7 @@ pub enum SigningSide {
     Server,
 }
 
-impl Established {
+impl AuthenticationResult {
     /// mechListMIC: the first signature of a side (section 3.4.4.2).
     pub fn mic(&self, signatory: SigningSide, mech_types: &[u8]) -> [u8; KEY_LEN] {
         let way = match signatory {

@@ -15,7 +15,7 @@ mod messages;
 
 pub use acceptor::{Acceptor, AuthIdentity, Authentication};
 pub use initiator::{ChallengeError, Initiator, RandomInput};
-pub use keys::{Established, KEY_LEN, SigningSide};
+pub use keys::{AuthenticationResult, KEY_LEN, SigningSide};
 pub use messages::{BadToken, is_message};
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ fn a_client_answers_the_standards_challenge_as_the_standard_does() {
 }
 
 /// An acceptor after the exchange with this client, the challenge and the client's response to it.
-fn conversation(user: &Initiator) -> (Acceptor, Vec<u8>, Vec<u8>, Option<Established>) {
+fn conversation(user: &Initiator) -> (Acceptor, Vec<u8>, Vec<u8>, Option<AuthenticationResult>) {
     let mut acceptor = Acceptor::default();
     let negotiate = user.negotiate();
     let challenge = acceptor.challenge(&negotiate, [7; 8], 42).unwrap();

@@ -7,7 +7,7 @@ use filestone_wire::nfs3::{
 use filestone_wire::xdr::{Encode, Writer};
 
 use super::nfs3::{borrowed, post_op};
-use super::{Caller, Service, Transport};
+use super::{CallTransport, Caller, Service};
 use crate::options::ListingBound;
 use crate::tree::access::{MAY_EXECUTE, MAY_READ};
 use crate::tree::directory::{COOKIE_PARENT, COOKIE_SELF, Directory};
@@ -108,7 +108,7 @@ impl Service {
     }
 
     /// Returns the largest length of a `resok`, in bytes, for a request with `count`.
-    fn listing_max(&self, count: u32, attributes: &PostOpAttr, transport: Transport) -> u32 {
+    fn listing_max(&self, count: u32, attributes: &PostOpAttr, transport: CallTransport) -> u32 {
         let most = transport.reply_data_max();
         match self.conduct.listing_bound {
             ListingBound::Reply => count.min(most),

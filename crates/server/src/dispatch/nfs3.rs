@@ -7,11 +7,11 @@ use filestone_wire::nfs3::{
 use filestone_wire::rpc::{CallHeader, Credential};
 use filestone_wire::xdr::{Decode, DecodeError, Encode, Reader, Writer};
 
-use super::{Caller, Service, Transport, with_arguments};
+use super::{CallTransport, Caller, Service, with_arguments};
 use crate::reply::ReplySink;
 use crate::tree::access::{Identity, MAY_EXECUTE, MAY_READ, check_opened, granted};
 use crate::tree::handle::HANDLE_LEN;
-use crate::tree::inode::{Inode, Kind};
+use crate::tree::inode::{Inode, InodeKind};
 use crate::tree::{FILE_MAX, InodeNumber, LINK_MAX, NAME_MAX, Tree};
 
 /// The user and group of callers without AUTH_SYS: "nobody".
@@ -139,7 +139,7 @@ impl Service {
         let reply: readlink::Reply<'_> = reply.and_then(|(number, inode)| {
             let symlink_attributes = Some(inode.attributes(number));
             match &inode.kind {
-                Kind::Symlink(data) => Ok(readlink::ReplyOk {
+                InodeKind::Symlink(data) => Ok(readlink::ReplyOk {
                     symlink_attributes,
                     data,
                 }),
@@ -207,7 +207,7 @@ impl Service {
         fsstat::Reply::encode(&reply.map_err(ReplyFail::from), out);
     }
 
-    fn fsinfo(&self, object: fsinfo::Args<'_>, transport: Transport, out: &mut Writer<'_>) {
+    fn fsinfo(&self, object: fsinfo::Args<'_>, transport: CallTransport, out: &mut Writer<'_>) {
         let tree = self.tree();
         let max = transport.reply_data_max();
         let reply = found(&tree, object).map(|(number, inode)| fsinfo::ReplyOk {

@@ -11,7 +11,7 @@ mod waiting;
 
 use std::sync::MutexGuard;
 
-use filestone_wire::nlm::test::{Holder, Outcome};
+use filestone_wire::nlm::test::{Holder, TestOutcome};
 use filestone_wire::nlm::{
     LockRange, NetObject, Procedure, Status, StatusReply, cancel, lock, test, unlock,
 };
@@ -21,10 +21,10 @@ use filestone_wire::xdr::{Encode, Reader, Writer};
 use super::{CallRejection, Endpoints, Service, with_arguments};
 use crate::tree::handle::HandleParts;
 
-use self::holder::Range;
-use self::locks::Refused;
+use self::holder::NlmRange;
+use self::locks::LockRefusal;
 pub use self::locks::{Grant, LockTable};
-use self::waiting::Waiter;
+use self::waiting::WaitingLock;
 
 impl Service {
     pub(super) fn nlm(
@@ -63,13 +63,13 @@ impl Service {
         let alock = &asked.alock;
         let locks = self.locks();
         let found = self.parts_of(alock).map(|file| {
-            let range = Range::new(alock.offset, alock.len);
+            let range = NlmRange::new(alock.offset, alock.len);
             locks.conflict(file, alock, range, asked.exclusive)
         });
         let outcome = match found {
-            Err(status) => Outcome::Status(status),
-            Ok(None) => Outcome::Status(Status::GRANTED),
-            Ok(Some(held)) => Outcome::Denied(Holder {
+            Err(status) => TestOutcome::Status(status),
+            Ok(None) => TestOutcome::Status(Status::GRANTED),
+            Ok(Some(held)) => TestOutcome::Denied(Holder {
                 exclusive: held.exclusive,
                 svid: held.owner.svid,
                 owner: NetObject(&held.owner.owner),
@@ -87,7 +87,7 @@ impl Service {
             Ok(file) => file,
             Err(status) => return status,
         };
-        let range = Range::new(alock.offset, alock.len);
+        let range = NlmRange::new(alock.offset, alock.len);
         let mut locks = self.locks();
         if locks.is_full() {
             let tree = self.tree();
@@ -100,14 +100,14 @@ impl Service {
                 self.grant_waiting(locks, file);
                 Status::GRANTED
             }
-            Err(Refused::Conflict) if asked.block => {
-                match locks.wait(Waiter::new(file, asked, *ends)) {
+            Err(LockRefusal::Conflict) if asked.block => {
+                match locks.wait(WaitingLock::new(file, asked, *ends)) {
                     Ok(()) => Status::BLOCKED,
                     Err(_) => Status::DENIED_NOLOCKS,
                 }
             }
-            Err(Refused::Conflict) => Status::DENIED,
-            Err(Refused::Full) => Status::DENIED_NOLOCKS,
+            Err(LockRefusal::Conflict) => Status::DENIED,
+            Err(LockRefusal::Full) => Status::DENIED_NOLOCKS,
         }
     }
 
@@ -134,7 +134,7 @@ impl Service {
             Ok(file) => file,
             Err(status) => return status,
         };
-        let range = Range::new(alock.offset, alock.len);
+        let range = NlmRange::new(alock.offset, alock.len);
         let mut locks = self.locks();
         if locks.clear(file, alock, range).is_err() {
             return Status::DENIED_NOLOCKS;

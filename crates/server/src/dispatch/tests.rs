@@ -12,7 +12,7 @@ use filestone_wire::nfs3::{
     getattr, link, lookup, mkdir, mknod, pathconf, read, readdir, readdirplus, readlink, remove,
     rename, rmdir, setattr, symlink, write,
 };
-use filestone_wire::nlm::{self, LockRange, NetObject, test::Outcome};
+use filestone_wire::nlm::{self, LockRange, NetObject, test::TestOutcome};
 use filestone_wire::portmap::{self, Mapping, UniversalAddress, rpcbind};
 use filestone_wire::rpc::{AuthSys, Gids, OpaqueAuth, ReplyBody};
 
@@ -37,7 +37,7 @@ const NONE: Sattr3 = Sattr3 {
 /// A service and the state of its caller.
 struct Bench {
     service: Service,
-    tally: Tally,
+    tally: ThreadCounters,
     ends: Endpoints,
     grants: Grants,
     caller: AuthSys<'static>,
@@ -86,9 +86,9 @@ fn bench_with(conduct: ServiceOptions) -> Bench {
             conduct,
             sink,
         ),
-        tally: Tally::default(),
+        tally: ThreadCounters::default(),
         ends: Endpoints {
-            transport: Transport::Tcp,
+            transport: CallTransport::Tcp,
             local: v4([192, 0, 2, 1], PORT),
             peer: v4([192, 0, 2, 7], 700),
         },
@@ -243,7 +243,7 @@ fn at<'a>(directory: &'a Handle, name: &'a str) -> DirOpArgs<'a> {
 fn null_answers_and_is_counted() {
     let bench = bench();
     assert_eq!(bench.nfs3(Procedure::Null, &()), []);
-    let mut sum = crate::Counters::default();
+    let mut sum = crate::ServerCounters::default();
     bench.tally.add_to(&mut sum);
     assert_eq!((sum.calls(Procedure::Null), sum.calls_total()), (1, 1));
 }
@@ -548,7 +548,7 @@ fn fsstat_fsinfo_and_pathconf_tell_the_limits() {
     );
     assert_eq!(ok.maxfilesize, i64::MAX as u64);
     assert_eq!(ok.properties, 0x1b);
-    bench.ends.transport = Transport::Udp;
+    bench.ends.transport = CallTransport::Udp;
     let results = bench.nfs3(Procedure::Fsinfo, &fsroot);
     let ok = fsinfo::Reply::from_bytes(&results).unwrap().unwrap();
     assert_eq!((ok.rtmax, ok.rtpref), (32 << 10, 32 << 10));
@@ -701,7 +701,7 @@ fn rpcbind_names_the_address_at_which_its_caller_reached_us() {
     // route.
     let here = v4([127, 0, 0, 1], PORT);
     bench.ends = Endpoints {
-        transport: Transport::Udp,
+        transport: CallTransport::Udp,
         local: v4([0, 0, 0, 0], PORT),
         peer: v4([127, 0, 0, 1], 700),
     };
@@ -825,7 +825,7 @@ fn a_call_by_udp_that_comes_twice_is_carried_out_once() {
     let arguments = at(&export, "file");
     let mut call = header(nfs3::PROGRAM, 3, Procedure::Remove.number()).to_bytes();
     arguments.encode(&mut Writer::new(&mut call));
-    bench.ends.transport = Transport::Udp;
+    bench.ends.transport = CallTransport::Udp;
     bench.ends.peer = v4([127, 0, 0, 1], 700);
     let first = bench.serve(&call);
     assert_eq!(bench.serve(&call), first);
@@ -1069,7 +1069,7 @@ fn a_lock_of_somebody_else_is_denied_and_named_until_it_is_free() {
     };
     let results = bench.results(nlm::PROGRAM, 4, 1, &test);
     let reply = nlm::test::Reply::from_bytes(&results).unwrap();
-    let Outcome::Denied(holder) = reply.outcome else {
+    let TestOutcome::Denied(holder) = reply.outcome else {
         panic!("{reply:?}");
     };
     assert_eq!((holder.svid, holder.offset, holder.len), (1, 10, 5));

@@ -8,7 +8,7 @@ use filestone_wire::smb2::{self, Command};
 
 use crate::smb2::SessionEnd;
 
-use super::{Delay, Effect, Fault, Freeze, ProcedureSet, RequestKind, Rule};
+use super::{Delay, Effect, Fault, FaultRule, Freeze, ProcedureSet, RequestKind};
 
 /// Default number of bytes for `truncate` and `corrupt`.
 const TRUNCATED_BYTES: u32 = 4;
@@ -75,7 +75,7 @@ pub enum RuleParseError {
     },
 }
 
-impl FromStr for Rule {
+impl FromStr for FaultRule {
     type Err = RuleParseError;
 
     fn from_str(text: &str) -> Result<Self, RuleParseError> {
@@ -253,7 +253,7 @@ mod tests {
 
     fn fault(text: &str) -> Fault {
         match text.parse() {
-            Ok(Rule::Fault(fault)) => fault,
+            Ok(FaultRule::Fault(fault)) => fault,
             other => panic!("{text}: {other:?}"),
         }
     }
@@ -312,12 +312,12 @@ mod tests {
             at: ms(4000),
             lasting: ms(1000),
         };
-        assert_eq!("freeze=1s@4s".parse(), Ok(Rule::Freeze(freeze)));
+        assert_eq!("freeze=1s@4s".parse(), Ok(FaultRule::Freeze(freeze)));
     }
 
     #[test]
     fn an_error_says_what_is_accepted() {
-        let message = |text: &str| text.parse::<Rule>().unwrap_err().to_string();
+        let message = |text: &str| text.parse::<FaultRule>().unwrap_err().to_string();
         assert!(message("explode").starts_with("\"explode\" is not a fault; expected delay=TIME"));
         assert!(message("").contains("is not a fault"));
         assert!(message("delay=5").contains("\"5\" is not a time; expected a number with ns"));

@@ -5,8 +5,8 @@ use filestone_wire::smb2::create::ShareAccess;
 use filestone_wire::smb2::oplock_break::{LeaseBreak, Notification, OplockBreak};
 use filestone_wire::smb2::{AccessMask, FileId, LeaseFlags, LeaseState, OplockLevel, Status};
 
-use super::connection_id::{ConnectionEvent, ConnectionId};
-use super::held::{Breaking, CacheGrant, Lease, LeaseOwner};
+use super::connection_id::{ConnectionId, CrossConnectionEvent};
+use super::held::{Breaking, CacheGrant, HeldLease, LeaseOwner};
 use super::open_table::{GlobalOpenTable, OpenEntry, OpenFile};
 use super::oplock_rules::{self, BreakResult, BreakTrigger, OtherOpens};
 use crate::tree::InodeNumber;
@@ -59,7 +59,7 @@ pub enum OpenConflict {
 
 /// Caching that an open requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked {
+pub enum RequestedCaching {
     Oplock(OplockLevel),
     Lease(LeaseAsked),
 }
@@ -96,7 +96,7 @@ struct Takeback {
 type Taken = (Option<Takeback>, bool);
 
 impl OpenFile {
-    fn lease_mut(&mut self, owner: LeaseOwner) -> Option<&mut Lease> {
+    fn lease_mut(&mut self, owner: LeaseOwner) -> Option<&mut HeldLease> {
         self.leases.iter_mut().find(|lease| lease.owner == owner)
     }
 
@@ -108,7 +108,7 @@ impl OpenFile {
     /// Removes leases without opens.
     pub fn drop_unused_leases(&mut self) -> Vec<LeaseOwner> {
         let holders = &self.holders;
-        let is_unused = |lease: &mut Lease| {
+        let is_unused = |lease: &mut HeldLease| {
             let caching = CacheGrant::Lease(lease.owner);
             !holders.iter().any(|holder| holder.caching == caching)
         };
@@ -264,7 +264,7 @@ impl OpenFile {
         let owner = asked.owner;
         let beside = self.beside(Some(owner));
         if self.lease_mut(owner).is_none() {
-            self.leases.push(Lease {
+            self.leases.push(HeldLease {
                 owner,
                 state: oplock_rules::lease_beside(asked.state, beside),
                 breaking: None,
@@ -302,7 +302,7 @@ impl GlobalOpenTable {
             notification,
         } in takebacks
         {
-            let notice = ConnectionEvent::Break {
+            let notice = CrossConnectionEvent::Break {
                 session_id,
                 notification,
             };
@@ -383,13 +383,18 @@ impl GlobalOpenTable {
     }
 
     /// Grants caching to the open that was added last.
-    pub fn grant(&mut self, number: InodeNumber, open: u64, asked: Asked) -> Option<Granted> {
+    pub fn grant(
+        &mut self,
+        number: InodeNumber,
+        open: u64,
+        asked: RequestedCaching,
+    ) -> Option<Granted> {
         let file = self.files.get_mut(&number)?;
         let index = file.holders.iter().position(|holder| holder.open == open)?;
         let mut holder = file.holders.swap_remove(index);
         let granted = match asked {
-            Asked::Oplock(level) => file.grant_oplock(level),
-            Asked::Lease(lease) => file.grant_lease(lease),
+            RequestedCaching::Oplock(level) => file.grant_oplock(level),
+            RequestedCaching::Lease(lease) => file.grant_lease(lease),
         };
         holder.caching = granted.caching;
         file.holders.push(holder);

@@ -11,14 +11,14 @@ use filestone_wire::smb2::info::{
 use filestone_wire::smb2::set_info::{Request, Response};
 use filestone_wire::smb2::{AccessMask, FileAttributes, FileTime, Status};
 
-use super::exchange::{Answered, Exchange, Failure, put};
+use super::exchange::{Answered, CommandFailure, Exchange, put};
 use super::metadata::{UNIT, attributes_of, status_of, timestamp};
-use super::names::SharePath;
-use super::open_table::{GlobalOpenTable, Name};
+use super::names::ParsedSharePath;
+use super::open_table::{GlobalOpenTable, OpenName};
 use super::paths::locate;
 use crate::reply::ReplySink;
 use crate::tree::basic::BasicChange;
-use crate::tree::inode::Timestamp;
+use crate::tree::inode::UnixNanoseconds;
 use crate::tree::{FILE_MAX, InodeNumber, Tree};
 
 const EA: u8 = 15;
@@ -71,7 +71,7 @@ impl Exchange<'_> {
         class: FileInfoClass,
         target: Target,
         buffer: &[u8],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CommandFailure> {
         match class {
             FileInfoClass::BASIC => self.set_basic(target, parsed(buffer)?)?,
             FileInfoClass::DISPOSITION => {
@@ -142,7 +142,7 @@ impl Exchange<'_> {
         Ok(())
     }
 
-    fn set_disposition(&mut self, target: Target, is_pending: bool) -> Result<(), Failure> {
+    fn set_disposition(&mut self, target: Target, is_pending: bool) -> Result<(), CommandFailure> {
         target.needs(AccessMask::DELETE)?;
         let shared = self.shared;
         let mut open_table = shared.open_table();
@@ -207,7 +207,7 @@ impl Exchange<'_> {
         open_table: &mut GlobalOpenTable,
         number: InodeNumber,
         open: Option<u64>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CommandFailure> {
         let must_wait = open_table.moves(number, open);
         self.connection.outbox.extend(open_table.take_letters());
         if must_wait {
@@ -216,9 +216,13 @@ impl Exchange<'_> {
         Ok(())
     }
 
-    fn rename(&mut self, target: Target, asked: FileRenameInformation<'_>) -> Result<(), Failure> {
+    fn rename(
+        &mut self,
+        target: Target,
+        asked: FileRenameInformation<'_>,
+    ) -> Result<(), CommandFailure> {
         target.needs(AccessMask::DELETE)?;
-        let path = SharePath::new(asked.name)?;
+        let path = ParsedSharePath::new(asked.name)?;
         let shared = self.shared;
         let mut open_table = shared.open_table();
         let mut tree = shared.tree_mut();
@@ -239,7 +243,7 @@ impl Exchange<'_> {
             Some(_) => to.name.clone(),
             None => super::create::shared_name(spelt),
         };
-        let new = Name {
+        let new = OpenName {
             parent: to.parent,
             spelt: new_name,
         };
@@ -283,7 +287,7 @@ impl Exchange<'_> {
     }
 
     fn link(&mut self, target: Target, asked: FileRenameInformation<'_>) -> Result<(), Status> {
-        let path = SharePath::new(asked.name)?;
+        let path = ParsedSharePath::new(asked.name)?;
         let shared = self.shared;
         let open_table = shared.open_table();
         let mut tree = shared.tree_mut();
@@ -355,7 +359,7 @@ fn parsed<'a, T: Decode<'a>>(buffer: &'a [u8]) -> Result<T, Status> {
 }
 
 /// 0, −1 and −2 set nothing (MS-FSCC, section 2.4.7).
-fn set_time(time: FileTime) -> Option<Timestamp> {
+fn set_time(time: FileTime) -> Option<UnixNanoseconds> {
     let is_time = time.ticks != 0 && time.ticks < u64::MAX - 1;
     is_time.then(|| timestamp(time))
 }

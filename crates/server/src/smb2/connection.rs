@@ -10,7 +10,7 @@ use filestone_wire::smb2::{AccessMask, Capabilities, Dialect, FileId, SecurityMo
 use rustc_hash::FxHashMap;
 
 use super::connection_id::{ConnectionId, RoutedEvent, Waiter};
-use super::names::Pattern;
+use super::names::NamePattern;
 use super::window::Window;
 use crate::tree::InodeNumber;
 use filestone_protection::ntlm::Acceptor;
@@ -120,7 +120,7 @@ pub enum Share {
 /// Position of a listing.
 #[derive(Debug, Clone)]
 pub struct Search {
-    pub pattern: Pattern,
+    pub pattern: NamePattern,
     pub cookie: u64,
     /// Whether an entry was found, so that no further entries mean the end rather than an error.
     pub has_found: bool,
@@ -192,7 +192,7 @@ pub struct Waiting {
 
 /// State of one connection.
 #[derive(Debug)]
-pub struct Connection {
+pub struct SmbConnection {
     pub place: ConnectionId,
     pub agreed: Option<Box<NegotiatedState>>,
     /// SMB1's NEGOTIATE was answered with the wildcard: the client sends an SMB2 NEGOTIATE next.
@@ -209,7 +209,7 @@ pub struct Connection {
     pub outbox: Vec<RoutedEvent>,
 }
 
-impl Connection {
+impl SmbConnection {
     /// Creates the state of a new connection.
     pub fn new(place: ConnectionId, credits: u16) -> Self {
         Self {

@@ -13,7 +13,7 @@ pub struct ConnectionId {
 
 /// Event from another connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ConnectionEvent {
+pub enum CrossConnectionEvent {
     /// Retry the request with this AsyncId: its wait may be over.
     Retry(u64),
     /// Break of an oplock or a lease of this session.
@@ -29,7 +29,7 @@ pub enum ConnectionEvent {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoutedEvent {
     pub to: ConnectionId,
-    pub notice: ConnectionEvent,
+    pub notice: CrossConnectionEvent,
 }
 
 /// A waiting request, identified by its AsyncId.

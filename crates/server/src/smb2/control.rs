@@ -7,7 +7,7 @@ use filestone_wire::smb2::ioctl::{
 };
 use filestone_wire::smb2::{Dialect, Status, change_notify};
 
-use super::exchange::{Answered, Exchange, Failure, put};
+use super::exchange::{Answered, CommandFailure, Exchange, put};
 use super::metadata::VOLUME;
 use crate::reply::ReplySink;
 use crate::tree::InodeNumber;
@@ -52,7 +52,7 @@ impl Exchange<'_> {
     fn validate_negotiate(&mut self, request: &Request<'_>, sink: &mut ReplySink) -> Answered {
         let agreed = self.connection.agreed.as_deref();
         let agreed = agreed.filter(|agreed| agreed.dialect != Dialect::SMB_3_1_1);
-        let agreed = agreed.ok_or(Failure::Hangup)?;
+        let agreed = agreed.ok_or(CommandFailure::Hangup)?;
         let said = ValidateNegotiateRequest::from_bytes(request.input)?;
         let newest = said.dialects.iter().filter(|dialect| {
             *dialect <= self.shared.options.dialect_max && *dialect <= Dialect::SMB_3_1_1
@@ -62,7 +62,7 @@ impl Exchange<'_> {
             && said.security_mode == agreed.client_security_mode
             && newest.max() == Some(agreed.dialect);
         if !is_same {
-            return Err(Failure::Hangup);
+            return Err(CommandFailure::Hangup);
         }
         let response = ValidateNegotiateResponse {
             capabilities: agreed.capabilities,

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use filestone_protection::DecryptBuffer;
 
-use super::connection::Connection;
+use super::connection::SmbConnection;
 use super::connection_id::{ConnectionId, RoutedEvent};
 use super::frames::{CloseConnection, Envelope, FaultAction, Moment, SessionEnd, open};
 use super::options::{SmbOptions, User};
 use super::service::SmbService;
-use crate::counters::Tally;
+use crate::counters::ThreadCounters;
 use crate::reply::ReplySink;
 use crate::tree::InitialTree;
 
@@ -22,8 +22,8 @@ pub const PASSWORD: &str = "mellon";
 #[derive(Debug)]
 pub struct SmbConversation {
     service: SmbService,
-    connections: [Option<Connection>; 2],
-    tally: Tally,
+    connections: [Option<SmbConnection>; 2],
+    tally: ThreadCounters,
     opened: DecryptBuffer,
     room: Vec<u8>,
     frames: u64,
@@ -53,7 +53,7 @@ impl SmbConversation {
         Self {
             service,
             connections,
-            tally: Tally::default(),
+            tally: ThreadCounters::default(),
             opened: DecryptBuffer::default(),
             room: Vec::new(),
             frames: 0,
@@ -114,7 +114,7 @@ impl SmbConversation {
 
     fn answer(
         &mut self,
-        connection: &mut Connection,
+        connection: &mut SmbConnection,
         frame: &[u8],
         sink: &mut ReplySink,
     ) -> Result<(), CloseConnection> {

@@ -13,18 +13,18 @@ use filestone_wire::smb2::{
     Status, close,
 };
 
-use super::caching::{Asked, Granted, LeaseAsked, OpenConflict, OpenRequest};
+use super::caching::{Granted, LeaseAsked, OpenConflict, OpenRequest, RequestedCaching};
 use super::connection::{Open, Share, WaitingFor};
-use super::exchange::{Answered, Exchange, Failure, put};
+use super::exchange::{Answered, CommandFailure, Exchange, put};
 use super::held::{CacheGrant, LeaseOwner};
 use super::metadata::{ALL_ACCESS, FileMetadata, VOLUME, status_of};
-use super::names::SharePath;
-use super::open_table::{GlobalOpenTable, Name, OpenEntry};
+use super::names::ParsedSharePath;
+use super::open_table::{GlobalOpenTable, OpenEntry, OpenName};
 use super::paths::{Located, locate};
 use crate::reply::ReplySink;
 use crate::tree::basic::BasicChange;
 use crate::tree::directory::Directory;
-use crate::tree::inode::Kind;
+use crate::tree::inode::InodeKind;
 use crate::tree::{CreateMode, Identity, InodeNumber, Tree};
 
 /// Largest number of opens of one session.
@@ -42,7 +42,7 @@ struct Wanted<'a> {
     attributes: FileAttributes,
     oplock_level: OplockLevel,
     contexts: Contexts<'a, RequestContext<'a>>,
-    path: SharePath,
+    path: ParsedSharePath,
     spelt: Box<str>,
 }
 
@@ -77,7 +77,7 @@ impl Exchange<'_> {
     pub fn create(&mut self, message: &Message<'_>, sink: &mut ReplySink) -> Answered {
         // Related requests in the compound refer to this open, or fail as it does.
         let answered = self.create_or_fail(message, sink);
-        if let Err(Failure::Status(status)) = answered {
+        if let Err(CommandFailure::Status(status)) = answered {
             self.chain.file = Err(status);
         }
         answered
@@ -148,7 +148,7 @@ impl Exchange<'_> {
     fn holder(&self, wanted: &Wanted<'_>, made: &Made, open: u64) -> OpenEntry {
         OpenEntry {
             open,
-            name: Name {
+            name: OpenName {
                 parent: made.located.parent,
                 spelt: Arc::clone(&made.located.name),
             },
@@ -162,18 +162,18 @@ impl Exchange<'_> {
     }
 
     /// Returns the caching that the client requests: the lease of a context, if there is one.
-    fn asked_caching(&self, wanted: &Wanted<'_>) -> Option<Asked> {
+    fn asked_caching(&self, wanted: &Wanted<'_>) -> Option<RequestedCaching> {
         let agreed = self.connection.agreed.as_ref()?;
         if wanted.oplock_level != OplockLevel::LEASE {
             let asks = wanted.oplock_level != OplockLevel::NONE;
-            return asks.then_some(Asked::Oplock(wanted.oplock_level));
+            return asks.then_some(RequestedCaching::Oplock(wanted.oplock_level));
         }
         if !agreed.capabilities.contains(Capabilities::LEASING) {
             return None;
         }
         let client = agreed.client_guid;
         wanted.contexts.iter().find_map(|context| match context {
-            RequestContext::Lease(lease) => Some(Asked::Lease(LeaseAsked {
+            RequestContext::Lease(lease) => Some(RequestedCaching::Lease(LeaseAsked {
                 owner: LeaseOwner {
                     client,
                     key: lease.key,
@@ -183,7 +183,7 @@ impl Exchange<'_> {
                 has_epoch: false,
             })),
             RequestContext::LeaseV2(lease) if agreed.dialect >= Dialect::SMB_3_0 => {
-                Some(Asked::Lease(LeaseAsked {
+                Some(RequestedCaching::Lease(LeaseAsked {
                     owner: LeaseOwner {
                         client,
                         key: lease.key,
@@ -202,19 +202,21 @@ impl Exchange<'_> {
         tree: &mut Tree,
         open_table: &mut GlobalOpenTable,
         wanted: &Wanted<'_>,
-        asked: Option<Asked>,
-    ) -> Result<Made, Failure> {
+        asked: Option<RequestedCaching>,
+    ) -> Result<Made, CommandFailure> {
         let located = locate(tree, self.shared.root, &wanted.path)?;
         let lease = match asked {
-            Some(Asked::Lease(lease)) => Some(lease.owner),
-            Some(Asked::Oplock(_)) | None => None,
+            Some(RequestedCaching::Lease(lease)) => Some(lease.owner),
+            Some(RequestedCaching::Oplock(_)) | None => None,
         };
         if let Some(owner) = lease {
             open_table.check_lease(owner, located.object)?;
         }
         self.give_up_overdue(open_table);
         let Some(number) = located.object else {
-            return self.make(tree, wanted, located).map_err(Failure::from);
+            return self
+                .make(tree, wanted, located)
+                .map_err(CommandFailure::from);
         };
         if wanted.disposition == CreateDisposition::CREATE {
             return Err(Status::OBJECT_NAME_COLLISION.into());
@@ -361,7 +363,7 @@ impl Exchange<'_> {
 
 /// Removes the name of a file marked for deletion; keeps it if it refers to another file by now, or
 /// to a directory that is not empty.
-fn remove(tree: &mut Tree, number: InodeNumber, doomed: &Name, by: Identity<'_>, now: u64) {
+fn remove(tree: &mut Tree, number: InodeNumber, doomed: &OpenName, by: Identity<'_>, now: u64) {
     let Ok(directory) = tree.directory(doomed.parent) else {
         return;
     };
@@ -371,7 +373,7 @@ fn remove(tree: &mut Tree, number: InodeNumber, doomed: &Name, by: Identity<'_>,
     let Ok(inode) = tree.inode(named) else {
         return;
     };
-    let is_link = matches!(inode.kind, Kind::Symlink(_));
+    let is_link = matches!(inode.kind, InodeKind::Symlink(_));
     if named != number && !is_link {
         return;
     }
@@ -512,7 +514,7 @@ fn checked<'a>(request: &Request<'a>) -> Result<Wanted<'a>, Status> {
         attributes: request.file_attributes,
         oplock_level: request.oplock_level,
         contexts: request.contexts,
-        path: SharePath::new(request.name)?,
+        path: ParsedSharePath::new(request.name)?,
         spelt: request.name.chars().collect(),
     })
 }

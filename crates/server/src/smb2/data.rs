@@ -7,7 +7,7 @@ use filestone_wire::smb2::{AccessMask, Channel, Status, echo, flush, read, write
 use super::connection::Open;
 use super::exchange::{Answered, Exchange, put};
 use super::held::ByteRange;
-use super::locks::Transfer;
+use super::locks::TransferDirection;
 use super::metadata::status_of;
 use super::options::TRANSFER_MAX;
 use crate::reply::ReplySink;
@@ -73,7 +73,7 @@ impl Exchange<'_> {
         let range = ByteRange::of_transfer(offset, len.into());
         let shared = self.shared;
         let open_table = shared.open_table();
-        open_table.check_transfer(place.number, place.id, range, Transfer::Read)?;
+        open_table.check_transfer(place.number, place.id, range, TransferDirection::Read)?;
         drop(open_table);
         let tree = shared.tree();
         let (inode, content) = tree.file(place.number).map_err(status_of)?;
@@ -117,7 +117,7 @@ impl Exchange<'_> {
         let range = ByteRange::of_transfer(offset, data.len() as u64);
         let shared = self.shared;
         let mut open_table = shared.open_table();
-        open_table.check_transfer(place.number, place.id, range, Transfer::Write)?;
+        open_table.check_transfer(place.number, place.id, range, TransferDirection::Write)?;
         open_table.changed(place.number, place.id);
         self.connection.outbox.extend(open_table.take_letters());
         drop(open_table);

@@ -7,13 +7,13 @@ use filestone_wire::smb2::codec::{DecodeError, Encode, Writer};
 use filestone_wire::smb2::{FileId, FileTime, Header, HeaderFlags, Status};
 
 use super::connection::{
-    ChainState, Connection, KEPT_MAX, Open, Session, Share, WAITING_MAX, WaitingFor,
+    ChainState, KEPT_MAX, Open, Session, Share, SmbConnection, WAITING_MAX, WaitingFor,
 };
 use super::connection_id::Waiter;
 use super::open_table::{Awaited, GlobalOpenTable};
 use super::options::SmbOptions;
 use crate::reply::ReplySink;
-use crate::tree::inode::Timestamp;
+use crate::tree::inode::UnixNanoseconds;
 use crate::tree::{Identity, InodeNumber, Tree};
 
 /// Time to wait for the acknowledgement of a break (section 3.3.6.1), in nanoseconds.
@@ -21,7 +21,7 @@ const BREAK_TIMEOUT: u64 = 35_000_000_000;
 
 /// State shared by all connections.
 #[derive(Debug)]
-pub struct Shared {
+pub struct SmbSharedState {
     pub tree: Arc<RwLock<Tree>>,
     pub open_table: Mutex<GlobalOpenTable>,
     pub options: SmbOptions,
@@ -34,7 +34,7 @@ pub struct Shared {
     pub start: FileTime,
 }
 
-impl Shared {
+impl SmbSharedState {
     pub fn open_table(&self) -> MutexGuard<'_, GlobalOpenTable> {
         self.open_table
             .lock()
@@ -53,7 +53,7 @@ impl Shared {
 
 /// Reason why a command has no regular response body.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Failure {
+pub enum CommandFailure {
     /// The command failed.
     Status(Status),
     /// The command failed, with error data.
@@ -66,31 +66,31 @@ pub enum Failure {
     Hangup,
 }
 
-impl From<Status> for Failure {
+impl From<Status> for CommandFailure {
     fn from(status: Status) -> Self {
         Self::Status(status)
     }
 }
 
 /// A body that cannot be decoded is an invalid parameter (section 3.3.5.2.6).
-impl From<DecodeError> for Failure {
+impl From<DecodeError> for CommandFailure {
     fn from(_: DecodeError) -> Self {
         Self::Status(Status::INVALID_PARAMETER)
     }
 }
 
 /// Status of a response whose body has been written, or the reason why there is none.
-pub type Answered = Result<Status, Failure>;
+pub type Answered = Result<Status, CommandFailure>;
 
 /// A message that is being processed.
 #[derive(Debug)]
 pub struct Exchange<'x> {
-    pub shared: &'x Shared,
-    pub connection: &'x mut Connection,
+    pub shared: &'x SmbSharedState,
+    pub connection: &'x mut SmbConnection,
     pub header: Header,
     pub chain: ChainState,
     /// Arrival time, for times of files.
-    pub now: Timestamp,
+    pub now: UnixNanoseconds,
     /// Arrival time since the server's start.
     pub since_start: Duration,
     /// AsyncId of a request that has waited.
@@ -144,14 +144,14 @@ impl Exchange<'_> {
         &mut self,
         open_table: &mut GlobalOpenTable,
         number: InodeNumber,
-    ) -> Failure {
+    ) -> CommandFailure {
         let until = match self.waited_for() {
             Some(WaitingFor::Break { until, .. }) => until,
             _ => self.since_start.as_nanos() as u64 + BREAK_TIMEOUT,
         };
         let waiter = self.waiter();
         match waiter.and_then(|waiter| open_table.wait(number, Awaited::Break, waiter)) {
-            Ok(()) => Failure::Wait(WaitingFor::Break { number, until }),
+            Ok(()) => CommandFailure::Wait(WaitingFor::Break { number, until }),
             Err(status) => status.into(),
         }
     }

@@ -16,12 +16,12 @@ use filestone_wire::smb2::{
     Command, Dialect, HEADER_LEN, Header, HeaderFlags, ProtocolId, Status, UNASKED, session_setup,
 };
 
-use super::connection::{ChainState, Connection, WaitingFor};
-use super::connection_id::ConnectionEvent;
-use super::exchange::{Answered, Exchange, Failure, Shared};
-use crate::counters::Tally;
+use super::connection::{ChainState, SmbConnection, WaitingFor};
+use super::connection_id::CrossConnectionEvent;
+use super::exchange::{Answered, Exchange, CommandFailure, SmbSharedState};
+use crate::counters::ThreadCounters;
 use crate::reply::ReplySink;
-use crate::tree::inode::Timestamp;
+use crate::tree::inode::UnixNanoseconds;
 
 /// The connection must be closed without a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,15 +69,15 @@ pub struct FaultAction {
 /// Arrival time of a frame.
 #[derive(Debug, Clone, Copy)]
 pub struct Moment {
-    pub now: Timestamp,
+    pub now: UnixNanoseconds,
     pub since_start: Duration,
 }
 
 /// Processing of the frames of one connection.
 pub struct Frames<'x> {
-    pub shared: &'x Shared,
-    pub connection: &'x mut Connection,
-    pub tally: &'x Tally,
+    pub shared: &'x SmbSharedState,
+    pub connection: &'x mut SmbConnection,
+    pub tally: &'x ThreadCounters,
     pub moment: Moment,
     pub room: &'x mut Vec<u8>,
 }
@@ -136,7 +136,7 @@ struct Run<'m> {
 
 /// Decrypts a frame or returns its plain messages. `opened` contains decrypted messages.
 pub fn open(
-    connection: &Connection,
+    connection: &SmbConnection,
     frame: &[u8],
     opened: &mut DecryptBuffer,
 ) -> Result<Envelope, CloseConnection> {
@@ -387,12 +387,14 @@ impl Frames<'_> {
         let refused = run.fault_action.refusal;
         let is_last = offset + message.bytes.len() >= run.messages.len();
         let answered = match admitted {
-            Err(status) => Err(Failure::Status(status)),
-            Ok(()) if self.exposes_tree(run, &header) => Err(Failure::Hangup),
-            Ok(()) if run.unknown.is_some() => Err(Failure::Status(Status::INVALID_PARAMETER)),
-            Ok(()) if refused.is_some() => Err(Failure::Status(refused.unwrap_or_default())),
+            Err(status) => Err(CommandFailure::Status(status)),
+            Ok(()) if self.exposes_tree(run, &header) => Err(CommandFailure::Hangup),
+            Ok(()) if run.unknown.is_some() => {
+                Err(CommandFailure::Status(Status::INVALID_PARAMETER))
+            }
+            Ok(()) if refused.is_some() => Err(CommandFailure::Status(refused.unwrap_or_default())),
             Ok(()) if run.fault_action.is_stuck && is_last => {
-                Err(Failure::Wait(WaitingFor::Nothing))
+                Err(CommandFailure::Wait(WaitingFor::Nothing))
             }
             Ok(()) => self.execute(run, message, resumed, sink),
         };
@@ -614,11 +616,11 @@ impl Frames<'_> {
     /// Processes an event from another connection.
     pub fn notice(
         &mut self,
-        notice: ConnectionEvent,
+        notice: CrossConnectionEvent,
         sink: &mut ReplySink,
     ) -> Result<(), CloseConnection> {
         match notice {
-            ConnectionEvent::Retry(async_id) => {
+            CrossConnectionEvent::Retry(async_id) => {
                 let waiting = self.connection.waiting.get(&async_id);
                 match waiting.map(|waiting| waiting.waits_for) {
                     Some(WaitingFor::Lock { .. } | WaitingFor::Break { .. }) => {
@@ -627,14 +629,14 @@ impl Frames<'_> {
                     Some(WaitingFor::Nothing) | None => Ok(()),
                 }
             }
-            ConnectionEvent::Break {
+            CrossConnectionEvent::Break {
                 session_id,
                 notification,
             } => {
                 self.put_break(session_id, &notification, sink);
                 Ok(())
             }
-            ConnectionEvent::DropSession(id) => {
+            CrossConnectionEvent::DropSession(id) => {
                 let header = Header::request(Command::Logoff, 0);
                 self.exchange(header, ChainState::default()).end_session(id);
                 Ok(())
@@ -712,8 +714,10 @@ fn binds(message: &Message<'_>) -> bool {
 fn breaks_chain(command: Command, answered: &Answered) -> bool {
     let makes_one = matches!(command, Command::SessionSetup | Command::TreeConnect);
     match answered {
-        Err(Failure::Status(Status::USER_SESSION_DELETED | Status::NETWORK_NAME_DELETED)) => true,
-        Err(Failure::Status(_) | Failure::WithData(..)) => makes_one,
+        Err(CommandFailure::Status(
+            Status::USER_SESSION_DELETED | Status::NETWORK_NAME_DELETED,
+        )) => true,
+        Err(CommandFailure::Status(_) | CommandFailure::WithData(..)) => makes_one,
         Ok(_) | Err(_) => false,
     }
 }
@@ -725,7 +729,7 @@ fn dispatch(exchange: &mut Exchange<'_>, message: &Message<'_>, sink: &mut Reply
         Command::Logoff => exchange.logoff(message, sink),
         Command::TreeConnect => exchange.tree_connect(message, sink),
         Command::Echo => exchange.echo(message, sink),
-        Command::Cancel => Err(Failure::Silent),
+        Command::Cancel => Err(CommandFailure::Silent),
         _ => in_tree(exchange, message, sink),
     }
 }
@@ -752,7 +756,7 @@ fn in_tree(exchange: &mut Exchange<'_>, message: &Message<'_>, sink: &mut ReplyS
         | Command::Logoff
         | Command::TreeConnect
         | Command::Echo
-        | Command::Cancel => Err(Failure::Silent),
+        | Command::Cancel => Err(CommandFailure::Silent),
     }
 }
 

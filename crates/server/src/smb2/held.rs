@@ -24,7 +24,7 @@ pub struct LeaseOwner {
 
 /// A lease of a file.
 #[derive(Debug)]
-pub struct Lease {
+pub struct HeldLease {
     pub owner: LeaseOwner,
     pub state: LeaseState,
     /// The break in progress, until the client has acknowledged it.
@@ -34,7 +34,7 @@ pub struct Lease {
     pub has_epoch: bool,
 }
 
-impl Lease {
+impl HeldLease {
     /// Returns the epoch, if the client receives it.
     pub fn told_epoch(&self) -> Option<u16> {
         self.has_epoch.then_some(self.epoch)

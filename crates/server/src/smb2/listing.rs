@@ -9,7 +9,7 @@ use filestone_wire::smb2::{AccessMask, OutputBuffer, Status};
 use super::connection::Search;
 use super::exchange::{Answered, Exchange};
 use super::metadata::{FileMetadata, status_of};
-use super::names::{Pattern, short_name};
+use super::names::{NamePattern, short_name};
 use super::paths::followed;
 use crate::reply::ReplySink;
 use crate::tree::directory::{COOKIE_PARENT, COOKIE_SELF};
@@ -36,7 +36,7 @@ impl Exchange<'_> {
             loops || asks(QueryDirectoryFlags::RESTART_SCANS) || asks(QueryDirectoryFlags::REOPEN);
         if open.search.is_none() || asks(QueryDirectoryFlags::REOPEN) {
             open.search = Some(Box::new(Search {
-                pattern: Pattern::new(request.pattern)?,
+                pattern: NamePattern::new(request.pattern)?,
                 cookie: 0,
                 has_found: false,
             }));
@@ -47,7 +47,7 @@ impl Exchange<'_> {
         if restarts {
             // The pattern of a restart applies, if it has one (as in Windows).
             if !request.pattern.is_empty() {
-                search.pattern = Pattern::new(request.pattern)?;
+                search.pattern = NamePattern::new(request.pattern)?;
             }
             search.cookie = 0;
             search.has_found = false;

@@ -6,7 +6,7 @@ use filestone_wire::smb2::oplock_break::{Acknowledgment, OplockBreak};
 use filestone_wire::smb2::{OplockLevel, Status};
 
 use super::connection::WaitingFor;
-use super::exchange::{Answered, Exchange, Failure, put};
+use super::exchange::{Answered, CommandFailure, Exchange, put};
 use super::held::{ByteRange, LeaseOwner, Lock};
 use super::open_table::{Awaited, GlobalOpenTable};
 use crate::reply::ReplySink;
@@ -55,7 +55,7 @@ impl Exchange<'_> {
                 Err(Status::LOCK_NOT_GRANTED) if waits => {
                     let waiter = self.waiter()?;
                     open_table.wait(number, Awaited::Lock, waiter)?;
-                    return Err(Failure::Wait(WaitingFor::Lock { number, open }));
+                    return Err(CommandFailure::Wait(WaitingFor::Lock { number, open }));
                 }
                 answered => answered,
             }

@@ -11,7 +11,7 @@ const LOCKS_MAX: usize = 1 << 18;
 
 /// Direction of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Transfer {
+pub enum TransferDirection {
     Read,
     Write,
 }
@@ -53,16 +53,16 @@ impl GlobalOpenTable {
         number: InodeNumber,
         open: u64,
         range: ByteRange,
-        transfer: Transfer,
+        transfer: TransferDirection,
     ) -> Result<(), Status> {
         let Some(file) = self.files.get(&number) else {
             return Ok(());
         };
         let is_in_the_way = |lock: &Lock| {
             let concerns = match (transfer, lock.open == open) {
-                (Transfer::Read, is_own) => lock.is_exclusive && !is_own,
-                (Transfer::Write, true) => !lock.is_exclusive,
-                (Transfer::Write, false) => true,
+                (TransferDirection::Read, is_own) => lock.is_exclusive && !is_own,
+                (TransferDirection::Write, true) => !lock.is_exclusive,
+                (TransferDirection::Write, false) => true,
             };
             concerns && range.len > 0 && lock.range.overlaps(range)
         };

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use filestone_wire::nfs3;
 use filestone_wire::smb2::{AccessMask, FileAttributes, FileTime, Status};
 
-use crate::tree::inode::{Inode, Timestamp};
+use crate::tree::inode::{Inode, UnixNanoseconds};
 use crate::tree::{InodeNumber, Tree};
 
 /// Full access to a file.
@@ -83,12 +83,12 @@ pub fn attributes_of(inode: &Inode) -> FileAttributes {
 }
 
 /// Converts a time of the tree.
-pub fn file_time(time: Timestamp) -> FileTime {
+pub fn file_time(time: UnixNanoseconds) -> FileTime {
     FileTime::from_unix((time / 1_000_000_000) as i64, (time % 1_000_000_000) as u32)
 }
 
 /// Converts to a time of the tree, which starts in 1970.
-pub fn timestamp(time: FileTime) -> Timestamp {
+pub fn timestamp(time: FileTime) -> UnixNanoseconds {
     let seconds = u64::try_from(time.unix_seconds()).unwrap_or(0);
     seconds
         .saturating_mul(1_000_000_000)

@@ -42,8 +42,8 @@ mod service;
 mod setup;
 mod window;
 
-pub use connection::Connection;
-pub use connection_id::{ConnectionEvent, ConnectionId, RoutedEvent};
+pub use connection::SmbConnection;
+pub use connection_id::{ConnectionId, CrossConnectionEvent, RoutedEvent};
 pub use conversation::SmbConversation;
 pub use frames::{
     CloseConnection, Envelope, FaultAction, Frames, Moment, SessionEnd, command_of, is_work, open,

@@ -10,9 +10,9 @@ const NAME_MAX: usize = 255;
 
 /// A path from the share's root, component by component, in UTF-8. Empty for the root.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SharePath(Vec<String>);
+pub struct ParsedSharePath(Vec<String>);
 
-impl SharePath {
+impl ParsedSharePath {
     /// Parses a path (MS-FSCC, sections 2.1.5 and 2.1.5.2).
     pub fn new(text: Text<'_>) -> Result<Self, Status> {
         if text.units().count() > PATH_MAX {
@@ -73,9 +73,9 @@ pub fn short_name(name: &str) -> Option<String> {
 
 /// Pattern for the names of a directory (MS-FSA, section 2.1.4.4).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pattern(Vec<char>);
+pub struct NamePattern(Vec<char>);
 
-impl Pattern {
+impl NamePattern {
     /// Creates the pattern of a QUERY_DIRECTORY; an empty one matches everything.
     pub fn new(text: Text<'_>) -> Result<Self, Status> {
         if text.units().count() > NAME_MAX {
@@ -158,10 +158,14 @@ mod tests {
 
     #[test]
     fn a_path_is_taken_apart_at_its_backslashes() {
-        fn path(text: &str) -> Result<SharePath, Status> {
-            SharePath::new(Text::from(text))
+        fn path(text: &str) -> Result<ParsedSharePath, Status> {
+            ParsedSharePath::new(Text::from(text))
         }
-        let names = |names: &[&str]| Ok(SharePath(names.iter().map(ToString::to_string).collect()));
+        let names = |names: &[&str]| {
+            Ok(ParsedSharePath(
+                names.iter().map(ToString::to_string).collect(),
+            ))
+        };
         assert_eq!(path(""), names(&[]));
         assert_eq!(path("a\\b c\\ä"), names(&["a", "b c", "ä"]));
         assert_eq!(path("a\\"), names(&["a"]));
@@ -211,10 +215,10 @@ mod tests {
             ("*\"*", "noext", true),
             ("Größe", "GRÖßE", true),
         ] {
-            let found = Pattern::new(Text::from(pattern)).unwrap().matches(name);
+            let found = NamePattern::new(Text::from(pattern)).unwrap().matches(name);
             assert_eq!(found, is_match, "{pattern} {name}");
         }
-        let hostile = Pattern::new(Text::from("*a".repeat(100).as_str())).unwrap();
+        let hostile = NamePattern::new(Text::from("*a".repeat(100).as_str())).unwrap();
         assert!(!hostile.matches(&"b".repeat(250)));
     }
 }

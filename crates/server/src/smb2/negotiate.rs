@@ -8,7 +8,7 @@ use filestone_wire::smb2::spnego::NegTokenInit;
 use filestone_wire::smb2::{Capabilities, Dialect, SecurityMode, Status};
 
 use super::connection::{MECHANISMS, NegotiatedState};
-use super::exchange::{Answered, Exchange, Failure, put};
+use super::exchange::{Answered, CommandFailure, Exchange, put};
 use super::metadata::file_time;
 use super::options::{Protection, TRANSFER_MAX};
 use crate::reply::ReplySink;
@@ -53,7 +53,7 @@ impl Exchange<'_> {
     pub fn negotiate(&mut self, message: &Message<'_>, sink: &mut ReplySink) -> Answered {
         // A second NEGOTIATE ends the connection (section 3.3.5.4).
         if self.connection.agreed.is_some() {
-            return Err(Failure::Hangup);
+            return Err(CommandFailure::Hangup);
         }
         let request: Request<'_> = message.body()?;
         if request.dialects.is_empty() {
@@ -179,9 +179,9 @@ impl Exchange<'_> {
     /// offers no later dialect.
     pub fn negotiate_from_smb1(&mut self, message: &[u8], sink: &mut ReplySink) -> Answered {
         if self.connection.agreed.is_some() || self.connection.has_wildcard {
-            return Err(Failure::Hangup);
+            return Err(CommandFailure::Hangup);
         }
-        let names = dialect_names(message).ok_or(Failure::Hangup)?;
+        let names = dialect_names(message).ok_or(CommandFailure::Hangup)?;
         let speaks = |wanted: &[u8]| names.split(|byte| *byte == 0).any(|name| name == wanted);
         let newest = self.shared.options.dialect_max;
         if speaks(b"\x02SMB 2.???") && newest > Dialect::SMB_2_0_2 {
@@ -190,7 +190,7 @@ impl Exchange<'_> {
             return self.put_response(mode, Dialect::WILDCARD, Capabilities::LARGE_MTU, &[], sink);
         }
         if !speaks(b"\x02SMB 2.002") {
-            return Err(Failure::Hangup);
+            return Err(CommandFailure::Hangup);
         }
         let agreed = NegotiatedState {
             dialect: Dialect::SMB_2_0_2,

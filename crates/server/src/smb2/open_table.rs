@@ -10,8 +10,8 @@ use filestone_wire::smb2::create::ShareAccess;
 use filestone_wire::smb2::{AccessMask, Status};
 use rustc_hash::FxHashMap;
 
-use super::connection_id::{ConnectionEvent, ConnectionId, RoutedEvent, Waiter};
-use super::held::{CacheGrant, Lease, LeaseOwner, Lock};
+use super::connection_id::{ConnectionId, CrossConnectionEvent, RoutedEvent, Waiter};
+use super::held::{CacheGrant, HeldLease, LeaseOwner, Lock};
 use crate::tree::InodeNumber;
 
 /// Largest number of opens of all clients.
@@ -23,7 +23,7 @@ const WAITERS_MAX: usize = 4096;
 
 /// The name by which a file was opened, one of possibly several names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Name {
+pub struct OpenName {
     /// Directory that contains it.
     pub parent: InodeNumber,
     /// Spelling in the directory.
@@ -34,7 +34,7 @@ pub struct Name {
 #[derive(Debug)]
 pub struct OpenEntry {
     pub open: u64,
-    pub name: Name,
+    pub name: OpenName,
     pub place: ConnectionId,
     pub session_id: u64,
     pub access: AccessMask,
@@ -75,9 +75,9 @@ impl OpenEntry {
 #[derive(Debug)]
 pub struct OpenFile {
     /// Name to remove when the last open is closed.
-    doomed: Option<Name>,
+    doomed: Option<OpenName>,
     pub holders: Vec<OpenEntry>,
-    pub leases: Vec<Lease>,
+    pub leases: Vec<HeldLease>,
     pub locks: Vec<Lock>,
     waiters: Vec<(Awaited, Waiter)>,
     /// Reserved size in bytes, whether written or not.
@@ -99,7 +99,7 @@ impl OpenFile {
     }
 
     /// Returns the name by which this open has the file.
-    pub fn name_of(&self, open: u64) -> Option<&Name> {
+    pub fn name_of(&self, open: u64) -> Option<&OpenName> {
         let holder = self.holders.iter().find(|holder| holder.open == open);
         holder.map(|holder| &holder.name)
     }
@@ -152,7 +152,7 @@ impl GlobalOpenTable {
         std::mem::take(&mut self.letters)
     }
 
-    pub(super) fn send(&mut self, to: ConnectionId, notice: ConnectionEvent) {
+    pub(super) fn send(&mut self, to: ConnectionId, notice: CrossConnectionEvent) {
         self.letters.push(RoutedEvent { to, notice });
     }
 
@@ -177,7 +177,7 @@ impl GlobalOpenTable {
             && previous != id
             && old.user == user
         {
-            self.send(old.place, ConnectionEvent::DropSession(previous));
+            self.send(old.place, CrossConnectionEvent::DropSession(previous));
         }
     }
 
@@ -214,7 +214,7 @@ impl GlobalOpenTable {
 
     /// Removes an open; returns the name to remove if it was the last open and the file is marked
     /// for deletion.
-    pub fn close(&mut self, number: InodeNumber, open: u64) -> Option<Name> {
+    pub fn close(&mut self, number: InodeNumber, open: u64) -> Option<OpenName> {
         let file = self.files.get_mut(&number)?;
         let index = file.holders.iter().position(|holder| holder.open == open)?;
         let holder = file.holders.swap_remove(index);
@@ -287,7 +287,7 @@ impl GlobalOpenTable {
         let woken: Vec<_> = woken.collect();
         self.waiter_count -= woken.len();
         for (_, waiter) in woken {
-            self.send(waiter.place, ConnectionEvent::Retry(waiter.async_id));
+            self.send(waiter.place, CrossConnectionEvent::Retry(waiter.async_id));
         }
     }
 
@@ -299,7 +299,7 @@ impl GlobalOpenTable {
     }
 
     /// Updates the names of opens after a rename.
-    pub fn renamed(&mut self, number: InodeNumber, from: &Name, to: &Name) {
+    pub fn renamed(&mut self, number: InodeNumber, from: &OpenName, to: &OpenName) {
         let Some(file) = self.files.get_mut(&number) else {
             return;
         };
@@ -327,13 +327,13 @@ mod tests {
     use filestone_wire::smb2::LeaseState;
     use filestone_wire::smb2::oplock_break::Notification;
 
-    use super::super::caching::{Asked, LeaseAsked, OpenConflict, OpenRequest};
+    use super::super::caching::{LeaseAsked, OpenConflict, OpenRequest, RequestedCaching};
     use super::*;
 
     const FILE: InodeNumber = InodeNumber(7);
 
-    fn name(spelt: &str) -> Name {
-        Name {
+    fn name(spelt: &str) -> OpenName {
+        OpenName {
             parent: InodeNumber(1),
             spelt: spelt.as_bytes().into(),
         }
@@ -379,8 +379,8 @@ mod tests {
         }
     }
 
-    fn lease(client: u8, state: LeaseState) -> Asked {
-        Asked::Lease(LeaseAsked {
+    fn lease(client: u8, state: LeaseState) -> RequestedCaching {
+        RequestedCaching::Lease(LeaseAsked {
             owner: owner(client),
             state,
             epoch: 0,
@@ -392,7 +392,7 @@ mod tests {
     fn breaks(open_table: &mut GlobalOpenTable) -> Vec<(u64, LeaseState)> {
         let letters = open_table.take_letters().into_iter();
         let broken = letters.filter_map(|letter| match letter.notice {
-            ConnectionEvent::Break {
+            CrossConnectionEvent::Break {
                 notification: Notification::Lease(broken),
                 ..
             } => Some((letter.to.token, broken.new_state)),

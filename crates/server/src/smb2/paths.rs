@@ -5,9 +5,9 @@ use std::sync::Arc;
 use filestone_wire::smb2::Status;
 
 use super::metadata::status_of;
-use super::names::SharePath;
+use super::names::ParsedSharePath;
 use crate::tree::basic::NamedInode;
-use crate::tree::inode::Kind;
+use crate::tree::inode::InodeKind;
 use crate::tree::{InodeNumber, Tree};
 
 /// Largest number of symbolic links in a path: the value of Linux.
@@ -24,7 +24,11 @@ pub struct Located {
 }
 
 /// Resolves a path from `root`.
-pub fn locate(tree: &mut Tree, root: InodeNumber, path: &SharePath) -> Result<Located, Status> {
+pub fn locate(
+    tree: &mut Tree,
+    root: InodeNumber,
+    path: &ParsedSharePath,
+) -> Result<Located, Status> {
     let Some((last, before)) = path.split_last() else {
         let parent = tree.directory(root).map_err(status_of)?.parent();
         return Ok(Located {
@@ -85,7 +89,7 @@ fn follow(
     number: InodeNumber,
     left: &mut u32,
 ) -> Result<InodeNumber, Status> {
-    let Kind::Symlink(target) = &tree.inode(number).map_err(status_of)?.kind else {
+    let InodeKind::Symlink(target) = &tree.inode(number).map_err(status_of)?.kind else {
         return Ok(number);
     };
     *left = left.checked_sub(1).ok_or(Status::OBJECT_PATH_SYNTAX_BAD)?;

@@ -11,7 +11,7 @@ use filestone_wire::smb2::query_info::Request;
 use filestone_wire::smb2::{AccessMask, Dialect, OutputBuffer, Status};
 
 use super::connection::Open;
-use super::exchange::{Answered, Exchange, Failure, put};
+use super::exchange::{Answered, CommandFailure, Exchange, put};
 use super::metadata::{FileMetadata, UNIT, VOLUME, file_time};
 use super::names::short_name;
 use crate::reply::ReplySink;
@@ -94,7 +94,7 @@ impl Exchange<'_> {
                 if descriptor.len() > asked as usize {
                     let needed = descriptor.len() as u32;
                     let needed = needed.to_le_bytes().to_vec();
-                    return Err(Failure::WithData(Status::BUFFER_TOO_SMALL, needed));
+                    return Err(CommandFailure::WithData(Status::BUFFER_TOO_SMALL, needed));
                 }
                 Information::plain(descriptor)
             }

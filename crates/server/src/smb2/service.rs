@@ -4,25 +4,25 @@ use std::sync::{Arc, Mutex, RwLock};
 
 use filestone_wire::smb2::Status;
 
-use super::connection::Connection;
+use super::connection::SmbConnection;
 use super::connection_id::ConnectionId;
-use super::exchange::Shared;
+use super::exchange::SmbSharedState;
 use super::frames::{Frames, Moment};
 use super::metadata::file_time;
 use super::options::SmbOptions;
 use super::random;
-use crate::counters::Tally;
-use crate::tree::inode::Timestamp;
+use crate::counters::ThreadCounters;
+use crate::tree::inode::UnixNanoseconds;
 use crate::tree::{Identity, InodeNumber, Tree};
 
 /// A share over a tree.
 #[derive(Debug)]
 pub struct SmbService {
-    shared: Shared,
+    shared: SmbSharedState,
 }
 
 impl SmbService {
-    pub fn new(tree: Arc<RwLock<Tree>>, options: SmbOptions, now: Timestamp) -> Self {
+    pub fn new(tree: Arc<RwLock<Tree>>, options: SmbOptions, now: UnixNanoseconds) -> Self {
         let (root, (uid, gid)) = {
             let tree = tree
                 .read()
@@ -34,7 +34,7 @@ impl SmbService {
         // Any number suffices: it only distinguishes this server from others.
         let _: Result<(), Status> = random::fill(&mut guid);
         Self {
-            shared: Shared {
+            shared: SmbSharedState {
                 tree,
                 open_table: Mutex::default(),
                 options,
@@ -47,16 +47,16 @@ impl SmbService {
     }
 
     /// Creates the state of a connection.
-    pub fn connect(&self, place: ConnectionId) -> Connection {
-        Connection::new(place, self.shared.options.credits)
+    pub fn connect(&self, place: ConnectionId) -> SmbConnection {
+        SmbConnection::new(place, self.shared.options.credits)
     }
 
     /// Returns the frames of a connection at a moment, for one call; `room` is a reused buffer for
     /// verifying signatures.
     pub fn frames<'x>(
         &'x self,
-        connection: &'x mut Connection,
-        tally: &'x Tally,
+        connection: &'x mut SmbConnection,
+        tally: &'x ThreadCounters,
         moment: Moment,
         room: &'x mut Vec<u8>,
     ) -> Frames<'x> {

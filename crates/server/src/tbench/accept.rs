@@ -11,8 +11,8 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
 use rustix::net::{Shutdown, SocketFlags, accept_with, shutdown};
 
-use super::connection::Connection;
-use super::counters::Tally;
+use super::connection::TbenchServerConnection;
+use super::counters::SharedTbenchCounters;
 
 /// Time without accepts after the process ran out of descriptors or threads.
 const PAUSE: Timespec = Timespec {
@@ -32,8 +32,8 @@ struct Served {
 
 /// State shared by the threads.
 #[derive(Debug)]
-pub struct Shared {
-    pub tally: Tally,
+pub struct TbenchSharedState {
+    pub tally: SharedTbenchCounters,
     /// Becomes readable when the server is stopped.
     stop_event: OwnedFd,
     is_stopping: AtomicBool,
@@ -42,10 +42,10 @@ pub struct Shared {
     ended: Mutex<Vec<u64>>,
 }
 
-impl Shared {
+impl TbenchSharedState {
     pub fn new(connections_max: usize) -> io::Result<Self> {
         Ok(Self {
-            tally: Tally::default(),
+            tally: SharedTbenchCounters::default(),
             stop_event: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
             is_stopping: AtomicBool::new(false),
             connections_max,
@@ -67,15 +67,15 @@ impl Shared {
 
 /// The thread that accepts connections.
 #[derive(Debug)]
-pub struct Acceptor {
+pub struct ConnectionAcceptor {
     listeners: Vec<OwnedFd>,
-    shared: Arc<Shared>,
+    shared: Arc<TbenchSharedState>,
     served: HashMap<u64, Served>,
     next_number: u64,
 }
 
-impl Acceptor {
-    pub fn new(listeners: Vec<OwnedFd>, shared: Arc<Shared>) -> Self {
+impl ConnectionAcceptor {
+    pub fn new(listeners: Vec<OwnedFd>, shared: Arc<TbenchSharedState>) -> Self {
         Self {
             listeners,
             shared,
@@ -150,7 +150,7 @@ impl Acceptor {
             .name("filestone-tbench-connection".into())
             .stack_size(STACK)
             .spawn(move || {
-                Connection::new(&of_thread, &shared.tally).serve();
+                TbenchServerConnection::new(&of_thread, &shared.tally).serve();
                 // The peer should see the end now, not at the acceptor's next iteration.
                 let _ = shutdown(&*of_thread, Shutdown::Both);
                 shared.ended().push(number);

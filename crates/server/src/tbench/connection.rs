@@ -3,11 +3,11 @@
 use std::io::IoSlice;
 use std::os::fd::OwnedFd;
 
-use filestone_wire::tbench::{Exchange, LengthError, MESSAGE_MAX, Requests};
+use filestone_wire::tbench::{LengthError, MESSAGE_MAX, Requests, TbenchExchange};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, send, sendmsg};
 
-use super::counters::{Tally, TransferDelta};
+use super::counters::{SharedTbenchCounters, TransferDelta};
 use crate::tree::pattern::ZEROS;
 
 /// Number of bytes read in one call: a whole request, unless it contains file data.
@@ -45,17 +45,17 @@ impl From<LengthError> for End {
 
 /// State of one connection.
 #[derive(Debug)]
-pub struct Connection<'server> {
+pub struct TbenchServerConnection<'server> {
     socket: &'server OwnedFd,
-    tally: &'server Tally,
+    tally: &'server SharedTbenchCounters,
     requests: Requests,
     moved: TransferDelta,
     /// A short reply; only its first word is ever written.
     short: [u8; SHORT],
 }
 
-impl<'server> Connection<'server> {
-    pub fn new(socket: &'server OwnedFd, tally: &'server Tally) -> Self {
+impl<'server> TbenchServerConnection<'server> {
+    pub fn new(socket: &'server OwnedFd, tally: &'server SharedTbenchCounters) -> Self {
         Self {
             socket,
             tally,
@@ -119,7 +119,7 @@ impl<'server> Connection<'server> {
         }
     }
 
-    fn answer(&mut self, exchange: Exchange) -> Result<(), End> {
+    fn answer(&mut self, exchange: TbenchExchange) -> Result<(), End> {
         let header = exchange.reply_header();
         let len = exchange.reply_len().min(MESSAGE_MAX) as usize;
         if let Some(reply) = self.short.get_mut(..len) {

@@ -23,7 +23,7 @@ pub struct TbenchCounters {
 
 /// The counters, shared by all threads.
 #[derive(Debug, Default)]
-pub struct Tally {
+pub struct SharedTbenchCounters {
     connections: AtomicU64,
     turned_away: AtomicU64,
     exchanges: AtomicU64,
@@ -33,7 +33,7 @@ pub struct Tally {
     bytes_sent: AtomicU64,
 }
 
-/// Transfers of one connection since its last update of the [`Tally`].
+/// Transfers of one connection since its last update of the [`SharedTbenchCounters`].
 #[derive(Debug, Default)]
 pub struct TransferDelta {
     pub exchanges: u64,
@@ -45,7 +45,7 @@ fn add(counter: &AtomicU64, count: u64) {
     counter.fetch_add(count, Ordering::Relaxed);
 }
 
-impl Tally {
+impl SharedTbenchCounters {
     pub fn count_connection(&self) {
         add(&self.connections, 1);
     }

@@ -25,7 +25,7 @@ use std::thread::JoinHandle;
 
 use crate::listen;
 use crate::server::raise_descriptor_limit;
-use accept::{Acceptor, Shared};
+use accept::{ConnectionAcceptor, TbenchSharedState};
 
 /// Port that tbench connects to.
 pub const PORT: u16 = filestone_wire::tbench::PORT;
@@ -84,7 +84,7 @@ impl Default for TbenchOptions {
 #[derive(Debug)]
 pub struct TbenchServer {
     addresses: Vec<SocketAddr>,
-    shared: Arc<Shared>,
+    shared: Arc<TbenchSharedState>,
     acceptor: Option<JoinHandle<()>>,
 }
 
@@ -98,8 +98,8 @@ impl TbenchServer {
         let addresses = listen::or_loopback(&options.addresses);
         let bound = listen::bind_streams(&addresses, options.port, &prepare)?;
         let (addresses, listeners): (Vec<SocketAddr>, Vec<OwnedFd>) = bound.into_iter().unzip();
-        let shared = Arc::new(Shared::new(options.connections_max)?);
-        let acceptor = Acceptor::new(listeners, Arc::clone(&shared));
+        let shared = Arc::new(TbenchSharedState::new(options.connections_max)?);
+        let acceptor = ConnectionAcceptor::new(listeners, Arc::clone(&shared));
         let acceptor = std::thread::Builder::new()
             .name("filestone-tbench".into())
             .spawn(move || acceptor.run())?;

@@ -1,5 +1,5 @@
 use super::*;
-use filestone_wire::tbench::{Exchange, MESSAGE_MAX};
+use filestone_wire::tbench::{MESSAGE_MAX, TbenchExchange};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
@@ -19,7 +19,7 @@ fn connect(address: SocketAddr) -> TcpStream {
 }
 
 fn request(request_len: u32, reply_len: u32) -> Vec<u8> {
-    let exchange = Exchange::new(request_len.into(), reply_len.into()).unwrap();
+    let exchange = TbenchExchange::new(request_len.into(), reply_len.into()).unwrap();
     let mut bytes = vec![0xee; request_len as usize];
     bytes[..8].copy_from_slice(&exchange.to_bytes());
     bytes

@@ -8,7 +8,7 @@
 use filestone_wire::nfs3::access::{DELETE, EXECUTE, EXTEND, LOOKUP, MODIFY, READ};
 use filestone_wire::nfs3::{Sattr3, SetTime, Status};
 
-use super::inode::{Inode, Kind, SET_GROUP_ID};
+use super::inode::{Inode, InodeKind, SET_GROUP_ID};
 use super::{InodeNumber, Tree};
 
 /// Bits of one class of a mode.
@@ -122,7 +122,7 @@ pub fn check(inode: &Inode, by: &Identity<'_>, rights: u32) -> Result<(), Status
 /// follow must succeed even if the mode has changed since. So the owner always has access
 /// (NFSD_MAY_OWNER_OVERRIDE of knfsd), and an executable file may be read.
 pub fn check_opened(inode: &Inode, by: &Identity<'_>, right: u32) -> Result<(), Status> {
-    let is_program = right == MAY_READ && matches!(inode.kind, Kind::File(_));
+    let is_program = right == MAY_READ && matches!(inode.kind, InodeKind::File(_));
     if by.owns(inode) || is_program && check(inode, by, MAY_EXECUTE).is_ok() {
         return Ok(());
     }

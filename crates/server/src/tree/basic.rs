@@ -5,7 +5,7 @@ use std::sync::Arc;
 use filestone_wire::nfs3::Status;
 use filestone_wire::smb2::FileAttributes;
 
-use super::inode::Timestamp;
+use super::inode::UnixNanoseconds;
 use super::{InodeNumber, Tree, check_name};
 
 /// An object, with its name as its directory spells it.
@@ -14,10 +14,10 @@ pub type NamedInode = (InodeNumber, Arc<[u8]>);
 /// Times and attributes that SMB sets; `None` keeps the current value.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct BasicChange {
-    pub birth: Option<Timestamp>,
-    pub atime: Option<Timestamp>,
-    pub mtime: Option<Timestamp>,
-    pub ctime: Option<Timestamp>,
+    pub birth: Option<UnixNanoseconds>,
+    pub atime: Option<UnixNanoseconds>,
+    pub mtime: Option<UnixNanoseconds>,
+    pub ctime: Option<UnixNanoseconds>,
     pub attributes: Option<FileAttributes>,
 }
 

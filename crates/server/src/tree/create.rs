@@ -8,7 +8,7 @@ use super::access::{MAY_CHANGE_ENTRIES, MAY_EXECUTE, allowed_mode};
 use super::content::Content;
 use super::directory::Directory;
 use super::file::check_times;
-use super::inode::{Inode, Kind, SET_GROUP_ID, Timestamp};
+use super::inode::{Inode, InodeKind, SET_GROUP_ID, UnixNanoseconds};
 use super::{
     FILE_MAX, INODE_COST, Identity, InodeNumber, LINK_MAX, SYMLINK_MAX, Tree, check_name,
     entry_cost, is_dot,
@@ -42,13 +42,13 @@ impl Tree {
         name: &[u8],
         mode: CreateMode<'_>,
         owner: Identity<'_>,
-        now: Timestamp,
+        now: UnixNanoseconds,
     ) -> Result<InodeNumber, Status> {
         if let Some(existing) = self.existing(directory, name, &owner, MAY_EXECUTE)? {
             return self.open_existing(existing, mode, owner, now);
         }
         self.check(directory, &owner, MAY_CHANGE_ENTRIES)?;
-        let content = Kind::File(Content::default());
+        let content = InodeKind::File(Content::default());
         match mode {
             CreateMode::Unchecked(attributes) | CreateMode::Guarded(attributes) => {
                 if attributes.size.is_some_and(|size| size > FILE_MAX) {
@@ -71,10 +71,10 @@ impl Tree {
         existing: InodeNumber,
         mode: CreateMode<'_>,
         by: Identity<'_>,
-        now: Timestamp,
+        now: UnixNanoseconds,
     ) -> Result<InodeNumber, Status> {
         let inode = self.inode(existing)?;
-        if !matches!(inode.kind, Kind::File(_)) {
+        if !matches!(inode.kind, InodeKind::File(_)) {
             return Err(Status::EXIST);
         }
         match mode {
@@ -103,10 +103,10 @@ impl Tree {
         name: &[u8],
         attributes: &Sattr3,
         owner: Identity<'_>,
-        now: Timestamp,
+        now: UnixNanoseconds,
     ) -> Result<InodeNumber, Status> {
         self.must_be_new(parent, name, &owner)?;
-        let kind = Kind::Directory(Directory::new(parent));
+        let kind = InodeKind::Directory(Directory::new(parent));
         let made = self.make(parent, name, kind, 0o755, attributes, owner, now)?;
         self.directory_mut(parent)?.count_subdirectory(1);
         Ok(made)
@@ -120,7 +120,7 @@ impl Tree {
         target: &[u8],
         attributes: &Sattr3,
         owner: Identity<'_>,
-        now: Timestamp,
+        now: UnixNanoseconds,
     ) -> Result<InodeNumber, Status> {
         self.must_be_new(directory, name, &owner)?;
         if target.len() > SYMLINK_MAX {
@@ -133,7 +133,7 @@ impl Tree {
         self.make(
             directory,
             name,
-            Kind::Symlink(target.into()),
+            InodeKind::Symlink(target.into()),
             0o777,
             attributes,
             owner,
@@ -149,7 +149,7 @@ impl Tree {
         node: Node,
         attributes: &Sattr3,
         owner: Identity<'_>,
-        now: Timestamp,
+        now: UnixNanoseconds,
     ) -> Result<InodeNumber, Status> {
         self.must_be_new(directory, name, &owner)?;
         // CAP_MKNOD: only root may create a device of the server's host.
@@ -158,10 +158,10 @@ impl Tree {
             return Err(Status::PERM);
         }
         let kind = match node {
-            Node::Block(device) => Kind::Block(device),
-            Node::Character(device) => Kind::Character(device),
-            Node::Socket => Kind::Socket,
-            Node::Fifo => Kind::Fifo,
+            Node::Block(device) => InodeKind::Block(device),
+            Node::Character(device) => InodeKind::Character(device),
+            Node::Socket => InodeKind::Socket,
+            Node::Fifo => InodeKind::Fifo,
         };
         self.make(directory, name, kind, 0o644, attributes, owner, now)
     }
@@ -173,7 +173,7 @@ impl Tree {
         directory: InodeNumber,
         name: &[u8],
         by: Identity<'_>,
-        now: Timestamp,
+        now: UnixNanoseconds,
     ) -> Result<(), Status> {
         self.must_be_new(directory, name, &by)?;
         let inode = self.inode(target)?;
@@ -226,11 +226,11 @@ impl Tree {
         &mut self,
         directory: InodeNumber,
         name: &[u8],
-        kind: Kind,
+        kind: InodeKind,
         mode: u32,
         attributes: &Sattr3,
         owner: Identity<'_>,
-        now: Timestamp,
+        now: UnixNanoseconds,
     ) -> Result<InodeNumber, Status> {
         check_times(attributes)?;
         self.check_room(INODE_COST + entry_cost(name))?;
@@ -266,7 +266,7 @@ impl Tree {
         directory: InodeNumber,
         name: &[u8],
         number: InodeNumber,
-        now: Timestamp,
+        now: UnixNanoseconds,
     ) -> Result<(), Status> {
         let is_new = self.directory(directory)?.find(name).is_none();
         self.directory_mut(directory)?.insert(name, number);

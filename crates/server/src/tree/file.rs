@@ -8,7 +8,7 @@ use filestone_wire::nfs3::{Nfstime3, Sattr3, SetTime};
 
 use super::access::{MAY_WRITE, allowed_mode, check_change, check_opened};
 use super::content::Content;
-use super::inode::{Inode, Kind, Timestamp, nfs_time, timestamp};
+use super::inode::{Inode, InodeKind, UnixNanoseconds, nfs_time, timestamp};
 use super::run::ByteSlice;
 use super::{FILE_MAX, Identity, InodeNumber, Tree, pattern};
 
@@ -27,7 +27,7 @@ impl Tree {
         attributes: &Sattr3,
         guard: Option<Nfstime3>,
         by: Identity<'_>,
-        now: Timestamp,
+        now: UnixNanoseconds,
     ) -> Result<(), Status> {
         check_times(attributes)?;
         let inode = self.inode(number)?;
@@ -36,9 +36,9 @@ impl Tree {
         }
         if let Some(size) = attributes.size {
             match inode.kind {
-                Kind::File(_) if size > FILE_MAX => return Err(Status::FBIG),
-                Kind::File(_) => {}
-                Kind::Directory(_) => return Err(Status::ISDIR),
+                InodeKind::File(_) if size > FILE_MAX => return Err(Status::FBIG),
+                InodeKind::File(_) => {}
+                InodeKind::Directory(_) => return Err(Status::ISDIR),
                 _ => return Err(Status::INVAL),
             }
         }
@@ -67,14 +67,14 @@ impl Tree {
         &mut self,
         number: InodeNumber,
         attributes: &Sattr3,
-        now: Timestamp,
+        now: UnixNanoseconds,
     ) -> Result<(), Status> {
         let inode = self.inode_mut(number)?;
         inode.mode = attributes.mode.map_or(inode.mode, |mode| mode & 0o7777);
         inode.uid = attributes.uid.unwrap_or(inode.uid);
         inode.gid = attributes.gid.unwrap_or(inode.gid);
         let mut freed = 0;
-        if let (Some(size), Kind::File(content)) = (attributes.size, &mut inode.kind) {
+        if let (Some(size), InodeKind::File(content)) = (attributes.size, &mut inode.kind) {
             let before = content.charged();
             content.set_size(size);
             freed = before - content.charged();
@@ -94,8 +94,8 @@ impl Tree {
     pub fn file(&self, number: InodeNumber) -> Result<(&Inode, &Content), Status> {
         let inode = self.inode(number)?;
         match &inode.kind {
-            Kind::File(content) => Ok((inode, content)),
-            Kind::Directory(_) => Err(Status::ISDIR),
+            InodeKind::File(content) => Ok((inode, content)),
+            InodeKind::Directory(_) => Err(Status::ISDIR),
             _ => Err(Status::INVAL),
         }
     }
@@ -134,7 +134,7 @@ impl Tree {
         count: u32,
         data: &[u8],
         by: Identity<'_>,
-        now: Timestamp,
+        now: UnixNanoseconds,
     ) -> Result<(), Status> {
         let (inode, content) = self.file(number)?;
         check_opened(inode, &by, MAY_WRITE)?;
@@ -150,7 +150,7 @@ impl Tree {
         self.check_room(cost)?;
         let discard = self.discard;
         let inode = self.inode_mut(number)?;
-        let Kind::File(content) = &mut inode.kind else {
+        let InodeKind::File(content) = &mut inode.kind else {
             return Err(Status::INVAL);
         };
         if count > 0 {
@@ -181,7 +181,7 @@ pub(super) fn check_times(attributes: &Sattr3) -> Result<(), Status> {
     }
 }
 
-fn chosen_time(time: SetTime, now: Timestamp) -> Option<Timestamp> {
+fn chosen_time(time: SetTime, now: UnixNanoseconds) -> Option<UnixNanoseconds> {
     match time {
         SetTime::DontChange => None,
         SetTime::ServerTime => Some(now),

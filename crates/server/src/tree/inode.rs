@@ -18,11 +18,11 @@ const ENTRY_BYTES: u64 = 32;
 pub const SET_GROUP_ID: u32 = 0o2000;
 
 /// Nanoseconds since 1970.
-pub type Timestamp = u64;
+pub type UnixNanoseconds = u64;
 
 /// Kind of an inode, with the data of that kind.
 #[derive(Debug)]
-pub enum Kind {
+pub enum InodeKind {
     File(Content),
     Directory(Directory),
     Symlink(Box<[u8]>),
@@ -35,7 +35,7 @@ pub enum Kind {
 /// An object of the tree.
 #[derive(Debug)]
 pub struct Inode {
-    pub kind: Kind,
+    pub kind: InodeKind,
     pub mode: u32,
     pub uid: u32,
     pub gid: u32,
@@ -43,10 +43,10 @@ pub struct Inode {
     pub link_count: u32,
     /// Changed by reads, under a shared lock.
     pub atime: AtomicU64,
-    pub mtime: Timestamp,
-    pub ctime: Timestamp,
+    pub mtime: UnixNanoseconds,
+    pub ctime: UnixNanoseconds,
     /// Creation time, or the value that a client has set.
-    pub birth: Timestamp,
+    pub birth: UnixNanoseconds,
     /// FileAttributes of SMB that NFS does not have: READONLY, HIDDEN, SYSTEM, ARCHIVE.
     pub dos_attributes: u32,
     /// Number of opens that keep the object alive after its last name is removed.
@@ -61,7 +61,7 @@ pub struct Inode {
 }
 
 impl Inode {
-    pub fn new(kind: Kind, mode: u32, uid: u32, gid: u32, now: Timestamp) -> Self {
+    pub fn new(kind: InodeKind, mode: u32, uid: u32, gid: u32, now: UnixNanoseconds) -> Self {
         Self {
             kind,
             mode,
@@ -80,11 +80,11 @@ impl Inode {
     }
 
     pub fn is_directory(&self) -> bool {
-        matches!(self.kind, Kind::Directory(_))
+        matches!(self.kind, InodeKind::Directory(_))
     }
 
     /// Updates the times after a change of the data.
-    pub fn modify(&mut self, now: Timestamp) {
+    pub fn modify(&mut self, now: UnixNanoseconds) {
         self.mtime = now;
         self.ctime = now;
     }
@@ -108,7 +108,7 @@ impl Inode {
     ///
     /// Reads are the measured path; a store in every READ would make the cores contend for the
     /// cache line. A file system mounted with `relatime` is coarser still.
-    pub fn touch(&self, now: Timestamp) {
+    pub fn touch(&self, now: UnixNanoseconds) {
         let atime = self.atime.load(Ordering::Relaxed);
         if atime.saturating_add(1_000_000_000) <= now || atime < self.mtime {
             self.atime.store(now, Ordering::Relaxed);
@@ -117,36 +117,38 @@ impl Inode {
 
     pub fn size(&self) -> u64 {
         match &self.kind {
-            Kind::File(content) => content.size(),
-            Kind::Directory(directory) => (directory.len() as u64 + 2) * ENTRY_BYTES,
-            Kind::Symlink(target) => target.len() as u64,
-            Kind::Block(_) | Kind::Character(_) | Kind::Socket | Kind::Fifo => 0,
+            InodeKind::File(content) => content.size(),
+            InodeKind::Directory(directory) => (directory.len() as u64 + 2) * ENTRY_BYTES,
+            InodeKind::Symlink(target) => target.len() as u64,
+            InodeKind::Block(_) | InodeKind::Character(_) | InodeKind::Socket | InodeKind::Fifo => {
+                0
+            }
         }
     }
 
     pub fn used(&self) -> u64 {
         match &self.kind {
-            Kind::File(content) => content.used(),
+            InodeKind::File(content) => content.used(),
             _ => self.size().next_multiple_of(512),
         }
     }
 
     pub fn nlink(&self) -> u32 {
         match &self.kind {
-            Kind::Directory(directory) => directory.subdirectory_count().saturating_add(2),
+            InodeKind::Directory(directory) => directory.subdirectory_count().saturating_add(2),
             _ => self.link_count,
         }
     }
 
     pub fn file_type(&self) -> FileType {
         match self.kind {
-            Kind::File(_) => FileType::Regular,
-            Kind::Directory(_) => FileType::Directory,
-            Kind::Symlink(_) => FileType::Symlink,
-            Kind::Block(_) => FileType::BlockDevice,
-            Kind::Character(_) => FileType::CharacterDevice,
-            Kind::Socket => FileType::Socket,
-            Kind::Fifo => FileType::Fifo,
+            InodeKind::File(_) => FileType::Regular,
+            InodeKind::Directory(_) => FileType::Directory,
+            InodeKind::Symlink(_) => FileType::Symlink,
+            InodeKind::Block(_) => FileType::BlockDevice,
+            InodeKind::Character(_) => FileType::CharacterDevice,
+            InodeKind::Socket => FileType::Socket,
+            InodeKind::Fifo => FileType::Fifo,
         }
     }
 
@@ -161,7 +163,7 @@ impl Inode {
             size: self.size(),
             used: self.used(),
             rdev: match self.kind {
-                Kind::Block(device) | Kind::Character(device) => device,
+                InodeKind::Block(device) | InodeKind::Character(device) => device,
                 _ => Specdata3::default(),
             },
             fsid: FSID,
@@ -184,7 +186,7 @@ impl Inode {
 }
 
 /// Converts to `nfstime3`; its seconds are unsigned and 32 bits wide, so it ends in 2106.
-pub fn nfs_time(timestamp: Timestamp) -> Nfstime3 {
+pub fn nfs_time(timestamp: UnixNanoseconds) -> Nfstime3 {
     Nfstime3 {
         seconds: (timestamp / 1_000_000_000) as u32,
         nseconds: (timestamp % 1_000_000_000) as u32,
@@ -192,6 +194,6 @@ pub fn nfs_time(timestamp: Timestamp) -> Nfstime3 {
 }
 
 /// Converts from `nfstime3`.
-pub fn timestamp(time: Nfstime3) -> Timestamp {
+pub fn timestamp(time: Nfstime3) -> UnixNanoseconds {
     u64::from(time.seconds) * 1_000_000_000 + u64::from(time.nseconds)
 }

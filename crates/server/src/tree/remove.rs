@@ -3,7 +3,7 @@
 use filestone_wire::nfs3::Status;
 
 use super::access::{MAY_CHANGE_ENTRIES, MAY_WRITE};
-use super::inode::Timestamp;
+use super::inode::UnixNanoseconds;
 use super::{Identity, InodeNumber, Tree, check_name, entry_cost, is_dot};
 
 impl Tree {
@@ -13,7 +13,7 @@ impl Tree {
         directory: InodeNumber,
         name: &[u8],
         by: Identity<'_>,
-        now: Timestamp,
+        now: UnixNanoseconds,
     ) -> Result<(), Status> {
         let victim = self.removable(directory, name, &by)?;
         if self.inode(victim)?.is_directory() {
@@ -29,7 +29,7 @@ impl Tree {
         parent: InodeNumber,
         name: &[u8],
         by: Identity<'_>,
-        now: Timestamp,
+        now: UnixNanoseconds,
     ) -> Result<(), Status> {
         // As in the RFC: "." is NFS3ERR_INVAL, ".." is NFS3ERR_EXIST.
         if name == b".." {
@@ -54,7 +54,7 @@ impl Tree {
         to: InodeNumber,
         to_name: &[u8],
         by: Identity<'_>,
-        now: Timestamp,
+        now: UnixNanoseconds,
     ) -> Result<(), Status> {
         self.directory(to)?;
         self.check(to, &by, MAY_CHANGE_ENTRIES)?;
@@ -105,7 +105,7 @@ impl Tree {
         directory: InodeNumber,
         replaced: InodeNumber,
         by_directory: bool,
-        now: Timestamp,
+        now: UnixNanoseconds,
     ) -> Result<(), Status> {
         match (self.inode(replaced)?.is_directory(), by_directory) {
             (false, false) => self.drop_link(replaced, now),
@@ -164,7 +164,7 @@ impl Tree {
         &mut self,
         directory: InodeNumber,
         name: &[u8],
-        now: Timestamp,
+        now: UnixNanoseconds,
     ) -> Result<(), Status> {
         if self.directory_mut(directory)?.remove(name).is_some() {
             self.memory_used -= entry_cost(name);
@@ -173,7 +173,7 @@ impl Tree {
         Ok(())
     }
 
-    fn drop_link(&mut self, number: InodeNumber, now: Timestamp) -> Result<(), Status> {
+    fn drop_link(&mut self, number: InodeNumber, now: UnixNanoseconds) -> Result<(), Status> {
         let inode = self.inode_mut(number)?;
         inode.link_count -= 1;
         inode.ctime = now;

@@ -7,7 +7,7 @@ use rustix::process::{getegid, geteuid};
 
 use super::content::Content;
 use super::directory::Directory;
-use super::inode::{Inode, Kind, Timestamp};
+use super::inode::{Inode, InodeKind, UnixNanoseconds};
 use super::{InodeNumber, Tree, pattern};
 
 /// Contents of `/export` at the start.
@@ -48,26 +48,32 @@ const FILE_MODE: u32 = 0o666;
 impl InitialTree {
     /// Creates the tree. `generation` is the first generation of objects created later; it should
     /// be random.
-    pub fn plant(&self, generation: u64, memory_limit: u64, discard: bool, now: Timestamp) -> Tree {
+    pub fn plant(
+        &self,
+        generation: u64,
+        memory_limit: u64,
+        discard: bool,
+        now: UnixNanoseconds,
+    ) -> Tree {
         pattern::prepare();
         let mut tree = Tree::empty(self, discard, now);
         let export = tree.plant_directory(InodeNumber::ROOT, EXPORT, now);
         tree.plant_inode(
             export,
             b"file",
-            Kind::File(Content::synthetic(self.file_size)),
+            InodeKind::File(Content::synthetic(self.file_size)),
             now,
         );
         let files = tree.plant_directory(export, b"files", now);
         for index in 0..self.small_file_count {
             let content = Content::synthetic(self.small_file_size);
             let name = format!("file{index:04}");
-            tree.plant_inode(files, name.as_bytes(), Kind::File(content), now);
+            tree.plant_inode(files, name.as_bytes(), InodeKind::File(content), now);
         }
         tree.plant_inode(
             export,
             b"link",
-            Kind::Symlink(b"file".as_slice().into()),
+            InodeKind::Symlink(b"file".as_slice().into()),
             now,
         );
         tree.begin_life(generation, memory_limit);
@@ -97,8 +103,13 @@ impl Tree {
         root.map_or((0, 0), |root| (root.uid, root.gid))
     }
 
-    fn plant_directory(&mut self, parent: InodeNumber, name: &[u8], now: Timestamp) -> InodeNumber {
-        let kind = Kind::Directory(Directory::new(parent));
+    fn plant_directory(
+        &mut self,
+        parent: InodeNumber,
+        name: &[u8],
+        now: UnixNanoseconds,
+    ) -> InodeNumber {
+        let kind = InodeKind::Directory(Directory::new(parent));
         let number = self.plant_inode(parent, name, kind, now);
         if let Ok(parent) = self.directory_mut(parent) {
             parent.count_subdirectory(1);
@@ -110,11 +121,11 @@ impl Tree {
         &mut self,
         directory: InodeNumber,
         name: &[u8],
-        kind: Kind,
-        now: Timestamp,
+        kind: InodeKind,
+        now: UnixNanoseconds,
     ) -> InodeNumber {
         let mode = match kind {
-            Kind::Directory(_) | Kind::Symlink(_) => DIRECTORY_MODE,
+            InodeKind::Directory(_) | InodeKind::Symlink(_) => DIRECTORY_MODE,
             _ => FILE_MODE,
         };
         let (uid, gid) = self.owner();

@@ -3,7 +3,7 @@ use filestone_wire::nfs3::{Nfstime3, Sattr3, SetTime, Specdata3};
 use super::inode::nfs_time;
 use super::*;
 
-const NOW: Timestamp = 1_000_000_000_000;
+const NOW: UnixNanoseconds = 1_000_000_000_000;
 const OWNER: Identity<'static> = Identity {
     is_checked: true,
     ..Identity::unchecked(7, 8)
@@ -52,7 +52,7 @@ fn the_initial_tree_is_as_its_options_say() {
     assert!(tree.lookup(files, b"file0002").is_ok());
     assert_eq!(nlink(&tree, export), 3);
     assert_eq!(tree.inode(files).unwrap().mode, 0o777);
-    let Kind::Symlink(target) = &tree
+    let InodeKind::Symlink(target) = &tree
         .inode(tree.walk(b"/export/link").unwrap())
         .unwrap()
         .kind

@@ -9,13 +9,13 @@ use rustix::net::{SocketFlags, accept_with, sockopt};
 
 use super::connection::{Connection, ListenerProtocol};
 use super::mailbox::WorkerMessage;
-use super::{LISTENER, Worker};
+use super::{LISTENER, ServerWorker};
 use crate::smb2::ConnectionId;
 
 /// Time without accepts after the process ran out of descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-impl Worker {
+impl ServerWorker {
     pub(super) fn collect_mail(&mut self) {
         let Some(mailbox) = self.mailboxes.get(self.index) else {
             return;

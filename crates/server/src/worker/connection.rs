@@ -13,7 +13,7 @@ use rustix::net::{
     RecvFlags, SendAncillaryBuffer, SendFlags, SocketAddrAny, getpeername, getsockname,
 };
 
-use crate::dispatch::{Endpoints, Transport};
+use crate::dispatch::{CallTransport, Endpoints};
 use crate::framing::{self, Frame, RECORD_MAX};
 use crate::reply::ReplySink;
 use crate::smb2;
@@ -43,7 +43,7 @@ pub struct Connection {
     /// Addresses of both ends.
     pub ends: Endpoints,
     /// SMB state; `None` on an RPC connection.
-    pub smb: Option<Box<smb2::Connection>>,
+    pub smb: Option<Box<smb2::SmbConnection>>,
     /// Whether received data are sent back unchanged.
     pub is_echo: bool,
     /// Distinguishes this connection from an earlier one with the same slot.
@@ -98,7 +98,7 @@ pub enum ParsedRecord<'a> {
 }
 
 impl Connection {
-    pub fn new(socket: OwnedFd, serial: u32, smb: Option<Box<smb2::Connection>>) -> Self {
+    pub fn new(socket: OwnedFd, serial: u32, smb: Option<Box<smb2::SmbConnection>>) -> Self {
         let ends = ends_of(&socket);
         Self {
             socket,
@@ -270,7 +270,7 @@ fn ends_of(socket: &OwnedFd) -> Endpoints {
         found.unwrap_or(nowhere)
     };
     Endpoints {
-        transport: Transport::Tcp,
+        transport: CallTransport::Tcp,
         local: address(getsockname(socket).ok()),
         peer: address(getpeername(socket).ok().flatten()),
     }

@@ -6,13 +6,13 @@ use std::os::fd::OwnedFd;
 
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recvfrom, sendmsg_addr, sendto};
 
-use super::Worker;
+use super::ServerWorker;
 use super::connection::ListenerProtocol;
 use super::held::Destination;
-use crate::dispatch::{Endpoints, Transport};
+use crate::dispatch::{CallTransport, Endpoints};
 use crate::framing::{self, Frame, MARK_LEN};
 use crate::reply::ReplySink;
-use crate::responder::Outcome;
+use crate::responder::CallOutcome;
 
 /// Number of datagrams that are answered before connections are served.
 const BATCH: usize = 64;
@@ -20,7 +20,7 @@ const BATCH: usize = 64;
 /// Parts of one reply: the header of a READ, its chunks and its padding.
 const SLICES: usize = 16;
 
-impl Worker {
+impl ServerWorker {
     /// Answers the waiting datagrams of one socket.
     pub(super) fn serve_datagrams(&mut self, index: usize) {
         let mut buffer = std::mem::take(&mut self.receive);
@@ -64,14 +64,14 @@ impl Worker {
     ) {
         let bound = self.sockets.datagram_addresses.get(index);
         let ends = Endpoints {
-            transport: Transport::Udp,
+            transport: CallTransport::Udp,
             local: bound.copied().unwrap_or(peer),
             peer,
         };
         match self.responder.respond(call, &ends, sink) {
             // There is no connection to close.
-            Outcome::Answered | Outcome::Disconnect => {}
-            Outcome::Later(due, reply) => {
+            CallOutcome::Answered | CallOutcome::Disconnect => {}
+            CallOutcome::Later(due, reply) => {
                 self.held
                     .hold(due, Destination::Datagram(index, peer), reply);
             }

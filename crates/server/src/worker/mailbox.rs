@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::connection::ListenerProtocol;
-use crate::smb2::ConnectionEvent;
+use crate::smb2::CrossConnectionEvent;
 use rustix::event::{EventfdFlags, eventfd};
 
 /// A message to a worker.
@@ -16,7 +16,7 @@ pub enum WorkerMessage {
     /// A new connection and its protocol.
     Socket(OwnedFd, ListenerProtocol),
     /// An event for the connection with this token.
-    Notice(u64, ConnectionEvent),
+    Notice(u64, CrossConnectionEvent),
 }
 
 /// A worker's mailbox; its `event` becomes readable when a message was added.

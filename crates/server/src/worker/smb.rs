@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::mailbox::WorkerMessage;
-use super::{Connection, Fate, Worker};
+use super::{Connection, Fate, ServerWorker};
 use crate::reply::ReplySink;
-use crate::responder::Outcome;
-use crate::smb2::{self, ConnectionEvent, RoutedEvent};
+use crate::responder::CallOutcome;
+use crate::smb2::{self, CrossConnectionEvent, RoutedEvent};
 
 /// Wake-up times of connections, earliest first.
 #[derive(Debug, Default)]
@@ -31,18 +31,18 @@ impl Timers {
     }
 }
 
-impl Worker {
+impl ServerWorker {
     /// Delivers the events that a connection has for others, and sets its timer. Breaks of its own
     /// oplocks and leases are delivered at once: before the next response.
     pub(super) fn after_frame(
         &mut self,
         token: u64,
-        smb: &mut smb2::Connection,
+        smb: &mut smb2::SmbConnection,
         sink: &mut ReplySink,
     ) {
         let place = smb.place;
         let is_own = |letter: &mut RoutedEvent| {
-            letter.to == place && matches!(letter.notice, ConnectionEvent::Break { .. })
+            letter.to == place && matches!(letter.notice, CrossConnectionEvent::Break { .. })
         };
         let own: Vec<RoutedEvent> = smb.outbox.extract_if(.., is_own).collect();
         for letter in own {
@@ -54,7 +54,7 @@ impl Worker {
         }
     }
 
-    pub(super) fn deliver_letters(&self, smb: &mut smb2::Connection) {
+    pub(super) fn deliver_letters(&self, smb: &mut smb2::SmbConnection) {
         for RoutedEvent { to, notice } in smb.outbox.drain(..) {
             if let Some(mailbox) = self.mailboxes.get(to.worker) {
                 mailbox.deliver(WorkerMessage::Notice(to.token, notice));
@@ -63,7 +63,7 @@ impl Worker {
     }
 
     /// Delivers an event from another connection.
-    pub(super) fn take_in(&mut self, token: u64, notice: ConnectionEvent) {
+    pub(super) fn take_in(&mut self, token: u64, notice: CrossConnectionEvent) {
         self.with_smb(token, |worker, smb, sink| {
             worker.responder.notice(smb, notice, sink)
         });
@@ -84,7 +84,7 @@ impl Worker {
     fn with_smb(
         &mut self,
         token: u64,
-        act: impl FnOnce(&mut Self, &mut smb2::Connection, &mut ReplySink) -> Outcome,
+        act: impl FnOnce(&mut Self, &mut smb2::SmbConnection, &mut ReplySink) -> CallOutcome,
     ) {
         self.with_connection(token, |worker, connection: &mut Connection| {
             let mut sink = worker.take_sink(connection);
@@ -98,9 +98,9 @@ impl Worker {
             let sent = worker.send(connection, &mut sink);
             worker.put_sink(connection, sink);
             match outcome {
-                Outcome::Disconnect => Fate::Close,
-                Outcome::Answered | Outcome::Later(..) if sent.is_err() => Fate::Close,
-                Outcome::Answered | Outcome::Later(..) => Fate::Keep,
+                CallOutcome::Disconnect => Fate::Close,
+                CallOutcome::Answered | CallOutcome::Later(..) if sent.is_err() => Fate::Close,
+                CallOutcome::Answered | CallOutcome::Later(..) => Fate::Keep,
             }
         });
     }

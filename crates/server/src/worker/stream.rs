@@ -4,10 +4,10 @@ use std::io;
 
 use super::connection::{Connection, ParsedRecord, ReceiveResult};
 use super::held::Destination;
-use super::{Fate, Worker};
+use super::{Fate, ServerWorker};
 use crate::framing::MARK_LEN;
 use crate::reply::ReplySink;
-use crate::responder::Outcome;
+use crate::responder::CallOutcome;
 
 /// Size of pending replies, in bytes, at which they are sent even if more calls are waiting.
 const SEND_AT: usize = 1 << 20;
@@ -30,7 +30,7 @@ enum Stop {
     Broken,
 }
 
-impl Worker {
+impl ServerWorker {
     /// Serves one connection: first the stored input, then new data of the socket.
     pub(super) fn drive(
         &mut self,
@@ -297,11 +297,11 @@ impl Worker {
             }
         };
         match outcome {
-            Outcome::Answered => {}
-            Outcome::Later(due, reply) => {
+            CallOutcome::Answered => {}
+            CallOutcome::Later(due, reply) => {
                 self.held.hold(due, Destination::Connection(token), reply);
             }
-            Outcome::Disconnect => return Some(Stop::Broken),
+            CallOutcome::Disconnect => return Some(Stop::Broken),
         }
         if sink.len() < SEND_AT {
             return None;

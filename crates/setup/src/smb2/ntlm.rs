@@ -1,7 +1,9 @@
 //! NTLMv2 (MS-NLMP) as authentication mechanism: provides random numbers and the time for its
 //! messages. The messages are in the protection crate.
 
-use filestone_protocol::session::smb2::ntlm::{Established, Initiator, RandomInput, SigningSide};
+use filestone_protocol::session::smb2::ntlm::{
+    AuthenticationResult, Initiator, RandomInput, SigningSide,
+};
 use filestone_protocol::session::smb2::{Mechanism, MechanismError, Mechanisms};
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -55,7 +57,7 @@ impl Mechanisms for Ntlm {
 struct Authentication {
     initiator: Initiator,
     negotiate: Vec<u8>,
-    established: Option<Established>,
+    established: Option<AuthenticationResult>,
 }
 
 impl Mechanism for Authentication {
@@ -83,7 +85,8 @@ impl Mechanism for Authentication {
     }
 
     fn mic(&mut self, mech_types: &[u8]) -> Result<Option<Vec<u8>>, MechanismError> {
-        let mic = |established: &Established| established.mic(SigningSide::Client, mech_types);
+        let mic =
+            |established: &AuthenticationResult| established.mic(SigningSide::Client, mech_types);
         Ok(self.established.as_ref().map(|signer| mic(signer).to_vec()))
     }
 }

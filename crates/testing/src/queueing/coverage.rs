@@ -3,7 +3,7 @@
 
 use super::interrupted::InterruptedServer;
 use super::markov::MarkovServers;
-use super::server::{Service, SimulatedServer};
+use super::server::{ServiceDistribution, SimulatedServer};
 use super::simulated::SimulatedRun;
 use filestone_control::load_control::{IntervalResult, LoadController, NextLoad};
 use filestone_measure::measure::figures::{
@@ -94,7 +94,7 @@ impl KnownServer {
         match self {
             Self::Markov(server) => {
                 let mean_ns = server.service_s * 1e9;
-                SimulatedServer::new(server.servers, Service::Exponential { mean_ns })
+                SimulatedServer::new(server.servers, ServiceDistribution::Exponential { mean_ns })
             }
             Self::Interrupted(server) => server.simulated(length_ns, seed),
         }

@@ -6,7 +6,7 @@
 //! a phase-type distribution of two phases (Neuts 1981, *Matrix-Geometric Solutions in Stochastic
 //! Models*, chapter 2). Times are in seconds.
 
-use super::server::{Service, SimulatedServer, Stall};
+use super::server::{ServiceDistribution, SimulatedServer, Stall};
 use filestone_workload::random::{RandomStream, exponential, stream};
 
 /// A server with interruptions.
@@ -84,7 +84,7 @@ impl InterruptedServer {
         SimulatedServer {
             servers: None,
             stalls,
-            ..SimulatedServer::new(1, Service::Exponential { mean_ns })
+            ..SimulatedServer::new(1, ServiceDistribution::Exponential { mean_ns })
         }
     }
 }

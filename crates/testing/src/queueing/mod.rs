@@ -15,7 +15,9 @@ mod simulated;
 pub use deterministic::DeterministicServers;
 pub use interrupted::InterruptedServer;
 pub use markov::MarkovServers;
-pub use server::{OverloadPenalty, Service, SimulatedServer, SimulatedServerState, Stall};
+pub use server::{
+    OverloadPenalty, ServiceDistribution, SimulatedServer, SimulatedServerState, Stall,
+};
 pub use simulated::{SimulatedArrivals, SimulatedEnd, SimulatedRun};
 
 /// Returns the point between `low` and `high` where `is_beyond` becomes true, to the last bit or

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 
 /// Distribution of the service time.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Service {
+pub enum ServiceDistribution {
     /// Exponentially distributed.
     Exponential {
         /// Mean, in nanoseconds.
@@ -45,7 +45,7 @@ pub struct SimulatedServer {
     /// Number of operations that are served at once; `None` for any number.
     pub servers: Option<u32>,
     /// Service time of an operation.
-    pub service: Service,
+    pub service: ServiceDistribution,
     /// Delay added to every service time, as a long line adds it: it occupies a slot, but no
     /// server.
     pub delay_ns: u64,
@@ -57,7 +57,7 @@ pub struct SimulatedServer {
 
 impl SimulatedServer {
     /// Creates a server without delay, slowdown and stalls.
-    pub fn new(servers: u32, service: Service) -> Self {
+    pub fn new(servers: u32, service: ServiceDistribution) -> Self {
         Self {
             servers: Some(servers.max(1)),
             service,
@@ -117,8 +117,10 @@ impl SimulatedServerState {
     /// Returns the service time of the next operation.
     fn service(&mut self, now: u64, in_flight: usize) -> u64 {
         let nanos = match self.server.service {
-            Service::Exponential { mean_ns } => exponential(&mut self.generator, mean_ns),
-            Service::Fixed { ns } => ns as f64,
+            ServiceDistribution::Exponential { mean_ns } => {
+                exponential(&mut self.generator, mean_ns)
+            }
+            ServiceDistribution::Fixed { ns } => ns as f64,
         };
         let Some(memory) = self.server.memory else {
             return nanos.round() as u64;

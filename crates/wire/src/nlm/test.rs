@@ -35,14 +35,14 @@ message! {
 
 /// `nlm4_testrply`: a union switched on the status; only NLM4_DENIED has contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome<'a> {
+pub enum TestOutcome<'a> {
     /// NLM4_DENIED, with the conflicting lock.
     Denied(Holder<'a>),
     /// Any other status.
     Status(Status),
 }
 
-impl Outcome<'_> {
+impl TestOutcome<'_> {
     /// Returns the status.
     pub const fn status(&self) -> Status {
         match self {
@@ -52,7 +52,7 @@ impl Outcome<'_> {
     }
 }
 
-impl Encode for Outcome<'_> {
+impl Encode for TestOutcome<'_> {
     fn encode(&self, out: &mut Writer<'_>) {
         self.status().encode(out);
         if let Self::Denied(holder) = self {
@@ -61,7 +61,7 @@ impl Encode for Outcome<'_> {
     }
 }
 
-impl<'a> Decode<'a> for Outcome<'a> {
+impl<'a> Decode<'a> for TestOutcome<'a> {
     fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
         match Status::decode(reader)? {
             Status::DENIED => Holder::decode(reader).map(Self::Denied),
@@ -77,7 +77,7 @@ message! {
         /// Cookie of the call.
         pub cookie: NetObject<'a>,
         /// `test_stat`.
-        pub outcome: Outcome<'a>,
+        pub outcome: TestOutcome<'a>,
     }
 }
 
@@ -89,7 +89,7 @@ mod tests {
     fn only_a_refusal_says_who_holds_the_lock() {
         let granted = Reply {
             cookie: NetObject(b""),
-            outcome: Outcome::Status(Status::GRANTED),
+            outcome: TestOutcome::Status(Status::GRANTED),
         };
         assert_eq!(granted.to_bytes(), [0; 8]);
         let holder = Holder {
@@ -100,7 +100,7 @@ mod tests {
             len: 9,
         };
         let denied = Reply {
-            outcome: Outcome::Denied(holder),
+            outcome: TestOutcome::Denied(holder),
             ..granted
         };
         let bytes = denied.to_bytes();

@@ -17,7 +17,7 @@ pub mod requests;
 pub mod sizes;
 
 pub use requests::Requests;
-pub use sizes::{Dialect, Operation, Sizes};
+pub use sizes::{Sizes, TbenchDialect, TbenchOperation};
 
 /// The port that tbench connects to and `tbench_srv` listens on.
 pub const PORT: u16 = 7003;
@@ -38,7 +38,7 @@ pub const ORIGINAL_MAX: u32 = 70_000;
 
 /// An exchange whose lengths are within the limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Exchange {
+pub struct TbenchExchange {
     request_len: u32,
     reply_len: u32,
 }
@@ -72,7 +72,7 @@ pub enum LengthError {
     },
 }
 
-impl Exchange {
+impl TbenchExchange {
     /// First exchange of a client, to check that the server implements tbench.
     pub const HANDSHAKE: Self = Self {
         request_len: 8,
@@ -141,12 +141,15 @@ mod tests {
 
     #[test]
     fn a_request_says_its_length_and_that_of_the_reply_less_four_each() {
-        let exchange = Exchange::new(47, 39).unwrap();
+        let exchange = TbenchExchange::new(47, 39).unwrap();
         assert_eq!(exchange.to_bytes(), [0, 0, 0, 43, 0, 0, 0, 35]);
         assert_eq!(exchange.reply_header(), [0, 0, 0, 35]);
-        assert_eq!(Exchange::from_bytes(exchange.to_bytes()), Ok(exchange));
         assert_eq!(
-            Exchange::HANDSHAKE.to_bytes(),
+            TbenchExchange::from_bytes(exchange.to_bytes()),
+            Ok(exchange)
+        );
+        assert_eq!(
+            TbenchExchange::HANDSHAKE.to_bytes(),
             [0, 0, 0, 4, 0, 0, 0, 4],
             "what tbench sends first"
         );
@@ -155,22 +158,22 @@ mod tests {
     #[test]
     fn lengths_beyond_the_bounds_are_no_exchange() {
         let max = u64::from(MESSAGE_MAX);
-        assert!(Exchange::new(max, max).is_ok());
-        assert!(Exchange::new(8, 4).is_ok());
+        assert!(TbenchExchange::new(max, max).is_ok());
+        assert!(TbenchExchange::new(8, 4).is_ok());
         assert_eq!(
-            Exchange::new(7, 4),
+            TbenchExchange::new(7, 4),
             Err(LengthError::RequestTooShort { len: 7 })
         );
         assert_eq!(
-            Exchange::new(8, 3),
+            TbenchExchange::new(8, 3),
             Err(LengthError::ReplyTooShort { len: 3 })
         );
         assert_eq!(
-            Exchange::new(max + 1, 4),
+            TbenchExchange::new(max + 1, 4),
             Err(LengthError::RequestTooLong { len: max + 1 })
         );
         assert_eq!(
-            Exchange::new(8, u64::MAX),
+            TbenchExchange::new(8, u64::MAX),
             Err(LengthError::ReplyTooLong { len: u64::MAX })
         );
     }
@@ -178,15 +181,15 @@ mod tests {
     #[test]
     fn words_of_all_ones_do_not_wrap_around() {
         assert_eq!(
-            Exchange::from_bytes([0xff; 8]),
+            TbenchExchange::from_bytes([0xff; 8]),
             Err(LengthError::RequestTooLong { len: 0x1_0000_0003 })
         );
         assert_eq!(
-            Exchange::from_bytes([0, 0, 0, 4, 0xff, 0xff, 0xff, 0xff]),
+            TbenchExchange::from_bytes([0, 0, 0, 4, 0xff, 0xff, 0xff, 0xff]),
             Err(LengthError::ReplyTooLong { len: 0x1_0000_0003 })
         );
         assert_eq!(
-            Exchange::from_bytes([0, 0, 0, 3, 0, 0, 0, 0]),
+            TbenchExchange::from_bytes([0, 0, 0, 3, 0, 0, 0, 0]),
             Err(LengthError::RequestTooShort { len: 7 })
         );
     }

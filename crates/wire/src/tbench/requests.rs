@@ -3,7 +3,7 @@
 //! Only headers are stored: the bytes after them are counted and dropped, and the server can
 //! discard them in the socket (see [`Requests::discard`]).
 
-use super::{Exchange, LengthError, REQUEST_MIN};
+use super::{LengthError, REQUEST_MIN, TbenchExchange};
 
 /// Finds the requests in a byte stream that arrives in pieces.
 #[derive(Debug, Clone, Default)]
@@ -11,7 +11,7 @@ pub struct Requests {
     header: [u8; REQUEST_MIN as usize],
     header_len: usize,
     /// The request whose header is complete.
-    current: Option<Exchange>,
+    current: Option<TbenchExchange>,
     /// Number of its bytes that have not arrived.
     missing: u32,
     failed: Option<LengthError>,
@@ -34,7 +34,7 @@ impl Requests {
     ///
     /// After an error the start of the next request is unknown: every call returns the same error.
     #[inline]
-    pub fn next(&mut self, input: &mut &[u8]) -> Result<Option<Exchange>, LengthError> {
+    pub fn next(&mut self, input: &mut &[u8]) -> Result<Option<TbenchExchange>, LengthError> {
         if let Some(error) = self.failed {
             return Err(error);
         }
@@ -43,7 +43,7 @@ impl Requests {
             if self.header_len < self.header.len() {
                 return Ok(None);
             }
-            let exchange = Exchange::from_bytes(self.header);
+            let exchange = TbenchExchange::from_bytes(self.header);
             let exchange = exchange.inspect_err(|error| self.failed = Some(*error))?;
             self.current = Some(exchange);
             self.missing = exchange.request_len() - REQUEST_MIN;
@@ -73,7 +73,7 @@ impl Requests {
     /// Records that `len` of the [`missing`](Self::missing) bytes were received and discarded;
     /// returns the request if it is complete.
     #[inline]
-    pub fn discard(&mut self, len: u32) -> Option<Exchange> {
+    pub fn discard(&mut self, len: u32) -> Option<TbenchExchange> {
         self.missing = self.missing.saturating_sub(len);
         if self.missing > 0 {
             return None;
@@ -97,7 +97,7 @@ mod tests {
     fn stream() -> Vec<u8> {
         let mut stream = Vec::new();
         for (request_len, reply_len) in [(8, 8), (47, 39), (4155, 55)] {
-            let exchange = Exchange::new(request_len, reply_len).unwrap();
+            let exchange = TbenchExchange::new(request_len, reply_len).unwrap();
             stream.extend(exchange.to_bytes());
             stream.resize(stream.len() + request_len as usize - 8, 0xff);
         }
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn what_follows_a_header_may_be_thrown_away_unseen() {
         let mut requests = Requests::new();
-        let request = Exchange::new(100, 39).unwrap();
+        let request = TbenchExchange::new(100, 39).unwrap();
         assert_eq!(requests.next(&mut &request.to_bytes()[..]), Ok(None));
         assert_eq!(requests.missing(), 92);
         assert_eq!(requests.discard(91), None);
@@ -139,7 +139,7 @@ mod tests {
         let mut requests = Requests::new();
         let broken = LengthError::RequestTooLong { len: 0x1_0000_0003 };
         assert_eq!(requests.next(&mut &[0xff; 20][..]), Err(broken));
-        let handshake = Exchange::HANDSHAKE.to_bytes();
+        let handshake = TbenchExchange::HANDSHAKE.to_bytes();
         assert_eq!(requests.next(&mut &handshake[..]), Err(broken));
         assert_eq!(requests.missing(), 0);
         assert!(!requests.is_at_boundary());

@@ -3,11 +3,11 @@
 //! tbench took the lengths from the traffic of Windows clients of its time; names count double if
 //! they were sent in UTF-16. There are three tables, one for each grammar of load files.
 
-use super::{Exchange, LengthError};
+use super::{LengthError, TbenchExchange};
 
 /// Version of the length table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Dialect {
+pub enum TbenchDialect {
     /// tbench 1.0 to 1.3.
     One,
     /// tbench 2.0.
@@ -16,14 +16,14 @@ pub enum Dialect {
     Three,
 }
 
-impl Dialect {
+impl TbenchDialect {
     /// The dialects, oldest first.
     pub const ALL: [Self; 3] = [Self::One, Self::Two, Self::Three];
 }
 
 /// An operation that has messages. Names are represented by their length in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Operation {
+pub enum TbenchOperation {
     /// Removal of a file.
     Unlink {
         /// Length of its name.
@@ -97,8 +97,8 @@ impl Sizes {
     }
 
     /// Returns the exchange with these lengths, if they are within the limits.
-    pub const fn exchange(self) -> Result<Exchange, LengthError> {
-        Exchange::new(self.request, self.reply)
+    pub const fn exchange(self) -> Result<TbenchExchange, LengthError> {
+        TbenchExchange::new(self.request, self.reply)
     }
 }
 
@@ -108,70 +108,74 @@ const fn plus(fixed: u64, count: u64, each: u64) -> u64 {
     fixed.saturating_add(count.saturating_mul(each))
 }
 
-impl Dialect {
+impl TbenchDialect {
     /// Returns the message lengths of `operation`. An operation that an older tbench does not have
     /// has the lengths of a newer one.
-    pub const fn sizes(self, operation: Operation) -> Sizes {
+    pub const fn sizes(self, operation: TbenchOperation) -> Sizes {
         match self {
-            Dialect::One => one(operation),
-            Dialect::Two => two(operation),
-            Dialect::Three => three(operation),
+            TbenchDialect::One => one(operation),
+            TbenchDialect::Two => two(operation),
+            TbenchDialect::Three => three(operation),
         }
     }
 }
 
-const fn one(operation: Operation) -> Sizes {
+const fn one(operation: TbenchOperation) -> Sizes {
     match operation {
-        Operation::QueryPath { name } => Sizes::new(plus(39, name, 1), 59),
-        Operation::QueryFile
-        | Operation::QueryFs
-        | Operation::FindFirst { .. }
-        | Operation::Flush
-        | Operation::Unlink { .. }
-        | Operation::Directory { .. }
-        | Operation::Rename { .. }
-        | Operation::Open { .. }
-        | Operation::Close
-        | Operation::Write { .. }
-        | Operation::Read { .. }
-        | Operation::Lock
-        | Operation::SetFile => two(operation),
+        TbenchOperation::QueryPath { name } => Sizes::new(plus(39, name, 1), 59),
+        TbenchOperation::QueryFile
+        | TbenchOperation::QueryFs
+        | TbenchOperation::FindFirst { .. }
+        | TbenchOperation::Flush
+        | TbenchOperation::Unlink { .. }
+        | TbenchOperation::Directory { .. }
+        | TbenchOperation::Rename { .. }
+        | TbenchOperation::Open { .. }
+        | TbenchOperation::Close
+        | TbenchOperation::Write { .. }
+        | TbenchOperation::Read { .. }
+        | TbenchOperation::Lock
+        | TbenchOperation::SetFile => two(operation),
     }
 }
 
-const fn two(operation: Operation) -> Sizes {
+const fn two(operation: TbenchOperation) -> Sizes {
     match operation {
-        Operation::Unlink { .. } => Sizes::new(83, 39),
-        Operation::Directory { name } => Sizes::new(plus(39, name, 1), 39),
-        Operation::Rename { from, to } => Sizes::new(plus(41, from.saturating_add(to), 1), 39),
-        Operation::Open { .. } => Sizes::new(111, 69),
-        Operation::Close => Sizes::new(45, 39),
-        Operation::Write { len } => Sizes::new(plus(51, len, 1), 41),
-        Operation::Read { returned } => Sizes::new(55, plus(4, returned, 1)),
-        Operation::Flush => Sizes::new(41, 39),
-        Operation::QueryPath { name } => Sizes::new(plus(41, name, 1), 80),
-        Operation::QueryFile | Operation::QueryFs => Sizes::new(41, 80),
-        Operation::FindFirst { name, .. } => Sizes::new(plus(41, name, 1), 200),
-        Operation::Lock | Operation::SetFile => three(operation),
+        TbenchOperation::Unlink { .. } => Sizes::new(83, 39),
+        TbenchOperation::Directory { name } => Sizes::new(plus(39, name, 1), 39),
+        TbenchOperation::Rename { from, to } => {
+            Sizes::new(plus(41, from.saturating_add(to), 1), 39)
+        }
+        TbenchOperation::Open { .. } => Sizes::new(111, 69),
+        TbenchOperation::Close => Sizes::new(45, 39),
+        TbenchOperation::Write { len } => Sizes::new(plus(51, len, 1), 41),
+        TbenchOperation::Read { returned } => Sizes::new(55, plus(4, returned, 1)),
+        TbenchOperation::Flush => Sizes::new(41, 39),
+        TbenchOperation::QueryPath { name } => Sizes::new(plus(41, name, 1), 80),
+        TbenchOperation::QueryFile | TbenchOperation::QueryFs => Sizes::new(41, 80),
+        TbenchOperation::FindFirst { name, .. } => Sizes::new(plus(41, name, 1), 200),
+        TbenchOperation::Lock | TbenchOperation::SetFile => three(operation),
     }
 }
 
-const fn three(operation: Operation) -> Sizes {
+const fn three(operation: TbenchOperation) -> Sizes {
     match operation {
-        Operation::Unlink { name } | Operation::Directory { name } => {
+        TbenchOperation::Unlink { name } | TbenchOperation::Directory { name } => {
             Sizes::new(plus(43, name, 2), 39)
         }
-        Operation::Rename { from, to } => Sizes::new(plus(47, from.saturating_add(to), 2), 39),
-        Operation::Open { name } => Sizes::new(plus(74, name, 2), 87),
-        Operation::Close => Sizes::new(47, 39),
-        Operation::Write { len } => Sizes::new(plus(59, len, 1), 55),
-        Operation::Read { returned } => Sizes::new(59, plus(59, returned, 1)),
-        Operation::Flush => Sizes::new(41, 39),
-        Operation::Lock => Sizes::new(51, 39),
-        Operation::QueryPath { name } => Sizes::new(plus(55, name, 2), 71),
-        Operation::QueryFile | Operation::QueryFs => Sizes::new(59, 71),
-        Operation::SetFile => Sizes::new(71, 47),
-        Operation::FindFirst { name, entries } => {
+        TbenchOperation::Rename { from, to } => {
+            Sizes::new(plus(47, from.saturating_add(to), 2), 39)
+        }
+        TbenchOperation::Open { name } => Sizes::new(plus(74, name, 2), 87),
+        TbenchOperation::Close => Sizes::new(47, 39),
+        TbenchOperation::Write { len } => Sizes::new(plus(59, len, 1), 55),
+        TbenchOperation::Read { returned } => Sizes::new(59, plus(59, returned, 1)),
+        TbenchOperation::Flush => Sizes::new(41, 39),
+        TbenchOperation::Lock => Sizes::new(51, 39),
+        TbenchOperation::QueryPath { name } => Sizes::new(plus(55, name, 2), 71),
+        TbenchOperation::QueryFile | TbenchOperation::QueryFs => Sizes::new(59, 71),
+        TbenchOperation::SetFile => Sizes::new(71, 47),
+        TbenchOperation::FindFirst { name, entries } => {
             Sizes::new(plus(59, name, 2), plus(39, entries, 90))
         }
     }
@@ -180,9 +184,9 @@ const fn three(operation: Operation) -> Sizes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Operation::*;
+    use TbenchOperation::*;
 
-    fn check(dialect: Dialect, expected: &[(Operation, u64, u64)]) {
+    fn check(dialect: TbenchDialect, expected: &[(TbenchOperation, u64, u64)]) {
         for (operation, request, reply) in expected {
             assert_eq!(
                 dialect.sizes(*operation),
@@ -195,7 +199,7 @@ mod tests {
     #[test]
     fn tbench_3_counts_names_double() {
         check(
-            Dialect::Three,
+            TbenchDialect::Three,
             &[
                 (Unlink { name: 10 }, 63, 39),
                 (Directory { name: 10 }, 63, 39),
@@ -225,7 +229,7 @@ mod tests {
     #[test]
     fn tbench_2_does_not_know_how_long_names_it_opens_are() {
         check(
-            Dialect::Two,
+            TbenchDialect::Two,
             &[
                 (Unlink { name: 10 }, 83, 39),
                 (Directory { name: 10 }, 49, 39),
@@ -255,7 +259,7 @@ mod tests {
     #[test]
     fn tbench_1_differs_from_2_in_its_stat() {
         check(
-            Dialect::One,
+            TbenchDialect::One,
             &[
                 (QueryPath { name: 10 }, 49, 59),
                 (Open { name: 10 }, 111, 69),
@@ -284,7 +288,7 @@ mod tests {
         ];
         let (mut sent, mut received) = (94_701_582, 37_950_391);
         for (count, operation) in counted {
-            let sizes = Dialect::One.sizes(operation);
+            let sizes = TbenchDialect::One.sizes(operation);
             sent += count * sizes.request;
             received += count * sizes.reply;
         }
@@ -295,7 +299,7 @@ mod tests {
 
     #[test]
     fn numbers_of_any_size_end_out_of_bounds_and_not_around() {
-        for dialect in Dialect::ALL {
+        for dialect in TbenchDialect::ALL {
             for operation in [
                 Write { len: u64::MAX },
                 Read { returned: u64::MAX },
@@ -313,6 +317,6 @@ mod tests {
             name: 1,
             entries: u64::MAX / 2,
         };
-        assert!(Dialect::Three.sizes(many).exchange().is_err());
+        assert!(TbenchDialect::Three.sizes(many).exchange().is_err());
     }
 }

@@ -154,7 +154,7 @@ fn rpcbind_is_understood_to_the_byte() {
 
 #[test]
 fn locks_of_nfs_ganesha_are_understood_to_the_byte() {
-    use nlm::test::{Outcome, Reply};
+    use nlm::test::{Reply, TestOutcome};
     let file = "ganesha-nlm4.hex";
     let succeeded = check(file);
     let answered = [
@@ -168,8 +168,9 @@ fn locks_of_nfs_ganesha_are_understood_to_the_byte() {
     let names_the_holder = replies.into_iter().any(|reply| {
         let mut results = Reader::new(&reply);
         ReplyHeader::decode(&mut results).unwrap();
-        Reply::from_bytes(results.rest())
-            .is_ok_and(|reply| matches!(reply.outcome, Outcome::Denied(holder) if holder.len == 15))
+        Reply::from_bytes(results.rest()).is_ok_and(
+            |reply| matches!(reply.outcome, TestOutcome::Denied(holder) if holder.len == 15),
+        )
     });
     assert!(names_the_holder, "somebody's lock was in the way");
 }

@@ -8,7 +8,7 @@ use super::Load;
 use super::compiled::StepView;
 use super::verb::{ExchangeClass, exchange_class, place_of, word_of};
 use crate::operation::OpKind;
-use filestone_wire::tbench::{Dialect, Operation};
+use filestone_wire::tbench::{TbenchDialect, TbenchOperation};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -207,11 +207,11 @@ fn reason_of_local(asked: &Asked) -> Option<Reason> {
 /// generations differ by a few bytes. Names are ignored, because they are never that long.
 fn reason_of_tcp(asked: &Asked) -> Option<Reason> {
     let operation = match exchange_class(asked.kind) {
-        ExchangeClass::Write => Operation::Write { len: asked.len },
-        ExchangeClass::Read => Operation::Read {
+        ExchangeClass::Write => TbenchOperation::Write { len: asked.len },
+        ExchangeClass::Read => TbenchOperation::Read {
             returned: asked.returned,
         },
-        ExchangeClass::Listing => Operation::FindFirst {
+        ExchangeClass::Listing => TbenchOperation::FindFirst {
             name: 0,
             entries: asked.returned,
         },
@@ -219,7 +219,7 @@ fn reason_of_tcp(asked: &Asked) -> Option<Reason> {
         ExchangeClass::Deltree => return Some(Reason::NothingToSend),
         ExchangeClass::Nlm | ExchangeClass::Nfs => return Some(Reason::NoMessage),
     };
-    let exchange = Dialect::Three.sizes(operation).exchange();
+    let exchange = TbenchDialect::Three.sizes(operation).exchange();
     exchange.is_err().then_some(Reason::MessageTooLong)
 }
 
@@ -344,7 +344,7 @@ mod tests {
 
     #[test]
     fn sizes_and_offsets_have_their_limits() {
-        let empty = Dialect::Three.sizes(Operation::Write { len: 0 });
+        let empty = TbenchDialect::Three.sizes(TbenchOperation::Write { len: 0 });
         let most = u64::from(MESSAGE_MAX) - empty.request;
         let [local, tcp, nfs, _, smb] = with_handle(&[
             &format!("WriteX 1 0 {most} {most}"),

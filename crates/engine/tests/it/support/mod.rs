@@ -9,7 +9,7 @@ use filestone_measure::measure::run_record::{IntervalRecord, TickRecord, Totals}
 use filestone_plan::plan::{ArrivalsPlan, NfsTarget, Plan, ProbePlan, TargetPlan, WorkloadPlan};
 use filestone_protocol::workload::{Next, Workload};
 use filestone_testing::Simulated;
-use filestone_testing::queueing::{Service, SimulatedServer};
+use filestone_testing::queueing::{ServiceDistribution, SimulatedServer};
 use filestone_workload::language::Operations;
 use filestone_workload::operation::{OpKind, Operation};
 use filestone_workload::recording::IntervalBuffer;
@@ -44,7 +44,7 @@ pub fn plan(arrivals: ArrivalsPlan, in_flight: u32, seconds: u64) -> Plan {
     }
 }
 
-pub fn server(service: Service, servers: Option<u32>) -> SimulatedServer {
+pub fn server(service: ServiceDistribution, servers: Option<u32>) -> SimulatedServer {
     SimulatedServer {
         servers,
         ..SimulatedServer::new(1, service)

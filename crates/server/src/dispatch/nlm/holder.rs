@@ -4,12 +4,12 @@ use filestone_wire::nlm::{LockRange, NetObject};
 
 /// Bytes of a file, the last one included, so that a range can end with the last possible byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Range {
+pub struct NlmRange {
     pub first: u64,
     pub last: u64,
 }
 
-impl Range {
+impl NlmRange {
     /// Creates a range. A length of 0 extends to the end of all files, and so does a range that
     /// goes beyond it.
     pub fn new(offset: u64, len: u64) -> Self {
@@ -53,13 +53,13 @@ impl Range {
 
 /// A process on a host, as identified by the client.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Owner {
+pub struct LockOwner {
     caller_name: Box<[u8]>,
     pub owner: Box<[u8]>,
     pub svid: i32,
 }
 
-impl Owner {
+impl LockOwner {
     pub fn new(alock: &LockRange<'_>) -> Self {
         Self {
             caller_name: alock.caller_name.0.into(),

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 
 use filestone_wire::nlm::LockRange;
 
-use super::holder::{Owner, Range};
-use super::waiting::{Waiter, Waiters};
+use super::holder::{LockOwner, NlmRange};
+use super::waiting::{Waiters, WaitingLock};
 use crate::tree::handle::HandleParts;
 
 /// Largest number of locks of all clients; beyond it the reply is NLM4_DENIED_NOLOCKS. Protects the
@@ -18,8 +18,8 @@ const LOCKS_MAX: usize = 16_384;
 /// A held lock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Held {
-    pub owner: Owner,
-    pub range: Range,
+    pub owner: LockOwner,
+    pub range: NlmRange,
     pub exclusive: bool,
     /// Number of its grant, until the owner has acknowledged it.
     grant: Option<u64>,
@@ -27,7 +27,7 @@ pub struct Held {
 
 /// Reason for refusing a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refused {
+pub enum LockRefusal {
     Conflict,
     Full,
 }
@@ -45,7 +45,7 @@ pub struct LockTable {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
     number: u64,
-    pub waiter: Waiter,
+    pub waiter: WaitingLock,
 }
 
 impl LockTable {
@@ -54,7 +54,7 @@ impl LockTable {
         &self,
         file: HandleParts,
         alock: &LockRange<'_>,
-        range: Range,
+        range: NlmRange,
         exclusive: bool,
     ) -> Option<&Held> {
         self.files.get(&file)?.iter().find(|held| {
@@ -67,9 +67,9 @@ impl LockTable {
         &mut self,
         file: HandleParts,
         alock: &LockRange<'_>,
-        range: Range,
+        range: NlmRange,
         exclusive: bool,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), LockRefusal> {
         self.set_for(file, alock, range, exclusive, None)
     }
 
@@ -77,19 +77,19 @@ impl LockTable {
         &mut self,
         file: HandleParts,
         alock: &LockRange<'_>,
-        range: Range,
+        range: NlmRange,
         exclusive: bool,
         grant: Option<u64>,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), LockRefusal> {
         if self.conflict(file, alock, range, exclusive).is_some() {
-            return Err(Refused::Conflict);
+            return Err(LockRefusal::Conflict);
         }
         if self.is_full() {
-            return Err(Refused::Full);
+            return Err(LockRefusal::Full);
         }
         self.clear(file, alock, range)?;
         self.files.entry(file).or_default().push(Held {
-            owner: Owner::new(alock),
+            owner: LockOwner::new(alock),
             range,
             exclusive,
             grant,
@@ -99,11 +99,11 @@ impl LockTable {
     }
 
     /// Adds a conflicting LOCK call to the waiters.
-    pub fn wait(&mut self, waiter: Waiter) -> Result<(), Refused> {
+    pub fn wait(&mut self, waiter: WaitingLock) -> Result<(), LockRefusal> {
         if self.waiters.add(waiter) {
             Ok(())
         } else {
-            Err(Refused::Full)
+            Err(LockRefusal::Full)
         }
     }
 
@@ -170,7 +170,7 @@ impl LockTable {
     /// Removes a granted lock that its owner has not acknowledged yet; returns whether there was
     /// one.
     pub fn take_back(&mut self, file: HandleParts, alock: &LockRange<'_>, exclusive: bool) -> bool {
-        let range = Range::new(alock.offset, alock.len);
+        let range = NlmRange::new(alock.offset, alock.len);
         let Some(all) = self.files.get_mut(&file) else {
             return false;
         };
@@ -193,8 +193,8 @@ impl LockTable {
         &mut self,
         file: HandleParts,
         alock: &LockRange<'_>,
-        range: Range,
-    ) -> Result<(), Refused> {
+        range: NlmRange,
+    ) -> Result<(), LockRefusal> {
         let Some(all) = self.files.get_mut(&file) else {
             return Ok(());
         };
@@ -206,7 +206,7 @@ impl LockTable {
                 && held.range.without(range).iter().all(Option::is_some)
         };
         if self.count >= 2 * LOCKS_MAX && all.iter().any(splits) {
-            return Err(Refused::Full);
+            return Err(LockRefusal::Full);
         }
         let before = all.len();
         let mut kept = Vec::with_capacity(before + 1);
@@ -266,25 +266,25 @@ mod tests {
         }
     }
 
-    fn set(table: &mut LockTable, svid: i32, offset: u64, len: u64) -> Result<(), Refused> {
-        table.set(FILE, &by(svid), Range::new(offset, len), true)
+    fn set(table: &mut LockTable, svid: i32, offset: u64, len: u64) -> Result<(), LockRefusal> {
+        table.set(FILE, &by(svid), NlmRange::new(offset, len), true)
     }
 
     #[test]
     fn a_range_is_up_to_the_end_if_its_length_is_zero_or_too_large() {
-        assert_eq!(Range::new(5, 0).last, u64::MAX);
-        assert_eq!(Range::new(5, u64::MAX).last, u64::MAX);
-        assert_eq!(Range::new(5, 1), Range { first: 5, last: 5 });
-        assert_eq!(Range::new(5, 0).len(), 0);
-        assert_eq!(Range::new(5, 3).len(), 3);
+        assert_eq!(NlmRange::new(5, 0).last, u64::MAX);
+        assert_eq!(NlmRange::new(5, u64::MAX).last, u64::MAX);
+        assert_eq!(NlmRange::new(5, 1), NlmRange { first: 5, last: 5 });
+        assert_eq!(NlmRange::new(5, 0).len(), 0);
+        assert_eq!(NlmRange::new(5, 3).len(), 3);
     }
 
     #[test]
     fn another_owner_is_refused_what_overlaps_and_only_that() {
         let mut table = LockTable::default();
         assert_eq!(set(&mut table, 1, 10, 10), Ok(()));
-        assert_eq!(set(&mut table, 2, 19, 1), Err(Refused::Conflict));
-        assert_eq!(set(&mut table, 2, 0, 0), Err(Refused::Conflict));
+        assert_eq!(set(&mut table, 2, 19, 1), Err(LockRefusal::Conflict));
+        assert_eq!(set(&mut table, 2, 0, 0), Err(LockRefusal::Conflict));
         assert_eq!(set(&mut table, 2, 20, 0), Ok(()));
         assert_eq!(set(&mut table, 2, 0, 10), Ok(()));
         assert_eq!(
@@ -297,23 +297,26 @@ mod tests {
     #[test]
     fn shared_locks_go_together() {
         let mut table = LockTable::default();
-        let range = Range::new(0, 0);
+        let range = NlmRange::new(0, 0);
         assert_eq!(table.set(FILE, &by(1), range, false), Ok(()));
         assert_eq!(table.set(FILE, &by(2), range, false), Ok(()));
-        assert_eq!(table.set(FILE, &by(2), range, true), Err(Refused::Conflict));
+        assert_eq!(
+            table.set(FILE, &by(2), range, true),
+            Err(LockRefusal::Conflict)
+        );
     }
 
     #[test]
     fn freeing_the_middle_leaves_both_ends() {
         let mut table = LockTable::default();
         assert_eq!(set(&mut table, 1, 0, 0), Ok(()));
-        assert_eq!(table.clear(FILE, &by(1), Range::new(10, 10)), Ok(()));
+        assert_eq!(table.clear(FILE, &by(1), NlmRange::new(10, 10)), Ok(()));
         assert_eq!(table.count, 2);
         assert_eq!(set(&mut table, 2, 10, 10), Ok(()));
-        assert_eq!(set(&mut table, 2, 9, 1), Err(Refused::Conflict));
-        assert_eq!(set(&mut table, 2, 20, 1), Err(Refused::Conflict));
-        assert_eq!(table.clear(FILE, &by(1), Range::new(0, 0)), Ok(()));
-        assert_eq!(table.clear(FILE, &by(2), Range::new(0, 0)), Ok(()));
+        assert_eq!(set(&mut table, 2, 9, 1), Err(LockRefusal::Conflict));
+        assert_eq!(set(&mut table, 2, 20, 1), Err(LockRefusal::Conflict));
+        assert_eq!(table.clear(FILE, &by(1), NlmRange::new(0, 0)), Ok(()));
+        assert_eq!(table.clear(FILE, &by(2), NlmRange::new(0, 0)), Ok(()));
         assert_eq!((table.count, table.files.len()), (0, 0));
     }
 
@@ -323,9 +326,9 @@ mod tests {
         assert_eq!(set(&mut table, 1, 0, 0), Ok(()));
         // As if other owners had split theirs before.
         table.count += 2 * LOCKS_MAX - 2;
-        let mut free = |first, len| table.clear(FILE, &by(1), Range::new(first, len));
+        let mut free = |first, len| table.clear(FILE, &by(1), NlmRange::new(first, len));
         assert_eq!(free(10, 10), Ok(()));
-        assert_eq!(free(30, 1), Err(Refused::Full));
+        assert_eq!(free(30, 1), Err(LockRefusal::Full));
         assert_eq!(free(20, 5), Ok(()), "what makes none is freed");
         assert_eq!(free(0, 0), Ok(()));
         assert_eq!(free(30, 1), Ok(()), "there is nothing");
@@ -340,9 +343,12 @@ mod tests {
                 number: at % 64,
                 ..FILE
             };
-            assert_eq!(table.set(file, &by(1), Range::new(at * 2, 1), true), Ok(()));
+            assert_eq!(
+                table.set(file, &by(1), NlmRange::new(at * 2, 1), true),
+                Ok(())
+            );
         }
-        assert_eq!(set(&mut table, 2, 1, 1), Err(Refused::Full));
+        assert_eq!(set(&mut table, 2, 1, 1), Err(LockRefusal::Full));
         table.retain_files(|_| false);
         assert_eq!(set(&mut table, 2, 1, 1), Ok(()));
     }

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use filestone_wire::nlm::{LockRange, NetObject, lock};
 
-use super::holder::{Owner, Range};
+use super::holder::{LockOwner, NlmRange};
 use crate::dispatch::Endpoints;
 use crate::tree::handle::HandleParts;
 
@@ -17,10 +17,10 @@ const WAITERS_MAX: usize = 1024;
 
 /// A waiting LOCK call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Waiter {
+pub struct WaitingLock {
     pub file: HandleParts,
-    pub owner: Owner,
-    pub range: Range,
+    pub owner: LockOwner,
+    pub range: NlmRange,
     pub exclusive: bool,
     /// Range as the caller sent it, returned to the caller with the grant.
     offset: u64,
@@ -30,13 +30,13 @@ pub struct Waiter {
     pub ends: Endpoints,
 }
 
-impl Waiter {
+impl WaitingLock {
     pub fn new(file: HandleParts, asked: &lock::Args<'_>, ends: Endpoints) -> Self {
         let alock = &asked.alock;
         Self {
             file,
-            owner: Owner::new(alock),
-            range: Range::new(alock.offset, alock.len),
+            owner: LockOwner::new(alock),
+            range: NlmRange::new(alock.offset, alock.len),
             exclusive: asked.exclusive,
             offset: alock.offset,
             len: alock.len,
@@ -49,7 +49,7 @@ impl Waiter {
     pub fn is(&self, file: HandleParts, alock: &LockRange<'_>, exclusive: bool) -> bool {
         self.file == file
             && self.exclusive == exclusive
-            && self.range == Range::new(alock.offset, alock.len)
+            && self.range == NlmRange::new(alock.offset, alock.len)
             && self.owner.is(alock)
     }
 
@@ -71,7 +71,7 @@ impl Waiter {
 
 /// List of all waiters.
 #[derive(Debug, Default)]
-pub struct Waiters(VecDeque<Waiter>);
+pub struct Waiters(VecDeque<WaitingLock>);
 
 impl Waiters {
     pub fn is_empty(&self) -> bool {
@@ -80,8 +80,8 @@ impl Waiters {
 
     /// Adds a waiter, once: a client that repeats its call keeps its position. `false` if the list
     /// is full.
-    pub fn add(&mut self, waiter: Waiter) -> bool {
-        let alike = |other: &&mut Waiter| {
+    pub fn add(&mut self, waiter: WaitingLock) -> bool {
+        let alike = |other: &&mut WaitingLock| {
             (other.file, &other.owner, other.range, other.exclusive)
                 == (waiter.file, &waiter.owner, waiter.range, waiter.exclusive)
         };
@@ -97,7 +97,7 @@ impl Waiters {
     }
 
     /// Removes the waiters for which `leaves` returns true; returns whether there was one.
-    pub fn remove(&mut self, leaves: impl Fn(&Waiter) -> bool) -> bool {
+    pub fn remove(&mut self, leaves: impl Fn(&WaitingLock) -> bool) -> bool {
         let before = self.0.len();
         self.0.retain(|waiter| !leaves(waiter));
         self.0.len() < before
@@ -107,8 +107,8 @@ impl Waiters {
     pub fn take(
         &mut self,
         file: HandleParts,
-        mut grant: impl FnMut(&Waiter) -> bool,
-    ) -> Vec<Waiter> {
+        mut grant: impl FnMut(&WaitingLock) -> bool,
+    ) -> Vec<WaitingLock> {
         let mut taken = Vec::new();
         self.0.retain(|waiter| {
             let is_granted = waiter.file == file && grant(waiter);

@@ -3,7 +3,7 @@
 use super::{Answering, COMMAND_AT, CloseConnection, Frames, Last, Run};
 use crate::reply::ReplySink;
 use crate::smb2::connection::{Waiting, WaitingFor};
-use crate::smb2::exchange::{Answered, Failure};
+use crate::smb2::exchange::{Answered, CommandFailure};
 use filestone_protection::Preauth;
 use filestone_wire::smb2::codec::{Encode, Writer};
 use filestone_wire::smb2::compound;
@@ -21,7 +21,7 @@ impl Frames<'_> {
         answered: Answered,
         sink: &mut ReplySink,
     ) -> Result<bool, CloseConnection> {
-        if answering.resumed.is_none() && matches!(answered, Err(Failure::Wait(_))) {
+        if answering.resumed.is_none() && matches!(answered, Err(CommandFailure::Wait(_))) {
             answering.start = self.set_apart(run, answering.start, sink);
         }
         let Answering {
@@ -51,15 +51,15 @@ impl Frames<'_> {
         let mut goes_on = true;
         let status = match answered {
             Ok(status) => status,
-            Err(Failure::Status(status)) => {
+            Err(CommandFailure::Status(status)) => {
                 error(sink, &[]);
                 status
             }
-            Err(Failure::WithData(status, data)) => {
+            Err(CommandFailure::WithData(status, data)) => {
                 error(sink, &data);
                 status
             }
-            Err(Failure::Wait(waits_for)) => {
+            Err(CommandFailure::Wait(waits_for)) => {
                 if let Some(waiting) = resumed.and_then(|id| self.connection.waiting.get_mut(&id)) {
                     waiting.waits_for = waits_for;
                     run.waits_on = true;
@@ -72,11 +72,11 @@ impl Frames<'_> {
                 goes_on = false;
                 Status::PENDING
             }
-            Err(Failure::Silent) => {
+            Err(CommandFailure::Silent) => {
                 take_back_response(run, start, sink);
                 return Ok(true);
             }
-            Err(Failure::Hangup) => return Err(CloseConnection),
+            Err(CommandFailure::Hangup) => return Err(CloseConnection),
         };
         self.put_header(run, &answering, status, route, sink);
         Ok(goes_on)

@@ -1,6 +1,6 @@
 use super::*;
 use crate::queueing::{DeterministicServers, MarkovServers};
-use crate::queueing::{OverloadPenalty, Service, Stall};
+use crate::queueing::{OverloadPenalty, ServiceDistribution, Stall};
 
 /// Offers a sequence of loads, each for some intervals, and stores the results.
 struct Script {
@@ -61,10 +61,13 @@ fn mean_response_times_are_those_of_the_formulas() {
         let fixed = DeterministicServers { servers, service_s };
         let cases = [
             (
-                Service::Exponential { mean_ns },
+                ServiceDistribution::Exponential { mean_ns },
                 markov.response_mean(7000.0),
             ),
-            (Service::Fixed { ns }, fixed.response_mean(7000.0)),
+            (
+                ServiceDistribution::Fixed { ns },
+                fixed.response_mean(7000.0),
+            ),
         ];
         for (service, truth) in cases {
             let mut script = Script::new(&[7000.0], 200);
@@ -80,7 +83,7 @@ fn mean_response_times_are_those_of_the_formulas() {
 
 #[test]
 fn constant_arrivals_at_an_idle_server_take_the_service_time_and_the_delay() {
-    let mut server = SimulatedServer::new(1, Service::Fixed { ns: 100_000 });
+    let mut server = SimulatedServer::new(1, ServiceDistribution::Fixed { ns: 100_000 });
     server.delay_ns = 1_000_000;
     let run = SimulatedRun {
         arrivals: SimulatedArrivals::Constant,
@@ -96,7 +99,7 @@ fn constant_arrivals_at_an_idle_server_take_the_service_time_and_the_delay() {
 
 #[test]
 fn an_overload_does_not_follow_the_run_to_its_next_load() {
-    let server = SimulatedServer::new(1, Service::Fixed { ns: 1_000_000 });
+    let server = SimulatedServer::new(1, ServiceDistribution::Fixed { ns: 1_000_000 });
     let run = SimulatedRun::new(server, 1);
     let mut script = Script::new(&[4000.0, 100.0], 20);
     let end = run.steer(&mut script);
@@ -117,7 +120,7 @@ fn an_overload_does_not_follow_the_run_to_its_next_load() {
 #[test]
 fn response_times_count_from_when_an_operation_was_due() {
     // One slot: operations that wait for it wait outside of the server.
-    let server = SimulatedServer::new(4, Service::Fixed { ns: 1_000_000 });
+    let server = SimulatedServer::new(4, ServiceDistribution::Fixed { ns: 1_000_000 });
     let run = SimulatedRun {
         slots: 1,
         arrivals: SimulatedArrivals::Constant,
@@ -133,7 +136,7 @@ fn response_times_count_from_when_an_operation_was_due() {
 #[test]
 fn a_stall_of_a_second_is_seen_by_all_that_were_due_in_it() {
     // 1000 operations per second, 100 µs each, the server frozen from second 4 to 5.
-    let mut server = SimulatedServer::new(1, Service::Fixed { ns: 100_000 });
+    let mut server = SimulatedServer::new(1, ServiceDistribution::Fixed { ns: 100_000 });
     server.stalls.push(Stall {
         start_ns: 4_000_000_000,
         lasts_ns: 1_000_000_000,
@@ -164,7 +167,7 @@ fn a_stall_of_a_second_is_seen_by_all_that_were_due_in_it() {
 
 #[test]
 fn a_memory_makes_the_way_down_slower_than_the_way_up() {
-    let mut server = SimulatedServer::new(1, Service::Exponential { mean_ns: 1e6 });
+    let mut server = SimulatedServer::new(1, ServiceDistribution::Exponential { mean_ns: 1e6 });
     server.memory = Some(OverloadPenalty {
         in_flight: 500,
         factor: 1.5,

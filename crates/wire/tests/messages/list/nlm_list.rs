@@ -1,6 +1,6 @@
 //! The part of the list that is NLM.
 
-use filestone_wire::nlm::test::{Holder, Outcome};
+use filestone_wire::nlm::test::{Holder, TestOutcome};
 use filestone_wire::nlm::{
     LockRange, NetObject, Procedure, Status, StatusReply, cancel, granted, lock, test, unlock,
 };
@@ -66,9 +66,9 @@ pub fn messages() -> Vec<Message> {
         message(Args(Procedure::Test), asked),
         message(
             Reply(Procedure::Test),
-            tested(Outcome::Status(Status::GRANTED)),
+            tested(TestOutcome::Status(Status::GRANTED)),
         ),
-        message(Reply(Procedure::Test), tested(Outcome::Denied(holder))),
+        message(Reply(Procedure::Test), tested(TestOutcome::Denied(holder))),
         message(Args(Procedure::Lock), locked),
         message(Reply(Procedure::Lock), answered(Status::GRANTED)),
         message(Args(Procedure::Cancel), cancelled),

@@ -2,7 +2,7 @@
 
 use super::error::TcpError;
 use super::socket_options::SocketOptions;
-use filestone_wire::tbench::{Exchange, REPLY_MIN};
+use filestone_wire::tbench::{REPLY_MIN, TbenchExchange};
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout, socket_timeout};
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, send, sendmsg};
@@ -73,7 +73,7 @@ impl TbenchConnection {
 
     /// Performs the handshake; fails if the peer answers incorrectly or not at all.
     fn handshake(&mut self) -> Result<(), TcpError> {
-        let exchange = Exchange::HANDSHAKE;
+        let exchange = TbenchExchange::HANDSHAKE;
         let mut reply = [0; 8];
         let shaken = self
             .send_request(exchange, &[0])
@@ -96,12 +96,12 @@ impl TbenchConnection {
     }
 
     /// Sends a request and receives its reply. The request is filled with repetitions of `data`.
-    pub fn exchange(&mut self, exchange: Exchange, data: &[u8]) -> Result<(), TcpError> {
+    pub fn exchange(&mut self, exchange: TbenchExchange, data: &[u8]) -> Result<(), TcpError> {
         self.send_request(exchange, data)?;
         self.receive_reply(exchange)
     }
 
-    fn send_request(&mut self, exchange: Exchange, data: &[u8]) -> Result<(), TcpError> {
+    fn send_request(&mut self, exchange: TbenchExchange, data: &[u8]) -> Result<(), TcpError> {
         let header = exchange.to_bytes();
         let len = exchange.request_len() as usize;
         if let Some(request) = self.short.get_mut(..len) {
@@ -129,7 +129,12 @@ impl TbenchConnection {
         self.filler.extend(repeated);
     }
 
-    fn send_long(&self, exchange: Exchange, header: &[u8; 8], data: &[u8]) -> Result<(), TcpError> {
+    fn send_long(
+        &self,
+        exchange: TbenchExchange,
+        header: &[u8; 8],
+        data: &[u8],
+    ) -> Result<(), TcpError> {
         let len = exchange.request_len() as usize;
         let first = upto(data, len - header.len());
         let pieces = [IoSlice::new(header), IoSlice::new(first)];
@@ -153,7 +158,7 @@ impl TbenchConnection {
         Ok(())
     }
 
-    fn receive_reply(&mut self, exchange: Exchange) -> Result<(), TcpError> {
+    fn receive_reply(&mut self, exchange: TbenchExchange) -> Result<(), TcpError> {
         let len = exchange.reply_len() as usize;
         if let Some(reply) = self.short.get_mut(..len) {
             receive_all(&self.socket, reply, self.timeout, exchange)?;
@@ -187,7 +192,7 @@ fn upto(data: &[u8], len: usize) -> &[u8] {
 }
 
 /// Checks that the reply has the requested length.
-fn in_step(reply: &[u8], exchange: Exchange) -> Result<(), TcpError> {
+fn in_step(reply: &[u8], exchange: TbenchExchange) -> Result<(), TcpError> {
     match reply.first_chunk() {
         Some(header) if *header == exchange.reply_header() => Ok(()),
         header => Err(TcpError::OutOfStep {
@@ -198,7 +203,7 @@ fn in_step(reply: &[u8], exchange: Exchange) -> Result<(), TcpError> {
 }
 
 /// Converts the error of a call during an exchange.
-fn lost(error: Errno, timeout: Duration, exchange: Exchange) -> TcpError {
+fn lost(error: Errno, timeout: Duration, exchange: TbenchExchange) -> TcpError {
     match error {
         // A blocking call fails with this error when the socket timeout expires.
         Errno::AGAIN => TcpError::TimedOut(timeout),
@@ -227,7 +232,7 @@ fn send_all(
     socket: &OwnedFd,
     bytes: &[u8],
     timeout: Duration,
-    exchange: Exchange,
+    exchange: TbenchExchange,
 ) -> Result<(), TcpError> {
     let mut rest = bytes;
     let mut patience = Patience::default();
@@ -246,7 +251,7 @@ fn receive_all(
     socket: &OwnedFd,
     room: &mut [u8],
     timeout: Duration,
-    exchange: Exchange,
+    exchange: TbenchExchange,
 ) -> Result<(), TcpError> {
     receive(socket, room, RecvFlags::WAITALL, timeout, exchange)
 }
@@ -257,7 +262,7 @@ fn throw_away(
     socket: &OwnedFd,
     room: &mut [u8],
     timeout: Duration,
-    exchange: Exchange,
+    exchange: TbenchExchange,
 ) -> Result<(), TcpError> {
     let flags = RecvFlags::WAITALL | RecvFlags::TRUNC;
     receive(socket, room, flags, timeout, exchange)
@@ -268,7 +273,7 @@ fn receive(
     room: &mut [u8],
     flags: RecvFlags,
     timeout: Duration,
-    exchange: Exchange,
+    exchange: TbenchExchange,
 ) -> Result<(), TcpError> {
     let mut filled = 0;
     let mut patience = Patience::default();

@@ -1,7 +1,7 @@
 //! Errors of a connection to a tbench peer.
 
 use filestone_host::error::{AreaError, ErrorCategory, NO_MORE_SOCKETS, is_of_this_host};
-use filestone_wire::tbench::{Exchange, ORIGINAL_MAX, PORT};
+use filestone_wire::tbench::{ORIGINAL_MAX, PORT, TbenchExchange};
 use rustix::io::Errno;
 use std::io;
 use std::net::SocketAddr;
@@ -33,7 +33,7 @@ pub enum TcpError {
         .0.request_len(),
         .0.reply_len()
     )]
-    Closed(Exchange),
+    Closed(TbenchExchange),
     /// The reply does not have the requested length.
     #[error("out of step: a reply of {wanted} bytes was to come, and one of {got} did")]
     OutOfStep {
@@ -138,7 +138,7 @@ fn is_refused_here(error: &TcpError) -> bool {
     error.system().is_some_and(is_of_this_host)
 }
 
-fn is_too_long_for_the_original(exchange: Exchange) -> bool {
+fn is_too_long_for_the_original(exchange: TbenchExchange) -> bool {
     exchange.request_len().max(exchange.reply_len()) >= ORIGINAL_MAX
 }
 

@@ -1,13 +1,13 @@
 //! Messages for the actions of a load.
 
-use filestone_wire::tbench::{Dialect, Operation, Sizes};
+use filestone_wire::tbench::{Sizes, TbenchDialect, TbenchOperation};
 use filestone_workload::load::{Action, Generation};
 use filestone_workload::only_in_nfs_loads;
 
 /// Maps actions to message lengths.
 #[derive(Debug)]
 pub struct Exchanges {
-    dialect: Dialect,
+    dialect: TbenchDialect,
     /// Length of the prefix of every name: the directory and a slash.
     prefix_len: u64,
 }
@@ -16,14 +16,14 @@ impl Exchanges {
     /// Creates the mapping for load files of a generation.
     pub fn new(generation: Generation, prefix: &str) -> Self {
         let dialect = match generation {
-            Generation::Dbench1 => Dialect::One,
-            Generation::Dbench2 => Dialect::Two,
-            Generation::Cifs | Generation::Nfs | Generation::Smb => Dialect::Three,
+            Generation::Dbench1 => TbenchDialect::One,
+            Generation::Dbench2 => TbenchDialect::Two,
+            Generation::Cifs | Generation::Nfs | Generation::Smb => TbenchDialect::Three,
         };
         // dbench 3 introduced the option for the directory; names were relative before.
         let prefix_len = match dialect {
-            Dialect::One | Dialect::Two => 0,
-            Dialect::Three => prefix.len() as u64 + 1,
+            TbenchDialect::One | TbenchDialect::Two => 0,
+            TbenchDialect::Three => prefix.len() as u64 + 1,
         };
         Self {
             dialect,
@@ -32,7 +32,7 @@ impl Exchanges {
     }
 
     /// Returns the lengths of both messages of an operation.
-    pub fn sizes(&self, operation: Operation) -> Sizes {
+    pub fn sizes(&self, operation: TbenchOperation) -> Sizes {
         self.dialect.sizes(operation)
     }
 
@@ -41,42 +41,42 @@ impl Exchanges {
     }
 
     /// Returns the tbench operation for an action; `None` if nothing is sent.
-    pub fn operation(&self, action: &Action<'_>) -> Option<Operation> {
+    pub fn operation(&self, action: &Action<'_>) -> Option<TbenchOperation> {
         Some(match action {
             Action::NtCreateX { path, .. }
             | Action::Open { path, .. }
-            | Action::OpenX { path, .. } => Operation::Open {
+            | Action::OpenX { path, .. } => TbenchOperation::Open {
                 name: self.name(path),
             },
-            Action::Close { .. } => Operation::Close,
-            Action::ReadX { expected_len, .. } => Operation::Read {
+            Action::Close { .. } => TbenchOperation::Close,
+            Action::ReadX { expected_len, .. } => TbenchOperation::Read {
                 returned: *expected_len,
             },
-            Action::WriteX { len, .. } => Operation::Write { len: *len },
-            Action::Flush { .. } => Operation::Flush,
-            Action::LockX { .. } | Action::UnlockX { .. } => Operation::Lock,
-            Action::Unlink { path } => Operation::Unlink {
+            Action::WriteX { len, .. } => TbenchOperation::Write { len: *len },
+            Action::Flush { .. } => TbenchOperation::Flush,
+            Action::LockX { .. } | Action::UnlockX { .. } => TbenchOperation::Lock,
+            Action::Unlink { path } => TbenchOperation::Unlink {
                 name: self.name(path),
             },
-            Action::Mkdir { path } | Action::Rmdir { path } => Operation::Directory {
+            Action::Mkdir { path } | Action::Rmdir { path } => TbenchOperation::Directory {
                 name: self.name(path),
             },
-            Action::Rename { from, to } => Operation::Rename {
+            Action::Rename { from, to } => TbenchOperation::Rename {
                 from: self.name(from),
                 to: self.name(to),
             },
             Action::FindFirst {
                 pattern, expected, ..
-            } => Operation::FindFirst {
+            } => TbenchOperation::FindFirst {
                 name: self.name(pattern),
                 entries: *expected,
             },
-            Action::QueryPathInformation { path, .. } => Operation::QueryPath {
+            Action::QueryPathInformation { path, .. } => TbenchOperation::QueryPath {
                 name: self.name(path),
             },
-            Action::QueryFileInformation { .. } => Operation::QueryFile,
-            Action::SetFileInformation { .. } => Operation::SetFile,
-            Action::QueryFsInformation { .. } => Operation::QueryFs,
+            Action::QueryFileInformation { .. } => TbenchOperation::QueryFile,
+            Action::SetFileInformation { .. } => TbenchOperation::SetFile,
+            Action::QueryFsInformation { .. } => TbenchOperation::QueryFs,
             Action::Deltree { .. } | Action::ReadDirectoryPlus { .. } | only_in_nfs_loads!() => {
                 return None;
             }
