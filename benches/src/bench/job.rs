@@ -6,9 +6,9 @@
 
 use super::TestBed;
 use super::limits::Limit;
-use anyhow::{Context as _, Result, anyhow, ensure};
-use filestone_cluster::{Cluster, Failure, InProcess, JobOptions, Runner, connect, serve};
-use filestone_host::control::{Context, Observer};
+use anyhow::{RunContext as _, Result, anyhow, ensure};
+use filestone_cluster::{Cluster, RankFailure, InProcess, JobOptions, Runner, connect, serve};
+use filestone_host::control::{RunContext, Observer};
 use filestone_interop::times;
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::run_record::{IntervalRecord, Phase};
@@ -183,8 +183,8 @@ impl Runner for Telling {
         &self,
         plan: &filestone_plan::plan::Plan,
         _: bool,
-        context: &mut Context<'_>,
-    ) -> Result<RunRecord, Failure> {
+        context: &mut RunContext<'_>,
+    ) -> Result<RunRecord, RankFailure> {
         let record = &self.record;
         let measured = record.intervals.iter();
         let measured = measured.filter(|interval| interval.phase == Phase::Measure);
@@ -222,8 +222,8 @@ impl Runner for Telling {
         _: &filestone_plan::plan::Plan,
         _: &ProcessIdentity,
         _: Duration,
-        _: &mut Context<'_>,
-    ) -> Result<(), Failure> {
+        _: &mut RunContext<'_>,
+    ) -> Result<(), RankFailure> {
         // There is nothing to clean up.
         Ok(())
     }

@@ -4,7 +4,7 @@
 use crate::error::{Error, reason};
 use filestone_engine::calibrate::CalibrationTarget;
 use filestone_engine::protocols::BuiltIn;
-use filestone_engine::protocols::tbench::replay::SocketOptions;
+use filestone_engine::protocols::tbench::replay::SocketOptionList;
 use filestone_host::system::memory_available_bytes;
 use filestone_plan::plan::{Interface, NfsTarget, Plan, SmbTarget, TargetPlan, stored_bytes};
 use filestone_server::tbench::{Configure, TbenchOptions, TbenchServer};
@@ -126,7 +126,7 @@ pub fn start(options: Options) -> Result<Running, Error> {
 pub fn start_tbench(
     addresses: &[IpAddr],
     port: u16,
-    socket_options: SocketOptions,
+    socket_options: SocketOptionList,
 ) -> Result<TbenchServer, Error> {
     let options = TbenchOptions {
         addresses: addresses.to_vec(),
@@ -158,7 +158,7 @@ impl Peers {
             })
         });
         let tbench =
-            needs(Interface::Bytes).then(|| start_tbench(&[], 0, SocketOptions::default()));
+            needs(Interface::Bytes).then(|| start_tbench(&[], 0, SocketOptionList::default()));
         Ok(Self {
             server: server.transpose()?,
             tbench: tbench.transpose()?,

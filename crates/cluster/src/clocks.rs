@@ -15,11 +15,11 @@ pub struct Offset {
 
 /// Exchanges with one rank.
 #[derive(Debug, Default)]
-pub struct Exchanges {
+pub struct ClockExchanges {
     best: Option<Offset>,
 }
 
-impl Exchanges {
+impl ClockExchanges {
     /// Adds an exchange: its start and end on the local clock, and the reading of the other clock.
     pub fn add(&mut self, sent_ns: u64, other_ns: u64, received_ns: u64) {
         let took = received_ns.saturating_sub(sent_ns);
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn the_quickest_exchange_counts() {
-        let mut exchanges = Exchanges::default();
+        let mut exchanges = ClockExchanges::default();
         assert_eq!(exchanges.offset(), None);
         // The other clock is 50 ms ahead. 30 µs there, 10 µs back.
         let ahead = 50_000_000;
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_is_behind_is_ahead_by_less_than_nothing() {
-        let mut exchanges = Exchanges::default();
+        let mut exchanges = ClockExchanges::default();
         exchanges.add(100_000_000, 50_000_001, 100_000_002);
         let offset = exchanges.offset().expect("an offset");
         assert_eq!(offset.ahead_ns, -50_000_000);

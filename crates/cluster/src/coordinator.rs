@@ -6,7 +6,7 @@ use crate::members::Members;
 use crate::message::{JobSpec, ToRank};
 use crate::options::JobOptions;
 use crate::rank_run::Runner;
-use crate::steered::Steered;
+use crate::steered::JobLoadController;
 use crate::transport::Transport;
 use filestone_control::job::{deal, on_each_of};
 use filestone_host::control::Observer;
@@ -56,7 +56,7 @@ impl Cluster {
             return Err(JobError::NoMakers);
         }
         let whole = self.whole(plan, parts);
-        let steered = Steered::of(&whole);
+        let steered = JobLoadController::of(&whole);
         let mut begun = whole.clone();
         if let Some(steered) = &steered {
             begun.arrivals = whole.arrivals.offering(steered.offered_load_ops_per_s());

@@ -24,7 +24,7 @@ pub struct Hello {
     /// Version of the measurement method.
     pub method: u32,
     /// Resource limits of the rank.
-    pub limits: Limits,
+    pub limits: ResourceLimits,
 }
 
 /// Returns the time of day of this host, in nanoseconds since 1970.
@@ -35,14 +35,14 @@ pub fn wall_ns() -> u64 {
 
 /// Resource limits of a rank, set by the operating system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
+pub struct ResourceLimits {
     /// Open files, including sockets.
     pub open_files: Option<u64>,
     /// Processes and threads of its user.
     pub processes: Option<u64>,
 }
 
-impl Limits {
+impl ResourceLimits {
     /// Returns the limits of this process, up to which it may raise its soft limits.
     pub fn here() -> Self {
         use rustix::process::{Resource, getrlimit};
@@ -67,7 +67,7 @@ impl Hello {
             began,
             version: version.into(),
             method: METHOD,
-            limits: Limits::here(),
+            limits: ResourceLimits::here(),
         }
     }
 
@@ -128,7 +128,7 @@ mod tests {
             began: None,
             version: "0.1.0 (release)".into(),
             method: 2,
-            limits: Limits {
+            limits: ResourceLimits {
                 open_files: Some(1024),
                 processes: None,
             },

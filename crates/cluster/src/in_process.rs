@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 
 /// Fault injection for one rank.
 #[derive(Debug, Clone, Default)]
-pub struct Fault {
+pub struct RankFault {
     is_silent: Arc<AtomicBool>,
     delay_ns: Arc<AtomicU64>,
 }
 
-impl Fault {
+impl RankFault {
     /// Drops all messages from and to the rank from now on: it is dead or stopped.
     pub fn silence(&self) {
         self.is_silent.store(true, Ordering::Relaxed);
@@ -47,14 +47,14 @@ pub struct InProcess {
     from: Receiver<Letter>,
     /// Received from the channel but not due yet.
     next: Option<Letter>,
-    fault: Fault,
+    fault: RankFault,
     epoch: Instant,
     ahead_ns: u64,
 }
 
 /// Creates one rank per element of `ahead_ns`, with its clock ahead of the first rank's clock by
 /// that number of nanoseconds, and the fault injection of each.
-pub fn connect(ahead_ns: &[i64]) -> Vec<(InProcess, Fault)> {
+pub fn connect(ahead_ns: &[i64]) -> Vec<(InProcess, RankFault)> {
     // A clock that is behind starts at an earlier epoch.
     const EPOCH_NS: i64 = 3_600_000_000_000;
     let epoch = Instant::now();
@@ -63,7 +63,7 @@ pub fn connect(ahead_ns: &[i64]) -> Vec<(InProcess, Fault)> {
         .zip(from)
         .zip(ahead_ns)
         .map(|((rank, from), ahead_ns)| {
-            let fault = Fault::default();
+            let fault = RankFault::default();
             let end = InProcess {
                 rank,
                 to: to.clone(),

@@ -1,6 +1,6 @@
 //! Errors of jobs, by exit-code category.
 
-use crate::message::Failure;
+use crate::message::RankFailure;
 use filestone_control::job::{MergeError, PartitionError};
 use filestone_host::error::ErrorCategory;
 use filestone_plan::plan::{Field, PlanError};
@@ -50,7 +50,7 @@ pub enum JobError {
         /// Rank on the host.
         rank: u32,
         /// The failure.
-        failure: Failure,
+        failure: RankFailure,
     },
     /// A host was lost before the measurement began.
     #[error("host {host} (rank {rank}) was lost ({phase}): {reason}")]

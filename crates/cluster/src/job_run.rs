@@ -2,13 +2,13 @@
 
 use crate::job_error::JobError;
 use crate::members::{LOOK_EVERY, LOOK_WHILE_MEASURING, Members};
-use crate::message::{Ending, FromRank, IntervalReport, JobSpec, ToRank};
+use crate::message::{FromRank, IntervalReport, JobSpec, RankResult, ToRank};
 use crate::options::OnRankLost;
 use crate::orphan_cleanup::{OrphanedPart, reclaim};
 use crate::rank_run::{RankRun, Runner};
-use crate::ranks::{LoadRank, Progress};
+use crate::ranks::{LoadRank, RankProgress};
 use crate::serving::{ALIVE_EVERY, COORDINATOR};
-use crate::steered::Steered;
+use crate::steered::JobLoadController;
 use filestone_control::job::{HostRun, IntervalMerger, deal, decide, evaluate, merge};
 use filestone_control::load_control::NextLoad;
 use filestone_host::control::Observer;
@@ -56,7 +56,7 @@ pub struct JobRun<'job, 'look> {
     makers: Vec<LoadRank>,
     own: Option<RankRun>,
     merger: IntervalMerger,
-    steered: Option<Steered>,
+    steered: Option<JobLoadController>,
     phase: Phase,
     is_found: bool,
     /// Whether the job ends early, and whether the user has stopped it.
@@ -73,7 +73,7 @@ impl<'job, 'look> JobRun<'job, 'look> {
         members: &'job mut Members,
         plan: &'job Plan,
         order: &JobSpec,
-        steered: Option<Steered>,
+        steered: Option<JobLoadController>,
         observer: &'look mut dyn Observer,
     ) -> Self {
         let now = Instant::now();
@@ -81,7 +81,7 @@ impl<'job, 'look> JobRun<'job, 'look> {
             rank: *rank,
             part,
             host: members.host_of(*rank),
-            progress: Progress::Preparing,
+            progress: RankProgress::Preparing,
             heard: now,
             offset: None,
             offset_at_end: None,
@@ -158,12 +158,12 @@ impl<'job, 'look> JobRun<'job, 'look> {
         let Some((place, maker)) = makers.find(|(_, maker)| maker.rank == from) else {
             return;
         };
-        if let Progress::Lost(_) = maker.progress {
+        if let RankProgress::Lost(_) = maker.progress {
             return;
         }
         maker.heard = Instant::now();
         match message {
-            FromRank::Ready => maker.progress = Progress::Ready,
+            FromRank::Ready => maker.progress = RankProgress::Ready,
             FromRank::Started { late_ns } => maker.late_ns = late_ns,
             FromRank::Preparing { what } if is_first => self.observer.preparing(&what),
             FromRank::Phase { phase } => {
@@ -182,7 +182,7 @@ impl<'job, 'look> JobRun<'job, 'look> {
             FromRank::Connected { connections } => self.observer.connected(&connections),
             FromRank::Interval(told) => self.take(place, *told),
             FromRank::Ended(ending) => {
-                maker.progress = Progress::Ended(ending);
+                maker.progress = RankProgress::Ended(ending);
                 self.merger.finish(place);
                 self.first_end.get_or_insert_with(Instant::now);
                 if self.phase == Phase::Measuring {
@@ -253,7 +253,7 @@ impl<'job, 'look> JobRun<'job, 'look> {
 
     /// Ends the job before its start if a part failed.
     fn end_if_one_failed(&mut self) {
-        let has_failed = |maker: &LoadRank| matches!(maker.progress, Progress::Ended(_));
+        let has_failed = |maker: &LoadRank| matches!(maker.progress, RankProgress::Ended(_));
         if self.makers.iter().any(has_failed) {
             self.end();
         }
@@ -304,7 +304,7 @@ impl<'job, 'look> JobRun<'job, 'look> {
         let ready: Vec<usize> = (0..self.makers.len())
             .filter(|place| {
                 let maker = self.makers.get(*place);
-                maker.is_some_and(|maker| maker.progress == Progress::Ready)
+                maker.is_some_and(|maker| maker.progress == RankProgress::Ready)
             })
             .collect();
         for place in &ready {
@@ -321,7 +321,7 @@ impl<'job, 'look> JobRun<'job, 'look> {
             let Some(maker) = self.makers.get_mut(place) else {
                 continue;
             };
-            maker.progress = Progress::Running;
+            maker.progress = RankProgress::Running;
             maker.heard = Instant::now();
             if maker.rank == COORDINATOR {
                 let at = self.members.transport.instant_of(at_ns);
@@ -436,7 +436,7 @@ impl<'job, 'look> JobRun<'job, 'look> {
     /// Returns the reason for a missing record: a part failed, or no measurement was made.
     fn error(&self) -> Option<JobError> {
         let measured = |maker: &&LoadRank| match &maker.progress {
-            Progress::Ended(ending) => matches!(**ending, Ending::Measured(_)),
+            RankProgress::Ended(ending) => matches!(**ending, RankResult::Measured(_)),
             _ => false,
         };
         let is_measured = self.makers.iter().any(|maker| measured(&maker));
@@ -451,18 +451,20 @@ impl<'job, 'look> JobRun<'job, 'look> {
     /// Returns the reason why a rank has no record, unless it was stopped.
     fn own_reason(maker: &LoadRank) -> Option<JobError> {
         match &maker.progress {
-            Progress::Lost(lost) => Some(JobError::Lost {
+            RankProgress::Lost(lost) => Some(JobError::Lost {
                 host: lost.name.clone(),
                 rank: maker.rank,
                 phase: lost.phase.clone(),
                 reason: lost.reason.clone(),
             }),
-            Progress::Ended(ending) => match &**ending {
-                Ending::Failed(failure) if !failure.is_interruption() => Some(JobError::Failed {
-                    host: maker.host.clone(),
-                    rank: maker.rank,
-                    failure: failure.clone(),
-                }),
+            RankProgress::Ended(ending) => match &**ending {
+                RankResult::Failed(failure) if !failure.is_interruption() => {
+                    Some(JobError::Failed {
+                        host: maker.host.clone(),
+                        rank: maker.rank,
+                        failure: failure.clone(),
+                    })
+                }
                 _ => None,
             },
             _ => None,
@@ -471,5 +473,5 @@ impl<'job, 'look> JobRun<'job, 'look> {
 }
 
 fn is_lost(maker: &LoadRank) -> bool {
-    matches!(maker.progress, Progress::Lost(_))
+    matches!(maker.progress, RankProgress::Lost(_))
 }

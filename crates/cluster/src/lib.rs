@@ -42,10 +42,10 @@ mod steered;
 mod transport;
 
 pub use coordinator::Cluster;
-pub use hello::Limits;
-pub use in_process::{Fault, InProcess, connect};
+pub use hello::ResourceLimits;
+pub use in_process::{InProcess, RankFault, connect};
 pub use job_error::JobError;
-pub use message::Failure;
+pub use message::RankFailure;
 #[cfg(feature = "mpi")]
 pub use mpi_transport::{MpiTransport, library_version};
 pub use options::{JobOptions, OnRankLost};

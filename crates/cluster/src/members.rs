@@ -1,6 +1,6 @@
 //! The ranks of a job as seen by rank 0: descriptions, messages, clock offsets.
 
-use crate::clocks::Exchanges;
+use crate::clocks::ClockExchanges;
 use crate::hello::{Hello, wall_ns};
 use crate::job_error::JobError;
 use crate::message::{FromRank, ToRank, decode, encode};
@@ -164,8 +164,8 @@ impl Members {
     }
 
     /// Measures the clock offsets of a rank.
-    pub fn exchange(&mut self, rank: u32) -> Exchanges {
-        let mut exchanges = Exchanges::default();
+    pub fn exchange(&mut self, rank: u32) -> ClockExchanges {
+        let mut exchanges = ClockExchanges::default();
         let Some(ping) = encode(&ToRank::Ping) else {
             return exchanges;
         };

@@ -85,7 +85,7 @@ pub enum FromRank {
     /// An interval is complete.
     Interval(Box<IntervalReport>),
     /// The rank's part has ended.
-    Ended(Box<Ending>),
+    Ended(Box<RankResult>),
 }
 
 /// An interval of one rank.
@@ -101,16 +101,16 @@ pub struct IntervalReport {
 
 /// Result of a rank's part.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Ending {
+pub enum RankResult {
     /// The part has a record.
     Measured(Box<RunRecord>),
     /// The part has no record.
-    Failed(Failure),
+    Failed(RankFailure),
 }
 
 /// Reason why a rank has no record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failure {
+pub struct RankFailure {
     /// Description of the failure.
     pub what: String,
     /// Suggested remedy.

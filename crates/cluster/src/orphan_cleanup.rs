@@ -5,7 +5,7 @@
 //! Until then it finds that its file set belongs to another process, and does not touch it.
 
 use crate::rank_run::Runner;
-use filestone_host::control::{Context, Observer};
+use filestone_host::control::{Observer, RunContext};
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::caveat::Caveat;
 use filestone_plan::plan::Plan;
@@ -31,7 +31,7 @@ pub struct OrphanedPart {
 }
 
 /// Parts that could not be removed or released.
-pub struct CleanUpFailure {
+pub struct OrphanCleanUpFailure {
     abandoned: OrphanedPart,
     reason: String,
 }
@@ -42,7 +42,7 @@ pub fn reclaim(
     runner: &dyn Runner,
     stop: &AtomicBool,
     observer: &mut dyn Observer,
-) -> Vec<CleanUpFailure> {
+) -> Vec<OrphanCleanUpFailure> {
     let begun = Instant::now();
     let was_stopped = stop.load(Ordering::Acquire);
     let mut remains = Vec::new();
@@ -54,18 +54,18 @@ pub fn reclaim(
             LIMIT
         };
         observer.preparing(&format!("cleaning up after {}", abandoned.whose));
-        let mut context = Context::new(stop, &mut *observer);
+        let mut context = RunContext::new(stop, &mut *observer);
         let left = limit.saturating_sub(begun.elapsed());
         let reclaimed = runner.reclaim(plan, &abandoned.owner, left, &mut context);
         if let Err(failure) = reclaimed {
             let reason = failure.what;
-            remains.push(CleanUpFailure { abandoned, reason });
+            remains.push(OrphanCleanUpFailure { abandoned, reason });
         }
     }
     remains
 }
 
-impl CleanUpFailure {
+impl OrphanCleanUpFailure {
     /// Describes the remaining parts and the reason.
     pub fn describe(&self) -> String {
         let OrphanedPart { whose, .. } = &self.abandoned;

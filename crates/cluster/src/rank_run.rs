@@ -1,8 +1,8 @@
 //! A rank's part of a job, on a separate thread while the rank's main thread exchanges messages.
 
-use crate::message::{Ending, Failure, FromRank, IntervalReport, JobSpec};
+use crate::message::{FromRank, IntervalReport, JobSpec, RankFailure, RankResult};
 use filestone_control::job::deal;
-use filestone_host::control::{self, Context, JobController, Observer};
+use filestone_host::control::{self, JobController, Observer, RunContext};
 use filestone_host::error::ErrorCategory;
 use filestone_measure::measure::run_record::{IntervalRecord, Target};
 use filestone_measure::measure::{ConnectionsRecord, RunPhase, RunRecord};
@@ -26,8 +26,8 @@ pub trait Runner: Send + Sync {
         &self,
         plan: &Plan,
         calibrates: bool,
-        context: &mut Context<'_>,
-    ) -> Result<RunRecord, Failure>;
+        context: &mut RunContext<'_>,
+    ) -> Result<RunRecord, RankFailure>;
 
     /// Cleans up what the run of `plan` has left, for a process that has ended, as that process
     /// would have done at its end; for at most `limit`.
@@ -36,8 +36,8 @@ pub trait Runner: Send + Sync {
         plan: &Plan,
         owner: &ProcessIdentity,
         limit: Duration,
-        context: &mut Context<'_>,
-    ) -> Result<(), Failure>;
+        context: &mut RunContext<'_>,
+    ) -> Result<(), RankFailure>;
 }
 
 /// A message to a run in progress.
@@ -72,8 +72,8 @@ impl RankRun {
             _ => 0.0,
         };
         let refused = |what: String, help: Option<String>| {
-            let failure = Failure::new(ErrorCategory::Usage, what, help);
-            let _ = tell.send(FromRank::Ended(Box::new(Ending::Failed(failure))));
+            let failure = RankFailure::new(ErrorCategory::Usage, what, help);
+            let _ = tell.send(FromRank::Ended(Box::new(RankResult::Failed(failure))));
         };
         let thread = match part {
             Ok(Some(plan)) => {
@@ -152,7 +152,7 @@ impl Drop for RankRun {
     }
 }
 
-impl Failure {
+impl RankFailure {
     /// Creates a failure of this category.
     pub fn new(category: ErrorCategory, what: impl Into<String>, help: Option<String>) -> Self {
         Self {
@@ -178,12 +178,12 @@ fn make(
 ) {
     let tell = link.tell.clone();
     let ended = {
-        let mut context = Context::new(stop, &mut observer).controlled_by(&mut link);
+        let mut context = RunContext::new(stop, &mut observer).controlled_by(&mut link);
         runner.run(plan, calibrates, &mut context)
     };
     let ending = match ended {
-        Ok(record) => Ending::Measured(Box::new(record)),
-        Err(failure) => Ending::Failed(failure),
+        Ok(record) => RankResult::Measured(Box::new(record)),
+        Err(failure) => RankResult::Failed(failure),
     };
     let _ = tell.send(FromRank::Ended(Box::new(ending)));
 }

@@ -1,7 +1,7 @@
 //! The coordinator's state of the ranks that run parts of a job.
 
 use crate::clocks::Offset;
-use crate::message::Ending;
+use crate::message::RankResult;
 use filestone_control::job::HostRun;
 use filestone_measure::measure::job_record::{HostClockRecord, LostHostRecord};
 use filestone_measure::measure::run_record::RunRecord;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 /// Progress of a rank's part.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Progress {
+pub enum RankProgress {
     /// The rank has received its part.
     Preparing,
     /// The rank waits for the start.
@@ -17,7 +17,7 @@ pub enum Progress {
     /// The run has started.
     Running,
     /// The rank has reported the result of its part.
-    Ended(Box<Ending>),
+    Ended(Box<RankResult>),
     /// The rank is lost and will not finish its part.
     Lost(LostHostRecord),
 }
@@ -32,7 +32,7 @@ pub struct LoadRank {
     /// Name of its host.
     pub host: String,
     /// Progress of its part.
-    pub progress: Progress,
+    pub progress: RankProgress,
     /// Time of its last message.
     pub heard: Instant,
     /// Offset of its clock, before the run and after it.
@@ -47,13 +47,16 @@ pub struct LoadRank {
 impl LoadRank {
     /// Returns whether more messages are expected from the rank.
     pub const fn is_awaited(&self) -> bool {
-        !matches!(self.progress, Progress::Ended(_) | Progress::Lost(_))
+        !matches!(
+            self.progress,
+            RankProgress::Ended(_) | RankProgress::Lost(_)
+        )
     }
 
     /// Returns whether the preparation is over: the rank waits for the start, has started, has
     /// ended or is lost.
     pub const fn is_finished(&self) -> bool {
-        !matches!(self.progress, Progress::Preparing)
+        !matches!(self.progress, RankProgress::Preparing)
     }
 
     /// Returns whether messages are expected from the rank and it has been silent for longer than
@@ -64,7 +67,7 @@ impl LoadRank {
 
     /// Marks the rank as lost.
     pub fn mark_lost(&mut self, phase: &str, reason: String) {
-        self.progress = Progress::Lost(LostHostRecord {
+        self.progress = RankProgress::Lost(LostHostRecord {
             name: self.host.clone(),
             part: self.part,
             phase: phase.into(),
@@ -91,14 +94,14 @@ impl LoadRank {
     pub fn into_run(self) -> Result<HostRun, Option<LostHostRecord>> {
         let clock = Some(self.clock());
         match self.progress {
-            Progress::Ended(ending) => match *ending {
-                Ending::Measured(record) => Ok(HostRun {
+            RankProgress::Ended(ending) => match *ending {
+                RankResult::Measured(record) => Ok(HostRun {
                     name: self.host,
                     part: self.part,
                     record: RunRecord::clone(&record),
                     clock,
                 }),
-                Ending::Failed(failure) => Err(Some(LostHostRecord {
+                RankResult::Failed(failure) => Err(Some(LostHostRecord {
                     name: self.host,
                     part: self.part,
                     phase: "measuring".into(),
@@ -106,8 +109,8 @@ impl LoadRank {
                     remains: None,
                 })),
             },
-            Progress::Lost(lost) => Err(Some(lost)),
-            Progress::Preparing | Progress::Ready | Progress::Running => Err(None),
+            RankProgress::Lost(lost) => Err(Some(lost)),
+            RankProgress::Preparing | RankProgress::Ready | RankProgress::Running => Err(None),
         }
     }
 }

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 const SAME_LOAD: f64 = 1e-6;
 
 /// Load controller of a job.
-pub struct Steered {
+pub struct JobLoadController {
     steering: Steering,
     offered_load_ops_per_s: f64,
     /// By start of the interval: load that the ranks offered together, and whether during the whole
@@ -25,7 +25,7 @@ pub struct Steered {
     points_told: usize,
 }
 
-impl Steered {
+impl JobLoadController {
     /// Creates the controller of the plan, if its load is controlled.
     pub fn of(plan: &Plan) -> Option<Self> {
         let mut steering = Steering::new(plan.steering.as_ref()?, None);

@@ -2,12 +2,12 @@
 //! wrong, ranks that die, stop and lag, and loads that are decided on.
 
 use filestone_cluster::{
-    Cluster, Failure, Fault, InProcess, JobError, JobOptions, OnRankLost, Runner, Transport,
-    TransportError, connect, serve,
+    Cluster, InProcess, JobError, JobOptions, OnRankLost, RankFailure, RankFault, Runner,
+    Transport, TransportError, connect, serve,
 };
 use filestone_engine::protocols::BuiltIn;
 use filestone_engine::{Job, Protocols};
-use filestone_host::control::{Context, NoObserver, Observer};
+use filestone_host::control::{NoObserver, Observer, RunContext};
 use filestone_host::error::ErrorCategory;
 use filestone_measure::measure::run_record::{IntervalRecord, RunOutcome};
 use filestone_measure::measure::{ConnectionsRecord, RunPhase, RunRecord};
@@ -16,7 +16,7 @@ use filestone_plan::plan::{
     Plan, Popularity, ProbePlan, SteeringPlan, TargetPlan, WorkloadPlan,
 };
 use filestone_server::{Options, Running, Server};
-use filestone_setup::nfs3::mount::{Caller, mount};
+use filestone_setup::nfs3::mount::{MountCaller, mount};
 use filestone_setup::workspace::marker::ProcessIdentity;
 use filestone_workload::operation::OpKind;
 use std::net::SocketAddr;
@@ -125,13 +125,13 @@ impl Runner for Here {
         &self,
         plan: &Plan,
         _calibrates: bool,
-        context: &mut Context<'_>,
-    ) -> Result<RunRecord, Failure> {
+        context: &mut RunContext<'_>,
+    ) -> Result<RunRecord, RankFailure> {
         let job = self.job(plan);
         self.reach(At::Preparing);
         let made = filestone_engine::run(&job, &Protocols::default(), context);
         self.reach(At::Ending);
-        made.map_err(|error| Failure::new(error.category(), error.to_string(), None))
+        made.map_err(|error| RankFailure::new(error.category(), error.to_string(), None))
     }
 
     fn reclaim(
@@ -139,15 +139,15 @@ impl Runner for Here {
         plan: &Plan,
         owner: &ProcessIdentity,
         limit: Duration,
-        context: &mut Context<'_>,
-    ) -> Result<(), Failure> {
+        context: &mut RunContext<'_>,
+    ) -> Result<(), RankFailure> {
         if self.refuses.load(Ordering::Relaxed) {
             let what = "the server is gone";
-            return Err(Failure::new(ErrorCategory::Target, what, None));
+            return Err(RankFailure::new(ErrorCategory::Target, what, None));
         }
         let job = self.job(plan);
         let made = filestone_engine::reclaim(&job, &Protocols::default(), owner, limit, context);
-        made.map_err(|error| Failure::new(error.category(), error.to_string(), None))
+        made.map_err(|error| RankFailure::new(error.category(), error.to_string(), None))
     }
 }
 
@@ -213,7 +213,7 @@ struct Ranks {
     starts: Arc<Mutex<Vec<(u32, Instant)>>>,
     threads: Vec<JoinHandle<Result<bool, TransportError>>>,
     stops: Vec<Arc<AtomicBool>>,
-    fault: Fault,
+    fault: RankFault,
     refuses: Arc<AtomicBool>,
     server: Running,
 }
@@ -227,7 +227,7 @@ impl Ranks {
     fn failing(
         ahead_ns: &[i64],
         options: JobOptions,
-        act: impl Fn(Fault) -> Option<(At, Box<dyn Fn() + Send + Sync>)>,
+        act: impl Fn(RankFault) -> Option<(At, Box<dyn Fn() + Send + Sync>)>,
     ) -> Self {
         Self::failing_at(server(&[]), ahead_ns, options, act)
     }
@@ -237,7 +237,7 @@ impl Ranks {
         server: Running,
         ahead_ns: &[i64],
         options: JobOptions,
-        act: impl Fn(Fault) -> Option<(At, Box<dyn Fn() + Send + Sync>)>,
+        act: impl Fn(RankFault) -> Option<(At, Box<dyn Fn() + Send + Sync>)>,
     ) -> Self {
         let mut ends = connect(ahead_ns);
         let starts = Arc::new(Mutex::new(Vec::new()));
@@ -496,7 +496,7 @@ fn has_set(server: SocketAddr, name: &str) -> bool {
         port: Some(server.port()),
         ..NfsTarget::built_in("/export")
     };
-    let caller = Caller {
+    let caller = MountCaller {
         target: &target,
         timeout_ns: 5000 * MS,
         seed: 1,

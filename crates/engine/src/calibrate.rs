@@ -9,7 +9,7 @@ use crate::protocols::{BuiltIn, Job, Protocols, run};
 use crate::worker::{IntervalSink, Worker, WorkerClient, WorkerControl, own_books};
 use filestone_control::load_control::RemainingTime;
 use filestone_host::clock::{Clock, ClockPrecision};
-use filestone_host::control::{Context, NoObserver, Observer};
+use filestone_host::control::{NoObserver, Observer, RunContext};
 use filestone_host::error::RunError;
 use filestone_host::processors::{Meter, ThreadMark};
 use filestone_measure::measure::processors::{ProcessorsRecord, ThreadTime};
@@ -74,7 +74,7 @@ pub struct CalibrationTarget {
 
 /// Rates of the same exchange with the same server over a plain socket and through the engine.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Exchange {
+pub struct ExchangeThroughput {
     /// Protocol: the layer of the target.
     pub layer: String,
     /// The operation.
@@ -91,7 +91,7 @@ pub struct Exchange {
     pub engine: Rate,
 }
 
-impl Exchange {
+impl ExchangeThroughput {
     /// Returns the engine's rate as a share of the plain socket's.
     pub fn share(&self) -> f64 {
         self.engine.ops_per_s / self.raw.ops_per_s.max(f64::MIN_POSITIVE)
@@ -121,7 +121,7 @@ pub struct Calibration {
     /// Cost and resolution of the clock.
     pub clock: ClockPrecision,
     /// Rates over a plain socket and through the engine.
-    pub exchanges: Vec<Exchange>,
+    pub exchanges: Vec<ExchangeThroughput>,
     /// Lateness of timed starts, one entry per rate.
     pub lateness: Vec<TimerLateness>,
     /// Part that is stored in a run record, one entry per protocol.
@@ -182,7 +182,7 @@ fn measurements(effort: CalibrationLength) -> (Vec<Case>, &'static [f64], Durati
 pub fn calibrate(
     against: &CalibrationTarget,
     effort: CalibrationLength,
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
 ) -> Result<Calibration, RunError> {
     let stop = context.stop;
     let of_headroom = effort.in_flight();
@@ -281,7 +281,7 @@ impl Agenda {
 /// 10,000 per second.
 fn headroom_of(
     target: &TargetPlan,
-    exchanges: &[Exchange],
+    exchanges: &[ExchangeThroughput],
     in_flight: u32,
     lateness: &[TimerLateness],
 ) -> Headroom {
@@ -311,14 +311,14 @@ fn exchange(
     case: Case,
     built_in: BuiltIn,
     stop: &AtomicBool,
-) -> Result<(Exchange, ThreadTime), RunError> {
+) -> Result<(ExchangeThroughput, ThreadTime), RunError> {
     let time = Duration::from_nanos(plan.duration_ns.unwrap_or_default());
     let job = Job {
         built_in,
         ..Job::new(plan)
     };
     let mut observer = NoObserver;
-    let context = &mut Context::new(stop, &mut observer);
+    let context = &mut RunContext::new(stop, &mut observer);
     let protocols = Protocols::default();
     let raw = protocols.over_plain_socket(&job, time, context)?;
     let record = run(&job, &protocols, context)?;
@@ -329,7 +329,7 @@ fn exchange(
         cpu_ns_per_op: record.totals.client_cpu_ns_per_op,
         data_bytes_per_s: record.totals.goodput_bytes_per_s,
     };
-    let exchange = Exchange {
+    let exchange = ExchangeThroughput {
         layer: plan.target.layer().into(),
         operation: case.operation,
         request: protocols.request_of(&plan.target, case.operation),

@@ -5,7 +5,7 @@
 //! and it gets only a few seconds to reply.
 
 use crate::protocols::{ConnectTarget, Protocols};
-use filestone_host::control::{Cancellation, Context, cancel_after};
+use filestone_host::control::{Cancellation, RunContext, cancel_after};
 use filestone_host::error::{AreaError, ErrorCategory, RunError};
 use filestone_host::{activity, facts};
 use filestone_measure::doctor::facts::{Facts, TargetFacts, TargetFailure};
@@ -59,7 +59,7 @@ pub fn answers(
 pub fn examine(
     contact: Option<&ConnectTarget>,
     protocols: &Protocols,
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
 ) -> Examination {
     context.preparing("looking at this host");
     let mut host = facts::facts();

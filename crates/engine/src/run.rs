@@ -21,7 +21,7 @@ use crate::worker::{LiveWorkers, OfferedLoad, WorkerControl};
 use coordinator::{BUFFERS_PER_WORKER, Coordinator, CoordinatorContext, RunFacts};
 use filestone_control::load_control::{LoadController, Steering};
 use filestone_host::clock::Clock;
-use filestone_host::control::Context;
+use filestone_host::control::RunContext;
 use filestone_host::environment::check_environment;
 use filestone_host::error::RunError;
 use filestone_host::readings;
@@ -40,10 +40,10 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::Scope;
 use std::time::SystemTime;
-use steered::Steered;
+use steered::LoadControllerHook;
 
 /// Finds the target of a plan and prepares the objects of its operations.
-pub type OpenTargetFn<'a> = dyn for<'plan> Fn(&'plan Plan, &mut Context<'_>) -> Result<Box<dyn OpenTarget + 'plan>, RunError>
+pub type OpenTargetFn<'a> = dyn for<'plan> Fn(&'plan Plan, &mut RunContext<'_>) -> Result<Box<dyn OpenTarget + 'plan>, RunError>
     + 'a;
 
 /// Runs `plan` on the target that `open` opens. `headroom` is the measured ceiling of the load
@@ -55,7 +55,7 @@ pub fn by_calls(
     plan: &Plan,
     headroom: Option<&Headroom>,
     open: &OpenTargetFn<'_>,
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
 ) -> Result<RunRecord, RunError> {
     let limit = headroom.map(|headroom| headroom.engine_ops_per_s);
     let Some(steering) = &plan.steering else {
@@ -71,7 +71,7 @@ pub fn by_calls(
 pub fn run_steered(
     plan: &Plan,
     open: &OpenTargetFn<'_>,
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
     mut steering: Option<&mut dyn LoadController>,
 ) -> Result<RunRecord, RunError> {
     let mut begun = plan.clone();
@@ -90,7 +90,7 @@ pub fn run_steered(
 pub fn run_on(
     plan: &Plan,
     mut target: Box<dyn OpenTarget + '_>,
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
     steering: Option<&mut dyn LoadController>,
 ) -> Result<RunRecord, RunError> {
     context.observer.prepared(target.describe());
@@ -165,7 +165,7 @@ fn offering(
 fn measure(
     plan: &Plan,
     target: &mut dyn OpenTarget,
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
     steering: Option<&mut dyn LoadController>,
 ) -> Result<RunRecord, RunError> {
     let sources = readings::open(plan, target.describe())?;
@@ -179,7 +179,7 @@ fn measure(
     let mut coordinator = Coordinator::new(plan, recording);
     let (end_run, live_workers) = (&AtomicBool::new(false), &LiveWorkers::new(workers as u32));
     let offer = &OfferedLoad::of(plan);
-    let mut steered = steering.map(|steering| Steered::new(steering, offer, plan));
+    let mut steered = steering.map(|steering| LoadControllerHook::new(steering, offer, plan));
     let signals = WorkerControl {
         stop: context.stop,
         end_run,
@@ -237,7 +237,7 @@ fn measure(
 fn connect(
     target: &mut dyn OpenTarget,
     clock: &Clock,
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
 ) -> Result<ConnectedClients, RunError> {
     let clients = target.connect(clock, context)?;
     if let Some(made) = &clients.record {

@@ -27,7 +27,7 @@ pub use sample_sink::{IntervalSink, LocalSampleSink, SampleSink};
 pub use shared_sample_sink::{SharedRecorder, SharedSampleSink};
 
 use crate::backend::{Backend, BackendError, ConnectionCounts, WaitLimit};
-use client::{ClientState, SlotActivity, Slots};
+use client::{ClientSlots, SlotActivity, WorkerClientState};
 use filestone_control::arrivals::counts_of_clients;
 use filestone_measure::measure::processors::ThreadTime;
 use filestone_measure::measure::stamps::StampedCall;
@@ -84,7 +84,7 @@ pub struct WorkerResult<B, W> {
 pub struct Worker<'run, B, W, K> {
     line: Line<B, K>,
     schedule: Schedule,
-    clients: Vec<ClientState<W>>,
+    clients: Vec<WorkerClientState<W>>,
     /// Clients that wait for a moment: those of open loops for the due time of their next
     /// operation, and those whose workload has no operation before that moment.
     due: BinaryHeap<Reverse<(Timestamp, u32)>>,
@@ -124,7 +124,7 @@ pub struct Worker<'run, B, W, K> {
 struct Line<B, K> {
     backend: B,
     books: K,
-    /// Slots in use.
+    /// ClientSlots in use.
     busy: u64,
 }
 
@@ -154,7 +154,7 @@ impl<B: Backend, K: SampleSink> Line<B, K> {
     #[inline(always)]
     fn start(
         &mut self,
-        slots: &mut Slots,
+        slots: &mut ClientSlots,
         ticket: SlotId,
         start: Start<<B::Language as WorkType>::WorkItem<'_>>,
         now: Timestamp,
@@ -183,7 +183,7 @@ impl<B: Backend, K: SampleSink> Line<B, K> {
     /// Submits work that is neither counted nor timed.
     fn start_aside(
         &mut self,
-        slots: &mut Slots,
+        slots: &mut ClientSlots,
         ticket: SlotId,
         work: <B::Language as WorkType>::WorkItem<'_>,
         now: Timestamp,
@@ -224,11 +224,11 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         let orders = members
             .first()
             .and_then(|member| member.workload.control_epoch());
-        let clients: Vec<ClientState<W>> = members
+        let clients: Vec<WorkerClientState<W>> = members
             .into_iter()
             .map(|member| {
                 let count = count(member.number);
-                ClientState::new(plan, count, member)
+                WorkerClientState::new(plan, count, member)
             })
             .collect();
         Self {
@@ -323,7 +323,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         Ok(())
     }
 
-    /// Starts the slots: closed loops at once, open loops by their schedule. Slots of an open loop
+    /// Starts the slots: closed loops at once, open loops by their schedule. ClientSlots of an open loop
     /// that have something to prepare follow as they are needed, instead of all at one moment.
     fn start(&mut self, now: Timestamp) {
         for client in 0..self.clients.len() as u32 {
@@ -388,7 +388,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
 
     /// Starts the next due operation of this open-loop client.
     fn start_scheduled(&mut self, ticket: SlotId, now: Timestamp) {
-        let ClientState { workload, slots } = &mut self.clients[ticket.client as usize];
+        let WorkerClientState { workload, slots } = &mut self.clients[ticket.client as usize];
         let due = slots.next_due;
         slots.is_starved = false;
         if self.end.is_some() || due >= self.schedule.window_end || slots.remaining == 0 {
@@ -419,7 +419,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
     #[expect(clippy::inline_always, reason = "7 % of the instructions of a call")]
     #[inline(always)]
     fn ask(&mut self, ticket: SlotId, now: Timestamp) {
-        let ClientState { workload, slots } = &mut self.clients[ticket.client as usize];
+        let WorkerClientState { workload, slots } = &mut self.clients[ticket.client as usize];
         let start = match workload.next(ticket.slot, now) {
             Next::Measured(work) => Start::now(work, Role::Measured, now),
             Next::Due(due, work) => Start {
@@ -548,7 +548,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
     #[inline]
     fn end_operation(&mut self, completion: &Completion) {
         let ticket = completion.ticket;
-        let ClientState { workload, slots } = &mut self.clients[ticket.client as usize];
+        let WorkerClientState { workload, slots } = &mut self.clients[ticket.client as usize];
         let due = slots.due[ticket.slot as usize];
         let slot = &mut slots.slots[ticket.slot as usize];
         let was = std::mem::replace(&mut slot.under_way, SlotActivity::Idle);
@@ -593,7 +593,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         if self.end.is_some() {
             return;
         }
-        let ClientState { workload, slots } = &mut self.clients[ticket.client as usize];
+        let WorkerClientState { workload, slots } = &mut self.clients[ticket.client as usize];
         if slots.restores
             && !slots.is_given_up
             && let Some(work) = workload.prepare_slot(ticket.slot, after)

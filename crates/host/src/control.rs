@@ -126,10 +126,10 @@ pub trait JobController {
 }
 
 /// State that all parts of a run share and that is not in the plan: stop flag, observer, password.
-pub struct Context<'run> {
+pub struct RunContext<'run> {
     /// Set from outside, by ^C: the run must end.
     pub stop: &'run AtomicBool,
-    /// Cancels the current step. [`Context::cancellable`] sets it when `stop` is set.
+    /// Cancels the current step. [`RunContext::cancellable`] sets it when `stop` is set.
     pub cancellation: Cancellation,
     /// Receives the progress of the run.
     pub observer: &'run mut dyn Observer,
@@ -141,7 +141,7 @@ pub struct Context<'run> {
     pub controller: Option<&'run mut dyn JobController>,
 }
 
-impl<'run> Context<'run> {
+impl<'run> RunContext<'run> {
     /// Returns the context of a run that `stop` ends and `observer` follows.
     pub fn new(stop: &'run AtomicBool, observer: &'run mut dyn Observer) -> Self {
         Self {

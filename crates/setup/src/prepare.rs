@@ -4,8 +4,8 @@
 use crate::TargetError;
 use crate::file_set::{FileSet, SetFiles, SetServer};
 use crate::workspace::scratch_directory::{self, REMOVE_LEFTOVER, ScratchDirectory};
-use crate::workspace::tree::{Directory, Tree};
-use filestone_host::control::{Cancellation, Context, cancel_clean_up_on};
+use crate::workspace::tree::{FileTree, TreeDirectory};
+use filestone_host::control::{Cancellation, RunContext, cancel_clean_up_on};
 use filestone_host::error::RunError;
 use filestone_measure::measure::mix_record::FileSetRecord;
 use filestone_plan::file_set::ClientSet;
@@ -20,7 +20,7 @@ pub(crate) trait ProbeServer: Sized {
     /// Handle of an object.
     type Handle: Clone;
     /// A tree of the server, over this connection.
-    type Tree<'a>: Tree<Handle = Self::Handle>
+    type Tree<'a>: FileTree<Handle = Self::Handle>
     where
         Self: 'a;
 
@@ -46,7 +46,7 @@ pub(crate) trait ProbeServer: Sized {
     fn make_file(
         &mut self,
         path: &str,
-        directory: &Directory<Self::Handle>,
+        directory: &TreeDirectory<Self::Handle>,
         name: &str,
     ) -> Result<Self::Handle, RunError>;
 
@@ -54,7 +54,7 @@ pub(crate) trait ProbeServer: Sized {
     /// and adds their names if the run works on its own files only.
     fn write_files(
         preparation: &mut ProbePreparation<'_, Self>,
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
     ) -> Result<(), RunError>;
 }
 
@@ -117,7 +117,7 @@ impl<S: ProbeServer> ProbePreparation<'_, S> {
         &mut self,
         handle: S::Handle,
         object: FileEntry,
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
     ) -> Result<(), RunError> {
         let is_directory = object.kind == ObjectKind::Directory;
         let root = self.files.add(handle.clone(), object);
@@ -188,7 +188,7 @@ impl<S: ProbeServer> ProbePreparation<'_, S> {
         &mut self,
         handle: &S::Handle,
         object: FileEntry,
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
         wanted: &Wanted,
     ) -> Result<(), RunError> {
         if object.kind != ObjectKind::Directory {
@@ -207,7 +207,7 @@ impl<S: ProbeServer> ProbePreparation<'_, S> {
     fn visit_files(
         &mut self,
         directory: &S::Handle,
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
         is_wanted: fn(&FileEntry) -> bool,
     ) -> Result<(), RunError> {
         context.preparing(&format!("looking up the files of {}", self.path));
@@ -222,7 +222,7 @@ impl<S: ProbeServer> ProbePreparation<'_, S> {
     fn list_names(
         &mut self,
         directory: &S::Handle,
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
     ) -> Result<(), RunError> {
         context.preparing(&format!("listing {}", self.path));
         let max = self.probe.files_max;
@@ -240,7 +240,7 @@ impl<S: ProbeServer> ProbePreparation<'_, S> {
         &mut self,
         parent: S::Handle,
         is_directory: bool,
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
     ) -> Result<(), RunError> {
         if !is_directory {
             let help =
@@ -265,7 +265,7 @@ impl<S: ProbeServer> ProbePreparation<'_, S> {
     }
 
     /// Creates an empty file for each client.
-    pub fn make_own_files(&mut self, context: &mut Context<'_>) -> Result<(), RunError> {
+    pub fn make_own_files(&mut self, context: &mut RunContext<'_>) -> Result<(), RunError> {
         context.preparing(&format!("making {} files for the run", self.clients));
         let Some(own) = &self.own else { return Ok(()) };
         let first = self.files.table.len();
@@ -328,7 +328,7 @@ impl<H: Clone + PartialEq> RunObjects<H> {
     pub(crate) fn clean_up<S: SetServer<Handle = H>>(
         &mut self,
         server: &S,
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
     ) -> Result<(), RunError> {
         if let Some((set, removes)) = &mut self.file_set {
             set.end(server, *removes, context)?;
@@ -349,7 +349,7 @@ impl<H: Clone + PartialEq> RunObjects<H> {
         &mut self,
         error: RunError,
         server: &S,
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
     ) -> RunError {
         let path = self.path().unwrap_or_default().to_owned();
         match self.clean_up(server, context) {

@@ -8,9 +8,9 @@ use crate::options::run_report::DocumentFormat;
 use crate::planning::Environment;
 use crate::{ExitStatus, built_in, console, protocols};
 use filestone_engine::calibrate::{
-    Calibration, CalibrationLength, Exchange, TimerLateness, calibrate,
+    Calibration, CalibrationLength, ExchangeThroughput, TimerLateness, calibrate,
 };
-use filestone_host::control::Context;
+use filestone_host::control::RunContext;
 use filestone_measure::measure::verdict::caveats::waited_for_processor;
 use filestone_report::document::Document;
 use filestone_report::document::table::{Column, Table};
@@ -32,7 +32,7 @@ pub fn run(options: &CalibrateOptions) -> Result<ExitStatus, Error> {
     let calibration = calibrate(
         &built_in::calibrated_against(&server, protocols::known().calibrated_at()),
         effort,
-        &mut Context::new(&stop, &mut live),
+        &mut RunContext::new(&stop, &mut live),
     );
     live.finish();
     let calibration = calibration?;
@@ -66,7 +66,7 @@ fn report(calibration: &Calibration) -> Document {
         ))
 }
 
-fn exchanges(exchanges: &[Exchange]) -> Table {
+fn exchanges(exchanges: &[ExchangeThroughput]) -> Table {
     const LOAD: &str = "operations/s";
     const CPU: &str = "CPU usecs/op";
     let mut table = Table::new([
@@ -126,7 +126,7 @@ fn document(calibration: &Calibration) -> Value {
     })
 }
 
-fn exchange_document(exchange: &Exchange) -> Value {
+fn exchange_document(exchange: &ExchangeThroughput) -> Value {
     json!({
         "layer": exchange.layer,
         "operation": exchange.operation,
@@ -172,7 +172,7 @@ mod tests {
                 read_ns: 11.2,
                 step_ns: 10.0,
             },
-            exchanges: vec![Exchange {
+            exchanges: vec![ExchangeThroughput {
                 layer: "nfs".into(),
                 operation: OpKind::Read,
                 request: "READ".into(),

@@ -11,7 +11,7 @@ use crate::planning::{Environment, built_in_path};
 use crate::{ExitStatus, built_in, protocols};
 use filestone_control::load_control::RemainingTime;
 use filestone_engine::Job;
-use filestone_host::control::{Context, Observer};
+use filestone_host::control::{Observer, RunContext};
 use filestone_measure::measure::verdict::caveats::waited_for_processor;
 use filestone_measure::measure::{Caveat, ProcessorsRecord, RunRecord, validity};
 use filestone_plan::plan::{Plan, ProbePlan, WorkloadPlan};
@@ -120,7 +120,7 @@ pub fn run(options: &DemoOptions) -> Result<ExitStatus, Error> {
             built_in: built_in::at(&server),
             ..Job::new(&plan)
         };
-        let context = &mut Context::new(&stop, &mut live);
+        let context = &mut RunContext::new(&stop, &mut live);
         let record = filestone_engine::run(&job, protocols::known(), context);
         records.push(record.inspect_err(|_| live.finish())?);
         if stop.load(Ordering::Relaxed) {

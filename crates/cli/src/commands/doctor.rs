@@ -9,7 +9,7 @@ use crate::options::run_report::DocumentFormat;
 use crate::planning::{self, Environment};
 use crate::{ExitStatus, console, protocols};
 use filestone_engine::doctor::examine;
-use filestone_host::control::{Context, NoObserver};
+use filestone_host::control::{NoObserver, RunContext};
 use filestone_measure::doctor::{Diagnosis, FindingLevel};
 use filestone_report::{doctor, json};
 use std::sync::atomic::Ordering;
@@ -20,7 +20,7 @@ pub fn run(options: &DoctorOptions) -> Result<ExitStatus, Error> {
     let contact = planning::doctor::contact(options, &credentials, &Environment::here())?;
     let stop = interruption::stop_flag()?;
     let mut unobserved = NoObserver;
-    let mut context = Context::new(&stop, &mut unobserved);
+    let mut context = RunContext::new(&stop, &mut unobserved);
     let examination = examine(contact.as_ref(), protocols::known(), &mut context);
     let diagnosis = Diagnosis::of(examination.facts);
     console::result(&match options.format {

@@ -14,7 +14,7 @@ use crate::planning::sweep::{line_of_point, parameters};
 use crate::{ExitStatus, console, protocols};
 use filestone_engine::doctor::examine;
 use filestone_engine::protocols::ConnectTarget;
-use filestone_host::control::{Context, NoObserver};
+use filestone_host::control::{NoObserver, RunContext};
 use filestone_measure::sweep::read_study::{self as study, ReadLimits};
 use filestone_measure::sweep::{PointTally, SweepParameter, SweepValue, name_of_point, points};
 use filestone_plan::plan::missing_in;
@@ -214,7 +214,7 @@ fn limits(target: &str, options: &SweepOptions) -> Result<ReadLimits, Error> {
 fn read_max(contact: &ConnectTarget) -> Result<u64, Error> {
     let stop = AtomicBool::new(false);
     let mut unobserved = NoObserver;
-    let mut context = Context::new(&stop, &mut unobserved);
+    let mut context = RunContext::new(&stop, &mut unobserved);
     let found = examine(Some(contact), protocols::known(), &mut context);
     if let Some(failure) = found.failure {
         return Err(failure.into());

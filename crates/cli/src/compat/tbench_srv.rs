@@ -4,7 +4,7 @@ use crate::compat::getopt::{self, OptionOrder};
 use crate::error::Error;
 use crate::execution::interruption;
 use crate::{ExitStatus, built_in, console};
-use filestone_engine::protocols::tbench::replay::SocketOptions;
+use filestone_engine::protocols::tbench::replay::SocketOptionList;
 use filestone_host::error::ErrorCategory;
 use filestone_server::tbench::{self, TbenchServer};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -36,7 +36,7 @@ pub const PROGRAM: getopt::ProgramSyntax = getopt::ProgramSyntax {
 enum Request {
     Help,
     Serve {
-        options: SocketOptions,
+        options: SocketOptionList,
         /// Notes on ignored parts of the command line, one line each; the original ignores them
         /// too.
         passed_over: Vec<String>,
@@ -75,11 +75,11 @@ pub fn run(arguments: &[String]) -> Result<ExitStatus, Error> {
 /// Parses its command line like getopt.
 fn parse(arguments: &[String]) -> Result<Request, String> {
     let words = PROGRAM.read(arguments)?;
-    let mut options = SocketOptions::default();
+    let mut options = SocketOptionList::default();
     let mut passed_over = Vec::new();
     for given in &words.given {
         match given.option.short {
-            Some('t') => (options, passed_over) = SocketOptions::leniently(given.value),
+            Some('t') => (options, passed_over) = SocketOptionList::leniently(given.value),
             _ => return Ok(Request::Help),
         }
     }
@@ -93,7 +93,7 @@ fn parse(arguments: &[String]) -> Result<Request, String> {
     })
 }
 
-fn serve(socket_options: &SocketOptions) -> Result<ExitStatus, Error> {
+fn serve(socket_options: &SocketOptionList) -> Result<ExitStatus, Error> {
     let stop = interruption::stop_flag()?;
     let running = start(socket_options)?;
     console::result("waiting for connections\n")?;
@@ -113,7 +113,7 @@ fn serve(socket_options: &SocketOptions) -> Result<ExitStatus, Error> {
 }
 
 /// Starts the server at every address of this host, like tbench_srv; with IPv6 if available.
-fn start(socket_options: &SocketOptions) -> Result<TbenchServer, Error> {
+fn start(socket_options: &SocketOptionList) -> Result<TbenchServer, Error> {
     let all: [IpAddr; 2] = [Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()];
     let start = |addresses| {
         built_in::start_tbench(addresses, tbench::PORT, socket_options.clone()).map_err(|error| {

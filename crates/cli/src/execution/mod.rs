@@ -33,7 +33,7 @@ use crate::options::run_report::{RunFormat, RunReportOptions};
 use crate::planning::{self, Environment};
 use crate::{ExitStatus, advice, built_in, protocols};
 use filestone_engine::calibrate::{CalibrationLength, calibrate};
-use filestone_host::control::{Context, JobController, NoObserver, Observer};
+use filestone_host::control::{JobController, NoObserver, Observer, RunContext};
 use filestone_host::control_socket::SocketChoice;
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::run_record::Headroom;
@@ -361,7 +361,7 @@ pub fn measure(
     if hosts::are_many() {
         return hosts::measure(job, calibration, stop, observer);
     }
-    measure_in(job, calibration, &mut Context::new(stop, observer))
+    measure_in(job, calibration, &mut RunContext::new(stop, observer))
 }
 
 /// Returns the combined plan of all processes of a run, for observers.
@@ -377,7 +377,7 @@ pub fn plan_of_all(plan: &Plan) -> Result<Cow<'_, Plan>, Error> {
 fn measure_in(
     job: &LoadedPlan,
     calibration: CalibrationMode,
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
 ) -> Result<RunRecord, Error> {
     let plan = &job.plan;
     let is_by_calls = !plan.has_lines() && !plan.target.is_directory();
@@ -394,10 +394,10 @@ fn measure_in(
         Some(controller) => Some(&mut **controller),
         None => None,
     };
-    let mut context = Context {
+    let mut context = RunContext {
         cancellation: context.cancellation.clone(),
         controller,
-        ..Context::new(context.stop, &mut *context.observer)
+        ..RunContext::new(context.stop, &mut *context.observer)
     }
     .with_password(job.password.as_ref())
     .with_control_socket(job.control_socket.clone());
@@ -423,7 +423,7 @@ fn headroom(plan: &Plan, stop: &AtomicBool) -> Result<Option<Headroom>, Error> {
     let calibration = calibrate(
         &built_in::calibrated_against(&server, vec![target]),
         CalibrationLength::before(plan),
-        &mut Context::new(stop, &mut NoObserver),
+        &mut RunContext::new(stop, &mut NoObserver),
     )?;
     server.stop();
     let mut of_target = calibration.headroom.into_iter();

@@ -3,7 +3,7 @@
 use super::values::{address, file_size, port_or_any, seed, share_limit, within};
 use crate::built_in;
 use clap::{Args, ValueEnum};
-use filestone_engine::protocols::tbench::replay::SocketOptions;
+use filestone_engine::protocols::tbench::replay::SocketOptionList;
 use filestone_workload::quantity;
 use std::path::PathBuf;
 
@@ -113,7 +113,7 @@ pub struct ServeOptions {
     /// Socket options, in dbench's words, such as SO_RCVBUF=65536 [default: TCP_NODELAY
     /// SO_REUSEADDR]
     #[arg(long, value_name = "LIST", requires = "tbench")]
-    pub tcp_options: Option<SocketOptions>,
+    pub tcp_options: Option<SocketOptionList>,
 }
 
 /// What the count of a listing bounds.

@@ -10,7 +10,7 @@ pub use connecting::ConnectedSockets;
 use connecting::{ConnectSpec, OnConnectError, connect_many};
 use filestone_host::clock::Clock;
 use filestone_host::connect::Dial;
-use filestone_host::control::Context;
+use filestone_host::control::RunContext;
 use filestone_host::error::RunError;
 use filestone_host::system;
 use filestone_measure::measure::connections_record::ClientMemory;
@@ -33,7 +33,7 @@ pub fn connect_sockets(
     plan: &Plan,
     count: u32,
     dial: impl Fn(u32) -> Dial,
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
 ) -> Result<ConnectedSockets, RunError> {
     connect_wanted(plan, count, OnConnectError::Fail, dial, context)
 }
@@ -43,7 +43,7 @@ fn connect_sockets_that_can_be(
     plan: &Plan,
     count: u32,
     dial: impl Fn(u32) -> Dial,
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
 ) -> Result<ConnectedSockets, RunError> {
     connect_wanted(plan, count, OnConnectError::Skip, dial, context)
 }
@@ -53,7 +53,7 @@ fn connect_wanted(
     count: u32,
     lack: OnConnectError,
     dial: impl Fn(u32) -> Dial,
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
 ) -> Result<ConnectedSockets, RunError> {
     let wanted = ConnectSpec {
         count,
@@ -77,7 +77,7 @@ pub fn connect<C: Client<Language = Operations> + Send + 'static>(
     options: &SocketOptions,
     subjects: &TargetObjects,
     clock: &Clock,
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
     make: impl Fn(u32) -> C,
 ) -> Result<ConnectedClients, RunError> {
     let dial = |client| dial_of(plan, client, options.dial);

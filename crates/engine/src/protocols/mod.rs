@@ -18,7 +18,7 @@ pub mod tbench;
 pub use rate::Rate;
 
 use crate::run::{self, OpenTarget};
-use filestone_host::control::{Cancellation, CleanUpLimits, Context, cancel_clean_up_on};
+use filestone_host::control::{Cancellation, CleanUpLimits, RunContext, cancel_clean_up_on};
 use filestone_host::error::RunError;
 use filestone_measure::doctor::facts::TargetFacts;
 use filestone_measure::measure::run_record::Headroom;
@@ -106,7 +106,7 @@ pub trait Protocol: Send + Sync {
         &self,
         _plan: &'plan Plan,
         _built_in: BuiltIn,
-        _context: &mut Context<'_>,
+        _context: &mut RunContext<'_>,
     ) -> Result<Box<dyn OpenTarget + 'plan>, RunError> {
         Err(TargetError::NoCalls.into())
     }
@@ -126,7 +126,7 @@ pub trait Protocol: Send + Sync {
     }
 
     /// Replays the loads of a job, or runs its fleet.
-    fn replay(&self, _job: &Job<'_>, _context: &mut Context<'_>) -> Result<RunRecord, RunError> {
+    fn replay(&self, _job: &Job<'_>, _context: &mut RunContext<'_>) -> Result<RunRecord, RunError> {
         Err(TargetError::NoReplay(self.name().into()).into())
     }
 
@@ -136,7 +136,7 @@ pub trait Protocol: Send + Sync {
         &self,
         _job: &Job<'_>,
         _owner: &ProcessIdentity,
-        _context: &mut Context<'_>,
+        _context: &mut RunContext<'_>,
     ) -> Result<(), RunError> {
         Ok(())
     }
@@ -158,18 +158,18 @@ pub trait Protocol: Send + Sync {
         &self,
         _job: &Job<'_>,
         _time: Duration,
-        _context: &mut Context<'_>,
+        _context: &mut RunContext<'_>,
     ) -> Result<Rate, RunError> {
         Err(TargetError::NoCalls.into())
     }
 
     /// Executes a mix, by default call by call.
-    fn mix(&self, job: &Job<'_>, context: &mut Context<'_>) -> Result<RunRecord, RunError> {
+    fn mix(&self, job: &Job<'_>, context: &mut RunContext<'_>) -> Result<RunRecord, RunError> {
         self.calls(job, context)
     }
 
     /// Executes a probe or a mix call by call.
-    fn calls(&self, job: &Job<'_>, context: &mut Context<'_>) -> Result<RunRecord, RunError> {
+    fn calls(&self, job: &Job<'_>, context: &mut RunContext<'_>) -> Result<RunRecord, RunError> {
         let built_in = job.built_in;
         run::by_calls(
             job.plan,
@@ -180,7 +180,7 @@ pub trait Protocol: Send + Sync {
     }
 
     /// Executes a job.
-    fn run(&self, job: &Job<'_>, context: &mut Context<'_>) -> Result<RunRecord, RunError> {
+    fn run(&self, job: &Job<'_>, context: &mut RunContext<'_>) -> Result<RunRecord, RunError> {
         if !job.plan.has_lines() {
             for (kind, _) in job.plan.kinds() {
                 self.supports(kind).map_err(TargetError::Unsupported)?;
@@ -271,7 +271,7 @@ impl Protocols {
         &self,
         job: &Job<'_>,
         time: Duration,
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
     ) -> Result<Rate, RunError> {
         let protocol = self.of(&job.plan.target)?;
         protocol.over_plain_socket(job, time, context)
@@ -300,7 +300,7 @@ impl Protocols {
 pub fn run(
     job: &Job<'_>,
     protocols: &Protocols,
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
 ) -> Result<RunRecord, RunError> {
     let mut record = protocols.of(&job.plan.target)?.run(job, context)?;
     record.validity = Some(validity::of(&record));
@@ -319,7 +319,7 @@ pub fn reclaim(
     protocols: &Protocols,
     owner: &ProcessIdentity,
     limit: Duration,
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
 ) -> Result<(), RunError> {
     let protocol = protocols.of(&job.plan.target)?;
     let (stop, cancellation) = (context.stop, context.cancellation.clone());

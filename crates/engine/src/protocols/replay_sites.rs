@@ -6,7 +6,7 @@ use crate::replay::piece::Loads;
 use crate::replay::replaying::ClientSpawner;
 use crate::replay::round_robin::RoundRobin;
 use crate::replay::{WorkDir, replay_on};
-use filestone_host::control::Context;
+use filestone_host::control::RunContext;
 use filestone_host::environment::{check_environment, check_files_of_clients};
 use filestone_host::error::RunError;
 use filestone_measure::measure::RunRecord;
@@ -105,7 +105,7 @@ impl<'run> SiteOptions<'run> {
     /// to its protocol.
     pub fn replay<S, C>(
         &self,
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
         spawner: &C,
         open: impl Fn(&TargetPlan) -> Option<Result<S, RunError>>,
     ) -> Result<RunRecord, RunError>

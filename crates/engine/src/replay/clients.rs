@@ -1,6 +1,6 @@
 //! The clients of a load that block, each with its layer.
 
-use super::layer::{Layer, LayerLost, Reply};
+use super::layer::{Layer, LayerLost, LayerReply};
 use crate::backend::BackendError;
 use crate::backend::blocking::{BlockingClient, Unended, WorkResult};
 use crate::worker::{Schedule, WorkerEnd};
@@ -95,7 +95,7 @@ impl<'run, L: Layer> LayerClient<'run, L> {
         })
     }
 
-    fn answer(&mut self, line: &Line<'_>) -> Result<Reply, LayerLost> {
+    fn answer(&mut self, line: &Line<'_>) -> Result<LayerReply, LayerLost> {
         match line.payload {
             None => self.layer.execute(&line.action, line.data.bytes),
             Some(Payload::Unit(unit)) => {

@@ -2,9 +2,9 @@
 
 use super::clients::ClientEnd;
 use super::piece::ReplayWorkload;
-use super::progress::{Cancellations, Ending};
+use super::progress::{CancellationTimer, Cancellations};
 use crate::run::{RunHook, RunSnapshot, Stage};
-use filestone_host::control::{Context, Observer};
+use filestone_host::control::{Observer, RunContext};
 use filestone_host::control_socket::{ControlSocket, FleetControl, RequestHandler, SocketChoice};
 use filestone_host::error::RunError;
 use filestone_host::system;
@@ -111,7 +111,7 @@ impl<'run> Fleet<'run> {
 
     /// Enables control through the chosen socket. If the usual socket is not available, the fleet
     /// runs without it.
-    pub fn controlled(self, context: &mut Context<'_>) -> Result<Self, RunError> {
+    pub fn controlled(self, context: &mut RunContext<'_>) -> Result<Self, RunError> {
         let controller = Controller {
             shared: Arc::clone(&self.shared),
             seen: Arc::clone(&self.seen),
@@ -250,7 +250,7 @@ impl ReplayWorkload for Fleet<'_> {
         Box::new(FleetProgress {
             shared: Arc::clone(&self.shared),
             seen: Arc::clone(&self.seen),
-            ending: Ending::new(self.plan, cancellations.clone()),
+            ending: CancellationTimer::new(self.plan, cancellations.clone()),
             next_look: Timestamp::ZERO,
             told_changes: 0,
             is_over: false,
@@ -374,7 +374,7 @@ fn group_record(
 struct FleetProgress {
     shared: Arc<SharedFleet>,
     seen: Arc<Mutex<Seen>>,
-    ending: Ending,
+    ending: CancellationTimer,
     next_look: Timestamp,
     /// Number of changes reported.
     told_changes: u32,

@@ -12,7 +12,7 @@ pub use filestone_host::control::Cancellation;
 
 /// Result of one action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Reply {
+pub struct LayerReply {
     /// Status returned by the layer.
     pub status: Status,
     /// Exchanges with a server; system calls are not counted.
@@ -25,7 +25,7 @@ pub struct Reply {
     pub data_bytes: u64,
 }
 
-impl Reply {
+impl LayerReply {
     /// Returns a reply without exchange and data.
     pub const fn of(status: Status) -> Self {
         Self {
@@ -60,7 +60,7 @@ pub trait Layer {
     fn cancel_with(&mut self, _cancellation: &Cancellation) {}
 
     /// Executes one action. Writes take their bytes from `data`, repeatedly; `data` is not empty.
-    fn execute(&mut self, action: &Action<'_>, data: &[u8]) -> Result<Reply, LayerLost>;
+    fn execute(&mut self, action: &Action<'_>, data: &[u8]) -> Result<LayerReply, LayerLost>;
 
     /// Executes one action and passes the data read to the verifier. Layers that read files
     /// override it; others have no data to check.
@@ -68,7 +68,7 @@ pub trait Layer {
         &mut self,
         action: &Action<'_>,
         _inspector: &mut DataVerifier,
-    ) -> Result<Reply, LayerLost> {
+    ) -> Result<LayerReply, LayerLost> {
         self.execute(action, &[0])
     }
 

@@ -13,6 +13,6 @@ pub mod site;
 mod target;
 pub(crate) mod thread;
 
-pub use layer::{Cancellation, Layer, LayerLost, Reply};
+pub use layer::{Cancellation, Layer, LayerLost, LayerReply};
 pub use site::{BlockingWorkDir, TreeCleanup, WorkDir};
 pub use target::replay_on;

@@ -90,7 +90,7 @@ impl ReplayWorkload for Loads<'_> {
     }
 
     fn hook(&self, cleaned: &Arc<AtomicU32>, cancellations: &Cancellations) -> Box<dyn RunHook> {
-        Box::new(super::progress::ReplayProgress::new(
+        Box::new(super::progress::ReplayProgressHook::new(
             self.plan,
             Arc::clone(&self.shared),
             Arc::clone(cleaned),

@@ -25,7 +25,7 @@ pub struct Cancellations {
 }
 
 /// Sets the cancellations at their times.
-pub struct Ending {
+pub struct CancellationTimer {
     window_end: Timestamp,
     timeout: Duration,
     cancellations: Cancellations,
@@ -33,7 +33,7 @@ pub struct Ending {
     clean_up: Option<CleanUpDeadline>,
 }
 
-impl Ending {
+impl CancellationTimer {
     pub fn new(plan: &Plan, cancellations: Cancellations) -> Self {
         let window = plan.window();
         Self {
@@ -76,14 +76,14 @@ impl Ending {
 }
 
 /// Hook of a replay.
-pub struct ReplayProgress {
+pub struct ReplayProgressHook {
     clients: u32,
     window_start: Timestamp,
     window_end: Timestamp,
     shared: Arc<SharedLoad>,
     /// Number of clients whose trees have been removed.
     cleaned: Arc<AtomicU32>,
-    ending: Ending,
+    ending: CancellationTimer,
     /// Time of the next row.
     row: Timestamp,
     is_measuring: bool,
@@ -95,7 +95,7 @@ pub struct ReplayProgress {
     last_rate: f64,
 }
 
-impl ReplayProgress {
+impl ReplayProgressHook {
     pub fn new(
         plan: &Plan,
         shared: Arc<SharedLoad>,
@@ -109,7 +109,7 @@ impl ReplayProgress {
             window_end: window.end,
             shared,
             cleaned,
-            ending: Ending::new(plan, cancellations),
+            ending: CancellationTimer::new(plan, cancellations),
             row: Timestamp::ZERO.after_nanos(ROW),
             is_measuring: false,
             bytes_before: 0,
@@ -183,7 +183,7 @@ impl ReplayProgress {
     }
 }
 
-impl RunHook for ReplayProgress {
+impl RunHook for ReplayProgressHook {
     fn poll(&mut self, at: &RunSnapshot<'_>, observer: &mut dyn Observer) -> Timestamp {
         self.note_phase(at, observer);
         let again = self.ending.poll(at);

@@ -6,7 +6,7 @@ use super::progress::Cancellations;
 use super::site::{BlockingWorkDir, WorkDir};
 use crate::run::{ConnectedClients, Recording};
 use filestone_host::clock::Clock;
-use filestone_host::control::Context;
+use filestone_host::control::RunContext;
 use filestone_host::error::RunError;
 use filestone_plan::plan::{Plan, ReplayPlan};
 use filestone_protocol::workload::LineSource;
@@ -115,7 +115,7 @@ pub trait ClientSpawner<S: WorkDir, W: LineSource> {
     fn connect(
         &self,
         wanted: &Wanted<'_, S, W>,
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
     ) -> Result<ConnectedClients, RunError>;
 }
 

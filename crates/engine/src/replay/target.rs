@@ -8,7 +8,7 @@ use super::replaying::{BROKEN_OFF, ClientSpawner, LeftTree, ReplayState, Wanted}
 use super::site::{TreeCleanup, WorkDir};
 use crate::run::{ConnectedClients, OpenTarget, Recording, RunHook, run_on};
 use filestone_host::clock::Clock;
-use filestone_host::control::{Context, cancel_clean_up_on, clean_up_limits};
+use filestone_host::control::{RunContext, cancel_clean_up_on, clean_up_limits};
 use filestone_host::error::RunError;
 use filestone_measure::measure::Caveat;
 use filestone_measure::measure::run_record::{RunRecord, Target};
@@ -25,7 +25,7 @@ pub fn replay_on<S: WorkDir, P: ReplayWorkload>(
     piece: P,
     site: S,
     spawner: &dyn ClientSpawner<S, P::Client>,
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
 ) -> Result<RunRecord, RunError> {
     if let Some(remark) = site.note() {
         context.observer.note(&remark);
@@ -108,7 +108,7 @@ impl<S: WorkDir, P: ReplayWorkload> OpenTarget for OpenReplay<'_, S, P> {
     fn connect(
         &mut self,
         clock: &Clock,
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
     ) -> Result<ConnectedClients, RunError> {
         let replaying = self.replaying.as_ref().ok_or(RunError::Interrupted)?;
         let table = self.piece.table();
@@ -129,7 +129,7 @@ impl<S: WorkDir, P: ReplayWorkload> OpenTarget for OpenReplay<'_, S, P> {
         Ok(connected)
     }
 
-    fn clean_up(&mut self, context: &mut Context<'_>) -> Result<(), RunError> {
+    fn clean_up(&mut self, context: &mut RunContext<'_>) -> Result<(), RunError> {
         let Some(replaying) = self.replaying.take().and_then(Arc::into_inner) else {
             return Ok(());
         };

@@ -8,7 +8,7 @@ use crate::backend::blocking::Blocking;
 use crate::run::{ConnectedClients, Recording, WorkerBody, WorkerThread};
 use crate::time::RealTime;
 use crate::worker::{SharedRecorder, WorkerClient};
-use filestone_host::control::{Context, cancel_on, check_cancelled};
+use filestone_host::control::{RunContext, cancel_on, check_cancelled};
 use filestone_host::error::RunError;
 use filestone_plan::plan::Plan;
 use filestone_protocol::workload::LineSource;
@@ -26,7 +26,7 @@ impl<S: BlockingWorkDir, W: LineSource> ClientSpawner<S, W> for Threads {
     fn connect(
         &self,
         wanted: &Wanted<'_, S, W>,
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
     ) -> Result<ConnectedClients, RunError> {
         let (clients, replaying) = (wanted.plan.clients, wanted.replaying);
         if clients > 1 {

@@ -35,13 +35,13 @@ pub enum FromWorker {
 
 /// A worker's end of the exchange of buffers. Both channels have room for all existing buffers, so
 /// no call waits or allocates.
-pub struct Exchange {
+pub struct BufferExchange {
     worker: usize,
     full: SyncSender<FromWorker>,
     empty: Receiver<Box<IntervalBuffer>>,
 }
 
-impl Exchange {
+impl BufferExchange {
     /// Returns the sender of the worker's end.
     pub fn finisher(&self) -> DoneGuard {
         DoneGuard {
@@ -65,7 +65,7 @@ impl DoneGuard {
     }
 }
 
-impl IntervalSink for Exchange {
+impl IntervalSink for BufferExchange {
     fn empty(&mut self) -> Option<Box<IntervalBuffer>> {
         self.empty.try_recv().ok()
     }
@@ -150,7 +150,7 @@ impl<'run> Coordinator<'run> {
     }
 
     /// Returns a worker's end of the exchange, with its first empty buffers.
-    pub fn exchange(&mut self, worker: usize, full: SyncSender<FromWorker>) -> Exchange {
+    pub fn exchange(&mut self, worker: usize, full: SyncSender<FromWorker>) -> BufferExchange {
         let plan = self.plan;
         let (give, empty) = sync_channel(plan.workers as usize * BUFFERS_PER_WORKER);
         if let Recording::Own = self.recording {
@@ -159,7 +159,7 @@ impl<'run> Coordinator<'run> {
             }
         }
         self.spares.push(Some((BUFFERS_PER_WORKER, give)));
-        Exchange {
+        BufferExchange {
             worker,
             full,
             empty,

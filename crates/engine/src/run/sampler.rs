@@ -1,7 +1,7 @@
 //! Readings during a run, on a separate thread.
 
 use crate::run::run_hook::{RunHook, RunSnapshot, Stage};
-use filestone_host::control::{Context, LOOK_EVERY, Observer, ServerRates};
+use filestone_host::control::{LOOK_EVERY, Observer, RunContext, ServerRates};
 use filestone_host::readings::{ReadingLog, Sources};
 use filestone_measure::cost::{CostRecord, ReadingPhase};
 use filestone_measure::measure::RunRecord;
@@ -31,7 +31,7 @@ pub struct Sampler {
 
 impl Sampler {
     /// Reads the sources for the idle time, then passes the log to a separate thread.
-    pub fn start(plan: &Plan, sources: Sources<'_>, context: &mut Context<'_>) -> Self {
+    pub fn start(plan: &Plan, sources: Sources<'_>, context: &mut RunContext<'_>) -> Self {
         let Sources {
             plan: cost,
             mut book,

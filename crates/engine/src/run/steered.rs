@@ -11,7 +11,7 @@ use filestone_workload::time::Timestamp;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Hook that connects the load controller with the workers.
-pub struct Steered<'run> {
+pub struct LoadControllerHook<'run> {
     steering: &'run mut dyn LoadController,
     offer: &'run OfferedLoad,
     window_start: Timestamp,
@@ -20,7 +20,7 @@ pub struct Steered<'run> {
     told: usize,
 }
 
-impl<'run> Steered<'run> {
+impl<'run> LoadControllerHook<'run> {
     /// Returns the hook for the run of `plan`, whose intervals begin after its warm-up.
     pub fn new(
         steering: &'run mut dyn LoadController,
@@ -37,7 +37,7 @@ impl<'run> Steered<'run> {
     }
 }
 
-impl RunHook for Steered<'_> {
+impl RunHook for LoadControllerHook<'_> {
     /// Decides after an interval. `end_run` ends the run.
     fn interval(
         &mut self,

@@ -3,14 +3,14 @@
 //! This module does not depend on the clients' protocol, but everything between due and done is
 //! still one loop for one type of backend: only start and end of a worker use a `dyn`.
 
-use super::coordinator::{DoneGuard, Exchange};
+use super::coordinator::{BufferExchange, DoneGuard};
 use super::{Recording, RunHook};
 use crate::backend::Backend;
 use crate::backend::sockets::Sockets;
 use crate::time::RealTime;
 use crate::worker::{SampleSink, Worker, WorkerClient, WorkerControl, WorkerResult, own_books};
 use filestone_host::clock::Clock;
-use filestone_host::control::Context;
+use filestone_host::control::RunContext;
 use filestone_host::error::RunError;
 use filestone_measure::measure::Caveat;
 use filestone_measure::measure::ConnectionsRecord;
@@ -44,7 +44,7 @@ pub trait OpenTarget {
     fn connect(
         &mut self,
         clock: &Clock,
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
     ) -> Result<ConnectedClients, RunError>;
 
     /// Returns the recording of `workers` workers.
@@ -61,7 +61,7 @@ pub trait OpenTarget {
     fn complete(&mut self, _record: &mut RunRecord) {}
 
     /// Removes the prepared objects.
-    fn clean_up(&mut self, _context: &mut Context<'_>) -> Result<(), RunError> {
+    fn clean_up(&mut self, _context: &mut RunContext<'_>) -> Result<(), RunError> {
         Ok(())
     }
 
@@ -114,7 +114,7 @@ pub trait WorkerBody: Send {
 pub struct WorkerThread<'run> {
     pub(super) plan: &'run Plan,
     pub(super) index: u32,
-    pub(super) sink: Exchange,
+    pub(super) sink: BufferExchange,
     pub(super) recording: &'run Recording,
     pub(super) signals: WorkerControl<'run>,
     /// Receives a message when the worker is set up.
@@ -205,7 +205,7 @@ impl<'run> WorkerThread<'run> {
         set_up.run(worker, signals.stop, start)
     }
 
-    fn set_up(self) -> (ReadyWorker, Exchange) {
+    fn set_up(self) -> (ReadyWorker, BufferExchange) {
         let set_up = ReadyWorker {
             ready: self.ready,
             started: self.started,

@@ -54,13 +54,13 @@ impl<W> WorkerClient<W> {
 
 /// One simulated client as its worker sees it. The workload is a separate field, because an
 /// operation may borrow from it while the slots change.
-pub(super) struct ClientState<W> {
+pub(super) struct WorkerClientState<W> {
     pub workload: W,
-    pub slots: Slots,
+    pub slots: ClientSlots,
 }
 
 /// Slots of a client, and its due time.
-pub(super) struct Slots {
+pub(super) struct ClientSlots {
     number: u32,
     /// Whether the workload needs each completion before its next operation.
     pub restores: bool,
@@ -94,7 +94,7 @@ pub(super) struct Slots {
     pub due: Vec<Timestamp>,
 }
 
-/// The operation in a slot. Its due time is stored separately, in [`Slots::due`].
+/// The operation in a slot. Its due time is stored separately, in [`ClientSlots::due`].
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SlotState {
     pub free_at: Timestamp,
@@ -116,7 +116,7 @@ pub(super) enum SlotActivity {
     Background,
 }
 
-impl<W> ClientState<W> {
+impl<W> WorkerClientState<W> {
     /// Returns a client that may start `count` measured operations, if a count ends the run.
     pub fn new<L: WorkType>(plan: &Plan, count: Option<u64>, member: WorkerClient<W>) -> Self
     where
@@ -135,7 +135,7 @@ impl<W> ClientState<W> {
         } else {
             (Arrivals::of(plan, number), count)
         };
-        let slots = Slots {
+        let slots = ClientSlots {
             number,
             restores: workload.needs_preparation(),
             keeps_books: workload.records_samples(),
@@ -193,7 +193,7 @@ impl<W> ClientState<W> {
 /// prerequisites are in flight at a time, in addition to those of operations that have ended.
 const READY_SLOTS: usize = 8;
 
-impl Slots {
+impl ClientSlots {
     /// Returns the number of slots that start first.
     pub fn first_slots(&self) -> u32 {
         let all = self.slots.len();

@@ -1,6 +1,6 @@
 //! The end of a worker: operations that have not ended, and its result.
 
-use super::client::{ClientState, SlotActivity};
+use super::client::{WorkerClientState, SlotActivity};
 use super::{SampleSink, Worker, WorkerEnd, WorkerResult};
 use crate::backend::{Backend, BackendError};
 use filestone_measure::measure::processors::ThreadTime;
@@ -18,7 +18,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         let is_waited_out = |end: Timestamp| now > end.after_nanos(drain_nanos);
         let has_timed_out = !self.is_interrupted && self.end.is_some_and(is_waited_out);
         let books = &mut self.line.books;
-        for (client, ClientState { slots, .. }) in (0..).zip(&self.clients) {
+        for (client, WorkerClientState { slots, .. }) in (0..).zip(&self.clients) {
             for ((slot, state), due) in (0..).zip(&slots.slots).zip(&slots.due) {
                 if state.under_way != SlotActivity::Measured || !books.is_measured(*due) {
                     continue;
@@ -44,7 +44,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         self.note_costs();
         let mut abandoned = CompletionBatch::default();
         self.line.backend.abort(&mut abandoned);
-        // Slots do not continue from here: new operations would never be sent.
+        // ClientSlots do not continue from here: new operations would never be sent.
         abandoned
             .iter()
             .for_each(|completion| self.end_operation(&completion));

@@ -1,7 +1,7 @@
 //! Clients that have lost their connections: a worker starts nothing for those that were given up,
 //! and ends when it has no others.
 
-use super::client::ClientState;
+use super::client::WorkerClientState;
 use super::{SampleSink, Worker};
 use crate::backend::{Backend, BackendError, ConnectionEvent};
 use filestone_protocol::workload::Workload;
@@ -23,7 +23,7 @@ pub(super) struct LostClients {
 
 impl LostClients {
     /// Returns whether all of these clients are lost.
-    pub fn are_all<W>(&self, clients: &[ClientState<W>]) -> bool {
+    pub fn are_all<W>(&self, clients: &[WorkerClientState<W>]) -> bool {
         self.count as usize == clients.len()
     }
 }

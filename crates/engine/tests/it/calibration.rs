@@ -5,7 +5,7 @@ use crate::support::live::{probe, serve};
 use filestone_control::load_control::RemainingTime;
 use filestone_engine::calibrate::{CalibrationLength, CalibrationTarget, calibrate};
 use filestone_engine::protocols::{BuiltIn, Protocols};
-use filestone_host::control::{Context, Observer};
+use filestone_host::control::{Observer, RunContext};
 use filestone_plan::plan::{ArrivalsPlan, TransportKind};
 use filestone_server::{Running, SmbOptions};
 use filestone_workload::operation::OpKind;
@@ -40,7 +40,7 @@ fn a_quick_calibration_fills_the_headroom() {
     let calibration = calibrate(
         &against(&server),
         effort,
-        &mut Context::new(&stop, &mut parts),
+        &mut RunContext::new(&stop, &mut parts),
     );
     let calibration = calibration.expect("the server is there");
     // An exchange of 2 × 150 ms by each protocol, and timed starts for 150 ms.

@@ -6,7 +6,7 @@ use filestone_control::load_control::{IntervalResult, LoadController, NextLoad};
 use filestone_engine::protocols::nfs3::Nfs3;
 use filestone_engine::protocols::{BuiltIn, Protocol};
 use filestone_engine::run::run_steered;
-use filestone_host::control::{Context, NoObserver};
+use filestone_host::control::{NoObserver, RunContext};
 use filestone_measure::measure::run_record::RunOutcome;
 use filestone_plan::plan::{ArrivalsPlan, TransportKind};
 use filestone_workload::operation::OpKind;
@@ -80,7 +80,7 @@ fn workers_follow_the_load_and_finish_when_the_answer_is_there() {
     let record = run_steered(
         &plan,
         &|plan, context| Nfs3.open(plan, built_in, context),
-        &mut Context::new(&stop, &mut NoObserver),
+        &mut RunContext::new(&stop, &mut NoObserver),
         Some(&mut stairs),
     )
     .expect("the run goes to its end");

@@ -1,8 +1,8 @@
 //! Completes a claimed file set.
 
-use super::places::{ObjectTable, Part};
+use super::places::{ObjectTable, SetObjectKind};
 use super::scan::{self, RepairList};
-use super::server::{Missing, Progress, SetServer, Step};
+use super::server::{FileSetProgress, Missing, PendingObject, SetServer};
 use filestone_host::control::Observer;
 use filestone_host::error::RunError;
 use filestone_plan::file_set::VolatileDirectory;
@@ -38,7 +38,7 @@ impl<S: SetServer> Builder<'_, '_, S> {
         let clients = 0..self.places.layout.clients();
         let roots = clients
             .clone()
-            .map(|client| self.places.index(client, Part::Root));
+            .map(|client| self.places.index(client, SetObjectKind::Root));
         let roots: Vec<u32> = roots.collect();
         let old_roots: Vec<bool> = roots.iter().map(|root| self.places.exists(*root)).collect();
         self.make_missing(&roots)?;
@@ -67,8 +67,13 @@ impl<S: SetServer> Builder<'_, '_, S> {
     fn directories(&self) -> Vec<u32> {
         let mut directories = Vec::new();
         for client in 0..self.places.layout.clients() {
-            let of_files = (0..self.places.layout.file_directories()).map(Part::Files);
-            let changing = self.places.changing.iter().copied().map(Part::Changing);
+            let of_files = (0..self.places.layout.file_directories()).map(SetObjectKind::Files);
+            let changing = self
+                .places
+                .changing
+                .iter()
+                .copied()
+                .map(SetObjectKind::Changing);
             let parts = of_files.chain(changing);
             directories.extend(parts.map(|part| self.places.index(client, part)));
         }
@@ -79,7 +84,9 @@ impl<S: SetServer> Builder<'_, '_, S> {
         let missing = objects
             .iter()
             .filter(|object| !self.places.exists(**object));
-        let steps: Vec<Step> = missing.map(|object| Step::Object(*object)).collect();
+        let steps: Vec<PendingObject> = missing
+            .map(|object| PendingObject::Object(*object))
+            .collect();
         self.make(steps.into_iter())
     }
 
@@ -92,22 +99,23 @@ impl<S: SetServer> Builder<'_, '_, S> {
         let objects = 0..self.places.len();
         let missing = objects.filter(|object| !self.places.exists(*object));
         let missing: Vec<u32> = missing.collect();
-        let is_file = |object: &&u32| matches!(self.places.part(**object).1, Part::File(_));
+        let is_file =
+            |object: &&u32| matches!(self.places.part(**object).1, SetObjectKind::File(_));
         let files = missing.iter().filter(is_file).count() + wrong.len();
         self.files_done = self.places.layout.totals().files - files as u64;
         let steps = wrong
             .into_iter()
-            .map(Step::Wrong)
-            .chain(missing.into_iter().map(Step::Object))
-            .chain(others.into_iter().map(Step::Spare));
+            .map(PendingObject::Wrong)
+            .chain(missing.into_iter().map(PendingObject::Object))
+            .chain(others.into_iter().map(PendingObject::Spare));
         self.make(steps)?;
         // Hard links need their target files first.
-        self.make(links.into_iter().map(Step::Spare))
+        self.make(links.into_iter().map(PendingObject::Spare))
     }
 
-    fn make(&mut self, mut steps: impl Iterator<Item = Step>) -> Result<(), RunError> {
+    fn make(&mut self, mut steps: impl Iterator<Item = PendingObject>) -> Result<(), RunError> {
         let home = self.places.homes.first();
-        let progress = Progress {
+        let progress = FileSetProgress {
             observer: &mut *self.observer,
             path: home.map_or_else(String::new, |home| home.directory.path.clone()),
             files_done: self.files_done,

@@ -5,7 +5,7 @@ use super::{FileSetRequest, OrphanedSet};
 use crate::workspace::Purpose;
 use crate::workspace::set_directory::{OnSpecMismatch, SetDirectory};
 use crate::workspace::set_removal;
-use crate::workspace::tree::{Directory, Tree};
+use crate::workspace::tree::{FileTree, TreeDirectory};
 use filestone_host::control::{Cancellation, CleanUpLimits, Observer, cancel_clean_up_on};
 use filestone_host::error::RunError;
 use filestone_plan::file_set::FileSetSpec;
@@ -48,7 +48,7 @@ impl<H: Clone + PartialEq> Claims<H> {
                 home_of_root.push(home);
                 continue;
             }
-            let parent = Directory {
+            let parent = TreeDirectory {
                 handle: root.clone(),
                 path: path.clone(),
                 purpose: Purpose::FileSet,
@@ -76,7 +76,7 @@ impl<H: Clone + PartialEq> Claims<H> {
 
     /// Takes over the claims of a process that has ended. One failure does not stop the other
     /// takeovers.
-    pub fn inherit<T: Tree<Handle = H>>(
+    pub fn inherit<T: FileTree<Handle = H>>(
         &mut self,
         tree: &mut T,
         left: &OrphanedSet<'_, H>,
@@ -88,7 +88,7 @@ impl<H: Clone + PartialEq> Claims<H> {
                 continue;
             }
             seen.push(root);
-            let parent = Directory {
+            let parent = TreeDirectory {
                 handle: root.clone(),
                 path: path.clone(),
                 purpose: Purpose::FileSet,

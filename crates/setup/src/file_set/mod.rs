@@ -17,13 +17,13 @@ mod places;
 mod scan;
 mod server;
 
-pub(crate) use places::{ObjectTable, Part, SpareName};
-pub(crate) use server::{ExistingObject, Missing, Progress, SetServer, Step};
+pub(crate) use places::{ObjectTable, SetObjectKind, SpareName};
+pub(crate) use server::{ExistingObject, FileSetProgress, Missing, PendingObject, SetServer};
 
 use crate::workspace::marker::ProcessIdentity;
 use building::Builder;
 use claims::{Claims, LAST_WORD};
-use filestone_host::control::{Cancellation, CleanUpLimits, Context, Observer, cancel_on};
+use filestone_host::control::{Cancellation, CleanUpLimits, Observer, RunContext, cancel_on};
 use filestone_host::error::RunError;
 use filestone_measure::measure::mix_record::FileSetRecord;
 use filestone_plan::file_set::{ClientSet, FileSetPlan, Layout, file_name};
@@ -131,7 +131,7 @@ pub(crate) fn prepare_run<S: SetServer>(
     server: &S,
     order: &FileSetRequest<'_, S::Handle>,
     removes: bool,
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
 ) -> Result<FileSet<S::Handle>, RunError> {
     let begun = start(server, order, context.stop, context.observer);
     begun.map_err(|unfinished| unfinished.end(server, removes, context))
@@ -142,7 +142,7 @@ pub(crate) fn prepare_run<S: SetServer>(
 pub(crate) fn reclaim<S: SetServer>(
     server: &S,
     left: &OrphanedSet<'_, S::Handle>,
-    context: &Context<'_>,
+    context: &RunContext<'_>,
 ) -> Result<(), RunError> {
     let mut claims = Claims { homes: Vec::new() };
     let ended = server.on_tree(&context.cancellation, |tree| {
@@ -301,7 +301,7 @@ impl<H: Clone + PartialEq> Unfinished<H> {
         self,
         server: &S,
         removes: bool,
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
     ) -> RunError {
         let (error, remains) = if removes {
             context.preparing("removing the file set");
@@ -360,7 +360,7 @@ impl<H: Clone + PartialEq> FileSet<H> {
         &mut self,
         server: &S,
         removes: bool,
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
     ) -> Result<(), RunError> {
         if !removes {
             return self.release_claim(server, context.stop);

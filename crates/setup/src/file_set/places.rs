@@ -6,7 +6,7 @@
 
 use crate::workspace::Purpose;
 use crate::workspace::set_directory::SetDirectory;
-use crate::workspace::tree::{Directory, join};
+use crate::workspace::tree::{TreeDirectory, join};
 use filestone_plan::file_set::{
     ChangingDirectories, ClientSet, FILES_PER_DIRECTORY, Layout, VolatileDirectory,
     client_directory, file_name, files_directory, link_name,
@@ -16,7 +16,7 @@ use filestone_workload::operation::{FileId, OpKind};
 
 /// An object of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum SetObjectKind {
     /// A client's directory.
     Root,
     /// A directory of data files.
@@ -40,7 +40,7 @@ pub(crate) struct SpareName {
 impl SpareName {
     /// Returns the table index of its directory.
     pub fn directory<H: Clone>(&self, places: &ObjectTable<'_, H>) -> u32 {
-        places.index(self.client, Part::Changing(self.changing))
+        places.index(self.client, SetObjectKind::Changing(self.changing))
     }
 
     /// Returns its path, for errors.
@@ -145,37 +145,37 @@ impl<'a, H: Clone> ObjectTable<'a, H> {
     }
 
     /// Returns the table index of a part of a client.
-    pub fn index(&self, client: u32, part: Part) -> u32 {
+    pub fn index(&self, client: u32, part: SetObjectKind) -> u32 {
         let changing = |one| self.changing.iter().position(|other| *other == one);
         let place = match part {
-            Part::Root => 0,
-            Part::Files(directory) => 1 + directory,
+            SetObjectKind::Root => 0,
+            SetObjectKind::Files(directory) => 1 + directory,
             // Unneeded parts are not requested.
-            Part::Changing(one) => match changing(one) {
+            SetObjectKind::Changing(one) => match changing(one) {
                 Some(place) => 1 + self.layout.file_directories() + place as u32,
                 None => 0,
             },
-            Part::File(file) => self.first_file() + file,
-            Part::Link(link) => self.first_link() + link,
+            SetObjectKind::File(file) => self.first_file() + file,
+            SetObjectKind::Link(link) => self.first_link() + link,
         };
         client * self.stride() + place
     }
 
     /// Returns the client and the part at an index.
-    pub fn part(&self, index: u32) -> (u32, Part) {
+    pub fn part(&self, index: u32) -> (u32, SetObjectKind) {
         let (client, place) = (index / self.stride(), index % self.stride());
         let directories = self.layout.file_directories();
         let part = if place == 0 {
-            Part::Root
+            SetObjectKind::Root
         } else if place <= directories {
-            Part::Files(place - 1)
+            SetObjectKind::Files(place - 1)
         } else if place < self.first_file() {
             let changing = self.changing.get((place - 1 - directories) as usize);
-            changing.map_or(Part::Root, |one| Part::Changing(*one))
+            changing.map_or(SetObjectKind::Root, |one| SetObjectKind::Changing(*one))
         } else if place < self.first_link() {
-            Part::File(place - self.first_file())
+            SetObjectKind::File(place - self.first_file())
         } else {
-            Part::Link(place - self.first_link())
+            SetObjectKind::Link(place - self.first_link())
         };
         (client, part)
     }
@@ -213,12 +213,14 @@ impl<'a, H: Clone> ObjectTable<'a, H> {
         }
     }
 
-    fn parent_part(&self, part: Part) -> Option<Part> {
+    fn parent_part(&self, part: SetObjectKind) -> Option<SetObjectKind> {
         match part {
-            Part::Root => None,
-            Part::Files(_) | Part::Changing(_) => Some(Part::Root),
-            Part::File(file) => Some(Part::Files(file / FILES_PER_DIRECTORY)),
-            Part::Link(_) => Some(Part::Changing(VolatileDirectory::SymbolicLinks)),
+            SetObjectKind::Root => None,
+            SetObjectKind::Files(_) | SetObjectKind::Changing(_) => Some(SetObjectKind::Root),
+            SetObjectKind::File(file) => Some(SetObjectKind::Files(file / FILES_PER_DIRECTORY)),
+            SetObjectKind::Link(_) => {
+                Some(SetObjectKind::Changing(VolatileDirectory::SymbolicLinks))
+            }
         }
     }
 
@@ -228,13 +230,13 @@ impl<'a, H: Clone> ObjectTable<'a, H> {
         self.name_of(client, part)
     }
 
-    fn name_of(&self, client: u32, part: Part) -> String {
+    fn name_of(&self, client: u32, part: SetObjectKind) -> String {
         match part {
-            Part::Root => client_directory(client),
-            Part::Files(directory) => files_directory(directory),
-            Part::Changing(changing) => changing.directory().into(),
-            Part::File(file) => file_name(file),
-            Part::Link(link) => link_name(link),
+            SetObjectKind::Root => client_directory(client),
+            SetObjectKind::Files(directory) => files_directory(directory),
+            SetObjectKind::Changing(changing) => changing.directory().into(),
+            SetObjectKind::File(file) => file_name(file),
+            SetObjectKind::Link(link) => link_name(link),
         }
     }
 
@@ -254,8 +256,8 @@ impl<'a, H: Clone> ObjectTable<'a, H> {
     }
 
     /// Returns a directory of the table for listing; `None` if it does not exist yet.
-    pub fn directory(&self, index: u32) -> Option<Directory<H>> {
-        Some(Directory {
+    pub fn directory(&self, index: u32) -> Option<TreeDirectory<H>> {
+        Some(TreeDirectory {
             handle: self.handle(index)?.clone(),
             path: self.path(index),
             purpose: Purpose::FileSet,
@@ -283,16 +285,16 @@ impl<'a, H: Clone> ObjectTable<'a, H> {
 
     fn set_of(&self, client: u32) -> ClientSet {
         let at = |part| self.index(client, part);
-        let changing = |one| FileId(at(Part::Changing(one)));
+        let changing = |one| FileId(at(SetObjectKind::Changing(one)));
         let files = self.layout.files_per_client();
-        let first_directory = at(Part::Root) + 1;
+        let first_directory = at(SetObjectKind::Root) + 1;
         ClientSet {
-            root: FileId(at(Part::Root)),
+            root: FileId(at(SetObjectKind::Root)),
             directories: first_directory..first_directory + self.layout.file_directories(),
-            files: at(Part::File(0))..at(Part::File(files)),
+            files: at(SetObjectKind::File(0))..at(SetObjectKind::File(files)),
             names: 0..files,
             working_files: self.layout.working_files(client),
-            symbolic_links: at(Part::Link(0))..at(Part::Link(self.links)),
+            symbolic_links: at(SetObjectKind::Link(0))..at(SetObjectKind::Link(self.links)),
             changing: ChangingDirectories {
                 created: changing(VolatileDirectory::Created),
                 links: changing(VolatileDirectory::Links),

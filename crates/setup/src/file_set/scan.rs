@@ -1,10 +1,10 @@
 //! Search for objects of a set that exist and are correct.
 
-use super::places::{ObjectTable, Part, SpareName};
+use super::places::{ObjectTable, SetObjectKind, SpareName};
 use super::server::{ExistingObject, SetServer};
 use crate::workspace::ClaimError;
 use crate::workspace::set_removal;
-use crate::workspace::tree::{Directory, Tree};
+use crate::workspace::tree::{FileTree, TreeDirectory};
 use filestone_host::error::RunError;
 use filestone_plan::file_set::{
     FILES_PER_DIRECTORY, VolatileDirectory, client_of, file_of, files_directory_of, link_of,
@@ -57,7 +57,7 @@ pub(crate) fn find_clients<S: SetServer>(
         )?;
         for (client, found) in seen {
             if places.home_index(client) == home_index {
-                record_object(places, findings, client, Part::Root, found)?;
+                record_object(places, findings, client, SetObjectKind::Root, found)?;
             }
         }
     }
@@ -71,16 +71,16 @@ pub(crate) fn find_directories<S: SetServer>(
     findings: &mut RepairList,
     client: u32,
 ) -> Result<(), RunError> {
-    let root = places.index(client, Part::Root);
+    let root = places.index(client, SetObjectKind::Root);
     let directories = places.layout.file_directories();
     let changing = places.changing.clone();
     let part_of = |name: &[u8]| match files_directory_of(name) {
-        Some(directory) => (directory < directories).then_some(Part::Files(directory)),
+        Some(directory) => (directory < directories).then_some(SetObjectKind::Files(directory)),
         None => {
             let mut changing = changing.iter();
             changing
                 .find(|changing| changing.directory().as_bytes() == name)
-                .map(|changing| Part::Changing(*changing))
+                .map(|changing| SetObjectKind::Changing(*changing))
         }
     };
     let most = directories as usize + places.changing.len();
@@ -96,7 +96,7 @@ pub(crate) fn find_contents<S: SetServer>(
 ) -> Result<(), RunError> {
     let most = FILES_PER_DIRECTORY.max(places.links()) as usize;
     match places.part(index) {
-        (_, Part::Files(directory)) => {
+        (_, SetObjectKind::Files(directory)) => {
             let first = directory * FILES_PER_DIRECTORY;
             let end = places
                 .layout
@@ -104,16 +104,16 @@ pub(crate) fn find_contents<S: SetServer>(
                 .min(first + FILES_PER_DIRECTORY);
             let part_of = |name: &[u8]| {
                 let file = file_of(name).filter(|file| (first..end).contains(file))?;
-                Some(Part::File(file))
+                Some(SetObjectKind::File(file))
             };
             find_parts::<S>(tree, places, findings, index, most, part_of)
         }
-        (client, Part::Changing(changing)) => {
+        (client, SetObjectKind::Changing(changing)) => {
             if changing == VolatileDirectory::SymbolicLinks {
                 let links = places.links();
                 let part_of = |name: &[u8]| {
                     let link = link_of(name).filter(|link| *link < links)?;
-                    Some(Part::Link(link))
+                    Some(SetObjectKind::Link(link))
                 };
                 find_parts::<S>(tree, places, findings, index, most, part_of)?;
             }
@@ -127,7 +127,7 @@ pub(crate) fn find_contents<S: SetServer>(
             };
             find_spares::<S>(tree, places, findings, index, spare)
         }
-        (_, Part::Root | Part::File(_) | Part::Link(_)) => Ok(()),
+        (_, SetObjectKind::Root | SetObjectKind::File(_) | SetObjectKind::Link(_)) => Ok(()),
     }
 }
 
@@ -139,7 +139,7 @@ fn find_parts<S: SetServer>(
     findings: &mut RepairList,
     directory: u32,
     most: usize,
-    part_of: impl Fn(&[u8]) -> Option<Part>,
+    part_of: impl Fn(&[u8]) -> Option<SetObjectKind>,
 ) -> Result<(), RunError> {
     let (client, _) = places.part(directory);
     let Some(at) = places.directory(directory) else {
@@ -167,14 +167,16 @@ fn record_object<H: Clone>(
     places: &mut ObjectTable<'_, H>,
     findings: &mut RepairList,
     client: u32,
-    part: Part,
+    part: SetObjectKind,
     seen: ExistingObject<H>,
 ) -> Result<(), RunError> {
     let index = places.index(client, part);
     let kind = match part {
-        Part::Root | Part::Files(_) | Part::Changing(_) => ObjectKind::Directory,
-        Part::File(_) => ObjectKind::File,
-        Part::Link(_) => ObjectKind::SymbolicLink,
+        SetObjectKind::Root | SetObjectKind::Files(_) | SetObjectKind::Changing(_) => {
+            ObjectKind::Directory
+        }
+        SetObjectKind::File(_) => ObjectKind::File,
+        SetObjectKind::Link(_) => ObjectKind::SymbolicLink,
     };
     expect(&seen, kind, || places.path(index))?;
     if places.exists(index) {
@@ -242,7 +244,7 @@ pub(crate) fn all_spares<H: Clone>(
     findings: &mut RepairList,
     index: u32,
 ) {
-    let (client, Part::Changing(changing)) = places.part(index) else {
+    let (client, SetObjectKind::Changing(changing)) = places.part(index) else {
         return;
     };
     if !places.changed.contains(&changing) {
@@ -258,7 +260,7 @@ pub(crate) fn all_spares<H: Clone>(
 
 fn list<S: SetServer>(
     tree: &mut S::Tree<'_>,
-    at: &Directory<S::Handle>,
+    at: &TreeDirectory<S::Handle>,
     is_ours: impl Fn(&[u8]) -> bool,
     mut each: impl FnMut(&[u8], ExistingObject<S::Handle>),
 ) -> Result<(), RunError> {

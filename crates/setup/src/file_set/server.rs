@@ -1,7 +1,7 @@
 //! Interface of a server on which file sets are made.
 
 use super::places::{ObjectTable, SpareName};
-use crate::workspace::tree::{Directory, Tree};
+use crate::workspace::tree::{FileTree, TreeDirectory};
 use filestone_host::control::{Cancellation, Observer};
 use filestone_host::error::RunError;
 use filestone_protocol::workload::ObjectKind;
@@ -18,7 +18,7 @@ pub(crate) trait SetServer {
     /// Attributes of an entry in a listing.
     type Entry: Copy;
     /// A tree of the server, over separate connections.
-    type Tree<'a>: Tree<Handle = Self::Handle, Entry = Self::Entry>;
+    type Tree<'a>: FileTree<Handle = Self::Handle, Entry = Self::Entry>;
 
     /// Returns the time limit of a call.
     fn timeout(&self) -> Duration;
@@ -41,7 +41,7 @@ pub(crate) trait SetServer {
 
     /// Converts an entry of a listing of `at`.
     fn seen(
-        at: &Directory<Self::Handle>,
+        at: &TreeDirectory<Self::Handle>,
         name: &[u8],
         entry: Self::Entry,
     ) -> ExistingObject<Self::Handle>;
@@ -69,16 +69,16 @@ pub(crate) struct Missing<'w, 'p, H> {
     /// The table that receives the handles.
     pub places: &'w mut ObjectTable<'p, H>,
     /// The objects.
-    pub steps: &'w mut dyn Iterator<Item = Step>,
+    pub steps: &'w mut dyn Iterator<Item = PendingObject>,
     /// Maximum bytes of a WRITE; no more than the pattern's period.
     pub transfer: u32,
     /// Receives progress reports.
-    pub progress: Progress<'w>,
+    pub progress: FileSetProgress<'w>,
 }
 
 /// An object to make.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Step {
+pub(crate) enum PendingObject {
     /// A missing object of the table.
     Object(u32),
     /// A data file of a wrong length.
@@ -88,7 +88,7 @@ pub(crate) enum Step {
 }
 
 /// Progress of the data files.
-pub(crate) struct Progress<'w> {
+pub(crate) struct FileSetProgress<'w> {
     pub observer: &'w mut dyn Observer,
     pub path: String,
     pub files_done: u64,
@@ -96,7 +96,7 @@ pub(crate) struct Progress<'w> {
     pub last: Instant,
 }
 
-impl Progress<'_> {
+impl FileSetProgress<'_> {
     /// Reports the progress to the observer, unless it was reported a moment ago.
     pub fn tell(&mut self) {
         if self.last.elapsed() < TELL_EVERY {

@@ -24,7 +24,7 @@ pub use sequence::{called, named, permissions};
 
 /// Error of an NFS action.
 #[derive(Debug)]
-pub enum Failure {
+pub enum NfsError {
     /// The server returned an error status, or filestone generated one in its place; with the
     /// procedure, if known.
     Answered(Status, Option<Procedure>),
@@ -32,22 +32,22 @@ pub enum Failure {
     Lost(CallFailed),
 }
 
-impl Failure {
+impl NfsError {
     /// Whether the server returned this status.
     pub fn is(&self, status: nfs3::Status) -> bool {
-        matches!(self, Failure::Answered(answered, _) if *answered == sequence::answer(status))
+        matches!(self, NfsError::Answered(answered, _) if *answered == sequence::answer(status))
     }
 }
 
-impl From<CallFailed> for Failure {
+impl From<CallFailed> for NfsError {
     fn from(lost: CallFailed) -> Self {
-        Failure::Lost(lost)
+        NfsError::Lost(lost)
     }
 }
 
-impl From<nfs3::Status> for Failure {
+impl From<nfs3::Status> for NfsError {
     fn from(status: nfs3::Status) -> Self {
-        Failure::Answered(sequence::answer(status), None)
+        NfsError::Answered(sequence::answer(status), None)
     }
 }
 
@@ -62,7 +62,7 @@ pub const fn status_of(answer: Status) -> Option<nfs3::Status> {
 }
 
 /// Result of an NFS action.
-pub type NfsResult<T> = Result<T, Failure>;
+pub type NfsResult<T> = Result<T, NfsError>;
 
 /// Arguments that are already encoded.
 struct Encoded<'a>(&'a [u8]);
@@ -116,13 +116,13 @@ pub fn call_failed(
 
 /// A connection to an NFS server, for one call at a time.
 #[derive(Debug)]
-pub struct Session {
+pub struct NfsConnection {
     /// Connection for the calls.
     pub connection: RpcConnection,
     call_slot: CallSlot,
 }
 
-impl Session {
+impl NfsConnection {
     /// Connects. Replies longer than `record_max` bytes are refused.
     pub fn connect(endpoint: Endpoint, record_max: usize) -> Result<Self, RunError> {
         let address = endpoint.dial.address;
@@ -175,11 +175,11 @@ impl Session {
                 return result.map_err(|failure| match failure {
                     sequence::ActionError::Status(status) => {
                         let number = call_slot.call().procedure.number;
-                        Failure::Answered(status, Procedure::from_number(number))
+                        NfsError::Answered(status, Procedure::from_number(number))
                     }
                     sequence::ActionError::ClientFailed
                     | sequence::ActionError::ConnectionReset => {
-                        Failure::Lost(lost(connection, call_slot))
+                        NfsError::Lost(lost(connection, call_slot))
                     }
                 });
             }

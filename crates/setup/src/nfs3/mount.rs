@@ -3,7 +3,7 @@
 //! Some servers mount only exports themselves and only directories. So the complete path is tried
 //! first, then its parents, the longest first; the remaining components are looked up.
 
-use super::calls::Session;
+use super::calls::NfsConnection;
 use super::mount_service::{MOUNT, MountService};
 use super::portmapper::{self, PortmapError, ProgramQuery};
 use super::session::{RECORD_MAX, at_path};
@@ -30,7 +30,7 @@ const PORTMAPPER_MAX: Duration = Duration::from_secs(3);
 const REPLY_MAX: usize = 4 << 20;
 
 /// The object under test.
-pub struct Mounted {
+pub struct MountedObject {
     /// File handle.
     pub handle: Handle,
     /// Attributes of the object.
@@ -43,9 +43,13 @@ pub struct Mounted {
     pub mount_service: SocketAddr,
 }
 
-impl Mounted {
+impl MountedObject {
     /// Returns an error if the object of a run is a symbolic link.
-    pub fn refuse_link(&self, session: &mut Session, target: &NfsTarget) -> Result<(), RunError> {
+    pub fn refuse_link(
+        &self,
+        session: &mut NfsConnection,
+        target: &NfsTarget,
+    ) -> Result<(), RunError> {
         no_link(
             session,
             &target.path,
@@ -57,7 +61,7 @@ impl Mounted {
 
 /// The server to call, and the common parameters of all calls.
 #[derive(Debug, Clone)]
-pub struct Caller<'plan> {
+pub struct MountCaller<'plan> {
     /// The server and the object on it.
     pub target: &'plan NfsTarget,
     /// Timeout of a call, in nanoseconds.
@@ -72,7 +76,7 @@ pub struct Caller<'plan> {
     pub identities: Identities,
 }
 
-impl<'plan> Caller<'plan> {
+impl<'plan> MountCaller<'plan> {
     /// Creates the caller for the target of `plan`.
     pub fn new(plan: &Plan, target: &'plan NfsTarget) -> Self {
         Self {
@@ -88,7 +92,7 @@ impl<'plan> Caller<'plan> {
 }
 
 /// Returns the credentials of all calls.
-pub fn credentials(caller: &Caller<'_>) -> Credentials {
+pub fn credentials(caller: &MountCaller<'_>) -> Credentials {
     let identities = &caller.identities;
     Credentials {
         machine_name: identities
@@ -105,19 +109,19 @@ pub fn credentials(caller: &Caller<'_>) -> Credentials {
 
 /// Mounts the path of the plan.
 pub fn mount(
-    caller: &Caller<'_>,
+    caller: &MountCaller<'_>,
     built_in: Option<SocketAddr>,
-) -> Result<(Session, Mounted), RunError> {
+) -> Result<(NfsConnection, MountedObject), RunError> {
     mount_until(caller, built_in, &Cancellation::default())
 }
 
 /// Mounts the path of the plan until cancelled. The session ends on cancellation, too; it
 /// reconnects for up to the timeout of a call.
 pub fn mount_until(
-    caller: &Caller<'_>,
+    caller: &MountCaller<'_>,
     built_in: Option<SocketAddr>,
     cancellation: &Cancellation,
-) -> Result<(Session, Mounted), RunError> {
+) -> Result<(NfsConnection, MountedObject), RunError> {
     let finder = Finder::new(caller, built_in, cancellation);
     let (mut session, mounted) = finder.first_address(|address| {
         let mut session = finder.session(address)?;
@@ -130,7 +134,10 @@ pub fn mount_until(
 }
 
 /// Connects to the NFS server and calls NULL, without mounting.
-pub fn reach_until(caller: &Caller<'_>, cancellation: &Cancellation) -> Result<Session, RunError> {
+pub fn reach_until(
+    caller: &MountCaller<'_>,
+    cancellation: &Cancellation,
+) -> Result<NfsConnection, RunError> {
     let finder = Finder::new(caller, None, cancellation);
     finder.first_address(|address| finder.session(address))
 }
@@ -138,7 +145,7 @@ pub fn reach_until(caller: &Caller<'_>, cancellation: &Cancellation) -> Result<S
 /// Returns the registrations of the port mapper on the host of the NFS server `server`; `None` if
 /// there is no port mapper.
 pub fn registered(
-    caller: &Caller<'_>,
+    caller: &MountCaller<'_>,
     server: SocketAddr,
     cancellation: &Cancellation,
 ) -> Option<Vec<portmap::Mapping>> {
@@ -149,7 +156,7 @@ pub fn registered(
 /// Finds the lock manager of the NFS server at `server`: on the same port, as for the built-in
 /// server, or on the port from the port mapper. Returns the error of the port mapper if both fail.
 pub fn find_lock_manager(
-    caller: &Caller<'_>,
+    caller: &MountCaller<'_>,
     server: SocketAddr,
     cancellation: &Cancellation,
 ) -> Result<SocketAddr, PortmapError> {
@@ -187,7 +194,7 @@ struct FoundService {
 
 impl<'p> Finder<'p> {
     fn new(
-        caller: &'p Caller<'_>,
+        caller: &'p MountCaller<'_>,
         built_in: Option<SocketAddr>,
         cancellation: &'p Cancellation,
     ) -> Self {
@@ -256,7 +263,7 @@ impl<'p> Finder<'p> {
     }
 
     /// Connects to the NFS server and calls NULL.
-    fn session(&self, mut address: SocketAddr) -> Result<Session, RunError> {
+    fn session(&self, mut address: SocketAddr) -> Result<NfsConnection, RunError> {
         if self.target.port.is_none() && self.built_in.is_none() {
             // If no port is given, the port mapper is asked; without a port mapper, the well-known
             // port is used.
@@ -265,7 +272,7 @@ impl<'p> Finder<'p> {
             }
         }
         let endpoint = self.endpoint(self.dial(address), self.timeout);
-        let mut session = Session::connect(endpoint, RECORD_MAX)?;
+        let mut session = NfsConnection::connect(endpoint, RECORD_MAX)?;
         session.null()?;
         Ok(session)
     }
@@ -273,8 +280,8 @@ impl<'p> Finder<'p> {
     fn find_and_mount(
         &self,
         server: SocketAddr,
-        session: &mut Session,
-    ) -> Result<Mounted, RunError> {
+        session: &mut NfsConnection,
+    ) -> Result<MountedObject, RunError> {
         let FoundService {
             mut service,
             is_mapped,
@@ -291,11 +298,11 @@ impl<'p> Finder<'p> {
     fn mounted(
         &self,
         service: &mut MountService,
-        session: &mut Session,
-    ) -> Result<Mounted, RunError> {
+        session: &mut NfsConnection,
+    ) -> Result<MountedObject, RunError> {
         let (handle, export, walked) = self.mount_or_walk(service, session)?;
         let attributes = session.attributes(&self.target.path, &handle)?;
-        Ok(Mounted {
+        Ok(MountedObject {
             handle,
             attributes,
             export,
@@ -380,7 +387,7 @@ impl<'p> Finder<'p> {
     fn mount_or_walk(
         &self,
         service: &mut MountService,
-        session: &mut Session,
+        session: &mut NfsConnection,
     ) -> Result<(Handle, String, String), RunError> {
         let path = self.target.path.as_str();
         let mut refusal = None;
@@ -427,7 +434,7 @@ impl<'p> Finder<'p> {
 impl Finder<'_> {
     /// Whether a link is wanted but MNT returned the object it leads to, as Linux's mountd does.
     /// Then the path is looked up on the server, since LOOKUP does not follow links.
-    fn is_followed(&self, session: &mut Session, handle: &Handle) -> Result<bool, RunError> {
+    fn is_followed(&self, session: &mut NfsConnection, handle: &Handle) -> Result<bool, RunError> {
         if !self.wants_link {
             return Ok(false);
         }
@@ -462,7 +469,7 @@ fn parents(path: &str) -> impl Iterator<Item = (&str, &str)> {
 
 /// Looks up the components of `rest` below `directory`.
 fn walk(
-    session: &mut Session,
+    session: &mut NfsConnection,
     directory: Handle,
     parent: &str,
     rest: &str,
@@ -492,7 +499,7 @@ fn is_no_directory(error: &RunError) -> bool {
 
 /// Returns an error with the link text if the object is a symbolic link.
 fn no_link(
-    session: &mut Session,
+    session: &mut NfsConnection,
     path: &str,
     handle: &Handle,
     file_type: FileType,
@@ -569,7 +576,7 @@ mod tests {
             port: is_port_given.then_some(server.port()),
             ..NfsTarget::built_in(path)
         };
-        let caller = Caller {
+        let caller = MountCaller {
             target: &target,
             timeout_ns: 10_000_000_000,
             seed: 1,
@@ -589,7 +596,7 @@ mod tests {
             cancellation: &Cancellation::default(),
         };
         let endpoint = finder.endpoint(finder.dial(server), finder.timeout);
-        let mut session = Session::connect(endpoint, RECORD_MAX).expect("it listens");
+        let mut session = NfsConnection::connect(endpoint, RECORD_MAX).expect("it listens");
         let found = finder.find_and_mount(server, &mut session);
         let error = found.err().expect("nothing that can be mounted");
         let hide = |text: String| text.replace(&server.port().to_string(), "2049");

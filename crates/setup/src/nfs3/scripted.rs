@@ -1,6 +1,6 @@
 //! A server for one connection with answers, valid or not, from a test.
 
-use super::calls::Session;
+use super::calls::NfsConnection;
 use crate::driver::{Endpoint, Retry, RpcConnection};
 use filestone_host::connect::Dial;
 use filestone_plan::plan::{CreateModes, TransportKind};
@@ -28,9 +28,9 @@ pub struct Call {
 /// once the connection is closed.
 pub fn nfs(
     answer: impl FnMut(&Call, &mut TcpStream) -> io::Result<()> + Send + 'static,
-) -> (Session, JoinHandle<Vec<u32>>) {
+) -> (NfsConnection, JoinHandle<Vec<u32>>) {
     let (connection, server) = connection(answer);
-    (Session::over(connection), server)
+    (NfsConnection::over(connection), server)
 }
 
 /// Connects to a server of any program that answers with `answer`; otherwise like [`nfs`].

@@ -1,6 +1,6 @@
 //! NFSv3 calls, one at a time, with paths in their errors.
 
-use super::calls::{Failure, Session, called, status_of};
+use super::calls::{NfsConnection, NfsError, called, status_of};
 use super::error::Nfs3Error;
 use crate::driver::window::WorkError;
 use crate::driver::{CallFailed, Endpoint};
@@ -13,7 +13,7 @@ use std::time::Duration;
 /// Maximum size of a reply to an unmeasured call.
 pub const RECORD_MAX: usize = 4 << 20;
 
-impl Session {
+impl NfsConnection {
     /// Opens another connection to the same server.
     pub fn again(&self) -> Result<Self, RunError> {
         Self::connect(self.endpoint().clone(), RECORD_MAX)
@@ -96,10 +96,10 @@ pub fn without_results(failed: CallFailed, path: &str) -> RunError {
 
 /// Converts the failure of a call that may have been answered. `procedure` is reported if the last
 /// answered procedure is unknown.
-pub fn at_path(failure: Failure, path: &str, procedure: Procedure) -> RunError {
+pub fn at_path(failure: NfsError, path: &str, procedure: Procedure) -> RunError {
     match failure {
-        Failure::Lost(call) => without_results(call, path),
-        Failure::Answered(answer, called_last) => match status_of(answer) {
+        NfsError::Lost(call) => without_results(call, path),
+        NfsError::Answered(answer, called_last) => match status_of(answer) {
             Some(status) => failed(path, called_last.unwrap_or(procedure), status),
             None => {
                 RunError::Internal(format!("{path}: {}: {answer:?}", called(procedure).shown()))

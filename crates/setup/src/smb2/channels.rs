@@ -1,6 +1,6 @@
 //! Multichannel support of a server.
 
-use super::connection::{Connection, Reaching, RequestError};
+use super::connection::{ConnectedShare, Reaching, RequestError};
 use super::error::{SmbError, channels_help};
 use super::terms::any_bytes;
 use filestone_measure::doctor::facts::{ChannelFacts, ChannelRefusal};
@@ -10,7 +10,7 @@ use filestone_wire::smb2::ioctl::{InterfaceAddress, InterfaceCapability, Network
 use std::sync::Arc;
 
 /// Returns the network interfaces that the server reports; empty if it reports none.
-pub fn interfaces_of(connection: &mut Connection) -> Result<Vec<InterfaceRecord>, SmbError> {
+pub fn interfaces_of(connection: &mut ConnectedShare) -> Result<Vec<InterfaceRecord>, SmbError> {
     match connection.call(async |link| link.interfaces().await) {
         Ok(listed) => Ok(listed.into_iter().map(record).collect()),
         Err(RequestError::Answered(_)) => Ok(Vec::new()),
@@ -32,7 +32,7 @@ fn record(interface: NetworkInterface) -> InterfaceRecord {
 
 /// Makes a connection with the same options that requests multichannel, and returns a refusal, if
 /// any, and the server's interfaces.
-pub fn examine(connection: &mut Connection) -> Result<ChannelFacts, SmbError> {
+pub fn examine(connection: &mut ConnectedShare) -> Result<ChannelFacts, SmbError> {
     let own = connection.reaching();
     let terms = ConnectOptions {
         channels: own.way.terms.channels.max(2),
@@ -43,7 +43,7 @@ pub fn examine(connection: &mut Connection) -> Result<ChannelFacts, SmbError> {
         way: Arc::new(ConnectionSetup::new(terms)),
         ..own.clone()
     };
-    let (refusal, interfaces) = match Connection::make(&reaching, 1) {
+    let (refusal, interfaces) = match ConnectedShare::make(&reaching, 1) {
         Ok(mut asking) => (None, interfaces_of(&mut asking)?),
         Err(SmbError::Setup {
             source: ConnectError::OneChannel(why),

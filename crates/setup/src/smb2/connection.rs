@@ -118,7 +118,7 @@ impl RequestError {
 
 /// A connection to a share.
 #[derive(Debug)]
-pub struct Connection {
+pub struct ConnectedShare {
     reaching: Reaching,
     socket: OwnedFd,
     session: Smb2Session,
@@ -138,7 +138,7 @@ pub struct EstablishedConnection {
     pub session: Smb2Session,
 }
 
-impl Connection {
+impl ConnectedShare {
     /// Connects to the server and the share, with up to `slots` concurrent requests.
     pub fn make(reaching: &Reaching, slots: u32) -> Result<Self, SmbError> {
         Self::over(reaching, reaching.connect()?, slots)

@@ -1,12 +1,13 @@
 //! The file set of a mix on a share (`crate::file_set`): uses one connection, with one request at a
 //! time.
 
-use super::connection::{Connection, Reaching, RequestError};
+use super::connection::{ConnectedShare, Reaching, RequestError};
 use super::error::SmbError;
 use super::terms::of_another_client;
 use super::tree::{ShareDirectory, ShareEntry, ShareTree, child_of};
 use crate::file_set::{
-    ExistingObject, Missing, ObjectTable, Part, Progress, SetFiles, SetServer, SpareName, Step,
+    ExistingObject, FileSetProgress, Missing, ObjectTable, PendingObject, SetFiles, SetObjectKind,
+    SetServer, SpareName,
 };
 use filestone_host::control::Cancellation;
 use filestone_host::error::RunError;
@@ -37,7 +38,7 @@ impl SetServer for Reaching {
             cancellation: cancellation.clone(),
             ..self.clone()
         };
-        let made = Connection::make(&reaching, 1);
+        let made = ConnectedShare::make(&reaching, 1);
         let mut connection = made.map_err(SmbError::into_run_error)?;
         work(&mut ShareTree::new(&mut connection))
     }
@@ -85,11 +86,11 @@ impl From<SetFiles<SharePath>> for ShareFiles {
 
 /// Creates the objects of a file set.
 struct Making<'c, 'w, 'p> {
-    connection: &'c mut Connection,
+    connection: &'c mut ConnectedShare,
     places: &'w mut ObjectTable<'p, SharePath>,
     /// Maximum size of a WRITE in bytes.
     transfer: u32,
-    progress: Progress<'w>,
+    progress: FileSetProgress<'w>,
 }
 
 /// Disposition of a file that must not exist.
@@ -107,14 +108,14 @@ fn refused(unmet: RequestError, path: &str, request: &'static str) -> RunError {
 }
 
 impl Making<'_, '_, '_> {
-    fn take(&mut self, step: Step) -> Result<(), RunError> {
+    fn take(&mut self, step: PendingObject) -> Result<(), RunError> {
         match step {
-            Step::Object(index) => self.make(index),
-            Step::Wrong(file) => {
+            PendingObject::Object(index) => self.make(index),
+            PendingObject::Wrong(file) => {
                 let path = self.path_of(file);
                 self.write(file, &path, EMPTIED)
             }
-            Step::Spare(spare) => self.make_spare(&spare),
+            PendingObject::Spare(spare) => self.make_spare(&spare),
         }
     }
 
@@ -127,11 +128,11 @@ impl Making<'_, '_, '_> {
     fn make(&mut self, index: u32) -> Result<(), RunError> {
         let path = self.path_of(index);
         match self.places.part(index).1 {
-            Part::Root | Part::Files(_) | Part::Changing(_) => {
+            SetObjectKind::Root | SetObjectKind::Files(_) | SetObjectKind::Changing(_) => {
                 self.make_directory(&path, &self.places.path(index))?;
             }
-            Part::File(_) => self.write(index, &path, NEW)?,
-            Part::Link(_) => return Err(not_on_a_share(&path)),
+            SetObjectKind::File(_) => self.write(index, &path, NEW)?,
+            SetObjectKind::Link(_) => return Err(not_on_a_share(&path)),
         }
         self.places.record_handle(index, path);
         Ok(())
@@ -175,7 +176,7 @@ impl Making<'_, '_, '_> {
             VolatileDirectory::Directories => self.make_directory(&path, &shown),
             VolatileDirectory::Links => {
                 let files = self.places.layout.files_per_client().max(1);
-                let file = Part::File(spare.number % files);
+                let file = SetObjectKind::File(spare.number % files);
                 let file = self.places.index(spare.client, file);
                 let file = self.path_of(file);
                 let made = self

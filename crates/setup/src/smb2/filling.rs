@@ -1,6 +1,6 @@
 //! Writes files before a run.
 
-use super::connection::{Connection, RequestError};
+use super::connection::{ConnectedShare, RequestError};
 use filestone_protocol::client::smb2::{CallHandle, CreateParams};
 use filestone_wire::smb2::create::CreateDisposition;
 use filestone_workload::output::{DataRange, WriteData};
@@ -17,7 +17,7 @@ struct Filling<'p> {
     transfer: u32,
 }
 
-impl Connection {
+impl ConnectedShare {
     /// Creates a file and writes the pattern from beginning to end, so that it reaches its full
     /// length only with complete data. Each WRITE has at most `transfer` bytes, and at most what
     /// the granted credits allow. Progress is reported to `tell`.

@@ -1,7 +1,7 @@
 //! Compares the run's operations with the limits of the server. Runs that exceed them are refused
 //! before they begin, because each of their operations would be refused.
 
-use super::connection::Connection;
+use super::connection::ConnectedShare;
 use super::error::SmbError;
 use filestone_plan::plan::{Plan, SmbTarget};
 use filestone_protocol::session::smb2::{BYTES_OF_CREDIT, Limits};
@@ -10,7 +10,7 @@ use filestone_workload::text::thousands;
 
 /// Returns the server's limits if they are sufficient for the run.
 pub fn limits_for(
-    connection: &mut Connection,
+    connection: &mut ConnectedShare,
     plan: &Plan,
     target: &SmbTarget,
 ) -> Result<Limits, SmbError> {

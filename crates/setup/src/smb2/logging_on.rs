@@ -1,7 +1,7 @@
 //! Concurrent logon of many clients, which reduces the total time with servers that are distant or
 //! slow to set up sessions.
 
-use filestone_host::control::Context;
+use filestone_host::control::RunContext;
 use filestone_host::error::RunError;
 use filestone_workload::text::thousands;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +21,7 @@ const TELL_EVERY: Duration = Duration::from_millis(200);
 /// error.
 pub fn all<C: Send, R: Send>(
     clients: Vec<C>,
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
     is_in: impl Fn(&R) -> bool,
     log_on: impl Fn(C, bool) -> Result<R, RunError> + Sync,
 ) -> Result<Vec<R>, RunError> {
@@ -52,7 +52,7 @@ pub fn all<C: Send, R: Send>(
 /// progress, and ends early if the run is stopped.
 fn many_at_a_time<C: Send, R: Send>(
     clients: Vec<C>,
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
     log_on: impl Fn(C) -> R + Sync,
 ) -> Result<Vec<R>, RunError> {
     let count = clients.len();
@@ -94,7 +94,7 @@ fn many_at_a_time<C: Send, R: Send>(
 fn gather<R>(
     results: &Receiver<(usize, R)>,
     gathered: &mut [Option<R>],
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
     forget: impl Fn(),
 ) {
     let (mut made, count) = (0, thousands(gathered.len() as u64));
@@ -132,7 +132,7 @@ mod tests {
     fn results_are_in_the_order_of_clients_and_many_are_under_way() {
         let stop = AtomicBool::new(false);
         let mut observer = NoObserver;
-        let mut context = Context::new(&stop, &mut observer);
+        let mut context = RunContext::new(&stop, &mut observer);
         let under_way = AtomicUsize::new(0);
         let most = AtomicUsize::new(0);
         let results = many_at_a_time((0..200).collect(), &mut context, |client: u32| {
@@ -157,7 +157,7 @@ mod tests {
     fn without_clients_there_is_nothing_to_wait_for() {
         let stop = AtomicBool::new(false);
         let mut observer = NoObserver;
-        let mut context = Context::new(&stop, &mut observer);
+        let mut context = RunContext::new(&stop, &mut observer);
         let results = many_at_a_time(Vec::<u32>::new(), &mut context, |client| client);
         assert_eq!(results.expect("nobody stops it"), Vec::<u32>::new());
     }
@@ -166,7 +166,7 @@ mod tests {
     fn they_are_one_by_one_until_one_is_in_and_end_with_the_first_error() {
         let stop = AtomicBool::new(false);
         let mut observer = NoObserver;
-        let mut context = Context::new(&stop, &mut observer);
+        let mut context = RunContext::new(&stop, &mut observer);
         let told = Mutex::new(vec![]);
         let is_in = |client: &u32| *client >= 3;
         let log_on = |client: u32, is_anybody_in: bool| {
@@ -202,7 +202,7 @@ mod tests {
     fn nobody_begins_once_it_is_stopped() {
         let stop = AtomicBool::new(false);
         let mut observer = NoObserver;
-        let mut context = Context::new(&stop, &mut observer);
+        let mut context = RunContext::new(&stop, &mut observer);
         let begun = AtomicUsize::new(0);
         let ended = many_at_a_time((0..100_000).collect(), &mut context, |_: u32| {
             begun.fetch_add(1, Ordering::SeqCst);

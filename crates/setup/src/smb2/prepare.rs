@@ -1,9 +1,9 @@
 //! Finds or creates the objects of a probe on a share before it begins.
 
-use super::connection::{Connection, RequestError};
+use super::connection::{ConnectedShare, RequestError};
 use super::tree::{ShareDirectory, ShareTree, child_of};
 use crate::prepare::{ProbePreparation, ProbeServer, created};
-use filestone_host::control::Context;
+use filestone_host::control::RunContext;
 use filestone_host::error::RunError;
 use filestone_plan::plan::SmbTarget;
 use filestone_protocol::client::smb2::{ALL_OF_FILE, CreateParams, CreateResult, SharePath};
@@ -19,7 +19,7 @@ const WRITE_MAX: u32 = 1 << 20;
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
 /// The object at the target's path.
-pub struct Found {
+pub struct FoundOnShare {
     /// Path in the share.
     pub path: String,
     /// Result of opening the object.
@@ -27,12 +27,12 @@ pub struct Found {
 }
 
 /// Finds the object at the target's path.
-pub fn find(connection: &mut Connection, target: &SmbTarget) -> Result<Found, RunError> {
+pub fn find(connection: &mut ConnectedShare, target: &SmbTarget) -> Result<FoundOnShare, RunError> {
     let path = super::terms::share_path(target);
     let found = connection.look_at(&path);
     let failed = |unmet: RequestError| unmet.at(&target.to_string(), "CREATE").into_run_error();
     match found.map_err(failed)? {
-        Some(opened) => Ok(Found { path, opened }),
+        Some(opened) => Ok(FoundOnShare { path, opened }),
         None => {
             let missing = RequestError::Answered(Status::OBJECT_NAME_NOT_FOUND);
             Err(failed(missing))
@@ -40,7 +40,7 @@ pub fn find(connection: &mut Connection, target: &SmbTarget) -> Result<Found, Ru
     }
 }
 
-impl ProbeServer for Connection {
+impl ProbeServer for ConnectedShare {
     type Handle = SharePath;
     type Tree<'a> = ShareTree<'a>;
 
@@ -103,7 +103,7 @@ impl ProbeServer for Connection {
 
     fn write_files(
         preparation: &mut ProbePreparation<'_, Self>,
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
     ) -> Result<(), RunError> {
         let ProbePreparation {
             server,

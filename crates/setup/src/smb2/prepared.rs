@@ -1,15 +1,15 @@
 //! A share as the target of a probe or a mix, with the objects prepared for a run.
 
 use super::channels::interfaces_of;
-use super::connection::Connection;
+use super::connection::ConnectedShare;
 use super::error::SmbError;
 use super::limits::limits_for;
-use super::prepare::{self, Found, kind_of};
+use super::prepare::{self, FoundOnShare, kind_of};
 use super::terms::{guest_remark, reach};
 use crate::file_set::{self, FileSetRequest, OrphanedSet, SetFiles};
 use crate::prepare::{ProbePreparation, RunObjects};
 use crate::workspace::marker::ProcessIdentity;
-use filestone_host::control::Context;
+use filestone_host::control::RunContext;
 use filestone_host::error::RunError;
 use filestone_measure::measure::run_record::{InterfaceRecord, Target};
 use filestone_plan::file_set::Layout;
@@ -26,7 +26,7 @@ pub struct PreparedShare {
     /// Description of the target for the record.
     pub record: Target,
     /// A connection to the share.
-    pub connection: Connection,
+    pub connection: ConnectedShare,
     /// Files and names.
     pub files: Arc<ShareFiles>,
     /// Objects that the run removes or releases at its end.
@@ -35,10 +35,10 @@ pub struct PreparedShare {
 
 /// The directories of a mix, and the connection to their share.
 struct Directories {
-    connection: Connection,
+    connection: ConnectedShare,
     /// Limits of the server.
     limits: Limits,
-    first: Found,
+    first: FoundOnShare,
     interfaces: Vec<InterfaceRecord>,
     /// Directories with their names for error messages.
     roots: Vec<(String, SharePath)>,
@@ -51,7 +51,7 @@ impl PreparedShare {
         target: &SmbTarget,
         probe: &ProbePlan,
         built_in: Option<SocketAddr>,
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
     ) -> Result<Self, RunError> {
         context.cancellable(|context| Self::prepare(plan, target, probe, built_in, context))
     }
@@ -61,7 +61,7 @@ impl PreparedShare {
         target: &SmbTarget,
         probe: &ProbePlan,
         built_in: Option<SocketAddr>,
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
     ) -> Result<Self, RunError> {
         context.preparing(&format!("connecting to {target}"));
         let mut connection = reach(plan, target, built_in, context)?;
@@ -116,7 +116,7 @@ impl PreparedShare {
         target: &SmbTarget,
         mix: &MixPlan,
         built_in: Option<SocketAddr>,
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
     ) -> Result<Self, RunError> {
         let layout = Layout::of_numbered(&mix.file_set, plan.clients, plan.whole().numbering())?;
         let directories = context
@@ -157,7 +157,7 @@ impl PreparedShare {
     }
 
     /// Removes or releases the objects of the run.
-    pub fn clean_up(&mut self, context: &mut Context<'_>) -> Result<(), RunError> {
+    pub fn clean_up(&mut self, context: &mut RunContext<'_>) -> Result<(), RunError> {
         self.objects.clean_up(self.connection.reaching(), context)
     }
 }
@@ -169,7 +169,7 @@ pub fn reclaim_mix(
     mix: &MixPlan,
     owner: &ProcessIdentity,
     built_in: Option<SocketAddr>,
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
 ) -> Result<(), RunError> {
     let directories = Directories::find(plan, target, mix, built_in, context)?;
     let left = OrphanedSet {
@@ -187,7 +187,7 @@ impl Directories {
         first: &SmbTarget,
         mix: &MixPlan,
         built_in: Option<SocketAddr>,
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
     ) -> Result<Self, RunError> {
         context.preparing(&format!("connecting to {first}"));
         let mut connection = reach(plan, first, built_in, context)?;
@@ -213,7 +213,7 @@ impl Directories {
 }
 
 /// Returns the network interfaces that the server reports, if clients may have several connections.
-fn interfaces(connection: &mut Connection) -> Result<Vec<InterfaceRecord>, RunError> {
+fn interfaces(connection: &mut ConnectedShare) -> Result<Vec<InterfaceRecord>, RunError> {
     if connection.reaching().way.terms.channels <= 1 {
         return Ok(Vec::new());
     }
@@ -231,14 +231,17 @@ fn note_interfaces(record: &mut Target, interfaces: Vec<InterfaceRecord>) {
     }
 }
 
-fn tell_of_guest(connection: &Connection, target: &SmbTarget, context: &mut Context<'_>) {
+fn tell_of_guest(connection: &ConnectedShare, target: &SmbTarget, context: &mut RunContext<'_>) {
     if let Some(remark) = guest_remark(connection, target) {
         context.observer.note(&remark);
     }
 }
 
 /// Finds the object at the target's path, which must be a directory.
-fn directory(connection: &mut Connection, target: &SmbTarget) -> Result<Found, RunError> {
+fn directory(
+    connection: &mut ConnectedShare,
+    target: &SmbTarget,
+) -> Result<FoundOnShare, RunError> {
     let found = prepare::find(connection, target)?;
     if found.opened.is_directory() {
         return Ok(found);
@@ -248,7 +251,12 @@ fn directory(connection: &mut Connection, target: &SmbTarget) -> Result<Found, R
 }
 
 /// Returns the description of the target for the record.
-fn describe(connection: &Connection, target: &SmbTarget, found: &Found, files: u64) -> Target {
+fn describe(
+    connection: &ConnectedShare,
+    target: &SmbTarget,
+    found: &FoundOnShare,
+    files: u64,
+) -> Target {
     Target {
         mounts: vec![],
         address: connection.reaching().dial.address.to_string(),

@@ -4,13 +4,13 @@
 //! The end of a session closes its handles, so a single request cannot be repeated. Instead the
 //! whole operation is repeated, which begins by opening the files that it needs.
 
-use super::connection::{Answers, Connection, REPEATS_MAX, RequestError};
+use super::connection::{Answers, ConnectedShare, REPEATS_MAX, RequestError};
 use filestone_protocol::client::call_slot::ActionError;
 use filestone_protocol::client::smb2::CallHandle;
 use filestone_workload::output::WriteData;
 use std::time::{Duration, Instant};
 
-impl Connection {
+impl ConnectedShare {
     /// Executes a whole operation, the requests of `requests`, and returns its result. When the
     /// session ends before that, `requests` runs again; objects created by the first attempt exist
     /// then.

@@ -1,11 +1,11 @@
 //! Connection options of a plan for an SMB server.
 
-use super::connection::{Connection, Reaching};
+use super::connection::{ConnectedShare, Reaching};
 use super::ntlm::Ntlm;
 use crate::TargetError;
 use crate::addresses::resolve;
 use filestone_host::connect::Dial;
-use filestone_host::control::{Cancellation, Context};
+use filestone_host::control::{Cancellation, RunContext};
 use filestone_host::error::RunError;
 use filestone_measure::measure::run_record::SessionIdentity;
 use filestone_plan::plan::{Plan, SmbDialect, SmbTarget, TransportKind};
@@ -109,8 +109,8 @@ pub fn reach(
     plan: &Plan,
     target: &SmbTarget,
     built_in: Option<SocketAddr>,
-    context: &Context<'_>,
-) -> Result<Connection, RunError> {
+    context: &RunContext<'_>,
+) -> Result<ConnectedShare, RunError> {
     let approach = ShareAddress {
         password: context.password,
         built_in,
@@ -122,7 +122,10 @@ pub fn reach(
 }
 
 /// Connects to a share with parameters that do not come from a plan.
-pub fn reach_by(approach: &ShareAddress<'_>, target: &SmbTarget) -> Result<Connection, RunError> {
+pub fn reach_by(
+    approach: &ShareAddress<'_>,
+    target: &SmbTarget,
+) -> Result<ConnectedShare, RunError> {
     let way = Arc::new(ConnectionSetup::new(terms(target, approach.password)));
     let pattern: Arc<[u8]> = pattern::table().into();
     let mut last = None;
@@ -145,7 +148,7 @@ pub fn reach_by(approach: &ShareAddress<'_>, target: &SmbTarget) -> Result<Conne
             pattern: Arc::clone(&pattern),
             cancellation: approach.cancellation.clone(),
         };
-        match Connection::make(&reaching, 1) {
+        match ConnectedShare::make(&reaching, 1) {
             Ok(connection) => return Ok(connection),
             Err(error) => {
                 let error = error.into_run_error();
@@ -161,7 +164,7 @@ pub fn reach_by(approach: &ShareAddress<'_>, target: &SmbTarget) -> Result<Conne
 
 /// Returns a note if the user was logged on as a guest, since this affects permissions and message
 /// protection.
-pub fn guest_remark(connection: &Connection, target: &SmbTarget) -> Option<String> {
+pub fn guest_remark(connection: &ConnectedShare, target: &SmbTarget) -> Option<String> {
     let user = target.user.as_deref()?;
     let session = connection.session_record()?;
     (session.account != SessionIdentity::User).then(|| {

@@ -2,12 +2,13 @@
 //!
 //! Nothing is locked, as over NFS: a run that was killed is detected by its process identity.
 
-use super::connection::{Connection, RequestError};
+use super::connection::{ConnectedShare, RequestError};
 use super::error::SmbError;
 use crate::workspace::ClaimError;
 use crate::workspace::marker::{LockHolder, MARKER_MAX_BYTES, Marker, padded};
 use crate::workspace::tree::{
-    Directory, Found, FoundMarker, MarkerLock, Name, RefusalKind, Step, Tree, TreeError, TreeResult,
+    EntryName, FileTree, Found, FoundMarker, MarkerLock, RefusalKind, TreeAction, TreeDirectory,
+    TreeError, TreeResult,
 };
 use filestone_host::error::RunError;
 use filestone_plan::made::{Kept, MadeNames};
@@ -34,22 +35,22 @@ pub fn child_of(parent: &str, name: &str) -> String {
 }
 
 /// A directory on a share.
-pub type ShareDirectory = Directory<SharePath>;
+pub type ShareDirectory = TreeDirectory<SharePath>;
 
 /// Directory trees of a share.
 pub struct ShareTree<'a> {
     /// Connection to the share.
-    pub connection: &'a mut Connection,
+    pub connection: &'a mut ConnectedShare,
 }
 
 impl<'a> ShareTree<'a> {
     /// Creates a tree for claiming directories.
-    pub fn new(connection: &'a mut Connection) -> Self {
+    pub fn new(connection: &'a mut ConnectedShare) -> Self {
         Self { connection }
     }
 }
 
-impl Connection {
+impl ConnectedShare {
     /// Returns the object at a path; `None` if there is none.
     pub fn look_at(&mut self, path: &str) -> Result<Option<CreateResult>, RequestError> {
         let opening = CreateParams::existing(path, ATTRIBUTES);
@@ -195,16 +196,18 @@ fn unless_there<T>(made: Result<T, RequestError>) -> Result<Option<T>, RequestEr
     }
 }
 
-const fn request_of(step: Step) -> &'static str {
+const fn request_of(step: TreeAction) -> &'static str {
     match step {
-        Step::Find => "CREATE",
-        Step::MakeDirectory => "CREATE of a directory",
-        Step::MakeMarker => "CREATE of a marker",
-        Step::ReadMarker => "READ",
-        Step::RewriteMarker => "WRITE",
-        Step::ReplaceMarker => "SET_INFO with another name",
-        Step::List => "QUERY_DIRECTORY",
-        Step::RemoveFile | Step::Empty | Step::RemoveDirectory => "SET_INFO to delete",
+        TreeAction::Find => "CREATE",
+        TreeAction::MakeDirectory => "CREATE of a directory",
+        TreeAction::MakeMarker => "CREATE of a marker",
+        TreeAction::ReadMarker => "READ",
+        TreeAction::RewriteMarker => "WRITE",
+        TreeAction::ReplaceMarker => "SET_INFO with another name",
+        TreeAction::List => "QUERY_DIRECTORY",
+        TreeAction::RemoveFile | TreeAction::Empty | TreeAction::RemoveDirectory => {
+            "SET_INFO to delete"
+        }
     }
 }
 
@@ -223,11 +226,11 @@ fn kind_of(unmet: &RequestError) -> RefusalKind {
 }
 
 /// Returns the error of a step for the object at `path`.
-fn refused(unmet: RequestError, step: Step, at: &ShareDirectory, path: &str) -> TreeError {
+fn refused(unmet: RequestError, step: TreeAction, at: &ShareDirectory, path: &str) -> TreeError {
     let kind = kind_of(&unmet);
     let purpose = at.purpose;
     let error = match (unmet, step) {
-        (unmet, Step::Empty) if kind == RefusalKind::NotEmpty => {
+        (unmet, TreeAction::Empty) if kind == RefusalKind::NotEmpty => {
             drop(unmet);
             let path = path.into();
             ClaimError::NeverEmpty { path, purpose }.into()
@@ -252,7 +255,7 @@ impl ShareDirectory {
     }
 }
 
-impl Tree for ShareTree<'_> {
+impl FileTree for ShareTree<'_> {
     type Handle = SharePath;
     type Entry = ShareEntry;
 
@@ -263,14 +266,14 @@ impl Tree for ShareTree<'_> {
     ) -> TreeResult<Option<ShareDirectory>> {
         let path = parent.named(name);
         let made = self.connection.make_directory(&path);
-        let failed = |unmet| refused(unmet, Step::MakeDirectory, parent, &parent.at(name));
+        let failed = |unmet| refused(unmet, TreeAction::MakeDirectory, parent, &parent.at(name));
         Ok(made.map_err(failed)?.map(|()| parent.child(name, path)))
     }
 
     fn find(&mut self, parent: &ShareDirectory, name: &str) -> TreeResult<Found<SharePath>> {
         let path = parent.named(name);
         let found = self.connection.look_at(&path);
-        let failed = |unmet| refused(unmet, Step::Find, parent, &parent.at(name));
+        let failed = |unmet| refused(unmet, TreeAction::Find, parent, &parent.at(name));
         Ok(match found.map_err(failed)? {
             None => Found::Nothing,
             Some(opened) if opened.is_directory() => Found::Directory(parent.child(name, path)),
@@ -286,7 +289,7 @@ impl Tree for ShareTree<'_> {
             }
             first.is_some()
         });
-        listed.map_err(|unmet| refused(unmet, Step::List, at, &at.path))?;
+        listed.map_err(|unmet| refused(unmet, TreeAction::List, at, &at.path))?;
         Ok(first)
     }
 
@@ -298,13 +301,13 @@ impl Tree for ShareTree<'_> {
     ) -> TreeResult<Option<MarkerLock>> {
         let text = padded(&marker.text(false), 0);
         let made = self.connection.make_text(&at.named(name), &text);
-        let failed = |unmet| refused(unmet, Step::MakeMarker, at, &at.at(name));
+        let failed = |unmet| refused(unmet, TreeAction::MakeMarker, at, &at.at(name));
         Ok(made.map_err(failed)?.map(|()| MarkerLock::default()))
     }
 
     fn read_marker(&mut self, at: &ShareDirectory, name: &str) -> TreeResult<Option<FoundMarker>> {
         let text = self.connection.read_text(&at.named(name));
-        let failed = |unmet| refused(unmet, Step::ReadMarker, at, &at.at(name));
+        let failed = |unmet| refused(unmet, TreeAction::ReadMarker, at, &at.at(name));
         Ok(text.map_err(failed)?.map(|text| FoundMarker {
             text,
             holder: LockHolder::None,
@@ -319,7 +322,7 @@ impl Tree for ShareTree<'_> {
         marker: &Marker<'_>,
     ) -> TreeResult<()> {
         let path = at.named(name);
-        let failed = |unmet| refused(unmet, Step::RewriteMarker, at, &at.at(name));
+        let failed = |unmet| refused(unmet, TreeAction::RewriteMarker, at, &at.at(name));
         let old = self.connection.look_at(&path).map_err(failed)?;
         let old_len = old.map_or(0, |opened| opened.len);
         let opening = CreateParams::existing(&path, ALL_OF_FILE);
@@ -339,18 +342,19 @@ impl Tree for ShareTree<'_> {
         let renamed = self
             .connection
             .call(async |link| link.rename(&old, &new, true).await);
-        let failed = |unmet| refused(unmet, Step::ReplaceMarker, at, &at.at(from));
+        let failed = |unmet| refused(unmet, TreeAction::ReplaceMarker, at, &at.at(from));
         renamed.map(|()| true).map_err(failed)
     }
 
     fn remove_file(&mut self, parent: &ShareDirectory, name: &str) -> TreeResult<()> {
         let removed = self.connection.remove(&parent.named(name), false);
-        removed.map_err(|unmet| refused(unmet, Step::RemoveFile, parent, &parent.at(name)))
+        removed.map_err(|unmet| refused(unmet, TreeAction::RemoveFile, parent, &parent.at(name)))
     }
 
     fn remove_directory(&mut self, parent: &ShareDirectory, name: &str, _: bool) -> TreeResult<()> {
         let removed = self.connection.remove(&parent.named(name), true);
-        removed.map_err(|unmet| refused(unmet, Step::RemoveDirectory, parent, &parent.at(name)))
+        removed
+            .map_err(|unmet| refused(unmet, TreeAction::RemoveDirectory, parent, &parent.at(name)))
     }
 
     fn empty_but(&mut self, at: &ShareDirectory, keep: &str, made: &MadeNames) -> TreeResult<Kept> {
@@ -359,7 +363,7 @@ impl Tree for ShareTree<'_> {
         let emptied = self
             .connection
             .call(async |link| link.empty_but(&at.handle, keep, removal).await);
-        emptied.map_err(|unmet| refused(unmet, Step::Empty, at, &at.path))
+        emptied.map_err(|unmet| refused(unmet, TreeAction::Empty, at, &at.path))
     }
 
     fn list(
@@ -376,7 +380,7 @@ impl Tree for ShareTree<'_> {
             };
             is_wanted(name) && each(name, shown)
         });
-        listed.map_err(|unmet| refused(unmet, Step::List, at, &at.path))
+        listed.map_err(|unmet| refused(unmet, TreeAction::List, at, &at.path))
     }
 
     fn is_directory(entry: ShareEntry) -> bool {
@@ -396,7 +400,7 @@ impl Tree for ShareTree<'_> {
     fn remove_names(
         &mut self,
         parent: &ShareDirectory,
-        names: &[Name],
+        names: &[EntryName],
     ) -> TreeResult<Option<usize>> {
         let mut not_empty = None;
         for (index, name) in names.iter().enumerate() {
@@ -409,7 +413,12 @@ impl Tree for ShareTree<'_> {
                     not_empty.get_or_insert(index);
                 }
                 removed => removed.map_err(|unmet| {
-                    refused(unmet, Step::RemoveFile, parent, &parent.at(&name.name))
+                    refused(
+                        unmet,
+                        TreeAction::RemoveFile,
+                        parent,
+                        &parent.at(&name.name),
+                    )
                 })?,
             }
         }

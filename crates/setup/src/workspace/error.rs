@@ -1,6 +1,6 @@
 //! Errors of claiming, populating and removing a directory.
 
-use super::marker::Owner;
+use super::marker::MarkerOwner;
 use filestone_host::error::{AreaError, ErrorCategory};
 use filestone_host::exhaustion::is_exhausted;
 use filestone_plan::made::Kept;
@@ -27,7 +27,7 @@ pub enum ClaimError {
     #[error("{}: another run is using {} ({})", .owner.path, used(*.purpose), .owner.process_in_words())]
     InUse {
         /// Owner of the directory.
-        owner: Owner,
+        owner: MarkerOwner,
         /// Purpose of the directory.
         purpose: Purpose,
     },
@@ -41,13 +41,13 @@ pub enum ClaimError {
     #[error("{}: was left over by {}, whose run began {}", .owner.path, .owner.process_in_words(), .owner.started_in_words())]
     Stale {
         /// Owner of the directory.
-        owner: Owner,
+        owner: MarkerOwner,
     },
     /// The state of the owner's run is unknown.
     #[error("{}: {}left over, or in use, by {}, whose run began {}", .owner.path, unknown(*.purpose), .owner.process_in_words(), .owner.started_in_words())]
     Unknown {
         /// Owner of the directory.
-        owner: Owner,
+        owner: MarkerOwner,
         /// Purpose of the directory.
         purpose: Purpose,
     },
@@ -383,7 +383,7 @@ mod tests {
 
     #[test]
     fn a_run_of_which_it_is_not_known_whether_it_lives_is_left_to_the_user() {
-        let owner = Owner::read("/d/clients", "made by filestone 0\nprocess: 1\n");
+        let owner = MarkerOwner::read("/d/clients", "made by filestone 0\nprocess: 1\n");
         let owner = owner.expect("a marker");
         let purpose = Purpose::Replay;
         let error = ClaimError::Unknown { owner, purpose };

@@ -127,7 +127,7 @@ pub enum Liveness {
 
 /// The run that wrote a marker, according to the marker.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Owner {
+pub struct MarkerOwner {
     /// The marked directory.
     pub path: String,
     /// Name of its host.
@@ -142,7 +142,7 @@ pub struct Owner {
     has_locked: bool,
 }
 
-impl Owner {
+impl MarkerOwner {
     /// Returns the owner from the marker text of the directory `path`; `None` if filestone has not
     /// written it.
     pub fn read(path: &str, text: &str) -> Option<Self> {
@@ -240,8 +240,8 @@ fn began(process: u32) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Owner {
-        Owner::read("clients", text).expect("it is ours")
+    fn read(text: &str) -> MarkerOwner {
+        MarkerOwner::read("clients", text).expect("it is ours")
     }
 
     fn of_process(number: &str) -> String {
@@ -268,7 +268,7 @@ mod tests {
         };
         assert_eq!(liveness(&given_up.text(true)), Liveness::Exited);
         assert!(given_up.text(true).ends_with(given_up.lines));
-        assert_eq!(Owner::read("", "made by somebody"), None);
+        assert_eq!(MarkerOwner::read("", "made by somebody"), None);
     }
 
     #[test]
@@ -324,7 +324,7 @@ mod tests {
         }
         let own = Marker::default().text(false);
         assert!(read(&own).is_process(&ProcessIdentity::this()));
-        assert!(!Owner::unknown("clients").is_process(&name("", 0, None)));
+        assert!(!MarkerOwner::unknown("clients").is_process(&name("", 0, None)));
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use super::error::{ClaimError, Purpose};
 use super::marker::{Liveness, Marker};
 use super::test_directory::may_go;
-use super::tree::{Directory, DirectoryOf, Found, RefusalKind, Tree, TreeResult};
+use super::tree::{DirectoryOf, FileTree, Found, RefusalKind, TreeDirectory, TreeResult};
 use crate::driver::{CallError, UnmeasuredCallError};
 use filestone_host::control::{CleanUpLimits, clean_up_limits};
 use filestone_host::error::RunError;
@@ -34,9 +34,9 @@ const PASSES: u32 = 16;
 
 /// A scratch directory.
 pub(crate) struct ScratchDirectory<H> {
-    parent: Directory<H>,
+    parent: TreeDirectory<H>,
     /// The directory.
-    pub directory: Directory<H>,
+    pub directory: TreeDirectory<H>,
     name: String,
     made: MadeNames,
     since: Instant,
@@ -66,8 +66,8 @@ impl LeftOverProbes {
 }
 
 /// Returns the directory under test of a probe.
-pub(crate) fn under_test<H>(path: &str, handle: H) -> Directory<H> {
-    Directory {
+pub(crate) fn under_test<H>(path: &str, handle: H) -> TreeDirectory<H> {
+    TreeDirectory {
         handle,
         path: path.into(),
         purpose: Purpose::Probe,
@@ -89,7 +89,7 @@ fn if_seen<V>(tried: TreeResult<V>) -> TreeResult<Option<V>> {
 /// Finds the directories that killed probes have left in `parent`, and removes them if the policy
 /// allows it. Directories of probes that run, or may run on another host, stay, and those of other
 /// users.
-pub(crate) fn find_left_over<T: Tree<Handle: Clone>>(
+pub(crate) fn find_left_over<T: FileTree<Handle: Clone>>(
     tree: &mut T,
     parent: &DirectoryOf<T>,
     policy: LeftoverPolicy,
@@ -147,7 +147,7 @@ pub(crate) fn find_left_over<T: Tree<Handle: Clone>>(
 
 /// Removes a directory without a marker if it is empty: a clean-up aborted after the removal of the
 /// marker leaves such a directory. Returns whether it is gone.
-fn remove_unmarked<T: Tree>(
+fn remove_unmarked<T: FileTree>(
     tree: &mut T,
     parent: &DirectoryOf<T>,
     name: &str,
@@ -172,8 +172,8 @@ fn is_own_name(name: &[u8]) -> bool {
 impl<H> ScratchDirectory<H> {
     /// Makes the directory in `parent`, for a run that makes these names in it.
     pub fn make(
-        tree: &mut impl Tree<Handle = H>,
-        mut parent: Directory<H>,
+        tree: &mut impl FileTree<Handle = H>,
+        mut parent: TreeDirectory<H>,
         mut made: MadeNames,
     ) -> Result<Self, RunError> {
         for _ in 0..NAME_TRIES {
@@ -203,7 +203,7 @@ impl<H> ScratchDirectory<H> {
         Err(ClaimError::Overtaken { path }.into())
     }
 
-    fn mark(&mut self, tree: &mut impl Tree<Handle = H>) -> TreeResult<()> {
+    fn mark(&mut self, tree: &mut impl FileTree<Handle = H>) -> TreeResult<()> {
         let marker = Marker {
             lines: &self.made.line(),
             ..Marker::default()
@@ -233,11 +233,11 @@ impl<H> ScratchDirectory<H> {
     }
 
     /// Removes everything in it that the run can have made, and the directory.
-    pub fn remove(mut self, tree: &mut impl Tree<Handle = H>) -> Result<(), RunError> {
+    pub fn remove(mut self, tree: &mut impl FileTree<Handle = H>) -> Result<(), RunError> {
         Ok(self.remove_by(tree)?)
     }
 
-    fn remove_by(&mut self, tree: &mut impl Tree<Handle = H>) -> TreeResult<()> {
+    fn remove_by(&mut self, tree: &mut impl FileTree<Handle = H>) -> TreeResult<()> {
         for _ in 0..PASSES {
             match tree.empty_but(&self.directory, MARKER, &self.made) {
                 Ok(kept) if !kept.is_empty() => {

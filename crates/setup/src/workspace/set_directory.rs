@@ -9,8 +9,10 @@
 //! changes by the owner.
 
 use super::error::{ClaimError, Purpose};
-use super::marker::{Liveness, LockHolder, Marker, Owner, ProcessIdentity};
-use super::tree::{Directory, DirectoryOf, Found, MarkerLock, RefusalKind, Tree, TreeResult};
+use super::marker::{Liveness, LockHolder, Marker, MarkerOwner, ProcessIdentity};
+use super::tree::{
+    DirectoryOf, FileTree, Found, MarkerLock, RefusalKind, TreeDirectory, TreeResult,
+};
 use filestone_plan::file_set::FileSetSpec;
 use filestone_workload::load::MARKER;
 use std::time::Duration;
@@ -40,8 +42,8 @@ pub enum OnSpecMismatch {
 #[derive(Debug)]
 pub struct SetDirectory<H> {
     /// The directory.
-    pub directory: Directory<H>,
-    parent: Directory<H>,
+    pub directory: TreeDirectory<H>,
+    parent: TreeDirectory<H>,
     name: String,
     /// Lock on the marker; released before the marker is removed.
     lock: Option<MarkerLock>,
@@ -54,13 +56,13 @@ pub struct SetDirectory<H> {
 enum Occupant<H> {
     Nothing,
     /// A directory that contains only a truncated marker.
-    Begun(Directory<H>),
-    Owned(Directory<H>, FileSetSpec),
+    Begun(TreeDirectory<H>),
+    Owned(TreeDirectory<H>, FileSetSpec),
 }
 
 /// Contents and lock of a set's marker.
 struct Reading {
-    owner: Owner,
+    owner: MarkerOwner,
     recipe: Option<FileSetSpec>,
     lock: MarkerLock,
     holder: LockHolder,
@@ -74,13 +76,17 @@ fn foreign(path: &str, is_directory: bool) -> ClaimError {
     }
 }
 
-fn overtaken<H>(directory: &Directory<H>) -> ClaimError {
+fn overtaken<H>(directory: &TreeDirectory<H>) -> ClaimError {
     let path = directory.path.clone();
     ClaimError::Overtaken { path }
 }
 
 /// Returns an error unless the owner is certainly over, or the user requests the removal.
-fn check_over(owner: Owner, holder: LockHolder, other: OnSpecMismatch) -> Result<(), ClaimError> {
+fn check_over(
+    owner: MarkerOwner,
+    holder: LockHolder,
+    other: OnSpecMismatch,
+) -> Result<(), ClaimError> {
     let purpose = Purpose::FileSet;
     match owner.liveness(holder) {
         Liveness::Exited => Ok(()),
@@ -91,14 +97,14 @@ fn check_over(owner: Owner, holder: LockHolder, other: OnSpecMismatch) -> Result
 }
 
 /// Returns the path of an object in the directory that is not a marker.
-fn first_foreign<T: Tree>(tree: &mut T, at: &DirectoryOf<T>) -> TreeResult<Option<String>> {
+fn first_foreign<T: FileTree>(tree: &mut T, at: &DirectoryOf<T>) -> TreeResult<Option<String>> {
     let name = tree.first_name(at, &[MARKER, NEXT_MARKER])?;
     Ok(name.map(|name| at.at(name)))
 }
 
 /// Returns the object with the name of a set in `parent`. Foreign objects and sets in use are
 /// errors.
-fn inspect<T: Tree>(
+fn inspect<T: FileTree>(
     tree: &mut T,
     parent: &DirectoryOf<T>,
     name: &str,
@@ -127,7 +133,7 @@ fn inspect<T: Tree>(
         return Ok(Occupant::Begun(directory));
     }
     // Every set has its spec in its first marker: an object without a spec is not a set.
-    match FileSetSpec::find(&text).filter(|_| Owner::read(path, &text).is_some()) {
+    match FileSetSpec::find(&text).filter(|_| MarkerOwner::read(path, &text).is_some()) {
         Some(recipe) => Ok(Occupant::Owned(directory, recipe)),
         None => Err(foreign(path, true).into()),
     }
@@ -137,8 +143,8 @@ impl<H> SetDirectory<H> {
     /// Makes the directory `name` in `parent`, or takes over the existing one, if filestone made it
     /// and no run works in it. Also returns whether the existing set has another spec.
     pub fn claim(
-        tree: &mut impl Tree<Handle = H>,
-        parent: Directory<H>,
+        tree: &mut impl FileTree<Handle = H>,
+        parent: TreeDirectory<H>,
         name: &str,
         recipe: &FileSetSpec,
         other: OnSpecMismatch,
@@ -175,8 +181,8 @@ impl<H> SetDirectory<H> {
     /// the set has another owner. An empty directory is removed: such a process leaves it if it
     /// ends between two calls.
     pub fn inherit(
-        tree: &mut impl Tree<Handle = H>,
-        parent: Directory<H>,
+        tree: &mut impl FileTree<Handle = H>,
+        parent: TreeDirectory<H>,
         name: &str,
         owner: &ProcessIdentity,
     ) -> TreeResult<Option<Self>> {
@@ -193,7 +199,7 @@ impl<H> SetDirectory<H> {
             set.clear_next(tree)?;
             return set.remove(tree).map(|()| None);
         }
-        let marked = Owner::read(&set.directory.path, &text);
+        let marked = MarkerOwner::read(&set.directory.path, &text);
         match (marked, FileSetSpec::find(&text)) {
             (Some(marked), Some(recipe)) if marked.is_process(owner) => {
                 set.take_over(tree, &recipe)?;
@@ -204,7 +210,7 @@ impl<H> SetDirectory<H> {
         }
     }
 
-    fn new(directory: Directory<H>, parent: Directory<H>, name: &str) -> Self {
+    fn new(directory: TreeDirectory<H>, parent: TreeDirectory<H>, name: &str) -> Self {
         Self {
             directory,
             parent,
@@ -216,8 +222,8 @@ impl<H> SetDirectory<H> {
     }
 
     fn make(
-        tree: &mut impl Tree<Handle = H>,
-        parent: Directory<H>,
+        tree: &mut impl FileTree<Handle = H>,
+        parent: TreeDirectory<H>,
         name: &str,
         recipe: &FileSetSpec,
     ) -> TreeResult<Self> {
@@ -244,7 +250,7 @@ impl<H> SetDirectory<H> {
 
     fn make_marker(
         &self,
-        tree: &mut impl Tree<Handle = H>,
+        tree: &mut impl FileTree<Handle = H>,
         name: &str,
         recipe: &FileSetSpec,
     ) -> TreeResult<Option<MarkerLock>> {
@@ -256,7 +262,7 @@ impl<H> SetDirectory<H> {
     }
 
     /// Reads the contents of the marker and the holder of its lock.
-    fn read(&self, tree: &mut impl Tree<Handle = H>) -> TreeResult<Option<Reading>> {
+    fn read(&self, tree: &mut impl FileTree<Handle = H>) -> TreeResult<Option<Reading>> {
         let found = tree.read_marker(&self.directory, MARKER)?;
         Ok(found.and_then(|found| {
             Some(Reading {
@@ -271,7 +277,7 @@ impl<H> SetDirectory<H> {
     /// Overwrites the text of the marker.
     fn rewrite(
         &self,
-        tree: &mut impl Tree<Handle = H>,
+        tree: &mut impl FileTree<Handle = H>,
         is_given_up: bool,
         recipe: Option<&FileSetSpec>,
     ) -> TreeResult<()> {
@@ -283,7 +289,7 @@ impl<H> SetDirectory<H> {
     /// Enters this process into the marker, unless another run does so first.
     fn take_over(
         &mut self,
-        tree: &mut impl Tree<Handle = H>,
+        tree: &mut impl FileTree<Handle = H>,
         recipe: &FileSetSpec,
     ) -> TreeResult<()> {
         let mut made = self.make_marker(tree, NEXT_MARKER, recipe);
@@ -314,7 +320,7 @@ impl<H> SetDirectory<H> {
     /// the same time, the last one gets the set.
     fn take_over_in_place(
         &mut self,
-        tree: &mut impl Tree<Handle = H>,
+        tree: &mut impl FileTree<Handle = H>,
         recipe: &FileSetSpec,
     ) -> TreeResult<()> {
         self.lock = Some(self.check_free(tree)?);
@@ -328,7 +334,7 @@ impl<H> SetDirectory<H> {
     }
 
     /// Returns the marker's lock, or an error unless the run in the marker is over.
-    fn check_free(&self, tree: &mut impl Tree<Handle = H>) -> TreeResult<MarkerLock> {
+    fn check_free(&self, tree: &mut impl FileTree<Handle = H>) -> TreeResult<MarkerLock> {
         let Some(read) = self.read(tree)? else {
             return Err(foreign(&self.directory.path, true).into());
         };
@@ -341,7 +347,7 @@ impl<H> SetDirectory<H> {
     }
 
     /// Returns whether the owner is the run that has certainly ended.
-    fn is_predecessor(&self, owner: &Owner) -> bool {
+    fn is_predecessor(&self, owner: &MarkerOwner) -> bool {
         let predecessor = self.predecessor.as_ref();
         predecessor.is_some_and(|predecessor| owner.is_process(predecessor))
     }
@@ -349,7 +355,7 @@ impl<H> SetDirectory<H> {
     /// Writes to the marker that this process made the set with this spec.
     pub fn enter_recipe(
         &self,
-        tree: &mut impl Tree<Handle = H>,
+        tree: &mut impl FileTree<Handle = H>,
         recipe: &FileSetSpec,
     ) -> TreeResult<()> {
         self.rewrite(tree, false, Some(recipe))
@@ -357,7 +363,7 @@ impl<H> SetDirectory<H> {
 
     /// Releases the claim; the set stays. If the set belongs to another process by now, nothing is
     /// changed.
-    pub fn release(&self, tree: &mut impl Tree<Handle = H>) -> TreeResult<()> {
+    pub fn release(&self, tree: &mut impl FileTree<Handle = H>) -> TreeResult<()> {
         match self.read(tree)? {
             Some(read) if read.owner.is_this_process() => {
                 self.rewrite(tree, true, read.recipe.as_ref())
@@ -366,13 +372,13 @@ impl<H> SetDirectory<H> {
         }
     }
 
-    fn is_ours(&self, tree: &mut impl Tree<Handle = H>) -> TreeResult<bool> {
+    fn is_ours(&self, tree: &mut impl FileTree<Handle = H>) -> TreeResult<bool> {
         let read = self.read(tree)?;
         Ok(read.is_some_and(|read| read.owner.is_this_process()))
     }
 
     /// Returns an error unless the marker names this process as the user of the set.
-    pub fn check_ours(&self, tree: &mut impl Tree<Handle = H>) -> TreeResult<()> {
+    pub fn check_ours(&self, tree: &mut impl FileTree<Handle = H>) -> TreeResult<()> {
         if self.is_ours(tree)? {
             return Ok(());
         }
@@ -381,7 +387,7 @@ impl<H> SetDirectory<H> {
     }
 
     /// Removes a next marker that an earlier run did not put in place before its end.
-    fn clear_next(&self, tree: &mut impl Tree<Handle = H>) -> TreeResult<()> {
+    fn clear_next(&self, tree: &mut impl FileTree<Handle = H>) -> TreeResult<()> {
         let path = self.directory.at(NEXT_MARKER);
         match tree.read_marker(&self.directory, NEXT_MARKER)? {
             Some(found) => match found.owner(&self.directory.path) {
@@ -401,7 +407,7 @@ impl<H> SetDirectory<H> {
 
     /// Removes the marker and the directory; all other objects of filestone in it are gone. If it
     /// contains foreign objects, both stay.
-    pub fn remove(&mut self, tree: &mut impl Tree<Handle = H>) -> TreeResult<()> {
+    pub fn remove(&mut self, tree: &mut impl FileTree<Handle = H>) -> TreeResult<()> {
         if let Some(path) = first_foreign(tree, &self.directory)? {
             return Err(ClaimError::ForeignContent { path }.into());
         }

@@ -5,7 +5,7 @@
 //! followed, and mount points of other file systems are not touched.
 
 use super::error::{ClaimError, Purpose};
-use super::tree::{DirectoryOf, Found, Name, Tree, TreeResult};
+use super::tree::{DirectoryOf, EntryName, FileTree, Found, TreeResult};
 use filestone_plan::file_set::{SetEntry, client_of};
 use filestone_workload::emptying::DeleteLoopGuard;
 
@@ -13,7 +13,7 @@ use filestone_workload::emptying::DeleteLoopGuard;
 const BATCH: usize = 10_000;
 
 /// Removes all objects of filestone in the directory of a set.
-pub fn empty<T: Tree>(tree: &mut T, set: &DirectoryOf<T>) -> TreeResult<()> {
+pub fn empty<T: FileTree>(tree: &mut T, set: &DirectoryOf<T>) -> TreeResult<()> {
     remove_directories(
         tree,
         set,
@@ -36,7 +36,7 @@ pub fn empty<T: Tree>(tree: &mut T, set: &DirectoryOf<T>) -> TreeResult<()> {
 }
 
 /// Removes the directories of filestone, after emptying them.
-fn remove_directories<T: Tree>(
+fn remove_directories<T: FileTree>(
     tree: &mut T,
     parent: &DirectoryOf<T>,
     is_ours: &dyn Fn(&[u8]) -> bool,
@@ -49,7 +49,7 @@ fn remove_directories<T: Tree>(
         tree.list(parent, is_ours, &mut |name, entry| {
             if T::is_directory(entry) {
                 entries.push(entry);
-                names.push(Name::new(name, true));
+                names.push(EntryName::new(name, true));
             }
             names.len() >= BATCH
         })?;
@@ -57,7 +57,7 @@ fn remove_directories<T: Tree>(
             return Ok(());
         }
         check_end(&mut emptying, &names, &parent.path)?;
-        for (Name { name, .. }, entry) in names.iter().zip(entries) {
+        for (EntryName { name, .. }, entry) in names.iter().zip(entries) {
             if let Some(directory) = tree.record(parent, name, entry)? {
                 empty(tree, &directory, name)?;
             }
@@ -68,7 +68,7 @@ fn remove_directories<T: Tree>(
 
 /// Removes the objects with a name of filestone for which `is_doomed` is true, repeatedly until
 /// none is listed: a directory that changes while it is read may skip some.
-pub fn remove_each<T: Tree>(
+pub fn remove_each<T: FileTree>(
     tree: &mut T,
     at: &DirectoryOf<T>,
     is_ours: &dyn Fn(&[u8]) -> bool,
@@ -79,7 +79,7 @@ pub fn remove_each<T: Tree>(
         let mut names = Vec::new();
         tree.list(at, is_ours, &mut |name, entry| {
             if is_doomed(name, entry) {
-                names.push(Name::new(name, T::is_directory(entry)));
+                names.push(EntryName::new(name, T::is_directory(entry)));
             }
             names.len() >= BATCH
         })?;
@@ -91,7 +91,7 @@ pub fn remove_each<T: Tree>(
     }
 }
 
-impl Name {
+impl EntryName {
     fn new(name: &[u8], is_directory: bool) -> Self {
         let name = name.into();
         Self { name, is_directory }
@@ -99,7 +99,7 @@ impl Name {
 }
 
 /// Returns an error if a directory lists removed names again and again.
-fn check_end(emptying: &mut DeleteLoopGuard, listed: &[Name], path: &str) -> TreeResult<()> {
+fn check_end(emptying: &mut DeleteLoopGuard, listed: &[EntryName], path: &str) -> TreeResult<()> {
     if emptying.may_end(listed.iter().map(|name| &*name.name)) {
         return Ok(());
     }
@@ -108,9 +108,13 @@ fn check_end(emptying: &mut DeleteLoopGuard, listed: &[Name], path: &str) -> Tre
 }
 
 /// Removes names; a directory that is not empty contains a foreign object.
-fn remove<T: Tree>(tree: &mut T, parent: &DirectoryOf<T>, names: &[Name]) -> TreeResult<()> {
+fn remove<T: FileTree>(
+    tree: &mut T,
+    parent: &DirectoryOf<T>,
+    names: &[EntryName],
+) -> TreeResult<()> {
     let kept = tree.remove_names(parent, names)?;
-    let Some(Name { name, .. }) = kept.and_then(|index| names.get(index)) else {
+    let Some(EntryName { name, .. }) = kept.and_then(|index| names.get(index)) else {
         return Ok(());
     };
     let inside = match tree.find(parent, &String::from_utf8_lossy(name)) {

@@ -5,8 +5,10 @@
 //! `filestone` next to it.
 
 use super::error::ClaimError;
-use super::marker::{Liveness, Marker, Owner};
-use super::tree::{Directory, DirectoryOf, Found, MarkerLock, RefusalKind, Tree, TreeResult};
+use super::marker::{Liveness, Marker, MarkerOwner};
+use super::tree::{
+    DirectoryOf, FileTree, Found, MarkerLock, RefusalKind, TreeDirectory, TreeResult,
+};
 use filestone_plan::made::MadeNames;
 use filestone_plan::plan::LeftoverPolicy;
 use filestone_workload::load::{CLIENTS, MARKER};
@@ -47,9 +49,9 @@ pub enum OnExisting {
 #[derive(Debug)]
 pub struct TestDirectory<H> {
     /// Parent directory of `clients`.
-    pub root: Directory<H>,
+    pub root: TreeDirectory<H>,
     /// The directory.
-    pub clients: Directory<H>,
+    pub clients: TreeDirectory<H>,
     /// Lock on its marker; released before the marker is removed.
     pub lock: MarkerLock,
     /// The directory under test, if this `clients` is next to another one.
@@ -63,33 +65,33 @@ pub struct TestDirectory<H> {
 /// The directory under test, with a directory `filestone` in it.
 #[derive(Debug)]
 struct UnderTest<H> {
-    root: Directory<H>,
+    root: TreeDirectory<H>,
     /// Whether `filestone` was made for this run, and is removed with it.
     has_made: bool,
 }
 
 /// A `clients` that was made a moment ago.
 struct Marked<H> {
-    clients: Directory<H>,
+    clients: TreeDirectory<H>,
     lock: MarkerLock,
 }
 
 /// A `clients` that already existed.
 enum Occupant<H> {
     Owned {
-        clients: Directory<H>,
+        clients: TreeDirectory<H>,
         lock: MarkerLock,
-        owner: Owner,
+        owner: MarkerOwner,
         liveness: Liveness,
         /// Text of its marker.
         text: String,
     },
     /// Not made by filestone; contains the directory, if it is one.
-    Foreign(Option<Directory<H>>),
+    Foreign(Option<TreeDirectory<H>>),
 }
 
 /// Makes `clients` in `root` and its marker; `None` if it exists.
-fn make<T: Tree>(
+fn make<T: FileTree>(
     tree: &mut T,
     root: &DirectoryOf<T>,
     made: &MadeNames,
@@ -114,7 +116,7 @@ fn make<T: Tree>(
 }
 
 /// Returns the owner of the `clients` in `root`; `None` if it does not exist.
-fn occupant<T: Tree>(
+fn occupant<T: FileTree>(
     tree: &mut T,
     root: &DirectoryOf<T>,
 ) -> TreeResult<Option<Occupant<T::Handle>>> {
@@ -129,7 +131,7 @@ fn occupant<T: Tree>(
             Some(owner) => Some((owner, found)),
             // The run that made the marker could not write it, or will in a moment.
             None if found.text.is_empty() && tree.first_name(&clients, &[MARKER])?.is_none() => {
-                Some((Owner::unknown(&clients.path), found))
+                Some((MarkerOwner::unknown(&clients.path), found))
             }
             None => None,
         },
@@ -148,7 +150,11 @@ fn occupant<T: Tree>(
 
 impl<H> Occupant<H> {
     /// Returns whether a run may work next to it.
-    fn may_have_neighbours(&self, tree: &mut impl Tree<Handle = H>, occupied: OnExisting) -> bool {
+    fn may_have_neighbours(
+        &self,
+        tree: &mut impl FileTree<Handle = H>,
+        occupied: OnExisting,
+    ) -> bool {
         match (self, occupied) {
             (Self::Owned { .. }, _) | (Self::Foreign(None), OnExisting::BesideEmpty) => false,
             (Self::Foreign(_), OnExisting::Read) => false,
@@ -160,7 +166,7 @@ impl<H> Occupant<H> {
     }
 
     /// Returns the error that explains why it cannot be used.
-    fn complaint(self, root: &Directory<H>) -> ClaimError {
+    fn complaint(self, root: &TreeDirectory<H>) -> ClaimError {
         let purpose = root.purpose;
         match self {
             Self::Foreign(_) => ClaimError::Foreign {
@@ -181,10 +187,10 @@ impl<H> Occupant<H> {
     /// Removes it, if its owner is over, or the user requests it.
     fn remove(
         self,
-        tree: &mut impl Tree<Handle = H>,
-        root: &Directory<H>,
+        tree: &mut impl FileTree<Handle = H>,
+        root: &TreeDirectory<H>,
         wanted: LeftOver<'_>,
-    ) -> TreeResult<Owner> {
+    ) -> TreeResult<MarkerOwner> {
         match self {
             Self::Owned {
                 clients,
@@ -219,8 +225,8 @@ impl<H> TestDirectory<H> {
     /// Claims `clients` in `root`, or in a directory `filestone` in it; or only finds it for
     /// reading.
     pub fn claim(
-        tree: &mut impl Tree<Handle = H>,
-        root: Directory<H>,
+        tree: &mut impl FileTree<Handle = H>,
+        root: TreeDirectory<H>,
         occupied: OnExisting,
         made: &Arc<MadeNames>,
     ) -> TreeResult<Self> {
@@ -239,7 +245,7 @@ impl<H> TestDirectory<H> {
     }
 
     fn new(
-        root: Directory<H>,
+        root: TreeDirectory<H>,
         marked: Marked<H>,
         under_test: Option<UnderTest<H>>,
         made: &Arc<MadeNames>,
@@ -256,8 +262,8 @@ impl<H> TestDirectory<H> {
 
     /// Finds the `clients` in `root` for reading, regardless of its creator.
     fn find(
-        tree: &mut impl Tree<Handle = H>,
-        root: Directory<H>,
+        tree: &mut impl FileTree<Handle = H>,
+        root: TreeDirectory<H>,
         made: &Arc<MadeNames>,
     ) -> TreeResult<Self> {
         let Found::Directory(clients) = tree.find(&root, CLIENTS)? else {
@@ -275,8 +281,8 @@ impl<H> TestDirectory<H> {
     }
 
     fn claim_beside(
-        tree: &mut impl Tree<Handle = H>,
-        root: Directory<H>,
+        tree: &mut impl FileTree<Handle = H>,
+        root: TreeDirectory<H>,
         made: &Arc<MadeNames>,
     ) -> TreeResult<Self> {
         let place = tree.make_directory(&root, BESIDE)?;
@@ -322,7 +328,7 @@ impl<H> TestDirectory<H> {
 
     /// Writes to the marker that the run is over and its trees were kept. This needs no room on the
     /// disk: loads may fill it.
-    pub fn release(&mut self, tree: &mut impl Tree<Handle = H>) -> TreeResult<()> {
+    pub fn release(&mut self, tree: &mut impl FileTree<Handle = H>) -> TreeResult<()> {
         if self.is_read {
             return Ok(());
         }
@@ -334,7 +340,7 @@ impl<H> TestDirectory<H> {
     /// Removes the claimed directory with all objects in it that the run can have made, but no
     /// object that got such a name since; and everything that claiming has made. Foreign objects
     /// stay, and so do their directories.
-    pub fn remove(&mut self, tree: &mut impl Tree<Handle = H>) -> TreeResult<()> {
+    pub fn remove(&mut self, tree: &mut impl FileTree<Handle = H>) -> TreeResult<()> {
         if self.is_read {
             return Ok(());
         }
@@ -354,7 +360,7 @@ impl<H> TestDirectory<H> {
     }
 }
 
-fn no_directory<H>(root: &Directory<H>) -> ClaimError {
+fn no_directory<H>(root: &TreeDirectory<H>) -> ClaimError {
     ClaimError::Foreign {
         path: root.at(BESIDE),
         purpose: root.purpose,
@@ -362,7 +368,11 @@ fn no_directory<H>(root: &Directory<H>) -> ClaimError {
     }
 }
 
-fn release<T: Tree>(tree: &mut T, clients: &DirectoryOf<T>, made: &MadeNames) -> TreeResult<()> {
+fn release<T: FileTree>(
+    tree: &mut T,
+    clients: &DirectoryOf<T>,
+    made: &MadeNames,
+) -> TreeResult<()> {
     let marker = Marker {
         is_given_up: true,
         lines: &made.line(),
@@ -370,7 +380,7 @@ fn release<T: Tree>(tree: &mut T, clients: &DirectoryOf<T>, made: &MadeNames) ->
     tree.rewrite_marker(clients, MARKER, &marker)
 }
 
-fn remove<T: Tree>(
+fn remove<T: FileTree>(
     tree: &mut T,
     root: &DirectoryOf<T>,
     clients: &DirectoryOf<T>,
@@ -406,11 +416,11 @@ fn remove<T: Tree>(
 
 /// Removes the remains of a run in `root` and in a directory `filestone` there; `None` if there are
 /// none.
-pub fn remove_left_over<T: Tree>(
+pub fn remove_left_over<T: FileTree>(
     tree: &mut T,
     root: &DirectoryOf<T>,
     wanted: LeftOver<'_>,
-) -> TreeResult<Option<Owner>> {
+) -> TreeResult<Option<MarkerOwner>> {
     let Some(occupant) = occupant(tree, root)? else {
         return Ok(None);
     };

@@ -3,7 +3,7 @@
 //! Links are never followed. Removing an object that is already gone succeeds.
 
 use super::error::{ClaimError, Purpose};
-use super::marker::{LockHolder, Marker, Owner};
+use super::marker::{LockHolder, Marker, MarkerOwner};
 use filestone_host::error::RunError;
 use filestone_plan::made::{Kept, MadeNames};
 use filestone_plan::plan::CreateModes;
@@ -18,7 +18,7 @@ pub const FILE_MODE: u32 = CreateModes::OWN.file;
 
 /// A directory, with its path and purpose for errors.
 #[derive(Debug, Clone)]
-pub struct Directory<H> {
+pub struct TreeDirectory<H> {
     /// An open descriptor, or a file handle.
     pub handle: H,
     /// Path of the directory.
@@ -27,15 +27,15 @@ pub struct Directory<H> {
     pub purpose: Purpose,
 }
 
-impl<H> Directory<H> {
+impl<H> TreeDirectory<H> {
     /// Returns the path of an object in it.
     pub fn at(&self, name: impl AsRef<[u8]>) -> String {
         join(&self.path, name.as_ref())
     }
 
     /// Returns a directory in it.
-    pub fn child<C>(&self, name: impl AsRef<[u8]>, handle: C) -> Directory<C> {
-        Directory {
+    pub fn child<C>(&self, name: impl AsRef<[u8]>, handle: C) -> TreeDirectory<C> {
+        TreeDirectory {
             handle,
             path: self.at(name),
             purpose: self.purpose,
@@ -44,7 +44,7 @@ impl<H> Directory<H> {
 }
 
 /// A directory of a tree.
-pub type DirectoryOf<T> = Directory<<T as Tree>::Handle>;
+pub type DirectoryOf<T> = TreeDirectory<<T as FileTree>::Handle>;
 /// Result of an action on a tree.
 pub type TreeResult<V> = Result<V, TreeError>;
 
@@ -104,7 +104,7 @@ impl From<TreeError> for RunError {
 }
 
 /// A tree of files.
-pub trait Tree {
+pub trait FileTree {
     /// An open descriptor, or a file handle.
     type Handle;
     /// Attributes of an entry in a listing.
@@ -203,7 +203,7 @@ pub trait Tree {
     fn remove_names(
         &mut self,
         parent: &DirectoryOf<Self>,
-        names: &[Name],
+        names: &[EntryName],
     ) -> TreeResult<Option<usize>>;
 
     /// Sleeps.
@@ -212,7 +212,7 @@ pub trait Tree {
 
 /// A name, and whether it belongs to a directory.
 #[derive(Debug)]
-pub struct Name {
+pub struct EntryName {
     /// The name.
     pub name: Box<[u8]>,
     /// Whether it belongs to a directory.
@@ -225,7 +225,7 @@ pub enum Found<H> {
     /// The name does not exist.
     Nothing,
     /// A directory.
-    Directory(Directory<H>),
+    Directory(TreeDirectory<H>),
     /// Any other object, such as a link to a directory.
     Other,
 }
@@ -249,15 +249,16 @@ impl FoundMarker {
     /// Returns the owner of the directory at `path`; `None` if filestone has not written the
     /// marker. A run that has made its marker but not written it yet is recognised only by its
     /// lock.
-    pub fn owner(&self, path: &str) -> Option<Owner> {
+    pub fn owner(&self, path: &str) -> Option<MarkerOwner> {
         let is_locked = self.holder == LockHolder::Other;
-        Owner::read(path, &self.text).or_else(|| is_locked.then(|| Owner::unknown(path)))
+        MarkerOwner::read(path, &self.text)
+            .or_else(|| is_locked.then(|| MarkerOwner::unknown(path)))
     }
 }
 
 /// The attempted action, for errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum TreeAction {
     /// Look up an object.
     Find,
     /// Create a directory.

@@ -19,7 +19,7 @@ use crate::planning::replay::{BUILT_IN_PATH, TCP_OPTIONS_DEFAULT};
 use crate::planning::{Environment, first_and_rest, nfs_target};
 use crate::{ExitStatus, console};
 use command_line::{DbenchBackend, DbenchProgram, DbenchRequest, DbenchRun, DbenchVersion};
-use filestone_engine::protocols::tbench::replay::SocketOptions;
+use filestone_engine::protocols::tbench::replay::SocketOptionList;
 use filestone_measure::measure::RunRecord;
 use filestone_plan::plan::limits::CLIENTS_OF_REPLAY_MAX;
 use filestone_plan::plan::{
@@ -79,7 +79,7 @@ fn execute(program: DbenchProgram, run: &DbenchRun) -> Result<ExitStatus, Error>
 fn said(run: &DbenchRun) -> DbenchRun {
     let mut run = run.clone();
     if let Some(list) = &run.options.tcp_options {
-        let (options, passed_over) = SocketOptions::leniently(list);
+        let (options, passed_over) = SocketOptionList::leniently(list);
         run.passed_over
             .extend(passed_over.iter().map(|what| format!("-T: {what}")));
         run.options.tcp_options = Some(options.to_string());

@@ -6,7 +6,7 @@
 //! the very first connection is considered absent.
 
 use filestone_host::connect::{Dial, PendingConnection};
-use filestone_host::control::{Context, LOOK_EVERY};
+use filestone_host::control::{LOOK_EVERY, RunContext};
 use filestone_host::error::{
     AreaError, ErrorCategory, NO_MORE_SOCKETS, RunError, SOURCES_OF_THIS_HOST, is_of_this_host,
     is_source_refused,
@@ -111,7 +111,7 @@ impl AreaError for NotAllConnected {
 pub fn connect_many(
     wanted: &ConnectSpec,
     dial: impl Fn(u32) -> Dial,
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
 ) -> Result<ConnectedSockets, RunError> {
     let mut making = Making::new(wanted, dial);
     let mut tell_at = making.began;
@@ -129,7 +129,7 @@ pub fn connect_many(
     Ok(making.into_connected())
 }
 
-fn tell(context: &mut Context<'_>, made: u32, of: u32) {
+fn tell(context: &mut RunContext<'_>, made: u32, of: u32) {
     if of > 1 {
         let (made, of) = (thousands(made.into()), thousands(of.into()));
         context.preparing(&format!("connecting {of} clients: {made} connected"));
@@ -404,7 +404,7 @@ mod tests {
     ) -> Result<ConnectedSockets, RunError> {
         let stop = AtomicBool::new(false);
         let mut observer = NoObserver;
-        let context = &mut Context::new(&stop, &mut observer);
+        let context = &mut RunContext::new(&stop, &mut observer);
         connect_many(wanted, |client| dial(to(client)), context)
     }
 
@@ -428,7 +428,7 @@ mod tests {
         let sources: SourceAddresses = "127.3.0.7-127.3.0.9".parse().expect("a range");
         let stop = AtomicBool::new(false);
         let mut observer = NoObserver;
-        let context = &mut Context::new(&stop, &mut observer);
+        let context = &mut RunContext::new(&stop, &mut observer);
         let dial = |client| Dial {
             source: sources.of_client(client),
             ..dial(address)
@@ -447,7 +447,7 @@ mod tests {
         for source in ["192.0.2.1", "::1"] {
             let stop = AtomicBool::new(false);
             let mut observer = NoObserver;
-            let context = &mut Context::new(&stop, &mut observer);
+            let context = &mut RunContext::new(&stop, &mut observer);
             let dial = |_| Dial {
                 source: source.parse().ok(),
                 ..dial(address)
@@ -548,7 +548,7 @@ mod tests {
         let (_listener, address) = listener();
         let stop = AtomicBool::new(true);
         let mut observer = NoObserver;
-        let context = &mut Context::new(&stop, &mut observer);
+        let context = &mut RunContext::new(&stop, &mut observer);
         let slow = ConnectSpec {
             per_s: Some(0.001),
             ..wanted(2)

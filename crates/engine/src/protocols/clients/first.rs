@@ -3,7 +3,7 @@
 
 use super::{ConnectedSockets, connect_sockets_that_can_be};
 use filestone_host::connect::Dial;
-use filestone_host::control::Context;
+use filestone_host::control::RunContext;
 use filestone_host::error::RunError;
 use filestone_plan::plan::Plan;
 use filestone_workload::time::Timestamp;
@@ -13,7 +13,7 @@ pub fn connect_first(
     plan: &Plan,
     moments: &[Timestamp],
     dial: impl Fn(u32) -> Dial,
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
 ) -> Result<ConnectedSockets, RunError> {
     let is_first = |client: &u32| moment_of(moments, *client) == Timestamp::ZERO;
     let first: Vec<u32> = (0..plan.clients).filter(is_first).collect();

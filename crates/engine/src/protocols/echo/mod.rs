@@ -6,7 +6,7 @@ use crate::protocols::{BuiltIn, Protocol, clients};
 use crate::run::{ConnectedClients, OpenTarget, TargetObjects};
 use filestone_host::clock::Clock;
 use filestone_host::connect::Dial;
-use filestone_host::control::Context;
+use filestone_host::control::RunContext;
 use filestone_host::error::RunError;
 use filestone_measure::measure::run_record::Target;
 use filestone_plan::plan::{OtherTarget, Plan, TargetPlan, TransportKind};
@@ -59,7 +59,7 @@ impl Protocol for Echo {
         &self,
         plan: &'plan Plan,
         _: BuiltIn,
-        _: &mut Context<'_>,
+        _: &mut RunContext<'_>,
     ) -> Result<Box<dyn OpenTarget + 'plan>, RunError> {
         let target = plan.target.other().ok_or(TargetError::NoCalls)?;
         let addresses = resolve(&target.host, target.port)?;
@@ -126,7 +126,7 @@ impl OpenTarget for OpenEcho<'_> {
     fn connect(
         &mut self,
         clock: &Clock,
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
     ) -> Result<ConnectedClients, RunError> {
         let (messages, in_flight) = (self.messages, self.plan.in_flight);
         let make = |_| EchoClient::new(messages, in_flight);

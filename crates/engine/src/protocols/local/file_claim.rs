@@ -2,8 +2,8 @@
 
 use super::tree::{self, LocalTree};
 use filestone_host::error::RunError;
-use filestone_setup::workspace::marker::{Liveness, LockHolder, Marker, Owner};
-use filestone_setup::workspace::tree::{Directory, MarkerLock, Tree};
+use filestone_setup::workspace::marker::{Liveness, LockHolder, Marker, MarkerOwner};
+use filestone_setup::workspace::tree::{FileTree, MarkerLock, TreeDirectory};
 use filestone_setup::workspace::{ClaimError, Purpose};
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -36,14 +36,14 @@ impl FileClaim {
 }
 
 /// Removes the claim of an ended run; the caller tries again after `None`.
-fn take_over(at: &Directory<OwnedFd>, name: &str) -> Result<Option<MarkerLock>, RunError> {
+fn take_over(at: &TreeDirectory<OwnedFd>, name: &str) -> Result<Option<MarkerLock>, RunError> {
     let purpose = at.purpose;
     let Some(found) = LocalTree.read_marker(at, name)? else {
         return Ok(None);
     };
     // The file may contain a partial record: its run either holds the lock or has ended.
     let owner = found.owner(&at.path);
-    let owner = owner.unwrap_or_else(|| Owner::unknown(&at.path));
+    let owner = owner.unwrap_or_else(|| MarkerOwner::unknown(&at.path));
     let is_over_by_lock = found.holder == LockHolder::Us;
     match owner.liveness(found.holder) {
         Liveness::Alive => Err(ClaimError::InUse { owner, purpose }.into()),

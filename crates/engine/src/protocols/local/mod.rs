@@ -9,7 +9,7 @@ pub(crate) mod tree;
 use super::replay_sites::{SiteOptions, occupied};
 use crate::protocols::{ConnectTarget, Job, Protocol};
 use crate::replay::thread::Threads;
-use filestone_host::control::{Cancellation, Context};
+use filestone_host::control::{Cancellation, RunContext};
 use filestone_host::error::RunError;
 use filestone_measure::doctor::facts::TargetFacts;
 use filestone_measure::measure::RunRecord;
@@ -41,14 +41,14 @@ impl Protocol for Local {
         examine::examine(target, facts)
     }
 
-    fn replay(&self, job: &Job<'_>, context: &mut Context<'_>) -> Result<RunRecord, RunError> {
+    fn replay(&self, job: &Job<'_>, context: &mut RunContext<'_>) -> Result<RunRecord, RunError> {
         let opening = SiteOptions::of(job)?;
         opening.replay(context, &Threads, |target| {
             Some(open(&opening, target.local()?))
         })
     }
 
-    fn mix(&self, job: &Job<'_>, context: &mut Context<'_>) -> Result<RunRecord, RunError> {
+    fn mix(&self, job: &Job<'_>, context: &mut RunContext<'_>) -> Result<RunRecord, RunError> {
         run_local(job.plan, context.stop, context.observer)
     }
 }

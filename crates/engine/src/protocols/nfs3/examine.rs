@@ -12,8 +12,8 @@ use filestone_measure::doctor::facts::{
 use filestone_plan::plan::TransportKind;
 use filestone_setup::TargetError;
 use filestone_setup::addresses::resolve;
-use filestone_setup::nfs3::calls::Session;
-use filestone_setup::nfs3::mount::{self, Caller};
+use filestone_setup::nfs3::calls::NfsConnection;
+use filestone_setup::nfs3::mount::{self, MountCaller};
 use filestone_wire::nfs3::{Handle, Procedure, access, fsinfo, fsstat, pathconf};
 use filestone_wire::portmap::{self, Mapping};
 use filestone_wire::xdr::{Decode, Encode};
@@ -44,7 +44,7 @@ pub fn examine(
 ) -> Result<(), RunError> {
     let target = contact.target.nfs3().ok_or(TargetError::NoCalls)?;
     let from = contact.source();
-    let caller = Caller {
+    let caller = MountCaller {
         target,
         timeout_ns: CALL_MAX_NS,
         seed: 0,
@@ -122,7 +122,7 @@ fn programs(mappings: Vec<Mapping>) -> Vec<ProgramFacts> {
 /// Examines the object at the path. Facts of a failed procedure stay unknown; a missing reply ends
 /// the examination.
 fn ask(
-    session: &mut Session,
+    session: &mut NfsConnection,
     object: &Handle,
     user: u32,
     facts: &mut TargetFacts,
@@ -178,7 +178,7 @@ fn ask(
 }
 
 fn call<T>(
-    session: &mut Session,
+    session: &mut NfsConnection,
     procedure: Procedure,
     arguments: &impl Encode,
     read: impl Fn(&[u8]) -> Option<T>,

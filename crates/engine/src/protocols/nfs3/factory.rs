@@ -10,7 +10,7 @@ use filestone_protocol::client::nfs3::{Reading, Shared, Templates};
 use filestone_protocol::session::rpc::Credentials;
 use filestone_protocol::workload::FileTable;
 use filestone_setup::driver::first_xid;
-use filestone_setup::nfs3::mount::{self, Caller};
+use filestone_setup::nfs3::mount::{self, MountCaller};
 use filestone_wire::nfs3::Handle;
 use filestone_wire::pattern;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ impl ClientFactory {
         dial: Dial,
     ) -> Self {
         let pattern: Arc<[u8]> = pattern::table().into();
-        let credentials = mount::credentials(&Caller::new(plan, target));
+        let credentials = mount::credentials(&MountCaller::new(plan, target));
         let shared = Shared {
             templates: Arc::new(Templates::new(&credentials)),
             table: Arc::clone(table),

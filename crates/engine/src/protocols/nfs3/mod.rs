@@ -19,7 +19,7 @@ use crate::protocols::{BuiltIn, ConnectTarget, Job, Protocol, Rate, clients};
 use crate::run::{ConnectedClients, OpenTarget, TargetObjects};
 use factory::ClientFactory;
 use filestone_host::clock::Clock;
-use filestone_host::control::{Cancellation, Context, cancel_on};
+use filestone_host::control::{Cancellation, RunContext, cancel_on};
 use filestone_host::error::RunError;
 use filestone_measure::doctor::facts::TargetFacts;
 use filestone_measure::measure::RunRecord;
@@ -58,7 +58,7 @@ impl Protocol for Nfs3 {
         &self,
         plan: &'plan Plan,
         built_in: BuiltIn,
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
     ) -> Result<Box<dyn OpenTarget + 'plan>, RunError> {
         let target = plan.target.nfs3().ok_or(TargetError::NoCalls)?;
         let server = built_in.nfs3;
@@ -79,7 +79,7 @@ impl Protocol for Nfs3 {
         &self,
         job: &Job<'_>,
         owner: &ProcessIdentity,
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
     ) -> Result<(), RunError> {
         let target = job.plan.target.nfs3().ok_or(TargetError::NoCalls)?;
         match job.plan.mix() {
@@ -96,7 +96,7 @@ impl Protocol for Nfs3 {
         &self,
         job: &Job<'_>,
         time: Duration,
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
     ) -> Result<Rate, RunError> {
         raw::measure(job, time, context)
     }
@@ -110,7 +110,7 @@ impl Protocol for Nfs3 {
         examine::examine(contact, facts, cancellation)
     }
 
-    fn replay(&self, job: &Job<'_>, context: &mut Context<'_>) -> Result<RunRecord, RunError> {
+    fn replay(&self, job: &Job<'_>, context: &mut RunContext<'_>) -> Result<RunRecord, RunError> {
         let opening = SiteOptions::of(job)?;
         let stop = context.stop;
         opening.replay(context, &SocketClients, |target| {
@@ -160,7 +160,7 @@ impl OpenTarget for OpenNfs3<'_> {
     fn connect(
         &mut self,
         clock: &Clock,
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
     ) -> Result<ConnectedClients, RunError> {
         let (plan, dial) = (self.plan, self.prepared.dial);
         let (subjects, handles) = (&self.subjects, &self.handles);
@@ -170,7 +170,7 @@ impl OpenTarget for OpenNfs3<'_> {
         })
     }
 
-    fn clean_up(&mut self, context: &mut Context<'_>) -> Result<(), RunError> {
+    fn clean_up(&mut self, context: &mut RunContext<'_>) -> Result<(), RunError> {
         self.prepared.clean_up(context)
     }
 }

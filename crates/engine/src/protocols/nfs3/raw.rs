@@ -2,13 +2,13 @@
 
 use crate::protocols::plain_socket::{EncodedCall, TIMEOUT, exchange};
 use crate::protocols::{Job, Rate};
-use filestone_host::control::Context;
+use filestone_host::control::RunContext;
 use filestone_host::error::RunError;
 use filestone_plan::plan::ProbeRun;
 use filestone_protocol::client::nfs3::procedures::procedure_of;
 use filestone_setup::TargetError;
 use filestone_setup::driver::first_xid;
-use filestone_setup::nfs3::mount::{self, Caller};
+use filestone_setup::nfs3::mount::{self, MountCaller};
 use filestone_setup::nfs3::prepare::prepare;
 use filestone_wire::nfs3::{Handle, PROGRAM, Procedure, VERSION, read};
 use filestone_wire::record::RecordMark;
@@ -18,7 +18,11 @@ use filestone_workload::operation::{FileId, OpKind};
 use std::time::Duration;
 
 /// Exchanges the plan's operation over a plain socket for `time`.
-pub fn measure(job: &Job<'_>, time: Duration, context: &mut Context<'_>) -> Result<Rate, RunError> {
+pub fn measure(
+    job: &Job<'_>,
+    time: Duration,
+    context: &mut RunContext<'_>,
+) -> Result<Rate, RunError> {
     let plan = &job.plan.as_probe_run().ok_or(TargetError::NoCalls)?;
     let prepared = prepare(plan, job.built_in.nfs3, context)?;
     let handle = prepared.files.handles.get(FileId(0));
@@ -49,7 +53,7 @@ pub fn measure(job: &Job<'_>, time: Duration, context: &mut Context<'_>) -> Resu
 }
 
 fn encode_call(plan: &ProbeRun<'_>, handle: &Handle) -> Vec<u8> {
-    let credentials = mount::credentials(&Caller::new(plan, plan.target));
+    let credentials = mount::credentials(&MountCaller::new(plan, plan.target));
     let operation = plan.probe.operation;
     let credential = match operation {
         OpKind::Null => Credential::None,

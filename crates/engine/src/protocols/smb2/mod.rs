@@ -16,7 +16,7 @@ use super::replay_sites::SiteOptions;
 use crate::protocols::reaching::{reach, repeated};
 use crate::protocols::{BuiltIn, ConnectTarget, Job, Protocol, Rate};
 use crate::run::OpenTarget;
-use filestone_host::control::{Cancellation, Context, NoObserver};
+use filestone_host::control::{Cancellation, NoObserver, RunContext};
 use filestone_host::error::RunError;
 use filestone_measure::doctor::facts::TargetFacts;
 use filestone_measure::measure::RunRecord;
@@ -58,7 +58,7 @@ impl Protocol for Smb2 {
         &self,
         plan: &'plan Plan,
         built_in: BuiltIn,
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
     ) -> Result<Box<dyn OpenTarget + 'plan>, RunError> {
         let target = plan.target.smb().ok_or(TargetError::NoCalls)?;
         let server = built_in.smb;
@@ -78,7 +78,7 @@ impl Protocol for Smb2 {
         &self,
         job: &Job<'_>,
         owner: &ProcessIdentity,
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
     ) -> Result<(), RunError> {
         let target = job.plan.target.smb().ok_or(TargetError::NoCalls)?;
         match job.plan.mix() {
@@ -104,18 +104,18 @@ impl Protocol for Smb2 {
         &self,
         job: &Job<'_>,
         time: Duration,
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
     ) -> Result<Rate, RunError> {
         raw::measure(job, time, context)
     }
 
-    fn replay(&self, job: &Job<'_>, context: &mut Context<'_>) -> Result<RunRecord, RunError> {
+    fn replay(&self, job: &Job<'_>, context: &mut RunContext<'_>) -> Result<RunRecord, RunError> {
         let opening = SiteOptions::of(job)?;
         let (stop, password) = (context.stop, context.password);
         opening.replay(context, &OverSockets, |target| {
             let target = target.smb()?;
             let mut silent = NoObserver;
-            let context = Context::new(stop, &mut silent).with_password(password);
+            let context = RunContext::new(stop, &mut silent).with_password(password);
             Some(ShareSite::claim(&opening, target, &context))
         })
     }

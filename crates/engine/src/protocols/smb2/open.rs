@@ -6,7 +6,7 @@ use crate::protocols::clients::{connect_sockets, dial_of, workers};
 use crate::run::{ConnectedClients, OpenTarget, TargetObjects};
 use filestone_host::clock::Clock;
 use filestone_host::connect::Dial;
-use filestone_host::control::Context;
+use filestone_host::control::RunContext;
 use filestone_host::error::RunError;
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::mix_record::FileSetRecord;
@@ -17,7 +17,7 @@ use filestone_protocol::client::smb2::{
     ALL_OF_FILE, ChannelPosition, ClientState, HandlePolicy, HeldFile, OperationOptions, SharePath,
     Smb2Client, Smb2ClientOptions, WATCHES_TAKE_NANOS, operating,
 };
-use filestone_setup::smb2::connection::{Connection, Reaching};
+use filestone_setup::smb2::connection::{ConnectedShare, Reaching};
 use filestone_setup::smb2::prepared::PreparedShare;
 use filestone_setup::smb2::terms::{keeping, of_connections};
 use filestone_setup::smb2::{SmbError, logging_on};
@@ -77,7 +77,7 @@ impl<'run> OpenShare<'run> {
     fn clients(
         &self,
         sockets: Vec<Option<OwnedFd>>,
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
     ) -> Result<Vec<Vec<ConnectedClient<ShareConnection>>>, RunError> {
         let (plan, count) = (self.plan, self.target.connections_per_client);
         let mut sockets = sockets;
@@ -166,7 +166,7 @@ impl<'run> OpenShare<'run> {
             ..self.prepared.connection.reaching().clone()
         };
         let slots = || (state.way.channel()..self.plan.in_flight).step_by(lane.count as usize);
-        let made = Connection::over(&reaching, socket, slots().count() as u32 + 1);
+        let made = ConnectedShare::over(&reaching, socket, slots().count() as u32 + 1);
         let made = made.and_then(|mut connection| {
             self.open_first(&mut connection, state, slots(), number)?;
             connection.into_connection()
@@ -190,7 +190,7 @@ impl<'run> OpenShare<'run> {
     /// first operations would do so.
     fn open_first(
         &self,
-        connection: &mut Connection,
+        connection: &mut ConnectedShare,
         client: &ClientState,
         slots: impl Iterator<Item = u32>,
         number: u32,
@@ -223,7 +223,7 @@ impl<'run> OpenShare<'run> {
     /// Opens the client's file for each slot, so that slots do not share locks.
     fn open_to_lock(
         &self,
-        connection: &mut Connection,
+        connection: &mut ConnectedShare,
         client: &ClientState,
         slots: impl Iterator<Item = u32>,
         number: u32,
@@ -247,7 +247,7 @@ impl<'run> OpenShare<'run> {
     /// Opens both files of a client and requests the resume key of the source.
     fn open_to_copy(
         &self,
-        connection: &mut Connection,
+        connection: &mut ConnectedShare,
         client: &ClientState,
         number: u32,
     ) -> Result<(), SmbError> {
@@ -279,7 +279,7 @@ impl<'run> OpenShare<'run> {
     /// change notifications.
     fn watch(
         &self,
-        connection: &mut Connection,
+        connection: &mut ConnectedShare,
         client: &ClientState,
         slots: impl Iterator<Item = u32>,
     ) -> Result<(), SmbError> {
@@ -342,7 +342,7 @@ impl OpenTarget for OpenShare<'_> {
     fn connect(
         &mut self,
         clock: &Clock,
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
     ) -> Result<ConnectedClients, RunError> {
         let (plan, own) = (self.plan, self.prepared.connection.reaching().dial);
         let clients = plan.clients.max(1);
@@ -378,7 +378,7 @@ impl OpenTarget for OpenShare<'_> {
         }
     }
 
-    fn clean_up(&mut self, context: &mut Context<'_>) -> Result<(), RunError> {
+    fn clean_up(&mut self, context: &mut RunContext<'_>) -> Result<(), RunError> {
         self.prepared.clean_up(context)
     }
 }

@@ -2,14 +2,14 @@
 
 use crate::protocols::plain_socket::{EncodedCall, MARK_LEN, SequenceField, exchange};
 use crate::protocols::{Job, Rate};
-use filestone_host::control::Context;
+use filestone_host::control::RunContext;
 use filestone_host::error::RunError;
 use filestone_plan::plan::{ProbePlan, SmbTarget};
 use filestone_protocol::client::smb2::{ALL_OF_FILE, CreateParams};
 use filestone_protocol::session::smb2::{BYTES_OF_CREDIT, Established};
 use filestone_setup::TargetError;
 use filestone_setup::smb2::SmbError;
-use filestone_setup::smb2::connection::{Connection, EstablishedConnection};
+use filestone_setup::smb2::connection::{ConnectedShare, EstablishedConnection};
 use filestone_setup::smb2::terms::{reach, share_path};
 use filestone_wire::smb2::codec::{Encode, Writer};
 use filestone_wire::smb2::frame::FrameMark;
@@ -36,13 +36,17 @@ struct Asked {
 }
 
 /// Exchanges the plan's operation over a plain socket for `time`.
-pub fn measure(job: &Job<'_>, time: Duration, context: &mut Context<'_>) -> Result<Rate, RunError> {
+pub fn measure(
+    job: &Job<'_>,
+    time: Duration,
+    context: &mut RunContext<'_>,
+) -> Result<Rate, RunError> {
     let plan = job.plan;
     let target = plan.target.smb().ok_or(TargetError::NoCalls)?;
     let probe = plan.probe().ok_or(TargetError::NoCalls)?;
     let first = reach(plan, target, job.built_in.smb, context)?;
     // This connection requests as many credits as its requests need.
-    let made = Connection::make(first.reaching(), plan.in_flight);
+    let made = ConnectedShare::make(first.reaching(), plan.in_flight);
     let mut connection = made.map_err(SmbError::into_run_error)?;
     let file_id = open(&mut connection, target)?;
     let handover = connection.into_connection();
@@ -71,7 +75,7 @@ pub fn measure(job: &Job<'_>, time: Duration, context: &mut Context<'_>) -> Resu
     exchange(&socket, repeated, time)
 }
 
-fn open(connection: &mut Connection, target: &SmbTarget) -> Result<FileId, RunError> {
+fn open(connection: &mut ConnectedShare, target: &SmbTarget) -> Result<FileId, RunError> {
     let path = share_path(target);
     let opening = CreateParams::existing(&path, ALL_OF_FILE);
     let opened = connection.call(async |link| link.open(&opening).await);

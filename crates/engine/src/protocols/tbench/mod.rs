@@ -6,7 +6,7 @@ use super::replay_sites::SiteOptions;
 use crate::protocols::reaching::reach;
 use crate::protocols::{ConnectTarget, Job, Protocol};
 use crate::replay::thread::Threads;
-use filestone_host::control::{Cancellation, Context};
+use filestone_host::control::{Cancellation, RunContext};
 use filestone_host::error::RunError;
 use filestone_measure::doctor::facts::TargetFacts;
 use filestone_measure::measure::RunRecord;
@@ -48,7 +48,7 @@ impl Protocol for Tbench {
         )
     }
 
-    fn replay(&self, job: &Job<'_>, context: &mut Context<'_>) -> Result<RunRecord, RunError> {
+    fn replay(&self, job: &Job<'_>, context: &mut RunContext<'_>) -> Result<RunRecord, RunError> {
         let opening = SiteOptions::of(job)?;
         opening.replay(context, &Threads, |target| {
             Some(open(&opening, target.tcp()?))

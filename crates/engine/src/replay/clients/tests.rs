@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::backend::blocking::Blocking;
-use crate::replay::layer::Reply;
+use crate::replay::layer::LayerReply;
 use crate::time::{Time, VirtualTime};
 use crate::worker::{
     IntervalSink, Worker, WorkerClient, WorkerControl, WorkerEnd, WorkerResult, own_books,
@@ -32,12 +32,12 @@ struct FixedServer {
 }
 
 impl Layer for FixedServer {
-    fn execute(&mut self, action: &Action<'_>, _: &[u8]) -> Result<Reply, LayerLost> {
+    fn execute(&mut self, action: &Action<'_>, _: &[u8]) -> Result<LayerReply, LayerLost> {
         self.time.pass(self.service);
         if self.breaks_at.is_some_and(|at| self.time.0.get() >= at) {
             return Err(LayerLost::Lost("the server is gone".into()));
         }
-        let mut reply = Reply::of(Status::Ok);
+        let mut reply = LayerReply::of(Status::Ok);
         match action {
             Action::QueryPathInformation { path, .. } if *path == self.missing => {
                 reply.status = Status::Refused(Cause::NotFound);
@@ -444,10 +444,10 @@ fn a_client_can_wait_for_another_on_its_own_thread() {
 struct Interrupted<'a>(&'a AtomicBool, u32);
 
 impl Layer for Interrupted<'_> {
-    fn execute(&mut self, _: &Action<'_>, _: &[u8]) -> Result<Reply, LayerLost> {
+    fn execute(&mut self, _: &Action<'_>, _: &[u8]) -> Result<LayerReply, LayerLost> {
         self.1 += 1;
         if self.1 < 2 {
-            return Ok(Reply::of(Status::Ok));
+            return Ok(LayerReply::of(Status::Ok));
         }
         self.0.store(true, Ordering::Relaxed);
         Err(LayerLost::Stopped)
@@ -485,10 +485,10 @@ fn an_action_that_was_broken_off_by_a_stop_stays_in_flight_and_loses_nobody() {
 struct Exhausted(u32);
 
 impl Layer for Exhausted {
-    fn execute(&mut self, _: &Action<'_>, _: &[u8]) -> Result<Reply, LayerLost> {
+    fn execute(&mut self, _: &Action<'_>, _: &[u8]) -> Result<LayerReply, LayerLost> {
         self.0 += 1;
         match self.0 {
-            1 => Ok(Reply::of(Status::Ok)),
+            1 => Ok(LayerReply::of(Status::Ok)),
             _ => Err(LayerLost::Exhausted(Errno::MFILE.into())),
         }
     }

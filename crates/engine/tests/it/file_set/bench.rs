@@ -5,9 +5,9 @@ use filestone_host::error::{ErrorCategory, RunError};
 use filestone_plan::file_set::Layout;
 use filestone_plan::plan::{FileSetPlan, Identities, LeftoverPolicy, NfsTarget, Popularity};
 use filestone_server::Running;
-use filestone_setup::nfs3::calls::Session;
+use filestone_setup::nfs3::calls::NfsConnection;
 use filestone_setup::nfs3::mount;
-use filestone_setup::nfs3::prepare::file_set::{FileSet, Order, prepare};
+use filestone_setup::nfs3::prepare::file_set::{NfsFileSet, NfsFileSetRequest, prepare};
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{
@@ -21,7 +21,7 @@ pub const ALL: &[OpKind] = OpKind::STATELESS;
 
 /// A server's directory `/export`, mounted.
 pub struct Bench {
-    pub session: Session,
+    pub session: NfsConnection,
     pub root: Handle,
     /// What becomes of a set that is there.
     pub left_over: LeftoverPolicy,
@@ -54,7 +54,7 @@ impl Bench {
             port: Some(port),
             ..NfsTarget::built_in("/export")
         };
-        let caller = mount::Caller {
+        let caller = mount::MountCaller {
             target: &target,
             timeout_ns: seconds * 1_000_000_000,
             seed: 1,
@@ -70,7 +70,7 @@ impl Bench {
         }
     }
 
-    pub fn prepare(&self, plan: &FileSetPlan, clients: u32) -> Result<FileSet, RunError> {
+    pub fn prepare(&self, plan: &FileSetPlan, clients: u32) -> Result<NfsFileSet, RunError> {
         self.prepare_for(plan, clients, ALL)
     }
 
@@ -79,7 +79,7 @@ impl Bench {
         plan: &FileSetPlan,
         clients: u32,
         kinds: &[OpKind],
-    ) -> Result<FileSet, RunError> {
+    ) -> Result<NfsFileSet, RunError> {
         let roots = [("/export".to_string(), self.root)];
         let go_on = AtomicBool::new(false);
         self.prepare_in(&roots, plan, (clients, kinds), (&go_on, &mut NoObserver))
@@ -91,9 +91,9 @@ impl Bench {
         plan: &FileSetPlan,
         (clients, kinds): (u32, &[OpKind]),
         (stop, observer): (&AtomicBool, &mut dyn Observer),
-    ) -> Result<FileSet, RunError> {
+    ) -> Result<NfsFileSet, RunError> {
         let layout = Layout::of(plan, clients).expect("a layout");
-        let order = Order {
+        let order = NfsFileSetRequest {
             roots,
             layout: &layout,
             plan,

@@ -4,7 +4,7 @@ use super::bench::{Bench, plan, refusal};
 use crate::support::live::serve;
 use filestone_engine::protocols::BuiltIn;
 use filestone_engine::{Job, Protocols};
-use filestone_host::control::{Context, NoObserver};
+use filestone_host::control::{NoObserver, RunContext};
 use filestone_host::error::RunError;
 use filestone_plan::plan::{
     LeftoverPolicy, MixCount, MixPlan, NfsTarget, Plan, TargetPlan, WorkloadPlan,
@@ -171,7 +171,7 @@ fn reclaim(server: &Running, removes: bool, stop: &AtomicBool) -> Result<(), Run
     };
     let (limit, protocols) = (Duration::from_secs(60), Protocols::default());
     let mut observer = NoObserver;
-    let context = &mut Context::new(stop, &mut observer);
+    let context = &mut RunContext::new(stop, &mut observer);
     filestone_engine::reclaim(&job, &protocols, &elsewhere(), limit, context)
 }
 

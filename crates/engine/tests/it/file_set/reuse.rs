@@ -5,7 +5,7 @@ use crate::support::live::serve;
 use filestone_host::control::NoObserver;
 use filestone_plan::file_set::{Layout, VolatileDirectory, file_name};
 use filestone_protocol::workload::ObjectKind;
-use filestone_setup::nfs3::prepare::file_set::FileSet;
+use filestone_setup::nfs3::prepare::file_set::NfsFileSet;
 use filestone_wire::pattern;
 use filestone_workload::operation::{FileId, OpKind};
 use std::sync::atomic::AtomicBool;
@@ -15,7 +15,7 @@ fn objects(files: u64) -> u64 {
     1 + files.div_ceil(1000) + 5 + files + 3 + 5 * 5
 }
 
-fn check_table(bench: &mut Bench, set: &FileSet, layout: &Layout) {
+fn check_table(bench: &mut Bench, set: &NfsFileSet, layout: &Layout) {
     for (client, of_client) in (0..).zip(&set.clients) {
         let root = format!("set/client{client:04}");
         let mut is_at = |id: u32, path: &str, kind: ObjectKind| {

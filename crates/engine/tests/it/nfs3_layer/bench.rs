@@ -6,7 +6,7 @@ use filestone_engine::backend::connection::{ConnectedClient, InitialConnection};
 use filestone_engine::backend::sockets::{SocketOptions, Sockets};
 use filestone_engine::backend::{Backend, WaitLimit};
 use filestone_engine::protocols::nfs3::replay::{Nfs3Options, Nfs3Site, why_lost};
-use filestone_engine::replay::{Reply, TreeCleanup, WorkDir};
+use filestone_engine::replay::{LayerReply, TreeCleanup, WorkDir};
 use filestone_host::clock::Clock;
 use filestone_host::connect::Dial;
 use filestone_host::error::RunError;
@@ -167,12 +167,12 @@ impl Client {
 
     /// What comes of an action whose writes take their data from `data`; why the client is lost,
     /// if it is.
-    pub fn execute(&mut self, action: Action<'_>, data: &[u8]) -> Result<Reply, String> {
+    pub fn execute(&mut self, action: Action<'_>, data: &[u8]) -> Result<LayerReply, String> {
         let completion = self.act(line(action, data));
         match completion.outcome {
             Outcome::Ok | Outcome::Failed(_) => {
                 let end = self.client().line_end().expect("it was a line");
-                Ok(Reply {
+                Ok(LayerReply {
                     status: end.status.expect("an answer"),
                     calls: completion.calls,
                     bytes_sent: completion.bytes_sent,
@@ -221,7 +221,7 @@ impl Client {
         assert_eq!(self.act(LoadWork::RemoveTree).outcome, Outcome::Ok);
     }
 
-    pub fn reply(&mut self, action: Action<'_>) -> Reply {
+    pub fn reply(&mut self, action: Action<'_>) -> LayerReply {
         self.execute(action, DATA)
             .unwrap_or_else(|lost| panic!("{action:?}: {lost}"))
     }

@@ -5,7 +5,7 @@ use crate::support::smb_peer::{Reaction, serve};
 use filestone_engine::Protocols;
 use filestone_engine::doctor::examine;
 use filestone_engine::protocols::ConnectTarget;
-use filestone_host::control::{Context, NoObserver};
+use filestone_host::control::{NoObserver, RunContext};
 use filestone_wire::smb2::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -27,7 +27,7 @@ fn a_server_of_one_connection_is_told_and_looked_at_all_the_same() {
     };
     let stop = AtomicBool::new(false);
     let mut silent = NoObserver;
-    let context = &mut Context::new(&stop, &mut silent);
+    let context = &mut RunContext::new(&stop, &mut silent);
     let examination = examine(Some(&contact), &Protocols::default(), context);
     let target = examination.facts.target.expect("it was asked");
     assert_eq!(target.failure, None);

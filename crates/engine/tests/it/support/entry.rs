@@ -2,7 +2,7 @@
 
 use filestone_engine::protocols::BuiltIn;
 use filestone_engine::{Job, Protocols};
-use filestone_host::control::{Context, Observer};
+use filestone_host::control::{Observer, RunContext};
 use filestone_host::error::RunError;
 use filestone_measure::measure::RunRecord;
 use filestone_plan::plan::Plan;
@@ -38,6 +38,6 @@ pub fn replay(
         built_in,
         ..Job::new(plan)
     };
-    let context = &mut Context::new(stop, observer);
+    let context = &mut RunContext::new(stop, observer);
     filestone_engine::run(&job, &Protocols::default(), context)
 }

@@ -3,7 +3,7 @@
 use crate::support::entry::run;
 use filestone_engine::protocols::BuiltIn;
 use filestone_engine::{Job, Protocols};
-use filestone_host::control::{Context, NoObserver};
+use filestone_host::control::{NoObserver, RunContext};
 use filestone_host::error::RunError;
 use filestone_measure::measure::RunRecord;
 use filestone_plan::plan::{ArrivalsPlan, Plan, TransportKind};
@@ -93,7 +93,7 @@ pub fn run_on_share(
     };
     let (stop, password) = (AtomicBool::new(false), Password::new("mellon".into()));
     let mut silent = NoObserver;
-    let context = Context::new(&stop, &mut silent);
+    let context = RunContext::new(&stop, &mut silent);
     let mut context = context.with_password(Some(&password));
     filestone_engine::run(&job, &Protocols::default(), &mut context)
 }

@@ -2,7 +2,7 @@
 
 use super::kind_of;
 use crate::driver::CallError;
-use crate::nfs3::calls::{Failure, Session};
+use crate::nfs3::calls::{NfsConnection, NfsError};
 use crate::nfs3::session::at_path;
 use crate::workspace::ClaimError;
 use filestone_host::error::RunError;
@@ -29,11 +29,11 @@ fn endless(path: &str, what: &str) -> RunError {
     ClaimError::Endless { path, what }.into()
 }
 
-fn not_listed(failure: Failure, path: &str, procedure: Procedure) -> RunError {
+fn not_listed(failure: NfsError, path: &str, procedure: Procedure) -> RunError {
     match failure {
-        Failure::Lost(call) => match &call.source {
+        NfsError::Lost(call) => match &call.source {
             CallError::Violation(what) => endless(path, what),
-            _ => at_path(Failure::Lost(call), path, procedure),
+            _ => at_path(NfsError::Lost(call), path, procedure),
         },
         answered => at_path(answered, path, procedure),
     }
@@ -41,7 +41,7 @@ fn not_listed(failure: Failure, path: &str, procedure: Procedure) -> RunError {
 
 /// Lists the names in a directory, at most `max`, without `.` and `..`.
 pub fn names(
-    session: &mut Session,
+    session: &mut NfsConnection,
     path: &str,
     directory: &Handle,
     max: u32,
@@ -66,7 +66,7 @@ pub fn names(
 
 /// Lists the objects in a directory, at most `max`.
 pub fn files(
-    session: &mut Session,
+    session: &mut NfsConnection,
     path: &str,
     directory: &Handle,
     max: u32,

@@ -1,12 +1,12 @@
 //! Prepares a mix on an NFS server: the clients' directories and the file set in them.
 
-use super::file_set::Order;
-use super::{Prepared, RunObjects, Session, kind_of};
+use super::file_set::NfsFileSetRequest;
+use super::{NfsConnection, Prepared, RunObjects, kind_of};
 use crate::file_set::{self, OrphanedSet};
-use crate::nfs3::mount::{self, Caller, Mounted};
+use crate::nfs3::mount::{self, MountCaller, MountedObject};
 use crate::nfs3::prepare::PrepareError;
 use crate::workspace::marker::ProcessIdentity;
-use filestone_host::control::{Cancellation, Context};
+use filestone_host::control::{Cancellation, RunContext};
 use filestone_host::error::RunError;
 use filestone_measure::measure::run_record::Target;
 use filestone_plan::file_set::Layout;
@@ -23,14 +23,14 @@ pub fn prepare_mix(
     target: &NfsTarget,
     mix: &MixPlan,
     built_in: Option<SocketAddr>,
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
 ) -> Result<Prepared, RunError> {
     let layout = Layout::of_numbered(&mix.file_set, plan.clients, plan.whole().numbering())?;
     let (mut session, mounted, roots) =
         context.cancellable(|context| find_all(plan, target, mix, built_in, context))?;
     let (read_max, write_max) = context.cancellable(|_| session.transfer_limits(&mounted.handle));
     let kinds: Vec<OpKind> = mix.kinds().iter().map(|(kind, _)| *kind).collect();
-    let order = Order {
+    let order = NfsFileSetRequest {
         roots: &roots,
         layout: &layout,
         plan: &mix.file_set,
@@ -71,7 +71,7 @@ pub fn reclaim_mix(
     mix: &MixPlan,
     owner: &ProcessIdentity,
     built_in: Option<SocketAddr>,
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
 ) -> Result<(), RunError> {
     let (session, _, roots) = find_all(plan, target, mix, built_in, context)?;
     let left = OrphanedSet {
@@ -84,7 +84,7 @@ pub fn reclaim_mix(
 }
 
 /// All directories, and a new session of the first.
-type FoundAll = (Session, Mounted, Vec<(String, Handle)>);
+type FoundAll = (NfsConnection, MountedObject, Vec<(String, Handle)>);
 
 /// Mounts all directories.
 fn find_all(
@@ -92,7 +92,7 @@ fn find_all(
     first: &NfsTarget,
     mix: &MixPlan,
     built_in: Option<SocketAddr>,
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
 ) -> Result<FoundAll, RunError> {
     context.preparing(&format!("mounting {}", first.path));
     let (mut session, mounted) = find(plan, first, built_in, &context.cancellation)?;
@@ -115,9 +115,9 @@ fn find(
     target: &NfsTarget,
     built_in: Option<SocketAddr>,
     cancellation: &Cancellation,
-) -> Result<(Session, Mounted), RunError> {
+) -> Result<(NfsConnection, MountedObject), RunError> {
     let (mut session, mounted) =
-        mount::mount_until(&Caller::new(plan, target), built_in, cancellation)?;
+        mount::mount_until(&MountCaller::new(plan, target), built_in, cancellation)?;
     mounted.refuse_link(&mut session, target)?;
     let kind = kind_of(mounted.attributes.file_type);
     if kind != ObjectKind::Directory {

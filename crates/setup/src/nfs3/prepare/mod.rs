@@ -7,15 +7,15 @@ mod listing;
 mod mix;
 mod probe;
 
-pub use crate::nfs3::calls::Session;
+pub use crate::nfs3::calls::NfsConnection;
 pub use error::PrepareError;
 pub use mix::{prepare_mix, reclaim_mix};
 
 use crate::file_set::SetFiles;
-use crate::nfs3::mount::{self, Caller};
+use crate::nfs3::mount::{self, MountCaller};
 use crate::prepare::{ProbePreparation, RunObjects};
 use filestone_host::connect::Dial;
-use filestone_host::control::Context;
+use filestone_host::control::RunContext;
 use filestone_host::error::RunError;
 use filestone_measure::measure::run_record::Target;
 use filestone_plan::plan::ProbeRun;
@@ -33,7 +33,7 @@ pub struct Prepared {
     pub files: SetFiles<Handle>,
     /// Description of the target for the record.
     pub target: Target,
-    session: Session,
+    session: NfsConnection,
     /// Objects that the run removes or releases at its end.
     pub objects: RunObjects<Handle>,
 }
@@ -42,7 +42,7 @@ pub struct Prepared {
 pub fn prepare(
     plan: &ProbeRun<'_>,
     built_in: Option<SocketAddr>,
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
 ) -> Result<Prepared, RunError> {
     context.cancellable(|context| prepare_probe(plan, built_in, context))
 }
@@ -50,12 +50,12 @@ pub fn prepare(
 fn prepare_probe(
     plan: &ProbeRun<'_>,
     built_in: Option<SocketAddr>,
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
 ) -> Result<Prepared, RunError> {
     context.preparing(&format!("mounting {}", plan.target.path));
-    let caller = Caller {
+    let caller = MountCaller {
         wants_link: plan.probe.operation == OpKind::ReadLink,
-        ..Caller::new(plan, plan.target)
+        ..MountCaller::new(plan, plan.target)
     };
     let (mut session, mounted) = mount::mount_until(&caller, built_in, &context.cancellation)?;
     if !asks_of_any_object(plan.probe.operation) {
@@ -139,7 +139,7 @@ fn kind_of(file_type: FileType) -> ObjectKind {
 
 impl Prepared {
     /// Removes or releases the objects of the run.
-    pub fn clean_up(&mut self, context: &mut Context<'_>) -> Result<(), RunError> {
+    pub fn clean_up(&mut self, context: &mut RunContext<'_>) -> Result<(), RunError> {
         self.objects.clean_up(&self.session, context)
     }
 }

@@ -1,12 +1,12 @@
 //! Objects of a probe on an NFS server (`crate::prepare`).
 
 use super::listing;
-use crate::nfs3::calls::Session;
+use crate::nfs3::calls::NfsConnection;
 use crate::nfs3::session::at_path;
 use crate::nfs3::tree::NfsTree;
 use crate::prepare::{ProbePreparation, ProbeServer, own_name};
-use crate::workspace::tree::Directory;
-use filestone_host::control::Context;
+use crate::workspace::tree::TreeDirectory;
+use filestone_host::control::RunContext;
 use filestone_host::error::RunError;
 use filestone_plan::plan::TransportKind;
 use filestone_protocol::workload::FileEntry;
@@ -19,7 +19,7 @@ use filestone_workload::operation::{FileId, OpKind};
 const WRITE_MAX: u64 = 64 << 10;
 const DATAGRAM_WRITE_MAX: u64 = 8 << 10;
 
-impl ProbeServer for Session {
+impl ProbeServer for NfsConnection {
     type Handle = Handle;
     type Tree<'a> = NfsTree<'a>;
 
@@ -51,7 +51,7 @@ impl ProbeServer for Session {
     fn make_file(
         &mut self,
         _: &str,
-        directory: &Directory<Handle>,
+        directory: &TreeDirectory<Handle>,
         name: &str,
     ) -> Result<Handle, RunError> {
         let made = self.make_own_file(&directory.handle, name.as_bytes());
@@ -61,7 +61,7 @@ impl ProbeServer for Session {
     /// The files are those that the run would create for changes.
     fn write_files(
         preparation: &mut ProbePreparation<'_, Self>,
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
     ) -> Result<(), RunError> {
         preparation.make_own_files(context)?;
         let table = &mut preparation.files.table;
@@ -83,7 +83,7 @@ impl ProbeServer for Session {
 
 /// Writes a whole file.
 fn fill(
-    preparation: &mut ProbePreparation<'_, Session>,
+    preparation: &mut ProbePreparation<'_, NfsConnection>,
     file: FileId,
     name: &str,
 ) -> Result<(), RunError> {

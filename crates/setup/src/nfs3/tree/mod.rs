@@ -14,13 +14,14 @@
 mod names;
 
 use crate::driver::window::{CallPipeline, Work};
-use crate::nfs3::calls::{Failure, NfsResult, Session, named, permissions};
+use crate::nfs3::calls::{NfsConnection, NfsError, NfsResult, named, permissions};
 use crate::nfs3::session::{at_path, without_results};
 use crate::workspace::ClaimError;
 use crate::workspace::Purpose;
 use crate::workspace::marker::{LockHolder, MARKER_MAX_BYTES, Marker, padded};
 use crate::workspace::tree::{
-    Directory, Found, FoundMarker, MarkerLock, Name, RefusalKind, Step, Tree, TreeError, TreeResult,
+    EntryName, FileTree, Found, FoundMarker, MarkerLock, RefusalKind, TreeAction, TreeDirectory,
+    TreeError, TreeResult,
 };
 use filestone_host::error::RunError;
 use filestone_plan::made::{Kept, MadeNames};
@@ -28,13 +29,13 @@ use filestone_protocol::client::nfs3::sequence::ObjectWithAttributes as Object;
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{FileType, Handle, Procedure, Status};
-use names::Removal;
+use names::PendingRemovals;
 use std::time::Duration;
 
 /// Page size in bytes for directories that should be almost empty.
 const PAGE: u32 = 8 << 10;
 
-impl Session {
+impl NfsConnection {
     /// MKDIR of a directory owned by the run; NFS3ERR_EXIST if it existed before.
     fn make_own_directory(&mut self, parent: &Handle, name: &[u8]) -> NfsResult<Handle> {
         let mode = self.modes().directory;
@@ -99,7 +100,7 @@ impl Session {
     /// enough does not grow. A symbolic link is replaced by a new one.
     fn rewrite(&mut self, directory: &Handle, name: &[u8], text: &str) -> NfsResult<()> {
         let found = self.call(|link| link.find_object(directory, name))?;
-        let Object { handle, attributes } = found.ok_or(Failure::from(Status::NOENT))?;
+        let Object { handle, attributes } = found.ok_or(NfsError::from(Status::NOENT))?;
         if attributes.file_type == FileType::Symlink {
             return self.replace_link(directory, name, text);
         }
@@ -161,19 +162,19 @@ fn unless_there<T>(made: NfsResult<T>) -> NfsResult<Option<T>> {
 }
 
 /// A directory on a server.
-type NfsDirectory = Directory<Handle>;
+type NfsDirectory = TreeDirectory<Handle>;
 
 /// Directory trees of a server.
 pub struct NfsTree<'a> {
     /// The session of its calls.
-    pub nfs: &'a mut Session,
+    pub nfs: &'a mut NfsConnection,
     /// Pipeline for many concurrent calls; `None` if directories are only claimed.
     pub window: Option<&'a mut CallPipeline>,
 }
 
 impl<'a> NfsTree<'a> {
     /// Creates a tree for claiming directories only.
-    pub fn new(nfs: &'a mut Session) -> Self {
+    pub fn new(nfs: &'a mut NfsConnection) -> Self {
         Self { nfs, window: None }
     }
 
@@ -186,7 +187,7 @@ impl<'a> NfsTree<'a> {
     }
 }
 
-fn kind_of(failure: &Failure) -> RefusalKind {
+fn kind_of(failure: &NfsError) -> RefusalKind {
     let is_any = |statuses: &[Status]| statuses.iter().any(|status| failure.is(*status));
     if is_any(&[Status::NOSPC, Status::DQUOT]) {
         RefusalKind::Full
@@ -203,7 +204,7 @@ fn kind_of(failure: &Failure) -> RefusalKind {
 
 impl NfsDirectory {
     /// Returns the error of a step in this directory.
-    pub fn failed(&self, step: Step) -> impl Fn(Failure) -> TreeError + use<> {
+    pub fn failed(&self, step: TreeAction) -> impl Fn(NfsError) -> TreeError + use<> {
         let (path, purpose) = (self.path.clone(), self.purpose);
         move |failure| TreeError {
             kind: kind_of(&failure),
@@ -212,12 +213,12 @@ impl NfsDirectory {
     }
 
     /// Returns the error of a step for an entry of this directory.
-    fn failed_with(&self, step: Step, name: &str) -> impl Fn(Failure) -> TreeError + use<> {
+    fn failed_with(&self, step: TreeAction, name: &str) -> impl Fn(NfsError) -> TreeError + use<> {
         self.child(name, self.handle).failed(step)
     }
 }
 
-impl Tree for NfsTree<'_> {
+impl FileTree for NfsTree<'_> {
     type Handle = Handle;
     type Entry = Object;
 
@@ -227,7 +228,8 @@ impl Tree for NfsTree<'_> {
         name: &str,
     ) -> TreeResult<Option<NfsDirectory>> {
         let made = self.nfs.make_own_directory(&parent.handle, name.as_bytes());
-        let made = unless_there(made).map_err(parent.failed_with(Step::MakeDirectory, name))?;
+        let made =
+            unless_there(made).map_err(parent.failed_with(TreeAction::MakeDirectory, name))?;
         Ok(made.map(|handle| parent.child(name, handle)))
     }
 
@@ -235,7 +237,7 @@ impl Tree for NfsTree<'_> {
         let found = self
             .nfs
             .call(|link| link.find_object(&parent.handle, name.as_bytes()));
-        let found = found.map_err(parent.failed_with(Step::Find, name))?;
+        let found = found.map_err(parent.failed_with(TreeAction::Find, name))?;
         Ok(match found {
             None => Found::Nothing,
             Some(object) if Self::is_directory(object) => {
@@ -247,7 +249,7 @@ impl Tree for NfsTree<'_> {
 
     fn first_name(&mut self, at: &NfsDirectory, known: &[&str]) -> TreeResult<Option<Box<[u8]>>> {
         let first = self.nfs.first_name(&at.handle, known);
-        first.map_err(at.failed(Step::List))
+        first.map_err(at.failed(TreeAction::List))
     }
 
     fn make_marker(
@@ -258,13 +260,13 @@ impl Tree for NfsTree<'_> {
     ) -> TreeResult<Option<MarkerLock>> {
         let text = marker.text(false);
         let made = unless_there(self.nfs.make_text(&at.handle, name.as_bytes(), &text));
-        let made = made.map_err(at.failed_with(Step::MakeMarker, name))?;
+        let made = made.map_err(at.failed_with(TreeAction::MakeMarker, name))?;
         Ok(made.map(|()| MarkerLock::default()))
     }
 
     fn read_marker(&mut self, at: &NfsDirectory, name: &str) -> TreeResult<Option<FoundMarker>> {
         let text = self.nfs.marker_text(&at.handle, name.as_bytes());
-        let text = text.map_err(at.failed_with(Step::ReadMarker, name))?;
+        let text = text.map_err(at.failed_with(TreeAction::ReadMarker, name))?;
         Ok(text.map(|text| FoundMarker {
             text,
             holder: LockHolder::None,
@@ -281,7 +283,7 @@ impl Tree for NfsTree<'_> {
         let text = marker.text(false);
         self.nfs
             .rewrite(&at.handle, name.as_bytes(), &text)
-            .map_err(at.failed_with(Step::RewriteMarker, name))
+            .map_err(at.failed_with(TreeAction::RewriteMarker, name))
     }
 
     fn replace_marker(
@@ -302,7 +304,7 @@ impl Tree for NfsTree<'_> {
             }
             renamed => renamed
                 .map(|()| true)
-                .map_err(at.failed_with(Step::ReplaceMarker, from)),
+                .map_err(at.failed_with(TreeAction::ReplaceMarker, from)),
         }
     }
 
@@ -311,7 +313,7 @@ impl Tree for NfsTree<'_> {
             self.nfs
                 .call(|link| link.remove(&parent.handle, name.as_bytes())),
         )
-        .map_err(parent.failed_with(Step::RemoveFile, name))
+        .map_err(parent.failed_with(TreeAction::RemoveFile, name))
     }
 
     fn remove_directory(&mut self, parent: &NfsDirectory, name: &str, _: bool) -> TreeResult<()> {
@@ -319,14 +321,14 @@ impl Tree for NfsTree<'_> {
             self.nfs
                 .call(|link| link.remove_directory(&parent.handle, name.as_bytes())),
         )
-        .map_err(parent.failed_with(Step::RemoveDirectory, name))
+        .map_err(parent.failed_with(TreeAction::RemoveDirectory, name))
     }
 
     fn empty_but(&mut self, at: &NfsDirectory, keep: &str, made: &MadeNames) -> TreeResult<Kept> {
         let emptied = self
             .nfs
             .call(|link| link.empty_but(&at.handle, keep.as_bytes(), made));
-        emptied.map_err(at.failed(Step::Empty))
+        emptied.map_err(at.failed(TreeAction::Empty))
     }
 
     fn list(
@@ -335,7 +337,7 @@ impl Tree for NfsTree<'_> {
         is_wanted: &dyn Fn(&[u8]) -> bool,
         each: &mut dyn FnMut(&[u8], Object) -> bool,
     ) -> TreeResult<()> {
-        let failed = at.failed(Step::List);
+        let failed = at.failed(TreeAction::List);
         self.nfs
             .connection
             .check_cancelled()
@@ -362,32 +364,36 @@ impl Tree for NfsTree<'_> {
             Ok(of_parent) if of_parent.fsid != entry.attributes.fsid => Err(Status::XDEV.into()),
             attributes => attributes.map(|_| parent.child(name, entry.handle)),
         };
-        let failed = |failure| refused(failure, Step::Find, &parent.at(name), parent.purpose);
+        let failed = |failure| refused(failure, TreeAction::Find, &parent.at(name), parent.purpose);
         Ok(entered.map(Some).map_err(failed)?)
     }
 
-    fn remove_names(&mut self, parent: &NfsDirectory, names: &[Name]) -> TreeResult<Option<usize>> {
-        let mut removal = Removal::new(parent, names);
+    fn remove_names(
+        &mut self,
+        parent: &NfsDirectory,
+        names: &[EntryName],
+    ) -> TreeResult<Option<usize>> {
+        let mut removal = PendingRemovals::new(parent, names);
         self.run(&mut removal)?;
         Ok(removal.not_empty)
     }
 
     fn pause(&mut self, pause: Duration) -> TreeResult<()> {
         let waited = self.nfs.connection.wait(pause);
-        let failed = |lost| refused(lost, Step::RewriteMarker, "", Purpose::FileSet);
-        Ok(waited.map_err(|lost| failed(Failure::Lost(lost)))?)
+        let failed = |lost| refused(lost, TreeAction::RewriteMarker, "", Purpose::FileSet);
+        Ok(waited.map_err(|lost| failed(NfsError::Lost(lost)))?)
     }
 }
 
-fn refused(failure: Failure, step: Step, path: &str, purpose: Purpose) -> RunError {
+fn refused(failure: NfsError, step: TreeAction, path: &str, purpose: Purpose) -> RunError {
     match failure {
-        Failure::Lost(lost) if lost.is_stop() => RunError::Interrupted,
-        Failure::Lost(lost) if purpose == Purpose::Probe => without_results(lost, path),
-        Failure::Lost(lost) => ClaimError::Lost {
+        NfsError::Lost(lost) if lost.is_stop() => RunError::Interrupted,
+        NfsError::Lost(lost) if purpose == Purpose::Probe => without_results(lost, path),
+        NfsError::Lost(lost) => ClaimError::Lost {
             what: lost.to_string(),
         }
         .into(),
-        failure if step == Step::Empty && failure.is(Status::NOTEMPTY) => {
+        failure if step == TreeAction::Empty && failure.is(Status::NOTEMPTY) => {
             let path = path.into();
             ClaimError::NeverEmpty { path, purpose }.into()
         }
@@ -395,17 +401,17 @@ fn refused(failure: Failure, step: Step, path: &str, purpose: Purpose) -> RunErr
     }
 }
 
-fn procedure(step: Step) -> Procedure {
+fn procedure(step: TreeAction) -> Procedure {
     match step {
-        Step::Find => Procedure::Lookup,
-        Step::MakeDirectory => Procedure::Mkdir,
-        Step::MakeMarker => Procedure::Create,
-        Step::ReadMarker => Procedure::Read,
-        Step::RewriteMarker => Procedure::Write,
-        Step::ReplaceMarker => Procedure::Rename,
-        Step::List => Procedure::Readdirplus,
-        Step::RemoveFile | Step::Empty => Procedure::Remove,
-        Step::RemoveDirectory => Procedure::Rmdir,
+        TreeAction::Find => Procedure::Lookup,
+        TreeAction::MakeDirectory => Procedure::Mkdir,
+        TreeAction::MakeMarker => Procedure::Create,
+        TreeAction::ReadMarker => Procedure::Read,
+        TreeAction::RewriteMarker => Procedure::Write,
+        TreeAction::ReplaceMarker => Procedure::Rename,
+        TreeAction::List => Procedure::Readdirplus,
+        TreeAction::RemoveFile | TreeAction::Empty => Procedure::Remove,
+        TreeAction::RemoveDirectory => Procedure::Rmdir,
     }
 }
 

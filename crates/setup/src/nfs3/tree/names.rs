@@ -4,22 +4,22 @@ use crate::driver::window::{Work, WorkError};
 use crate::driver::{CallFailed, RpcProcedure};
 use crate::nfs3::calls::called;
 use crate::nfs3::session::{failed, without_results};
-use crate::workspace::tree::{Directory, Name};
+use crate::workspace::tree::{EntryName, TreeDirectory};
 use filestone_host::error::RunError;
 use filestone_wire::nfs3::{DirOpArgs, Handle, Procedure, Status, remove};
 use filestone_wire::xdr::{Decode, Encode, Writer};
 
 /// Names of a directory to remove.
-pub(super) struct Removal<'a> {
-    parent: &'a Directory<Handle>,
-    names: &'a [Name],
+pub(super) struct PendingRemovals<'a> {
+    parent: &'a TreeDirectory<Handle>,
+    names: &'a [EntryName],
     next: usize,
     /// Index of a name whose directory is not empty.
     pub not_empty: Option<usize>,
 }
 
-impl<'a> Removal<'a> {
-    pub fn new(parent: &'a Directory<Handle>, names: &'a [Name]) -> Self {
+impl<'a> PendingRemovals<'a> {
+    pub fn new(parent: &'a TreeDirectory<Handle>, names: &'a [EntryName]) -> Self {
         Self {
             parent,
             names,
@@ -41,7 +41,7 @@ impl<'a> Removal<'a> {
     }
 }
 
-impl Work for Removal<'_> {
+impl Work for PendingRemovals<'_> {
     type Call = usize;
     type Error = RunError;
 
@@ -57,7 +57,7 @@ impl Work for Removal<'_> {
     }
 
     fn encode(&self, call: &usize, out: &mut Writer<'_>) {
-        let Some(Name { name, .. }) = self.names.get(*call) else {
+        let Some(EntryName { name, .. }) = self.names.get(*call) else {
             return;
         };
         let object = DirOpArgs {

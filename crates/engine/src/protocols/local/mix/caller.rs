@@ -4,7 +4,7 @@
 //!
 //! Names removed by REMOVE are never data files; they have a separate directory.
 
-use super::changing::{Names, RENAMED};
+use super::changing::{DirectoryNames, RENAMED};
 use super::opened_set::{FILE, FILE_MODE, OpenedSet};
 use super::populate::{self, directory_of};
 use super::uncached_files::{Needed, UncachedFiles, Unchecked, beyond_first};
@@ -130,7 +130,7 @@ pub(super) enum CommitMethod {
 }
 
 /// Executes the system calls of one client.
-pub(super) struct Caller {
+pub(super) struct SyscallExecutor {
     set: OpenedSet,
     lengths: Vec<u64>,
     links: u32,
@@ -141,7 +141,7 @@ pub(super) struct Caller {
     files: Vec<Option<OwnedFd>>,
     /// Open files, the one opened first in front.
     open: VecDeque<u32>,
-    names: [Names; VolatileDirectory::ALL.len()],
+    names: [DirectoryNames; VolatileDirectory::ALL.len()],
     renamed: usize,
     access: Access,
     generator: Generator,
@@ -160,7 +160,7 @@ pub(super) struct Caller {
     pub committing: CommitMethod,
 }
 
-impl Caller {
+impl SyscallExecutor {
     /// Creates the caller of a client with a populated set. `is_direct` if the file system supports
     /// bypassing its cache.
     pub fn new(
@@ -182,9 +182,9 @@ impl Caller {
         };
         let names = VolatileDirectory::ALL.map(|changing| {
             if changing.is_changed_by(kinds) {
-                Names::new(layout.spare_names())
+                DirectoryNames::new(layout.spare_names())
             } else {
-                Names::default()
+                DirectoryNames::default()
             }
         });
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -249,7 +249,7 @@ impl Caller {
     }
 }
 
-impl SystemCalls for Caller {
+impl SystemCalls for SyscallExecutor {
     fn needs(&self) -> Prerequisites {
         Prerequisites {
             lacks_directory: self.names(VolatileDirectory::Directories).is_empty(),
@@ -314,7 +314,7 @@ impl SystemCalls for Caller {
     }
 }
 
-impl Caller {
+impl SyscallExecutor {
     /// Returns the creation of a file to replace one that REMOVE took, or the removal of the oldest
     /// if a directory has too many names.
     fn after(&self) -> Option<UnmeasuredOperation> {
@@ -345,11 +345,11 @@ impl Caller {
         };
     }
 
-    fn names(&self, changing: VolatileDirectory) -> &Names {
+    fn names(&self, changing: VolatileDirectory) -> &DirectoryNames {
         &self.names[changing as usize]
     }
 
-    fn names_mut(&mut self, changing: VolatileDirectory) -> &mut Names {
+    fn names_mut(&mut self, changing: VolatileDirectory) -> &mut DirectoryNames {
         &mut self.names[changing as usize]
     }
 

@@ -7,13 +7,13 @@ const BEYOND_SPARE_MAX: usize = 1000;
 
 /// Names in one directory.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(super) struct DirectoryNames {
     numbers: VecDeque<u64>,
     next: u64,
     spare: usize,
 }
 
-impl Names {
+impl DirectoryNames {
     /// Creates the names of a directory that contains the numbers below `spare`.
     pub fn new(spare: u32) -> Self {
         Self {
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn numbers_are_new_and_the_newest_goes_first() {
-        let mut names = Names::new(2);
+        let mut names = DirectoryNames::new(2);
         assert!(!names.is_short());
         let made = names.make();
         names.add(made);

@@ -1,7 +1,7 @@
 //! Measures, before the run, the calls on the wire that each kind of operation causes: bursts of
 //! one kind at a time, and the increase of the kernel's counters.
 
-use super::caller::{Caller, CommitMethod, SystemCalls};
+use super::caller::{CommitMethod, SyscallExecutor, SystemCalls};
 use super::clients::ClientGroup;
 use super::kernel::Kernel;
 use crate::time::Time;
@@ -26,7 +26,7 @@ const COMMITS_MIN: f64 = 0.5;
 /// time. Results are not part of the measurement.
 pub(super) fn calibrate(
     group: &ClientGroup,
-    callers: Vec<&mut Caller>,
+    callers: Vec<&mut SyscallExecutor>,
     counts: &[MixCount],
     share: f64,
     stop: &AtomicBool,
@@ -51,7 +51,7 @@ pub(super) fn calibrate(
 struct Learning<'run, T> {
     group: &'run ClientGroup,
     kernel: &'run Kernel,
-    callers: Vec<&'run mut Caller>,
+    callers: Vec<&'run mut SyscallExecutor>,
     /// Time limit of a burst.
     burst_nanos: u64,
     /// Index of the next client.

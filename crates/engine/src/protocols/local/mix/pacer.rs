@@ -19,7 +19,7 @@ use filestone_workload::time::Timestamp;
 const SKIPPED_MAX: u64 = 10_000_000;
 
 /// Paces one client.
-pub(super) struct Pacer {
+pub(super) struct ClientPacer {
     pace: Pace,
     /// Random intervals between due times.
     arrivals: Generator,
@@ -33,7 +33,7 @@ enum Pace {
     Nhfsstone { process: Box<Process>, random: u64 },
 }
 
-impl Pacer {
+impl ClientPacer {
     /// Creates the pacer of a client of `plan`, whose group begins with this mean pause.
     pub fn new(plan: &Plan, mix: &MixPlan, client: u32, pause_ns: f64) -> Self {
         let mut arrivals = stream(plan.seed, RandomStream::Arrivals, client.into());

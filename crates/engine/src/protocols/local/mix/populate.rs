@@ -12,7 +12,7 @@ use filestone_host::error::RunError;
 use filestone_plan::file_set::{
     FILES_PER_DIRECTORY, Layout, VolatileDirectory, file_name, link_name,
 };
-use filestone_setup::workspace::tree::Directory;
+use filestone_setup::workspace::tree::TreeDirectory;
 use filestone_setup::workspace::{Purpose, set_removal};
 use filestone_wire::pattern;
 use filestone_workload::operation::OpKind;
@@ -108,7 +108,7 @@ fn settle_one(
     let mut there = HashSet::new();
     let directory = set.changing(changing).map_err(failed)?;
     let fresh = rustix::fs::openat(directory, c".", DIRECTORY, Mode::empty()).map_err(failed)?;
-    let at = Directory {
+    let at = TreeDirectory {
         handle: fresh,
         path: path.to_string_lossy().into_owned(),
         purpose: Purpose::FileSet,

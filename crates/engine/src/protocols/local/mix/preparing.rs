@@ -1,6 +1,6 @@
 //! Prepares a run: the clients' files, and objects that their caches cannot answer for.
 
-use super::caller::Caller;
+use super::caller::SyscallExecutor;
 use super::learn::LEARN_SECONDS;
 use super::opened_set::{OpenedSet, refused};
 use super::populate::populate;
@@ -20,7 +20,7 @@ const CLOCK_TICK_NANOS: u64 = 50_000_000;
 
 impl MountMixTask<'_> {
     /// Creates and checks the files of all clients.
-    pub fn populate(&self) -> Result<(Vec<Caller>, FileSetRecord), RunError> {
+    pub fn populate(&self) -> Result<(Vec<SyscallExecutor>, FileSetRecord), RunError> {
         let began = self.time.now();
         let paths = self.claims.iter();
         let paths = paths.map(|claim| claim.directory.path.clone()).collect();
@@ -31,7 +31,11 @@ impl MountMixTask<'_> {
         Ok((callers, record))
     }
 
-    fn populate_one(&self, client: u32, record: &mut FileSetRecord) -> Result<Caller, RunError> {
+    fn populate_one(
+        &self,
+        client: u32,
+        record: &mut FileSetRecord,
+    ) -> Result<SyscallExecutor, RunError> {
         check_cancelled(self.stop)?;
         let Some(claim) = self.claims.iter().cycle().nth(client as usize) else {
             return Err(RunError::Internal("a mix without a directory".into()));
@@ -48,7 +52,7 @@ impl MountMixTask<'_> {
         record.made += set.made + populated.made;
         let path = set.path.clone();
         let is_direct = self.directories.is_direct();
-        let mut caller = Caller::new(
+        let mut caller = SyscallExecutor::new(
             set,
             &self.layout,
             self.mix,
@@ -87,7 +91,7 @@ impl MountMixTask<'_> {
 
     /// Creates the uncached objects of all clients, then changes them; the total time separates the
     /// two steps.
-    pub fn freshen(&self, callers: &mut [Caller]) -> Result<(), RunError> {
+    pub fn freshen(&self, callers: &mut [SyscallExecutor]) -> Result<(), RunError> {
         let needed = self.needed();
         for caller in callers.iter_mut() {
             check_cancelled(self.stop)?;
@@ -112,7 +116,7 @@ impl MountMixTask<'_> {
     }
 }
 
-fn not_fresh(caller: &Caller, errno: Errno) -> RunError {
+fn not_fresh(caller: &SyscallExecutor, errno: Errno) -> RunError {
     let path = &caller.set().path;
     refused(path, errno, "making links and files for the run")
 }

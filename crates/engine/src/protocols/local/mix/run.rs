@@ -8,7 +8,7 @@ use super::task::MountMixTask;
 use crate::run::run_on;
 use crate::time::RealTime;
 use filestone_host::clock::Clock;
-use filestone_host::control::{Context, Observer};
+use filestone_host::control::{Observer, RunContext};
 use filestone_host::environment::check_files_of_clients;
 use filestone_host::error::RunError;
 use filestone_measure::measure::RunRecord;
@@ -68,7 +68,7 @@ pub fn run_local(
             run_on(
                 plan,
                 Box::new(target),
-                &mut Context::new(stop, observer),
+                &mut RunContext::new(stop, observer),
                 None,
             )
         }

@@ -8,13 +8,13 @@ use super::populate::{Populated, settle};
 use super::record::{AllMounts, CleanUpFailure, MountMixResult, complete};
 use super::removal;
 use super::task::{MountMixTask, PreparedRun};
-use super::thread::{CallerThread, ClientEnd};
+use super::thread::{CallerThread, MixClientEnd};
 use super::workload::MountMix;
 use crate::protocols::local::tree::LocalTree;
 use crate::run::{ConnectedClients, OpenTarget, Recording, RunHook, WorkerBody};
 use crate::worker::SharedRecorder;
 use filestone_host::clock::Clock;
-use filestone_host::control::Context;
+use filestone_host::control::RunContext;
 use filestone_host::error::RunError;
 use filestone_measure::measure::run_record::{RunRecord, Target};
 use std::sync::Arc;
@@ -25,8 +25,8 @@ pub(super) struct OpenMounts<'run> {
     task: MountMixTask<'run>,
     ready: PreparedRun,
     target: Target,
-    ended: Sender<ClientEnd>,
-    ends: Receiver<ClientEnd>,
+    ended: Sender<MixClientEnd>,
+    ends: Receiver<MixClientEnd>,
     /// Set when the run has ended.
     result: Option<MountMixResult>,
 }
@@ -47,7 +47,7 @@ impl<'run> OpenMounts<'run> {
     /// Restores the volatile names to those present at the start; returns the first error. Consumes
     /// the clients, because their open files must be closed before the set is removed: an NFS
     /// client renames an open file that is removed, and its directory is not empty then.
-    fn settle(&self, ends: Vec<ClientEnd>) -> Result<(), RunError> {
+    fn settle(&self, ends: Vec<MixClientEnd>) -> Result<(), RunError> {
         let (layout, kinds) = (&self.task.layout, &self.task.kinds);
         let mut populated = Populated::default();
         let settled = ends
@@ -75,7 +75,7 @@ impl OpenTarget for OpenMounts<'_> {
     fn connect(
         &mut self,
         _clock: &Clock,
-        _context: &mut Context<'_>,
+        _context: &mut RunContext<'_>,
     ) -> Result<ConnectedClients, RunError> {
         let MountMixTask {
             plan, mix, mounts, ..
@@ -101,10 +101,10 @@ impl OpenTarget for OpenMounts<'_> {
         })
     }
 
-    fn clean_up(&mut self, _context: &mut Context<'_>) -> Result<(), RunError> {
+    fn clean_up(&mut self, _context: &mut RunContext<'_>) -> Result<(), RunError> {
         // Calls of the restoration are not part of the mix.
         let together = AllMounts::of(&self.ready.groups);
-        let mut ends: Vec<ClientEnd> = self.ends.try_iter().collect();
+        let mut ends: Vec<MixClientEnd> = self.ends.try_iter().collect();
         ends.sort_by_key(|end| end.number);
         let lost = ends.iter().filter_map(|end| end.lost.clone()).collect();
         let clients = ends.len() as u64;

@@ -1,7 +1,7 @@
 //! Steps before a run: measures background traffic, groups clients by mounts, and calibrates the
 //! calls of each operation.
 
-use super::caller::Caller;
+use super::caller::SyscallExecutor;
 use super::clients::ClientGroup;
 use super::directories::{Claim, Directories};
 use super::kernel::Kernel;
@@ -37,7 +37,7 @@ pub(super) struct MountMixTask<'run> {
 
 /// Inputs of the measured run.
 pub(super) struct PreparedRun {
-    pub callers: Vec<Caller>,
+    pub callers: Vec<SyscallExecutor>,
     pub groups: Vec<Arc<ClientGroup>>,
     pub file_set: FileSetRecord,
     /// Calls of other processes per second.

@@ -1,6 +1,6 @@
 //! A worker thread with a single client.
 
-use super::caller::Caller;
+use super::caller::SyscallExecutor;
 use super::workload::MountMix;
 use crate::backend::BackendError;
 use crate::backend::blocking::Blocking;
@@ -13,17 +13,17 @@ use std::sync::mpsc::Sender;
 pub(super) struct CallerThread {
     pub number: u32,
     pub workload: MountMix,
-    pub caller: Caller,
-    pub ended: Sender<ClientEnd>,
+    pub caller: SyscallExecutor,
+    pub ended: Sender<MixClientEnd>,
 }
 
 /// End of a client.
-pub(super) struct ClientEnd {
+pub(super) struct MixClientEnd {
     pub number: u32,
     /// Reason why it could not continue.
     pub lost: Option<String>,
     /// Caller, needed to restore its set.
-    pub caller: Caller,
+    pub caller: SyscallExecutor,
 }
 
 impl WorkerBody for CallerThread {
@@ -57,7 +57,7 @@ impl WorkerBody for CallerThread {
             let of_client = lost.clone().map(|what| BackendError::Clients { what });
             end.lost = end.lost.take().or(of_client);
             // The main thread receives these when the run has ended.
-            let _ = ended.send(ClientEnd {
+            let _ = ended.send(MixClientEnd {
                 number,
                 lost,
                 caller,

@@ -18,7 +18,7 @@ impl WorkType for MountKinds {
 
 /// Request to a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum RequestedWork {
     /// An operation of the mix.
     Measured(OpKind),
     /// An operation that keeps the set balanced.
@@ -31,7 +31,7 @@ pub(super) enum Asked {
 /// Request to a client, and the place for its result.
 #[derive(Debug)]
 pub struct MountWork<'a> {
-    pub(super) asked: Asked,
+    pub(super) asked: RequestedWork,
     pub(super) account: &'a mut Account,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Account {
     /// Results of the system calls.
     pub done: Vec<SyscallResult>,
     pub needs: Prerequisites,
-    /// Whether an operation has failed since the last [`Asked::Loss`] check.
+    /// Whether an operation has failed since the last [`RequestedWork::Loss`] check.
     pub has_failed: bool,
     /// Reason why no further operation can succeed.
     pub lost: Option<String>,
@@ -50,9 +50,9 @@ pub(super) struct Account {
 impl WorkItem for MountWork<'_> {
     fn kind(&self) -> OpKind {
         match self.asked {
-            Asked::Measured(kind) => kind,
-            Asked::Unmeasured(unmeasured) => unmeasured.kind,
-            Asked::Loss => OpKind::GetAttr,
+            RequestedWork::Measured(kind) => kind,
+            RequestedWork::Unmeasured(unmeasured) => unmeasured.kind,
+            RequestedWork::Loss => OpKind::GetAttr,
         }
     }
 }
@@ -64,9 +64,9 @@ impl<C: SystemCalls> BlockingClient for C {
         let kind = work.kind();
         let MountWork { asked, account } = work;
         let result = match asked {
-            Asked::Measured(kind) => self.operate(kind),
-            Asked::Unmeasured(unmeasured) => self.call_unmeasured(unmeasured),
-            Asked::Loss => {
+            RequestedWork::Measured(kind) => self.operate(kind),
+            RequestedWork::Unmeasured(unmeasured) => self.call_unmeasured(unmeasured),
+            RequestedWork::Loss => {
                 account.lost = self.lost();
                 return Ok(WorkResult::of(Outcome::Ok));
             }

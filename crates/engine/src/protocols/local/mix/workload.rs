@@ -6,8 +6,8 @@
 
 use super::caller::Prerequisites;
 use super::clients::ClientGroup;
-use super::pacer::Pacer;
-use super::work::{Account, Asked, MountKinds, MountWork};
+use super::pacer::ClientPacer;
+use super::work::{Account, MountKinds, MountWork, RequestedWork};
 use filestone_plan::plan::{MixPlan, Plan};
 use filestone_protocol::workload::{Next, Workload};
 use filestone_workload::operation::{Completion, OpKind};
@@ -25,7 +25,7 @@ const PARTS_MAX: usize = 3;
 /// Workload of one client.
 pub(super) struct MountMix {
     number: u32,
-    pacer: Pacer,
+    pacer: ClientPacer,
     group: Arc<ClientGroup>,
     window_start: Timestamp,
     window_end: Timestamp,
@@ -61,7 +61,7 @@ impl MountMix {
         let window = plan.window();
         Self {
             number,
-            pacer: Pacer::new(plan, mix, number, group.pause_ns()),
+            pacer: ClientPacer::new(plan, mix, number, group.pause_ns()),
             group,
             window_start: window.start,
             window_end: window.end,
@@ -81,7 +81,7 @@ impl MountMix {
         self.account.lost
     }
 
-    fn work(&mut self, asked: Asked) -> MountWork<'_> {
+    fn work(&mut self, asked: RequestedWork) -> MountWork<'_> {
         MountWork {
             asked,
             account: &mut self.account,
@@ -164,14 +164,14 @@ impl Workload<MountKinds> for MountMix {
 
     fn next(&mut self, _slot: u32, now: Timestamp) -> Next<MountWork<'_>> {
         if std::mem::take(&mut self.account.has_failed) {
-            return Next::Background(self.work(Asked::Loss));
+            return Next::Background(self.work(RequestedWork::Loss));
         }
         if self.account.lost.is_some() || self.group.is_over() {
             return Next::Idle;
         }
         if let Stage::Preparing { kind, due } = self.stage {
             self.stage = Stage::Operating(kind);
-            return Next::Due(due, self.work(Asked::Measured(kind)));
+            return Next::Due(due, self.work(RequestedWork::Measured(kind)));
         }
         let (kind, due) = match self.choose(now) {
             Ok(chosen) => chosen,
@@ -179,10 +179,10 @@ impl Workload<MountKinds> for MountMix {
         };
         if let Some(unmeasured) = self.account.needs.before(kind) {
             self.stage = Stage::Preparing { kind, due };
-            return Next::Unmeasured(self.work(Asked::Unmeasured(unmeasured)));
+            return Next::Unmeasured(self.work(RequestedWork::Unmeasured(unmeasured)));
         }
         self.stage = Stage::Operating(kind);
-        Next::Due(due, self.work(Asked::Measured(kind)))
+        Next::Due(due, self.work(RequestedWork::Measured(kind)))
     }
 
     fn needs_preparation(&self) -> bool {
@@ -195,7 +195,7 @@ impl Workload<MountKinds> for MountMix {
             && let Some(unmeasured) = self.account.needs.after
         {
             self.stage = Stage::Settling(kind);
-            return Some(self.work(Asked::Unmeasured(unmeasured)));
+            return Some(self.work(RequestedWork::Unmeasured(unmeasured)));
         }
         self.finish();
         None

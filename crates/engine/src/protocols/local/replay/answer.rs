@@ -1,13 +1,13 @@
 //! Result of a verb, before conversion to a reply.
 
-use crate::replay::Reply;
+use crate::replay::LayerReply;
 use filestone_host::exhaustion::is_exhausted;
 use filestone_workload::failure::StatusSpace;
 use filestone_workload::load::{Cause, Status};
 use rustix::io::Errno;
 
 /// Result of a verb.
-pub(super) type Answer = Result<Done, FailedVerb>;
+pub(super) type VerbResult = Result<Done, FailedVerb>;
 
 /// A verb that was executed.
 #[derive(Debug, Clone, Copy)]
@@ -70,15 +70,15 @@ impl From<Cause> for FailedVerb {
 }
 
 /// Converts to a reply for the runner; `partial` is the number of bytes moved before a failure.
-pub(super) fn reply(answer: Answer, partial: u64) -> Reply {
+pub(super) fn reply(answer: VerbResult, partial: u64) -> LayerReply {
     match answer {
-        Ok(done) => Reply {
+        Ok(done) => LayerReply {
             data_bytes: done.data_bytes,
-            ..Reply::of(done.status)
+            ..LayerReply::of(done.status)
         },
-        Err(FailedVerb(status)) => Reply {
+        Err(FailedVerb(status)) => LayerReply {
             data_bytes: partial,
-            ..Reply::of(status)
+            ..LayerReply::of(status)
         },
     }
 }

@@ -2,8 +2,8 @@
 //! that file system, without the network. Names are case-sensitive, and links are not followed.
 
 use super::LocalLayer;
-use super::answer::{Answer, Done};
-use super::locks::Range;
+use super::answer::{Done, VerbResult};
+use super::locks::FcntlRange;
 use super::names::LOOK;
 use super::territory::must_be_ours;
 use crate::protocols::local::tree::nfs_mount;
@@ -31,7 +31,7 @@ const FILE_MODE: Mode = Mode::from_raw_mode(0o666);
 const LINK_MAX_BYTES: usize = 4096;
 
 impl LocalLayer {
-    pub(super) fn carry_out_by_path(&mut self, action: &Action<'_>, data: &[u8]) -> Answer {
+    pub(super) fn carry_out_by_path(&mut self, action: &Action<'_>, data: &[u8]) -> VerbResult {
         match *action {
             Action::GetAttr { path } | Action::Lookup { path } => {
                 Ok(self.names.stat(path).map(|_| Done::OK)?)
@@ -58,17 +58,17 @@ impl LocalLayer {
             Action::PathConfiguration { path } => self.path_configuration(path),
             Action::Commit { path } => self.commit(path),
             Action::Lock4 { path, offset, len } => {
-                let range = Range::of_nlm(offset, len);
+                let range = FcntlRange::of_nlm(offset, len);
                 self.named_locks.lock(&self.names, path, range)?;
                 Ok(Done::OK)
             }
             Action::Unlock4 { path, offset, len } => {
-                let range = Range::of_nlm(offset, len);
+                let range = FcntlRange::of_nlm(offset, len);
                 self.named_locks.unlock(&self.names, path, range)?;
                 Ok(Done::OK)
             }
             Action::Test4 { path, offset, len } => {
-                let range = Range::of_nlm(offset, len);
+                let range = FcntlRange::of_nlm(offset, len);
                 self.named_locks.test(&self.names, path, range)?;
                 Ok(Done::OK)
             }
@@ -77,7 +77,7 @@ impl LocalLayer {
     }
 
     /// Sets the modification time to now with utimensat.
-    fn touch(&mut self, path: &[u8]) -> Answer {
+    fn touch(&mut self, path: &[u8]) -> VerbResult {
         // All clients share their parent directory, but it belongs to the run.
         if !super::territory::is_clients(path) {
             must_be_ours(path)?;
@@ -101,7 +101,7 @@ impl LocalLayer {
     }
 
     /// Calls stat, and faccessat for each requested permission.
-    fn access(&mut self, path: &[u8], wanted: u64, expected: u64) -> Answer {
+    fn access(&mut self, path: &[u8], wanted: u64, expected: u64) -> VerbResult {
         let stat = self.names.stat(path)?;
         let is_directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
         let location = self.names.locate(path)?;
@@ -144,7 +144,7 @@ impl LocalLayer {
     }
 
     /// Calls readlinkat.
-    fn read_link(&mut self, path: &[u8]) -> Answer {
+    fn read_link(&mut self, path: &[u8]) -> VerbResult {
         let location = self.names.locate(path)?;
         let mut text = [0; LINK_MAX_BYTES];
         rustix::fs::readlinkat_raw(location.directory(), location.name(), &mut text)?;
@@ -152,7 +152,7 @@ impl LocalLayer {
     }
 
     /// Calls openat, pread, close. A short read is not an error (READ3).
-    fn read_path(&mut self, path: &[u8], offset: u64, len: u64) -> Answer {
+    fn read_path(&mut self, path: &[u8], offset: u64, len: u64) -> VerbResult {
         if self.options.fake_io {
             return Ok(Done::data(Status::Ok, len));
         }
@@ -170,7 +170,7 @@ impl LocalLayer {
         len: u64,
         stability: Stability,
         data: &[u8],
-    ) -> Answer {
+    ) -> VerbResult {
         must_be_ours(path)?;
         if self.options.fake_io {
             return Ok(Done::data(Status::Ok, len));
@@ -190,7 +190,7 @@ impl LocalLayer {
     }
 
     /// Calls openat with O_CREAT, close.
-    fn create_path(&mut self, path: &[u8]) -> Answer {
+    fn create_path(&mut self, path: &[u8]) -> VerbResult {
         must_be_ours(path)?;
         self.names
             .open(path, OFlags::WRONLY | OFlags::CREATE, FILE_MODE)?;
@@ -198,7 +198,7 @@ impl LocalLayer {
     }
 
     /// Calls symlinkat with the text unchanged.
-    fn make_link(&mut self, path: &[u8], target: &[u8]) -> Answer {
+    fn make_link(&mut self, path: &[u8], target: &[u8]) -> VerbResult {
         must_be_ours(path)?;
         self.names.expect_links();
         let location = self.names.locate(path)?;
@@ -208,7 +208,7 @@ impl LocalLayer {
 
     /// Calls linkat. A file that does not belong to the run must not get a name in the run's tree,
     /// because it could be written to.
-    fn link(&mut self, path: &[u8], existing: &[u8]) -> Answer {
+    fn link(&mut self, path: &[u8], existing: &[u8]) -> VerbResult {
         must_be_ours(path)?;
         must_be_ours(existing)?;
         let old = self.names.locate(existing)?;
@@ -224,7 +224,7 @@ impl LocalLayer {
     }
 
     /// Calls unlinkat; fdatasync of the directory with `--sync-dir`.
-    fn remove(&mut self, path: &[u8]) -> Answer {
+    fn remove(&mut self, path: &[u8]) -> VerbResult {
         must_be_ours(path)?;
         let location = self.names.locate(path)?;
         nfs_mount::unlink(location.directory(), location.name(), AtFlags::empty())?;
@@ -232,13 +232,13 @@ impl LocalLayer {
     }
 
     /// Calls stat and statvfs, as a server does to answer.
-    fn path_configuration(&mut self, path: &[u8]) -> Answer {
+    fn path_configuration(&mut self, path: &[u8]) -> VerbResult {
         self.names.stat(path)?;
         self.query_file_system()
     }
 
     /// Calls openat, fsync, close.
-    fn commit(&mut self, path: &[u8]) -> Answer {
+    fn commit(&mut self, path: &[u8]) -> VerbResult {
         let file = self.names.open(path, LOOK, Mode::empty())?;
         rustix::fs::fsync(file)?;
         Ok(Done::OK)

@@ -8,7 +8,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 /// Object of a handle.
 #[derive(Debug)]
-pub(super) struct Handle {
+pub(super) struct LocalHandle {
     /// The open file or directory.
     pub file: OwnedFd,
     /// Whether it is a directory, which has no data and no O_DIRECT.
@@ -19,24 +19,24 @@ pub(super) struct Handle {
 
 /// All open handles of one client: usually a few dozen, thousands if the load needs them.
 #[derive(Debug, Default)]
-pub(super) struct Handles {
-    open: HashMap<u64, Handle, BuildHasherDefault<HandleHasher>>,
+pub(super) struct OpenHandles {
+    open: HashMap<u64, LocalHandle, BuildHasherDefault<HandleHasher>>,
 }
 
-impl Handles {
+impl OpenHandles {
     /// Assigns `handle` to `number`; an earlier handle is closed.
-    pub fn insert(&mut self, number: u64, handle: Handle) {
+    pub fn insert(&mut self, number: u64, handle: LocalHandle) {
         self.open.insert(number, handle);
     }
 
     /// Returns the object of a handle.
     #[inline]
-    pub fn find(&self, number: u64) -> Result<&Handle, FailedVerb> {
+    pub fn find(&self, number: u64) -> Result<&LocalHandle, FailedVerb> {
         self.open.get(&number).ok_or(Cause::UnknownHandle.into())
     }
 
     /// Returns the object of a handle if the run may change it.
-    pub fn find_own(&self, number: u64) -> Result<&Handle, FailedVerb> {
+    pub fn find_own(&self, number: u64) -> Result<&LocalHandle, FailedVerb> {
         let handle = self.find(number)?;
         if handle.is_own {
             Ok(handle)
@@ -46,7 +46,7 @@ impl Handles {
     }
 
     /// Removes a handle from the table.
-    pub fn take(&mut self, number: u64) -> Result<Handle, FailedVerb> {
+    pub fn take(&mut self, number: u64) -> Result<LocalHandle, FailedVerb> {
         self.open.remove(&number).ok_or(Cause::UnknownHandle.into())
     }
 

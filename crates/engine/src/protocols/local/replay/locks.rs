@@ -13,7 +13,7 @@
 //! write permission. The file is never written.
 
 use super::answer::FailedVerb;
-use super::names::{LOOK, Names};
+use super::names::{LOOK, NameResolver};
 use filestone_workload::failure::StatusSpace;
 use filestone_workload::load::Status;
 use nix::fcntl::FcntlArg;
@@ -28,12 +28,12 @@ const DENIED: Status = Status::Failed(StatusSpace::Nlm.status(1));
 
 /// A range of a file in the form of fcntl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Range {
+pub(super) struct FcntlRange {
     start: i64,
     len: i64,
 }
 
-impl Range {
+impl FcntlRange {
     /// Converts a range of SMB; `None` if nothing can be locked because the range is empty or
     /// beyond the maximum file size. Windows programs lock such ranges as semaphores; Samba does
     /// not pass them to the kernel either.
@@ -69,12 +69,12 @@ fn errno(error: nix::errno::Errno) -> Errno {
 }
 
 /// Locks the range for writing, or fails at once.
-pub(super) fn lock(file: BorrowedFd<'_>, range: Range) -> Result<(), Errno> {
+pub(super) fn lock(file: BorrowedFd<'_>, range: FcntlRange) -> Result<(), Errno> {
     set(file, range.with_type(libc::F_WRLCK))
 }
 
 /// Unlocks the range; not an error if it is not locked.
-pub(super) fn unlock(file: BorrowedFd<'_>, range: Range) -> Result<(), Errno> {
+pub(super) fn unlock(file: BorrowedFd<'_>, range: FcntlRange) -> Result<(), Errno> {
     set(file, range.with_type(libc::F_UNLCK))
 }
 
@@ -85,7 +85,7 @@ fn set(file: BorrowedFd<'_>, lock: libc::flock) -> Result<(), Errno> {
 }
 
 /// Whether another open file holds a lock in the range.
-fn is_locked(file: BorrowedFd<'_>, range: Range) -> Result<bool, Errno> {
+fn is_locked(file: BorrowedFd<'_>, range: FcntlRange) -> Result<bool, Errno> {
     let mut lock = range.with_type(libc::F_WRLCK);
     nix::fcntl::fcntl(file, FcntlArg::F_OFD_GETLK(&mut lock)).map_err(errno)?;
     Ok(i32::from(lock.l_type) != libc::F_UNLCK)
@@ -102,9 +102,9 @@ impl NamedLocks {
     /// Executes NLMPROC4_LOCK.
     pub fn lock(
         &mut self,
-        names: &Names,
+        names: &NameResolver,
         path: &[u8],
-        range: Option<Range>,
+        range: Option<FcntlRange>,
     ) -> Result<(), FailedVerb> {
         if !self.files.contains_key(path) {
             let flags = OFlags::RDWR | OFlags::NONBLOCK;
@@ -120,9 +120,9 @@ impl NamedLocks {
     /// Executes NLMPROC4_UNLOCK: also granted if nothing was locked, but the file must exist.
     pub fn unlock(
         &mut self,
-        names: &Names,
+        names: &NameResolver,
         path: &[u8],
-        range: Option<Range>,
+        range: Option<FcntlRange>,
     ) -> Result<(), FailedVerb> {
         match (self.files.get(path), range) {
             (Some(file), Some(range)) => Ok(unlock(file.as_fd(), range)?),
@@ -132,7 +132,12 @@ impl NamedLocks {
     }
 
     /// Executes NLMPROC4_TEST.
-    pub fn test(&self, names: &Names, path: &[u8], range: Option<Range>) -> Result<(), FailedVerb> {
+    pub fn test(
+        &self,
+        names: &NameResolver,
+        path: &[u8],
+        range: Option<FcntlRange>,
+    ) -> Result<(), FailedVerb> {
         let opened;
         let file = match self.files.get(path) {
             Some(file) => file,
@@ -155,7 +160,7 @@ impl NamedLocks {
 
 /// Opens a regular file. The type is checked before opening too, because opening alone rewinds a
 /// tape.
-fn open_regular(names: &Names, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
+fn open_regular(names: &NameResolver, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
     check_regular(&names.stat(path)?)?;
     let file = names.open(path, flags, Mode::empty())?;
     check_regular(&rustix::fs::fstat(&file)?)?;
@@ -185,14 +190,20 @@ mod tests {
 
     #[test]
     fn ranges_end_where_files_can_end() {
-        let range = |start, len| Some(Range { start, len });
-        assert_eq!(Range::of_smb(2_147_483_538, 1), range(2_147_483_538, 1));
-        assert_eq!(Range::of_smb(1 << 40, 1 << 40), range(1 << 40, 1 << 40));
-        assert_eq!(Range::of_smb(10, u64::MAX), range(10, i64::MAX - 10));
-        assert_eq!(Range::of_smb(10, 0), None);
-        assert_eq!(Range::of_smb(u64::MAX - 1, 1), None);
-        assert_eq!(Range::of_nlm(10, 0), range(10, 0));
-        assert_eq!(Range::of_nlm(10, u64::MAX), range(10, 0));
-        assert_eq!(Range::of_nlm(u64::MAX, 1), None);
+        let range = |start, len| Some(FcntlRange { start, len });
+        assert_eq!(
+            FcntlRange::of_smb(2_147_483_538, 1),
+            range(2_147_483_538, 1)
+        );
+        assert_eq!(
+            FcntlRange::of_smb(1 << 40, 1 << 40),
+            range(1 << 40, 1 << 40)
+        );
+        assert_eq!(FcntlRange::of_smb(10, u64::MAX), range(10, i64::MAX - 10));
+        assert_eq!(FcntlRange::of_smb(10, 0), None);
+        assert_eq!(FcntlRange::of_smb(u64::MAX - 1, 1), None);
+        assert_eq!(FcntlRange::of_nlm(10, 0), range(10, 0));
+        assert_eq!(FcntlRange::of_nlm(10, u64::MAX), range(10, 0));
+        assert_eq!(FcntlRange::of_nlm(u64::MAX, 1), None);
     }
 }

@@ -29,16 +29,16 @@ mod verbs;
 pub use options::LocalOptions;
 pub use site::{LocalSite, remove_left_over, remove_left_over_beside};
 
-use crate::replay::layer::{Cancellation, Layer, LayerLost, Reply};
-use answer::{Answer, Done, reply};
+use crate::replay::layer::{Cancellation, Layer, LayerLost, LayerReply};
+use answer::{Done, VerbResult, reply};
 use dos_attributes::DosAttributes;
 use filestone_workload::load::Action;
 use filestone_workload::only_in_nfs_loads;
 use filestone_workload::payload::DataVerifier;
-use handles::Handles;
+use handles::OpenHandles;
 use locks::NamedLocks;
-use names::Names;
-use transfer::Transfers;
+use names::NameResolver;
+use transfer::TransferBuffers;
 
 /// Access of one client to a directory of this host.
 #[derive(Debug)]
@@ -48,10 +48,10 @@ pub struct LocalLayer {
     options: LocalOptions,
     /// Device of the file system under test; removals do not leave it.
     device: u64,
-    names: Names,
-    handles: Handles,
+    names: NameResolver,
+    handles: OpenHandles,
     named_locks: NamedLocks,
-    transfers: Transfers,
+    transfers: TransferBuffers,
     dos_attributes: DosAttributes,
 }
 
@@ -62,7 +62,7 @@ impl LocalLayer {
         self.transfers.buffered_writes()
     }
 
-    fn carry_out_verb(&mut self, action: &Action<'_>, data: &[u8]) -> Answer {
+    fn carry_out_verb(&mut self, action: &Action<'_>, data: &[u8]) -> VerbResult {
         match *action {
             Action::NtCreateX {
                 path,
@@ -119,7 +119,7 @@ impl Layer for LocalLayer {
         self.transfers.cancel_with(cancellation);
     }
 
-    fn execute(&mut self, action: &Action<'_>, data: &[u8]) -> Result<Reply, LayerLost> {
+    fn execute(&mut self, action: &Action<'_>, data: &[u8]) -> Result<LayerReply, LayerLost> {
         let answer = self.carry_out_verb(action, data);
         if let Err(refusal) = answer {
             if self.transfers.has_broken_off(refusal) {
@@ -136,7 +136,7 @@ impl Layer for LocalLayer {
         &mut self,
         action: &Action<'_>,
         verifier: &mut DataVerifier,
-    ) -> Result<Reply, LayerLost> {
+    ) -> Result<LayerReply, LayerLost> {
         self.transfers.look_with(Some(*verifier));
         let answer = self.execute(action, &[0]);
         if let Some(seen) = self.transfers.look_with(None) {

@@ -26,7 +26,7 @@ pub(super) const LOOK: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK);
 
 /// Name resolution of one client.
 #[derive(Debug)]
-pub(super) struct Names {
+pub(super) struct NameResolver {
     root: OwnedFd,
     /// Whether a load has created a symbolic link, in any client.
     links: Arc<AtomicBool>,
@@ -89,7 +89,7 @@ fn or_dot(path: &[u8]) -> &[u8] {
     if path.is_empty() { b"." } else { path }
 }
 
-impl Names {
+impl NameResolver {
     pub fn new(root: OwnedFd, directory: &Path, links: Arc<AtomicBool>, resolve: bool) -> Self {
         let mut absolute = directory.as_os_str().as_bytes().to_vec();
         absolute.push(b'/');

@@ -1,11 +1,11 @@
 //! A directory of this host in which loads are replayed.
 
 use super::dos_attributes::{self, DosAttributes};
-use super::names::Names;
-use super::transfer::Transfers;
+use super::names::NameResolver;
+use super::transfer::TransferBuffers;
 use super::{LocalLayer, LocalOptions};
 use crate::protocols::local::mix::mounted;
-use crate::protocols::local::tree::deletion::Removal;
+use crate::protocols::local::tree::deletion::RemovalScope;
 use crate::protocols::local::tree::{self, LocalTree};
 use crate::replay::site::{BlockingWorkDir, TreeCleanup, WorkDir};
 use crate::replay::{Layer, LayerLost};
@@ -13,7 +13,7 @@ use filestone_host::connect::allow_open_files;
 use filestone_host::error::RunError;
 use filestone_measure::measure::run_record::Target;
 use filestone_plan::plan::LeftoverPolicy;
-use filestone_setup::workspace::marker::Owner;
+use filestone_setup::workspace::marker::MarkerOwner;
 use filestone_setup::workspace::test_directory::{self, BESIDE, LeftOver, TestDirectory};
 use filestone_setup::workspace::{ClaimError, Purpose};
 use filestone_workload::load::{CLIENTS, MARKER};
@@ -54,7 +54,7 @@ pub struct LocalSite {
 
 /// Removes the leftovers of a run in `directory`: only a `clients` with filestone's marker, and
 /// only if no run holds it. `None` if there is no `clients`, or only an empty one.
-pub fn remove_left_over(directory: &Path) -> Result<Option<Owner>, RunError> {
+pub fn remove_left_over(directory: &Path) -> Result<Option<MarkerOwner>, RunError> {
     remove_left_over_beside(directory, LeftoverPolicy::Remove, &LocalOptions::default())
 }
 
@@ -64,7 +64,7 @@ pub fn remove_left_over_beside(
     directory: &Path,
     policy: LeftoverPolicy,
     options: &LocalOptions,
-) -> Result<Option<Owner>, RunError> {
+) -> Result<Option<MarkerOwner>, RunError> {
     let root = tree::open(directory, Purpose::Replay)?;
     let wanted = LeftOver {
         policy,
@@ -251,7 +251,7 @@ impl BlockingWorkDir for LocalSite {
             number: self.number(client),
             options: self.options.clone(),
             device: self.device,
-            names: Names::new(
+            names: NameResolver::new(
                 root,
                 &self.directory,
                 self.links.clone(),
@@ -259,7 +259,7 @@ impl BlockingWorkDir for LocalSite {
             ),
             handles: Default::default(),
             named_locks: Default::default(),
-            transfers: Transfers::new(self.direct_unit),
+            transfers: TransferBuffers::new(self.direct_unit),
             dos_attributes: DosAttributes::new(self.options.xattr, client),
         })
     }
@@ -267,7 +267,7 @@ impl BlockingWorkDir for LocalSite {
     fn clean_up(&self, client: u32, layer: &mut LocalLayer) -> Result<(), LayerLost> {
         layer.end_pass()?;
         let name = format!("client{}", self.number(client));
-        let removal = Removal {
+        let removal = RemovalScope {
             device: self.device,
             made: &self.options.made,
         };

@@ -5,7 +5,7 @@
 //! With O_DIRECT, memory, offset and length must be multiples of the alignment required by the file
 //! system. An unaligned read is widened, and the additional data are not counted. A write cannot be
 //! widened without changing neighbouring data: O_DIRECT is switched off on the descriptor for its
-//! duration, and the write is counted in [`Transfers::buffered_writes`].
+//! duration, and the write is counted in [`TransferBuffers::buffered_writes`].
 
 use super::answer::FailedVerb;
 use crate::replay::Cancellation;
@@ -49,7 +49,7 @@ impl PageAligned {
 
 /// Transfer buffers of one client.
 #[derive(Debug)]
-pub(super) struct Transfers {
+pub(super) struct TransferBuffers {
     incoming: PageAligned,
     outgoing: PageAligned,
     /// Required alignment of offsets and lengths with O_DIRECT.
@@ -76,7 +76,7 @@ fn piece(left: u64) -> usize {
     usize::try_from(left).map_or(PIECE_MAX_BYTES, |left| left.min(PIECE_MAX_BYTES))
 }
 
-impl Transfers {
+impl TransferBuffers {
     pub fn new(direct: Option<u64>) -> Self {
         Self {
             incoming: PageAligned::default(),

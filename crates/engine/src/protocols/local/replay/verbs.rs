@@ -1,12 +1,12 @@
 //! CIFS verbs and their system calls.
 
 use super::LocalLayer;
-use super::answer::{Answer, Done, FailedVerb};
-use super::handles::Handle;
-use super::locks::{self, Range};
+use super::answer::{Done, FailedVerb, VerbResult};
+use super::handles::LocalHandle;
+use super::locks::{self, FcntlRange};
 use super::names::{LOOK, Resolved, split};
 use super::territory::{is_clients, is_ours, must_be_ours};
-use crate::protocols::local::tree::deletion::Removal;
+use crate::protocols::local::tree::deletion::RemovalScope;
 use crate::protocols::local::tree::{DIRECTORY, nfs_mount};
 use filestone_workload::load::action::{Disposition, OPTION_DIRECTORY, OpenMode};
 use filestone_workload::load::{CLIENTS, Cause, MARKER, Status, wildcard};
@@ -54,7 +54,7 @@ impl LocalLayer {
         options: u64,
         disposition: Disposition,
         handle: u64,
-    ) -> Answer {
+    ) -> VerbResult {
         let resolved = self.resolve(path, 0);
         let (creates, cuts) = effects(disposition);
         match resolved.what {
@@ -95,7 +95,7 @@ impl LocalLayer {
     }
 
     /// OPEN of loads that name files by path: resolve, open, fstat. Fails for a directory.
-    pub(super) fn open_by_path(&mut self, path: &[u8], mode: OpenMode, handle: u64) -> Answer {
+    pub(super) fn open_by_path(&mut self, path: &[u8], mode: OpenMode, handle: u64) -> VerbResult {
         let resolved = self.resolve(path, 0);
         match resolved.what {
             Err(Errno::NOENT) if mode.creates => {}
@@ -128,7 +128,13 @@ impl LocalLayer {
 
     /// Opens an object that does not belong to the run, or the directory of all clients, for
     /// reading only; so is every object of a run that changes nothing.
-    fn look_at(&mut self, resolved: &Resolved, path: &[u8], changes: bool, handle: u64) -> Answer {
+    fn look_at(
+        &mut self,
+        resolved: &Resolved,
+        path: &[u8],
+        changes: bool,
+        handle: u64,
+    ) -> VerbResult {
         let name = self.names.actual(resolved, path);
         if changes && !is_clients(name) {
             return Err(Cause::Denied.into());
@@ -136,7 +142,7 @@ impl LocalLayer {
         let file = self.names.open(name, LOOK, Mode::empty())?;
         let what = rustix::fs::fstat(&file)?;
         let is_directory = FileType::from_raw_mode(what.st_mode) == FileType::Directory;
-        let opened = Handle {
+        let opened = LocalHandle {
             file,
             is_directory,
             is_own: false,
@@ -157,13 +163,13 @@ impl LocalLayer {
     }
 
     /// Calls fstat, as a server does to answer, and fsetxattr of a file with `--xattr`.
-    fn hold(&mut self, file: OwnedFd, handle: u64) -> Answer {
+    fn hold(&mut self, file: OwnedFd, handle: u64) -> VerbResult {
         let what = rustix::fs::fstat(&file)?;
         let is_directory = FileType::from_raw_mode(what.st_mode) == FileType::Directory;
         if !is_directory {
             self.dos_attributes.write(file.as_fd())?;
         }
-        let opened = Handle {
+        let opened = LocalHandle {
             file,
             is_directory,
             is_own: true,
@@ -180,7 +186,7 @@ impl LocalLayer {
         len: u64,
         handle: u64,
         data: &[u8],
-    ) -> Answer {
+    ) -> VerbResult {
         let resolved = self.resolve(path, 0);
         let name = self.names.actual(&resolved, path);
         must_be_ours(name)?;
@@ -201,13 +207,19 @@ impl LocalLayer {
     }
 
     /// Calls close.
-    pub(super) fn close(&mut self, handle: u64) -> Answer {
+    pub(super) fn close(&mut self, handle: u64) -> VerbResult {
         self.handles.take(handle).map(drop)?;
         Ok(Done::OK)
     }
 
     /// Calls pread.
-    pub(super) fn read(&mut self, handle: u64, offset: u64, len: u64, expected_len: u64) -> Answer {
+    pub(super) fn read(
+        &mut self,
+        handle: u64,
+        offset: u64,
+        len: u64,
+        expected_len: u64,
+    ) -> VerbResult {
         let handle = self.handles.find(handle)?;
         if self.options.fake_io {
             return Ok(Done::data(Status::Ok, expected_len));
@@ -225,7 +237,7 @@ impl LocalLayer {
         len: u64,
         expected_len: u64,
         data: &[u8],
-    ) -> Answer {
+    ) -> VerbResult {
         let handle = self.handles.find(handle)?;
         if self.options.fake_io {
             return Ok(Done::data(Status::Ok, expected_len));
@@ -245,31 +257,31 @@ impl LocalLayer {
     }
 
     /// Calls fsync.
-    pub(super) fn flush(&mut self, handle: u64) -> Answer {
+    pub(super) fn flush(&mut self, handle: u64) -> VerbResult {
         rustix::fs::fsync(&self.handles.find(handle)?.file)?;
         Ok(Done::OK)
     }
 
     /// Calls fcntl F_OFD_SETLK; an error at once if another open file holds the lock.
-    pub(super) fn lock(&mut self, handle: u64, offset: u64, len: u64) -> Answer {
+    pub(super) fn lock(&mut self, handle: u64, offset: u64, len: u64) -> VerbResult {
         let handle = self.handles.find(handle)?;
-        if let Some(range) = Range::of_smb(offset, len) {
+        if let Some(range) = FcntlRange::of_smb(offset, len) {
             locks::lock(handle.file.as_fd(), range)?;
         }
         Ok(Done::OK)
     }
 
     /// Calls fcntl F_OFD_SETLK.
-    pub(super) fn unlock(&mut self, handle: u64, offset: u64, len: u64) -> Answer {
+    pub(super) fn unlock(&mut self, handle: u64, offset: u64, len: u64) -> VerbResult {
         let handle = self.handles.find(handle)?;
-        if let Some(range) = Range::of_smb(offset, len) {
+        if let Some(range) = FcntlRange::of_smb(offset, len) {
             locks::unlock(handle.file.as_fd(), range)?;
         }
         Ok(Done::OK)
     }
 
     /// Resolve, unlink; fdatasync of the directory with `--sync-dir`.
-    pub(super) fn unlink(&mut self, path: &[u8]) -> Answer {
+    pub(super) fn unlink(&mut self, path: &[u8]) -> VerbResult {
         let resolved = self.resolve(path, 0);
         let name = self.names.actual(&resolved, path);
         must_be_ours(name)?;
@@ -283,7 +295,7 @@ impl LocalLayer {
     ///
     /// The run creates `clients` for all clients, and each client's load creates it again: that
     /// succeeds.
-    pub(super) fn make_directory(&mut self, path: &[u8]) -> Answer {
+    pub(super) fn make_directory(&mut self, path: &[u8]) -> VerbResult {
         let resolved = self.resolve(path, 0);
         let name = self.names.actual(&resolved, path);
         if is_clients(name) && resolved.what.is_ok() {
@@ -303,7 +315,7 @@ impl LocalLayer {
     ///
     /// `clients` belongs to the run and is kept. For a load that removes it, it counts as empty if
     /// it contains nothing of any client.
-    pub(super) fn remove_directory(&mut self, path: &[u8]) -> Answer {
+    pub(super) fn remove_directory(&mut self, path: &[u8]) -> VerbResult {
         let resolved = self.resolve(path, 0);
         let name = self.names.actual(&resolved, path);
         if is_clients(name) {
@@ -324,7 +336,7 @@ impl LocalLayer {
 
     /// Resolve both names, rename; fdatasync of the new directory with `--sync-dir`. An existing
     /// object of the new name is replaced, as dbench's load expects.
-    pub(super) fn rename(&mut self, from: &[u8], to: &[u8]) -> Answer {
+    pub(super) fn rename(&mut self, from: &[u8], to: &[u8]) -> VerbResult {
         let source = self.resolve(from, 0);
         let target = self.resolve(to, 1);
         source.what?;
@@ -347,7 +359,7 @@ impl LocalLayer {
         self.sync_parent(new)
     }
 
-    pub(super) fn sync_parent(&self, name: &[u8]) -> Answer {
+    pub(super) fn sync_parent(&self, name: &[u8]) -> VerbResult {
         if self.options.sync_directories {
             let (parent, _) = split(name);
             let directory = self.names.open(parent, DIRECTORY, Mode::empty())?;
@@ -360,7 +372,7 @@ impl LocalLayer {
     ///
     /// For `clients`, only this client's tree is removed: the other trees belong to clients that
     /// replay the same load concurrently.
-    pub(super) fn delete_tree(&mut self, path: &[u8]) -> Answer {
+    pub(super) fn delete_tree(&mut self, path: &[u8]) -> VerbResult {
         let resolved = self.resolve(path, 0);
         let own;
         let mut name = self.names.actual(&resolved, path);
@@ -374,7 +386,7 @@ impl LocalLayer {
             what => drop(what?),
         }
         let location = self.names.locate(name)?;
-        let removal = Removal {
+        let removal = RemovalScope {
             device: self.device,
             made: &self.options.made,
         };
@@ -393,7 +405,7 @@ impl LocalLayer {
 
     /// With wildcards, opens the directory and reads it until enough entries match; without,
     /// resolves the name. No match is NT_STATUS_NO_SUCH_FILE.
-    pub(super) fn find_first(&mut self, pattern: &[u8], max: u64) -> Answer {
+    pub(super) fn find_first(&mut self, pattern: &[u8], max: u64) -> VerbResult {
         if !wildcard::has_wildcards(split(pattern).1) {
             return self.query_path(pattern);
         }
@@ -404,13 +416,13 @@ impl LocalLayer {
     }
 
     /// Resolves the name.
-    pub(super) fn query_path(&mut self, path: &[u8]) -> Answer {
+    pub(super) fn query_path(&mut self, path: &[u8]) -> VerbResult {
         self.resolve(path, 0).what?;
         Ok(Done::OK)
     }
 
     /// Calls fstat, and fgetxattr with `--xattr`.
-    pub(super) fn query_file(&mut self, handle: u64) -> Answer {
+    pub(super) fn query_file(&mut self, handle: u64) -> VerbResult {
         let handle = self.handles.find(handle)?;
         rustix::fs::fstat(&handle.file)?;
         self.dos_attributes.read(handle.file.as_fd());
@@ -418,7 +430,7 @@ impl LocalLayer {
     }
 
     /// Calls fstat, utimensat with slightly earlier times, and fsetxattr of a file with `--xattr`.
-    pub(super) fn set_file(&mut self, handle: u64) -> Answer {
+    pub(super) fn set_file(&mut self, handle: u64) -> VerbResult {
         // Times can be set through a read-only descriptor.
         let handle = self.handles.find_own(handle)?;
         self.dos_attributes.read(handle.file.as_fd());
@@ -439,7 +451,7 @@ impl LocalLayer {
     }
 
     /// Calls statvfs of the directory under test.
-    pub(super) fn query_file_system(&mut self) -> Answer {
+    pub(super) fn query_file_system(&mut self) -> VerbResult {
         rustix::fs::fstatvfs(self.names.root())?;
         Ok(Done::OK)
     }

@@ -109,7 +109,7 @@ impl RemoveError {
 }
 
 /// Scope of a removal: one file system, and the names that the run can have created.
-pub(crate) struct Removal<'m> {
+pub(crate) struct RemovalScope<'m> {
     pub device: u64,
     pub made: &'m MadeNames,
 }
@@ -138,7 +138,7 @@ struct Pass {
     still_open: Option<Vec<u8>>,
 }
 
-impl Removal<'_> {
+impl RemovalScope<'_> {
     /// Removes `name` in `parent`, which is at `path` below the run's directory, with all contents
     /// that the run can have created. Returns the kept names. Succeeds if the name does not exist.
     pub fn remove_tree(

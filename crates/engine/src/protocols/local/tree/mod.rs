@@ -8,13 +8,13 @@ pub(crate) mod deletion;
 pub(crate) mod listing;
 pub(crate) mod nfs_mount;
 
-use deletion::{Removal, RemoveError};
+use deletion::{RemovalScope, RemoveError};
 use filestone_host::error::RunError;
 use filestone_plan::made::{Kept, MadeNames};
 use filestone_setup::workspace::marker::{LockHolder, MARKER_MAX_BYTES, Marker, padded};
 use filestone_setup::workspace::tree::{
-    DIRECTORY_MODE, Directory, FILE_MODE, Found, FoundMarker, MarkerLock, Name, RefusalKind, Step,
-    Tree, TreeError, TreeResult,
+    DIRECTORY_MODE, EntryName, FILE_MODE, FileTree, Found, FoundMarker, MarkerLock, RefusalKind,
+    TreeAction, TreeDirectory, TreeError, TreeResult,
 };
 use filestone_setup::workspace::{ClaimError, Purpose};
 use listing::{Listing, is_dot};
@@ -41,14 +41,14 @@ const MARKER_FLAGS: OFlags = OFlags::RDWR
 pub(crate) struct LocalTree;
 
 /// A directory of this host.
-type LocalDirectory = Directory<OwnedFd>;
+type LocalDirectory = TreeDirectory<OwnedFd>;
 
 /// Opens the directory named by the user; only this name may be a link.
 pub(crate) fn open(directory: &Path, purpose: Purpose) -> TreeResult<LocalDirectory> {
     let path = directory.to_string_lossy().into_owned();
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     match rustix::fs::open(directory, flags, Mode::empty()) {
-        Ok(handle) => Ok(Directory {
+        Ok(handle) => Ok(TreeDirectory {
             handle,
             path,
             purpose,
@@ -90,16 +90,24 @@ fn kind_of(errno: Errno) -> RefusalKind {
 }
 
 /// Returns the error of a step in a directory.
-fn failed(at: &LocalDirectory, step: Step) -> impl Fn(Errno) -> TreeError + use<> {
+fn failed(at: &LocalDirectory, step: TreeAction) -> impl Fn(Errno) -> TreeError + use<> {
     failed_at(at, at.path.clone(), step)
 }
 
 /// Returns the error of a step for an entry of a directory.
-fn failed_with(at: &LocalDirectory, step: Step, name: &str) -> impl Fn(Errno) -> TreeError + use<> {
+fn failed_with(
+    at: &LocalDirectory,
+    step: TreeAction,
+    name: &str,
+) -> impl Fn(Errno) -> TreeError + use<> {
     failed_at(at, at.at(name), step)
 }
 
-fn failed_at(at: &LocalDirectory, path: String, step: Step) -> impl Fn(Errno) -> TreeError + use<> {
+fn failed_at(
+    at: &LocalDirectory,
+    path: String,
+    step: TreeAction,
+) -> impl Fn(Errno) -> TreeError + use<> {
     let purpose = at.purpose;
     move |errno| TreeError {
         kind: kind_of(errno),
@@ -118,7 +126,7 @@ fn makes_none(parent: &LocalDirectory, errno: Errno) -> TreeError {
         let path = parent.path.clone();
         return ClaimError::NoFiles { path }.into();
     }
-    failed(parent, Step::MakeDirectory)(errno)
+    failed(parent, TreeAction::MakeDirectory)(errno)
 }
 
 /// Whether the open file has this name in the directory.
@@ -135,7 +143,7 @@ fn is_at(directory: &OwnedFd, file: &OwnedFd, name: &str) -> Result<bool, Errno>
 pub(crate) fn is_still_at(at: &LocalDirectory, lock: &MarkerLock, name: &str) -> TreeResult<bool> {
     let file = lock.0.as_ref();
     let is_there = file.map_or(Ok(true), |file| is_at(&at.handle, file, name));
-    is_there.map_err(failed(at, Step::ReadMarker))
+    is_there.map_err(failed(at, TreeAction::ReadMarker))
 }
 
 /// Opens a possible marker; `None` if the object cannot be one.
@@ -230,10 +238,10 @@ fn kind(directory: &OwnedFd, name: &[u8], listed: FileType) -> FileType {
 
 fn device_of(directory: &LocalDirectory) -> TreeResult<u64> {
     let status = rustix::fs::fstat(&directory.handle);
-    Ok(status.map_err(failed(directory, Step::Find))?.st_dev)
+    Ok(status.map_err(failed(directory, TreeAction::Find))?.st_dev)
 }
 
-impl Tree for LocalTree {
+impl FileTree for LocalTree {
     type Handle = OwnedFd;
     type Entry = FileType;
 
@@ -251,7 +259,7 @@ impl Tree for LocalTree {
         match rustix::fs::openat(&parent.handle, name, DIRECTORY, Mode::empty()) {
             Err(Errno::NOENT) => Ok(Found::Nothing),
             Err(Errno::NOTDIR | Errno::LOOP) => Ok(Found::Other),
-            Err(errno) => Err(failed_with(parent, Step::Find, name)(errno)),
+            Err(errno) => Err(failed_with(parent, TreeAction::Find, name)(errno)),
             Ok(handle) => Ok(Found::Directory(parent.child(name, handle))),
         }
     }
@@ -276,11 +284,11 @@ impl Tree for LocalTree {
         name: &str,
         marker: &Marker<'_>,
     ) -> TreeResult<Option<MarkerLock>> {
-        make_marker(&at.handle, name, marker).map_err(failed(at, Step::MakeMarker))
+        make_marker(&at.handle, name, marker).map_err(failed(at, TreeAction::MakeMarker))
     }
 
     fn read_marker(&mut self, at: &LocalDirectory, name: &str) -> TreeResult<Option<FoundMarker>> {
-        read_marker(&at.handle, name).map_err(failed(at, Step::ReadMarker))
+        read_marker(&at.handle, name).map_err(failed(at, TreeAction::ReadMarker))
     }
 
     fn rewrite_marker(
@@ -291,7 +299,7 @@ impl Tree for LocalTree {
     ) -> TreeResult<()> {
         open_marker(&at.handle, name)
             .and_then(|file| write(&file.ok_or(Errno::NOENT)?, &marker.text(true)))
-            .map_err(failed(at, Step::RewriteMarker))
+            .map_err(failed(at, TreeAction::RewriteMarker))
     }
 
     fn replace_marker(
@@ -302,7 +310,7 @@ impl Tree for LocalTree {
         lock: &MarkerLock,
     ) -> TreeResult<bool> {
         let renamed = rustix::fs::renameat(&at.handle, from, &at.handle, to);
-        renamed.map_err(failed(at, Step::ReplaceMarker))?;
+        renamed.map_err(failed(at, TreeAction::ReplaceMarker))?;
         is_still_at(at, lock, to)
     }
 
@@ -313,7 +321,7 @@ impl Tree for LocalTree {
             name.as_bytes(),
             AtFlags::empty(),
         ))
-        .map_err(failed_with(parent, Step::RemoveFile, name))
+        .map_err(failed_with(parent, TreeAction::RemoveFile, name))
     }
 
     fn remove_directory(
@@ -327,11 +335,11 @@ impl Tree for LocalTree {
             || nfs_mount::unlink(directory, name.as_bytes(), AtFlags::REMOVEDIR),
             |errno| was_used && kind_of(*errno) == RefusalKind::NotEmpty,
         ))
-        .map_err(failed_with(parent, Step::RemoveDirectory, name))
+        .map_err(failed_with(parent, TreeAction::RemoveDirectory, name))
     }
 
     fn empty_but(&mut self, at: &LocalDirectory, keep: &str, made: &MadeNames) -> TreeResult<Kept> {
-        let removal = Removal {
+        let removal = RemovalScope {
             device: device_of(at)?,
             made,
         };
@@ -358,7 +366,7 @@ impl Tree for LocalTree {
                     ControlFlow::Continue(())
                 })
             })
-            .map_err(failed(at, Step::List))
+            .map_err(failed(at, TreeAction::List))
     }
 
     fn is_directory(entry: FileType) -> bool {
@@ -379,9 +387,9 @@ impl Tree for LocalTree {
     fn remove_names(
         &mut self,
         parent: &LocalDirectory,
-        names: &[Name],
+        names: &[EntryName],
     ) -> TreeResult<Option<usize>> {
-        for (index, Name { name, is_directory }) in names.iter().enumerate() {
+        for (index, EntryName { name, is_directory }) in names.iter().enumerate() {
             let kind = if *is_directory {
                 FileType::Directory
             } else {
@@ -401,14 +409,16 @@ impl Tree for LocalTree {
     }
 }
 
-fn doing(step: Step) -> &'static str {
+fn doing(step: TreeAction) -> &'static str {
     match step {
-        Step::Find => "looking at it",
-        Step::MakeDirectory => "making a directory in it",
-        Step::MakeMarker | Step::RewriteMarker | Step::ReplaceMarker => "writing its marker",
-        Step::ReadMarker => "reading its marker",
-        Step::List => "listing it",
-        Step::RemoveFile | Step::RemoveDirectory | Step::Empty => "removing it",
+        TreeAction::Find => "looking at it",
+        TreeAction::MakeDirectory => "making a directory in it",
+        TreeAction::MakeMarker | TreeAction::RewriteMarker | TreeAction::ReplaceMarker => {
+            "writing its marker"
+        }
+        TreeAction::ReadMarker => "reading its marker",
+        TreeAction::List => "listing it",
+        TreeAction::RemoveFile | TreeAction::RemoveDirectory | TreeAction::Empty => "removing it",
     }
 }
 

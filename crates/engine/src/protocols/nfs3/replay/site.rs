@@ -13,13 +13,13 @@ use filestone_protocol::client::nfs3::load::{
 use filestone_protocol::session::rpc::Credentials;
 use filestone_setup::driver::{Endpoint, Retry, first_xid};
 use filestone_setup::nfs3::Nfs3Error;
-use filestone_setup::nfs3::calls::{Failure, Session};
-use filestone_setup::nfs3::mount::{self, Caller, Mounted};
+use filestone_setup::nfs3::calls::{NfsConnection, NfsError};
+use filestone_setup::nfs3::mount::{self, MountCaller, MountedObject};
 use filestone_setup::nfs3::tree::NfsTree;
 use filestone_setup::workspace::Purpose;
-use filestone_setup::workspace::marker::Owner;
+use filestone_setup::workspace::marker::MarkerOwner;
 use filestone_setup::workspace::test_directory::{self, LeftOver, TestDirectory};
-use filestone_setup::workspace::tree::{Directory, Step};
+use filestone_setup::workspace::tree::{TreeAction, TreeDirectory};
 use filestone_wire::nfs3::{FileType, Handle};
 use filestone_workload::time::nanos_of;
 use std::net::SocketAddr;
@@ -50,8 +50,8 @@ pub struct Nfs3Site {
 
 /// The mounted target directory and its connection.
 struct Reached {
-    mounted: Mounted,
-    nfs: Session,
+    mounted: MountedObject,
+    nfs: NfsConnection,
 }
 
 fn reach(
@@ -79,9 +79,9 @@ fn reach(
     Ok(Reached { mounted, nfs })
 }
 
-fn caller<'t>(target: &'t NfsTarget, options: &Nfs3Options) -> Caller<'t> {
+fn caller<'t>(target: &'t NfsTarget, options: &Nfs3Options) -> MountCaller<'t> {
     let timeout = options.timeout;
-    Caller {
+    MountCaller {
         target,
         timeout_ns: u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX),
         seed: 0,
@@ -91,14 +91,14 @@ fn caller<'t>(target: &'t NfsTarget, options: &Nfs3Options) -> Caller<'t> {
     }
 }
 
-fn open(endpoint: Endpoint) -> Result<Session, RunError> {
-    Session::connect(endpoint, TRANSFER_MAX as usize + REPLY_MARGIN)
+fn open(endpoint: Endpoint) -> Result<NfsConnection, RunError> {
+    NfsConnection::connect(endpoint, TRANSFER_MAX as usize + REPLY_MARGIN)
 }
 
 /// Returns the transfer limits of the server from FSINFO.
 fn transfers(
-    nfs: &mut Session,
-    root: &Directory<Handle>,
+    nfs: &mut NfsConnection,
+    root: &TreeDirectory<Handle>,
     transport: TransportKind,
 ) -> Result<Transfers, RunError> {
     let most = match transport {
@@ -114,11 +114,11 @@ fn transfers(
             read: told(info.rtmax),
             write: told(info.wtmax),
         }),
-        Err(Failure::Answered(..)) => Ok(Transfers {
+        Err(NfsError::Answered(..)) => Ok(Transfers {
             read: TRANSFER_UNKNOWN,
             write: TRANSFER_UNKNOWN,
         }),
-        Err(failure) => Err(root.failed(Step::Find)(failure).into()),
+        Err(failure) => Err(root.failed(TreeAction::Find)(failure).into()),
     }
 }
 
@@ -253,7 +253,7 @@ pub fn remove_left_over(
     built_in: Option<SocketAddr>,
     timeout: Duration,
     policy: LeftoverPolicy,
-) -> Result<Option<Owner>, RunError> {
+) -> Result<Option<MarkerOwner>, RunError> {
     let options = Nfs3Options {
         timeout,
         ..Nfs3Options::new(Vec::new())
@@ -268,7 +268,7 @@ pub(crate) fn remove_left_over_until(
     options: &Nfs3Options,
     policy: LeftoverPolicy,
     cancellation: &Cancellation,
-) -> Result<Option<Owner>, RunError> {
+) -> Result<Option<MarkerOwner>, RunError> {
     let retry = options.retry(cancellation);
     let mut reached = reach(target, built_in, options, &retry)?;
     let root = root(reached.mounted.handle, &target.path);
@@ -306,8 +306,8 @@ impl WorkDir for Nfs3Site {
 }
 
 /// Returns the directory under test.
-fn root(handle: Handle, path: &str) -> Directory<Handle> {
-    Directory {
+fn root(handle: Handle, path: &str) -> TreeDirectory<Handle> {
+    TreeDirectory {
         handle,
         path: path.into(),
         purpose: Purpose::Replay,

@@ -10,7 +10,7 @@ use crate::replay::replaying::{ClientSpawner, Wanted};
 use crate::replay::round_robin::RoundRobin;
 use crate::run::ConnectedClients;
 use filestone_host::connect::Dial;
-use filestone_host::control::Context;
+use filestone_host::control::RunContext;
 use filestone_host::error::RunError;
 use filestone_plan::plan::Plan;
 use filestone_protocol::client::nfs3::load::LoadClient;
@@ -24,7 +24,7 @@ impl<W: LineSource> ClientSpawner<RoundRobin<Nfs3Site>, W> for SocketClients {
     fn connect(
         &self,
         wanted: &Wanted<'_, RoundRobin<Nfs3Site>, W>,
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
     ) -> Result<ConnectedClients, RunError> {
         let (plan, sites) = (wanted.plan, &wanted.replaying.site);
         let dial = |place| dial_of_place(plan, sites, place);
@@ -83,7 +83,7 @@ fn moments_of<'w, W: LineSource>(
 fn connect_sockets_of<W: LineSource>(
     wanted: &Wanted<'_, RoundRobin<Nfs3Site>, W>,
     moments: Option<&[Timestamp]>,
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
 ) -> Result<ConnectedSockets, RunError> {
     let (plan, sites) = (wanted.plan, &wanted.replaying.site);
     let dial = |place| dial_of_place(plan, sites, place);

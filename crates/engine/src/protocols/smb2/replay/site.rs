@@ -2,21 +2,21 @@
 
 use crate::protocols::replay_sites::{SiteOptions, occupied};
 use crate::replay::site::{TreeCleanup, WorkDir};
-use filestone_host::control::{Cancellation, Context, cancel_on};
+use filestone_host::control::{Cancellation, RunContext, cancel_on};
 use filestone_host::error::RunError;
 use filestone_measure::measure::run_record::{DurableHandles, Target};
 use filestone_plan::plan::{LeftoverPolicy, SmbTarget};
 use filestone_protocol::client::smb2::{
     ConnectionSetup, ShareLoadOptions, SharePath, ShareTransfers,
 };
-use filestone_setup::smb2::connection::{Connection, Reaching};
+use filestone_setup::smb2::connection::{ConnectedShare, Reaching};
 use filestone_setup::smb2::terms::{guest_remark, keeping, reach};
 use filestone_setup::smb2::tree::{ShareDirectory, ShareTree};
 use filestone_setup::smb2::{SmbError, prepare};
 use filestone_setup::workspace::Purpose;
 use filestone_setup::workspace::scratch_directory::REMOVE_LEFTOVER;
 use filestone_setup::workspace::test_directory::{self, LeftOver, TestDirectory};
-use filestone_setup::workspace::tree::Directory;
+use filestone_setup::workspace::tree::TreeDirectory;
 use std::sync::Arc;
 
 /// Maximum size of a READ or WRITE in bytes, even if the server supports more.
@@ -37,7 +37,7 @@ impl ShareSite {
     pub fn claim(
         opening: &SiteOptions<'_>,
         target: &SmbTarget,
-        context: &Context<'_>,
+        context: &RunContext<'_>,
     ) -> Result<Self, RunError> {
         let cancellation = context.cancellation.clone();
         cancel_on(context.stop, &cancellation, || {
@@ -48,7 +48,7 @@ impl ShareSite {
     fn claim_until(
         opening: &SiteOptions<'_>,
         target: &SmbTarget,
-        context: &Context<'_>,
+        context: &RunContext<'_>,
     ) -> Result<Self, RunError> {
         let (plan, replay) = (opening.plan, &*opening.replay);
         let policy = replay.left_over;
@@ -151,7 +151,7 @@ impl WorkDir for ShareSite {
 
     fn release(mut self, trees: TreeCleanup) -> Result<(), RunError> {
         // A new connection, because the one from before a long run may be gone.
-        let made = Connection::make(&self.reaching, 1);
+        let made = ConnectedShare::make(&self.reaching, 1);
         let mut connection = made.map_err(SmbError::into_run_error)?;
         let tree = &mut ShareTree::new(&mut connection);
         match trees {
@@ -163,7 +163,7 @@ impl WorkDir for ShareSite {
 
 /// Returns the directory under test.
 fn root(target: &SmbTarget, path: &str) -> ShareDirectory {
-    Directory {
+    TreeDirectory {
         handle: path.into(),
         path: target.to_string(),
         purpose: Purpose::Replay,

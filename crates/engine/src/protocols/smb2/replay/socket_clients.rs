@@ -7,7 +7,7 @@ use crate::replay::over_sockets::{LoadConnection, tried_for, workers};
 use crate::replay::replaying::{ClientSpawner, Wanted};
 use crate::replay::round_robin::RoundRobin;
 use crate::run::ConnectedClients;
-use filestone_host::control::Context;
+use filestone_host::control::RunContext;
 use filestone_host::error::RunError;
 use filestone_measure::measure::Mismatches;
 use filestone_plan::plan::Plan;
@@ -18,7 +18,7 @@ use filestone_protocol::workload::LineSource;
 use filestone_setup::driver::{CallError, RetryLimit};
 use filestone_setup::smb2::SmbError;
 use filestone_setup::smb2::connection::{
-    Connection, EstablishedConnection, Reaching, why_in_words,
+    ConnectedShare, EstablishedConnection, Reaching, why_in_words,
 };
 use filestone_setup::smb2::logging_on::all;
 use filestone_setup::smb2::terms::of_another_client;
@@ -42,7 +42,7 @@ impl<W: LineSource> ClientSpawner<RoundRobin<ShareSite>, W> for OverSockets {
     fn connect(
         &self,
         wanted: &Wanted<'_, RoundRobin<ShareSite>, W>,
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
     ) -> Result<ConnectedClients, RunError> {
         let (plan, sites) = (wanted.plan, &wanted.replaying.site);
         let dial = |number| dial_of(plan, number, sites.of(number).reaching().dial);
@@ -133,7 +133,7 @@ impl LoggingOn<'_> {
         let mut joined = self.left(joining.number);
         if let Some(socket) = joining.socket {
             let began = Instant::now();
-            let connection = Connection::over(&joined.reaching, socket, SLOTS)?;
+            let connection = ConnectedShare::over(&joined.reaching, socket, SLOTS)?;
             let made = connection.into_connection()?;
             let took = nanos_of(began.elapsed());
             joined.made = Some((made, joining.connect_nanos.saturating_add(took)));

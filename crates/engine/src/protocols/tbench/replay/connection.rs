@@ -1,7 +1,7 @@
 //! A tbench connection and its exchanges.
 
 use super::error::TcpError;
-use super::socket_options::SocketOptions;
+use super::socket_options::SocketOptionList;
 use filestone_wire::tbench::{REPLY_MIN, TbenchExchange};
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout, socket_timeout};
@@ -40,7 +40,7 @@ impl TbenchConnection {
     /// Connects and checks that the peer speaks tbench.
     pub fn open(
         address: SocketAddr,
-        options: &SocketOptions,
+        options: &SocketOptionList,
         timeout: Duration,
     ) -> Result<Self, TcpError> {
         let domain = Domain::for_address(address);

@@ -15,9 +15,9 @@ pub mod socket_options;
 mod tests;
 
 pub use error::{PeerError, TcpError};
-pub use socket_options::{SocketOption, SocketOptionError, SocketOptions};
+pub use socket_options::{SocketOption, SocketOptionError, SocketOptionList};
 
-use crate::replay::layer::{Layer, LayerLost, Reply};
+use crate::replay::layer::{Layer, LayerLost, LayerReply};
 use crate::replay::site::{BlockingWorkDir, TreeCleanup, WorkDir};
 use connection::TbenchConnection;
 use exchanges::Exchanges;
@@ -39,7 +39,7 @@ pub struct TcpOptions {
     /// Prefix of names, as with dbench's `-D`; lengthens messages of dbench 3 and later.
     pub prefix: String,
     /// Options set on the sockets.
-    pub socket_options: SocketOptions,
+    pub socket_options: SocketOptionList,
     /// Timeout of connecting and of each message, in nanoseconds.
     pub timeout_nanos: u64,
     /// Whether the peer is the built-in one.
@@ -51,7 +51,7 @@ impl Default for TcpOptions {
         Self {
             generation: Generation::Cifs,
             prefix: ".".into(),
-            socket_options: SocketOptions::default(),
+            socket_options: SocketOptionList::default(),
             timeout_nanos: 60_000_000_000,
             built_in: false,
         }
@@ -68,7 +68,7 @@ impl TcpOptions {
         Ok(Self {
             generation,
             prefix: replay.prefix.clone(),
-            socket_options: replay.socket_options.parse::<SocketOptions>()?,
+            socket_options: replay.socket_options.parse::<SocketOptionList>()?,
             timeout_nanos,
             built_in: false,
         })
@@ -161,11 +161,11 @@ pub struct TcpLayer {
 }
 
 impl Layer for TcpLayer {
-    fn execute(&mut self, action: &Action<'_>, data: &[u8]) -> Result<Reply, LayerLost> {
+    fn execute(&mut self, action: &Action<'_>, data: &[u8]) -> Result<LayerReply, LayerLost> {
         let Some(operation) = self.exchanges.operation(action) else {
             // The peer has no tree to remove.
             let is_done = matches!(action, Action::Deltree { .. });
-            return Ok(Reply::of(if is_done {
+            return Ok(LayerReply::of(if is_done {
                 Status::Unknown
             } else {
                 Status::Refused(Cause::Other)
@@ -173,12 +173,12 @@ impl Layer for TcpLayer {
         };
         let Ok(exchange) = self.exchanges.sizes(operation).exchange() else {
             // Longer than the maximum message.
-            return Ok(Reply::of(Status::Refused(Cause::Other)));
+            return Ok(LayerReply::of(Status::Refused(Cause::Other)));
         };
         self.connection
             .exchange(exchange, data)
             .map_err(|error| LayerLost::Lost(format!("{}: {error}", self.address)))?;
-        Ok(Reply {
+        Ok(LayerReply {
             status: Status::Unknown,
             calls: 1,
             bytes_sent: exchange.request_len(),

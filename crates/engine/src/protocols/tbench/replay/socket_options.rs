@@ -102,9 +102,9 @@ pub struct SocketOption {
 
 /// Socket options in the order of their application.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SocketOptions(Vec<SocketOption>);
+pub struct SocketOptionList(Vec<SocketOption>);
 
-impl Default for SocketOptions {
+impl Default for SocketOptionList {
     /// As in dbench.
     fn default() -> Self {
         let options = ["TCP_NODELAY", "SO_REUSEADDR"];
@@ -143,7 +143,7 @@ impl AreaError for SocketOptionError {
     }
 }
 
-impl SocketOptions {
+impl SocketOptionList {
     /// Iterates over the options in order.
     pub fn iter(&self) -> impl Iterator<Item = &SocketOption> {
         self.0.iter()
@@ -181,7 +181,7 @@ impl SocketOptions {
     }
 }
 
-impl FromStr for SocketOptions {
+impl FromStr for SocketOptionList {
     type Err = SocketOptionError;
 
     fn from_str(text: &str) -> Result<Self, SocketOptionError> {
@@ -209,7 +209,7 @@ fn taken_for(word: &str) -> Option<SocketOption> {
     candidates.find_map(|candidate| candidate.parse().ok())
 }
 
-impl fmt::Display for SocketOptions {
+impl fmt::Display for SocketOptionList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, option) in self.0.iter().enumerate() {
             let separator = if index > 0 { " " } else { "" };
@@ -296,7 +296,7 @@ mod tests {
 
     #[test]
     fn every_name_is_understood_and_shown_as_it_was_given() {
-        let options: SocketOptions = ALL.parse().unwrap();
+        let options: SocketOptionList = ALL.parse().unwrap();
         let shown = options.to_string();
         assert_eq!(
             shown,
@@ -312,21 +312,21 @@ mod tests {
 
     #[test]
     fn what_is_set_when_nothing_is_said_is_what_dbench_sets() {
-        let default = SocketOptions::default();
+        let default = SocketOptionList::default();
         assert_eq!(default.to_string(), "TCP_NODELAY SO_REUSEADDR");
-        assert_eq!("".parse(), Ok(SocketOptions(Vec::new())));
+        assert_eq!("".parse(), Ok(SocketOptionList(Vec::new())));
     }
 
     #[test]
     fn names_of_the_manual_page_mean_what_it_says_they_mean() {
-        let options: SocketOptions = "SO_NODELAY SO_LOWDELAY SO_THROUGHPUT".parse().unwrap();
+        let options: SocketOptionList = "SO_NODELAY SO_LOWDELAY SO_THROUGHPUT".parse().unwrap();
         let shown = "TCP_NODELAY IPTOS_LOWDELAY IPTOS_THROUGHPUT";
         assert_eq!(options.to_string(), shown);
     }
 
     #[test]
     fn what_is_no_option_is_an_error_that_names_it() {
-        let error = |text: &str| text.parse::<SocketOptions>().unwrap_err().to_string();
+        let error = |text: &str| text.parse::<SocketOptionList>().unwrap_err().to_string();
         assert!(error("TCP_NODELAY SO_FAST").starts_with("no socket option is called SO_FAST;"));
         assert_eq!(
             error("SO_SNDBUF"),
@@ -350,12 +350,12 @@ mod tests {
     #[test]
     fn what_the_original_passes_over_is_passed_over_and_said() {
         let read = |text: &str| {
-            let (options, said) = SocketOptions::leniently(text);
+            let (options, said) = SocketOptionList::leniently(text);
             (options.to_string(), said)
         };
         assert_eq!(
             read(ALL),
-            (ALL.parse::<SocketOptions>().unwrap().to_string(), vec![])
+            (ALL.parse::<SocketOptionList>().unwrap().to_string(), vec![])
         );
         let (options, said) = read("SO_FAST TCP_NODELAY SO_WARP=9");
         assert_eq!(options, "TCP_NODELAY");
@@ -378,7 +378,7 @@ mod tests {
 
     #[test]
     fn sockets_take_them_over_ipv4_and_ipv6() {
-        let options: SocketOptions = ALL.parse().unwrap();
+        let options: SocketOptionList = ALL.parse().unwrap();
         for address in ["127.0.0.1:0", "[::1]:0"] {
             let listener = TcpListener::bind(address).unwrap();
             options.apply(listener.as_fd()).unwrap();
@@ -392,7 +392,9 @@ mod tests {
     #[test]
     fn a_socket_that_does_not_take_one_names_it() {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-        let error = SocketOptions::default().apply(socket.as_fd()).unwrap_err();
+        let error = SocketOptionList::default()
+            .apply(socket.as_fd())
+            .unwrap_err();
         assert!(error.to_string().starts_with("cannot set TCP_NODELAY: "));
     }
 }

@@ -109,11 +109,11 @@ fn both_ends_count_the_same_over_ipv4_and_ipv6() {
 fn nothing_is_sent_for_what_has_no_messages() {
     let server = TbenchServer::start(&TbenchOptions::default()).unwrap();
     let mut layer = patient(server.address()).layer(0).unwrap();
-    let refused = Reply::of(Status::Refused(Cause::Other));
+    let refused = LayerReply::of(Status::Refused(Cause::Other));
     for (action, reply) in [
         (
             Action::Deltree { path: b"clients" },
-            Reply::of(Status::Unknown),
+            LayerReply::of(Status::Unknown),
         ),
         (Action::FileSystemStatus, refused),
         (Action::GetAttr { path: b"a" }, refused),

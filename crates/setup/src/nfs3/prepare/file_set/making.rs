@@ -3,7 +3,9 @@
 use super::writing::{After, PendingWrites, Stretch};
 use crate::driver::window::{WINDOW, Work, WorkError};
 use crate::driver::{CallFailed, RpcProcedure};
-use crate::file_set::{Missing, ObjectTable, Part, Progress, SpareName, Step};
+use crate::file_set::{
+    FileSetProgress, Missing, ObjectTable, PendingObject, SetObjectKind, SpareName,
+};
 use crate::nfs3::calls::{called, permissions};
 use crate::nfs3::prepare::PrepareError;
 use crate::nfs3::session::{failed, without_results};
@@ -28,7 +30,7 @@ const SPARE_TARGET: &str = "made-by-filestone";
 
 /// A call in flight.
 #[derive(Debug, Clone, Copy)]
-pub enum Call {
+pub enum PendingCall {
     Make(u32),
     MakeSpare(SpareName),
     /// Looks up an object that the server created without returning its handle.
@@ -41,9 +43,9 @@ pub enum Call {
 /// Creates objects in the order of the steps.
 pub struct SetBuilder<'w, 'p> {
     places: &'w mut ObjectTable<'p, Handle>,
-    steps: &'w mut dyn Iterator<Item = Step>,
+    steps: &'w mut dyn Iterator<Item = PendingObject>,
     /// Calls that follow from replies.
-    follow_up: VecDeque<Call>,
+    follow_up: VecDeque<PendingCall>,
     writings: PendingWrites,
     /// Pattern table of `wire::pattern`.
     pattern: Vec<u8>,
@@ -51,7 +53,7 @@ pub struct SetBuilder<'w, 'p> {
     modes: CreateModes,
     /// Number of objects created.
     pub made: u64,
-    progress: Progress<'w>,
+    progress: FileSetProgress<'w>,
 }
 
 impl<'w, 'p> SetBuilder<'w, 'p> {
@@ -92,7 +94,7 @@ impl<'w, 'p> SetBuilder<'w, 'p> {
     fn learnt(&mut self, index: u32, handle: Handle) {
         self.places.record_handle(index, handle);
         match self.places.part(index) {
-            (_, Part::File(_)) => self.start(index),
+            (_, SetObjectKind::File(_)) => self.start(index),
             _ => self.done(),
         }
     }
@@ -108,7 +110,7 @@ impl<'w, 'p> SetBuilder<'w, 'p> {
         match after {
             After::More => Ok(()),
             After::Commit => {
-                self.follow_up.push_back(Call::Commit(file));
+                self.follow_up.push_back(PendingCall::Commit(file));
                 Ok(())
             }
             After::Done => {
@@ -126,7 +128,7 @@ impl<'w, 'p> SetBuilder<'w, 'p> {
     fn record_handle(&mut self, index: u32, handle: Option<FileHandle<'_>>) {
         match handle {
             Some(handle) => self.learnt(index, handle.into()),
-            None => self.follow_up.push_back(Call::LookUp(index)),
+            None => self.follow_up.push_back(PendingCall::LookUp(index)),
         }
     }
 
@@ -134,11 +136,11 @@ impl<'w, 'p> SetBuilder<'w, 'p> {
         let (parent, name) = (self.parent(index), self.places.name(index));
         let where_ = named(&parent, &name);
         match self.places.part(index) {
-            (_, Part::Root | Part::Files(_) | Part::Changing(_)) => {
+            (_, SetObjectKind::Root | SetObjectKind::Files(_) | SetObjectKind::Changing(_)) => {
                 make_directory(where_, self.modes, out)
             }
-            (_, Part::File(_)) => make_file(where_, self.modes, out),
-            (_, Part::Link(link)) => {
+            (_, SetObjectKind::File(_)) => make_file(where_, self.modes, out),
+            (_, SetObjectKind::Link(link)) => {
                 make_link(where_, &self.places.layout.link_target(link), out);
             }
         }
@@ -151,7 +153,7 @@ impl<'w, 'p> SetBuilder<'w, 'p> {
             VolatileDirectory::Created => make_file(where_, self.modes, out),
             VolatileDirectory::Links => {
                 let files = self.places.layout.files_per_client().max(1);
-                let file = Part::File(spare.number % files);
+                let file = SetObjectKind::File(spare.number % files);
                 let file = self.handle(self.places.index(spare.client, file));
                 let file = file.borrow();
                 link::Args { file, link: where_ }.encode(out);
@@ -165,37 +167,39 @@ impl<'w, 'p> SetBuilder<'w, 'p> {
         }
     }
 
-    fn nfs_procedure(&self, call: &Call) -> Procedure {
+    fn nfs_procedure(&self, call: &PendingCall) -> Procedure {
         match call {
-            Call::Make(index) => match self.places.part(*index).1 {
-                Part::Root | Part::Files(_) | Part::Changing(_) => Procedure::Mkdir,
-                Part::File(_) => Procedure::Create,
-                Part::Link(_) => Procedure::Symlink,
+            PendingCall::Make(index) => match self.places.part(*index).1 {
+                SetObjectKind::Root | SetObjectKind::Files(_) | SetObjectKind::Changing(_) => {
+                    Procedure::Mkdir
+                }
+                SetObjectKind::File(_) => Procedure::Create,
+                SetObjectKind::Link(_) => Procedure::Symlink,
             },
-            Call::MakeSpare(spare) => match spare.changing {
+            PendingCall::MakeSpare(spare) => match spare.changing {
                 VolatileDirectory::Created => Procedure::Create,
                 VolatileDirectory::Links => Procedure::Link,
                 VolatileDirectory::SymbolicLinks => Procedure::Symlink,
                 VolatileDirectory::Nodes => Procedure::Mknod,
                 VolatileDirectory::Directories => Procedure::Mkdir,
             },
-            Call::LookUp(_) => Procedure::Lookup,
-            Call::Truncate(_) => Procedure::Setattr,
-            Call::Write(_) => Procedure::Write,
-            Call::Commit(_) => Procedure::Commit,
+            PendingCall::LookUp(_) => Procedure::Lookup,
+            PendingCall::Truncate(_) => Procedure::Setattr,
+            PendingCall::Write(_) => Procedure::Write,
+            PendingCall::Commit(_) => Procedure::Commit,
         }
     }
 
-    fn about(&self, call: &Call) -> String {
+    fn about(&self, call: &PendingCall) -> String {
         match call {
-            Call::MakeSpare(spare) => spare.path(self.places),
-            Call::Make(index) | Call::LookUp(index) => self.places.path(*index),
-            Call::Truncate(file) | Call::Commit(file) => self.places.path(*file),
-            Call::Write(stretch) => self.places.path(stretch.file),
+            PendingCall::MakeSpare(spare) => spare.path(self.places),
+            PendingCall::Make(index) | PendingCall::LookUp(index) => self.places.path(*index),
+            PendingCall::Truncate(file) | PendingCall::Commit(file) => self.places.path(*file),
+            PendingCall::Write(stretch) => self.places.path(stretch.file),
         }
     }
 
-    fn fail(&self, call: &Call, status: Status) -> WorkError<RunError> {
+    fn fail(&self, call: &PendingCall, status: Status) -> WorkError<RunError> {
         let procedure = self.nfs_procedure(call);
         let path = self.about(call);
         if matches!(status, Status::NOTSUPP | Status::BADTYPE) {
@@ -212,7 +216,7 @@ impl<'w, 'p> SetBuilder<'w, 'p> {
     /// Evaluates the reply to creating an object or a name.
     fn answered_making(
         &mut self,
-        call: Call,
+        call: PendingCall,
         results: &[u8],
         was_resent: bool,
     ) -> Result<(), WorkError<RunError>> {
@@ -235,7 +239,9 @@ impl<'w, 'p> SetBuilder<'w, 'p> {
             made => made.map_err(|status| self.fail(&call, status))?,
         };
         match call {
-            Call::Make(index) | Call::LookUp(index) => self.record_handle(index, handle),
+            PendingCall::Make(index) | PendingCall::LookUp(index) => {
+                self.record_handle(index, handle)
+            }
             _ => self.done(),
         }
         Ok(())
@@ -246,7 +252,7 @@ impl<'w, 'p> SetBuilder<'w, 'p> {
         stretch: Stretch,
         results: &[u8],
     ) -> Result<(), WorkError<RunError>> {
-        let call = Call::Write(stretch);
+        let call = PendingCall::Write(stretch);
         let ok =
             write::Reply::from_bytes(results)?.map_err(|fail| self.fail(&call, fail.status))?;
         if go_on_after(check_written(stretch.len, ok.count)).is_err() {
@@ -265,41 +271,41 @@ impl<'w, 'p> SetBuilder<'w, 'p> {
 }
 
 impl Work for SetBuilder<'_, '_> {
-    type Call = Call;
+    type Call = PendingCall;
     type Error = RunError;
 
-    fn next(&mut self) -> Option<Call> {
+    fn next(&mut self) -> Option<PendingCall> {
         if let Some(call) = self.follow_up.pop_front() {
             return Some(call);
         }
         if let Some(stretch) = self.writings.next() {
-            return Some(Call::Write(stretch));
+            return Some(PendingCall::Write(stretch));
         }
         // Limits the number of unfinished files.
         if self.writings.count() >= WINDOW {
             return None;
         }
         Some(match self.steps.next()? {
-            Step::Object(index) => Call::Make(index),
-            Step::Wrong(file) => Call::Truncate(file),
-            Step::Spare(spare) => Call::MakeSpare(spare),
+            PendingObject::Object(index) => PendingCall::Make(index),
+            PendingObject::Wrong(file) => PendingCall::Truncate(file),
+            PendingObject::Spare(spare) => PendingCall::MakeSpare(spare),
         })
     }
 
-    fn procedure(&self, call: &Call) -> RpcProcedure {
+    fn procedure(&self, call: &PendingCall) -> RpcProcedure {
         called(self.nfs_procedure(call))
     }
 
-    fn encode(&self, call: &Call, out: &mut Writer<'_>) {
+    fn encode(&self, call: &PendingCall, out: &mut Writer<'_>) {
         match call {
-            Call::Make(index) => self.encode_make(*index, out),
-            Call::MakeSpare(spare) => self.encode_spare(spare, out),
-            Call::LookUp(index) => {
+            PendingCall::Make(index) => self.encode_make(*index, out),
+            PendingCall::MakeSpare(spare) => self.encode_spare(spare, out),
+            PendingCall::LookUp(index) => {
                 let (parent, name) = (self.parent(*index), self.places.name(*index));
                 let what = named(&parent, &name);
                 what.encode(out);
             }
-            Call::Truncate(file) => setattr::Args {
+            PendingCall::Truncate(file) => setattr::Args {
                 object: self.handle(*file).borrow(),
                 new_attributes: Sattr3 {
                     size: Some(0),
@@ -308,7 +314,7 @@ impl Work for SetBuilder<'_, '_> {
                 guard: None,
             }
             .encode(out),
-            Call::Write(stretch) => {
+            PendingCall::Write(stretch) => {
                 // The table has two periods, so that a full period follows any offset in the first.
                 let period = (self.pattern.len() / 2).max(1) as u64;
                 let start = (stretch.offset % period) as usize;
@@ -322,7 +328,7 @@ impl Work for SetBuilder<'_, '_> {
                 }
                 .encode(out);
             }
-            Call::Commit(file) => commit::Args {
+            PendingCall::Commit(file) => commit::Args {
                 file: self.handle(*file).borrow(),
                 offset: 0,
                 count: 0,
@@ -331,29 +337,29 @@ impl Work for SetBuilder<'_, '_> {
         }
     }
 
-    fn failed(&self, call: &Call, failed: CallFailed) -> RunError {
+    fn failed(&self, call: &PendingCall, failed: CallFailed) -> RunError {
         without_results(failed, &self.about(call))
     }
 
     fn answered(
         &mut self,
-        call: Call,
+        call: PendingCall,
         results: &[u8],
         was_resent: bool,
     ) -> Result<(), WorkError<RunError>> {
         self.progress.tell();
         match call {
-            Call::Make(_) | Call::MakeSpare(_) | Call::LookUp(_) => {
+            PendingCall::Make(_) | PendingCall::MakeSpare(_) | PendingCall::LookUp(_) => {
                 self.answered_making(call, results, was_resent)
             }
-            Call::Truncate(file) => {
+            PendingCall::Truncate(file) => {
                 setattr::Reply::from_bytes(results)?
                     .map_err(|fail| self.fail(&call, fail.status))?;
                 self.start(file);
                 Ok(())
             }
-            Call::Write(stretch) => self.answered_write(stretch, results),
-            Call::Commit(file) => {
+            PendingCall::Write(stretch) => self.answered_write(stretch, results),
+            PendingCall::Commit(file) => {
                 let ok = commit::Reply::from_bytes(results)?
                     .map_err(|fail| self.fail(&call, fail.status))?;
                 let after = self.writings.committed(file, ok.verf);

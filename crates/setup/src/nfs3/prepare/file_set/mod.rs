@@ -10,10 +10,10 @@ mod writing;
 use crate::driver::Endpoint;
 use crate::driver::window::CallPipeline;
 use crate::file_set::{self, ExistingObject, Missing, SetServer};
-use crate::nfs3::calls::Session;
+use crate::nfs3::calls::NfsConnection;
 use crate::nfs3::session;
 use crate::nfs3::tree::NfsTree;
-use crate::workspace::tree::Directory;
+use crate::workspace::tree::TreeDirectory;
 use filestone_host::control::{Cancellation, Observer};
 use filestone_host::error::RunError;
 use filestone_plan::plan::TransportKind;
@@ -27,34 +27,34 @@ use std::time::Duration;
 const RECORD_MAX: usize = 1 << 20;
 
 /// Specification of the file set.
-pub type Order<'a> = file_set::FileSetRequest<'a, Handle>;
+pub type NfsFileSetRequest<'a> = file_set::FileSetRequest<'a, Handle>;
 /// An existing file set.
-pub type FileSet = file_set::FileSet<Handle>;
+pub type NfsFileSet = file_set::FileSet<Handle>;
 
 /// Finds, checks and completes the file set, or creates it, without a run.
 pub fn prepare(
-    session: &Session,
-    order: &Order<'_>,
+    session: &NfsConnection,
+    order: &NfsFileSetRequest<'_>,
     stop: &AtomicBool,
     observer: &mut dyn Observer,
-) -> Result<FileSet, RunError> {
+) -> Result<NfsFileSet, RunError> {
     file_set::prepare(session, order, stop, observer)
 }
 
-impl FileSet {
+impl NfsFileSet {
     /// Releases the set; it stays on the server.
-    pub fn release(&self, session: &Session) -> Result<(), RunError> {
+    pub fn release(&self, session: &NfsConnection) -> Result<(), RunError> {
         self.release_claim(session, &AtomicBool::new(false))
     }
 
     /// Removes the set unless another process has taken it over.
-    pub fn remove(&mut self, session: &Session, stop: &AtomicBool) -> Result<(), RunError> {
+    pub fn remove(&mut self, session: &NfsConnection, stop: &AtomicBool) -> Result<(), RunError> {
         self.remove_tree(session, stop)
     }
 }
 
 /// Returns the server of `session` with TCP as transport and `cancellation`.
-fn endpoint(session: &Session, cancellation: &Cancellation) -> Endpoint {
+fn endpoint(session: &NfsConnection, cancellation: &Cancellation) -> Endpoint {
     let mut endpoint = session.endpoint().clone();
     endpoint.has_answered &= endpoint.dial.transport == TransportKind::Tcp;
     endpoint.dial.transport = TransportKind::Tcp;
@@ -63,19 +63,19 @@ fn endpoint(session: &Session, cancellation: &Cancellation) -> Endpoint {
 }
 
 /// Opens a connection for many concurrent calls.
-fn window(session: &Session, cancellation: &Cancellation) -> Result<CallPipeline, RunError> {
+fn window(session: &NfsConnection, cancellation: &Cancellation) -> Result<CallPipeline, RunError> {
     let address = session.dial().address;
     CallPipeline::connect(endpoint(session, cancellation))
         .map_err(|error| error.connecting(address))
 }
 
-impl SetServer for Session {
+impl SetServer for NfsConnection {
     type Handle = Handle;
     type Entry = ObjectWithAttributes;
     type Tree<'a> = NfsTree<'a>;
 
     fn timeout(&self) -> Duration {
-        Session::timeout(self)
+        NfsConnection::timeout(self)
     }
 
     fn on_tree<R>(
@@ -83,7 +83,7 @@ impl SetServer for Session {
         cancellation: &Cancellation,
         work: impl FnOnce(&mut NfsTree<'_>) -> Result<R, RunError>,
     ) -> Result<R, RunError> {
-        let mut nfs = Session::connect(endpoint(self, cancellation), RECORD_MAX)?;
+        let mut nfs = NfsConnection::connect(endpoint(self, cancellation), RECORD_MAX)?;
         let mut window = window(self, cancellation)?;
         work(&mut NfsTree {
             nfs: &mut nfs,
@@ -98,12 +98,12 @@ impl SetServer for Session {
     ) -> Result<R, RunError> {
         let mut endpoint = self.endpoint().clone();
         endpoint.retry.cancellation = cancellation.clone();
-        let mut nfs = Session::connect(endpoint, session::RECORD_MAX)?;
+        let mut nfs = NfsConnection::connect(endpoint, session::RECORD_MAX)?;
         work(&mut NfsTree::new(&mut nfs))
     }
 
     fn seen(
-        _: &Directory<Handle>,
+        _: &TreeDirectory<Handle>,
         _: &[u8],
         object: ObjectWithAttributes,
     ) -> ExistingObject<Handle> {

@@ -6,7 +6,7 @@ use crate::protocols::local::replay::{LocalOptions, LocalSite, remove_left_over}
 use crate::protocols::local::tree::deletion;
 use crate::protocols::{Job, Protocols};
 use crate::replay::{BlockingWorkDir, Layer, TreeCleanup, WorkDir};
-use filestone_host::control::{Context, NoObserver};
+use filestone_host::control::{NoObserver, RunContext};
 use filestone_host::load_file::read_text;
 use filestone_measure::measure::{Caveat, RunRecord};
 use filestone_plan::made::MadeNames;
@@ -65,7 +65,7 @@ fn run(mount: &NfsMount, clients: u32, clients_per_thread: u32) -> RunRecord {
         ..Job::new(&plan)
     };
     let mut observer = NoObserver;
-    let context = &mut Context::new(&stop, &mut observer);
+    let context = &mut RunContext::new(&stop, &mut observer);
     crate::run(&job, &Protocols::default(), context).expect("a record")
 }
 
@@ -118,7 +118,7 @@ fn a_server_that_lists_what_it_has_removed_keeps_nobody_busy_for_ever() {
     std::fs::write(directory.join("f"), b"x").expect("a file");
     let parent = File::open(mount.path()).expect("a directory");
     let device = rustix::fs::fstat(&parent).expect("it is open").st_dev;
-    let removal = deletion::Removal {
+    let removal = deletion::RemovalScope {
         device,
         made: &MadeNames::any(),
     };
