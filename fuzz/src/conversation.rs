@@ -3,8 +3,9 @@
 
 use std::sync::{Arc, LazyLock};
 
-use filestone_protocol::client::handles::Handles;
-use filestone_protocol::client::nfs3::{Reading, Shared, Templates};
+use filestone_plan::plan::{CreateModes, TransportKind};
+use filestone_protocol::client::handles::ServerHandles;
+use filestone_protocol::client::nfs3::{NfsSharedState, ReadHandling, Templates};
 use filestone_protocol::client::{Client, Nfs3Client, Output, Verify};
 use filestone_workload::completions::CompletionBatch;
 use filestone_workload::operation::{
@@ -69,8 +70,8 @@ fn table() -> FileTable {
     table
 }
 
-fn handles() -> Handles<Handle> {
-    let mut handles = Handles::default();
+fn handles() -> ServerHandles<Handle> {
+    let mut handles = ServerHandles::default();
     for _ in 0..2 {
         handles.add(Handle::new(&[7; 32]).unwrap_or(Handle::EMPTY));
     }
@@ -171,9 +172,9 @@ impl Conversation {
             ))
         });
         let reading = match verify {
-            Some(verify) => Reading::Verify(verify),
-            None if flags & LARGE == 0 => Reading::Deliver,
-            None => Reading::Discard,
+            Some(verify) => ReadHandling::Verify(verify),
+            None if flags & LARGE == 0 => ReadHandling::Deliver,
+            None => ReadHandling::Discard,
         };
         let credentials = Credentials {
             machine_name: "fuzz".into(),
@@ -183,7 +184,7 @@ impl Conversation {
             stamp: 0,
             modes: CreateModes::OWN,
         };
-        let shared = Shared {
+        let shared = NfsSharedState {
             templates: Arc::new(Templates::new(&credentials)),
             table,
             handles: Arc::new(handles()),

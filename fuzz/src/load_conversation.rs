@@ -4,9 +4,9 @@
 use std::sync::{Arc, LazyLock};
 
 use filestone_protocol::client::nfs3::load::{
-    ActorOptions, LoadClient, LoadClientOptions, LoadOptions, RunDirectories, Transfers,
+    ActorOptions, LoadClient, LoadClientOptions, LoadOptions, NfsTransferLimits, RunDirectories,
 };
-use filestone_protocol::client::nfs3::sequence::ClientErrorKind;
+use filestone_protocol::client::nfs3::sequence::NfsClientErrorKind;
 use filestone_protocol::client::{Client, Output};
 use filestone_workload::completions::CompletionBatch;
 use filestone_workload::load::{Compiler, Line, Load, LoadWork, Next, Script};
@@ -86,7 +86,7 @@ impl LoadConversation {
                 directories: RunDirectories {
                     root: Handle::EMPTY,
                     clients: Handle::EMPTY,
-                    transfers: Transfers {
+                    transfers: NfsTransferLimits {
                         read: 150,
                         write: 150,
                     },
@@ -145,7 +145,7 @@ impl LoadConversation {
                 6 => self.reconnect(),
                 _ => {
                     let (client, completed) = (&mut self.client, &mut self.completed);
-                    client.break_off(ClientErrorKind::Stopped, self.now, completed);
+                    client.break_off(NfsClientErrorKind::Stopped, self.now, completed);
                     self.check();
                 }
             }

@@ -6,7 +6,7 @@
 
 use super::TestBed;
 use super::limits::Limit;
-use anyhow::{RunContext as _, Result, anyhow, ensure};
+use anyhow::{Context as _, Result, anyhow, ensure};
 use filestone_cluster::{Cluster, RankFailure, InProcess, JobOptions, Runner, connect, serve};
 use filestone_host::control::{RunContext, Observer};
 use filestone_interop::times;

@@ -20,8 +20,8 @@ use filestone_plan::plan::{
     WorkloadPlan,
 };
 use filestone_protocol::client::Nfs3Client;
-use filestone_protocol::client::handles::Handles;
-use filestone_protocol::client::nfs3::{Reading, Shared, Templates};
+use filestone_protocol::client::handles::ServerHandles;
+use filestone_protocol::client::nfs3::{NfsSharedState, ReadHandling, Templates};
 use filestone_protocol::session::rpc::Credentials;
 use filestone_protocol::workload::{self, FileEntry, FileTable, ObjectKind, Workload};
 use filestone_wire::nfs3::{Fattr3, FileType, Handle, Nfstime3, Specdata3, getattr, read};
@@ -133,7 +133,7 @@ fn table(len: u32) -> FileTable {
 }
 
 fn client(in_flight: u32) -> Nfs3Client {
-    let mut handles = Handles::default();
+    let mut handles = ServerHandles::default();
     handles.add(Handle::new(&[7; 32]).expect("a handle of at most 64 bytes"));
     let credentials = Credentials {
         machine_name: "filestone".into(),
@@ -143,7 +143,7 @@ fn client(in_flight: u32) -> Nfs3Client {
         stamp: 1,
         modes: CreateModes::OWN,
     };
-    let shared = Shared {
+    let shared = NfsSharedState {
         templates: Arc::new(Templates::new(&credentials)),
         table: Arc::new(table(READ_LEN)),
         handles: Arc::new(handles),
@@ -151,7 +151,7 @@ fn client(in_flight: u32) -> Nfs3Client {
         timeout_nanos: 60 * SECOND,
         transport: TransportKind::Tcp,
     };
-    Nfs3Client::new(shared, in_flight, Reading::Discard, 1)
+    Nfs3Client::new(shared, in_flight, ReadHandling::Discard, 1)
 }
 
 /// Returns a reply as an RPC record, without the data that the client discards.

@@ -3,13 +3,14 @@
 use super::canned::Reply;
 use super::{FILE, SECOND, table};
 use filestone_plan::plan::SmbProtection;
-use filestone_protocol::client::handles::Handles;
+use filestone_protocol::client::handles::ServerHandles;
 use filestone_protocol::client::smb2::{
-    ChannelPosition, ClientState, ConnectOptions, ConnectionSetup, Handle, HandlePolicy, OpenKey,
-    OperationOptions, ShareFiles, Smb2Client, Smb2ClientOptions, operating,
+    ChannelPosition, ClientState, ConnectOptions, ConnectionSetup, HandlePolicy, OpenKey,
+    OperationOptions, ShareFiles, Smb2Client, Smb2ClientOptions, SmbHandle, operating,
 };
 use filestone_protocol::session::smb2::{
-    ChannelSequence, Established, Limits, Mechanism, Mechanisms, NegotiatedSummary, Smb2Session,
+    AuthMechanism, ChannelSequence, Established, Mechanisms, NegotiatedSummary, Smb2Session,
+    SmbTransferLimits,
 };
 use filestone_wire::pattern;
 use filestone_wire::smb2::codec::Encode;
@@ -43,8 +44,8 @@ pub fn client(in_flight: u32) -> Operator {
     };
     state
         .opens
-        .insert(OpenKey::Held(FILE), Handle::plain(opened));
-    let mut paths = Handles::default();
+        .insert(OpenKey::Held(FILE), SmbHandle::plain(opened));
+    let mut paths = ServerHandles::default();
     paths.add("file".into());
     let options = OperationOptions {
         files: Arc::new(ShareFiles {
@@ -77,7 +78,7 @@ fn established() -> Established {
         encrypts: false,
         large_mtu: true,
         charges: true,
-        limits: Limits {
+        limits: SmbTransferLimits {
             read: most,
             write: most,
             transact: most,
@@ -114,7 +115,7 @@ fn terms() -> ConnectOptions {
 struct Nobody;
 
 impl Mechanisms for Nobody {
-    fn start(&self) -> Box<dyn Mechanism> {
+    fn start(&self) -> Box<dyn AuthMechanism> {
         unreachable!("the session is there already")
     }
 }

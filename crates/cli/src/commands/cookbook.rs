@@ -15,7 +15,9 @@ use filestone_host::control_socket::{ask, running};
 use filestone_host::system::resident_bytes_of;
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::run_record::RunOutcome;
-use filestone_protocol::fleet_control::{Answer, ControlRequest, ListRequest, Request, SetRequest};
+use filestone_protocol::fleet_control::{
+    Answer, ControlRequest, FleetRequest, ListRequest, SetRequest,
+};
 use filestone_report::cookbook::{self, CookbookRow, SIZES};
 use filestone_report::json;
 use std::io::Read;
@@ -344,7 +346,7 @@ impl RowFleet {
         for (place, (_, size)) in (0_usize..).zip(SIZES) {
             if place > 0 {
                 for change in changes(size) {
-                    self.ask(Request::Set(change))?;
+                    self.ask(FleetRequest::Set(change))?;
                 }
             }
             let end = self.began + (place as u64 + 1) * self.phase;
@@ -369,7 +371,7 @@ impl RowFleet {
             if is_over || stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
-            match self.ask(Request::List(ListRequest::default())) {
+            match self.ask(FleetRequest::List(ListRequest::default())) {
                 Ok(Answer::Fleet(view)) if view.now_ns >= wanted_ns => return Ok(()),
                 Ok(_) => answered = Instant::now(),
                 // The row has no socket before it runs.
@@ -380,7 +382,7 @@ impl RowFleet {
         }
     }
 
-    fn ask(&self, request: Request) -> Result<Answer, Error> {
+    fn ask(&self, request: FleetRequest) -> Result<Answer, Error> {
         let process = self.child.id();
         let fleet = running().into_iter().find(|fleet| fleet.process == process);
         let fleet = fleet.ok_or_else(|| Error::environment("a row cannot be controlled"))?;

@@ -6,8 +6,8 @@ use crate::options::run_report::DocumentFormat;
 use crate::{ExitStatus, console};
 use filestone_host::control_socket::{AskError, RunningFleet, ask, running};
 use filestone_protocol::fleet_control::{
-    Answer, ClientPage, ControlAnswer, ControlRequest, ListRequest, Refusal, Request, SetRequest,
-    ShowRequest, StateRequest,
+    Answer, ClientPage, ControlAnswer, ControlRequest, FleetRequest, ListRequest, Refusal,
+    SetRequest, ShowRequest, StateRequest,
 };
 use filestone_report::{fleet_ctl, json};
 use std::path::PathBuf;
@@ -64,20 +64,20 @@ fn those_that_run(fleets: &[RunningFleet]) -> String {
     format!("name one: {}", pids.join(", "))
 }
 
-fn request_of(command: &CtlCommand) -> Result<Request, Error> {
+fn request_of(command: &CtlCommand) -> Result<FleetRequest, Error> {
     let tell = |options: &TellOptions| StateRequest {
         which: options.which.clone(),
         dry_run: options.dry_run,
     };
     Ok(match command {
-        CtlCommand::List(options) => Request::List(list(options)),
-        CtlCommand::Show(options) => Request::Show(ShowRequest {
+        CtlCommand::List(options) => FleetRequest::List(list(options)),
+        CtlCommand::Show(options) => FleetRequest::Show(ShowRequest {
             which: options.which.clone(),
         }),
-        CtlCommand::Start(options) => Request::Start(tell(options)),
-        CtlCommand::Stop(options) => Request::Stop(tell(options)),
-        CtlCommand::Quiesce(options) => Request::Quiesce(tell(options)),
-        CtlCommand::Set(options) => Request::Set(set(options)?),
+        CtlCommand::Start(options) => FleetRequest::Start(tell(options)),
+        CtlCommand::Stop(options) => FleetRequest::Stop(tell(options)),
+        CtlCommand::Quiesce(options) => FleetRequest::Quiesce(tell(options)),
+        CtlCommand::Set(options) => FleetRequest::Set(set(options)?),
     })
 }
 

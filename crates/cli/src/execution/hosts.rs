@@ -4,7 +4,7 @@
 use super::{Calibration, Job, interruption, measure_in};
 use crate::console;
 use crate::error::Error;
-use crate::options::hosts::{HostsOptions, OnRankLost};
+use crate::options::hosts::{HostsOptions, OnRankLostArgument};
 use crate::protocols;
 use filestone_cluster::{
     Cluster, Failure, JobError, JobOptions, MpiTransport, Runner, Transport, launch,
@@ -88,8 +88,8 @@ pub fn follow(options: &HostsOptions) -> Result<(), Error> {
         per_host: options.per_host,
         coordinator_only: options.coordinator_only,
         on_rank_lost: match options.on_rank_lost {
-            OnRankLost::End => filestone_cluster::OnRankLost::End,
-            OnRankLost::Continue => filestone_cluster::OnRankLost::Continue,
+            OnRankLostArgument::End => filestone_cluster::OnRankLost::End,
+            OnRankLostArgument::Continue => filestone_cluster::OnRankLost::Continue,
         },
         watchdog: Duration::from_nanos(options.rank_timeout),
         ..JobOptions::new(&build())

@@ -21,7 +21,7 @@ pub struct HostsOptions {
         value_name = "WHAT",
         default_value = "end"
     )]
-    pub on_rank_lost: OnRankLost,
+    pub on_rank_lost: OnRankLostArgument,
     /// How long a rank may be silent before it counts as lost
     #[arg(hide_short_help = true, long, alias = "watchdog", global = true, value_name = "TIME", default_value = "10s",
           value_parser = quantity::duration)]
@@ -30,7 +30,7 @@ pub struct HostsOptions {
 
 /// What becomes of a job whose rank is lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub enum OnRankLost {
+pub enum OnRankLostArgument {
     /// The job ends, with the record of the others
     #[default]
     End,

@@ -4,7 +4,7 @@
 
 use filestone_plan::made::MadeNames;
 use filestone_plan::plan::SmbProtection;
-use filestone_protocol::client::handles::Handles;
+use filestone_protocol::client::handles::ServerHandles;
 use filestone_protocol::client::smb2::{
     ChannelPosition, ClientState, ConnectOptions, ConnectionSetup, HandlePolicy, OperationOptions,
     ShareFiles, ShareLoadOptions, ShareTransfers, Smb2Client, Smb2ClientOptions, Smb2Language,
@@ -91,7 +91,7 @@ impl<L: Smb2Language> Bench<L> {
         way: Arc<ConnectionSetup>,
         pattern: Arc<[u8]>,
         actors: Vec<
-            filestone_protocol::client::actor::Actor<filestone_protocol::client::smb2::Smb2>,
+            filestone_protocol::client::actor::Actor<filestone_protocol::client::smb2::SmbCalls>,
         >,
     ) -> Self {
         let slots = actors.len() as u32;
@@ -368,7 +368,7 @@ const SMALL: FileId = FileId(2);
 
 fn operator() -> Bench<Operations> {
     let mut table = FileTable::default();
-    let mut paths = Handles::default();
+    let mut paths = ServerHandles::default();
     for (path, len, kind) in [
         ("", 0, ObjectKind::Directory),
         ("file", 1 << 20, ObjectKind::File),

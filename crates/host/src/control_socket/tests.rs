@@ -2,7 +2,7 @@
 
 use super::*;
 use filestone_protocol::fleet_control::{
-    Answer, ControlAnswer, ControlRequest, ListRequest, Request,
+    Answer, ControlAnswer, ControlRequest, FleetRequest, ListRequest,
 };
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -45,7 +45,7 @@ impl Drop for Scratch {
 }
 
 fn request() -> ControlRequest {
-    ControlRequest::new(Request::List(ListRequest::default()))
+    ControlRequest::new(FleetRequest::List(ListRequest::default()))
 }
 
 fn refusal(answer: ControlAnswer) -> String {

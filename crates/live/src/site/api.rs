@@ -24,8 +24,8 @@ use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use filestone_protocol::fleet_control::{
-    ClientPage, ControlAnswer, ControlProtocol, ControlRequest, LINE_MAX, ListRequest, Request,
-    ShowRequest,
+    ClientPage, ControlAnswer, ControlProtocol, ControlRequest, FleetRequest, LINE_MAX,
+    ListRequest, ShowRequest,
 };
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -112,21 +112,21 @@ async fn report(State(page): State<LivePage>) -> Response {
 
 /// Returns the groups of the fleet.
 async fn groups(State(page): State<LivePage>) -> Response {
-    asked(&page, Request::List(ListRequest::default())).await
+    asked(&page, FleetRequest::List(ListRequest::default())).await
 }
 
 /// Returns the groups and a page of clients, as selected by the query.
 async fn clients(State(page): State<LivePage>, Query(wanted): Query<ClientPage>) -> Response {
     let clients = Some(wanted);
-    asked(&page, Request::List(ListRequest { clients })).await
+    asked(&page, FleetRequest::List(ListRequest { clients })).await
 }
 
 /// Returns a single client or group.
 async fn client(State(page): State<LivePage>, Query(wanted): Query<ShowRequest>) -> Response {
-    asked(&page, Request::Show(wanted)).await
+    asked(&page, FleetRequest::Show(wanted)).await
 }
 
-async fn asked(page: &LivePage, request: Request) -> Response {
+async fn asked(page: &LivePage, request: FleetRequest) -> Response {
     answered(page, &ControlRequest::new(request).to_line()).await
 }
 

@@ -5,8 +5,8 @@ use filestone_plan::plan::{
     WorkloadPlan,
 };
 use filestone_protocol::fleet_control::{
-    Answer, ByteSnapshot, ClientOrder, ClientPage, ClientsView, ControlRequest, FleetState,
-    ListRequest, Request, answer,
+    Answer, ByteSnapshot, ClientOrder, ClientPage, ClientsView, ControlRequest, FleetRequest,
+    FleetState, ListRequest, answer,
 };
 use filestone_protocol::workload::stream::SharedFleet;
 use filestone_workload::time::Timestamp;
@@ -44,7 +44,7 @@ fn window(wanted: ClientPage) -> ClientsView {
         groups: &Vec::new,
     };
     let clients = Some(wanted);
-    let request = ControlRequest::new(Request::List(ListRequest { clients }));
+    let request = ControlRequest::new(FleetRequest::List(ListRequest { clients }));
     match answer(&fleet, &request.to_line()).0.answer {
         Answer::Fleet(view) => view.clients.expect("they were asked for"),
         other => panic!("{other:?}"),

@@ -53,7 +53,7 @@ impl TaskEnd {
 
 /// State of a task after a poll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress {
+pub enum ActorTaskState {
     /// Waiting for the results of the call in the slot.
     Called,
     /// Waiting for this number of nanoseconds.
@@ -158,7 +158,7 @@ impl<C: Calls> Actor<C> {
     }
 
     /// Polls the future once; returns the state of its task.
-    pub fn resume(&mut self, now: Timestamp) -> Progress {
+    pub fn resume(&mut self, now: Timestamp) -> ActorTaskState {
         let Self {
             call_slot,
             tray,
@@ -171,12 +171,14 @@ impl<C: Calls> Actor<C> {
         let _: Poll<()> = call_slot.lend(|| future.as_mut().poll(&mut context));
         *tray = LENT.replace(outer);
         match call_slot.wanted() {
-            WaitReason::Reply => Progress::Called,
-            WaitReason::Timer(nanos) => Progress::Pausing(nanos),
+            WaitReason::Reply => ActorTaskState::Called,
+            WaitReason::Timer(nanos) => ActorTaskState::Pausing(nanos),
             // An idle future without a result means that it had no task.
             WaitReason::None => {
                 let end = tray.as_mut().and_then(|tray| tray.end.take());
-                Progress::Ended(end.unwrap_or(TaskEnd::plain(Err(ActionError::ClientFailed), 0)))
+                ActorTaskState::Ended(
+                    end.unwrap_or(TaskEnd::plain(Err(ActionError::ClientFailed), 0)),
+                )
             }
         }
     }

@@ -5,15 +5,15 @@ use filestone_workload::operation::FileId;
 /// The server's handle of each file of the run's table, in the form of the protocol: the client's
 /// half of a [`FileTable`](crate::workload::FileTable).
 #[derive(Debug, Clone)]
-pub struct Handles<H>(Vec<H>);
+pub struct ServerHandles<H>(Vec<H>);
 
-impl<H> Default for Handles<H> {
+impl<H> Default for ServerHandles<H> {
     fn default() -> Self {
         Self(Vec::new())
     }
 }
 
-impl<H> Handles<H> {
+impl<H> ServerHandles<H> {
     /// Adds the handle of the file that was added to the table last.
     pub fn add(&mut self, handle: H) -> FileId {
         self.0.push(handle);

@@ -3,8 +3,8 @@
 use super::controlled::FleetState;
 use super::selection::clients_of;
 use super::{
-    Answer, CHANGES_MAX, ChangeView, ControlAnswer, ControlRequest, Refusal, Request, SetRequest,
-    SkippedClients, StateRequest, viewing,
+    Answer, CHANGES_MAX, ChangeView, ControlAnswer, ControlRequest, FleetRequest, Refusal,
+    SetRequest, SkippedClients, StateRequest, viewing,
 };
 use crate::workload::stream::{ClientControl, DesiredState, SharedFleet};
 use filestone_measure::measure::fleet_record::{
@@ -23,12 +23,12 @@ pub fn answer(fleet: &FleetState<'_>, line: &[u8]) -> (ControlAnswer, Option<Cha
         Err(refusal) => return (ControlAnswer::new(None, Answer::Refused(refusal)), None),
     };
     let (answer, change) = match request.request {
-        Request::List(list) => (viewing::list(fleet, &list), None),
-        Request::Show(show) => (viewing::show(fleet, &show.which), None),
-        Request::Start(tell) => told(fleet, ChangeKind::Start, &tell),
-        Request::Stop(tell) => told(fleet, ChangeKind::Stop, &tell),
-        Request::Quiesce(tell) => told(fleet, ChangeKind::Quiesce, &tell),
-        Request::Set(set) => told_settings(fleet, &set),
+        FleetRequest::List(list) => (viewing::list(fleet, &list), None),
+        FleetRequest::Show(show) => (viewing::show(fleet, &show.which), None),
+        FleetRequest::Start(tell) => told(fleet, ChangeKind::Start, &tell),
+        FleetRequest::Stop(tell) => told(fleet, ChangeKind::Stop, &tell),
+        FleetRequest::Quiesce(tell) => told(fleet, ChangeKind::Quiesce, &tell),
+        FleetRequest::Set(set) => told_settings(fleet, &set),
     };
     let answer = answer.unwrap_or_else(Answer::Refused);
     (ControlAnswer::new(request.id, answer), change)

@@ -42,13 +42,14 @@ pub struct ControlRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<u64>,
     /// The request.
-    pub request: Request,
+    pub request: FleetRequest,
 }
 
 /// A fleet-control request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Request {
+#[schemars(rename = "Request")]
+pub enum FleetRequest {
     /// List the groups, and optionally clients.
     List(ListRequest),
     /// Show one client, or one group.
@@ -334,7 +335,7 @@ pub struct ControlProtocol {
 
 impl ControlRequest {
     /// Creates a request.
-    pub const fn new(request: Request) -> Self {
+    pub const fn new(request: FleetRequest) -> Self {
         Self {
             version: VERSION,
             id: None,

@@ -30,7 +30,7 @@ pub use credentials::{Credentials, groups};
 pub use program::{Program, RpcProcedure};
 pub use traffic::{JukeboxWaits, Traffic};
 
-use calls::Calls;
+use calls::OutstandingCalls;
 use filestone_plan::plan::TransportKind;
 use filestone_wire::record::{Assembler, RecordError, RecordMark};
 use filestone_wire::rpc::ReplyBody;
@@ -140,7 +140,7 @@ struct Streaming {
 /// because every reply touches it.
 #[derive(Debug)]
 pub struct RpcSession<T> {
-    calls: Calls<T>,
+    calls: OutstandingCalls<T>,
     assembler: Assembler,
     streaming: Option<Streaming>,
     /// Whether the record that begins here is collected completely.
@@ -154,7 +154,7 @@ impl<T: Copy> RpcSession<T> {
     /// Creates a session that is not connected yet; `tag` is the tag of unused slots.
     pub fn new(options: &RpcOptions, tag: T) -> Self {
         Self {
-            calls: Calls::new(options, tag),
+            calls: OutstandingCalls::new(options, tag),
             assembler: Assembler::new(options.record_max),
             streaming: None,
             collects: false,

@@ -1,5 +1,5 @@
 //! Files and names that a run's operations refer to, by index. Server-side identifiers such as file
-//! handles are kept by the client: [`Handles`](crate::client::handles::Handles).
+//! handles are kept by the client: [`ServerHandles`](crate::client::handles::ServerHandles).
 //!
 //! Filled before the run, when the files are looked up; then shared by all clients and never
 //! changed: an operation contains four bytes, not a path.

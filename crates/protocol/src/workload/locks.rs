@@ -24,7 +24,7 @@ enum Step {
 
 /// Lock workload of one client.
 #[derive(Debug)]
-pub struct Locks {
+pub struct LockWorkload {
     /// The locked file; `None` if there is no file for this client, so that it ends.
     file: Option<FileId>,
     /// Length of each range in bytes.
@@ -33,7 +33,7 @@ pub struct Locks {
     slots: Vec<Step>,
 }
 
-impl Locks {
+impl LockWorkload {
     /// Creates locks of `len` bytes in `file`, for a client with `slots` slots.
     pub fn new(file: Option<FileId>, len: u32, slots: u32) -> Self {
         Self {
@@ -81,7 +81,7 @@ fn is_not_open(failure: Failure) -> bool {
     matches!(failure, Failure::BadReply(_)) || failure.cause() == Cause::UnknownHandle
 }
 
-impl Workload for Locks {
+impl Workload for LockWorkload {
     fn prepare_slot(&mut self, slot: u32, after: Option<&Completion>) -> Option<Operation> {
         let last = *self.slots.get(slot as usize)?;
         let step = after.map_or(Step::Lock, |after| step_after(last, after.outcome));
@@ -118,7 +118,7 @@ mod tests {
 
     /// Returns the operations that slot 1 issues for this sequence of outcomes.
     fn asked(outcomes: &[Outcome]) -> Vec<OpKind> {
-        let mut locks = Locks::new(Some(FileId(5)), 4096, 2);
+        let mut locks = LockWorkload::new(Some(FileId(5)), 4096, 2);
         let mut last = None;
         let mut kinds = vec![];
         for outcome in outcomes {
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn slots_have_ranges_that_do_not_touch() {
-        let mut locks = Locks::new(Some(FileId(5)), 4096, 2);
+        let mut locks = LockWorkload::new(Some(FileId(5)), 4096, 2);
         for slot in [0, 1] {
             let (offset, len) = (u64::from(slot) * 4096, 4096);
             assert_eq!(
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn without_a_file_there_is_nothing_to_lock() {
-        let mut locks = Locks::new(None, 4096, 1);
+        let mut locks = LockWorkload::new(None, 4096, 1);
         assert_eq!(locks.prepare_slot(0, None), None);
         assert_eq!(locks.next(0, Timestamp::ZERO), Next::Idle);
         assert_eq!(locks.prepare_slot(9, None), None, "no such slot");

@@ -18,7 +18,7 @@ mod transfers;
 pub use changing::spare_names_needed;
 
 use crate::workload::{ACCESS_ALL, FileTable, Next, Workload};
-use changing::{Change, ChangingNames};
+use changing::{ChangingNames, NameChange};
 use filestone_plan::file_set::{ClientSet, FILES_PER_DIRECTORY, FileSampler, VolatileDirectory};
 use filestone_plan::mix::ShuffledMix;
 use filestone_plan::plan::{Access, MixPlan};
@@ -28,9 +28,9 @@ use filestone_workload::operation::{
 use filestone_workload::random::{Generator, RandomStream, stream};
 use filestone_workload::time::Timestamp;
 use filestone_workload::{only_in_loads, only_in_probes};
-use listing::{Listings, Page};
+use listing::{Listings, PageRequest};
 use std::sync::Arc;
-use transfers::{Place, Transfer, with_data};
+use transfers::{Transfer, TransferPosition, with_data};
 
 /// Mode set by SETATTR: that of nhfsstone's fchmod.
 const MODE: u32 = 0o666;
@@ -47,8 +47,8 @@ pub struct MixWorkload {
     popularity: Generator,
     /// Random stream that selects transfers within files, with [`Access::Random`].
     generator: Generator,
-    reading: Place,
-    writing: Place,
+    reading: TransferPosition,
+    writing: TransferPosition,
     /// The file that COMMIT commits.
     written: Option<FileId>,
     /// Index of the symbolic link that READLINK reads next.
@@ -72,8 +72,8 @@ struct Settings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pending {
     Nothing,
-    Change(Change),
-    Page(Page),
+    Change(NameChange),
+    Page(PageRequest),
 }
 
 impl MixWorkload {
@@ -103,8 +103,8 @@ impl MixWorkload {
             chooser: FileSampler::new(&plan.file_set.popularity, working).ok(),
             popularity: stream(seed, RandomStream::Popularity, index),
             generator: stream(seed, RandomStream::Workload, index),
-            reading: Place::default(),
-            writing: Place::default(),
+            reading: TransferPosition::default(),
+            writing: TransferPosition::default(),
             written: None,
             link: 0,
             listings: Listings::new(&set),
@@ -221,7 +221,7 @@ impl MixWorkload {
     }
 
     /// Returns the next transfer for reading, or for writing.
-    fn transfer(&mut self, place_of: impl Fn(&mut Self) -> &mut Place) -> Transfer {
+    fn transfer(&mut self, place_of: impl Fn(&mut Self) -> &mut TransferPosition) -> Transfer {
         let mut place = *place_of(self);
         let (set, popularity) = (&self.set, &mut self.popularity);
         let chooser = self.chooser.as_ref();

@@ -11,7 +11,7 @@ pub mod stream;
 pub use file_table::{FileEntry, FileTable, ObjectKind};
 pub use line_source::{ClientTotals, LineSource};
 pub use load_file::LoadFile;
-pub use locks::Locks;
+pub use locks::LockWorkload;
 pub use mix::MixWorkload;
 pub use probe::Probe;
 pub use stream::Stream;
@@ -192,9 +192,9 @@ pub fn of_client(
     let (table, slots, seed) = (Arc::clone(table), plan.in_flight, plan.seed);
     let number = plan.number_of(client);
     match (&plan.workload, sets.get(client as usize)) {
-        (WorkloadPlan::Probe(probe), _) if probe.operation == OpKind::Lock => {
-            Box::new(Locks::new(table.own_file(client), probe.size_bytes, slots))
-        }
+        (WorkloadPlan::Probe(probe), _) if probe.operation == OpKind::Lock => Box::new(
+            LockWorkload::new(table.own_file(client), probe.size_bytes, slots),
+        ),
         (WorkloadPlan::Probe(probe), _) => {
             Box::new(Probe::new(probe, table, client, slots, seed).numbered(number, seed))
         }

@@ -1,8 +1,8 @@
 //! One client, its output taken as a server would, and replies for it.
 
 use filestone_plan::plan::{CreateModes, ReadData, TransportKind};
-use filestone_protocol::client::handles::Handles;
-use filestone_protocol::client::nfs3::{Reading, Shared, Templates};
+use filestone_protocol::client::handles::ServerHandles;
+use filestone_protocol::client::nfs3::{NfsSharedState, ReadHandling, Templates};
 use filestone_protocol::client::{Client, Nfs3Client, Output, ProtocolError, Verify};
 use filestone_protocol::session::rpc::Credentials;
 use filestone_protocol::workload::{FileEntry, FileTable, ObjectKind};
@@ -61,8 +61,8 @@ pub fn table() -> FileTable {
     table
 }
 
-fn handles() -> Handles<Handle> {
-    let mut handles = Handles::default();
+fn handles() -> ServerHandles<Handle> {
+    let mut handles = ServerHandles::default();
     for file in 0..3 {
         handles.add(handle(FileId(file)));
     }
@@ -144,7 +144,7 @@ impl Talk {
     /// A client that is not connected.
     pub fn unconnected(setup: &Setup) -> Self {
         let table = Arc::new(table());
-        let shared = Shared {
+        let shared = NfsSharedState {
             templates: Arc::new(Templates::new(&credentials())),
             table: Arc::clone(&table),
             handles: Arc::new(handles()),
@@ -153,10 +153,12 @@ impl Talk {
             transport: setup.transport,
         };
         let reading = match (setup.verify, setup.read_len) {
-            (true, _) => Reading::Verify(Box::new(Verify::new(table, Arc::clone(&PATTERN), 4096))),
-            (false, ReadData::DISCARD_MIN_BYTES..) => Reading::Discard,
-            (false, 1..) => Reading::Deliver,
-            (false, 0) => Reading::Nothing,
+            (true, _) => {
+                ReadHandling::Verify(Box::new(Verify::new(table, Arc::clone(&PATTERN), 4096)))
+            }
+            (false, ReadData::DISCARD_MIN_BYTES..) => ReadHandling::Discard,
+            (false, 1..) => ReadHandling::Deliver,
+            (false, 0) => ReadHandling::Nothing,
         };
         Self {
             client: Nfs3Client::new(shared, setup.slots, reading, setup.first_xid),

@@ -28,7 +28,7 @@ use filestone_host::error::RunError;
 use filestone_measure::measure::mix_record::FileSetRecord;
 use filestone_plan::file_set::{ClientSet, FileSetPlan, Layout, file_name};
 use filestone_plan::plan::LeftoverPolicy;
-use filestone_protocol::client::handles::Handles;
+use filestone_protocol::client::handles::ServerHandles;
 use filestone_protocol::workload::{FileEntry, FileTable};
 use filestone_wire::pattern;
 use filestone_workload::operation::{FileId, OpKind};
@@ -78,7 +78,7 @@ pub struct SetFiles<H> {
     /// Objects as operations refer to them, with the names that they use.
     pub table: FileTable,
     /// Handles of the objects on the server.
-    pub handles: Handles<H>,
+    pub handles: ServerHandles<H>,
 }
 
 impl<H> SetFiles<H> {
@@ -93,7 +93,7 @@ impl<H> Default for SetFiles<H> {
     fn default() -> Self {
         Self {
             table: FileTable::default(),
-            handles: Handles::default(),
+            handles: ServerHandles::default(),
         }
     }
 }

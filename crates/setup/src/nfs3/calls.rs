@@ -7,8 +7,8 @@ use crate::driver::{CallError, CallFailed, Endpoint, RpcConnection, RpcProcedure
 use filestone_host::error::RunError;
 use filestone_plan::plan::CreateModes;
 use filestone_protocol::client::nfs3::sequence::{
-    self, Call, CallHandle, CallSlot, ClientError, ClientErrorKind, DataRange, WaitReason,
-    WriteResult,
+    self, DataRange, NfsCall, NfsCallHandle, NfsCallSlot, NfsClientError, NfsClientErrorKind,
+    WaitReason, WriteResult,
 };
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{self, Handle, Procedure};
@@ -76,10 +76,10 @@ impl Encode for Encoded<'_> {
 /// Executes the call that a future waits for, with these file data after its arguments.
 fn exchange(
     connection: &mut RpcConnection,
-    call_slot: &mut CallSlot,
+    call_slot: &mut NfsCallSlot,
     data: &[u8],
 ) -> Result<(), CallFailed> {
-    let Call {
+    let NfsCall {
         procedure,
         arguments,
         ..
@@ -94,18 +94,18 @@ fn exchange(
 /// reason of the disconnect.
 pub fn call_failed(
     address: SocketAddr,
-    lost: ClientError,
+    lost: NfsClientError,
     timeout: Duration,
     gone: CallError,
 ) -> CallFailed {
     let source = match lost.reason {
-        ClientErrorKind::Decode(error) => CallError::Decode(error),
-        ClientErrorKind::ProtocolViolation(what) => CallError::Violation(what),
-        ClientErrorKind::Refused(refusal) => refusal.into(),
-        ClientErrorKind::BadMessage(error, received) => CallError::not_rpc(error, &received),
-        ClientErrorKind::TimedOut => CallError::TimedOut(timeout),
-        ClientErrorKind::Disconnected => gone,
-        ClientErrorKind::Stopped => CallError::Stopped,
+        NfsClientErrorKind::Decode(error) => CallError::Decode(error),
+        NfsClientErrorKind::ProtocolViolation(what) => CallError::Violation(what),
+        NfsClientErrorKind::Refused(refusal) => refusal.into(),
+        NfsClientErrorKind::BadMessage(error, received) => CallError::not_rpc(error, &received),
+        NfsClientErrorKind::TimedOut => CallError::TimedOut(timeout),
+        NfsClientErrorKind::Disconnected => gone,
+        NfsClientErrorKind::Stopped => CallError::Stopped,
     };
     CallFailed {
         address,
@@ -119,7 +119,7 @@ pub fn call_failed(
 pub struct NfsConnection {
     /// Connection for the calls.
     pub connection: RpcConnection,
-    call_slot: CallSlot,
+    call_slot: NfsCallSlot,
 }
 
 impl NfsConnection {
@@ -133,7 +133,7 @@ impl NfsConnection {
 
     /// Creates a session over an existing connection.
     pub fn over(connection: RpcConnection) -> Self {
-        let call_slot = CallSlot::default();
+        let call_slot = NfsCallSlot::default();
         Self {
             connection,
             call_slot,
@@ -146,9 +146,9 @@ impl NfsConnection {
     }
 
     /// Runs the future of `calls` and returns its result.
-    pub fn call<T, F>(&mut self, calls: impl FnOnce(&'static CallHandle) -> F) -> NfsResult<T>
+    pub fn call<T, F>(&mut self, calls: impl FnOnce(&'static NfsCallHandle) -> F) -> NfsResult<T>
     where
-        F: Future<Output = sequence::NfsResult<T>>,
+        F: Future<Output = sequence::NfsActionResult<T>>,
     {
         self.call_with(&[], calls)
     }
@@ -157,16 +157,16 @@ impl NfsConnection {
     fn call_with<T, F>(
         &mut self,
         data: &[u8],
-        calls: impl FnOnce(&'static CallHandle) -> F,
+        calls: impl FnOnce(&'static NfsCallHandle) -> F,
     ) -> NfsResult<T>
     where
-        F: Future<Output = sequence::NfsResult<T>>,
+        F: Future<Output = sequence::NfsActionResult<T>>,
     {
         let Self {
             connection,
             call_slot,
         } = self;
-        let mut calls = pin!(call_slot.lend(|| calls(&CallHandle::HERE)));
+        let mut calls = pin!(call_slot.lend(|| calls(&NfsCallHandle::HERE)));
         let mut context = Context::from_waker(Waker::noop());
         loop {
             call_slot.stop(connection.is_cancelled());
@@ -208,10 +208,10 @@ impl NfsConnection {
 }
 
 /// Returns the error of a future that could not continue over this connection.
-fn lost(connection: &RpcConnection, call_slot: &mut CallSlot) -> CallFailed {
-    let lost = call_slot.take_lost().unwrap_or(ClientError {
+fn lost(connection: &RpcConnection, call_slot: &mut NfsCallSlot) -> CallFailed {
+    let lost = call_slot.take_lost().unwrap_or(NfsClientError {
         procedure: RpcProcedure::NONE,
-        reason: ClientErrorKind::Disconnected,
+        reason: NfsClientErrorKind::Disconnected,
     });
     let Endpoint { dial, timeout, .. } = connection.endpoint();
     call_failed(dial.address, lost, *timeout, CallError::Closed)

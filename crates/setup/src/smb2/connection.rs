@@ -8,10 +8,11 @@ use filestone_host::control::{Cancellation, LOOK_EVERY};
 use filestone_measure::measure::run_record::{SessionIdentity, SessionRecord};
 use filestone_protocol::client::call_slot::{ActionError, Results, WaitReason};
 use filestone_protocol::client::smb2::{
-    CallHandle, CallSlot, ClientErrorKind, ConnectError, ConnectionSetup, establish,
+    ConnectError, ConnectionSetup, SmbCallHandle, SmbCallSlot, SmbClientErrorKind, establish,
 };
 use filestone_protocol::session::smb2::{
-    Limits, NegotiatedSummary, OutgoingCompound, Scope, Smb2Options, Smb2Session, SmbStreamError,
+    NegotiatedSummary, OutgoingCompound, Scope, Smb2Options, Smb2Session, SmbStreamError,
+    SmbTransferLimits,
 };
 use filestone_wire::smb2::compound::Messages;
 use filestone_wire::smb2::{self, Command};
@@ -122,7 +123,7 @@ pub struct ConnectedShare {
     reaching: Reaching,
     socket: OwnedFd,
     session: Smb2Session,
-    call_slot: CallSlot,
+    call_slot: SmbCallSlot,
     out: Output,
     sent: Vec<u8>,
     room: Box<[u8]>,
@@ -150,7 +151,7 @@ impl ConnectedShare {
             reaching: reaching.clone(),
             socket,
             session: reaching.session(slots),
-            call_slot: CallSlot::default(),
+            call_slot: SmbCallSlot::default(),
             out: Output::default(),
             sent: Vec::new(),
             room: vec![0; ROOM].into_boxed_slice(),
@@ -212,7 +213,7 @@ impl ConnectedShare {
 
     fn establish(&mut self) -> Result<(), SmbError> {
         let way = Arc::clone(&self.reaching.way);
-        let established = self.drive(&WriteData::PATTERN, establish(CallHandle::HERE, &way));
+        let established = self.drive(&WriteData::PATTERN, establish(SmbCallHandle::HERE, &way));
         match established.map_err(|unmet| unmet.at("", "SESSION_SETUP"))? {
             Ok(established) => {
                 key_log::note(&established);
@@ -231,7 +232,7 @@ impl ConnectedShare {
     /// Logs off and closes the connection, because a server may allow only as many sessions as the
     /// run has clients. Any authentic response is accepted.
     pub fn leave(&mut self) -> Result<(), SmbError> {
-        let link = CallHandle::HERE;
+        let link = SmbCallHandle::HERE;
         let left = self.step(&WriteData::PATTERN, async {
             link.tree_disconnect(Scope::Tree).await?;
             link.log_off(Scope::Session).await
@@ -261,7 +262,7 @@ impl ConnectedShare {
 
     /// Returns the transfer limits as negotiated and limited by the credits that the server grants.
     /// Requests credits until it grants no more.
-    pub fn limits(&mut self) -> Result<Limits, SmbError> {
+    pub fn limits(&mut self) -> Result<SmbTransferLimits, SmbError> {
         let agreed = self.session.established().map(|own| own.limits);
         let agreed = agreed.unwrap_or_default();
         // After the loss of a session, the credits start again from the minimum.
@@ -400,7 +401,7 @@ impl ConnectedShare {
     /// Returns the error of a future that could not continue.
     fn why_lost(&mut self) -> ExchangeFailed {
         let lost = self.call_slot.take_lost();
-        let why = lost.map_or(ClientErrorKind::Disconnected, |lost| lost.reason);
+        let why = lost.map_or(SmbClientErrorKind::Disconnected, |lost| lost.reason);
         let source = why_in_words(why, self.reaching.timeout);
         self.failed(source)
     }
@@ -414,7 +415,7 @@ impl ConnectedShare {
     /// such responses.
     fn exchange(
         &mut self,
-        call_slot: &mut CallSlot,
+        call_slot: &mut SmbCallSlot,
         source: &WriteData,
     ) -> Result<Option<smb2::Status>, ExchangeError> {
         self.put(call_slot, source)?;
@@ -469,7 +470,11 @@ impl ConnectedShare {
         }
     }
 
-    fn put(&mut self, call_slot: &mut CallSlot, source: &WriteData) -> Result<(), ExchangeError> {
+    fn put(
+        &mut self,
+        call_slot: &mut SmbCallSlot,
+        source: &WriteData,
+    ) -> Result<(), ExchangeError> {
         let call = call_slot.call();
         let can_send = self.session.can_send(SLOT, &call.procedure);
         if !can_send.map_err(ExchangeError::NotSmb)? {
@@ -582,17 +587,17 @@ impl Said {
 }
 
 /// Converts the error of a client whose requests have a timeout of `timeout`.
-pub fn why_in_words(why: ClientErrorKind, timeout: Duration) -> ExchangeError {
+pub fn why_in_words(why: SmbClientErrorKind, timeout: Duration) -> ExchangeError {
     match why {
-        ClientErrorKind::Decode(error) => {
+        SmbClientErrorKind::Decode(error) => {
             ExchangeError::Bad(format!("the response cannot be decoded: {error}"))
         }
-        ClientErrorKind::ProtocolViolation(what) => ExchangeError::Bad(what),
-        ClientErrorKind::Refused(_) => ExchangeError::Forged,
-        ClientErrorKind::BadMessage(error, start) => not_smb(error, &start),
-        ClientErrorKind::TimedOut => ExchangeError::TimedOut(timeout),
-        ClientErrorKind::Stopped => ExchangeError::Stopped,
-        ClientErrorKind::Disconnected => ExchangeError::Closed,
+        SmbClientErrorKind::ProtocolViolation(what) => ExchangeError::Bad(what),
+        SmbClientErrorKind::Refused(_) => ExchangeError::Forged,
+        SmbClientErrorKind::BadMessage(error, start) => not_smb(error, &start),
+        SmbClientErrorKind::TimedOut => ExchangeError::TimedOut(timeout),
+        SmbClientErrorKind::Stopped => ExchangeError::Stopped,
+        SmbClientErrorKind::Disconnected => ExchangeError::Closed,
     }
 }
 

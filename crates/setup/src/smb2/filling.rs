@@ -1,7 +1,7 @@
 //! Writes files before a run.
 
 use super::connection::{ConnectedShare, RequestError};
-use filestone_protocol::client::smb2::{CallHandle, CreateParams};
+use filestone_protocol::client::smb2::{CreateParams, SmbCallHandle};
 use filestone_wire::smb2::create::CreateDisposition;
 use filestone_workload::output::{DataRange, WriteData};
 
@@ -43,7 +43,7 @@ impl ConnectedShare {
         filling: &mut Filling<'_>,
         tell: &mut dyn FnMut(u64),
     ) -> Result<(), RequestError> {
-        let (link, source) = (CallHandle::HERE, &WriteData::PATTERN);
+        let (link, source) = (SmbCallHandle::HERE, &WriteData::PATTERN);
         let opened = self.step(source, async { link.open(&filling.opening).await });
         let open = opened?.file_id;
         // The file belongs to this run now; another session opens it and continues.

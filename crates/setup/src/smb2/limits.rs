@@ -4,7 +4,7 @@
 use super::connection::ConnectedShare;
 use super::error::SmbError;
 use filestone_plan::plan::{Plan, SmbTarget};
-use filestone_protocol::session::smb2::{BYTES_OF_CREDIT, Limits};
+use filestone_protocol::session::smb2::{BYTES_OF_CREDIT, SmbTransferLimits};
 use filestone_workload::operation::OpKind;
 use filestone_workload::text::thousands;
 
@@ -13,7 +13,7 @@ pub fn limits_for(
     connection: &mut ConnectedShare,
     plan: &Plan,
     target: &SmbTarget,
-) -> Result<Limits, SmbError> {
+) -> Result<SmbTransferLimits, SmbError> {
     let limits = connection.limits()?;
     let granted = connection.session().credits();
     let kinds: Vec<OpKind> = match (plan.probe(), plan.mix()) {

@@ -4,7 +4,7 @@
 use filestone_protocol::session::smb2::ntlm::{
     AuthenticationResult, Initiator, RandomInput, SigningSide,
 };
-use filestone_protocol::session::smb2::{Mechanism, MechanismError, Mechanisms};
+use filestone_protocol::session::smb2::{AuthMechanism, MechanismError, Mechanisms};
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -44,7 +44,7 @@ impl Mechanisms for Ntlm {
         self.0.is_anonymous()
     }
 
-    fn start(&self) -> Box<dyn Mechanism> {
+    fn start(&self) -> Box<dyn AuthMechanism> {
         Box::new(Authentication {
             initiator: self.0.clone(),
             negotiate: self.0.negotiate(),
@@ -60,7 +60,7 @@ struct Authentication {
     established: Option<AuthenticationResult>,
 }
 
-impl Mechanism for Authentication {
+impl AuthMechanism for Authentication {
     fn first(&mut self) -> Result<Vec<u8>, MechanismError> {
         Ok(self.negotiate.clone())
     }

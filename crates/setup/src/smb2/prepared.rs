@@ -15,7 +15,7 @@ use filestone_measure::measure::run_record::{InterfaceRecord, Target};
 use filestone_plan::file_set::Layout;
 use filestone_plan::plan::{MixPlan, Plan, ProbePlan, SmbTarget};
 use filestone_protocol::client::smb2::{ShareFiles, SharePath};
-use filestone_protocol::session::smb2::Limits;
+use filestone_protocol::session::smb2::SmbTransferLimits;
 use filestone_protocol::workload::FileEntry;
 use filestone_workload::operation::OpKind;
 use std::net::SocketAddr;
@@ -37,7 +37,7 @@ pub struct PreparedShare {
 struct Directories {
     connection: ConnectedShare,
     /// Limits of the server.
-    limits: Limits,
+    limits: SmbTransferLimits,
     first: FoundOnShare,
     interfaces: Vec<InterfaceRecord>,
     /// Directories with their names for error messages.
@@ -220,7 +220,7 @@ fn interfaces(connection: &mut ConnectedShare) -> Result<Vec<InterfaceRecord>, R
     interfaces_of(connection).map_err(SmbError::into_run_error)
 }
 
-fn note_limits(record: &mut Target, limits: Limits) {
+fn note_limits(record: &mut Target, limits: SmbTransferLimits) {
     record.read_max_bytes = limits.read.into();
     record.write_max_bytes = limits.write.into();
 }

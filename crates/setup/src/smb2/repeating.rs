@@ -6,7 +6,7 @@
 
 use super::connection::{Answers, ConnectedShare, REPEATS_MAX, RequestError};
 use filestone_protocol::client::call_slot::ActionError;
-use filestone_protocol::client::smb2::CallHandle;
+use filestone_protocol::client::smb2::SmbCallHandle;
 use filestone_workload::output::WriteData;
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ impl ConnectedShare {
     /// then.
     pub fn call<T>(
         &mut self,
-        requests: impl AsyncFnMut(CallHandle) -> Result<T, ActionError>,
+        requests: impl AsyncFnMut(SmbCallHandle) -> Result<T, ActionError>,
     ) -> Result<T, RequestError> {
         self.call_with(&WriteData::PATTERN, requests)
     }
@@ -26,9 +26,9 @@ impl ConnectedShare {
     pub fn call_with<T>(
         &mut self,
         source: &WriteData,
-        mut requests: impl AsyncFnMut(CallHandle) -> Result<T, ActionError>,
+        mut requests: impl AsyncFnMut(SmbCallHandle) -> Result<T, ActionError>,
     ) -> Result<T, RequestError> {
-        self.whole(|own| own.step(source, requests(CallHandle::HERE)))
+        self.whole(|own| own.step(source, requests(SmbCallHandle::HERE)))
     }
 
     /// Runs a whole operation, and repeats it over a new session whenever the server ends the session:

@@ -14,8 +14,8 @@ use filestone_host::error::RunError;
 use filestone_plan::made::{Kept, MadeNames};
 use filestone_protocol::client::call_slot::ActionError;
 use filestone_protocol::client::smb2::{
-    ALL_OF_FILE, ATTRIBUTES, CallHandle, CreateParams, CreateResult, DirEntry, LISTING, Removal,
-    SharePath,
+    ALL_OF_FILE, ATTRIBUTES, CreateParams, CreateResult, DirEntry, LISTING, Removal, SharePath,
+    SmbCallHandle,
 };
 use filestone_wire::smb2::create::{CreateDisposition, CreateOptions};
 use filestone_wire::smb2::{FileId, Status};
@@ -133,7 +133,7 @@ impl ConnectedShare {
 
 /// Writes the data from `at` to `len`.
 async fn write_on(
-    link: &CallHandle,
+    link: &SmbCallHandle,
     file_id: FileId,
     at: &mut u32,
     len: u32,

@@ -5,8 +5,8 @@ use filestone_host::connect::Dial;
 use filestone_plan::plan::{NfsTarget, Plan, ReadData};
 use filestone_protocol::client::Nfs3Client;
 use filestone_protocol::client::Verify;
-use filestone_protocol::client::handles::Handles;
-use filestone_protocol::client::nfs3::{Reading, Shared, Templates};
+use filestone_protocol::client::handles::ServerHandles;
+use filestone_protocol::client::nfs3::{NfsSharedState, ReadHandling, Templates};
 use filestone_protocol::session::rpc::Credentials;
 use filestone_protocol::workload::FileTable;
 use filestone_setup::driver::first_xid;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// Shared inputs of all clients.
 pub struct ClientFactory {
-    shared: Shared,
+    shared: NfsSharedState,
     /// Credentials of the first client.
     credentials: Credentials,
     pub options: SocketOptions,
@@ -32,12 +32,12 @@ impl ClientFactory {
         plan: &Plan,
         target: &NfsTarget,
         table: &Arc<FileTable>,
-        handles: &Arc<Handles<Handle>>,
+        handles: &Arc<ServerHandles<Handle>>,
         dial: Dial,
     ) -> Self {
         let pattern: Arc<[u8]> = pattern::table().into();
         let credentials = mount::credentials(&MountCaller::new(plan, target));
-        let shared = Shared {
+        let shared = NfsSharedState {
             templates: Arc::new(Templates::new(&credentials)),
             table: Arc::clone(table),
             handles: Arc::clone(handles),
@@ -73,12 +73,14 @@ impl ClientFactory {
         Nfs3Client::new(shared, plan.in_flight, self.reading(), first_xid())
     }
 
-    fn reading(&self) -> Reading {
+    fn reading(&self) -> ReadHandling {
         match (self.read_data, &self.verify) {
-            (None, _) => Reading::Nothing,
-            (Some(ReadData::Discard), _) => Reading::Discard,
-            (Some(ReadData::Verify), Some(verify)) => Reading::Verify(Box::new(verify.again())),
-            (Some(ReadData::Deliver | ReadData::Verify), _) => Reading::Deliver,
+            (None, _) => ReadHandling::Nothing,
+            (Some(ReadData::Discard), _) => ReadHandling::Discard,
+            (Some(ReadData::Verify), Some(verify)) => {
+                ReadHandling::Verify(Box::new(verify.again()))
+            }
+            (Some(ReadData::Deliver | ReadData::Verify), _) => ReadHandling::Deliver,
         }
     }
 }

@@ -27,7 +27,7 @@ use filestone_measure::measure::mix_record::FileSetRecord;
 use filestone_measure::measure::run_record::Target;
 use filestone_plan::plan::{LeftoverPolicy, NfsTarget, Plan, TargetPlan, WorkloadPlan};
 use filestone_protocol::client::Unsupported;
-use filestone_protocol::client::handles::Handles;
+use filestone_protocol::client::handles::ServerHandles;
 use filestone_protocol::client::nfs3::procedures;
 use filestone_setup::TargetError;
 use filestone_setup::nfs3::prepare::{Prepared, prepare, prepare_mix, reclaim_mix};
@@ -124,7 +124,7 @@ struct OpenNfs3<'run> {
     plan: &'run Plan,
     target: &'run NfsTarget,
     prepared: Prepared,
-    handles: Arc<Handles<Handle>>,
+    handles: Arc<ServerHandles<Handle>>,
     subjects: TargetObjects,
 }
 

@@ -13,7 +13,7 @@ use filestone_host::error::RunError;
 use filestone_plan::plan::{NfsTarget, OnLost};
 use filestone_protocol::client::Client as _;
 use filestone_protocol::client::nfs3::load::LoadClient;
-use filestone_protocol::client::nfs3::sequence::ClientErrorKind;
+use filestone_protocol::client::nfs3::sequence::NfsClientErrorKind;
 use filestone_server::{Options, Running};
 use filestone_setup::driver::RetryLimit;
 use filestone_wire::pattern;
@@ -203,11 +203,11 @@ impl Client {
         let mut completed = CompletionBatch::default();
         let now = self.sockets.now();
         self.client()
-            .break_off(ClientErrorKind::Stopped, now, &mut completed);
+            .break_off(NfsClientErrorKind::Stopped, now, &mut completed);
         let outcomes = completed.iter().map(|completion| completion.outcome);
         assert_eq!(outcomes.collect::<Vec<_>>(), [Outcome::TimedOut]);
         let lost = self.client().take_lost().expect("a reason");
-        assert_eq!(lost.reason, ClientErrorKind::Stopped);
+        assert_eq!(lost.reason, NfsClientErrorKind::Stopped);
     }
 
     /// Closes what is open, as after every pass.

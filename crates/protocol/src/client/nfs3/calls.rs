@@ -3,7 +3,7 @@
 //! The part of a call before its arguments differs between calls of a procedure only in the xid: it
 //! is encoded once, copied and patched.
 
-use super::Shared;
+use super::NfsSharedState;
 use super::procedures::procedure_of;
 use super::sequence::permissions;
 use crate::session::rpc::Credentials;
@@ -70,7 +70,7 @@ impl Templates {
 
 /// Appends the call of `operation` to `out` and returns its length, data and record mark included.
 #[inline]
-pub fn encode(shared: &Shared, operation: &Operation, xid: u32, out: &mut Output) -> u32 {
+pub fn encode(shared: &NfsSharedState, operation: &Operation, xid: u32, out: &mut Output) -> u32 {
     let is_stream = shared.transport == TransportKind::Tcp;
     let head = shared.templates.heads[operation.kind()].as_slice();
     let head = if is_stream { head } else { &head[MARK_LEN..] };
@@ -147,14 +147,14 @@ pub fn set_xid(call: &mut [u8], xid: u32) {
 /// Returns a file's handle. Operations use the same table, so it exists; otherwise the server would
 /// answer NFS3ERR_BADHANDLE to the empty handle.
 #[inline]
-fn handle(shared: &Shared, file: FileId) -> FileHandle<'_> {
+fn handle(shared: &NfsSharedState, file: FileId) -> FileHandle<'_> {
     let handle = shared.handles.get(file);
     handle.map_or(Handle::EMPTY.borrow(), Handle::borrow)
 }
 
 /// Encodes WRITE and returns the number of data bytes that are stored elsewhere.
 fn encode_write(
-    shared: &Shared,
+    shared: &NfsSharedState,
     out: &mut Output,
     file: FileId,
     offset: u64,
@@ -195,7 +195,7 @@ fn encode_write(
 
 /// Encodes the arguments of operations that make, rename or link directory entries, and of all other
 /// operations outside the hottest paths.
-fn encode_entries(shared: &Shared, operation: &Operation, out: &mut Writer<'_>) {
+fn encode_entries(shared: &NfsSharedState, operation: &Operation, out: &mut Writer<'_>) {
     let modes = &shared.templates.modes;
     let [room, other_room] = &mut [[0; NUMBERED_LEN]; 2];
     match *operation {
@@ -240,7 +240,7 @@ fn encode_entries(shared: &Shared, operation: &Operation, out: &mut Writer<'_>) 
 }
 
 /// Encodes the arguments of the operations that neither [`encode`] nor [`encode_entries`] encodes.
-fn encode_other(shared: &Shared, operation: &Operation, out: &mut Writer<'_>) {
+fn encode_other(shared: &NfsSharedState, operation: &Operation, out: &mut Writer<'_>) {
     let room = &mut [0; NUMBERED_LEN];
     match *operation {
         #[rustfmt::skip]
@@ -290,7 +290,7 @@ fn encode_other(shared: &Shared, operation: &Operation, out: &mut Writer<'_>) {
 }
 
 fn readdir_args(
-    shared: &Shared,
+    shared: &NfsSharedState,
     directory: FileId,
     cursor: DirectoryCursor,
     len: u32,
@@ -306,7 +306,7 @@ fn readdir_args(
 /// dircount limits names and cookies only; an equal limit for both requests as many entries as fit
 /// into the whole reply.
 fn readdirplus_args(
-    shared: &Shared,
+    shared: &NfsSharedState,
     directory: FileId,
     cursor: DirectoryCursor,
     len: u32,
@@ -322,7 +322,7 @@ fn readdirplus_args(
 
 /// Returns a name in a directory; a numbered name is formatted in `room`.
 fn entry<'n>(
-    shared: &'n Shared,
+    shared: &'n NfsSharedState,
     directory: FileId,
     name: Name,
     room: &'n mut [u8; NUMBERED_LEN],
@@ -334,7 +334,11 @@ fn entry<'n>(
 }
 
 /// Returns the bytes of a name; a numbered name is formatted in `room`.
-fn name_bytes<'n>(shared: &'n Shared, name: Name, room: &'n mut [u8; NUMBERED_LEN]) -> &'n [u8] {
+fn name_bytes<'n>(
+    shared: &'n NfsSharedState,
+    name: Name,
+    room: &'n mut [u8; NUMBERED_LEN],
+) -> &'n [u8] {
     match name {
         Name::Listed(index) => shared.table.name(index).unwrap_or_default(),
         Name::Numbered { letter, number } => {

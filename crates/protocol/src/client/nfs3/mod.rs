@@ -13,7 +13,7 @@ pub mod sequence;
 
 pub use calls::Templates;
 
-use crate::client::handles::Handles;
+use crate::client::handles::ServerHandles;
 use crate::client::{Client, Output, ProtocolError, Verify};
 use crate::session::rpc::{Retransmission, RpcCall, RpcExchange, RpcOptions, RpcSession};
 use crate::workload::FileTable;
@@ -30,13 +30,13 @@ use std::sync::Arc;
 
 /// State shared by all clients of a run.
 #[derive(Debug, Clone)]
-pub struct Shared {
+pub struct NfsSharedState {
     /// Calls, encoded up to their arguments.
     pub templates: Arc<Templates>,
     /// Files and names.
     pub table: Arc<FileTable>,
     /// The server's handles of those files.
-    pub handles: Arc<Handles<Handle>>,
+    pub handles: Arc<ServerHandles<Handle>>,
     /// Two periods of the pattern that file data consist of.
     pub pattern: Arc<[u8]>,
     /// Time limit for a reply, in nanoseconds.
@@ -47,7 +47,7 @@ pub struct Shared {
 
 /// Handling of the data that READ returns.
 #[derive(Debug, Default)]
-pub enum Reading {
+pub enum ReadHandling {
     /// The client does not read.
     #[default]
     Nothing,
@@ -74,28 +74,28 @@ pub struct Nfs3Client {
 /// State of requests, and checks of their replies: separate from the session, which lends replies.
 #[derive(Debug)]
 struct Asked {
-    shared: Shared,
+    shared: NfsSharedState,
     /// Current or last operation of each slot.
     operations: Box<[Operation]>,
     /// Index of this client in its worker, as in its slot ids.
     index: u32,
     /// Checked head of the READ reply whose data are arriving.
     streaming: Option<ReplySummary>,
-    reading: Reading,
+    reading: ReadHandling,
 }
 
 impl Nfs3Client {
     /// Creates a client with `slots` slots that is not connected yet.
     ///
     /// Xids start near `first_xid`, which should differ for each connection.
-    pub fn new(shared: Shared, slots: u32, reading: Reading, first_xid: u32) -> Self {
+    pub fn new(shared: NfsSharedState, slots: u32, reading: ReadHandling, first_xid: u32) -> Self {
         let slots = slots.max(1);
         let is_stream = shared.transport == TransportKind::Tcp;
         let (discards, streamed_min, receive_max) = match &reading {
             _ if !is_stream => (false, None, usize::MAX),
-            Reading::Nothing => (false, None, usize::MAX),
-            Reading::Discard => (true, Some(ReadData::DISCARD_MIN_BYTES as usize), usize::MAX),
-            Reading::Deliver | Reading::Verify(_) => {
+            ReadHandling::Nothing => (false, None, usize::MAX),
+            ReadHandling::Discard => (true, Some(ReadData::DISCARD_MIN_BYTES as usize), usize::MAX),
+            ReadHandling::Deliver | ReadHandling::Verify(_) => {
                 (false, Some(receive::READ_HEAD_LEN), receive::DATA_AT_A_TIME)
             }
         };

@@ -1,7 +1,7 @@
 //! Processing of received bytes into completions: checks each reply against its operation.
 
 use super::replies::{self, ReadRequest, ReplySummary};
-use super::{Asked, Nfs3Client, Reading, bad_reply};
+use super::{Asked, Nfs3Client, ReadHandling, bad_reply};
 use crate::session::rpc::{RpcCall, RpcEvent, RpcExchange, RpcStreamError};
 use filestone_wire::rpc::{RejectStatus, ReplyBody};
 use filestone_workload::completions::CompletionBatch;
@@ -122,8 +122,8 @@ impl Asked {
     #[inline]
     fn check(&mut self, exchange: &RpcExchange<OpKind>, results: &[u8]) -> ReplySummary {
         let verify = match &mut self.reading {
-            Reading::Verify(verify) => Some(&mut **verify),
-            Reading::Nothing | Reading::Discard | Reading::Deliver => None,
+            ReadHandling::Verify(verify) => Some(&mut **verify),
+            ReadHandling::Nothing | ReadHandling::Discard | ReadHandling::Deliver => None,
         };
         let operation = &self.operations[exchange.slot as usize];
         replies::check(operation, results, &self.shared.table, verify)
@@ -147,7 +147,7 @@ impl Asked {
             table,
         );
         let (checked, head_len) = head.filter(|(_, head_len)| *head_len <= results.len())?;
-        if let Reading::Verify(verify) = &mut self.reading {
+        if let ReadHandling::Verify(verify) = &mut self.reading {
             if !checked.data_bytes.is_multiple_of(4) {
                 // The padding of the last word is not data but zeros (RFC 4506, section 4.10).
                 return None;
@@ -160,7 +160,7 @@ impl Asked {
 
     /// Verifies the next part of the arriving data.
     fn look_at(&mut self, data: &[u8]) {
-        if let Reading::Verify(verify) = &mut self.reading {
+        if let ReadHandling::Verify(verify) = &mut self.reading {
             verify.look_at(data);
         }
     }
@@ -173,7 +173,7 @@ impl Asked {
         completed: &mut CompletionBatch,
     ) {
         let mut checked = self.streaming.take();
-        if let Reading::Verify(verify) = &mut self.reading
+        if let ReadHandling::Verify(verify) = &mut self.reading
             && !verify.end()
         {
             checked = Some(bad_reply(ReplyFault::WrongData));

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A session to which further connections can be bound.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct BindableSession {
     pub established: Established,
     pub negotiated: Arc<Negotiated>,
 }
@@ -24,7 +24,7 @@ pub(super) enum SetupRole {
     /// Creates the session.
     Create,
     /// Binds to this session.
-    Bind(Arc<Shared>),
+    Bind(Arc<BindableSession>),
     /// Waits for the session that another connection is creating.
     Wait,
 }
@@ -39,7 +39,7 @@ pub struct Channels {
 
 #[derive(Debug, Default)]
 struct State {
-    session: Option<Arc<Shared>>,
+    session: Option<Arc<BindableSession>>,
     /// Live channels of the session, one bit each.
     living: u32,
     /// SessionId of the last lost session, or 0.
@@ -81,7 +81,7 @@ impl Channels {
     }
 
     /// Records the session that a connection has created.
-    pub(super) fn made(&self, channel: u32, session: Shared) {
+    pub(super) fn made(&self, channel: u32, session: BindableSession) {
         let mut state = self.state();
         state.maker = None;
         state.session = Some(Arc::new(session));
@@ -90,7 +90,7 @@ impl Channels {
 
     /// Records that a connection was bound to a session; returns whether that session is still
     /// current.
-    pub(super) fn bound(&self, channel: u32, session: &Arc<Shared>) -> bool {
+    pub(super) fn bound(&self, channel: u32, session: &Arc<BindableSession>) -> bool {
         let mut state = self.state();
         let is_same = state.is(session);
         if is_same {
@@ -100,7 +100,7 @@ impl Channels {
     }
 
     /// Drops a session that the server no longer knows.
-    pub(super) fn forget(&self, session: &Arc<Shared>) {
+    pub(super) fn forget(&self, session: &Arc<BindableSession>) {
         let mut state = self.state();
         if state.is(session) {
             state.living = 0;
@@ -140,7 +140,7 @@ impl Channels {
 }
 
 impl State {
-    fn is(&self, session: &Arc<Shared>) -> bool {
+    fn is(&self, session: &Arc<BindableSession>) -> bool {
         let own = self.session.as_ref();
         own.is_some_and(|own| Arc::ptr_eq(own, session))
     }
@@ -151,14 +151,14 @@ pub(super) mod tests {
     use super::*;
 
     /// Returns an arbitrary session.
-    pub(in super::super) fn session() -> Shared {
-        Shared {
+    pub(in super::super) fn session() -> BindableSession {
+        BindableSession {
             established: Established::of_tests(1, 1, None),
             negotiated: Arc::new(Negotiated::of_tests()),
         }
     }
 
-    fn to_bind(channels: &Channels, channel: u32) -> Arc<Shared> {
+    fn to_bind(channels: &Channels, channel: u32) -> Arc<BindableSession> {
         match channels.turn(channel) {
             SetupRole::Bind(session) => session,
             other => panic!("{other:?}"),

@@ -10,13 +10,13 @@ pub use work::{Smb2Language, Smb2Work};
 use super::connect_options::ConnectError;
 use super::connection_setup::{ConnectionSetup, establish};
 use super::fast_path::{self, FastPath};
-use super::link::{CallHandle, ClientError, ClientErrorKind, Smb2};
-use crate::client::actor::{Actor, ActorTask, Progress, TaskEnd};
+use super::link::{SmbCallHandle, SmbClientError, SmbClientErrorKind, SmbCalls};
+use crate::client::actor::{Actor, ActorTask, ActorTaskState, TaskEnd};
 use crate::client::inspection::LazyVerifier;
 use crate::client::line_results::{LineEnd, LineResults, PendingLine};
 use crate::client::{Client, ConnectionSet, Output, ProtocolError};
 use crate::session::smb2::{
-    CompoundRequest, Established, Exchange, OutgoingCompound, Smb2Options, Smb2Session,
+    CompoundRequest, Established, CompletedCompound, OutgoingCompound, Smb2Options, Smb2Session,
     SmbStreamError,
 };
 use filestone_measure::measure::Mismatches;
@@ -93,7 +93,7 @@ struct UnderWay {
 }
 
 impl UnderWay {
-    fn note(&mut self, exchange: &Exchange) {
+    fn note(&mut self, exchange: &CompletedCompound) {
         self.calls = self.calls.saturating_add(exchange.calls);
         self.bytes_sent = self.bytes_sent.saturating_add(exchange.bytes_sent);
         self.bytes_received = self.bytes_received.saturating_add(exchange.bytes_received);
@@ -102,7 +102,7 @@ impl UnderWay {
 
 #[derive(Debug)]
 struct Slot {
-    actor: Actor<Smb2>,
+    actor: Actor<SmbCalls>,
     data: WriteData,
     /// Verifier of data that are read.
     inspection: LazyVerifier,
@@ -135,7 +135,7 @@ enum Standing {
     Down,
     /// Setting up the session and the tree.
     Establishing {
-        actor: Box<Actor<Smb2>>,
+        actor: Box<Actor<SmbCalls>>,
         result: Arc<Mutex<Option<Result<Established, ConnectError>>>>,
         /// End of the pause that it waits for.
         pause: Option<Timestamp>,
@@ -170,7 +170,7 @@ struct Inner {
     /// Whether a task may have ended without a request.
     has_ended: bool,
     books: LineResults,
-    lost: Option<ClientError>,
+    lost: Option<SmbClientError>,
     /// Files whose CLOSE was aborted, to be closed later.
     closing: Vec<FileId>,
     /// Error after which nothing can be sent, if there is one.
@@ -195,7 +195,7 @@ impl<L: Smb2Language> Smb2Client<L> {
     pub fn over(
         session: Smb2Session,
         options: Smb2ClientOptions,
-        actors: impl IntoIterator<Item = Actor<Smb2>>,
+        actors: impl IntoIterator<Item = Actor<SmbCalls>>,
     ) -> Self {
         let slot = |actor| Slot {
             actor,
@@ -262,7 +262,7 @@ impl<L: Smb2Language> Smb2Client<L> {
     }
 
     /// Returns the reason why it cannot continue, if it cannot.
-    pub fn take_lost(&mut self) -> Option<ClientError> {
+    pub fn take_lost(&mut self) -> Option<SmbClientError> {
         self.inner.lost.take()
     }
 
@@ -274,7 +274,7 @@ impl<L: Smb2Language> Smb2Client<L> {
     /// Aborts the current tasks: the run ends, or the connection is lost for good.
     pub fn break_off(
         &mut self,
-        why: &ClientErrorKind,
+        why: &SmbClientErrorKind,
         now: Timestamp,
         completed: &mut CompletionBatch,
     ) {
@@ -371,7 +371,7 @@ impl Inner {
         }
     }
 
-    fn actor(&mut self, slot: u32) -> Option<&mut Actor<Smb2>> {
+    fn actor(&mut self, slot: u32) -> Option<&mut Actor<SmbCalls>> {
         if let Some(slot) = self.slots.get_mut(slot as usize) {
             return Some(&mut slot.actor);
         }
@@ -504,7 +504,7 @@ impl Inner {
     fn resume(&mut self, slot: u32, now: Timestamp) -> Option<TaskEnd> {
         let progress = self.actor(slot)?.resume(now);
         match progress {
-            Progress::Called => {
+            ActorTaskState::Called => {
                 match self.slots.get_mut(slot as usize) {
                     Some(own) => {
                         own.losses = self.options.way.losses();
@@ -514,7 +514,7 @@ impl Inner {
                 }
                 None
             }
-            Progress::Pausing(nanos) => {
+            ActorTaskState::Pausing(nanos) => {
                 let end = now.after_nanos(nanos);
                 if let Some(pause) = self.pause_mut(slot) {
                     *pause = Some(end);
@@ -522,7 +522,7 @@ impl Inner {
                 }
                 None
             }
-            Progress::Ended(end) => Some(end),
+            ActorTaskState::Ended(end) => Some(end),
         }
     }
 
@@ -643,7 +643,7 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
         if let Err(error) = received {
             let start = bytes.get(..SHOWN).unwrap_or(bytes).to_vec();
             self.break_off(
-                &ClientErrorKind::BadMessage(error.clone(), start),
+                &SmbClientErrorKind::BadMessage(error.clone(), start),
                 now,
                 completed,
             );
@@ -680,14 +680,14 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
                 return;
             }
             self.inner
-                .cut(slot, ClientErrorKind::TimedOut, now, completed);
+                .cut(slot, SmbClientErrorKind::TimedOut, now, completed);
         }
         if self.inner.alarm <= now {
             self.inner.end_pauses(now, completed);
         }
         if let Some(why) = self.inner.dry.take() {
             self.break_off(
-                &ClientErrorKind::BadMessage(why, Vec::new()),
+                &SmbClientErrorKind::BadMessage(why, Vec::new()),
                 now,
                 completed,
             );
@@ -742,13 +742,13 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
             if is_unsent && own.at_once.is_none() {
                 self.inner.waiting.retain(|waiting| *waiting != slot);
                 self.inner
-                    .cut(slot, ClientErrorKind::Stopped, now, completed);
+                    .cut(slot, SmbClientErrorKind::Stopped, now, completed);
             }
         }
     }
 
     fn mark_failed(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
-        self.break_off(&ClientErrorKind::Disconnected, now, completed);
+        self.break_off(&SmbClientErrorKind::Disconnected, now, completed);
     }
 
     /// Aborts the current tasks, closes all open files and logs off; one completion reports the
@@ -757,7 +757,7 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
     /// Only the client's own connection logs off; the others just abort and return false.
     fn log_off(&mut self, now: Timestamp, out: &mut Output) -> bool {
         self.break_off(
-            &ClientErrorKind::Stopped,
+            &SmbClientErrorKind::Stopped,
             now,
             &mut CompletionBatch::default(),
         );
@@ -820,7 +820,7 @@ impl Inner {
         let result = Arc::new(Mutex::new(None));
         let (way, found) = (Arc::clone(&self.options.way), Arc::clone(&result));
         let actor = Actor::new(async move {
-            let established = establish(CallHandle::HERE, &way).await;
+            let established = establish(SmbCallHandle::HERE, &way).await;
             *found.lock().unwrap_or_else(PoisonError::into_inner) = Some(established);
             std::future::pending::<()>().await;
         });

@@ -1,17 +1,17 @@
 //! Setup from a connection to a tree, in a new session (MS-SMB2, sections 3.2.4.2 and 3.2.5.2 to
 //! 3.2.5.5) or in that of the client's other connections.
 
-use super::channels::{Channels, SetupRole, Shared};
+use super::channels::{BindableSession, Channels, SetupRole};
 use super::connect_options::{
     ConnectError, ConnectOptions, MultichannelUnavailable, Result, SetupStep, refused,
 };
-use super::link::CallHandle;
+use super::link::SmbCallHandle;
 use super::negotiate::{negotiate, validate};
 use super::negotiated::Negotiated;
 use super::protection_policy::{encrypts, protects, signs};
 use super::requests::Tree;
 use super::session_setup::{SessionSetupKind, set_up};
-use crate::session::smb2::{ChannelSequence, Established, KeyUse, Limits, NegotiatedSummary};
+use crate::session::smb2::{ChannelSequence, Established, KeyUse, SmbTransferLimits, NegotiatedSummary};
 use filestone_wire::smb2::session_setup::SessionFlags;
 use filestone_wire::smb2::tree_connect::{ShareFlags, ShareType};
 use filestone_wire::smb2::{Dialect, Status};
@@ -36,7 +36,7 @@ pub struct ConnectionSetup {
     /// The last negotiated dialect.
     dialect: AtomicU16,
     /// Size limits of the server for that connection.
-    limits: Mutex<Limits>,
+    limits: Mutex<SmbTransferLimits>,
 }
 
 impl ConnectionSetup {
@@ -84,7 +84,7 @@ impl ConnectionSetup {
     }
 
     /// Returns the server's size limits for the current connection, or for the last one.
-    pub fn limits(&self) -> Limits {
+    pub fn limits(&self) -> SmbTransferLimits {
         // No code that holds the lock can panic.
         *self.limits.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -121,7 +121,7 @@ impl ConnectionSetup {
 
 /// Sets up an additional session over a connection that is established, or being established, and
 /// logs off again.
-pub async fn log_on_and_off(link: CallHandle, way: &ConnectionSetup) -> Result<()> {
+pub async fn log_on_and_off(link: SmbCallHandle, way: &ConnectionSetup) -> Result<()> {
     let terms = &way.terms;
     // The first request may wait for the next connection: then the parameters of that connection
     // count.
@@ -135,7 +135,7 @@ pub async fn log_on_and_off(link: CallHandle, way: &ConnectionSetup) -> Result<(
 
 /// Connects to the tree over a new connection: in a new session, or in that of the client's other
 /// connections.
-pub async fn establish(link: CallHandle, way: &ConnectionSetup) -> Result<Established> {
+pub async fn establish(link: SmbCallHandle, way: &ConnectionSetup) -> Result<Established> {
     loop {
         let turn = match way.terms.channels {
             0 | 1 => SetupRole::Create,
@@ -158,7 +158,7 @@ pub async fn establish(link: CallHandle, way: &ConnectionSetup) -> Result<Establ
 }
 
 /// Creates a session, and connects to a tree.
-async fn make(link: CallHandle, way: &ConnectionSetup) -> Result<Shared> {
+async fn make(link: SmbCallHandle, way: &ConnectionSetup) -> Result<BindableSession> {
     let terms = &way.terms;
     let negotiated = Arc::new(negotiate(link, terms).await?);
     way.note(&negotiated);
@@ -215,7 +215,7 @@ async fn make(link: CallHandle, way: &ConnectionSetup) -> Result<Shared> {
         keys: session.keys,
         sequence: ChannelSequence::default(),
     };
-    Ok(Shared {
+    Ok(BindableSession {
         established,
         negotiated,
     })
@@ -224,9 +224,9 @@ async fn make(link: CallHandle, way: &ConnectionSetup) -> Result<Shared> {
 /// Binds a further connection to a session (section 3.2.5.3.3), with a separate authentication: it
 /// gets a separate signing key, and shares everything else with the session.
 async fn bind(
-    link: CallHandle,
+    link: SmbCallHandle,
     way: &ConnectionSetup,
-    session: &Arc<Shared>,
+    session: &Arc<BindableSession>,
 ) -> Result<Established> {
     let (of_session, own) = (&session.negotiated, &session.established);
     // Only the dialect of the session is offered (section 3.2.4.2.2.2).

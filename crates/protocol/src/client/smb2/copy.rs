@@ -8,7 +8,7 @@
 //! ```
 
 use super::copy_limits::{CopyLimits, ResumeKey, sum_of};
-use super::link::{CallHandle, CompoundResponses, ReplyError, one};
+use super::link::{CompoundResponses, SmbCallHandle, SmbReplyError, one};
 use super::open_table::OpenTable;
 use crate::client::call_slot::{ActionResult, Results};
 use filestone_wire::smb2::codec::{Array, Decode, Encode, Writer};
@@ -45,7 +45,7 @@ impl CopyBuffers {
     /// Copies on the server, in as many requests as required; returns the number of bytes copied.
     pub async fn copy(
         &mut self,
-        link: CallHandle,
+        link: SmbCallHandle,
         what: CopySpec,
         opens: &OpenTable,
     ) -> ActionResult<u32> {
@@ -90,11 +90,14 @@ enum Answer {
 
 /// Decodes the response to these chunks. Unlike for other commands, an error also has a response
 /// body here.
-fn answer_to(results: Results<'_>, chunks: &[Chunk]) -> Result<ActionResult<Answer>, ReplyError> {
+fn answer_to(
+    results: Results<'_>,
+    chunks: &[Chunk],
+) -> Result<ActionResult<Answer>, SmbReplyError> {
     let message = CompoundResponses::of(results).message()?;
     let message = message.filter(|message| message.header.command == Command::Ioctl);
     let Some(message) = message else {
-        return Err(ReplyError::Violation(
+        return Err(SmbReplyError::Violation(
             "IOCTL was answered as another".into(),
         ));
     };
@@ -113,7 +116,7 @@ fn answer_to(results: Results<'_>, chunks: &[Chunk]) -> Result<ActionResult<Answ
     let count = said.total_bytes_written;
     if u64::from(count) > sum_of(chunks) {
         let what = "the server copied more data than was asked for";
-        return Err(ReplyError::Violation(what.into()));
+        return Err(SmbReplyError::Violation(what.into()));
     }
     Ok(Ok(Answer::Copied(count)))
 }
@@ -129,7 +132,7 @@ const fn request(code: ControlCode, file_id: FileId, input: &[u8]) -> ioctl::Req
     }
 }
 
-impl CallHandle {
+impl SmbCallHandle {
     /// Sends FSCTL_SRV_REQUEST_RESUME_KEY; returns the key that identifies this open as the source
     /// of a copy.
     pub(super) fn resume_key(

@@ -4,7 +4,7 @@
 //! The slot's actor sees neither. Any other result than a success, or a missing response, is handed
 //! to the actor: it repeats the call that was already sent, and continues from there.
 
-use super::link::Smb2;
+use super::link::SmbCalls;
 use super::requests::READ_HEAD;
 use crate::client::Output;
 use crate::client::call_slot::Call;
@@ -44,7 +44,7 @@ pub(super) fn command_of(operation: &Operation) -> Option<Command> {
 }
 
 /// Returns whether a call is the single request of an operation, and not one of its preparations.
-pub(super) fn is_all_of(call: &Call<Smb2>, operation: &Operation) -> bool {
+pub(super) fn is_all_of(call: &Call<SmbCalls>, operation: &Operation) -> bool {
     let [part] = call.procedure.parts() else {
         return false;
     };
@@ -61,7 +61,7 @@ impl FastPath {
     pub fn open(
         &mut self,
         operation: &Operation,
-        call: &Call<Smb2>,
+        call: &Call<SmbCalls>,
         session: &Smb2Session,
         losses: u32,
     ) {

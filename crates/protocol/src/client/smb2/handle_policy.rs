@@ -1,7 +1,7 @@
 //! Oplock, lease and durable-handle requests of a run's clients, by dialect, and the results of
 //! handles that survive their connection (MS-SMB2, sections 3.2.4.3.5 to 3.2.4.3.9 and 3.2.4.4).
 
-use super::link::CallHandle;
+use super::link::SmbCallHandle;
 use super::open_contexts::{DurableHandleId, OpenContexts, Oplock};
 use super::requests::{CreateParams, CreateResult};
 use crate::client::call_slot::{ActionError, ActionResult};
@@ -103,7 +103,7 @@ impl HandlePolicy {
     /// server granted durability.
     pub async fn open(
         &self,
-        link: CallHandle,
+        link: SmbCallHandle,
         opening: &CreateParams<'_>,
     ) -> ActionResult<CreateResult> {
         let opened = link.open(opening).await?;
@@ -122,7 +122,7 @@ impl HandlePolicy {
     /// Reclaims a handle from a lost connection; returns `None` if the server no longer has it.
     pub async fn reclaim(
         &self,
-        link: CallHandle,
+        link: SmbCallHandle,
         opening: &CreateParams<'_>,
         file_id: FileId,
     ) -> ActionResult<Option<FileId>> {

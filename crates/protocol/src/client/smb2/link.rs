@@ -1,7 +1,7 @@
 //! SMB2 calls in a call slot: chains of requests.
 
 use crate::client::call_slot::{self, ActionError, ActionResult, Calls, CurrentCall, Results};
-use crate::session::smb2::{CompoundRequest, Part, Scope, SmbStreamError};
+use crate::session::smb2::{CompoundPart, CompoundRequest, Scope, SmbStreamError};
 use filestone_wire::smb2::codec::{Decode, DecodeError, Encode, Writer};
 use filestone_wire::smb2::compound::{Message, Messages};
 use filestone_wire::smb2::{self, Command, close};
@@ -12,7 +12,7 @@ use std::cell::Cell;
 
 /// SMB2 as a family of calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Smb2;
+pub struct SmbCalls;
 
 /// Refusal of a response that is not provably from the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -20,16 +20,16 @@ pub struct Smb2;
 pub struct BadSignature;
 
 /// State of an unused slot.
-static NOTHING: call_slot::CallState<Smb2> = call_slot::CallState::new();
+static NOTHING: call_slot::CallState<SmbCalls> = call_slot::CallState::new();
 
 thread_local! {
     /// Slot lent to the future that this thread polls.
     static LENT: Lending = const { Cell::new(None) };
 }
 
-type Lending = Cell<Option<Box<call_slot::CallState<Smb2>>>>;
+type Lending = Cell<Option<Box<call_slot::CallState<SmbCalls>>>>;
 
-impl Calls for Smb2 {
+impl Calls for SmbCalls {
     type Procedure = CompoundRequest;
     type DecodeError = DecodeError;
     type Refusal = BadSignature;
@@ -48,21 +48,21 @@ impl Calls for Smb2 {
 }
 
 /// Slot for SMB2 calls and their results.
-pub type CallSlot = call_slot::CallSlot<Smb2>;
+pub type SmbCallSlot = call_slot::CallSlot<SmbCalls>;
 /// Error in results.
-pub type ReplyError = call_slot::ReplyError<Smb2>;
+pub type SmbReplyError = call_slot::ReplyError<SmbCalls>;
 /// Handle for issuing SMB2 calls from a future.
-pub type CallHandle = call_slot::CallHandle<Smb2>;
+pub type SmbCallHandle = call_slot::CallHandle<SmbCalls>;
 /// Reason why a client cannot continue.
-pub type ClientError = call_slot::ClientError<Smb2>;
+pub type SmbClientError = call_slot::ClientError<SmbCalls>;
 /// Error of a call that ends a client.
-pub type ClientErrorKind = call_slot::ClientErrorKind<Smb2>;
+pub type SmbClientErrorKind = call_slot::ClientErrorKind<SmbCalls>;
 /// Result of a decoder.
-pub type DecodeResult<T> = Result<ActionResult<T>, ReplyError>;
+pub type DecodeResult<T> = Result<ActionResult<T>, SmbReplyError>;
 
-impl From<DecodeError> for ReplyError {
+impl From<DecodeError> for SmbReplyError {
     fn from(error: DecodeError) -> Self {
-        ReplyError::Decode(error)
+        SmbReplyError::Decode(error)
     }
 }
 
@@ -140,7 +140,7 @@ impl<'b> CompoundBuilder<'b> {
         encode: impl FnOnce(&mut Writer<'_>),
     ) -> Self {
         encode(&mut Writer::new(self.bodies));
-        self.chain.push(Part {
+        self.chain.push(CompoundPart {
             command,
             end: u32::try_from(self.bodies.len()).unwrap_or(u32::MAX),
             payload,
@@ -154,14 +154,14 @@ impl<'b> CompoundBuilder<'b> {
     }
 }
 
-impl CallHandle {
+impl SmbCallHandle {
     /// Sends the chain built by `build`; the future returns the value of `decode`.
     #[inline]
     pub fn send<T, D>(
         &self,
         build: impl FnOnce(CompoundBuilder<'_>) -> CompoundRequest,
         decode: D,
-    ) -> call_slot::CallFuture<Smb2, D>
+    ) -> call_slot::CallFuture<SmbCalls, D>
     where
         D: FnOnce(Results<'_>) -> DecodeResult<T>,
     {
@@ -177,7 +177,7 @@ impl CallHandle {
         data: DataRange,
         kept_max: usize,
         decode: D,
-    ) -> call_slot::CallFuture<Smb2, D>
+    ) -> call_slot::CallFuture<SmbCalls, D>
     where
         D: FnOnce(Results<'_>) -> DecodeResult<T>,
     {
@@ -214,18 +214,20 @@ impl<'r> CompoundResponses<'r> {
 
     /// Takes the next response, which must be to this command; `None` if it or an earlier one
     /// failed.
-    pub fn take<T: Decode<'r>>(&mut self, command: Command) -> Result<Option<T>, ReplyError> {
+    pub fn take<T: Decode<'r>>(&mut self, command: Command) -> Result<Option<T>, SmbReplyError> {
         let Some(message) = self.message()? else {
             return match self.failed {
                 // Requests after a failed one need not be answered.
                 Some(_) => Ok(None),
-                None => Err(ReplyError::Violation(format!("{command} was not answered"))),
+                None => Err(SmbReplyError::Violation(format!(
+                    "{command} was not answered"
+                ))),
             };
         };
         let header = message.header;
         if header.command != command {
             let what = format!("{command} was answered as {}", header.command);
-            return Err(ReplyError::Violation(what));
+            return Err(SmbReplyError::Violation(what));
         }
         match message.reply::<T>()? {
             Ok(body) if !header.status.is_error() || self.failed.is_none() => Ok(Some(body)),
@@ -239,7 +241,7 @@ impl<'r> CompoundResponses<'r> {
 
     /// Takes the response to a CLOSE. A status that the session or its tree is gone counts as
     /// success: the open file is gone with it.
-    pub fn take_closed(&mut self) -> Result<Option<()>, ReplyError> {
+    pub fn take_closed(&mut self) -> Result<Option<()>, SmbReplyError> {
         let before = self.failed;
         let closed = self.take::<close::Response>(Command::Close)?;
         let is_end = before.is_none() && self.failed.is_some_and(smb2::Status::ends_session);
@@ -254,7 +256,7 @@ impl<'r> CompoundResponses<'r> {
         match (self.failed, value) {
             (Some(status), _) => Ok(Err(status.into())),
             (None, Some(value)) => Ok(Ok(value)),
-            (None, None) => Err(ReplyError::Violation(
+            (None, None) => Err(SmbReplyError::Violation(
                 "a response without what it has to say".into(),
             )),
         }

@@ -4,9 +4,9 @@
 
 use super::connection_setup::ConnectionSetup;
 use super::handle_policy::HandlePolicy;
-use super::link::CallHandle;
+use super::link::SmbCallHandle;
 use super::open_contexts::OpenContexts;
-use super::open_file::OpenFile;
+use super::open_file::SmbOpenFile;
 use super::requests::{
     ALL_OF_FILE, ATTRIBUTES, CreateParams, CreateResult, LISTING, READING, WRITING,
 };
@@ -60,9 +60,9 @@ pub struct ShareTransfers {
 
 /// Executes the lines of one client, with its state.
 struct Lines {
-    link: CallHandle,
+    link: SmbCallHandle,
     options: ShareLoadOptions,
-    open: OpenFiles<OpenFile>,
+    open: OpenFiles<SmbOpenFile>,
     /// Number of session losses at the last check of the open files.
     losses: u32,
     moved: u64,
@@ -72,7 +72,7 @@ struct Lines {
 }
 
 /// Executes tasks forever.
-pub(super) async fn replay(link: CallHandle, options: ShareLoadOptions) {
+pub(super) async fn replay(link: SmbCallHandle, options: ShareLoadOptions) {
     let mut lines = Lines {
         link,
         options,
@@ -274,7 +274,7 @@ impl Lines {
     }
 
     /// Reclaims a durable handle, with its locks.
-    async fn reclaim(&self, file: &OpenFile) -> ActionResult<Option<FileId>> {
+    async fn reclaim(&self, file: &SmbOpenFile) -> ActionResult<Option<FileId>> {
         let Some(asking) = file.outlives else {
             return Ok(None);
         };
@@ -282,7 +282,7 @@ impl Lines {
         keeping.reclaim(self.link, &opening, file.file_id).await
     }
 
-    async fn open_anew(&self, file: &OpenFile) -> ActionResult<(FileId, Option<OpenContexts>)> {
+    async fn open_anew(&self, file: &SmbOpenFile) -> ActionResult<(FileId, Option<OpenContexts>)> {
         let asking = self.asking_to_stay(&file.path, file.options);
         let opening = file.opening().asking(asking);
         let opened = self.options.keeping.open(self.link, &opening).await?;
@@ -426,7 +426,7 @@ impl Lines {
         opening: &CreateParams<'_>,
         is_own: bool,
     ) -> ActionResult<Status> {
-        let file = OpenFile {
+        let file = SmbOpenFile {
             file_id: opened.file_id,
             outlives: opened.is_durable.then_some(opening.asking),
             losses: self.options.way.losses(),
@@ -729,7 +729,7 @@ impl Lines {
 
     /// Closes a file; a durable handle from a lost connection is reclaimed first, since other
     /// clients may not open the file until the server has released it.
-    async fn release(&self, file: &mut OpenFile) -> ActionResult<()> {
+    async fn release(&self, file: &mut SmbOpenFile) -> ActionResult<()> {
         loop {
             let losses = self.options.way.losses();
             if file.losses != losses && file.outlives.is_some() {

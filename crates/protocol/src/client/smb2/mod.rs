@@ -46,14 +46,14 @@ pub use connect_options::{ConnectError, ConnectOptions, MultichannelUnavailable,
 pub use connection_setup::{ConnectionSetup, establish};
 pub use handle_policy::{DurableCounts, HandlePolicy};
 pub use link::{
-    BadSignature, CallHandle, CallSlot, ClientError, ClientErrorKind, CompoundBuilder, ReplyError,
-    Smb2, answer, is,
+    BadSignature, CompoundBuilder, SmbCallHandle, SmbCallSlot, SmbCalls, SmbClientError,
+    SmbClientErrorKind, SmbReplyError, answer, is,
 };
 pub use load::{ShareLoadOptions, ShareTransfers};
 pub use negotiate::negotiate;
 pub use negotiated::Negotiated;
 pub use open_contexts::{DurableHandleId, OpenContexts, Oplock};
-pub use open_table::{Handle, HandleState, OpenKey, OpenTable};
+pub use open_table::{HandleState, OpenKey, OpenTable, SmbHandle};
 pub use operations::{
     ClientState, HeldFile, OperationOptions, ShareFiles, SharePath, WATCHES_TAKE_NANOS, supports,
 };
@@ -71,15 +71,20 @@ pub fn operating(
     options: &OperationOptions,
     slots: impl Iterator<Item = u32>,
     client: &ClientState,
-) -> Vec<Actor<Smb2>> {
+) -> Vec<Actor<SmbCalls>> {
     let actor = |slot| {
         let (options, client) = (options.clone(), client.clone());
-        Actor::new(operations::operate(CallHandle::HERE, options, slot, client))
+        Actor::new(operations::operate(
+            SmbCallHandle::HERE,
+            options,
+            slot,
+            client,
+        ))
     };
     slots.map(actor).collect()
 }
 
 /// Creates a client of a load.
-pub fn replaying(options: ShareLoadOptions) -> Actor<Smb2> {
-    Actor::new(load::replay(CallHandle::HERE, options))
+pub fn replaying(options: ShareLoadOptions) -> Actor<SmbCalls> {
+    Actor::new(load::replay(SmbCallHandle::HERE, options))
 }

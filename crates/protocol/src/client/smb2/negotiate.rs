@@ -4,11 +4,11 @@
 use super::connect_options::{
     ConnectError, ConnectOptions, MultichannelUnavailable, Result, SetupStep, refused,
 };
-use super::link::{CallHandle, DecodeResult, one};
+use super::link::{DecodeResult, SmbCallHandle, one};
 use super::negotiated::Negotiated;
 use super::protection_policy::{accepts_signing, capabilities, security_mode};
 use crate::client::call_slot::{ActionError, ActionResult, Results};
-use crate::session::smb2::{Limits, Preauth, Scope};
+use crate::session::smb2::{SmbTransferLimits, Preauth, Scope};
 use filestone_wire::smb2::codec::{Array, Decode, Encode, Text};
 use filestone_wire::smb2::ioctl::{
     self, ControlCode, ValidateNegotiateRequest, ValidateNegotiateResponse,
@@ -19,7 +19,7 @@ use filestone_wire::smb2::negotiate::{
 use filestone_wire::smb2::{Capabilities, Command, Dialect, FileId};
 
 /// Sends NEGOTIATE with these options.
-pub async fn negotiate(link: CallHandle, terms: &ConnectOptions) -> Result<Negotiated> {
+pub async fn negotiate(link: SmbCallHandle, terms: &ConnectOptions) -> Result<Negotiated> {
     let negotiated = ask_to_negotiate(link, terms).await;
     let mut negotiated = negotiated.map_err(refused(SetupStep::Negotiate))??;
     accepts_signing(terms, &negotiated)?;
@@ -36,7 +36,7 @@ pub async fn negotiate(link: CallHandle, terms: &ConnectOptions) -> Result<Negot
     ] {
         // The minimum that every server accepts (section 3.3.5.4).
         if bytes < 4096 {
-            return Err(ConnectError::Limits { what, bytes });
+            return Err(ConnectError::SmbTransferLimits { what, bytes });
         }
     }
     negotiated.limits = negotiated.limits.over(negotiated.is_large_mtu());
@@ -63,7 +63,7 @@ fn has_channels(negotiated: &Negotiated) -> std::result::Result<(), Multichannel
 }
 
 async fn ask_to_negotiate(
-    link: CallHandle,
+    link: SmbCallHandle,
     terms: &ConnectOptions,
 ) -> ActionResult<Result<Negotiated>> {
     let algorithms = [
@@ -116,7 +116,7 @@ fn negotiated(results: Results<'_>) -> DecodeResult<Result<Negotiated>> {
                 capabilities: response.capabilities,
                 security_mode: response.security_mode,
                 server_guid: response.server_guid,
-                limits: Limits {
+                limits: SmbTransferLimits {
                     read: response.max_read_size,
                     write: response.max_write_size,
                     transact: response.max_transact_size,
@@ -164,7 +164,7 @@ fn negotiated(results: Results<'_>) -> DecodeResult<Result<Negotiated>> {
 /// Sends FSCTL_VALIDATE_NEGOTIATE_INFO (section 3.2.5.5): repeats the negotiation that took place
 /// before there was a key.
 pub(super) async fn validate(
-    link: CallHandle,
+    link: SmbCallHandle,
     terms: &ConnectOptions,
     negotiated: &Negotiated,
     scope: Scope,

@@ -1,6 +1,6 @@
 //! Result of NEGOTIATE on one connection.
 
-use crate::session::smb2::{KeyMaterial, Limits, Preauth};
+use crate::session::smb2::{KeyMaterial, Preauth, SmbTransferLimits};
 use filestone_wire::smb2::negotiate::{Cipher, SigningAlgorithm};
 use filestone_wire::smb2::{Capabilities, Dialect, SecurityMode};
 
@@ -11,7 +11,7 @@ pub struct Negotiated {
     pub(super) capabilities: Capabilities,
     pub(super) security_mode: SecurityMode,
     pub(super) server_guid: [u8; 16],
-    pub(super) limits: Limits,
+    pub(super) limits: SmbTransferLimits,
     pub(super) cipher: Option<Cipher>,
     pub(super) signing: SigningAlgorithm,
     pub(super) preauth: Preauth,
@@ -26,7 +26,7 @@ impl Negotiated {
             capabilities: Capabilities::MULTI_CHANNEL,
             security_mode: SecurityMode::SIGNING_ENABLED,
             server_guid: [0; 16],
-            limits: Limits::default(),
+            limits: SmbTransferLimits::default(),
             cipher: None,
             signing: SigningAlgorithm::AES_CMAC,
             preauth: Preauth::default(),

@@ -8,7 +8,7 @@ use filestone_wire::smb2::{AccessMask, FileId};
 
 /// A file or directory that a load file has open, with the parameters to open it again.
 #[derive(Debug)]
-pub(super) struct OpenFile {
+pub(super) struct SmbOpenFile {
     pub file_id: FileId,
     /// Create contexts for a reclaim after the loss of its connection, if the handle is durable.
     pub outlives: Option<OpenContexts>,
@@ -23,7 +23,7 @@ pub(super) struct OpenFile {
     pub locks: Vec<Extent>,
 }
 
-impl OpenFile {
+impl SmbOpenFile {
     /// Returns the parameters to open it again, or to reclaim it.
     pub fn opening(&self) -> CreateParams<'_> {
         CreateParams::existing(&self.path, self.access)
@@ -33,7 +33,7 @@ impl OpenFile {
     }
 }
 
-impl OpenedFile for OpenFile {
+impl OpenedFile for SmbOpenFile {
     fn is_own(&self) -> bool {
         self.is_own
     }

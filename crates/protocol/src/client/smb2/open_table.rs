@@ -25,7 +25,7 @@ pub enum OpenKey {
 
 /// An open file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Handle {
+pub struct SmbHandle {
     /// FileId of the server.
     pub file_id: smb2::FileId,
     /// The file of the run; `None` for handles that are not durable.
@@ -34,7 +34,7 @@ pub struct Handle {
     pub outlives: Option<OpenContexts>,
 }
 
-impl Handle {
+impl SmbHandle {
     /// Creates a handle that is lost with its connection.
     pub const fn plain(file_id: smb2::FileId) -> Self {
         Self {
@@ -51,14 +51,14 @@ pub enum HandleState {
     /// The file is open.
     Open(smb2::FileId),
     /// The connection was lost: the caller must reclaim the handle, and report the result.
-    Disconnected(Handle),
+    Disconnected(SmbHandle),
     /// Another slot is reclaiming the handle, or about to open the file.
     Opening,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Entry {
-    handle: Handle,
+    handle: SmbHandle,
     state: State,
 }
 
@@ -108,7 +108,7 @@ impl OpenTable {
     }
 
     /// Holds a file open; returns an open already held, which stays.
-    pub fn hold(&self, file: FileId, handle: Handle) -> Option<smb2::FileId> {
+    pub fn hold(&self, file: FileId, handle: SmbHandle) -> Option<smb2::FileId> {
         let (key, mut maps) = (OpenKey::Held(file), self.maps());
         match maps.entries.get(&key) {
             Some(held) if held.state == State::Open => return Some(held.handle.file_id),
@@ -139,13 +139,13 @@ impl OpenTable {
     }
 
     /// Stores an open under the key.
-    pub fn insert(&self, key: OpenKey, handle: Handle) {
+    pub fn insert(&self, key: OpenKey, handle: SmbHandle) {
         self.maps().insert(key, handle, State::Open);
     }
 
     /// Marks a file that a slot is about to open: other slots wait until it is open or removed.
     pub fn expect(&self, key: OpenKey) {
-        let nothing = Handle::plain(smb2::FileId {
+        let nothing = SmbHandle::plain(smb2::FileId {
             persistent: 0,
             volatile: 0,
         });
@@ -153,7 +153,7 @@ impl OpenTable {
     }
 
     /// Marks a handle as disconnected again after an unfinished reclaim.
-    pub fn stays_away(&self, key: OpenKey, handle: Handle) {
+    pub fn stays_away(&self, key: OpenKey, handle: SmbHandle) {
         self.maps().insert(key, handle, State::Disconnected);
     }
 
@@ -188,7 +188,7 @@ impl OpenTable {
 }
 
 impl Maps {
-    fn insert(&mut self, key: OpenKey, handle: Handle, state: State) {
+    fn insert(&mut self, key: OpenKey, handle: SmbHandle, state: State) {
         self.entries.insert(key, Entry { handle, state });
     }
 }
@@ -201,8 +201,8 @@ mod tests {
     const FILE: FileId = FileId(3);
     const KEY: OpenKey = OpenKey::Held(FILE);
 
-    fn handle(number: u64, is_durable: bool) -> Handle {
-        Handle {
+    fn handle(number: u64, is_durable: bool) -> SmbHandle {
+        SmbHandle {
             file_id: smb2::FileId {
                 persistent: number,
                 volatile: number,

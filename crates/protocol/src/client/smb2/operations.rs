@@ -24,15 +24,15 @@ use super::connect_options::ConnectError;
 use super::connection_setup::log_on_and_off;
 use super::copy::CopyBuffers;
 use super::handle_policy::HandlePolicy;
-use super::link::CallHandle;
+use super::link::SmbCallHandle;
 use super::link::is;
 use super::open_contexts::OpenContexts;
-use super::open_table::{Handle, HandleState, OpenKey};
+use super::open_table::{SmbHandle, HandleState, OpenKey};
 use super::requests::{ALL_OF_FILE, ATTRIBUTES, CreateParams, CreateResult, DirEntry, LISTING};
 use crate::client::Unsupported;
 use crate::client::actor::{ActorTaskKind, TaskEnd, ended, next_task};
 use crate::client::call_slot::{ActionError, ActionResult};
-use crate::client::handles::Handles;
+use crate::client::handles::ServerHandles;
 use crate::client::owned_action::OwnedAction;
 use crate::session::smb2::Scope;
 use crate::workload::FileTable;
@@ -62,7 +62,7 @@ pub struct ShareFiles {
     /// The files.
     pub table: Arc<FileTable>,
     /// Paths of the files.
-    pub paths: Handles<SharePath>,
+    pub paths: ServerHandles<SharePath>,
 }
 
 /// Options of operations.
@@ -126,7 +126,7 @@ pub fn supports(kind: OpKind) -> Result<(), Unsupported> {
 
 /// The task executor of one slot of a client.
 pub(super) struct SlotTask {
-    link: CallHandle,
+    link: SmbCallHandle,
     options: OperationOptions,
     /// The slot.
     slot: u32,
@@ -162,7 +162,7 @@ struct Listing {
 
 /// Executes tasks forever.
 pub(super) async fn operate(
-    link: CallHandle,
+    link: SmbCallHandle,
     options: OperationOptions,
     slot: u32,
     client: ClientState,
@@ -454,7 +454,7 @@ impl SlotTask {
     }
 
     /// Opens a file that stays open.
-    async fn open_to_stay(&self, file: FileId, access: AccessMask) -> ActionResult<Handle> {
+    async fn open_to_stay(&self, file: FileId, access: AccessMask) -> ActionResult<SmbHandle> {
         let kept = HeldFile {
             file,
             path: self.path_of(file)?,
@@ -476,7 +476,7 @@ impl SlotTask {
                     opens.see_losses(self.client.way.losses());
                 }
                 Some(HandleState::Disconnected(handle)) => match self.reclaim(handle).await {
-                    Ok(Some(file_id)) => opens.insert(key, Handle { file_id, ..handle }),
+                    Ok(Some(file_id)) => opens.insert(key, SmbHandle { file_id, ..handle }),
                     Ok(None) => {
                         opens.take(key);
                     }
@@ -498,7 +498,7 @@ impl SlotTask {
         }
     }
 
-    async fn reclaim(&self, handle: Handle) -> ActionResult<Option<smb2::FileId>> {
+    async fn reclaim(&self, handle: SmbHandle) -> ActionResult<Option<smb2::FileId>> {
         let (Some(file), Some(asking)) = (handle.file, handle.outlives) else {
             return Ok(None);
         };

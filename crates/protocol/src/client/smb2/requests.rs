@@ -9,7 +9,7 @@ pub use create_params::{
 };
 
 use super::link::{
-    CallHandle, CompoundBuilder, CompoundResponses, DecodeResult, ReplyError, is, one,
+    CompoundBuilder, CompoundResponses, DecodeResult, SmbCallHandle, SmbReplyError, is, one,
 };
 use crate::client::call_slot::{ActionError, ActionResult, Results};
 use crate::session::smb2::Scope;
@@ -70,12 +70,12 @@ fn read_count(results: Results<'_>, asked: u32) -> DecodeResult<u32> {
     reader.skip(1)?;
     let len = reader.u32()?;
     if at < READ_HEAD || at + len as usize > results.len {
-        return Err(ReplyError::Violation(
+        return Err(SmbReplyError::Violation(
             "READ brought data that are not there".into(),
         ));
     }
     if len > asked {
-        return Err(ReplyError::Violation(
+        return Err(SmbReplyError::Violation(
             "READ brought more data than were asked for".into(),
         ));
     }
@@ -117,7 +117,7 @@ pub struct Page {
     pub is_last: bool,
 }
 
-impl CallHandle {
+impl SmbCallHandle {
     /// Sends ECHO.
     pub fn echo(&self) -> impl Future<Output = ActionResult<()>> {
         self.send(
@@ -194,7 +194,7 @@ impl CallHandle {
         &self,
         opening: &CreateParams<'_>,
         middle: impl FnOnce(CompoundBuilder<'_>) -> CompoundBuilder<'_>,
-        take: impl FnOnce(&mut CompoundResponses<'_>) -> Result<Option<M>, ReplyError>,
+        take: impl FnOnce(&mut CompoundResponses<'_>) -> Result<Option<M>, SmbReplyError>,
         keep: impl FnOnce(CreateResult, M) -> T,
     ) -> impl Future<Output = ActionResult<T>> {
         let build = |chaining: CompoundBuilder<'_>| {
@@ -337,7 +337,7 @@ impl CallHandle {
             })?;
             match count {
                 Ok(count) if count > data.len || (count == 0 && data.len > 0) => Err(
-                    ReplyError::Violation("WRITE took another number of bytes".into()),
+                    SmbReplyError::Violation("WRITE took another number of bytes".into()),
                 ),
                 count => Ok(count),
             }
@@ -511,7 +511,7 @@ impl CallHandle {
                             look(entry?);
                             count += 1;
                         }
-                        Ok::<u64, ReplyError>(count)
+                        Ok::<u64, SmbReplyError>(count)
                     },
                 )?;
                 let entries = match page {
@@ -727,7 +727,7 @@ fn reported<'r, T: Decode<'r>, U>(
     match (failed, kept) {
         (Some(status), _) => Ok(Err(status.into())),
         (None, Some(kept)) if is_reported => Ok(Ok(kept)),
-        (None, _) => Err(ReplyError::Violation(format!(
+        (None, _) => Err(SmbReplyError::Violation(format!(
             "CHANGE_NOTIFY and {change} were answered as something else"
         ))),
     }
@@ -772,7 +772,7 @@ fn listing<'b>(
     chaining.request(Command::QueryDirectory, page_len, &request)
 }
 
-fn entries(data: &[u8]) -> impl Iterator<Item = Result<DirEntry, ReplyError>> {
+fn entries(data: &[u8]) -> impl Iterator<Item = Result<DirEntry, SmbReplyError>> {
     Entries::of(DirectoryClass::IdBothDirectory, data).map(|entry| {
         let entry = entry?;
         Ok(DirEntry {

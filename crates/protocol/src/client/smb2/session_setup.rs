@@ -4,11 +4,11 @@
 use super::connect_options::{
     ConnectError, ConnectOptions, MultichannelUnavailable, Result, SetupStep, refused,
 };
-use super::link::{CallHandle, CompoundResponses, ReplyError, one};
+use super::link::{CompoundResponses, SmbCallHandle, SmbReplyError, one};
 use super::negotiated::Negotiated;
 use super::protection_policy::security_mode;
 use crate::client::call_slot::ActionResult;
-use crate::session::smb2::{Established, KeyUse, Mechanism, Preauth, Scope, SessionKeys};
+use crate::session::smb2::{Established, KeyUse, AuthMechanism, Preauth, Scope, SessionKeys};
 use filestone_wire::smb2::session_setup::{self, SessionFlags, SetupFlags};
 use filestone_wire::smb2::spnego::{self, NegTokenInit, NegTokenResp};
 use filestone_wire::smb2::{Capabilities, Command, Dialect, HeaderFlags, Status};
@@ -91,7 +91,7 @@ pub(super) enum SessionSetupKind<'s> {
 /// one. Also returns the negotiated parameters of the connection, from `negotiated`, which is
 /// called after the first response.
 pub(super) async fn set_up(
-    link: CallHandle,
+    link: SmbCallHandle,
     terms: &ConnectOptions,
     entry: SessionSetupKind<'_>,
     negotiated: impl Fn() -> Result<Arc<Negotiated>>,
@@ -102,7 +102,7 @@ pub(super) async fn set_up(
         SessionSetupKind::Additional => (None, 0),
     };
     let mut mechanism = terms.mechanisms.start();
-    let mechanisms = [spnego::Mechanism::NTLMSSP];
+    let mechanisms = [spnego::AuthMechanism::NTLMSSP];
     let mut token = Vec::new();
     NegTokenInit::encode(&mechanisms, Some(&mechanism.first()?), &mut token);
     let mut hashed = None;
@@ -167,7 +167,7 @@ fn scope_of_setup(session_id: u64, binds_to: Option<&Established>) -> Scope {
 }
 
 async fn round(
-    link: CallHandle,
+    link: SmbCallHandle,
     terms: &ConnectOptions,
     scope: Scope,
     previous_session_id: u64,
@@ -202,7 +202,7 @@ async fn round(
                 .message()?
                 .map(|message| message.header);
             let Some(header) = header else {
-                return Err(ReplyError::Violation(
+                return Err(SmbReplyError::Violation(
                     "SESSION_SETUP was not answered".into(),
                 ));
             };
@@ -230,7 +230,7 @@ async fn round(
 fn finished(
     terms: &ConnectOptions,
     negotiated: &Negotiated,
-    mechanism: &dyn Mechanism,
+    mechanism: &dyn AuthMechanism,
     round: &Round,
     preauth: &Preauth,
 ) -> Result<EstablishedSession> {
@@ -270,7 +270,7 @@ fn finished(
 fn bound(
     own: &Established,
     negotiated: &Negotiated,
-    mechanism: &dyn Mechanism,
+    mechanism: &dyn AuthMechanism,
     round: &Round,
     preauth: &Preauth,
 ) -> Result<EstablishedSession> {

@@ -1,11 +1,11 @@
 //! A client of a load with scripted responses: its requests after its connection was lost.
 
 use super::handle_policy::HandlePolicy;
-use super::link::Smb2;
+use super::link::SmbCalls;
 use super::{ConnectOptions, ConnectionSetup, ShareLoadOptions, ShareTransfers, replaying};
-use crate::client::actor::{Actor, ActorTask, Progress};
+use crate::client::actor::{Actor, ActorTask, ActorTaskState};
 use crate::client::call_slot::Results;
-use crate::session::smb2::{Mechanism, MechanismError, Mechanisms};
+use crate::session::smb2::{AuthMechanism, MechanismError, Mechanisms};
 use filestone_measure::measure::run_record::DurableHandles;
 use filestone_plan::plan::SmbOplock;
 use filestone_plan::plan::SmbProtection;
@@ -27,12 +27,12 @@ use std::sync::Arc;
 struct Nobody;
 
 impl Mechanisms for Nobody {
-    fn start(&self) -> Box<dyn Mechanism> {
+    fn start(&self) -> Box<dyn AuthMechanism> {
         Box::new(Nobody)
     }
 }
 
-impl Mechanism for Nobody {
+impl AuthMechanism for Nobody {
     fn first(&mut self) -> Result<Vec<u8>, MechanismError> {
         Ok(Vec::new())
     }
@@ -68,7 +68,7 @@ pub(super) fn terms() -> ConnectOptions {
 
 /// A client of a load, over a connection that a test makes and loses.
 struct Bench {
-    actor: Actor<Smb2>,
+    actor: Actor<SmbCalls>,
     way: Arc<ConnectionSetup>,
     keeping: HandlePolicy,
 }
@@ -120,7 +120,7 @@ impl Bench {
         }
     }
 
-    fn start(&mut self, action: &Action<'_>) -> Progress {
+    fn start(&mut self, action: &Action<'_>) -> ActorTaskState {
         self.actor.start(ActorTask::Action(action));
         self.actor.resume(Timestamp::ZERO)
     }
@@ -167,7 +167,12 @@ impl Bench {
         (range.flags.0, request.file_id)
     }
 
-    fn answer(&mut self, command: Command, status: smb2::Status, body: &impl Encode) -> Progress {
+    fn answer(
+        &mut self,
+        command: Command,
+        status: smb2::Status,
+        body: &impl Encode,
+    ) -> ActorTaskState {
         let header = Header {
             status,
             flags: HeaderFlags::RESPONSE,
@@ -182,12 +187,12 @@ impl Bench {
         self.actor.resume(Timestamp::ZERO)
     }
 
-    fn refuse(&mut self, command: Command, status: smb2::Status) -> Progress {
+    fn refuse(&mut self, command: Command, status: smb2::Status) -> ActorTaskState {
         self.answer(command, status, &ErrorResponse::default())
     }
 
     /// Answers a CREATE with success; `is_granted` adds a durable grant.
-    fn open(&mut self, file_id: FileId, is_granted: bool) -> Progress {
+    fn open(&mut self, file_id: FileId, is_granted: bool) -> ActorTaskState {
         let granted = [ResponseContext::DurableV2(DurableGrantV2 {
             timeout: 60_000,
             flags: DurableFlags::NONE,
@@ -211,13 +216,13 @@ impl Bench {
         self.answer(Command::Create, smb2::Status::SUCCESS, &body)
     }
 
-    fn locked(&mut self) -> Progress {
+    fn locked(&mut self) -> ActorTaskState {
         self.answer(Command::Lock, smb2::Status::SUCCESS, &lock::Response {})
     }
 
     /// Loses the connection, with the session, and makes another one. A waiting future is resumed
     /// with the loss.
-    fn mark_lost(&mut self, is_waited_for: bool) -> Option<Progress> {
+    fn mark_lost(&mut self, is_waited_for: bool) -> Option<ActorTaskState> {
         self.way.mark_lost();
         self.way.make_of_tests();
         is_waited_for.then(|| {
@@ -242,8 +247,8 @@ fn body_of<'m, T: Decode<'m>>(message: &'m [u8]) -> T {
     message.body().expect("what its command says")
 }
 
-fn is_done(progress: &Progress) -> bool {
-    matches!(progress, Progress::Ended(end) if end.answer == Ok(Status::Ok))
+fn is_done(progress: &ActorTaskState) -> bool {
+    matches!(progress, ActorTaskState::Ended(end) if end.answer == Ok(Status::Ok))
 }
 
 const CREATE: Action<'_> = Action::NtCreateX {

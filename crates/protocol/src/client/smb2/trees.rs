@@ -1,6 +1,6 @@
 //! Directories of a share: complete listings, and removal of trees.
 
-use super::link::{CallHandle, is};
+use super::link::{SmbCallHandle, is};
 use super::requests::{CreateParams, DirEntry, LISTING, is_not_there};
 use crate::client::call_slot::ActionResult;
 use crate::session::smb2::CompoundRequest;
@@ -32,7 +32,7 @@ struct Level {
     stays: bool,
 }
 
-impl CallHandle {
+impl SmbCallHandle {
     /// Visits the entries of a directory except `.` and `..`, in pages of `page_len` bytes, until
     /// `each` returns true.
     pub async fn each_entry(

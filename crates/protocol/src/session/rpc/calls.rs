@@ -73,7 +73,7 @@ struct Recovery {
 }
 
 #[derive(Debug)]
-pub(super) struct Calls<T> {
+pub(super) struct OutstandingCalls<T> {
     slots: Box<[Slot<T>]>,
     /// Time when each slot's call was handed to the operating system. Kept apart from the slots
     /// because a batch of calls is stamped at once.
@@ -96,7 +96,7 @@ pub(super) struct Calls<T> {
     retransmission: Retransmission,
 }
 
-impl<T: Copy> Calls<T> {
+impl<T: Copy> OutstandingCalls<T> {
     pub fn new(options: &RpcOptions, tag: T) -> Self {
         let slots = options.slots.max(1);
         let slot_bits = u32::BITS - (slots - 1).leading_zeros();

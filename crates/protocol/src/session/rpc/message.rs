@@ -1,6 +1,6 @@
 //! Classification of a complete message: the reply to a call, or an error.
 
-use super::calls::Calls;
+use super::calls::OutstandingCalls;
 use super::{RpcEvent, RpcStreamError};
 use filestone_wire::rpc::{AcceptStatus, ReplyBody, ReplyHeader};
 use filestone_wire::xdr::{Decode, Reader};
@@ -19,7 +19,7 @@ pub fn plain_results(record: &[u8]) -> Option<(u32, &[u8])> {
     (*header == PLAIN_REPLY).then_some((u32::from_be_bytes(*xid), results))
 }
 
-impl<T: Copy> Calls<T> {
+impl<T: Copy> OutstandingCalls<T> {
     /// Takes a message that took `received` bytes.
     #[inline(always)]
     pub fn take<'a>(

@@ -60,7 +60,7 @@ impl Eq for Scope {}
 
 /// A request of a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Part {
+pub struct CompoundPart {
     /// The command.
     pub command: Command,
     /// End of its body within the bodies of the chain.
@@ -73,8 +73,8 @@ pub struct Part {
 /// opens, unless they are sent apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompoundRequest {
-    parts: [Part; PARTS_MAX],
-    /// Number of used parts; the others are `Part::NONE`.
+    parts: [CompoundPart; PARTS_MAX],
+    /// Number of used parts; the others are `CompoundPart::NONE`.
     len: u8,
     /// Session and tree of the requests.
     pub scope: Scope,
@@ -90,7 +90,7 @@ pub struct CompoundRequest {
 impl CompoundRequest {
     /// The empty chain.
     pub const NONE: Self = Self {
-        parts: [Part::NONE; PARTS_MAX],
+        parts: [CompoundPart::NONE; PARTS_MAX],
         len: 0,
         scope: Scope::Tree,
         keeps_sent: false,
@@ -99,7 +99,7 @@ impl CompoundRequest {
     };
 
     /// Adds a request; ignores it if the chain is full.
-    pub fn push(&mut self, part: Part) {
+    pub fn push(&mut self, part: CompoundPart) {
         if let Some(place) = self.parts.get_mut(usize::from(self.len)) {
             *place = part;
             self.len += 1;
@@ -108,7 +108,7 @@ impl CompoundRequest {
 
     /// Returns the requests.
     #[inline]
-    pub fn parts(&self) -> &[Part] {
+    pub fn parts(&self) -> &[CompoundPart] {
         self.parts.get(..usize::from(self.len)).unwrap_or_default()
     }
 
@@ -140,7 +140,7 @@ impl CompoundRequest {
     }
 }
 
-impl Part {
+impl CompoundPart {
     /// Filler of unused parts.
     const NONE: Self = Self {
         command: Command::Negotiate,

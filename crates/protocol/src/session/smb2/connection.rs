@@ -5,10 +5,10 @@ mod received;
 
 use super::chain::{BYTES_OF_CREDIT, CompoundRequest, KeyUse, PARTS_MAX, Scope};
 use super::credits::Credits;
-use super::limits::Limits;
+use super::limits::SmbTransferLimits;
 use super::pending_requests::SentRequest;
 use super::slots::{CancelRoute, CompoundResponse, OtherSession, Slots};
-use super::template::{RequestContext, RequestFields, Template};
+use super::template::{HeaderContext, RequestFields, Template};
 use super::{DecryptBuffer, SessionKeys};
 use filestone_wire::record::RecordError;
 use filestone_wire::smb2::close::CloseFlags;
@@ -73,7 +73,7 @@ pub struct Established {
     /// Whether the CreditCharge field exists: from dialect 2.1 on.
     pub charges: bool,
     /// Transfer size limits of the server.
-    pub limits: Limits,
+    pub limits: SmbTransferLimits,
     /// Negotiated parameters for the run record.
     pub agreed: NegotiatedSummary,
     /// The session key, from which the other keys are derived; needed to decrypt a capture. `None`
@@ -351,7 +351,7 @@ impl Smb2Session {
         }
         let protection = self.protection(chain);
         template.charge = self.charge_of(part.charge());
-        let manner = RequestContext {
+        let manner = HeaderContext {
             session_id: protection.session_id,
             tree_id: protection.tree_id,
             charge: if self.charges() { template.charge } else { 0 },

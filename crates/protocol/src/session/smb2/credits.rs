@@ -50,7 +50,7 @@ impl Credits {
 
     /// Takes credits for a request; returns its MessageId and its CreditRequest.
     #[inline]
-    pub fn take(&mut self, charge: u16) -> Taken {
+    pub fn take(&mut self, charge: u16) -> RequestCredits {
         let charge = u32::from(charge);
         let message_id = self.next_id;
         self.next_id += u64::from(charge);
@@ -58,7 +58,7 @@ impl Credits {
         self.out += charge;
         let missing = self.wanted.saturating_sub(self.available + self.out);
         let asked = (charge + missing).min(u32::from(u16::MAX)) as u16;
-        Taken {
+        RequestCredits {
             message_id,
             requested: asked,
         }
@@ -79,7 +79,7 @@ impl Credits {
 
 /// Header values of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Taken {
+pub(super) struct RequestCredits {
     pub message_id: u64,
     /// CreditRequest.
     pub requested: u16,

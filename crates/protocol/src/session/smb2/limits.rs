@@ -8,7 +8,7 @@ const PAGE_MAX: u32 = BYTES_OF_CREDIT;
 
 /// Transfer size limits of a server, in bytes; 0 if unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Limits {
+pub struct SmbTransferLimits {
     /// MaxReadSize.
     pub read: u32,
     /// MaxWriteSize.
@@ -17,7 +17,7 @@ pub struct Limits {
     pub transact: u32,
 }
 
-impl Limits {
+impl SmbTransferLimits {
     /// Returns the limits of a connection whose requests use more than one credit only if it is
     /// `large_mtu` (MS-SMB2, section 3.2.4.1.5).
     #[must_use]
@@ -59,7 +59,7 @@ impl Limits {
 mod tests {
     use super::*;
 
-    const AGREED: Limits = Limits {
+    const AGREED: SmbTransferLimits = SmbTransferLimits {
         read: 8 << 20,
         write: 1 << 20,
         transact: 16 << 10,
@@ -83,8 +83,8 @@ mod tests {
     fn a_page_is_no_longer_than_the_server_takes() {
         assert_eq!(AGREED.largest_page(), 16 << 10);
         assert_eq!((AGREED.page(4096), AGREED.page(1 << 20)), (4096, 16 << 10));
-        assert_eq!(Limits::default().largest_page(), 64 << 10);
-        let large = Limits {
+        assert_eq!(SmbTransferLimits::default().largest_page(), 64 << 10);
+        let large = SmbTransferLimits {
             transact: 1 << 20,
             ..AGREED
         };

@@ -9,7 +9,7 @@ pub struct MechanismError(pub String);
 
 /// The client's side of one authentication, in raw tokens of its mechanism; `wire::smb2::spnego`
 /// wraps them.
-pub trait Mechanism: Send {
+pub trait AuthMechanism: Send {
     /// Returns the first token.
     fn first(&mut self) -> Result<Vec<u8>, MechanismError>;
 
@@ -28,7 +28,7 @@ pub trait Mechanism: Send {
 /// Creates one authentication exchange per session for a user.
 pub trait Mechanisms: Send + Sync + Debug {
     /// Begins an authentication.
-    fn start(&self) -> Box<dyn Mechanism>;
+    fn start(&self) -> Box<dyn AuthMechanism>;
 
     /// Returns whether the authentication is anonymous, so that there will be no key.
     fn is_anonymous(&self) -> bool {

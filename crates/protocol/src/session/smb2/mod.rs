@@ -23,14 +23,14 @@ pub use filestone_protection::{
     SessionKeys, SigningKey, ntlm,
 };
 
-pub use chain::{BYTES_OF_CREDIT, CompoundRequest, KeyUse, PARTS_MAX, Part, Scope};
+pub use chain::{BYTES_OF_CREDIT, CompoundPart, CompoundRequest, KeyUse, PARTS_MAX, Scope};
 pub use connection::{
     ChannelSequence, Established, NegotiatedSummary, OutgoingCompound, Smb2Options, Smb2Session,
     SmbStreamError,
 };
-pub use limits::Limits;
-pub use mechanism::{Mechanism, MechanismError, Mechanisms};
-pub use slots::{CompoundResponse, Exchange};
+pub use limits::SmbTransferLimits;
+pub use mechanism::{AuthMechanism, MechanismError, Mechanisms};
+pub use slots::{CompletedCompound, CompoundResponse};
 pub use template::Template;
 
 #[cfg(test)]

@@ -13,8 +13,8 @@ pub(super) struct SentRequest {
 
 /// Origin of an outstanding request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
-    pub owner: Owner,
+pub(super) struct RequestOrigin {
+    pub owner: ResponseRecipient,
     pub part: u8,
     pub charge: u16,
     /// Whether it opens a file that no request sent with it closes.
@@ -23,7 +23,7 @@ pub(super) struct Place {
 
 /// Recipient of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Owner {
+pub(super) enum ResponseRecipient {
     /// A chain.
     Slot(u32),
     /// An aborted chain.
@@ -32,12 +32,12 @@ pub(super) enum Owner {
     Aside,
 }
 
-impl Place {
+impl RequestOrigin {
     /// Creates the origin of a request of the chain in a slot.
     #[inline]
     pub fn of(slot: u32, part: u8, taken: SentRequest) -> Self {
         Self {
-            owner: Owner::Slot(slot),
+            owner: ResponseRecipient::Slot(slot),
             part,
             charge: taken.charge,
             stays_open: taken.stays_open,
@@ -52,8 +52,8 @@ impl Place {
 /// the request goes to the hash map.
 #[derive(Debug)]
 pub(super) struct PendingRequests {
-    near: Box<[Option<(u64, Place)>]>,
-    far: FxHashMap<u64, Place>,
+    near: Box<[Option<(u64, RequestOrigin)>]>,
+    far: FxHashMap<u64, RequestOrigin>,
 }
 
 impl PendingRequests {
@@ -72,14 +72,14 @@ impl PendingRequests {
     }
 
     #[inline]
-    fn near_mut(&mut self, message_id: u64) -> Option<&mut Option<(u64, Place)>> {
+    fn near_mut(&mut self, message_id: u64) -> Option<&mut Option<(u64, RequestOrigin)>> {
         let at = message_id as usize & (self.near.len() - 1);
         self.near.get_mut(at)
     }
 
     /// Adds a request.
     #[inline]
-    pub fn insert(&mut self, message_id: u64, place: Place) {
+    pub fn insert(&mut self, message_id: u64, place: RequestOrigin) {
         match self.near_mut(message_id) {
             Some(room @ None) => *room = Some((message_id, place)),
             _ => {
@@ -89,7 +89,7 @@ impl PendingRequests {
     }
 
     /// Returns the request with this MessageId.
-    pub fn get_mut(&mut self, message_id: u64) -> Option<&mut Place> {
+    pub fn get_mut(&mut self, message_id: u64) -> Option<&mut RequestOrigin> {
         let at = message_id as usize & (self.near.len() - 1);
         match self.near.get_mut(at) {
             Some(Some((id, place))) if *id == message_id => Some(place),
@@ -99,7 +99,7 @@ impl PendingRequests {
 
     /// Removes and returns the request with this MessageId, which was answered.
     #[inline]
-    pub fn take(&mut self, message_id: u64) -> Option<Place> {
+    pub fn take(&mut self, message_id: u64) -> Option<RequestOrigin> {
         let near = self.near_mut(message_id);
         let near = near.and_then(|near| near.take_if(|(id, _)| *id == message_id));
         match near {
@@ -113,13 +113,13 @@ impl PendingRequests {
 mod tests {
     use super::*;
 
-    fn place(slot: u32) -> Place {
+    fn place(slot: u32) -> RequestOrigin {
         let taken = SentRequest {
             message_id: 0,
             charge: 1,
             stays_open: false,
         };
-        Place::of(slot, 0, taken)
+        RequestOrigin::of(slot, 0, taken)
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::SessionKeys;
 use super::chain::{CompoundRequest, PARTS_MAX};
-use super::pending_requests::{Owner, PendingRequests, Place, SentRequest};
+use super::pending_requests::{PendingRequests, RequestOrigin, ResponseRecipient, SentRequest};
 use filestone_wire::smb2::codec::Decode;
 use filestone_wire::smb2::compound::{self, Message};
 use filestone_wire::smb2::{Command, FileId, HEADER_LEN, Header};
@@ -32,7 +32,7 @@ const fn file_id_at(command: Command) -> usize {
 
 /// A completed chain, answered or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Exchange {
+pub struct CompletedCompound {
     /// Time when it was handed to the operating system.
     pub sent: Timestamp,
     /// Number of requests.
@@ -53,7 +53,7 @@ pub struct CompoundResponse<'a> {
     /// The header of the last response.
     pub header: &'a Header,
     /// Time and size of the exchange.
-    pub exchange: Exchange,
+    pub exchange: CompletedCompound,
     /// Whether all required signatures are present and correct.
     pub is_genuine: bool,
     /// Whether the next request of the chain must be sent; used for request-by-request sending,
@@ -79,7 +79,7 @@ pub(super) struct OtherSession {
 
 /// The request that a response answers.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Found {
+pub(super) struct MatchedRequest {
     /// The slot of its chain, if the chain still waits.
     pub slot: Option<u32>,
     part: usize,
@@ -94,7 +94,7 @@ struct Slot {
     ids: [Option<u64>; PARTS_MAX],
     /// Identifiers of its first request that was answered asynchronously.
     pending: Option<CancelRoute>,
-    exchange: Exchange,
+    exchange: CompletedCompound,
     deadline: Option<Timestamp>,
     foreign: Option<OtherSession>,
     /// Whether it must be cancelled once it is pending.
@@ -201,20 +201,20 @@ impl Slots {
         };
         if part == 0 {
             own.forget();
-            own.exchange = Exchange::default();
+            own.exchange = CompletedCompound::default();
         }
         own.put = part + 1;
         if let Some(id) = own.ids.get_mut(part) {
             *id = Some(taken.message_id);
         }
-        let place = Place::of(slot, part as u8, taken);
+        let place = RequestOrigin::of(slot, part as u8, taken);
         self.places.insert(taken.message_id, place);
     }
 
     /// Records that a message without a waiting slot is sent.
     pub fn aside(&mut self, message_id: u64) {
-        let place = Place {
-            owner: Owner::Aside,
+        let place = RequestOrigin {
+            owner: ResponseRecipient::Aside,
             part: 0,
             charge: 1,
             stays_open: false,
@@ -250,13 +250,13 @@ impl Slots {
         own.forget();
         own.ids = [Some(taken.message_id), None, None, None];
         (own.parts, own.put) = (1, 1);
-        own.exchange = Exchange {
+        own.exchange = CompletedCompound {
             calls: 1,
             bytes_sent: len,
-            ..Exchange::default()
+            ..CompletedCompound::default()
         };
         self.places
-            .insert(taken.message_id, Place::of(slot, 0, taken));
+            .insert(taken.message_id, RequestOrigin::of(slot, 0, taken));
         self.in_flight += 1;
         self.queued.push(slot);
     }
@@ -313,7 +313,7 @@ impl Slots {
         for id in own.ids.iter().flatten() {
             // Its credits come back with its response.
             if let Some(place) = self.places.get_mut(*id) {
-                place.owner = Owner::Nobody;
+                place.owner = ResponseRecipient::Nobody;
             }
         }
         let (pending, left_open) = (own.pending, own.left_open());
@@ -347,7 +347,7 @@ impl Slots {
     /// if the chain must be cancelled now.
     pub fn note_pending(&mut self, route: CancelRoute, len: usize) -> Option<CancelRoute> {
         let place = self.places.get_mut(route.message_id)?;
-        let Owner::Slot(slot) = place.owner else {
+        let ResponseRecipient::Slot(slot) = place.owner else {
             return None;
         };
         let own = self.slots.get_mut(slot as usize)?;
@@ -358,25 +358,25 @@ impl Slots {
 
     /// Removes and returns the request that a message answers.
     #[inline]
-    pub fn find(&mut self, message_id: u64) -> Option<Found> {
+    pub fn find(&mut self, message_id: u64) -> Option<MatchedRequest> {
         let place = self.places.take(message_id);
-        let is_late = place.is_none_or(|place| place.owner == Owner::Nobody);
+        let is_late = place.is_none_or(|place| place.owner == ResponseRecipient::Nobody);
         self.late_replies += u64::from(is_late);
-        let Place {
+        let RequestOrigin {
             owner,
             part,
             charge,
             stays_open,
         } = place?;
         let slot = match owner {
-            Owner::Slot(slot) => Some(slot),
-            Owner::Nobody | Owner::Aside => None,
+            ResponseRecipient::Slot(slot) => Some(slot),
+            ResponseRecipient::Nobody | ResponseRecipient::Aside => None,
         };
-        Some(Found {
+        Some(MatchedRequest {
             slot,
             part: part.into(),
             charge,
-            leaves_open: stays_open && owner == Owner::Nobody,
+            leaves_open: stays_open && owner == ResponseRecipient::Nobody,
         })
     }
 
@@ -386,7 +386,7 @@ impl Slots {
     #[inline]
     pub fn take(
         &mut self,
-        found: Found,
+        found: MatchedRequest,
         message: &Message<'_>,
         len: usize,
         is_genuine: bool,
@@ -420,7 +420,7 @@ impl Slots {
             (false, _) => own.collected.as_slice(),
         };
         let exchange = if wants_next {
-            Exchange::default()
+            CompletedCompound::default()
         } else {
             left_open = own.left_open();
             own.put = 0;

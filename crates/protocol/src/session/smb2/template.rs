@@ -35,7 +35,7 @@ pub(super) struct RequestFields {
 
 /// Session, tree and protection of a connection's requests.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct RequestContext {
+pub(super) struct HeaderContext {
     pub session_id: u64,
     pub tree_id: u32,
     /// CreditCharge, or 0 if the dialect has no such field.
@@ -57,7 +57,7 @@ impl Template {
     }
 
     /// Stores a request with this body, in the existing allocation.
-    pub(super) fn set_request(&mut self, command: Command, body: &[u8], manner: &RequestContext) {
+    pub(super) fn set_request(&mut self, command: Command, body: &[u8], manner: &HeaderContext) {
         let flags = if manner.signs {
             HeaderFlags::SIGNED
         } else {

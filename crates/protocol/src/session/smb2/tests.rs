@@ -33,7 +33,7 @@ impl Established {
             encrypts: false,
             large_mtu: true,
             charges: true,
-            limits: Limits::default(),
+            limits: SmbTransferLimits::default(),
             agreed: NegotiatedSummary {
                 dialect: Dialect::SMB_3_0,
                 cipher: None,
@@ -152,7 +152,7 @@ fn asked(bodies: &[(Command, Vec<u8>)]) -> Asked {
     };
     for (command, body) in bodies {
         asked.bodies.extend_from_slice(body);
-        asked.chain.push(Part {
+        asked.chain.push(CompoundPart {
             command: *command,
             end: asked.bodies.len() as u32,
             payload: 0,
@@ -589,7 +589,7 @@ fn large_transfers_take_as_many_credits_as_they_need() {
     let mut read = asked(&[(Command::Read, vec![0; 49])]);
     let mut chain = CompoundRequest::NONE;
     for part in read.chain.parts() {
-        chain.push(Part {
+        chain.push(CompoundPart {
             payload: 3 * (64 << 10) + 1,
             ..*part
         });

@@ -6,7 +6,7 @@
 //! creating call is still unanswered after a whole pool of later ones is skipped, and a failure is
 //! corrected when it becomes known.
 
-use super::pool::{NamePool, PoolLimits, Taken};
+use super::pool::{NamePool, PoolLimits, TakenName};
 use filestone_plan::file_set::{ChangingDirectories, ClientSet, VolatileDirectory};
 use filestone_plan::plan::MixCount;
 use filestone_workload::failure::Cause;
@@ -56,7 +56,7 @@ const fn takers(kind: VolatileDirectory) -> &'static [OpKind] {
 
 /// Effect of one slot's operation on the names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Change {
+pub(super) enum NameChange {
     /// Creates a name.
     Make {
         kind: VolatileDirectory,
@@ -67,10 +67,10 @@ pub(super) enum Change {
     /// Removes a name.
     Take {
         kind: VolatileDirectory,
-        taken: Taken,
+        taken: TakenName,
     },
     /// Renames a created file.
-    Rename { taken: Taken, to: u64 },
+    Rename { taken: TakenName, to: u64 },
 }
 
 /// Returns the share of these kinds in a mix.
@@ -114,7 +114,7 @@ pub(super) struct ChangingNames {
     directories: ChangingDirectories,
     pools: [NamePool; VolatileDirectory::ALL.len()],
     /// Pending unmeasured operations, with names already assigned.
-    owed: VecDeque<Change>,
+    owed: VecDeque<NameChange>,
     owed_max: usize,
 }
 
@@ -164,7 +164,7 @@ impl ChangingNames {
 
     /// CREATE of a new file; if there are enough, the oldest is truncated instead, as nhfsstone's
     /// O_CREAT | O_TRUNC always did.
-    pub(super) fn create(&mut self) -> Change {
+    pub(super) fn create(&mut self) -> NameChange {
         let pool = self.pool(VolatileDirectory::Created);
         let again = if pool.is_full() {
             pool.make_again()
@@ -172,14 +172,14 @@ impl ChangingNames {
             None
         };
         match again {
-            Some(number) => Change::MakeAgain { number },
+            Some(number) => NameChange::MakeAgain { number },
             None => self.make(VolatileDirectory::Created),
         }
     }
 
     /// Creates a new name; if that exceeds the upper limit, an unmeasured operation removes the
     /// oldest.
-    pub(super) fn make(&mut self, kind: VolatileDirectory) -> Change {
+    pub(super) fn make(&mut self, kind: VolatileDirectory) -> NameChange {
         let number = self.pool(kind).make();
         // A second one in case there was no name to remove the last time.
         for _ in 0..2 {
@@ -188,16 +188,16 @@ impl ChangingNames {
                     break;
                 };
                 let was_ready = true;
-                let taken = Taken { number, was_ready };
-                self.owed.push_back(Change::Take { kind, taken });
+                let taken = TakenName { number, was_ready };
+                self.owed.push_back(NameChange::Take { kind, taken });
             }
         }
-        Change::Make { kind, number }
+        NameChange::Make { kind, number }
     }
 
     /// REMOVE of the oldest name of the kind that is most above its level, or else of the created
     /// files.
-    pub(super) fn remove(&mut self) -> Change {
+    pub(super) fn remove(&mut self) -> NameChange {
         let mut most = (0, VolatileDirectory::Created);
         for kind in REMOVABLE {
             let excess = self.pool(kind).excess();
@@ -209,28 +209,28 @@ impl ChangingNames {
     }
 
     /// REMOVE or RMDIR of the oldest name of a kind.
-    pub(super) fn take(&mut self, kind: VolatileDirectory) -> Change {
+    pub(super) fn take(&mut self, kind: VolatileDirectory) -> NameChange {
         let taken = self.take_from(kind);
         self.make_up(kind);
-        Change::Take { kind, taken }
+        NameChange::Take { kind, taken }
     }
 
     /// RENAME: the oldest created file gets a new name.
-    pub(super) fn rename(&mut self) -> Change {
+    pub(super) fn rename(&mut self) -> NameChange {
         let taken = self.take_from(VolatileDirectory::Created);
         let to = self.pool(VolatileDirectory::Created).make();
         self.make_up(VolatileDirectory::Created);
-        Change::Rename { taken, to }
+        NameChange::Rename { taken, to }
     }
 
     /// Removes the oldest name from the pool. After a failure of all creating calls there is no
     /// name; the server is then sent a name that never existed, so that the failure becomes
     /// visible.
-    fn take_from(&mut self, kind: VolatileDirectory) -> Taken {
+    fn take_from(&mut self, kind: VolatileDirectory) -> TakenName {
         let pool = self.pool(kind);
         let was_ready = true;
         let number = pool.nothing();
-        pool.take().unwrap_or(Taken { number, was_ready })
+        pool.take().unwrap_or(TakenName { number, was_ready })
     }
 
     /// Queues unmeasured operations that replace a removed name; at most two per operation, so that
@@ -245,7 +245,7 @@ impl ChangingNames {
 
     fn reserve_name(&mut self, kind: VolatileDirectory) {
         let number = self.pool(kind).make();
-        self.owed.push_back(Change::Make { kind, number });
+        self.owed.push_back(NameChange::Make { kind, number });
     }
 
     fn has_room(&self) -> bool {
@@ -254,16 +254,18 @@ impl ChangingNames {
 
     /// Returns the next unmeasured operation.
     #[inline]
-    pub(super) fn next_owed(&mut self) -> Option<Change> {
+    pub(super) fn next_owed(&mut self) -> Option<NameChange> {
         self.owed.pop_front()
     }
 
     /// Returns the operation of a change. `file` is the target of LINK.
-    pub(super) fn operation(&self, change: &Change, file: FileId) -> Operation {
+    pub(super) fn operation(&self, change: &NameChange, file: FileId) -> Operation {
         match *change {
-            Change::Make { kind, number } => self.making(kind, number, file),
-            Change::MakeAgain { number } => self.making(VolatileDirectory::Created, number, file),
-            Change::Take { kind, taken } => {
+            NameChange::Make { kind, number } => self.making(kind, number, file),
+            NameChange::MakeAgain { number } => {
+                self.making(VolatileDirectory::Created, number, file)
+            }
+            NameChange::Take { kind, taken } => {
                 let (directory, name) = self.place(kind, taken.number);
                 match kind {
                     VolatileDirectory::Directories => {
@@ -275,7 +277,7 @@ impl ChangingNames {
                     | VolatileDirectory::Created => Operation::Remove { directory, name },
                 }
             }
-            Change::Rename { taken, to } => {
+            NameChange::Rename { taken, to } => {
                 let (from_directory, from) = self.place(VolatileDirectory::Created, taken.number);
                 let (to_directory, to) = self.place(VolatileDirectory::Created, to);
                 Operation::Rename {
@@ -316,9 +318,9 @@ impl ChangingNames {
     }
 
     /// Applies the outcome of a change.
-    pub(super) fn apply(&mut self, change: &Change, outcome: &Outcome) {
+    pub(super) fn apply(&mut self, change: &NameChange, outcome: &Outcome) {
         match *change {
-            Change::Make { kind, number } => {
+            NameChange::Make { kind, number } => {
                 let is_there = match outcome {
                     Outcome::Ok => true,
                     Outcome::Failed(failure) => failure.cause() == Cause::Exists,
@@ -327,12 +329,12 @@ impl ChangingNames {
                 self.settle_made(kind, number, is_there);
             }
             // The file existed before, whatever the server returns.
-            Change::MakeAgain { number } => {
+            NameChange::MakeAgain { number } => {
                 let is_told = !matches!(outcome, Outcome::TimedOut | Outcome::Disconnected);
                 self.settle_made(VolatileDirectory::Created, number, is_told);
             }
-            Change::Take { kind, taken } => self.settle_taken(kind, taken, outcome),
-            Change::Rename { taken, to } => {
+            NameChange::Take { kind, taken } => self.settle_taken(kind, taken, outcome),
+            NameChange::Rename { taken, to } => {
                 self.settle_made(VolatileDirectory::Created, to, *outcome == Outcome::Ok);
                 self.settle_taken(VolatileDirectory::Created, taken, outcome);
             }
@@ -350,7 +352,7 @@ impl ChangingNames {
     /// Applies the outcome of a removal. After a failure the name still exists, unless the server
     /// reports that it does not. After an unanswered call its existence is unknown, and one name
     /// more or less in the directory does no harm.
-    fn settle_taken(&mut self, kind: VolatileDirectory, taken: Taken, outcome: &Outcome) {
+    fn settle_taken(&mut self, kind: VolatileDirectory, taken: TakenName, outcome: &Outcome) {
         let is_there = match outcome {
             Outcome::Ok | Outcome::TimedOut | Outcome::Disconnected => false,
             Outcome::Failed(failure) if failure.cause() == Cause::NotFound => !taken.was_ready,

@@ -7,7 +7,7 @@ use filestone_workload::operation::{
 
 /// A requested page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Page {
+pub(super) struct PageRequest {
     /// Index of its directory among those of the data files.
     directory: u32,
     /// READDIR (0) or READDIRPLUS (1).
@@ -35,7 +35,12 @@ impl Listings {
     /// Returns a page of the next directory: from the start, or where its last page ended. A set
     /// without data files has no such directory; then the client's root directory is listed, from
     /// the start.
-    pub(super) fn next(&mut self, kind: OpKind, set: &ClientSet, len: u32) -> (Operation, Page) {
+    pub(super) fn next(
+        &mut self,
+        kind: OpKind,
+        set: &ClientSet,
+        len: u32,
+    ) -> (Operation, PageRequest) {
         let is_plus = kind == OpKind::ReadDirPlus;
         let procedure = usize::from(is_plus);
         let index = self.next[procedure];
@@ -62,7 +67,7 @@ impl Listings {
             }
         };
         let directory = index;
-        let page = Page {
+        let page = PageRequest {
             directory,
             procedure,
         };
@@ -70,7 +75,7 @@ impl Listings {
     }
 
     /// Stores the position where a page ended.
-    pub(super) fn apply(&mut self, page: Page, completion: &Completion) {
+    pub(super) fn apply(&mut self, page: PageRequest, completion: &Completion) {
         let Some(cursors) = self.cursors.get_mut(page.directory as usize) else {
             return;
         };

@@ -65,7 +65,7 @@ impl PoolLimits {
 
 /// A removed name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Taken {
+pub(super) struct TakenName {
     pub(super) number: u64,
     /// Whether its creating call had succeeded by then.
     pub(super) was_ready: bool,
@@ -144,10 +144,10 @@ impl NamePool {
     }
 
     /// Takes the oldest existing name, or else the oldest name whose creation is pending.
-    pub(super) fn take(&mut self) -> Option<Taken> {
+    pub(super) fn take(&mut self) -> Option<TakenName> {
         let oldest = self.entries.iter().position(|entry| entry.is_ready);
         let entry = self.entries.remove(oldest.unwrap_or(0))?;
-        Some(Taken {
+        Some(TakenName {
             number: entry.number,
             was_ready: entry.is_ready,
         })
@@ -243,7 +243,7 @@ mod tests {
         pool.is_made(second);
         assert_eq!(pool.take_ready(), Some(second));
         assert_eq!(pool.take_ready(), None);
-        let taken = Taken {
+        let taken = TakenName {
             number: first,
             was_ready: false,
         };

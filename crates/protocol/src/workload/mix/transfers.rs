@@ -19,12 +19,12 @@ pub(super) struct Transfer {
 
 /// Position of a client in the files that it reads, or in those that it writes.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Place {
+pub(super) struct TransferPosition {
     /// The file, and the offset of the next transfer; `None` at the end of a file.
     current: Option<(FileId, u64)>,
 }
 
-impl Place {
+impl TransferPosition {
     /// Returns the next transfer: the rest of the current file, piece by piece, then the next
     /// selected file; or any piece of any file.
     ///
@@ -96,7 +96,7 @@ mod tests {
     fn transfers(access: Access, lengths: &[u64], count: usize) -> Vec<(u32, u64, u32)> {
         let table = table(lengths);
         let mut generator = stream(1, RandomStream::Workload, 0);
-        let mut place = Place::default();
+        let mut place = TransferPosition::default();
         let mut chosen = 0..;
         let mut next = || {
             let choose = || FileId(chosen.next().unwrap_or(0) % lengths.len() as u32);

@@ -1,6 +1,6 @@
 //! Choice of the next file of a client, and the wait for one.
 
-use super::file::Task;
+use super::file::FileUse;
 use super::published_files::Checkout;
 use super::{NAP_MAX, NAP_MIN, Step, Stream};
 use filestone_measure::measure::fleet_record::ClientState;
@@ -18,16 +18,16 @@ impl Stream {
             return self.choose_of(writer, turn, group, now);
         }
         let task = match group.direction {
-            Direction::Write | Direction::Both => Task::Write,
-            Direction::Read if self.prepared < files => Task::Prepare,
-            Direction::Read => Task::Read,
+            Direction::Write | Direction::Both => FileUse::Write,
+            Direction::Read if self.prepared < files => FileUse::Prepare,
+            Direction::Read => FileUse::Read,
         };
-        let file = if task == Task::Prepare {
+        let file = if task == FileUse::Prepare {
             self.prepared
         } else {
             turn
         };
-        if task == Task::Write
+        if task == FileUse::Write
             && let Some(shelf) = self.shared.shelf(self.number)
             && !shelf.start(file)
         {
@@ -35,8 +35,8 @@ impl Stream {
         }
         self.end_wait(now);
         let pass = match task {
-            Task::Write | Task::ReadBack => (self.serial / u64::from(files)) as u32 + 1,
-            Task::Prepare | Task::Read => 1,
+            FileUse::Write | FileUse::ReadBack => (self.serial / u64::from(files)) as u32 + 1,
+            FileUse::Prepare | FileUse::Read => 1,
         };
         let drawn_of_file = match group.direction {
             // Prepared files are read with the values that were sampled for them.
@@ -58,7 +58,7 @@ impl Stream {
         self.name_file(group, self.number);
         self.pace(group, &drawn);
         self.step = match task {
-            Task::Write | Task::Prepare if group.unlink_first => Step::Unlink,
+            FileUse::Write | FileUse::Prepare if group.unlink_first => Step::Unlink,
             _ => Step::Open,
         };
         None
@@ -100,7 +100,7 @@ impl Stream {
                 self.passed_over = 0;
                 let mut key = self.file.key;
                 (key.run, key.client, key.pass) = (self.shared.run(), writer, content.pass);
-                self.file.start(Task::Read, key, 0, content.len);
+                self.file.start(FileUse::Read, key, 0, content.len);
                 self.file.is_lent = true;
                 let shared = Arc::clone(&self.shared);
                 let owner = group.reads.unwrap_or(0) as usize;

@@ -3,7 +3,7 @@
 //! and stores are enough.
 
 use super::client_control::{ClientControl, DesiredState};
-use super::times::{Times, TimesCounted};
+use super::times::{ClientHistogram, TimesCounted};
 use filestone_measure::measure::fleet_record::{ClientState, ConnectStatus, FleetCounters};
 use filestone_plan::fleet::EffectiveFrom;
 use filestone_workload::time::Timestamp;
@@ -55,7 +55,7 @@ pub struct ClientStats {
     /// Index of the settings used at the start of its current file.
     of_file: AtomicU32,
     /// Response times of its reads and writes, once it has begun.
-    times: OnceLock<Box<Times>>,
+    times: OnceLock<Box<ClientHistogram>>,
 }
 
 impl ClientStats {

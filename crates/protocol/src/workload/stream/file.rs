@@ -9,7 +9,7 @@ use std::io::Write;
 
 /// Use of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Task {
+pub(super) enum FileUse {
     /// Written.
     #[default]
     Write,
@@ -21,11 +21,11 @@ pub(super) enum Task {
     ReadBack,
 }
 
-impl Task {
+impl FileUse {
     pub const fn writes(self) -> bool {
         match self {
-            Task::Write | Task::Prepare => true,
-            Task::Read | Task::ReadBack => false,
+            FileUse::Write | FileUse::Prepare => true,
+            FileUse::Read | FileUse::ReadBack => false,
         }
     }
 }
@@ -33,7 +33,7 @@ impl Task {
 /// The current file of a client.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CurrentFile {
-    pub task: Task,
+    pub task: FileUse,
     pub key: FileKey,
     /// Offset of the next transfer.
     pub offset: u64,
@@ -53,7 +53,7 @@ pub(super) struct CurrentFile {
 
 impl CurrentFile {
     /// Begins this file, from `start` to `end` of it.
-    pub fn start(&mut self, task: Task, key: FileKey, start: u64, end: u64) {
+    pub fn start(&mut self, task: FileUse, key: FileKey, start: u64, end: u64) {
         (self.task, self.key) = (task, key);
         self.pieces = Pieces::new(start, end, 1, false);
         self.restart();
@@ -75,7 +75,7 @@ impl CurrentFile {
         self.unit_len = owner.write_size.min.max(1);
         let (start, end) = (self.pieces.start(), self.pieces.end());
         let pieces = Pieces::new(start, end, len, group.checksums);
-        let is_drawn = group.offsets == AccessPattern::Random && self.task != Task::Prepare;
+        let is_drawn = group.offsets == AccessPattern::Random && self.task != FileUse::Prepare;
         self.pieces = if is_drawn {
             pieces.in_order_of(drawn.order())
         } else {

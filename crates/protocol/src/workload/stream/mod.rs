@@ -30,7 +30,7 @@ use crate::workload::line_source::{ClientTotals, LineSource};
 use crate::workload::{Next, Workload};
 use client_stats::Count;
 use failures::Trouble;
-use file::{CurrentFile, Task};
+use file::{CurrentFile, FileUse};
 use filestone_measure::measure::fleet_record::{ClientState, ConnectStatus};
 use filestone_plan::plan::{Direction, GroupPlan, RandomFieldFor};
 use filestone_workload::load::action::OpenMode;
@@ -39,7 +39,7 @@ use filestone_workload::operation::{Failure, Outcome};
 use filestone_workload::payload::{Payload, ReadCheck};
 use filestone_workload::recording::Sample;
 use filestone_workload::time::Timestamp;
-use pacer::Pacer;
+use pacer::TransferPacer;
 use std::sync::Arc;
 
 /// The only handle of a client: it has one file open at a time.
@@ -100,7 +100,7 @@ pub struct Stream {
     passed_over: u32,
     file: CurrentFile,
     payload: Payload,
-    pacer: Pacer,
+    pacer: TransferPacer,
     /// Time when it began.
     began: Timestamp,
     /// Bytes and files completed.
@@ -144,7 +144,7 @@ impl Stream {
             passed_over: 0,
             file: CurrentFile::default(),
             payload: Payload::Reading(ReadCheck::default()),
-            pacer: Pacer::default(),
+            pacer: TransferPacer::default(),
             began: Timestamp::ZERO,
             bytes: 0,
             files: 0,
@@ -181,7 +181,7 @@ impl Stream {
     fn enter_usual(&mut self) {
         let state = if self.grace_end != Timestamp::MAX {
             ClientState::Quiescing
-        } else if matches!(self.step, Step::MakeDirectory) || self.file.task == Task::Prepare {
+        } else if matches!(self.step, Step::MakeDirectory) || self.file.task == FileUse::Prepare {
             ClientState::Starting
         } else {
             ClientState::Running
@@ -410,7 +410,7 @@ impl Stream {
     /// middle of it.
     fn check_quiescence(&mut self, group: &GroupPlan, now: Timestamp) {
         if self.grace_end == Timestamp::MAX
-            && self.file.task != Task::Prepare
+            && self.file.task != FileUse::Prepare
             && self.has_done_enough(group, now)
         {
             self.grace_end = now.after_nanos(group.quiesce.grace_ns);
@@ -424,7 +424,7 @@ impl Stream {
 
     fn pace(&mut self, group: &GroupPlan, drawn: &RandomFieldFor) {
         if let Some(rate) = group.rate
-            && self.file.task != Task::Prepare
+            && self.file.task != FileUse::Prepare
         {
             let per_s = drawn.number(filestone_plan::plan::RandomField::Rate, rate.per_s);
             self.pacer.go_by(rate.unit, per_s);
@@ -539,9 +539,9 @@ impl Stream {
         let len = self.file.next_len;
         self.file.advance();
         let (calls, bytes) = match self.file.task {
-            Task::Prepare => return,
-            Task::Write => (Count::Writes, Count::BytesWritten),
-            Task::Read | Task::ReadBack => (Count::Reads, Count::BytesRead),
+            FileUse::Prepare => return,
+            FileUse::Write => (Count::Writes, Count::BytesWritten),
+            FileUse::Read | FileUse::ReadBack => (Count::Reads, Count::BytesRead),
         };
         self.bytes = self.bytes.saturating_add(len);
         let gauge = self.gauge();
@@ -559,8 +559,8 @@ impl Stream {
             *len = self.file.written_len();
         }
         match self.file.task {
-            Task::Prepare => self.prepared += u32::from(is_whole),
-            Task::Write if is_whole => {
+            FileUse::Prepare => self.prepared += u32::from(is_whole),
+            FileUse::Write if is_whole => {
                 self.gauge().add(Count::FilesWritten, 1);
                 let content = published_files::FileVersion {
                     pass: key.pass,
@@ -571,19 +571,19 @@ impl Stream {
                 }
                 if group.direction == Direction::Both {
                     let drawn = self.drawn(group);
-                    self.file.start(Task::ReadBack, key, 0, content.len);
+                    self.file.start(FileUse::ReadBack, key, 0, content.len);
                     self.file.draw(group, group, &drawn);
                     return Step::Open;
                 }
                 self.end_file();
             }
-            Task::Read | Task::ReadBack if is_whole => {
+            FileUse::Read | FileUse::ReadBack if is_whole => {
                 self.gauge().add(Count::FilesRead, 1);
                 self.release();
                 self.end_file();
             }
             // A stopped client begins with this file again.
-            Task::Write | Task::Read | Task::ReadBack => self.release(),
+            FileUse::Write | FileUse::Read | FileUse::ReadBack => self.release(),
         }
         Step::Choose
     }
@@ -619,7 +619,7 @@ impl Step {
     }
 }
 
-fn open_mode(task: Task, group: &GroupPlan) -> OpenMode {
+fn open_mode(task: FileUse, group: &GroupPlan) -> OpenMode {
     if !task.writes() {
         return OpenMode::READING;
     }
@@ -647,7 +647,7 @@ impl Workload<Lines> for Stream {
         if let Err(instead) = self.come_to_operation(group, now) {
             return instead;
         }
-        if self.step != Step::Transfer || self.file.task == Task::Prepare {
+        if self.step != Step::Transfer || self.file.task == FileUse::Prepare {
             if self.step == Step::Transfer {
                 self.file.measure_next();
             }
@@ -696,7 +696,7 @@ impl Workload<Lines> for Stream {
         {
             self.gauge().add(Count::Late, 1);
         }
-        if self.step == Step::Transfer && self.file.task != Task::Prepare {
+        if self.step == Step::Transfer && self.file.task != FileUse::Prepare {
             self.gauge().took(completion.done.nanos_since(sample.due));
         }
         match completion.outcome {

@@ -14,7 +14,7 @@ pub const BEHIND_MAX: u64 = 1_000_000_000;
 
 /// Due times of transfers.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Pacer {
+pub(super) struct TransferPacer {
     unit: Option<RateUnit>,
     nanos_per_unit: f64,
     /// Time when the file's first transfer was due; `None` before the first file.
@@ -25,7 +25,7 @@ pub(super) struct Pacer {
     last: Option<Timestamp>,
     last_bytes: u64,
     /// Lateness in nanoseconds that the client does not make up for, since the last
-    /// [`Pacer::charge`].
+    /// [`TransferPacer::charge`].
     forgiven: u64,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Charged {
     pub next_due: Timestamp,
 }
 
-impl Pacer {
+impl TransferPacer {
     /// Sets the rate in units per second from the next transfer on.
     pub fn go_by(&mut self, unit: RateUnit, per_s: f64) {
         self.base = self
@@ -142,7 +142,7 @@ mod tests {
     fn a_schedule_is_exact_over_files_and_forgets_what_is_long_past() {
         const MS: u64 = 1_000_000;
         let at = Timestamp::from_nanos;
-        let mut pacer = Pacer::default();
+        let mut pacer = TransferPacer::default();
         assert_eq!(pacer.due(at(5)), None);
         // 4096 bytes at 32.768 Mbit/s take a millisecond.
         pacer.go_by(RateUnit::BitsPerS, 32.768e6);
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn what_is_late_when_a_wait_begins_is_not_made_up_for_and_the_wait_is_not_late() {
         let at = |millis: u64| Timestamp::from_nanos(millis * 1_000_000);
-        let mut pacer = Pacer::default();
+        let mut pacer = TransferPacer::default();
         pacer.go_by(RateUnit::OperationsPerS, 100.0);
         assert_eq!(pacer.due(at(0)), Some(at(0)));
         pacer.charge(1);
@@ -191,7 +191,7 @@ mod tests {
         // A hundred clients with a rate of one per second, 10 ms apart.
         for (rate, each) in [(2.0, 500), (0.5, 2000)] {
             let due = (0..100).map(|client| {
-                let mut pacer = Pacer::default();
+                let mut pacer = TransferPacer::default();
                 pacer.change(Some((RateUnit::OperationsPerS, 1.0)), at(0));
                 assert_eq!(pacer.due(at(10 * MS * client)), Some(at(10 * MS * client)));
                 pacer.charge(1);
@@ -209,7 +209,7 @@ mod tests {
         const MS: u64 = 1_000_000;
         let at = |millis| Timestamp::from_nanos(millis * MS);
         let ops = |per_s| Some((RateUnit::OperationsPerS, per_s));
-        let mut pacer = Pacer::default();
+        let mut pacer = TransferPacer::default();
         // One transfer per 10 s: at 2 s four fifths of the wait remain, which are 80 ms at ten per
         // second.
         pacer.change(ops(0.1), at(0));

@@ -5,7 +5,7 @@ use filestone_workload::random::mix;
 
 /// Offset and length of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Piece {
+pub(super) struct FilePiece {
     pub offset: u64,
     pub len: u64,
 }
@@ -77,7 +77,7 @@ impl Pieces {
     }
 
     /// Returns the piece at that position.
-    pub fn at(&self, place: u64) -> Piece {
+    pub fn at(&self, place: u64) -> FilePiece {
         let all = self.end.saturating_sub(self.start);
         let last = self.count().saturating_sub(1);
         let rest = all.saturating_sub(last.saturating_mul(self.len));
@@ -88,13 +88,13 @@ impl Pieces {
         };
         let begin = self.start.saturating_add(place.saturating_mul(self.len));
         if place == last {
-            return Piece {
+            return FilePiece {
                 offset: begin.saturating_sub(lacks),
                 len: rest + lacks,
             };
         }
         let is_before_last = place.saturating_add(1) == last;
-        Piece {
+        FilePiece {
             offset: begin,
             len: self.len - if is_before_last { lacks } else { 0 },
         }

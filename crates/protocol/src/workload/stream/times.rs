@@ -17,15 +17,15 @@ const MICRO: u64 = 1000;
 
 /// Histogram of one client.
 #[derive(Debug)]
-pub(super) struct Times([AtomicU32; STRETCHES]);
+pub(super) struct ClientHistogram([AtomicU32; STRETCHES]);
 
-impl Default for Times {
+impl Default for ClientHistogram {
     fn default() -> Self {
         Self(array::from_fn(|_| AtomicU32::new(0)))
     }
 }
 
-impl Times {
+impl ClientHistogram {
     /// Counts a response time.
     pub fn add(&self, nanos: u64) {
         if let Some(count) = self.0.get(place_of(nanos)) {
@@ -68,7 +68,7 @@ impl Default for TimesCounted {
 
 impl TimesCounted {
     /// Adds the histogram of a client.
-    pub(super) fn add(&mut self, times: &Times) {
+    pub(super) fn add(&mut self, times: &ClientHistogram) {
         for (sum, count) in self.0.iter_mut().zip(&times.0) {
             *sum = sum.saturating_add(count.load(Ordering::Relaxed).into());
         }
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn shares_of_several_clients_took_no_longer() {
-        let (one, other) = (Times::default(), Times::default());
+        let (one, other) = (ClientHistogram::default(), ClientHistogram::default());
         let mut both = TimesCounted::default();
         both.add(&one);
         assert_eq!(both.record(), None);

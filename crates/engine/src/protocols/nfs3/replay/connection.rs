@@ -4,7 +4,7 @@ use crate::backend::connection::ClientConnection;
 use crate::replay::over_sockets::{LoadConnection, tried_for};
 use filestone_measure::measure::Mismatches;
 use filestone_protocol::client::nfs3::load::LoadClient;
-use filestone_protocol::client::nfs3::sequence::{ClientError, ClientErrorKind};
+use filestone_protocol::client::nfs3::sequence::{NfsClientError, NfsClientErrorKind};
 use filestone_protocol::session::rpc::{JukeboxWaits, RpcProcedure};
 use filestone_setup::driver::{CallError, RetryLimit};
 use filestone_setup::nfs3::calls;
@@ -13,7 +13,7 @@ use filestone_workload::time::Timestamp;
 
 impl LoadConnection for LoadClient {
     fn stop(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
-        self.break_off(ClientErrorKind::Stopped, now, completed);
+        self.break_off(NfsClientErrorKind::Stopped, now, completed);
     }
 
     fn take_mismatches(&mut self) -> Mismatches {
@@ -42,12 +42,12 @@ pub fn why_lost(
 ) -> Option<String> {
     let lost = connection.client.take_lost();
     // A client that waited for its next line had no call in flight.
-    let idle = || ClientError {
+    let idle = || NfsClientError {
         procedure: RpcProcedure::NONE,
-        reason: ClientErrorKind::Disconnected,
+        reason: NfsClientErrorKind::Disconnected,
     };
     let lost = lost
-        .filter(|lost| lost.reason != ClientErrorKind::Stopped)
+        .filter(|lost| lost.reason != NfsClientErrorKind::Stopped)
         .or_else(|| is_given_up.then(idle))?;
     let RetryLimit { timeout, reconnect } = patience;
     let loss = connection.loss.take();

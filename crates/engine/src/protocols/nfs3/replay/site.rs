@@ -8,7 +8,7 @@ use filestone_host::error::RunError;
 use filestone_measure::measure::run_record::Target;
 use filestone_plan::plan::{LeftoverPolicy, NfsTarget, TransportKind};
 use filestone_protocol::client::nfs3::load::{
-    ActorOptions, LoadClientOptions, RunDirectories, Transfers,
+    ActorOptions, LoadClientOptions, NfsTransferLimits, RunDirectories,
 };
 use filestone_protocol::session::rpc::Credentials;
 use filestone_setup::driver::{Endpoint, Retry, first_xid};
@@ -44,7 +44,7 @@ pub struct Nfs3Site {
     lock_manager: Option<Dial>,
     options: Nfs3Options,
     claim: TestDirectory<Handle>,
-    transfers: Transfers,
+    transfers: NfsTransferLimits,
     target: Target,
 }
 
@@ -100,7 +100,7 @@ fn transfers(
     nfs: &mut NfsConnection,
     root: &TreeDirectory<Handle>,
     transport: TransportKind,
-) -> Result<Transfers, RunError> {
+) -> Result<NfsTransferLimits, RunError> {
     let most = match transport {
         TransportKind::Tcp => TRANSFER_MAX,
         TransportKind::Udp => DATAGRAM_TRANSFER_MAX,
@@ -110,11 +110,11 @@ fn transfers(
         bytes => bytes.min(most),
     };
     match nfs.call(|link| link.file_system_info(&root.handle)) {
-        Ok(info) => Ok(Transfers {
+        Ok(info) => Ok(NfsTransferLimits {
             read: told(info.rtmax),
             write: told(info.wtmax),
         }),
-        Err(NfsError::Answered(..)) => Ok(Transfers {
+        Err(NfsError::Answered(..)) => Ok(NfsTransferLimits {
             read: TRANSFER_UNKNOWN,
             write: TRANSFER_UNKNOWN,
         }),

@@ -12,7 +12,7 @@ use filestone_host::error::RunError;
 use filestone_measure::measure::Mismatches;
 use filestone_plan::plan::Plan;
 use filestone_protocol::client::smb2::{
-    ChannelPosition, ClientErrorKind, Smb2Client, Smb2ClientOptions, replaying,
+    ChannelPosition, Smb2Client, Smb2ClientOptions, SmbClientErrorKind, replaying,
 };
 use filestone_protocol::workload::LineSource;
 use filestone_setup::driver::{CallError, RetryLimit};
@@ -181,7 +181,7 @@ impl LoggingOn<'_> {
 
 impl LoadConnection for Replayer {
     fn stop(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
-        self.break_off(&ClientErrorKind::Stopped, now, completed);
+        self.break_off(&SmbClientErrorKind::Stopped, now, completed);
     }
 
     fn take_mismatches(&mut self) -> Mismatches {
@@ -198,7 +198,7 @@ impl LoadConnection for Replayer {
         let lost = lost.filter(|lost| {
             !matches!(
                 lost.reason,
-                ClientErrorKind::Stopped | ClientErrorKind::Refused(_)
+                SmbClientErrorKind::Stopped | SmbClientErrorKind::Refused(_)
             )
         });
         if lost.is_none() && !is_given_up {
@@ -208,10 +208,10 @@ impl LoadConnection for Replayer {
         let address = connection.dial.address;
         let (request, why) = match lost {
             Some(lost) => (lost.procedure.shown(), lost.reason),
-            None => (String::new(), ClientErrorKind::Disconnected),
+            None => (String::new(), SmbClientErrorKind::Disconnected),
         };
         let why = match why {
-            ClientErrorKind::Disconnected => {
+            SmbClientErrorKind::Disconnected => {
                 let loss = connection.loss.take();
                 let loss = loss.map_or(CallError::Closed, CallError::from);
                 let tried = connection.tried;

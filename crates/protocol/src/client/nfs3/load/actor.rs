@@ -1,11 +1,11 @@
 //! A client of a load over NFS as a future.
 
-use super::locks::Locks;
-use super::names::Names;
+use super::locks::ClientLocks;
+use super::names::HandleCache;
 use super::paths::{LoadOptions, RunDirectories, VerbExecutor};
 use crate::client::actor::{self, ActorTaskKind, TaskEnd, ended, next_task};
 use crate::client::call_slot::ActionError;
-use crate::client::nfs3::sequence::{CallHandle, Rpc};
+use crate::client::nfs3::sequence::{NfsCallHandle, Rpc};
 use crate::client::open_files::OpenFiles;
 use crate::client::owned_action::OwnedAction;
 use filestone_plan::made::MadeNames;
@@ -30,19 +30,19 @@ pub struct ActorOptions {
 }
 
 /// A client of a load over NFS.
-pub type Actor = actor::Actor<Rpc>;
+pub type NfsActor = actor::Actor<Rpc>;
 
 /// Creates an idle client.
-pub fn actor(options: &ActorOptions) -> Actor {
-    let locks = || Locks::new(CallHandle::HERE, options.timeout_nanos, options.client);
-    Actor::new(act(VerbExecutor {
+pub fn actor(options: &ActorOptions) -> NfsActor {
+    let locks = || ClientLocks::new(NfsCallHandle::HERE, options.timeout_nanos, options.client);
+    NfsActor::new(act(VerbExecutor {
         client: options.client,
-        nfs: CallHandle::HERE,
+        nfs: NfsCallHandle::HERE,
         locks: options.has_lock_manager.then(locks),
         directories: options.directories,
         options: options.options,
         made: Arc::clone(&options.made),
-        names: Names::default(),
+        names: HandleCache::default(),
         open: OpenFiles::default(),
         moved: 0,
     }))
@@ -70,13 +70,13 @@ async fn act(mut verbs: VerbExecutor) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::nfs3::load::Transfers;
+    use crate::client::nfs3::load::NfsTransferLimits;
     use filestone_plan::plan::CreateModes;
     use filestone_wire::nfs3::Handle;
 
     #[test]
     fn a_client_is_small() {
-        let transfers = Transfers { read: 1, write: 1 };
+        let transfers = NfsTransferLimits { read: 1, write: 1 };
         let actor = actor(&ActorOptions {
             client: 0,
             directories: RunDirectories {

@@ -11,7 +11,7 @@ use super::locks::NLM;
 use super::outgoing::CallEncoder;
 use super::task_ref::TaskRef;
 use crate::client::line_results::LineEnd;
-use crate::client::nfs3::sequence::{ClientError, ClientErrorKind, NFS};
+use crate::client::nfs3::sequence::{NFS, NfsClientError, NfsClientErrorKind};
 use crate::client::{Client, Output, ProtocolError};
 use crate::session::rpc::{
     Credentials, JukeboxWaits, MARK_LEN, Program, Retransmission, RpcCall, RpcEvent, RpcOptions,
@@ -137,7 +137,7 @@ impl LoadClient {
     }
 
     /// Returns the reason why it cannot continue, if it cannot.
-    pub fn take_lost(&mut self) -> Option<ClientError> {
+    pub fn take_lost(&mut self) -> Option<NfsClientError> {
         self.held.lend().lost.take()
     }
 
@@ -154,7 +154,7 @@ impl LoadClient {
     /// Aborts the current line: the run ends, or the connection is lost for good.
     pub fn break_off(
         &mut self,
-        why: ClientErrorKind,
+        why: NfsClientErrorKind,
         now: Timestamp,
         completed: &mut CompletionBatch,
     ) {
@@ -299,7 +299,7 @@ impl Client for LoadClient {
         if let Err(error) = received {
             let start = bytes.get(..SHOWN).unwrap_or(bytes).to_vec();
             self.break_off(
-                ClientErrorKind::BadMessage(error.clone(), start),
+                NfsClientErrorKind::BadMessage(error.clone(), start),
                 now,
                 completed,
             );
@@ -346,9 +346,9 @@ impl Client for LoadClient {
         if is_over {
             // The line waited for a connection, or for the reply.
             let why = if self.session.is_connected() {
-                ClientErrorKind::TimedOut
+                NfsClientErrorKind::TimedOut
             } else {
-                ClientErrorKind::Disconnected
+                NfsClientErrorKind::Disconnected
             };
             self.break_off(why, now, completed);
         }
@@ -389,7 +389,7 @@ impl Client for LoadClient {
 
     fn mark_failed(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
         if self.program == NFS || self.is_calling {
-            self.break_off(ClientErrorKind::Disconnected, now, completed);
+            self.break_off(NfsClientErrorKind::Disconnected, now, completed);
         }
     }
 

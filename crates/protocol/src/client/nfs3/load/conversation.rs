@@ -1,12 +1,12 @@
 //! Current task of a client of a load, independent of the connection that carries its calls.
 
-use super::actor::Actor;
+use super::actor::NfsActor;
 use super::outgoing::CallEncoder;
 use crate::client::Output;
-use crate::client::actor::{ActorTask, Progress, TaskEnd};
+use crate::client::actor::{ActorTask, ActorTaskState, TaskEnd};
 use crate::client::inspection::LazyVerifier;
 use crate::client::line_results::{LineResults, PendingLine};
-use crate::client::nfs3::sequence::{ActionError, ClientError, ClientErrorKind, Results};
+use crate::client::nfs3::sequence::{ActionError, NfsClientError, NfsClientErrorKind, Results};
 use crate::session::backoff::{BackoffSchedule, BackoffUntil};
 use crate::session::rpc::{JukeboxWaits, Program, RpcExchange, RpcProcedure, Traffic};
 use filestone_wire::nfs3;
@@ -85,7 +85,7 @@ fn data_of(results: &[u8]) -> &[u8] {
 /// Current task of a client.
 #[derive(Debug)]
 pub(super) struct ClientTask {
-    actor: Actor,
+    actor: NfsActor,
     timeout_nanos: u64,
     pattern: Arc<[u8]>,
     data: WriteData,
@@ -100,14 +100,14 @@ pub(super) struct ClientTask {
     /// Result of a task that needed no call.
     at_once: Option<TaskEnd>,
     pub books: LineResults,
-    pub lost: Option<ClientError>,
+    pub lost: Option<NfsClientError>,
     pub busy_pauses: JukeboxWaits,
     /// Time of the last input.
     now: Timestamp,
 }
 
 impl ClientTask {
-    pub fn new(actor: Actor, pattern: Arc<[u8]>, timeout_nanos: u64) -> Self {
+    pub fn new(actor: NfsActor, pattern: Arc<[u8]>, timeout_nanos: u64) -> Self {
         Self {
             actor,
             timeout_nanos,
@@ -172,15 +172,15 @@ impl ClientTask {
     fn resume(&mut self, now: Timestamp) -> Option<TaskEnd> {
         self.now = now;
         match self.actor.resume(now) {
-            Progress::Called => self.is_wanted = true,
-            Progress::Pausing(nanos) => {
+            ActorTaskState::Called => self.is_wanted = true,
+            ActorTaskState::Pausing(nanos) => {
                 self.pause = Some(Pause {
                     begin: now,
                     end: now.after_nanos(nanos),
                     is_busy: false,
                 });
             }
-            Progress::Ended(end) => return Some(end),
+            ActorTaskState::Ended(end) => return Some(end),
         }
         None
     }
@@ -253,7 +253,7 @@ impl ClientTask {
             }
             Err(refusal) => {
                 self.note(exchange);
-                self.cut(ClientErrorKind::Refused(refusal), now, completed);
+                self.cut(NfsClientErrorKind::Refused(refusal), now, completed);
             }
         }
     }
@@ -378,7 +378,12 @@ impl ClientTask {
     }
 
     /// Aborts the current call or pause and ends the task.
-    pub fn cut(&mut self, why: ClientErrorKind, now: Timestamp, completed: &mut CompletionBatch) {
+    pub fn cut(
+        &mut self,
+        why: NfsClientErrorKind,
+        now: Timestamp,
+        completed: &mut CompletionBatch,
+    ) {
         self.drop_partial_reply();
         if let Some(pause) = self.pause.take()
             && pause.is_busy
@@ -393,16 +398,16 @@ impl ClientTask {
             return self.end_at_once(now, completed);
         }
         let procedure = self.actor.call().procedure;
-        self.lost = Some(ClientError {
+        self.lost = Some(NfsClientError {
             procedure: match why {
-                ClientErrorKind::Stopped => RpcProcedure::NONE,
+                NfsClientErrorKind::Stopped => RpcProcedure::NONE,
                 _ => procedure,
             },
             reason: why,
         });
         loop {
             self.actor.call_slot().cut();
-            if let Progress::Ended(end) = self.actor.resume(now) {
+            if let ActorTaskState::Ended(end) = self.actor.resume(now) {
                 return self.end(end, now, completed);
             }
         }
@@ -414,7 +419,7 @@ impl ClientTask {
             .under_way
             .is_some_and(|under_way| under_way.sent.is_none());
         if is_unsent && self.at_once.is_none() {
-            self.cut(ClientErrorKind::Stopped, now, completed);
+            self.cut(NfsClientErrorKind::Stopped, now, completed);
         }
         is_unsent
     }
@@ -468,8 +473,8 @@ impl ClientTask {
 
     fn outcome_of_lost(&self, under_way: &UnderWay) -> Outcome {
         match self.lost.as_ref().map(|lost| &lost.reason) {
-            Some(ClientErrorKind::Stopped) if under_way.sent.is_none() => Outcome::Skipped,
-            Some(ClientErrorKind::Stopped) => Outcome::TimedOut,
+            Some(NfsClientErrorKind::Stopped) if under_way.sent.is_none() => Outcome::Skipped,
+            Some(NfsClientErrorKind::Stopped) => Outcome::TimedOut,
             _ => Outcome::Disconnected,
         }
     }

@@ -3,7 +3,7 @@
 //! Locks are exclusive and non-blocking. The lock manager has a separate connection, because it may
 //! listen on another port.
 
-use crate::client::nfs3::sequence::{ActionError, CallHandle, NfsResult};
+use crate::client::nfs3::sequence::{ActionError, NfsActionResult, NfsCallHandle};
 use crate::session::backoff::{BackoffSchedule, BackoffUntil};
 use crate::session::rpc::{Program, RpcProcedure};
 use filestone_wire::nfs3::Handle;
@@ -23,8 +23,8 @@ const OWNER: &[u8] = b"filestone";
 
 /// Locks of one client.
 #[derive(Debug)]
-pub(super) struct Locks {
-    link: CallHandle,
+pub(super) struct ClientLocks {
+    link: NfsCallHandle,
     /// Time limit for a reply, in nanoseconds.
     timeout_nanos: u64,
     client: i32,
@@ -50,16 +50,16 @@ pub(super) const fn answer(status: nlm::Status) -> Status {
     Status::Failed(StatusSpace::Nlm.status(status.0))
 }
 
-fn granted(stat: nlm::Status) -> NfsResult<()> {
+fn granted(stat: nlm::Status) -> NfsActionResult<()> {
     match stat {
         nlm::Status::GRANTED => Ok(()),
         status => Err(ActionError::Status(answer(status))),
     }
 }
 
-impl Locks {
+impl ClientLocks {
     /// Creates the locks of client `client`.
-    pub fn new(link: CallHandle, timeout_nanos: u64, client: u32) -> Self {
+    pub fn new(link: NfsCallHandle, timeout_nanos: u64, client: u32) -> Self {
         Self {
             link,
             timeout_nanos,
@@ -90,7 +90,7 @@ impl Locks {
     /// The request is non-blocking. A server that blocks it despite that would call GRANTED at the
     /// lock manager of this host, which does not belong to filestone; so the request is repeated
     /// within the time limit of a call.
-    pub async fn lock(&mut self, file: &Handle, offset: u64, len: u64) -> NfsResult<()> {
+    pub async fn lock(&mut self, file: &Handle, offset: u64, len: u64) -> NfsActionResult<()> {
         let mut pauses: Option<BackoffUntil> = None;
         loop {
             match self.ask(file, offset, len).await? {
@@ -111,13 +111,13 @@ impl Locks {
         granted(nlm::Status::BLOCKED)
     }
 
-    fn locked(&mut self, file: &Handle, stat: nlm::Status) -> NfsResult<()> {
+    fn locked(&mut self, file: &Handle, stat: nlm::Status) -> NfsActionResult<()> {
         granted(stat)?;
         self.held.insert(*file);
         Ok(())
     }
 
-    async fn ask(&mut self, file: &Handle, offset: u64, len: u64) -> NfsResult<nlm::Status> {
+    async fn ask(&mut self, file: &Handle, offset: u64, len: u64) -> NfsActionResult<nlm::Status> {
         let cookie = self.next_cookie();
         let arguments = lock::Args {
             cookie: NetObject(&cookie),
@@ -135,14 +135,14 @@ impl Locks {
         &self,
         procedure: Procedure,
         arguments: &impl Encode,
-    ) -> impl Future<Output = NfsResult<nlm::Status>> {
+    ) -> impl Future<Output = NfsActionResult<nlm::Status>> {
         self.link.call(called(procedure), arguments, |results| {
             Ok(Ok(StatusReply::from_bytes(results.bytes)?.stat))
         })
     }
 
     /// Sends NLMPROC4_CANCEL and ignores the status.
-    async fn cancel(&mut self, file: &Handle, offset: u64, len: u64) -> NfsResult<()> {
+    async fn cancel(&mut self, file: &Handle, offset: u64, len: u64) -> NfsActionResult<()> {
         let cookie = self.next_cookie();
         let arguments = cancel::Args {
             cookie: NetObject(&cookie),
@@ -154,7 +154,7 @@ impl Locks {
     }
 
     /// Sends NLMPROC4_UNLOCK.
-    pub async fn unlock(&mut self, file: &Handle, offset: u64, len: u64) -> NfsResult<()> {
+    pub async fn unlock(&mut self, file: &Handle, offset: u64, len: u64) -> NfsActionResult<()> {
         let cookie = self.next_cookie();
         let arguments = unlock::Args {
             cookie: NetObject(&cookie),
@@ -164,7 +164,7 @@ impl Locks {
     }
 
     /// Sends NLMPROC4_TEST.
-    pub async fn test(&mut self, file: &Handle, offset: u64, len: u64) -> NfsResult<()> {
+    pub async fn test(&mut self, file: &Handle, offset: u64, len: u64) -> NfsActionResult<()> {
         let cookie = self.next_cookie();
         let arguments = test::Args {
             cookie: NetObject(&cookie),
@@ -181,7 +181,7 @@ impl Locks {
     }
 
     /// Releases all locks on a file that is closed, as closing a file does on every system.
-    pub async fn close(&mut self, file: &Handle) -> NfsResult<()> {
+    pub async fn close(&mut self, file: &Handle) -> NfsActionResult<()> {
         if !self.held.remove(file) {
             return Ok(());
         }
@@ -189,7 +189,7 @@ impl Locks {
     }
 
     /// Releases all locks and ignores the statuses.
-    pub async fn close_all(&mut self) -> NfsResult<()> {
+    pub async fn close_all(&mut self) -> NfsActionResult<()> {
         while let Some(file) = self.held.pop_first() {
             self.link.check_cancelled()?;
             if let Err(ActionError::ClientFailed) = self.unlock(&file, 0, 0).await {
@@ -203,7 +203,7 @@ impl Locks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::nfs3::sequence::{CallSlot, Results, WaitReason};
+    use crate::client::nfs3::sequence::{NfsCallSlot, Results, WaitReason};
     use filestone_workload::time::Timestamp;
     use std::pin::pin;
     use std::task::{Context, Poll, Waker};
@@ -212,9 +212,9 @@ mod tests {
 
     /// Requests a lock from a server that answers with these statuses, repeating the last; returns
     /// the result, and the procedures called.
-    fn answered(stats: &[nlm::Status]) -> (NfsResult<()>, Vec<u32>) {
-        let mut call_slot = CallSlot::default();
-        let mut locks = Locks::new(CallHandle::HERE, TIMEOUT_NANOS, 0);
+    fn answered(stats: &[nlm::Status]) -> (NfsActionResult<()>, Vec<u32>) {
+        let mut call_slot = NfsCallSlot::default();
+        let mut locks = ClientLocks::new(NfsCallHandle::HERE, TIMEOUT_NANOS, 0);
         let file = Handle::new(&[1]).expect("a handle");
         let mut locking = pin!(locks.lock(&file, 0, 1));
         let (mut now, mut called) = (Timestamp::ZERO, Vec::new());

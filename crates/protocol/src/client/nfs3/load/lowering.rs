@@ -5,10 +5,10 @@
 //! always looked up, because the load requests it.
 
 use super::names::split;
-use super::open_file::OpenFile;
+use super::open_file::NfsOpenFile;
 use super::paths::{LookupResult, VerbExecutor};
 use crate::client::nfs3::sequence::{
-    ActionError, NfsResult, Object, named, permissions, times_of_server,
+    ActionError, NfsActionResult, Object, named, permissions, times_of_server,
 };
 use crate::client::open_files::Extent;
 use crate::client::own_paths::{below_clients, check_own, is_clients};
@@ -55,7 +55,7 @@ const fn empties(disposition: Disposition) -> bool {
 impl VerbExecutor {
     /// Looks up a path; returns the handle of its directory and the object. The directory under
     /// test and `clients` are known.
-    async fn find(&mut self, path: &[u8]) -> NfsResult<(Handle, LookupResult)> {
+    async fn find(&mut self, path: &[u8]) -> NfsActionResult<(Handle, LookupResult)> {
         let known = match path {
             b"" => Some(self.directories.root),
             path if is_clients(path) => Some(self.directories.clients),
@@ -76,7 +76,7 @@ impl VerbExecutor {
         Ok((directory, found))
     }
 
-    async fn attributes_of(&mut self, object: &Object) -> NfsResult<Fattr3> {
+    async fn attributes_of(&mut self, object: &Object) -> NfsActionResult<Fattr3> {
         match object.attributes {
             Some(attributes) => Ok(attributes),
             None => self.nfs.attributes(&object.handle).await,
@@ -89,7 +89,7 @@ impl VerbExecutor {
         options: u64,
         disposition: Disposition,
         number: u64,
-    ) -> NfsResult<Status> {
+    ) -> NfsActionResult<Status> {
         let wants_directory = options & OPTION_DIRECTORY != 0;
         let is_own = check_own(path).is_ok();
         let handle = match self.find(path).await {
@@ -109,7 +109,7 @@ impl VerbExecutor {
             }
             Err(failure) => return Err(failure),
         };
-        self.open.insert(number, OpenFile::new(handle, is_own));
+        self.open.insert(number, NfsOpenFile::new(handle, is_own));
         Ok(Status::Ok)
     }
 
@@ -120,7 +120,7 @@ impl VerbExecutor {
         path: &[u8],
         mode: OpenMode,
         number: u64,
-    ) -> NfsResult<Status> {
+    ) -> NfsActionResult<Status> {
         let handle = match self.find(path).await {
             Ok(_) if mode.is_exclusive => return Err(nfs3::Status::EXIST.into()),
             Ok((_, found)) => {
@@ -139,7 +139,7 @@ impl VerbExecutor {
             Err(failure) => return Err(failure),
         };
         let is_own = mode.writes && check_own(path).is_ok();
-        let mut file = OpenFile::new(handle, is_own);
+        let mut file = NfsOpenFile::new(handle, is_own);
         file.reads = mode.reads;
         file.is_stable = mode.is_stable;
         self.open.insert(number, file);
@@ -147,7 +147,7 @@ impl VerbExecutor {
     }
 
     /// Creates a missing file or directory; returns its handle.
-    async fn make(&mut self, path: &[u8], is_directory: bool) -> NfsResult<Handle> {
+    async fn make(&mut self, path: &[u8], is_directory: bool) -> NfsActionResult<Handle> {
         check_own(path)?;
         let (parent, name) = split(path);
         let directory = self.walk(parent).await?;
@@ -170,7 +170,7 @@ impl VerbExecutor {
         Ok(handle)
     }
 
-    async fn set_len(&mut self, path: &[u8], file: &Handle, len: u64) -> NfsResult<()> {
+    async fn set_len(&mut self, path: &[u8], file: &Handle, len: u64) -> NfsActionResult<()> {
         check_own(path)?;
         let cut = Sattr3 {
             size: Some(len),
@@ -181,7 +181,12 @@ impl VerbExecutor {
 
     /// Executes dbench 1's open: creates a missing file and extends it to a length by writing the
     /// missing data.
-    pub(super) async fn open_x(&mut self, path: &[u8], len: u64, number: u64) -> NfsResult<Status> {
+    pub(super) async fn open_x(
+        &mut self,
+        path: &[u8],
+        len: u64,
+        number: u64,
+    ) -> NfsActionResult<Status> {
         let (handle, size) = match self.find(path).await {
             Ok((_, found)) => {
                 let attributes = self.attributes_of(&found.object).await?;
@@ -193,7 +198,7 @@ impl VerbExecutor {
             Err(failure) if failure.is(nfs3::Status::NOENT) => (self.make(path, false).await?, 0),
             Err(failure) => return Err(failure),
         };
-        let mut file = OpenFile::new(handle, check_own(path).is_ok());
+        let mut file = NfsOpenFile::new(handle, check_own(path).is_ok());
         if size > len {
             self.set_len(path, &handle, len).await?;
         } else if size < len {
@@ -219,7 +224,7 @@ impl VerbExecutor {
     }
 
     /// Makes unstable data stable and releases the locks of the file.
-    pub(super) async fn close(&mut self, number: u64) -> NfsResult<Status> {
+    pub(super) async fn close(&mut self, number: u64) -> NfsActionResult<Status> {
         let mut file = self.open.remove(number)?;
         if let Some(locks) = &mut self.locks {
             locks.close(&file.handle).await?;
@@ -231,7 +236,7 @@ impl VerbExecutor {
         Ok(Status::Ok)
     }
 
-    pub(super) async fn flush(&mut self, number: u64) -> NfsResult<Status> {
+    pub(super) async fn flush(&mut self, number: u64) -> NfsActionResult<Status> {
         let handle = self.open.find(number)?.handle;
         let verifier = self.nfs.commit(&handle).await?;
         self.open.find(number)?.committed(verifier)?;
@@ -240,7 +245,12 @@ impl VerbExecutor {
 
     /// Without a lock manager locks are granted here: no other client of the run uses this client's
     /// files.
-    pub(super) async fn lock_x(&mut self, number: u64, offset: u64, len: u64) -> NfsResult<Status> {
+    pub(super) async fn lock_x(
+        &mut self,
+        number: u64,
+        offset: u64,
+        len: u64,
+    ) -> NfsActionResult<Status> {
         let file = self.open.find(number)?.handle;
         if let Some(locks) = &mut self.locks {
             locks.lock(&file, offset, len).await?;
@@ -253,7 +263,7 @@ impl VerbExecutor {
         number: u64,
         offset: u64,
         len: u64,
-    ) -> NfsResult<Status> {
+    ) -> NfsActionResult<Status> {
         let file = self.open.find(number)?.handle;
         if let Some(locks) = &mut self.locks {
             locks.unlock(&file, offset, len).await?;
@@ -261,33 +271,33 @@ impl VerbExecutor {
         Ok(Status::Ok)
     }
 
-    pub(super) async fn query_file(&mut self, number: u64) -> NfsResult<Status> {
+    pub(super) async fn query_file(&mut self, number: u64) -> NfsActionResult<Status> {
         let file = self.open.find(number)?.handle;
         self.nfs.attributes(&file).await?;
         Ok(Status::Ok)
     }
 
-    pub(super) async fn set_file(&mut self, number: u64) -> NfsResult<Status> {
+    pub(super) async fn set_file(&mut self, number: u64) -> NfsActionResult<Status> {
         let file = self.open.find_own(number)?.handle;
         self.nfs.set_attributes(&file, times_of_server()).await?;
         Ok(Status::Ok)
     }
 
-    pub(super) async fn query_path(&mut self, path: &[u8]) -> NfsResult<Status> {
+    pub(super) async fn query_path(&mut self, path: &[u8]) -> NfsActionResult<Status> {
         let (_, found) = self.find(path).await?;
         self.attributes_of(&found.object).await?;
         Ok(Status::Ok)
     }
 
     /// Returns the directory of a name, and its spelling there.
-    async fn find_name<'n>(&mut self, path: &'n [u8]) -> NfsResult<Place<'n>> {
+    async fn find_name<'n>(&mut self, path: &'n [u8]) -> NfsActionResult<Place<'n>> {
         let (_, name) = split(path);
         let (directory, found) = self.find(path).await?;
         let name = found.spelling.map_or(Cow::Borrowed(name), Cow::Owned);
         Ok(Place { directory, name })
     }
 
-    pub(super) async fn unlink(&mut self, path: &[u8]) -> NfsResult<Status> {
+    pub(super) async fn unlink(&mut self, path: &[u8]) -> NfsActionResult<Status> {
         check_own(path)?;
         let Place { directory, name } = self.find_name(path).await?;
         self.nfs.remove(&directory, &name).await?;
@@ -299,7 +309,7 @@ impl VerbExecutor {
     ///
     /// `clients` belongs to the run and stays. A load that removes it sees it as empty when no
     /// client has an entry in it.
-    pub(super) async fn remove_directory(&mut self, path: &[u8]) -> NfsResult<Status> {
+    pub(super) async fn remove_directory(&mut self, path: &[u8]) -> NfsActionResult<Status> {
         if is_clients(path) {
             let clients = self.directories.clients;
             let is_of_a_client =
@@ -325,7 +335,7 @@ impl VerbExecutor {
 
     /// Executes the Rename of CIFS, and RENAME3 unchanged. An existing target is replaced, as by
     /// rename(2).
-    pub(super) async fn rename(&mut self, from: &[u8], to: &[u8]) -> NfsResult<Status> {
+    pub(super) async fn rename(&mut self, from: &[u8], to: &[u8]) -> NfsActionResult<Status> {
         check_own(from)?;
         check_own(to)?;
         let (source, target) = if self.options.has_nfs_verbs {
@@ -351,7 +361,7 @@ impl VerbExecutor {
         Ok(Status::Ok)
     }
 
-    async fn place_of<'n>(&mut self, path: &'n [u8]) -> NfsResult<Place<'n>> {
+    async fn place_of<'n>(&mut self, path: &'n [u8]) -> NfsActionResult<Place<'n>> {
         let (parent, name) = split(path);
         Ok(Place {
             directory: self.walk(parent).await?,
@@ -361,7 +371,7 @@ impl VerbExecutor {
 
     /// Without wildcards it looks up one name; with them it reads the directory to its end, or
     /// until the maximum number of entries match.
-    pub(super) async fn find_first(&mut self, path: &[u8], max: u64) -> NfsResult<Status> {
+    pub(super) async fn find_first(&mut self, path: &[u8], max: u64) -> NfsActionResult<Status> {
         let (parent, pattern) = split(path);
         if !wildcard::has_wildcards(pattern) {
             return self.query_path(path).await;
@@ -381,7 +391,7 @@ impl VerbExecutor {
 
     /// For `clients`, removes this client's tree only: the other clients are using theirs. Objects
     /// that no run of this load creates stay, and with them the tree.
-    pub(super) async fn remove_tree(&mut self, path: &[u8]) -> NfsResult<Status> {
+    pub(super) async fn remove_tree(&mut self, path: &[u8]) -> NfsActionResult<Status> {
         let own = is_clients(path).then(|| self.own_tree());
         let path = own.as_deref().map_or(path, str::as_bytes);
         check_own(path)?;
@@ -408,7 +418,7 @@ impl VerbExecutor {
     }
 
     /// Removes this client's tree, in any spelling that the load has used.
-    pub(super) async fn remove_own_tree(&mut self) -> NfsResult<()> {
+    pub(super) async fn remove_own_tree(&mut self) -> NfsActionResult<()> {
         let own = format!("client{}", self.client).into_bytes();
         let clients = self.directories.clients;
         let mut names = Vec::new();

@@ -30,7 +30,7 @@ mod transfer;
 mod verbs;
 
 pub use crate::client::line_results::LineEnd;
-pub use actor::{Actor, ActorOptions};
+pub use actor::{ActorOptions, NfsActor};
 pub use client::{LoadClient, LoadClientOptions};
 pub use locks::NLM;
-pub use paths::{LoadOptions, RunDirectories, Transfers};
+pub use paths::{LoadOptions, NfsTransferLimits, RunDirectories};

@@ -12,14 +12,14 @@ const NAMES_MAX: usize = 65_536;
 
 /// Handles by path below the directory under test.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(super) struct HandleCache {
     handles: BTreeMap<Box<[u8]>, Handle>,
     /// Whether the cache contains a name that was found by ignoring case: then an object may have
     /// several paths.
     has_aliases: bool,
 }
 
-impl Names {
+impl HandleCache {
     /// Returns the handle of a path.
     pub fn find(&self, path: &[u8]) -> Option<Handle> {
         self.handles.get(path).copied()
@@ -90,8 +90,8 @@ mod tests {
         Handle::new(&[byte]).unwrap()
     }
 
-    fn known() -> Names {
-        let mut names = Names::default();
+    fn known() -> HandleCache {
+        let mut names = HandleCache::default();
         for (byte, path) in (0..).zip(["a", "a-b", "a/b", "a/b/c", "ab", "b"]) {
             names.record_handle(path.as_bytes(), handle(byte));
         }
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn the_cache_has_an_end() {
-        let mut names = Names::default();
+        let mut names = HandleCache::default();
         for number in 0..=NAMES_MAX {
             names.record_handle(number.to_string().as_bytes(), handle(0));
         }

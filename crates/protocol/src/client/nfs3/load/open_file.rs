@@ -1,13 +1,13 @@
 //! Emulation of a load file's open handles on an NFS server, which has no open files.
 
-use crate::client::nfs3::sequence::{NfsResult, WriteResult};
+use crate::client::nfs3::sequence::{NfsActionResult, WriteResult};
 use crate::client::open_files::OpenedFile;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{Handle, Verifier};
 
 /// A file or directory that a load file has open.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct OpenFile {
+pub(super) struct NfsOpenFile {
     /// The file handle.
     pub handle: Handle,
     /// Whether it was opened for reading.
@@ -22,7 +22,7 @@ pub(super) struct OpenFile {
     is_lost: bool,
 }
 
-impl OpenFile {
+impl NfsOpenFile {
     /// Creates a newly opened file.
     pub fn new(handle: Handle, is_own: bool) -> Self {
         Self {
@@ -51,7 +51,7 @@ impl OpenFile {
     /// Records a COMMIT. A verifier that differs from the writes' means that the server may have
     /// lost them (RFC 1813, section 3.3.21): a client that cannot send them again reports EIO, and
     /// so does filestone.
-    pub fn committed(&mut self, verifier: Verifier) -> NfsResult<()> {
+    pub fn committed(&mut self, verifier: Verifier) -> NfsActionResult<()> {
         let expected = self.uncommitted.take();
         let is_lost = std::mem::take(&mut self.is_lost);
         if is_lost || expected.is_some_and(|expected| expected != verifier) {
@@ -61,7 +61,7 @@ impl OpenFile {
     }
 }
 
-impl OpenedFile for OpenFile {
+impl OpenedFile for NfsOpenFile {
     fn is_own(&self) -> bool {
         self.is_own
     }
@@ -77,8 +77,8 @@ mod tests {
         verifier: [1; 8],
     };
 
-    fn opened() -> OpenFile {
-        OpenFile::new(Handle::EMPTY, true)
+    fn opened() -> NfsOpenFile {
+        NfsOpenFile::new(Handle::EMPTY, true)
     }
 
     #[test]

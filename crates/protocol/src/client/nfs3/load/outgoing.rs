@@ -1,6 +1,6 @@
 //! Encoding of the call in the slot for sending.
 
-use crate::client::nfs3::sequence::Call;
+use crate::client::nfs3::sequence::NfsCall;
 use crate::session::rpc::{Credentials, MARK_LEN, Program};
 use filestone_plan::plan::TransportKind;
 use filestone_wire::record::RecordMark;
@@ -47,7 +47,7 @@ impl CallEncoder {
     /// Appends a call to `out` and returns its length, data and record mark included.
     pub fn put(
         &self,
-        call: &Call,
+        call: &NfsCall,
         xid: u32,
         data: &WriteData,
         pattern: &Arc<[u8]>,

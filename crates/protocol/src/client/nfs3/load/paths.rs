@@ -3,10 +3,10 @@
 //! The NFS verbs are in `verbs`, the CIFS verbs in `lowering`; the table of both is
 //! docs/reference/lowering.md.
 
-use super::locks::{self, Locks};
-use super::names::{Names, split};
-use super::open_file::OpenFile;
-use crate::client::nfs3::sequence::{ActionError, CallHandle, NfsResult, Object, answer};
+use super::locks::{self, ClientLocks};
+use super::names::{HandleCache, split};
+use super::open_file::NfsOpenFile;
+use crate::client::nfs3::sequence::{ActionError, NfsActionResult, NfsCallHandle, Object, answer};
 use crate::client::open_files::{Extent, OpenFiles};
 use filestone_plan::made::MadeNames;
 use filestone_plan::plan::CreateModes;
@@ -20,7 +20,7 @@ const SCAN_PAGE: u32 = 32 << 10;
 
 /// Maximum bytes of one READ and one WRITE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Transfers {
+pub struct NfsTransferLimits {
     /// rtmax of FSINFO.
     pub read: u32,
     /// wtmax of FSINFO.
@@ -35,7 +35,7 @@ pub struct RunDirectories {
     /// The directory `clients` in it.
     pub clients: Handle,
     /// Transfer sizes of the server.
-    pub transfers: Transfers,
+    pub transfers: NfsTransferLimits,
 }
 
 /// Options of a client of a load.
@@ -63,14 +63,14 @@ pub(super) struct LookupResult {
 #[derive(Debug)]
 pub(super) struct VerbExecutor {
     pub client: u32,
-    pub nfs: CallHandle,
-    pub locks: Option<Locks>,
+    pub nfs: NfsCallHandle,
+    pub locks: Option<ClientLocks>,
     pub directories: RunDirectories,
     pub options: LoadOptions,
     /// The names that may be removed.
     pub made: Arc<MadeNames>,
-    pub names: Names,
-    pub open: OpenFiles<OpenFile>,
+    pub names: HandleCache,
+    pub open: OpenFiles<NfsOpenFile>,
     /// File data that the current action has moved, in bytes.
     pub moved: u64,
 }
@@ -82,7 +82,7 @@ fn is_stale(status: Status) -> bool {
 }
 
 /// Ignores server errors during the cleanup of an iteration, but not the loss of the connection.
-fn unless_lost<T>(result: NfsResult<T>) -> NfsResult<()> {
+fn unless_lost<T>(result: NfsActionResult<T>) -> NfsActionResult<()> {
     match result {
         Err(ActionError::ClientFailed | ActionError::ConnectionReset) => {
             Err(ActionError::ClientFailed)
@@ -93,7 +93,7 @@ fn unless_lost<T>(result: NfsResult<T>) -> NfsResult<()> {
 
 impl VerbExecutor {
     /// Executes one action and returns its status.
-    pub async fn execute(&mut self, action: Action<'_>) -> NfsResult<Status> {
+    pub async fn execute(&mut self, action: Action<'_>) -> NfsActionResult<Status> {
         let answer = self.answer(action).await;
         if let Ok(status) | Err(ActionError::Status(status)) = answer
             && is_stale(status)
@@ -105,7 +105,7 @@ impl VerbExecutor {
     }
 
     /// Closes the files that an iteration left open.
-    pub async fn end_pass(&mut self) -> NfsResult<()> {
+    pub async fn end_pass(&mut self) -> NfsActionResult<()> {
         let mut ended = Ok(());
         for file in self.open.take_all() {
             if file.needs_commit() {
@@ -122,7 +122,7 @@ impl VerbExecutor {
 
     // One line per verb where it fits, as in the table of the documentation.
     #[rustfmt::skip]
-    async fn answer(&mut self, action: Action<'_>) -> NfsResult<Status> {
+    async fn answer(&mut self, action: Action<'_>) -> NfsActionResult<Status> {
         match action {
             Action::NtCreateX { path, options, disposition, handle } => {
                 self.nt_create_x(path, options, disposition, handle).await
@@ -169,7 +169,7 @@ impl VerbExecutor {
     }
 
     /// Returns the handle of a path, component by component from its longest cached prefix.
-    pub async fn walk(&mut self, path: &[u8]) -> NfsResult<Handle> {
+    pub async fn walk(&mut self, path: &[u8]) -> NfsActionResult<Handle> {
         let (mut end, mut handle) = self.longest_known(path);
         while end < path.len() {
             let start = if end == 0 { 0 } else { end + 1 };
@@ -200,7 +200,12 @@ impl VerbExecutor {
     }
 
     /// Looks up one component of a path and caches it.
-    async fn step(&mut self, directory: &Handle, prefix: &[u8], name: &[u8]) -> NfsResult<Object> {
+    async fn step(
+        &mut self,
+        directory: &Handle,
+        prefix: &[u8],
+        name: &[u8],
+    ) -> NfsActionResult<Object> {
         match self.look_up(directory, name).await {
             Ok(found) => {
                 self.record_lookup(prefix, &found);
@@ -225,7 +230,11 @@ impl VerbExecutor {
 
     /// Sends LOOKUP; if the name does not exist and names are case-insensitive, does the same as
     /// Samba: searches the directory for a name that differs only in case.
-    pub async fn look_up(&mut self, directory: &Handle, name: &[u8]) -> NfsResult<LookupResult> {
+    pub async fn look_up(
+        &mut self,
+        directory: &Handle,
+        name: &[u8],
+    ) -> NfsActionResult<LookupResult> {
         let missing = match self.nfs.lookup(directory, name).await {
             Err(failure) if failure.is(nfs3::Status::NOENT) && self.options.ignores_case => failure,
             answer => {

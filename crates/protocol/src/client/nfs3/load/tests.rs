@@ -1,7 +1,7 @@
 //! A client of a load against a server with scripted replies, in virtual time.
 
 use super::*;
-use crate::client::nfs3::sequence::{ClientErrorKind, answer};
+use crate::client::nfs3::sequence::{NfsClientErrorKind, answer};
 use crate::client::{Client, Output, ProtocolError};
 use crate::session::rpc::Credentials;
 use filestone_plan::made::MadeNames;
@@ -80,7 +80,7 @@ fn options(transport: TransportKind, has_lock_manager: bool) -> LoadClientOption
             directories: RunDirectories {
                 root: directory(1),
                 clients: directory(2),
-                transfers: Transfers {
+                transfers: NfsTransferLimits {
                     read: 65_536,
                     write: 65_536,
                 },
@@ -586,7 +586,7 @@ fn no_answer_in_time_ends_the_client() {
     let lost = bench.clients[0].take_lost().expect("it is lost");
     assert_eq!(
         (lost.procedure.name, lost.reason),
-        ("lookup", ClientErrorKind::TimedOut)
+        ("lookup", NfsClientErrorKind::TimedOut)
     );
     let line = bench.clients[0].line_end().expect("a line");
     assert_eq!(line.status, None);
@@ -712,14 +712,14 @@ fn a_connection_that_is_given_up_loses_the_line() {
     assert!(bench.completed.is_empty());
     output.clear();
     client.break_off(
-        ClientErrorKind::Disconnected,
+        NfsClientErrorKind::Disconnected,
         bench.now,
         &mut bench.completed,
     );
     let ended: Vec<Completion> = bench.completed.iter().collect();
     assert_eq!(ended[0].outcome, Outcome::Disconnected);
     let lost = client.take_lost().expect("it is lost");
-    assert_eq!(lost.reason, ClientErrorKind::Disconnected);
+    assert_eq!(lost.reason, NfsClientErrorKind::Disconnected);
     // The client accepts another action on the next connection.
     client.connected(bench.now, output);
     assert!(output.is_empty());
@@ -779,7 +779,7 @@ fn replies_to_other_calls_are_passed_over() {
 }
 
 /// Returns the error of a client whose call with that number receives this reaction.
-fn lost_by(at: usize, action: Action<'_>, bytes: impl Fn(&Seen) -> Reaction) -> ClientErrorKind {
+fn lost_by(at: usize, action: Action<'_>, bytes: impl Fn(&Seen) -> Reaction) -> NfsClientErrorKind {
     let mut bench = Bench::new(TransportKind::Tcp, false, |call: &Seen, count| {
         if count == at {
             bytes(call)
@@ -803,15 +803,15 @@ fn what_the_standard_forbids_ends_the_client() {
         results.truncate(20);
         Reaction::Results(results)
     });
-    assert!(matches!(short, ClientErrorKind::Decode(_)), "{short:?}");
+    assert!(matches!(short, NfsClientErrorKind::Decode(_)), "{short:?}");
     let long = lost_by(0, QUERY, |call| {
         Reaction::Results([usual(call), vec![0; 4]].concat())
     });
-    assert!(matches!(long, ClientErrorKind::Decode(_)), "{long:?}");
+    assert!(matches!(long, NfsClientErrorKind::Decode(_)), "{long:?}");
     let too_much = lost_by(3, read_x(100, 100), |_| {
         Reaction::Results(read_of(50_000, false))
     });
-    let ClientErrorKind::ProtocolViolation(what) = too_much else {
+    let NfsClientErrorKind::ProtocolViolation(what) = too_much else {
         panic!("{too_much:?}");
     };
     let said = "asked for 100 bytes, it says it sent 50000 and sent 50000";
@@ -820,7 +820,7 @@ fn what_the_standard_forbids_ends_the_client() {
         Reaction::Results(read_of(0, false))
     });
     assert!(
-        matches!(nothing, ClientErrorKind::ProtocolViolation(_)),
+        matches!(nothing, NfsClientErrorKind::ProtocolViolation(_)),
         "{nothing:?}"
     );
     let cut = lost_by(3, read_x(100, 100), |_| {
@@ -828,7 +828,7 @@ fn what_the_standard_forbids_ends_the_client() {
         results.truncate(150);
         Reaction::Results(results)
     });
-    assert!(matches!(cut, ClientErrorKind::Decode(_)), "{cut:?}");
+    assert!(matches!(cut, NfsClientErrorKind::Decode(_)), "{cut:?}");
 }
 
 #[test]
@@ -840,7 +840,7 @@ fn what_is_no_rpc_ends_the_client_and_the_connection() {
     assert_eq!(done.outcome, Outcome::Disconnected);
     assert!(matches!(bench.error, Some(ProtocolError::Rpc(_))));
     let lost = bench.clients[0].take_lost().expect("it is lost");
-    let ClientErrorKind::BadMessage(_, start) = lost.reason else {
+    let NfsClientErrorKind::BadMessage(_, start) = lost.reason else {
         panic!("{lost:?}");
     };
     assert!(start.starts_with(b"HTTP/1.1"));
@@ -876,7 +876,7 @@ fn a_listing_that_leads_in_a_circle_ends_the_client() {
     assert_eq!(done.outcome, Outcome::Disconnected);
     let lost = bench.clients[0].take_lost().expect("it is lost");
     assert_eq!(lost.procedure.name, "readdir");
-    let ClientErrorKind::ProtocolViolation(what) = lost.reason else {
+    let NfsClientErrorKind::ProtocolViolation(what) = lost.reason else {
         panic!("{lost:?}");
     };
     assert_eq!(what, "the listing leads in a circle");

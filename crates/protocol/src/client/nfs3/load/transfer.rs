@@ -1,7 +1,7 @@
 //! File data in pieces of the size that the server takes.
 
 use super::paths::VerbExecutor;
-use crate::client::nfs3::sequence::{ActionError, DataRange, NfsResult, WriteResult};
+use crate::client::nfs3::sequence::{ActionError, DataRange, NfsActionResult, WriteResult};
 use crate::client::open_files::{Extent, transferred};
 use filestone_wire::nfs3::Handle;
 use filestone_wire::nfs3::write::StableHow;
@@ -15,7 +15,7 @@ impl VerbExecutor {
         offset: u64,
         len: u64,
         expected: u64,
-    ) -> NfsResult<Status> {
+    ) -> NfsActionResult<Status> {
         let file = self.open.find(number)?;
         if !file.reads {
             return Err(ActionError::refused(Cause::Denied));
@@ -31,7 +31,7 @@ impl VerbExecutor {
         number: u64,
         extent: Extent,
         expected: u64,
-    ) -> NfsResult<Status> {
+    ) -> NfsActionResult<Status> {
         // A copy, stored again after it has recorded the replies, even those of pieces before a
         // failed one.
         let mut file = *self.open.find_own(number)?;
@@ -50,7 +50,7 @@ impl VerbExecutor {
 
     /// Reads the range to its end or the end of the file; returns the number of bytes. A length of
     /// 0 also makes a call.
-    pub(super) async fn read_in(&mut self, file: &Handle, extent: Extent) -> NfsResult<u64> {
+    pub(super) async fn read_in(&mut self, file: &Handle, extent: Extent) -> NfsActionResult<u64> {
         let Extent { offset, len } = extent;
         extent.check()?;
         let mut done = 0;
@@ -75,7 +75,7 @@ impl VerbExecutor {
         extent: Extent,
         stable: StableHow,
         mut note: impl FnMut(WriteResult),
-    ) -> NfsResult<()> {
+    ) -> NfsActionResult<()> {
         let Extent { offset, len } = extent;
         extent.check()?;
         let mut done = 0;

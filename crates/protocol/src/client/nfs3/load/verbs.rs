@@ -1,10 +1,10 @@
 //! The verbs of NFS loads, unchanged: one call each, plus the LOOKUPs of a path whose handle is not
 //! cached (docs/reference/lowering.md).
 
-use super::locks::Locks;
+use super::locks::ClientLocks;
 use super::names::split;
 use super::paths::VerbExecutor;
-use crate::client::nfs3::sequence::{ActionError, NfsResult, Object, permissions};
+use crate::client::nfs3::sequence::{ActionError, NfsActionResult, Object, permissions};
 use crate::client::open_files::Extent;
 use crate::client::own_paths::{check_own, is_clients};
 use filestone_wire::nfs3::create::CreateHow;
@@ -25,14 +25,14 @@ pub(super) const fn stable_how(stability: Stability) -> StableHow {
 }
 
 impl VerbExecutor {
-    pub(super) async fn attributes(&mut self, path: &[u8]) -> NfsResult<Status> {
+    pub(super) async fn attributes(&mut self, path: &[u8]) -> NfsActionResult<Status> {
         let object = self.walk(path).await?;
         self.nfs.attributes(&object).await?;
         Ok(Status::Ok)
     }
 
     /// Sets the modification time to the server's time.
-    pub(super) async fn set_attributes(&mut self, path: &[u8]) -> NfsResult<Status> {
+    pub(super) async fn set_attributes(&mut self, path: &[u8]) -> NfsActionResult<Status> {
         // The clients' directory is shared by all clients and belongs to the run.
         if !is_clients(path) {
             check_own(path)?;
@@ -47,7 +47,7 @@ impl VerbExecutor {
     }
 
     /// The last component is always looked up, cached or not.
-    pub(super) async fn look_up_path(&mut self, path: &[u8]) -> NfsResult<Status> {
+    pub(super) async fn look_up_path(&mut self, path: &[u8]) -> NfsActionResult<Status> {
         let (parent, name) = split(path);
         if name.is_empty() {
             return self.attributes(path).await;
@@ -74,7 +74,7 @@ impl VerbExecutor {
         path: &[u8],
         wanted: u64,
         granted: u64,
-    ) -> NfsResult<Status> {
+    ) -> NfsActionResult<Status> {
         let object = self.walk(path).await?;
         let asked = match wanted {
             0 => access::ALL,
@@ -91,14 +91,19 @@ impl VerbExecutor {
         })
     }
 
-    pub(super) async fn read_link(&mut self, path: &[u8]) -> NfsResult<Status> {
+    pub(super) async fn read_link(&mut self, path: &[u8]) -> NfsActionResult<Status> {
         let link = self.walk(path).await?;
         self.nfs.read_link(&link).await?;
         Ok(Status::Ok)
     }
 
     /// A short read is not a failure: the load does not contain the length of the file.
-    pub(super) async fn read(&mut self, path: &[u8], offset: u64, len: u64) -> NfsResult<Status> {
+    pub(super) async fn read(
+        &mut self,
+        path: &[u8],
+        offset: u64,
+        len: u64,
+    ) -> NfsActionResult<Status> {
         let file = self.walk(path).await?;
         self.read_in(&file, Extent { offset, len }).await?;
         Ok(Status::Ok)
@@ -109,7 +114,7 @@ impl VerbExecutor {
         path: &[u8],
         extent: Extent,
         stability: Stability,
-    ) -> NfsResult<Status> {
+    ) -> NfsActionResult<Status> {
         check_own(path)?;
         let file = self.walk(path).await?;
         let stable = stable_how(stability);
@@ -117,7 +122,7 @@ impl VerbExecutor {
         Ok(Status::Ok)
     }
 
-    pub(super) async fn create(&mut self, path: &[u8]) -> NfsResult<Status> {
+    pub(super) async fn create(&mut self, path: &[u8]) -> NfsActionResult<Status> {
         check_own(path)?;
         let (parent, name) = split(path);
         let directory = self.walk(parent).await?;
@@ -127,7 +132,7 @@ impl VerbExecutor {
         Ok(Status::Ok)
     }
 
-    pub(super) async fn symlink(&mut self, path: &[u8], target: &[u8]) -> NfsResult<Status> {
+    pub(super) async fn symlink(&mut self, path: &[u8], target: &[u8]) -> NfsActionResult<Status> {
         check_own(path)?;
         let (parent, name) = split(path);
         let directory = self.walk(parent).await?;
@@ -146,7 +151,7 @@ impl VerbExecutor {
     }
 
     /// The linked file must also belong to the run, since a link changes its link count.
-    pub(super) async fn link(&mut self, path: &[u8], existing: &[u8]) -> NfsResult<Status> {
+    pub(super) async fn link(&mut self, path: &[u8], existing: &[u8]) -> NfsActionResult<Status> {
         check_own(path)?;
         check_own(existing)?;
         let file = self.walk(existing).await?;
@@ -157,7 +162,7 @@ impl VerbExecutor {
         Ok(Status::Ok)
     }
 
-    pub(super) async fn remove(&mut self, path: &[u8]) -> NfsResult<Status> {
+    pub(super) async fn remove(&mut self, path: &[u8]) -> NfsActionResult<Status> {
         check_own(path)?;
         let (parent, name) = split(path);
         let directory = self.walk(parent).await?;
@@ -168,7 +173,7 @@ impl VerbExecutor {
 
     /// Executes MKDIR3 and the Mkdir of CIFS. `clients` was created at the start of the run; its
     /// existence is success for the load.
-    pub(super) async fn make_directory(&mut self, path: &[u8]) -> NfsResult<Status> {
+    pub(super) async fn make_directory(&mut self, path: &[u8]) -> NfsActionResult<Status> {
         if is_clients(path) {
             let root = self.directories.root;
             return match self.nfs.make_directory(&root, path, 0o777).await {
@@ -184,7 +189,7 @@ impl VerbExecutor {
         Ok(Status::Ok)
     }
 
-    pub(super) async fn read_directory(&mut self, path: &[u8]) -> NfsResult<Status> {
+    pub(super) async fn read_directory(&mut self, path: &[u8]) -> NfsActionResult<Status> {
         let directory = self.walk(path).await?;
         self.nfs
             .read_entries(&directory, PAGE, |_, _| false)
@@ -192,44 +197,54 @@ impl VerbExecutor {
         Ok(Status::Ok)
     }
 
-    pub(super) async fn file_system_status(&mut self) -> NfsResult<Status> {
+    pub(super) async fn file_system_status(&mut self) -> NfsActionResult<Status> {
         let root = self.directories.root;
         self.nfs.file_system_status(&root).await?;
         Ok(Status::Ok)
     }
 
-    pub(super) async fn file_system_info(&mut self) -> NfsResult<Status> {
+    pub(super) async fn file_system_info(&mut self) -> NfsActionResult<Status> {
         let root = self.directories.root;
         self.nfs.file_system_info(&root).await?;
         Ok(Status::Ok)
     }
 
-    pub(super) async fn path_configuration(&mut self, path: &[u8]) -> NfsResult<Status> {
+    pub(super) async fn path_configuration(&mut self, path: &[u8]) -> NfsActionResult<Status> {
         let object = self.walk(path).await?;
         self.nfs.path_configuration(&object).await?;
         Ok(Status::Ok)
     }
 
-    pub(super) async fn commit(&mut self, path: &[u8]) -> NfsResult<Status> {
+    pub(super) async fn commit(&mut self, path: &[u8]) -> NfsActionResult<Status> {
         let file = self.walk(path).await?;
         self.nfs.commit(&file).await?;
         Ok(Status::Ok)
     }
 
-    fn lock_manager(&mut self) -> NfsResult<&mut Locks> {
+    fn lock_manager(&mut self) -> NfsActionResult<&mut ClientLocks> {
         self.locks
             .as_mut()
             .ok_or_else(|| ActionError::refused(Cause::Other))
     }
 
-    pub(super) async fn lock(&mut self, path: &[u8], offset: u64, len: u64) -> NfsResult<Status> {
+    pub(super) async fn lock(
+        &mut self,
+        path: &[u8],
+        offset: u64,
+        len: u64,
+    ) -> NfsActionResult<Status> {
         self.lock_manager()?;
         let file = self.walk(path).await?;
         self.lock_manager()?.lock(&file, offset, len).await?;
         Ok(Status::Ok)
     }
 
-    pub(super) async fn unlock(&mut self, path: &[u8], offset: u64, len: u64) -> NfsResult<Status> {
+    pub(super) async fn unlock(
+        &mut self,
+        path: &[u8],
+        offset: u64,
+        len: u64,
+    ) -> NfsActionResult<Status> {
         self.lock_manager()?;
         let file = self.walk(path).await?;
         self.lock_manager()?.unlock(&file, offset, len).await?;
@@ -241,7 +256,7 @@ impl VerbExecutor {
         path: &[u8],
         offset: u64,
         len: u64,
-    ) -> NfsResult<Status> {
+    ) -> NfsActionResult<Status> {
         self.lock_manager()?;
         let file = self.walk(path).await?;
         self.lock_manager()?.test(&file, offset, len).await?;

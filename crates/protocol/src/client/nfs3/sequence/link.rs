@@ -40,27 +40,27 @@ impl Calls for Rpc {
 }
 
 /// An RPC call ready to be sent.
-pub type Call = call_slot::Call<Rpc>;
+pub type NfsCall = call_slot::Call<Rpc>;
 /// Slot for RPC calls and their results.
-pub type CallSlot = call_slot::CallSlot<Rpc>;
+pub type NfsCallSlot = call_slot::CallSlot<Rpc>;
 /// Error in results.
-pub type ReplyError = call_slot::ReplyError<Rpc>;
+pub type NfsReplyError = call_slot::ReplyError<Rpc>;
 /// Handle for issuing RPC calls from a future.
-pub type CallHandle = call_slot::CallHandle<Rpc>;
+pub type NfsCallHandle = call_slot::CallHandle<Rpc>;
 /// Reason why a client cannot continue.
-pub type ClientError = call_slot::ClientError<Rpc>;
+pub type NfsClientError = call_slot::ClientError<Rpc>;
 /// A call that waits for its results.
-pub type CallFuture<D> = call_slot::CallFuture<Rpc, D>;
+pub type NfsCallFuture<D> = call_slot::CallFuture<Rpc, D>;
 /// Error of a call that ends a client.
-pub type ClientErrorKind = call_slot::ClientErrorKind<Rpc>;
+pub type NfsClientErrorKind = call_slot::ClientErrorKind<Rpc>;
 
-impl From<DecodeError> for ReplyError {
+impl From<DecodeError> for NfsReplyError {
     fn from(error: DecodeError) -> Self {
-        ReplyError::Decode(error)
+        NfsReplyError::Decode(error)
     }
 }
 
-impl CallHandle {
+impl NfsCallHandle {
     /// Calls a procedure; the future returns the value of `decode`.
     #[inline]
     pub fn call<T, D>(
@@ -68,9 +68,9 @@ impl CallHandle {
         procedure: RpcProcedure,
         arguments: &impl Encode,
         decode: D,
-    ) -> CallFuture<D>
+    ) -> NfsCallFuture<D>
     where
-        D: FnOnce(Results<'_>) -> Result<Result<T, ActionError>, ReplyError>,
+        D: FnOnce(Results<'_>) -> Result<Result<T, ActionError>, NfsReplyError>,
     {
         self.call_with(
             procedure,
@@ -91,9 +91,9 @@ impl CallHandle {
         data: DataRange,
         kept_max: usize,
         decode: D,
-    ) -> CallFuture<D>
+    ) -> NfsCallFuture<D>
     where
-        D: FnOnce(Results<'_>) -> Result<Result<T, ActionError>, ReplyError>,
+        D: FnOnce(Results<'_>) -> Result<Result<T, ActionError>, NfsReplyError>,
     {
         let build = |out: &mut Vec<u8>| {
             arguments.encode(&mut Writer::new(out));

@@ -3,8 +3,8 @@
 //! A server chooses the page ends and cookies; a listing that loops or makes no progress is
 //! aborted.
 
-use super::NfsResult;
-use super::link::CallHandle;
+use super::NfsActionResult;
+use super::link::NfsCallHandle;
 use super::procedures::{ListingCursor, called};
 use filestone_wire::nfs3::{
     Fattr3, FileType, Handle, Procedure, Status, Verifier, readdir, readdirplus,
@@ -75,9 +75,9 @@ type Named = Vec<(Box<[u8]>, Option<ObjectWithAttributes>)>;
 /// Bytes of a page with handles.
 const PAGE: u32 = 32 << 10;
 
-impl CallHandle {
+impl NfsCallHandle {
     /// Advances to the next page; returns whether there is one.
-    fn turn(&self, procedure: Procedure, at: &mut Position, after: After) -> NfsResult<bool> {
+    fn turn(&self, procedure: Procedure, at: &mut Position, after: After) -> NfsActionResult<bool> {
         let After::Page(next) = after else {
             return Ok(false);
         };
@@ -93,7 +93,7 @@ impl CallHandle {
         directory: &Handle,
         count: u32,
         mut wanted: impl FnMut(&[u8]) -> bool,
-    ) -> NfsResult<bool> {
+    ) -> NfsActionResult<bool> {
         let mut at = Position::default();
         loop {
             let page = self.names_page(directory, at.start, count, |page| {
@@ -115,7 +115,7 @@ impl CallHandle {
         directory: &Handle,
         count: u32,
         mut has_enough: impl FnMut(&[u8], Option<FileType>) -> bool,
-    ) -> NfsResult<()> {
+    ) -> NfsActionResult<()> {
         match self.read_entries(directory, count, &mut has_enough).await {
             Err(failure) if failure.is(Status::NOTSUPP) => {
                 let listed = self.find_name(directory, count, |name| has_enough(name, None));
@@ -131,7 +131,7 @@ impl CallHandle {
         directory: &Handle,
         count: u32,
         mut has_enough: impl FnMut(&[u8], Option<FileType>) -> bool,
-    ) -> NfsResult<()> {
+    ) -> NfsActionResult<()> {
         let mut at = Position::default();
         loop {
             let page = self.entries_page(directory, at.start, count, |page| {
@@ -153,7 +153,7 @@ impl CallHandle {
         &self,
         directory: &Handle,
         name: &[u8],
-    ) -> NfsResult<Option<ObjectWithAttributes>> {
+    ) -> NfsActionResult<Option<ObjectWithAttributes>> {
         let found = match self.lookup(directory, name).await {
             Err(failure) if failure.is(Status::NOENT) => return Ok(None),
             found => found?,
@@ -175,7 +175,7 @@ impl CallHandle {
         directory: &Handle,
         is_wanted: impl Fn(&[u8]) -> bool,
         mut each: impl FnMut(&[u8], &ObjectWithAttributes) -> bool,
-    ) -> NfsResult<()> {
+    ) -> NfsActionResult<()> {
         let mut at = Position::default();
         loop {
             let (page, after) = match self.plus_page(directory, &at, &is_wanted).await {
@@ -205,7 +205,7 @@ impl CallHandle {
         directory: &Handle,
         at: &Position,
         is_wanted: &impl Fn(&[u8]) -> bool,
-    ) -> NfsResult<(Named, After)> {
+    ) -> NfsActionResult<(Named, After)> {
         let page = self.entries_page(directory, at.start, PAGE, |page| {
             let wanted = page.entries.iter().filter(|entry| is_wanted(entry.name));
             let names = wanted.map(|entry| {
@@ -226,7 +226,7 @@ impl CallHandle {
         directory: &Handle,
         at: &Position,
         is_wanted: &impl Fn(&[u8]) -> bool,
-    ) -> NfsResult<(Named, After)> {
+    ) -> NfsActionResult<(Named, After)> {
         let page = self.names_page(directory, at.start, PAGE, |page| {
             let wanted = page.entries.iter().filter(|entry| is_wanted(entry.name));
             let names = wanted.map(|entry| (entry.name.into(), None)).collect();

@@ -6,7 +6,7 @@
 //!     └──────results────────┘◀───results─────┘
 //! ```
 //!
-//! A future calls a procedure of its [`CallHandle`], which encodes the call at once, and is pending
+//! A future calls a procedure of its [`NfsCallHandle`], which encodes the call at once, and is pending
 //! until a driver has delivered the reply. The driver polls the future, makes the requested
 //! exchange with its own method of waiting for servers, and polls again. No waker is used: the
 //! driver knows the future of each reply.
@@ -26,7 +26,8 @@ mod removal;
 pub use crate::client::call_slot::{ActionError, Results, WaitReason};
 pub use filestone_workload::output::DataRange;
 pub use link::{
-    Call, CallFuture, CallHandle, CallSlot, ClientError, ClientErrorKind, ReplyError, Rpc,
+    NfsCall, NfsCallFuture, NfsCallHandle, NfsCallSlot, NfsClientError, NfsClientErrorKind,
+    NfsReplyError, Rpc,
 };
 pub use listing::ObjectWithAttributes;
 pub use procedures::{
@@ -57,7 +58,7 @@ pub const fn answer(status: nfs3::Status) -> Status {
 }
 
 /// Result of one step of a client.
-pub type NfsResult<T> = ActionResult<T>;
+pub type NfsActionResult<T> = ActionResult<T>;
 
 /// An object, and its attributes if the server returned them.
 #[derive(Debug, Clone, Copy)]

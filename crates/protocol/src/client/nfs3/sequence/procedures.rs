@@ -1,7 +1,7 @@
 //! The procedures of NFSv3 as functions: arguments in, the results that a client needs out.
 
-use super::link::{CallHandle, ReplyError};
-use super::{ActionError, NfsResult, Object};
+use super::link::{NfsCallHandle, NfsReplyError};
+use super::{ActionError, NfsActionResult, Object};
 use crate::client::call_slot::Results;
 use crate::client::nfs3::read_counts::{ReadCounts, check_written, go_on_after};
 use crate::session::rpc::{Program, RpcProcedure};
@@ -92,7 +92,7 @@ impl Encode for WriteHead<'_> {
 const READ_HEAD_MAX: usize = 4 + 4 + 84 + 12;
 
 /// Result of a decoder.
-type Decoded<T> = Result<NfsResult<T>, ReplyError>;
+type Decoded<T> = Result<NfsActionResult<T>, NfsReplyError>;
 
 /// Extracts the needed part of a reply with `keep`.
 fn answer<T, A, U>(
@@ -113,9 +113,9 @@ fn removed(results: Results<'_>) -> Decoded<()> {
     answer(remove::Reply::from_bytes(results.bytes), drop)
 }
 
-impl CallHandle {
+impl NfsCallHandle {
     /// Sends GETATTR.
-    pub fn attributes(&self, object: &Handle) -> impl Future<Output = NfsResult<Fattr3>> {
+    pub fn attributes(&self, object: &Handle) -> impl Future<Output = NfsActionResult<Fattr3>> {
         let arguments = object.borrow();
         self.call(called(Procedure::Getattr), &arguments, |results| {
             answer(getattr::Reply::from_bytes(results.bytes), |ok| ok)
@@ -127,7 +127,7 @@ impl CallHandle {
         &self,
         object: &Handle,
         new_attributes: Sattr3,
-    ) -> impl Future<Output = NfsResult<()>> {
+    ) -> impl Future<Output = NfsActionResult<()>> {
         let arguments = setattr::Args {
             object: object.borrow(),
             new_attributes,
@@ -143,7 +143,7 @@ impl CallHandle {
         &self,
         directory: &Handle,
         name: &[u8],
-    ) -> impl Future<Output = NfsResult<Object>> {
+    ) -> impl Future<Output = NfsActionResult<Object>> {
         let arguments = named(directory, name);
         self.call(called(Procedure::Lookup), &arguments, |results| {
             let object = |ok: lookup::ReplyOk<'_>| Object {
@@ -155,7 +155,11 @@ impl CallHandle {
     }
 
     /// Sends ACCESS; returns the granted permissions.
-    pub fn access(&self, object: &Handle, access: u32) -> impl Future<Output = NfsResult<u32>> {
+    pub fn access(
+        &self,
+        object: &Handle,
+        access: u32,
+    ) -> impl Future<Output = NfsActionResult<u32>> {
         let object = object.borrow();
         let arguments = access::Args { object, access };
         self.call(called(Procedure::Access), &arguments, |results| {
@@ -164,12 +168,12 @@ impl CallHandle {
     }
 
     /// Sends READLINK.
-    pub fn read_link(&self, link: &Handle) -> impl Future<Output = NfsResult<()>> {
+    pub fn read_link(&self, link: &Handle) -> impl Future<Output = NfsActionResult<()>> {
         self.call_readlink(link, |_| ())
     }
 
     /// Sends READLINK; returns the target of the link.
-    pub fn link_text(&self, link: &Handle) -> impl Future<Output = NfsResult<Vec<u8>>> {
+    pub fn link_text(&self, link: &Handle) -> impl Future<Output = NfsActionResult<Vec<u8>>> {
         self.call_readlink(link, <[u8]>::to_vec)
     }
 
@@ -177,7 +181,7 @@ impl CallHandle {
         &self,
         link: &Handle,
         keep: impl FnOnce(&[u8]) -> T,
-    ) -> impl Future<Output = NfsResult<T>> {
+    ) -> impl Future<Output = NfsActionResult<T>> {
         let arguments = link.borrow();
         self.call(called(Procedure::Readlink), &arguments, move |results| {
             answer(readlink::Reply::from_bytes(results.bytes), |ok| {
@@ -192,7 +196,7 @@ impl CallHandle {
         file: &Handle,
         offset: u64,
         count: u32,
-    ) -> impl Future<Output = NfsResult<ReadResult>> {
+    ) -> impl Future<Output = NfsActionResult<ReadResult>> {
         let file = file.borrow();
         let arguments = read::Args {
             file,
@@ -210,7 +214,11 @@ impl CallHandle {
     }
 
     /// Returns the bytes of a small file, for use before and after a run.
-    pub fn read_text(&self, file: &Handle, count: u32) -> impl Future<Output = NfsResult<Vec<u8>>> {
+    pub fn read_text(
+        &self,
+        file: &Handle,
+        count: u32,
+    ) -> impl Future<Output = NfsActionResult<Vec<u8>>> {
         let file = file.borrow();
         let arguments = read::Args {
             file,
@@ -231,7 +239,7 @@ impl CallHandle {
         offset: u64,
         data: DataRange,
         stable: StableHow,
-    ) -> impl Future<Output = NfsResult<WriteResult>> {
+    ) -> impl Future<Output = NfsActionResult<WriteResult>> {
         let count = data.len;
         let arguments = write::Args {
             file: file.borrow(),
@@ -246,7 +254,7 @@ impl CallHandle {
     }
 
     /// Sends COMMIT of the whole file.
-    pub fn commit(&self, file: &Handle) -> impl Future<Output = NfsResult<Verifier>> {
+    pub fn commit(&self, file: &Handle) -> impl Future<Output = NfsActionResult<Verifier>> {
         let arguments = commit::Args {
             file: file.borrow(),
             offset: 0,
@@ -263,7 +271,7 @@ impl CallHandle {
         directory: &Handle,
         name: &[u8],
         how: CreateHow,
-    ) -> impl Future<Output = NfsResult<Option<Handle>>> {
+    ) -> impl Future<Output = NfsActionResult<Option<Handle>>> {
         let where_ = named(directory, name);
         let arguments = create::Args { where_, how };
         self.call(called(Procedure::Create), &arguments, made)
@@ -275,7 +283,7 @@ impl CallHandle {
         directory: &Handle,
         name: &[u8],
         mode: u32,
-    ) -> impl Future<Output = NfsResult<Option<Handle>>> {
+    ) -> impl Future<Output = NfsActionResult<Option<Handle>>> {
         let arguments = mkdir::Args {
             where_: named(directory, name),
             attributes: permissions(mode),
@@ -289,7 +297,7 @@ impl CallHandle {
         directory: &Handle,
         name: &[u8],
         target: &[u8],
-    ) -> impl Future<Output = NfsResult<Option<Handle>>> {
+    ) -> impl Future<Output = NfsActionResult<Option<Handle>>> {
         let arguments = symlink::Args {
             where_: named(directory, name),
             symlink: SymlinkData {
@@ -306,7 +314,7 @@ impl CallHandle {
         file: &Handle,
         directory: &Handle,
         name: &[u8],
-    ) -> impl Future<Output = NfsResult<()>> {
+    ) -> impl Future<Output = NfsActionResult<()>> {
         let arguments = link::Args {
             file: file.borrow(),
             link: named(directory, name),
@@ -317,7 +325,11 @@ impl CallHandle {
     }
 
     /// Sends REMOVE.
-    pub fn remove(&self, directory: &Handle, name: &[u8]) -> impl Future<Output = NfsResult<()>> {
+    pub fn remove(
+        &self,
+        directory: &Handle,
+        name: &[u8],
+    ) -> impl Future<Output = NfsActionResult<()>> {
         let arguments = named(directory, name);
         self.call(called(Procedure::Remove), &arguments, removed)
     }
@@ -327,7 +339,7 @@ impl CallHandle {
         &self,
         directory: &Handle,
         name: &[u8],
-    ) -> impl Future<Output = NfsResult<()>> {
+    ) -> impl Future<Output = NfsActionResult<()>> {
         let arguments = named(directory, name);
         self.call(called(Procedure::Rmdir), &arguments, removed)
     }
@@ -337,7 +349,7 @@ impl CallHandle {
         &self,
         from: DirOpArgs<'_>,
         to: DirOpArgs<'_>,
-    ) -> impl Future<Output = NfsResult<()>> {
+    ) -> impl Future<Output = NfsActionResult<()>> {
         let arguments = rename::Args { from, to };
         self.call(called(Procedure::Rename), &arguments, |results| {
             answer(rename::Reply::from_bytes(results.bytes), drop)
@@ -351,7 +363,7 @@ impl CallHandle {
         start: ListingCursor,
         count: u32,
         keep: impl FnOnce(readdir::ReplyOk<'_>) -> T,
-    ) -> impl Future<Output = NfsResult<T>> {
+    ) -> impl Future<Output = NfsActionResult<T>> {
         let arguments = readdir::Args {
             dir: dir.borrow(),
             cookie: start.cookie,
@@ -370,7 +382,7 @@ impl CallHandle {
         start: ListingCursor,
         count: u32,
         keep: impl FnOnce(readdirplus::ReplyOk<'_>) -> T,
-    ) -> impl Future<Output = NfsResult<T>> {
+    ) -> impl Future<Output = NfsActionResult<T>> {
         let arguments = readdirplus::Args {
             dir: dir.borrow(),
             cookie: start.cookie,
@@ -384,7 +396,7 @@ impl CallHandle {
     }
 
     /// Sends FSSTAT.
-    pub fn file_system_status(&self, root: &Handle) -> impl Future<Output = NfsResult<()>> {
+    pub fn file_system_status(&self, root: &Handle) -> impl Future<Output = NfsActionResult<()>> {
         let arguments = root.borrow();
         self.call(called(Procedure::Fsstat), &arguments, |results| {
             answer(fsstat::Reply::from_bytes(results.bytes), drop)
@@ -395,7 +407,7 @@ impl CallHandle {
     pub fn file_system_info(
         &self,
         root: &Handle,
-    ) -> impl Future<Output = NfsResult<fsinfo::ReplyOk>> {
+    ) -> impl Future<Output = NfsActionResult<fsinfo::ReplyOk>> {
         let arguments = root.borrow();
         self.call(called(Procedure::Fsinfo), &arguments, |results| {
             answer(fsinfo::Reply::from_bytes(results.bytes), |ok| ok)
@@ -403,7 +415,7 @@ impl CallHandle {
     }
 
     /// Sends PATHCONF.
-    pub fn path_configuration(&self, object: &Handle) -> impl Future<Output = NfsResult<()>> {
+    pub fn path_configuration(&self, object: &Handle) -> impl Future<Output = NfsActionResult<()>> {
         let arguments = object.borrow();
         self.call(called(Procedure::Pathconf), &arguments, |results| {
             answer(pathconf::Reply::from_bytes(results.bytes), drop)
@@ -434,7 +446,7 @@ fn read_back(results: Results<'_>, offset: u64, asked: u32) -> Decoded<ReadResul
         file_len: None,
     };
     if go_on_after(amount.check()).is_err() || data_len != count {
-        return Err(ReplyError::Violation(format!(
+        return Err(NfsReplyError::Violation(format!(
             "asked for {asked} bytes, it says it sent {count}{} and sent {data_len}",
             if eof { " up to the end" } else { "" }
         )));
@@ -464,7 +476,7 @@ fn written(results: Results<'_>, asked: u32) -> Decoded<WriteResult> {
         Err(fail) => return Ok(Err(ActionError::from(fail.status))),
     };
     if go_on_after(check_written(asked, ok.count)).is_err() {
-        return Err(ReplyError::Violation(format!(
+        return Err(NfsReplyError::Violation(format!(
             "sent {asked} bytes, it says it took {}",
             ok.count
         )));

@@ -4,8 +4,8 @@
 //! or endlessly nested directories, is abandoned; between any two names it checks for cancellation.
 //! Symbolic links are removed and never followed, and mounted file systems are left alone.
 
-use super::NfsResult;
-use super::link::CallHandle;
+use super::NfsActionResult;
+use super::link::NfsCallHandle;
 use super::procedures::called;
 use filestone_plan::made::{Kept, MadeNames};
 use filestone_wire::nfs3::{FileType, Handle, Procedure, Status};
@@ -75,7 +75,7 @@ struct Walk<'m> {
 /// Names in a directory, with their types if the server returns them.
 type Batch = Vec<(Vec<u8>, Option<FileType>)>;
 
-impl CallHandle {
+impl NfsCallHandle {
     /// Removes all objects that the run can have created in `directory`, which belongs to the run,
     /// except the entry `keep`.
     pub async fn empty_but(
@@ -83,7 +83,7 @@ impl CallHandle {
         directory: &Handle,
         keep: &[u8],
         made: &MadeNames,
-    ) -> NfsResult<Kept> {
+    ) -> NfsActionResult<Kept> {
         let mut walk = Walk::new(made);
         let top = Level::new(*directory, Vec::new(), DeleteLoopGuard::default());
         walk.levels.push(top);
@@ -98,7 +98,7 @@ impl CallHandle {
         parent: &Handle,
         path: &[u8],
         made: &MadeNames,
-    ) -> NfsResult<Kept> {
+    ) -> NfsActionResult<Kept> {
         let mut walk = Walk::new(made);
         if !made.has(path) {
             walk.kept.add(path);
@@ -110,7 +110,7 @@ impl CallHandle {
     }
 
     /// Empties the directories in `walk`, and removes them, except the run's own directory.
-    async fn walk(&self, parent: &Handle, keep: &[u8], walk: &mut Walk<'_>) -> NfsResult<()> {
+    async fn walk(&self, parent: &Handle, keep: &[u8], walk: &mut Walk<'_>) -> NfsActionResult<()> {
         while let Some(level) = walk.levels.last_mut() {
             self.check_cancelled()?;
             if let Some(name) = level.directories.pop() {
@@ -134,7 +134,7 @@ impl CallHandle {
         level: &Level,
         keep: &[u8],
         made: &MadeNames,
-    ) -> NfsResult<(Batch, Kept)> {
+    ) -> NfsActionResult<(Batch, Kept)> {
         let (mut batch, mut kept) = (Batch::new(), Kept::default());
         let (mut bytes, mut is_wrong) = (0, false);
         self.each_entry(&level.handle, PAGE, |name, file_type| {
@@ -162,7 +162,12 @@ impl CallHandle {
     }
 
     /// Enters a directory; removes an object of another type.
-    async fn enter(&self, parent: &Handle, path: Vec<u8>, walk: &mut Walk<'_>) -> NfsResult<()> {
+    async fn enter(
+        &self,
+        parent: &Handle,
+        path: Vec<u8>,
+        walk: &mut Walk<'_>,
+    ) -> NfsActionResult<()> {
         let name = last_of(&path);
         let Some(found) = self.find_object(parent, name).await? else {
             return Ok(());
@@ -198,7 +203,7 @@ impl CallHandle {
         level: &mut Level,
         keep: &[u8],
         made: &MadeNames,
-    ) -> NfsResult<Option<Kept>> {
+    ) -> NfsActionResult<Option<Kept>> {
         let (batch, kept) = self.batch(level, keep, made).await?;
         if batch.is_empty() {
             return Ok(Some(kept));
@@ -222,7 +227,7 @@ impl CallHandle {
 
     /// Removes the emptied directory, and returns to its parent. A directory with staying entries
     /// stays, too.
-    async fn leave(&self, top: &Handle, kept: Kept, walk: &mut Walk<'_>) -> NfsResult<()> {
+    async fn leave(&self, top: &Handle, kept: Kept, walk: &mut Walk<'_>) -> NfsActionResult<()> {
         let Some(done) = walk.levels.pop() else {
             return Ok(());
         };
@@ -266,7 +271,7 @@ fn may_be_directory(file_type: Option<FileType>) -> bool {
 }
 
 /// Treats a missing object as removed, by another client or not.
-fn gone(answer: NfsResult<()>) -> NfsResult<()> {
+fn gone(answer: NfsActionResult<()>) -> NfsActionResult<()> {
     match answer {
         Err(failure) if failure.is(Status::NOENT) => Ok(()),
         answer => answer,

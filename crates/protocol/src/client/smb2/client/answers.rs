@@ -4,7 +4,7 @@ use super::{Inner, Last};
 use crate::client::ProtocolError;
 use crate::client::call_slot::Results;
 use crate::client::smb2::fast_path;
-use crate::client::smb2::link::{BadSignature, ClientErrorKind};
+use crate::client::smb2::link::{BadSignature, SmbClientErrorKind};
 use crate::client::smb2::requests::data_read;
 use crate::session::smb2::{CompoundResponse, Scope};
 use filestone_wire::smb2;
@@ -104,7 +104,7 @@ impl Inner {
             return self.waiting.push_front(slot);
         }
         if !answered.is_genuine {
-            return self.cut(slot, ClientErrorKind::Refused(BadSignature), now, completed);
+            return self.cut(slot, SmbClientErrorKind::Refused(BadSignature), now, completed);
         }
         let (bytes, len) = (answered.bytes, answered.bytes.len());
         if let Some(own) = self.slots.get_mut(slot as usize)

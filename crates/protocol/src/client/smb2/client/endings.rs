@@ -1,9 +1,9 @@
 //! Ends of tasks: their outcome, disconnects and resets of slots.
 
 use super::{Inner, Standing, UnderWay};
-use crate::client::actor::{Progress, TaskEnd};
+use crate::client::actor::{ActorTaskState, TaskEnd};
 use crate::client::call_slot::{ActionError, Call};
-use crate::client::smb2::link::{ClientError, ClientErrorKind, Smb2};
+use crate::client::smb2::link::{SmbClientError, SmbClientErrorKind, SmbCalls};
 use crate::session::smb2::CompoundRequest;
 use filestone_wire::smb2::codec::Decode;
 use filestone_wire::smb2::{Command, FileId, close};
@@ -17,7 +17,7 @@ impl Inner {
     pub(super) fn cut(
         &mut self,
         slot: u32,
-        why: ClientErrorKind,
+        why: SmbClientErrorKind,
         now: Timestamp,
         completed: &mut CompletionBatch,
     ) {
@@ -32,10 +32,10 @@ impl Inner {
         if let Some(end) = own.at_once.take() {
             return self.end(slot, end, now, completed);
         }
-        let lives = matches!(why, ClientErrorKind::TimedOut | ClientErrorKind::Refused(_));
-        self.lost = Some(ClientError {
+        let lives = matches!(why, SmbClientErrorKind::TimedOut | SmbClientErrorKind::Refused(_));
+        self.lost = Some(SmbClientError {
             procedure: match why {
-                ClientErrorKind::Stopped => CompoundRequest::NONE,
+                SmbClientErrorKind::Stopped => CompoundRequest::NONE,
                 _ => own.actor.call().procedure.clone(),
             },
             reason: why,
@@ -43,10 +43,10 @@ impl Inner {
         loop {
             own.actor.call_slot().cut();
             match own.actor.resume(now) {
-                Progress::Ended(end) => return self.end(slot, end, now, completed),
+                ActorTaskState::Ended(end) => return self.end(slot, end, now, completed),
                 // Over a working connection, the file of an aborted CLOSE is still closed.
-                Progress::Called if lives => self.closing.extend(closed_by(own.actor.call())),
-                Progress::Called | Progress::Pausing(_) => {}
+                ActorTaskState::Called if lives => self.closing.extend(closed_by(own.actor.call())),
+                ActorTaskState::Called | ActorTaskState::Pausing(_) => {}
             }
         }
     }
@@ -163,17 +163,17 @@ impl Inner {
             return Outcome::Disconnected;
         }
         match self.lost.as_ref().map(|lost| &lost.reason) {
-            Some(ClientErrorKind::Stopped) if under_way.sent.is_none() => Outcome::Skipped,
-            Some(ClientErrorKind::Stopped | ClientErrorKind::TimedOut) => Outcome::TimedOut,
-            Some(ClientErrorKind::Decode(_)) => failed(ReplyFault::Undecodable),
-            Some(ClientErrorKind::ProtocolViolation(_)) => failed(ReplyFault::Inconsistent),
+            Some(SmbClientErrorKind::Stopped) if under_way.sent.is_none() => Outcome::Skipped,
+            Some(SmbClientErrorKind::Stopped | SmbClientErrorKind::TimedOut) => Outcome::TimedOut,
+            Some(SmbClientErrorKind::Decode(_)) => failed(ReplyFault::Undecodable),
+            Some(SmbClientErrorKind::ProtocolViolation(_)) => failed(ReplyFault::Inconsistent),
             _ => Outcome::Disconnected,
         }
     }
 }
 
 /// Returns the file that a call closes, if it does nothing else.
-fn closed_by(call: &Call<Smb2>) -> Option<FileId> {
+fn closed_by(call: &Call<SmbCalls>) -> Option<FileId> {
     let [part] = call.procedure.parts() else {
         return None;
     };

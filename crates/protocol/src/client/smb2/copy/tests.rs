@@ -1,6 +1,6 @@
 use super::*;
 use crate::client::call_slot::WaitReason;
-use crate::client::smb2::CallSlot;
+use crate::client::smb2::SmbCallSlot;
 use filestone_wire::smb2::compound::append;
 use filestone_wire::smb2::ioctl::RESUME_KEY_LEN;
 use filestone_wire::smb2::{ErrorResponse, Header, HeaderFlags};
@@ -75,8 +75,8 @@ fn copy(
         target: TARGET,
         stretch,
     };
-    let mut call_slot = CallSlot::default();
-    let mut future = pin!(copying.copy(CallHandle::HERE, what, opens));
+    let mut call_slot = SmbCallSlot::default();
+    let mut future = pin!(copying.copy(SmbCallHandle::HERE, what, opens));
     let mut context = Context::from_waker(Waker::noop());
     loop {
         if let Poll::Ready(done) = call_slot.lend(|| future.as_mut().poll(&mut context)) {

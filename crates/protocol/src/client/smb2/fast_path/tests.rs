@@ -1,11 +1,11 @@
 //! A client of a share with scripted responses: every result of an operation must be reported alike
 //! by the fast path and the general path.
 
-use crate::client::handles::Handles;
+use crate::client::handles::ServerHandles;
 use crate::client::smb2::tests::terms;
 use crate::client::smb2::{
-    ChannelPosition, ClientState, ConnectionSetup, Handle, HandlePolicy, OpenKey, OperationOptions,
-    ShareFiles, Smb2Client, Smb2ClientOptions, operating,
+    ChannelPosition, ClientState, ConnectionSetup, HandlePolicy, OpenKey, OperationOptions,
+    ShareFiles, Smb2Client, Smb2ClientOptions, SmbHandle, operating,
 };
 use crate::client::{Client, Output};
 use crate::session::smb2::{Established, KeyMaterial, SessionKeys, Smb2Session};
@@ -60,14 +60,14 @@ impl Bench {
         let way = Arc::new(ConnectionSetup::new(terms()));
         let state = ClientState::new(Arc::clone(&way));
         let held = OpenKey::Held(FILE);
-        state.opens.insert(held, Handle::plain(OPENED));
+        state.opens.insert(held, SmbHandle::plain(OPENED));
         let mut table = FileTable::default();
         table.add(FileEntry {
             len: FILE_LEN,
             kind: ObjectKind::File,
             has_pattern: true,
         });
-        let mut paths = Handles::default();
+        let mut paths = ServerHandles::default();
         paths.add("file".into());
         let options = OperationOptions {
             files: Arc::new(ShareFiles {

@@ -5,8 +5,8 @@ use crate::client::Verify;
 use crate::client::call_slot::ActionResult;
 use crate::client::smb2::connection_setup::ConnectionSetup;
 use crate::client::smb2::handle_policy::HandlePolicy;
-use crate::client::smb2::link::CallHandle;
-use crate::client::smb2::open_table::{Handle, OpenKey, OpenTable};
+use crate::client::smb2::link::SmbCallHandle;
+use crate::client::smb2::open_table::{SmbHandle, OpenKey, OpenTable};
 use crate::client::smb2::requests::{CreateParams, LISTING, is_not_there};
 use filestone_wire::smb2::create::CreateDisposition;
 use filestone_wire::smb2::{self, AccessMask, Dialect};
@@ -27,11 +27,11 @@ pub struct HeldFile<'k> {
 }
 
 impl HeldFile<'_> {
-    pub(super) async fn open(&self, link: CallHandle, dialect: Dialect) -> ActionResult<Handle> {
+    pub(super) async fn open(&self, link: SmbCallHandle, dialect: Dialect) -> ActionResult<SmbHandle> {
         let asking = self.keeping.asking_to_stay(dialect, self.path);
         let opening = CreateParams::existing(self.path, self.access).asking(asking);
         let opened = self.keeping.open(link, &opening).await?;
-        Ok(Handle {
+        Ok(SmbHandle {
             file_id: opened.file_id,
             file: Some(self.file),
             outlives: opened.is_durable.then_some(asking),
@@ -95,7 +95,7 @@ impl ClientState {
     /// changes.
     pub async fn watch(
         &self,
-        link: CallHandle,
+        link: SmbCallHandle,
         directory: &str,
         slot: u32,
     ) -> ActionResult<smb2::FileId> {
@@ -106,7 +106,7 @@ impl ClientState {
     /// unknown whether the previous file in the directory is still open.
     pub(super) async fn watch_anew(
         &self,
-        link: CallHandle,
+        link: SmbCallHandle,
         directory: &str,
         slot: u32,
         losses: u32,
@@ -123,26 +123,26 @@ impl ClientState {
         }
         link.watch(opened).await?;
         self.opens
-            .insert(OpenKey::Open(OpenId(slot)), Handle::plain(opened));
+            .insert(OpenKey::Open(OpenId(slot)), SmbHandle::plain(opened));
         Ok(opened)
     }
 
     /// Opens a file for a slot that will lock ranges of it.
-    pub async fn open(&self, link: CallHandle, what: &HeldFile<'_>, slot: u32) -> ActionResult<()> {
+    pub async fn open(&self, link: SmbCallHandle, what: &HeldFile<'_>, slot: u32) -> ActionResult<()> {
         let handle = what.open(link, self.way.dialect()).await?;
         self.opens.insert(OpenKey::Open(OpenId(slot)), handle);
         Ok(())
     }
 
     /// Holds a file open.
-    pub async fn hold(&self, link: CallHandle, what: &HeldFile<'_>) -> ActionResult<smb2::FileId> {
+    pub async fn hold(&self, link: SmbCallHandle, what: &HeldFile<'_>) -> ActionResult<smb2::FileId> {
         let handle = what.open(link, self.way.dialect()).await?;
         self.opens.hold(what.file, handle);
         Ok(handle.file_id)
     }
 
     /// Holds a file open as the source of server-side copies, and requests its resume key.
-    pub async fn hold_source(&self, link: CallHandle, what: &HeldFile<'_>) -> ActionResult<()> {
+    pub async fn hold_source(&self, link: SmbCallHandle, what: &HeldFile<'_>) -> ActionResult<()> {
         let opened = self.hold(link, what).await?;
         let key = link.resume_key(opened).await?;
         self.opens.keep_resume_key(what.file, key);
