@@ -5,7 +5,7 @@ use clap::Args;
 use filestone_interop::processors;
 use filestone_interop::table::lay_out;
 use filestone_measure::comparison::ab::{Arm, Trial, group};
-use filestone_measure::comparison::{ComparisonOptions, RunValue, Verdict};
+use filestone_measure::comparison::{ComparisonOptions, ComparisonVerdict, RunValue};
 use filestone_measure::measure::figures::{
     IntervalUnavailable, Quantity, RunFigure, Statistic, TimeKind,
 };
@@ -92,7 +92,7 @@ fn normal(random: &mut Generator) -> f64 {
 
 /// Verdict of a trial, and its number of pairs.
 struct Tried {
-    verdict: Verdict,
+    verdict: ComparisonVerdict,
     pairs: u64,
 }
 
@@ -142,26 +142,26 @@ pub fn run(options: &TrialsOptions) -> bool {
         for noise in &NOISES {
             let seeds = options.first_seed..options.first_seed + options.tries;
             let tried = processors::for_seeds(seeds, |seed| tried(noise, slower, seed));
-            let share = |verdicts: &[Verdict]| {
+            let share = |verdicts: &[ComparisonVerdict]| {
                 let is = tried.iter().filter(|one| verdicts.contains(&one.verdict));
                 100.0 * is.count() as f64 / tried.len().max(1) as f64
             };
-            let alarms = share(&[Verdict::Worse, Verdict::Better]);
+            let alarms = share(&[ComparisonVerdict::Worse, ComparisonVerdict::Better]);
             let holds = if slower > 0.0 {
-                share(&[Verdict::Worse]) >= TOLD
+                share(&[ComparisonVerdict::Worse]) >= TOLD
             } else {
                 ALARMS.contains(&alarms)
             };
             all_hold &= holds && tried.len() as u64 == options.tries;
             let pairs: u64 = tried.iter().map(|one| one.pairs).sum();
-            let percent = |verdict: Verdict| format!("{:.1}", share(&[verdict]));
+            let percent = |verdict: ComparisonVerdict| format!("{:.1}", share(&[verdict]));
             cells.push(vec![
                 noise.name.to_owned(),
                 format!("{:.0} %", 100.0 * slower),
-                percent(Verdict::Worse),
-                percent(Verdict::Better),
-                percent(Verdict::NotWorse),
-                percent(Verdict::Inconclusive),
+                percent(ComparisonVerdict::Worse),
+                percent(ComparisonVerdict::Better),
+                percent(ComparisonVerdict::NotWorse),
+                percent(ComparisonVerdict::Inconclusive),
                 format!("{:.1}", pairs as f64 / tried.len().max(1) as f64),
                 if holds { "" } else { "!" }.to_owned(),
             ]);

@@ -24,7 +24,7 @@ fuzz_target!(|input: &[u8]| {
     assert!(load.steps().count() as u64 >= load.operations());
     let mut script = Script::new(load, 3, 5, 1);
     for _ in 0..STEPS {
-        if let Ok(Next::Operation(line)) = script.next() {
+        if let Ok(ScriptAction::Operation(line)) = script.next() {
             assert!(!line.data.bytes.is_empty());
             check(&line.action);
         }

@@ -1,5 +1,10 @@
 //! A conversation with an NFSv3 client that the bytes of an input describe:
 //! which client, and then one step after the other.
+use filestone_workload::completions::CompletionBatch;
+use filestone_workload::operation::{
+    AttributeChange, DirectoryCursor, FileId, ObjectName, OpKind, Operation, SlotId, Stability,
+};
+use filestone_workload::time::Timestamp;
 
 use std::sync::{Arc, LazyLock};
 
@@ -84,7 +89,7 @@ pub fn kind_of(slot: usize) -> OpKind {
 }
 
 fn operation(slot: usize, len: u32) -> Operation {
-    let (directory, name) = (FileId(0), Name::Listed(0));
+    let (directory, name) = (FileId(0), ObjectName::Listed(0));
     let file = FileId(slot as u32 / 22 % 2);
     let cursor = DirectoryCursor::default();
     let stability = Stability::DataSync;

@@ -1,5 +1,9 @@
 //! A conversation with a client of a load over NFS that the bytes of an input describe: which
 //! client, and then one step after the other.
+use filestone_workload::completions::CompletionBatch;
+use filestone_workload::load::{Compiler, Line, Load, LoadWork, Script, ScriptAction};
+use filestone_workload::operation::SlotId;
+use filestone_workload::time::Timestamp;
 
 use std::sync::{Arc, LazyLock};
 
@@ -158,7 +162,7 @@ impl LoadConversation {
     fn ask(&mut self) {
         if !self.is_busy {
             let work = match self.script.next() {
-                Ok(Next::Operation(line)) => LoadWork::Line(Line { ..line }),
+                Ok(ScriptAction::Operation(line)) => LoadWork::Line(Line { ..line }),
                 _ => LoadWork::EndPass,
             };
             let ticket = SlotId { client: 0, slot: 0 };

@@ -31,7 +31,7 @@ use filestone_wire::rpc::Gids;
 use filestone_wire::rpc::ReplyHeader;
 use filestone_wire::xdr::Encode;
 use filestone_workload::language::Operations;
-use filestone_workload::load::{Next, Script};
+use filestone_workload::load::{Script, ScriptAction};
 use filestone_workload::operation::{
     Completion, FileId, OpKind, Operation, Outcome, ReplyInfo, SlotId, Stability,
 };
@@ -276,7 +276,7 @@ impl Lines {
     /// Executes, compares and records `count` lines.
     pub fn execute(&mut self, count: u64) {
         for _ in 0..count {
-            let Ok(Next::Operation(line)) = self.script.next() else {
+            let Ok(ScriptAction::Operation(line)) = self.script.next() else {
                 return;
             };
             let reply = self.layer.execute(&line.action, line.data.bytes);

@@ -27,7 +27,7 @@ use filestone_host::error::RunError;
 use filestone_host::readings;
 use filestone_host::system;
 use filestone_host::way;
-use filestone_measure::doctor::facts::Place;
+use filestone_measure::doctor::facts::SameHostEvidence;
 use filestone_measure::measure::connections_record::{ClientMemory, ConnectionsRecord};
 use filestone_measure::measure::figures::{self, BatchMeans};
 use filestone_measure::measure::run_record::{Headroom, RunRecord, Target, Tool};
@@ -133,9 +133,9 @@ fn check_path(target: &mut Target) {
     }
     let way = way::to(address, None);
     match way.place {
-        Place::NamespaceOfThisHost => target.local = true,
-        Place::PerhapsThisHost => target.namespace_link = way.interface,
-        Place::NotKnownHere => {
+        SameHostEvidence::NamespaceOfThisHost => target.local = true,
+        SameHostEvidence::PerhapsThisHost => target.namespace_link = way.interface,
+        SameHostEvidence::NotKnownHere => {
             let speed = way.link_mbit_per_s;
             let speed = speed.and_then(|speed| u32::try_from(speed).ok());
             target.link_mbit_per_s = speed.filter(|speed| *speed > 0);

@@ -4,7 +4,7 @@ mod namespaces;
 
 use crate::connect::{any_towards, from, is_this_host};
 use crate::system::line_of;
-use filestone_measure::doctor::facts::{NetworkPathFacts, Place};
+use filestone_measure::doctor::facts::{NetworkPathFacts, SameHostEvidence};
 use nix::sys::socket::sockopt::IpMtu;
 use nix::sys::socket::{SockaddrStorage, getsockopt};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
@@ -36,10 +36,10 @@ pub fn to(address: SocketAddr, source: Option<IpAddr>) -> NetworkPathFacts {
         address: address.ip().to_string(),
         is_this_host: is_this_host(address.ip(), here),
         place: match (namespace_link, is_in_namespace) {
-            (Some(_), true) => Place::NamespaceOfThisHost,
+            (Some(_), true) => SameHostEvidence::NamespaceOfThisHost,
             // Routers to an IPv6 address are not read.
-            (Some(_), false) if address.is_ipv4() => Place::PerhapsThisHost,
-            (Some(_), false) | (None, _) => Place::NotKnownHere,
+            (Some(_), false) if address.is_ipv4() => SameHostEvidence::PerhapsThisHost,
+            (Some(_), false) | (None, _) => SameHostEvidence::NotKnownHere,
         },
         mtu_bytes: of_interface("mtu").and_then(|text| text.parse().ok()),
         path_mtu_bytes: path_mtu.and_then(|mtu| u64::try_from(mtu).ok()),

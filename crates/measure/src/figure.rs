@@ -10,14 +10,14 @@ pub const ENOUGH_MIN: usize = 5;
 
 /// Value of a figure in one run.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Sample {
+pub struct FigureSample {
     /// Value of the figure.
     pub value: f64,
     /// Half of the 95 % interval that the run estimates for itself.
     pub half_width: Option<f64>,
 }
 
-impl Sample {
+impl FigureSample {
     /// Returns the difference from an independent value.
     #[must_use]
     pub fn minus(self, other: Self) -> Self {
@@ -31,7 +31,7 @@ impl Sample {
 
 /// A figure over runs. Its name gives the unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Figure {
+pub struct AveragedFigure {
     /// The figure.
     pub name: GateFigure,
     /// Mean of the runs. That of a figure of operations is geometric; that of a figure of whole
@@ -47,7 +47,7 @@ pub struct Figure {
     pub has_unmeasured: bool,
 }
 
-impl Figure {
+impl AveragedFigure {
     /// Creates a figure whose interval is symmetric on a logarithmic scale.
     pub(crate) fn of_logarithm(
         figure: RunFigure,

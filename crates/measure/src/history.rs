@@ -2,8 +2,8 @@
 //!
 //! Computed from logarithms, so that a change is a ratio, as in a comparison.
 
-use crate::comparison::Change;
-use crate::measure::figures::{Direction, RunFigure};
+use crate::comparison::RelativeChange;
+use crate::measure::figures::{ImprovementDirection, RunFigure};
 use filestone_workload::statistics::Estimate;
 use filestone_workload::statistics::change_place::places;
 use filestone_workload::statistics::change_points::{ChangePoint, change_points};
@@ -45,7 +45,7 @@ pub struct LevelChange {
     /// Latest run that may be the first one after the change, with 95 % confidence.
     pub latest: usize,
     /// Relative change of the figure, with its 95 % interval if its position is right.
-    pub change: Change,
+    pub change: RelativeChange,
     /// Probability of a change at least this large by chance.
     pub p_value: f64,
     /// Whether the change is for the worse.
@@ -99,9 +99,9 @@ fn change(figure: RunFigure, point: &ChangePoint, difference: Estimate) -> Level
         at: point.at,
         earliest: point.at,
         latest: point.at,
-        change: Change::of(&difference, difference.half_width()),
+        change: RelativeChange::of(&difference, difference.half_width()),
         p_value: point.p_value,
-        is_worse: is_more == (figure.quantity.direction() == Direction::LessIsBetter),
+        is_worse: is_more == (figure.quantity.direction() == ImprovementDirection::LessIsBetter),
     }
 }
 

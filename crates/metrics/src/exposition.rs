@@ -1,6 +1,6 @@
 //! Encoding of metrics.
 
-use crate::Snapshot;
+use crate::MetricsSnapshot;
 use crate::format::Format;
 use crate::text;
 use prost::Message as _;
@@ -20,7 +20,7 @@ pub struct Exposition {
 #[error("the metrics cannot be written down: {0}")]
 pub struct ExpositionError(String);
 
-impl Snapshot {
+impl MetricsSnapshot {
     /// Encodes the snapshot.
     pub fn expose(self, format: Format) -> Result<Exposition, ExpositionError> {
         let families = self.families();

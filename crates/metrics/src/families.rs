@@ -3,12 +3,12 @@
 //! Names follow the conventions of Prometheus: base units as the last word, `_total` for counters,
 //! and `_info` for constant labels.
 
-use crate::Snapshot;
+use crate::MetricsSnapshot;
 use crate::data_model::{Counter, Gauge, LabelPair, Metric, MetricFamily, MetricType};
 use crate::gauges::RunState;
 use crate::histograms::{histogram, seconds};
 use crate::times::Times;
-use crate::totals::{KindSums, Totals};
+use crate::totals::{KindSums, OperationTotals};
 use filestone_measure::measure::RunPhase;
 use filestone_workload::recording::{Ledger, Role};
 
@@ -20,7 +20,7 @@ const SECONDS: &str = "seconds";
 /// Labels for the kind of an operation and its role.
 type KindLabels = [(&'static str, &'static str); 2];
 
-impl Snapshot {
+impl MetricsSnapshot {
     /// Returns all metrics in Prometheus' data model.
     pub(crate) fn families(&self) -> Vec<MetricFamily> {
         let mut families = Families(Vec::new());
@@ -120,7 +120,12 @@ impl Families {
         self.family(heading, MetricType::Histogram, "", [metric]);
     }
 
-    fn histograms(&mut self, heading: &Heading<'_>, sums: &Totals, of: fn(&KindSums) -> &Times) {
+    fn histograms(
+        &mut self,
+        heading: &Heading<'_>,
+        sums: &OperationTotals,
+        of: fn(&KindSums) -> &Times,
+    ) {
         let metrics = by_kind(sums).map(|(pairs, kind)| histogram(of(kind), labels(pairs)));
         self.family(heading, MetricType::Histogram, "", metrics);
     }
@@ -195,7 +200,7 @@ impl Families {
     }
 
     /// Adds operation counts by outcome.
-    fn operations(&mut self, sums: &Totals) {
+    fn operations(&mut self, sums: &OperationTotals) {
         let help = "Operations that were due in a measured window";
         self.counters(
             &Heading::of("operations_scheduled", help),
@@ -224,7 +229,7 @@ impl Families {
     }
 
     /// Adds counts of calls and bytes.
-    fn bytes(&mut self, sums: &Totals) {
+    fn bytes(&mut self, sums: &OperationTotals) {
         type Count = fn(&KindSums) -> u64;
         let calls: [(&str, &str, &str, Count); 5] = [
             ("calls", "Calls made for operations", "", |kind| {
@@ -259,7 +264,7 @@ impl Families {
     }
 
     /// Adds histograms of times.
-    fn times(&mut self, sums: &Totals) {
+    fn times(&mut self, sums: &OperationTotals) {
         let help = "From when an operation was due to its end";
         let heading = Heading::in_unit("response_time", help, SECONDS);
         self.histograms(&heading, sums, |kind| &kind.response_time);
@@ -280,7 +285,7 @@ impl Families {
     }
 
     /// Adds CPU use and delays of the load generator.
-    fn generator(&mut self, sums: &Totals) {
+    fn generator(&mut self, sums: &OperationTotals) {
         let stretch = &sums.stretch;
         for (name, help, nanos) in [
             (
@@ -347,7 +352,7 @@ const fn gauge(label: Vec<LabelPair>, value: f64) -> Metric {
     }
 }
 
-fn by_kind(sums: &Totals) -> impl Iterator<Item = (KindLabels, &KindSums)> {
+fn by_kind(sums: &OperationTotals) -> impl Iterator<Item = (KindLabels, &KindSums)> {
     sums.kinds.iter().map(|((kind, role), sums)| {
         let labels = [("operation", kind.name()), ("role", role_name(*role))];
         (labels, sums)

@@ -14,7 +14,7 @@ pub struct RunState {
     /// Current phase of the run; `None` before the first run.
     pub phase: Option<RunPhase>,
     /// The current run, or the last one.
-    pub run: Option<RunFacts>,
+    pub run: Option<RunInfo>,
     /// Offered load in operations per second; `None` for a closed loop.
     pub offered_load_ops_per_s: Option<f64>,
     /// States of the clients of a fleet, by group.
@@ -27,7 +27,7 @@ pub struct RunState {
 
 /// Constant facts of a run.
 #[derive(Debug, Clone)]
-pub struct RunFacts {
+pub struct RunInfo {
     /// Labels with command, target and arrival process of the run.
     pub labels: Vec<(&'static str, String)>,
     /// Simulated clients.
@@ -66,7 +66,7 @@ impl RunState {
         self.phase = Some(RunPhase::Preparing);
         self.offered_load_ops_per_s = plan.arrivals.offered_load();
         self.fleet.clear();
-        self.run = Some(RunFacts {
+        self.run = Some(RunInfo {
             labels: vec![
                 ("command", plan.command.clone()),
                 ("layer", plan.target.layer().into()),

@@ -27,7 +27,7 @@ pub use exposition::{Exposition, ExpositionError};
 pub use format::Format;
 pub use gauges::RunState;
 pub use times::Times;
-pub use totals::{KindSums, Totals};
+pub use totals::{KindSums, OperationTotals};
 
 use filestone_measure::measure::RunPhase;
 use filestone_measure::measure::connections_record::ConnectionsRecord;
@@ -46,16 +46,16 @@ pub struct Metrics {
 /// Totals of finished runs and of the current one.
 #[derive(Debug, Clone)]
 struct Known {
-    finished: Totals,
-    running: Totals,
+    finished: OperationTotals,
+    running: OperationTotals,
     standing: RunState,
 }
 
 /// Copy of the metrics at one time.
 #[derive(Debug, Clone)]
-pub struct Snapshot {
+pub struct MetricsSnapshot {
     /// Totals over all runs.
-    pub sums: Totals,
+    pub sums: OperationTotals,
     /// Current state, exposed as gauges.
     pub standing: RunState,
 }
@@ -65,8 +65,8 @@ impl Metrics {
     pub fn new(tool: Tool) -> Self {
         Self {
             known: Mutex::new(Known {
-                finished: Totals::default(),
-                running: Totals::default(),
+                finished: OperationTotals::default(),
+                running: OperationTotals::default(),
                 standing: RunState::new(tool),
             }),
         }
@@ -140,11 +140,11 @@ impl Metrics {
     }
 
     /// Returns a copy of the current metrics.
-    pub fn snapshot(&self) -> Snapshot {
+    pub fn snapshot(&self) -> MetricsSnapshot {
         let known = self.known().clone();
         let mut sums = known.finished;
         sums.add(&known.running);
-        Snapshot {
+        MetricsSnapshot {
             sums,
             standing: known.standing,
         }

@@ -223,7 +223,7 @@ fn counters_of_several_runs_add_up_and_never_go_down() {
     // A run that fails half-way keeps its counts.
     run(&metrics, &plan);
     metrics.fail();
-    let Snapshot { sums, standing } = metrics.snapshot();
+    let MetricsSnapshot { sums, standing } = metrics.snapshot();
     assert_eq!(sums.kinds[&(OpKind::Read, Role::Measured)].ledger.ok, 20);
     assert_eq!(
         (standing.ended["failed"], standing.ended["finished"]),
@@ -341,7 +341,7 @@ fn intervals_of_several_hosts_are_counted_by_their_records() {
         assert_eq!(of_job.counts.calls, 0, "known at the end");
     }
     job.end(&record);
-    let calls = |sums: &Totals| {
+    let calls = |sums: &OperationTotals| {
         sums.kinds
             .values()
             .map(|kind| kind.counts.calls)

@@ -17,7 +17,7 @@ const OTHER: &str = "other";
 
 /// Totals of intervals or of whole runs.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Totals {
+pub struct OperationTotals {
     /// Totals by kind of operation and role.
     pub kinds: BTreeMap<(OpKind, Role), KindSums>,
     /// Time from due to ready of measured operations.
@@ -47,7 +47,7 @@ pub struct KindSums {
     pub failures: BTreeMap<String, u64>,
 }
 
-impl Totals {
+impl OperationTotals {
     /// Adds an interval.
     pub fn count(&mut self, interval: &mut IntervalBuffer) {
         for kind in &mut interval.kinds {

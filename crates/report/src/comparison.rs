@@ -8,11 +8,11 @@ use super::document::table::{Column, Table};
 use super::parts::known::{PERCENT_MIN, value_within};
 use crate::quantity::{duration_text, plain, resolution};
 use filestone_measure::comparison::{
-    Change, ComparedRun, Comparison, ComparisonOptions, HigherErrorRate, Incompatibility,
-    RUN_SPREAD, Row, Side, Verdict,
+    ComparedRun, Comparison, ComparisonOptions, ComparisonRow, ComparisonVerdict, HigherErrorRate,
+    Incompatibility, RUN_SPREAD, RelativeChange, Side,
 };
-use filestone_measure::figure::Figure;
-use filestone_measure::measure::figures::{Direction, Quantity, RunFigure};
+use filestone_measure::figure::AveragedFigure;
+use filestone_measure::measure::figures::{ImprovementDirection, Quantity, RunFigure};
 use filestone_workload::text::{counted, thousands};
 use std::path::PathBuf;
 
@@ -80,7 +80,7 @@ impl Compared {
     }
 
     /// Returns the best figure for comparison, the one with the smallest spread between runs.
-    pub fn repeats_best(&self) -> Option<&Row> {
+    pub fn repeats_best(&self) -> Option<&ComparisonRow> {
         self.comparison.repeats_best(&self.base.first()?.run.plan)
     }
 
@@ -157,14 +157,14 @@ pub fn heading(compared: &Compared) -> String {
                 failed.1, failed.0
             );
         }
-        (Some(HigherErrorRate::Base), Verdict::Inconclusive) => {
+        (Some(HigherErrorRate::Base), ComparisonVerdict::Inconclusive) => {
             let failed = failed.0;
             return format!("cannot tell: {failed} of {base}'s operations did not succeed");
         }
         _ => {}
     }
     let judged = || compared.comparison.rows.iter().filter(|row| row.is_judged);
-    let told = |verdict: Verdict| {
+    let told = |verdict: ComparisonVerdict| {
         let rows = judged().filter(|row| row.verdict == verdict);
         let rows = rows.map(|row| {
             let percent = 100.0 * row.change.share.abs();
@@ -174,9 +174,11 @@ pub fn heading(compared: &Compared) -> String {
         rows.collect::<Vec<_>>().join(", ")
     };
     match compared.comparison.verdict {
-        Verdict::Worse => format!("{new} is worse: {}", told(Verdict::Worse)),
-        Verdict::Better => format!("{new} is better: {}", told(Verdict::Better)),
-        Verdict::NotWorse => {
+        ComparisonVerdict::Worse => format!("{new} is worse: {}", told(ComparisonVerdict::Worse)),
+        ComparisonVerdict::Better => {
+            format!("{new} is better: {}", told(ComparisonVerdict::Better))
+        }
+        ComparisonVerdict::NotWorse => {
             let widest = judged().max_by(|one, other| bound(one).total_cmp(&bound(other)));
             widest
                 .map(|row| match not_worse(row, compared) {
@@ -185,7 +187,7 @@ pub fn heading(compared: &Compared) -> String {
                 })
                 .unwrap_or_default()
         }
-        Verdict::Inconclusive => {
+        ComparisonVerdict::Inconclusive => {
             let needed = judged().filter_map(|row| row.runs_needed).max();
             match needed {
                 Some(needed) => format!("cannot tell: {} would", long_runs_told(compared, needed)),
@@ -251,14 +253,14 @@ fn table(compared: &Compared) -> Table {
 }
 
 /// Formats the figure of a side with its significant digits.
-fn value(side: &Figure) -> String {
+fn value(side: &AveragedFigure) -> String {
     // Uses the nearer end, so that at least one digit is significant.
     let half_width = side.low().map_or(0.0, |low| side.value - low);
     value_within(side.name.unit(), side.value, half_width)
 }
 
 /// Formats a change, such as `+3.2 (+1.1 to +5.4)`.
-fn change(change: Change) -> String {
+fn change(change: RelativeChange) -> String {
     let unit = unit_of(change);
     let decimals = (-unit.log10() + 1e-9).floor().clamp(0.0, 2.0) as usize;
     let [share, low, high] = [change.share, change.low, change.high].map(|share| {
@@ -275,21 +277,21 @@ fn change(change: Change) -> String {
 
 /// Returns the unit to which percentages of a change are rounded: from its nearer end, because the
 /// other may be many times as far away.
-pub(super) fn unit_of(change: Change) -> f64 {
+pub(super) fn unit_of(change: RelativeChange) -> f64 {
     let nearer = (change.share - change.low).min(change.high - change.share);
     resolution(100.0 * nearer).max(PERCENT_MIN)
 }
 
-fn rounded(percent: f64, change: Change) -> f64 {
+fn rounded(percent: f64, change: RelativeChange) -> f64 {
     let unit = unit_of(change);
     (percent / unit).round() * unit
 }
 
-fn verdict(row: &Row, compared: &Compared) -> String {
+fn verdict(row: &ComparisonRow, compared: &Compared) -> String {
     match row.verdict {
-        Verdict::Worse | Verdict::Better => word(row).into(),
-        Verdict::NotWorse => not_worse(row, compared),
-        Verdict::Inconclusive => match row.runs_needed.filter(|_| row.is_judged) {
+        ComparisonVerdict::Worse | ComparisonVerdict::Better => word(row).into(),
+        ComparisonVerdict::NotWorse => not_worse(row, compared),
+        ComparisonVerdict::Inconclusive => match row.runs_needed.filter(|_| row.is_judged) {
             Some(needed) => format!("cannot tell: {} would", runs_told(compared, needed)),
             None => "cannot tell".into(),
         },
@@ -297,7 +299,7 @@ fn verdict(row: &Row, compared: &Compared) -> String {
 }
 
 /// Returns the word for a significant change.
-fn word(row: &Row) -> &'static str {
+fn word(row: &ComparisonRow) -> &'static str {
     let (more, less) = match row.figure.quantity {
         Quantity::Time(..) => ("slower", "faster"),
         _ => ("more", "less"),
@@ -306,18 +308,18 @@ fn word(row: &Row) -> &'static str {
 }
 
 /// Returns the largest possible change in either direction, in percent.
-fn bound(row: &Row) -> f64 {
+fn bound(row: &ComparisonRow) -> f64 {
     100.0 * row.change.low.abs().max(row.change.high.abs())
 }
 
-fn not_worse(row: &Row, compared: &Compared) -> String {
+fn not_worse(row: &ComparisonRow, compared: &Compared) -> String {
     let matters = 100.0 * compared.question.detect.max(compared.question.tolerance);
     if bound(row) <= matters {
         return format!("no difference larger than {} %", upward(bound(row)));
     }
     let worst = match row.figure.quantity.direction() {
-        Direction::LessIsBetter => row.change.high,
-        Direction::MoreIsBetter => -row.change.low,
+        ImprovementDirection::LessIsBetter => row.change.high,
+        ImprovementDirection::MoreIsBetter => -row.change.low,
     };
     format!(
         "not worse by more than {} %",

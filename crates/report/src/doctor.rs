@@ -128,7 +128,7 @@ mod tests {
                 way: Some(NetworkPathFacts {
                     address: "10.0.0.5".into(),
                     is_this_host: false,
-                    place: filestone_measure::doctor::facts::Place::NotKnownHere,
+                    place: filestone_measure::doctor::facts::SameHostEvidence::NotKnownHere,
                     interface: Some("eth0".into()),
                     mtu_bytes: Some(1500),
                     path_mtu_bytes: Some(1500),

@@ -13,7 +13,7 @@ use crate::error::ReportError;
 use crate::quantity::{plain, rounded};
 use filestone_measure::comparison::repeats::{headline_of, repeated, repeats_best};
 use filestone_measure::comparison::{
-    Change, ComparabilityCheck, ComparedRun, RunValue, Side, comparability,
+    ComparabilityCheck, ComparedRun, RelativeChange, RunValue, Side, comparability,
 };
 use filestone_measure::history::{History, LevelChange, RUNS_MIN};
 use filestone_measure::measure::figures::RunFigure;
@@ -221,7 +221,7 @@ pub fn heading(told: &HistoryReport) -> String {
 }
 
 /// Formats a change: `3.1 % more (2.0 to 4.2)`.
-fn by(change: Change) -> String {
+fn by(change: RelativeChange) -> String {
     let word = if change.share > 0.0 { "more" } else { "less" };
     format!(
         "{} % {word} (95 %: {} to {} %)",
@@ -232,7 +232,7 @@ fn by(change: Change) -> String {
 }
 
 /// Formats the share of a change in percent, with the digits that its nearer end supports.
-fn percent(share: f64, change: Change) -> String {
+fn percent(share: f64, change: RelativeChange) -> String {
     let unit = unit_of(change);
     let decimals = usize::from(unit < 1.0);
     // Turns -0 into 0.

@@ -36,7 +36,7 @@ use crate::sweep::ladder;
 use crate::sweep::ladder::comparison::{self as ladder_comparison, ComparedLadders};
 use crate::sweep::{self, SweepKind, SweepReport};
 use document::HtmlPage;
-use filestone_measure::comparison::Verdict;
+use filestone_measure::comparison::ComparisonVerdict;
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::Validity;
 use maud::html;
@@ -142,9 +142,9 @@ pub fn of_ab(trial: &AbReport) -> Result<String, ReportError> {
 /// Returns the class of a verdict.
 fn class(compared: &Compared) -> &'static str {
     match compared.comparison.verdict {
-        Verdict::Better | Verdict::NotWorse => Validity::Counts.name(),
-        Verdict::Inconclusive => Validity::WithCaveats.name(),
-        Verdict::Worse => Validity::DoesNotCount.name(),
+        ComparisonVerdict::Better | ComparisonVerdict::NotWorse => Validity::Counts.name(),
+        ComparisonVerdict::Inconclusive => Validity::WithCaveats.name(),
+        ComparisonVerdict::Worse => Validity::DoesNotCount.name(),
     }
 }
 

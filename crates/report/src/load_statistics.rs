@@ -5,8 +5,10 @@ use crate::document::page::Fact;
 use crate::document::table::{Column, Table};
 use crate::quantity::duration_text;
 use filestone_workload::load::Generation;
-use filestone_workload::load::refusals::Refusal;
-use filestone_workload::load::statistics::contents::{KindContents, OutcomeCount, Transfers};
+use filestone_workload::load::refusals::VerbRefusal;
+use filestone_workload::load::statistics::contents::{
+    ExpectedFailureCount, KindContents, TransferTotals,
+};
 use filestone_workload::load::statistics::{LoadStatisticsData, TruncationReason};
 use filestone_workload::text::{bytes_text, counted, thousands};
 use serde::Serialize;
@@ -33,7 +35,7 @@ pub struct LayerVerdict {
     /// Name of the layer, as in `--layer`.
     pub layer: &'static str,
     /// Operations that it would reject or complete without a call.
-    pub refusals: Vec<Refusal>,
+    pub refusals: Vec<VerbRefusal>,
 }
 
 fn generation_name<S: serde::Serializer>(
@@ -173,7 +175,7 @@ fn kind_rows(table: &mut Table, kind: &KindContents, operations: u64) {
 }
 
 /// Formats the status, without a count if it is the only one.
-fn outcome(row: &OutcomeCount, to_fail: u64) -> String {
+fn outcome(row: &ExpectedFailureCount, to_fail: u64) -> String {
     if row.count == to_fail {
         row.status.clone()
     } else {
@@ -186,7 +188,7 @@ fn share(part: u64, whole: u64) -> String {
 }
 
 /// Formats a figure of reads or of writes.
-type Figure = fn(&Transfers) -> String;
+type Figure = fn(&TransferTotals) -> String;
 
 /// Returns bytes and sizes; `None` if there are no reads and writes.
 fn transfers(contents: &LoadStatisticsData) -> Option<Table> {
@@ -220,7 +222,7 @@ fn transfers(contents: &LoadStatisticsData) -> Option<Table> {
 }
 
 /// Formats a frequent size as `12,658 x 65,536`: its count, and the size.
-fn frequent(side: &Transfers, rank: usize) -> String {
+fn frequent(side: &TransferTotals, rank: usize) -> String {
     side.sizes_frequent
         .get(rank)
         .map_or_else(String::new, |size| {

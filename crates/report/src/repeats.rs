@@ -10,7 +10,7 @@ use filestone_measure::comparison::ComparedRun;
 use filestone_measure::comparison::repeats::{
     RepeatPlan, RepeatedFigure, headline_of, repeated, repeats_best,
 };
-use filestone_measure::figure::Figure;
+use filestone_measure::figure::AveragedFigure;
 use filestone_measure::measure::RunRecord;
 use filestone_measure::sweep::PointTally;
 use filestone_plan::gate::GateFigure;
@@ -113,7 +113,7 @@ impl JobRuns {
         repeated(self.tally.side())
     }
 
-    fn headline(&self) -> Option<Figure> {
+    fn headline(&self) -> Option<AveragedFigure> {
         let headline = headline_of(&self.plan);
         let known = self.tally.value(&GateFigure::OfOperations(headline));
         known.filter(|known| known.runs > 1)
@@ -220,7 +220,7 @@ fn method(series: &JobRuns, figures: &[RepeatedFigure]) -> String {
     text
 }
 
-fn not_enough(headline: &Figure, share: f64) -> String {
+fn not_enough(headline: &AveragedFigure, share: f64) -> String {
     const MANY: u32 = 10_000;
     let needed = headline.runs_until(share, MANY);
     let many = if needed < MANY { "about" } else { "more than" };

@@ -75,7 +75,7 @@ pub enum FigureUnit {
 
 /// Direction of improvement of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
+pub enum ImprovementDirection {
     /// Higher values are better.
     MoreIsBetter,
     /// Lower values are better.
@@ -166,10 +166,12 @@ impl Quantity {
     }
 
     /// Returns the direction of improvement.
-    pub const fn direction(self) -> Direction {
+    pub const fn direction(self) -> ImprovementDirection {
         match self {
-            Self::Achieved | Self::Goodput => Direction::MoreIsBetter,
-            Self::Errors | Self::CpuPerOperation | Self::Time(..) => Direction::LessIsBetter,
+            Self::Achieved | Self::Goodput => ImprovementDirection::MoreIsBetter,
+            Self::Errors | Self::CpuPerOperation | Self::Time(..) => {
+                ImprovementDirection::LessIsBetter
+            }
         }
     }
 }
@@ -280,7 +282,7 @@ mod tests {
         let tail = Quantity::Time(TimeKind::Response, Statistic::P999);
         assert_eq!(name(Some(OpKind::Read), tail), "read.response_time.p999");
         assert_eq!(name(None, Quantity::Achieved), "achieved");
-        assert_eq!(tail.direction(), Direction::LessIsBetter);
+        assert_eq!(tail.direction(), ImprovementDirection::LessIsBetter);
         assert_eq!(Quantity::Goodput.unit().name(), "bytes/s");
     }
 }

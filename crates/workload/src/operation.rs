@@ -31,7 +31,7 @@ pub enum OpenAccess {
 
 /// A name in a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Name {
+pub enum ObjectName {
     /// A name listed in the file table.
     Listed(u32),
     /// A name that consists of a letter and sixteen hexadecimal digits.
@@ -120,7 +120,7 @@ pub enum Operation {
         change: AttributeChange,
     },
     /// Look up a name.
-    Lookup { directory: FileId, name: Name },
+    Lookup { directory: FileId, name: ObjectName },
     /// Get the subset of the `wanted` permissions that the caller has.
     Access { file: FileId, wanted: u32 },
     /// Read the target of a symbolic link.
@@ -135,33 +135,33 @@ pub enum Operation {
         stability: Stability,
     },
     /// Create a regular file.
-    Create { directory: FileId, name: Name },
+    Create { directory: FileId, name: ObjectName },
     /// Create a directory.
-    MakeDirectory { directory: FileId, name: Name },
+    MakeDirectory { directory: FileId, name: ObjectName },
     /// Create a symbolic link.
     MakeSymlink {
         directory: FileId,
-        name: Name,
-        target: Name,
+        name: ObjectName,
+        target: ObjectName,
     },
     /// Create a named pipe.
-    MakeNode { directory: FileId, name: Name },
+    MakeNode { directory: FileId, name: ObjectName },
     /// Remove a name.
-    Remove { directory: FileId, name: Name },
+    Remove { directory: FileId, name: ObjectName },
     /// Remove an empty directory.
-    RemoveDirectory { directory: FileId, name: Name },
+    RemoveDirectory { directory: FileId, name: ObjectName },
     /// Rename an object.
     Rename {
         from_directory: FileId,
-        from: Name,
+        from: ObjectName,
         to_directory: FileId,
-        to: Name,
+        to: ObjectName,
     },
     /// Create a second name for a file.
     Link {
         file: FileId,
         directory: FileId,
-        name: Name,
+        name: ObjectName,
     },
     /// Read one page of a directory's names.
     ReadDirectory {

@@ -7,7 +7,8 @@ use crate::inputs::compared_runs;
 use crate::options::compare::{CompareFormat, CompareOptions};
 use crate::{ExitStatus, console};
 use filestone_measure::comparison::{
-    ComparabilityCheck, ComparisonOptions, Incompatibility, Side, Verdict, comparability, compare,
+    ComparabilityCheck, ComparisonOptions, ComparisonVerdict, Incompatibility, Side, comparability,
+    compare,
 };
 use filestone_report::comparison::{
     self, Compared, Method, ReadRun, document, picture as percentiles,
@@ -58,9 +59,9 @@ pub fn run(options: &CompareOptions) -> Result<ExitStatus, Error> {
         CompareFormat::Svg => picture::render(&percentiles::picture(&compared)?),
     })?;
     Ok(match compared.comparison.verdict {
-        Verdict::Worse => ExitStatus::CaveatFailure,
-        Verdict::Better | Verdict::NotWorse => ExitStatus::Done,
-        Verdict::Inconclusive => ExitStatus::Code(CANNOT_TELL),
+        ComparisonVerdict::Worse => ExitStatus::CaveatFailure,
+        ComparisonVerdict::Better | ComparisonVerdict::NotWorse => ExitStatus::Done,
+        ComparisonVerdict::Inconclusive => ExitStatus::Code(CANNOT_TELL),
     })
 }
 

@@ -20,7 +20,7 @@ use filestone_engine::protocols::ConnectTarget;
 use filestone_host::error::ErrorCategory;
 use filestone_measure::comparison::ab::{Arm, Trial, group};
 use filestone_measure::comparison::repeats::plan_of_run;
-use filestone_measure::comparison::{ComparedRun, ComparisonOptions, Verdict};
+use filestone_measure::comparison::{ComparedRun, ComparisonOptions, ComparisonVerdict};
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::run_record::Headroom;
 use filestone_measure::measure::validity::succeeded_in_nothing;
@@ -82,9 +82,9 @@ pub fn execute(measured: &Measurement<'_>, options: &AbOptions) -> Result<ExitSt
     };
     Ok(match verdict {
         _ if end == AbEnd::Interrupted => ExitStatus::Interrupted,
-        Verdict::Worse => ExitStatus::CaveatFailure,
-        Verdict::Better | Verdict::NotWorse => ExitStatus::Done,
-        Verdict::Inconclusive => ExitStatus::Code(CANNOT_TELL),
+        ComparisonVerdict::Worse => ExitStatus::CaveatFailure,
+        ComparisonVerdict::Better | ComparisonVerdict::NotWorse => ExitStatus::Done,
+        ComparisonVerdict::Inconclusive => ExitStatus::Code(CANNOT_TELL),
     })
 }
 
@@ -163,8 +163,10 @@ impl Blocks<'_> {
             }
         }
         Ok(match self.trial.found().verdict {
-            Verdict::Inconclusive => AbEnd::All,
-            Verdict::Worse | Verdict::Better | Verdict::NotWorse => AbEnd::Clear,
+            ComparisonVerdict::Inconclusive => AbEnd::All,
+            ComparisonVerdict::Worse | ComparisonVerdict::Better | ComparisonVerdict::NotWorse => {
+                AbEnd::Clear
+            }
         })
     }
 
@@ -379,7 +381,7 @@ impl Blocks<'_> {
     }
 
     /// Stores and prints the result.
-    fn show(self, end: AbEnd) -> Result<Verdict, Error> {
+    fn show(self, end: AbEnd) -> Result<ComparisonVerdict, Error> {
         let (format, views) = (self.options.format, self.views);
         let found = AbResult {
             seed: self.seed(),
@@ -392,7 +394,7 @@ impl Blocks<'_> {
             trial: self.trial,
         };
         if found.order.is_empty() {
-            return Ok(Verdict::Inconclusive);
+            return Ok(ComparisonVerdict::Inconclusive);
         }
         let report = AbReport::of(found);
         let document = json::document(&report.document())?;

@@ -7,7 +7,7 @@ use crate::inputs::load_source::{load_source, read_load};
 use filestone_plan::plan::limits::LOADS_MAX;
 use filestone_plan::plan::{LoadName, Plan, ReplayPlan};
 use filestone_workload::load::Load;
-use filestone_workload::load::refusals::{Refusal, refusals};
+use filestone_workload::load::refusals::{VerbRefusal, refusals};
 use filestone_workload::operation::OpKind;
 use filestone_workload::text::thousands;
 use std::path::Path;
@@ -131,7 +131,7 @@ pub fn refuse(plan: &Plan, loads: &[Arc<Load>]) -> Result<(), Error> {
     }
 }
 
-fn refusal_error(load: &Load, layer: &str, refusal: &Refusal) -> Error {
+fn refusal_error(load: &Load, layer: &str, refusal: &VerbRefusal) -> Error {
     let operations = match refusal.count {
         1 => "1 operation of a pass".into(),
         count => format!("{} operations of a pass", thousands(count)),

@@ -9,7 +9,7 @@ mod peak;
 mod point;
 mod tally;
 
-use self::peak::{Peak, PeakSearch, Step};
+use self::peak::{Peak, PeakSearch, PeakSearchStep};
 use self::point::PointInProgress;
 use self::tally::is_working_off;
 use super::{IntervalResult, LoadController, NextLoad, RemainingTime, SteeredPoint};
@@ -169,17 +169,17 @@ impl CurveSteering {
             search.pass(nanos)
         };
         match step {
-            Step::Hold => NextLoad::Hold,
-            Step::Repeat => {
+            PeakSearchStep::Hold => NextLoad::Hold,
+            PeakSearchStep::Repeat => {
                 let load = search.load();
                 self.start(SweepDirection::Search, load);
                 NextLoad::Hold
             }
-            Step::Try(load) => {
+            PeakSearchStep::Try(load) => {
                 self.start(SweepDirection::Search, load);
                 NextLoad::Set(load)
             }
-            Step::Done(peak) => self.climb(peak),
+            PeakSearchStep::Done(peak) => self.climb(peak),
         }
     }
 

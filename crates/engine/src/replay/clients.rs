@@ -8,7 +8,7 @@ use filestone_measure::measure::{Mismatches, UnexpectedResult};
 use filestone_plan::plan::Plan;
 use filestone_protocol::session::rpc::JukeboxWaits;
 use filestone_protocol::workload::{ClientTotals, LineSource};
-use filestone_workload::load::{Action, Line, Lines, LoadWork, Status};
+use filestone_workload::load::{Action, ActionStatus, Line, Lines, LoadWork};
 use filestone_workload::operation::Outcome;
 use filestone_workload::payload::{DataVerifier, Payload};
 use std::sync::Arc;
@@ -86,7 +86,7 @@ impl<'run, L: Layer> LayerClient<'run, L> {
         };
         Ok(WorkResult {
             outcome,
-            is_sent: !matches!(reply.status, Status::Refused(_)),
+            is_sent: !matches!(reply.status, ActionStatus::Refused(_)),
             calls: reply.calls,
             retransmissions: 0,
             bytes_sent: reply.bytes_sent,

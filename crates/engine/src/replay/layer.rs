@@ -5,7 +5,7 @@
 //! sequential, and a thread that blocks in the system call has no delay between the call and its
 //! end. Layers measure nothing and decide nothing; they return the result and its costs.
 
-use filestone_workload::load::{Action, Status};
+use filestone_workload::load::{Action, ActionStatus};
 use filestone_workload::payload::DataVerifier;
 
 pub use filestone_host::control::Cancellation;
@@ -14,7 +14,7 @@ pub use filestone_host::control::Cancellation;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LayerReply {
     /// Status returned by the layer.
-    pub status: Status,
+    pub status: ActionStatus,
     /// Exchanges with a server; system calls are not counted.
     pub calls: u32,
     /// Bytes sent to a server, framing included.
@@ -27,7 +27,7 @@ pub struct LayerReply {
 
 impl LayerReply {
     /// Returns a reply without exchange and data.
-    pub const fn of(status: Status) -> Self {
+    pub const fn of(status: ActionStatus) -> Self {
         Self {
             status,
             calls: 0,

@@ -22,11 +22,11 @@ use filestone_workload::language::{Operations, WorkType};
 use filestone_workload::load::action::Disposition;
 use filestone_workload::load::{Action, Expected, Line, LineData, Lines, LoadWork};
 use filestone_workload::operation::{
-    AttributeChange, DirectoryCursor, FileId, Name, OpenAccess, OpenId, Operation, Outcome, SlotId,
-    Stability,
+    AttributeChange, DirectoryCursor, FileId, ObjectName, OpenAccess, OpenId, Operation, Outcome,
+    SlotId, Stability,
 };
 use filestone_workload::payload::{
-    FileKey, Pattern, Payload, Payloads, Place, ReadCheck, WriteBlock,
+    BlockPosition, FileKey, Pattern, Payload, Payloads, ReadCheck, WriteBlock,
 };
 use filestone_workload::time::Timestamp;
 use std::sync::Arc;
@@ -283,7 +283,7 @@ fn replayer(units: &Payloads) -> Bench<Lines> {
         assert_eq!(bench.work(line(action, None), None).0, Outcome::Ok);
     }
     for number in 0..2 {
-        let place = Place {
+        let place = BlockPosition {
             number,
             offset: u64::from(number * UNIT),
             len: UNIT,
@@ -400,7 +400,7 @@ fn operator() -> Bench<Operations> {
 
 /// Every operation that can be done twice, however often it was done.
 fn operations() -> Vec<Operation> {
-    let made = Name::Numbered {
+    let made = ObjectName::Numbered {
         letter: b'f',
         number: 1,
     };
@@ -457,7 +457,7 @@ fn operations_are_lost_with_their_connection_and_the_next_are_right() {
     let mut bench = operator();
     let made = Operation::Create {
         directory: ROOT,
-        name: Name::Numbered {
+        name: ObjectName::Numbered {
             letter: b'f',
             number: 1,
         },

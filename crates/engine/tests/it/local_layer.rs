@@ -5,7 +5,7 @@ use crate::support::replays::{errno, nlm};
 use filestone_engine::protocols::local::replay::LocalOptions;
 use filestone_engine::replay::{BlockingWorkDir, Cancellation, Layer};
 use filestone_workload::load::action::{Disposition, OPTION_DIRECTORY};
-use filestone_workload::load::{Action, Cause, Status};
+use filestone_workload::load::{Action, ActionStatus, Cause};
 use filestone_workload::operation::Stability;
 use std::fs;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
@@ -26,39 +26,39 @@ fn a_file_is_created_written_read_and_closed() {
     bench.make_tree();
     assert_eq!(
         bench.open("clients/client0/a", Disposition::Create, 7),
-        Status::Ok
+        ActionStatus::Ok
     );
-    assert_eq!(bench.write(7, 65_534, 1), Status::Ok);
-    assert_eq!(bench.write(7, 0, 65_536), Status::Ok);
-    assert_eq!(bench.read(7, 0, 65_536, 65_536), Status::Ok);
+    assert_eq!(bench.write(7, 65_534, 1), ActionStatus::Ok);
+    assert_eq!(bench.write(7, 0, 65_536), ActionStatus::Ok);
+    assert_eq!(bench.read(7, 0, 65_536, 65_536), ActionStatus::Ok);
     assert_eq!(
         bench.read(7, 65_000, 1000, 1000),
-        Status::WrongLength {
+        ActionStatus::WrongLength {
             expected: 1000,
             got: 536
         }
     );
-    assert_eq!(bench.read(7, 1 << 40, 10, 0), Status::Ok);
+    assert_eq!(bench.read(7, 1 << 40, 10, 0), ActionStatus::Ok);
     assert_eq!(
         bench.run(Action::QueryFileInformation {
             handle: 7,
             level: 258
         }),
-        Status::Ok
+        ActionStatus::Ok
     );
     assert_eq!(
         bench.run(Action::SetFileInformation {
             handle: 7,
             level: 1004
         }),
-        Status::Ok
+        ActionStatus::Ok
     );
-    assert_eq!(bench.run(Action::Flush { handle: 7 }), Status::Ok);
+    assert_eq!(bench.run(Action::Flush { handle: 7 }), ActionStatus::Ok);
     assert_eq!(
         bench.run(Action::QueryFsInformation { level: 1 }),
-        Status::Ok
+        ActionStatus::Ok
     );
-    assert_eq!(bench.run(Action::Close { handle: 7 }), Status::Ok);
+    assert_eq!(bench.run(Action::Close { handle: 7 }), ActionStatus::Ok);
     assert_eq!(bench.content("clients/client0/a").len(), 65_536);
     bench.release();
 }
@@ -69,17 +69,20 @@ fn data_are_taken_over_and_over_and_offsets_have_64_bits() {
     bench.make_tree();
     bench.data = b"abc".to_vec();
     bench.open("clients/client0/a", Disposition::Create, 1);
-    assert_eq!(bench.write(1, 0, 8), Status::Ok);
+    assert_eq!(bench.write(1, 0, 8), ActionStatus::Ok);
     assert_eq!(bench.content("clients/client0/a"), b"abcabcab");
     // More than one system call's worth, and beyond 4 GiB.
-    assert_eq!(bench.write(1, 5_000_000_000, 17 << 20), Status::Ok);
+    assert_eq!(bench.write(1, 5_000_000_000, 17 << 20), ActionStatus::Ok);
     let file = fs::File::open(bench.path("clients/client0/a")).unwrap();
     assert_eq!(file.metadata().unwrap().len(), 5_000_000_000 + (17 << 20));
     let mut last = [0; 2];
     file.read_exact_at(&mut last, 5_000_000_000 + (17 << 20) - 2)
         .unwrap();
     assert!(last.iter().all(|byte| b"abc".contains(byte)));
-    assert_eq!(bench.read(1, 5_000_000_000, 17 << 20, 17 << 20), Status::Ok);
+    assert_eq!(
+        bench.read(1, 5_000_000_000, 17 << 20, 17 << 20),
+        ActionStatus::Ok
+    );
     assert!(!bench.write(1, u64::MAX - 3, 10).is_ok());
     assert!(!bench.read(1, u64::MAX - 3, 10, 0).is_ok());
     bench.release();
@@ -93,7 +96,7 @@ fn a_stop_breaks_off_what_takes_several_pieces_and_nothing_else() {
     let cancellation = Cancellation::default();
     bench.layer.cancel_with(&cancellation);
     cancellation.cancel();
-    assert_eq!(bench.write(1, 0, 1000), Status::Ok);
+    assert_eq!(bench.write(1, 0, 1000), ActionStatus::Ok);
     let (handle, offset, len) = (1, 0, 1 << 30);
     for action in [
         Action::WriteX {
@@ -118,8 +121,8 @@ fn a_stop_breaks_off_what_takes_several_pieces_and_nothing_else() {
     }
     let written = fs::metadata(bench.path("clients/client0/a")).unwrap().len();
     assert!(written < len, "{written}");
-    assert_eq!(bench.run(Action::Close { handle }), Status::Ok);
-    assert_eq!(bench.deltree("clients"), Status::Ok);
+    assert_eq!(bench.run(Action::Close { handle }), ActionStatus::Ok);
+    assert_eq!(bench.deltree("clients"), ActionStatus::Ok);
     bench.release();
 }
 
@@ -144,7 +147,7 @@ fn dispositions_create_and_cut_as_the_standard_says() {
         fs::write(bench.path(name), b"content").unwrap();
         assert_eq!(
             bench.open(name, disposition, 1),
-            Status::Ok,
+            ActionStatus::Ok,
             "{disposition:?}"
         );
         assert_eq!(bench.content(name).is_empty(), cuts, "{disposition:?}");
@@ -157,13 +160,13 @@ fn a_directory_can_be_opened_but_not_written() {
     let mut bench = bench();
     bench.make_tree();
     let name = "clients/client0/d";
-    assert_eq!(bench.open_directory(name, 3), Status::Ok);
-    assert_eq!(bench.open_directory(name, 4), Status::Ok);
+    assert_eq!(bench.open_directory(name, 3), ActionStatus::Ok);
+    assert_eq!(bench.open_directory(name, 4), ActionStatus::Ok);
     assert!(bench.path(name).is_dir());
-    assert_eq!(bench.open(name, Disposition::Open, 5), Status::Ok);
+    assert_eq!(bench.open(name, Disposition::Open, 5), ActionStatus::Ok);
     assert_eq!(bench.read(5, 0, 10, 10), errno(EISDIR));
     assert_eq!(bench.write(5, 0, 10), errno(EISDIR));
-    assert_eq!(bench.run(Action::Flush { handle: 5 }), Status::Ok);
+    assert_eq!(bench.run(Action::Flush { handle: 5 }), ActionStatus::Ok);
     let missing = Action::NtCreateX {
         path: b"clients/client0/none",
         options: OPTION_DIRECTORY,
@@ -182,7 +185,7 @@ fn handles_that_nobody_opened_are_refused() {
         bench.open("clients/client0/none", Disposition::Open, 9),
         errno(ENOENT)
     );
-    let refused = Status::Refused(Cause::UnknownHandle);
+    let refused = ActionStatus::Refused(Cause::UnknownHandle);
     for action in [
         Action::Close { handle: 9 },
         Action::ReadX {
@@ -220,7 +223,7 @@ fn handles_that_nobody_opened_are_refused() {
         assert_eq!(bench.run(action), refused, "{action:?}");
     }
     bench.open("clients/client0/a", Disposition::Create, 0);
-    assert_eq!(bench.read(0, 0, 0, 0), Status::Ok);
+    assert_eq!(bench.read(0, 0, 0, 0), ActionStatus::Ok);
     bench.layer.end_pass().unwrap();
     assert_eq!(bench.read(0, 0, 0, 0), refused);
     bench.release();
@@ -234,7 +237,7 @@ fn thousands_of_handles_can_be_open() {
         let name = format!("clients/client0/{handle}");
         assert_eq!(
             bench.open(&name, Disposition::Create, handle << 32),
-            Status::Ok
+            ActionStatus::Ok
         );
     }
     for handle in 0..3000 {
@@ -242,7 +245,7 @@ fn thousands_of_handles_can_be_open() {
             bench.run(Action::Close {
                 handle: handle << 32
             }),
-            Status::Ok
+            ActionStatus::Ok
         );
     }
     bench.release();
@@ -258,24 +261,31 @@ fn names_are_found_in_another_case_and_then_used() {
         "clients/client0/Dir/nAME.txt",
         "CLIENTS/CLIENT0/DIR/NAME.TXT",
     ] {
-        assert_eq!(bench.query(name), Status::Ok, "{name}");
-        assert_eq!(bench.open(name, Disposition::Open, 1), Status::Ok, "{name}");
+        assert_eq!(bench.query(name), ActionStatus::Ok, "{name}");
+        assert_eq!(
+            bench.open(name, Disposition::Open, 1),
+            ActionStatus::Ok,
+            "{name}"
+        );
     }
     assert_eq!(bench.query("clients/client0/dir/other"), errno(ENOENT));
     assert_eq!(bench.query("clients/none/dir/other"), errno(ENOENT));
     // A new file goes where its parent really is.
     assert_eq!(
         bench.open("clients/client0/dIR/New", Disposition::Create, 2),
-        Status::Ok
+        ActionStatus::Ok
     );
     assert!(bench.path("clients/client0/Dir/New").is_file());
     assert_eq!(
         bench.rename("clients/client0/DIR/NEW", "clients/client0/Dir/new"),
-        Status::Ok
+        ActionStatus::Ok
     );
     assert!(bench.path("clients/client0/Dir/new").is_file());
     assert_eq!(bench.mkdir("clients/client0/DIR"), errno(EEXIST));
-    assert_eq!(bench.unlink("clients/client0/DIR/NAME.TXT"), Status::Ok);
+    assert_eq!(
+        bench.unlink("clients/client0/DIR/NAME.TXT"),
+        ActionStatus::Ok
+    );
     assert!(!bench.path("clients/client0/Dir/Name.TXT").exists());
     bench.release();
 }
@@ -285,12 +295,12 @@ fn without_resolving_only_the_exact_name_is_found() {
     let mut bench = with(|options| options.resolve = false);
     bench.make_tree();
     bench.open("clients/client0/Name", Disposition::Create, 1);
-    assert_eq!(bench.query("clients/client0/Name"), Status::Ok);
+    assert_eq!(bench.query("clients/client0/Name"), ActionStatus::Ok);
     assert_eq!(bench.query("clients/client0/NAME"), errno(ENOENT));
     assert_eq!(bench.find("CLIENTS/client0/*"), errno(ENOENT));
     assert_eq!(
         bench.open("clients/client0/NAME", Disposition::Create, 1),
-        Status::Ok
+        ActionStatus::Ok
     );
     assert!(bench.path("clients/client0/NAME").exists());
     bench.release();
@@ -300,14 +310,14 @@ fn without_resolving_only_the_exact_name_is_found() {
 fn a_search_succeeds_when_a_name_matches() {
     let mut bench = bench();
     bench.make_tree();
-    let nothing = Status::Refused(Cause::NotFound);
+    let nothing = ActionStatus::Refused(Cause::NotFound);
     assert_eq!(bench.find("clients/client0/FILLER.*"), nothing);
-    assert_eq!(bench.find("clients/client0/*"), Status::Ok);
+    assert_eq!(bench.find("clients/client0/*"), ActionStatus::Ok);
     bench.open("clients/client0/filler.000", Disposition::Create, 1);
-    assert_eq!(bench.find("clients/client0/FILLER.*"), Status::Ok);
-    assert_eq!(bench.find("CLIENTS/client0/<.00?"), Status::Ok);
+    assert_eq!(bench.find("clients/client0/FILLER.*"), ActionStatus::Ok);
+    assert_eq!(bench.find("CLIENTS/client0/<.00?"), ActionStatus::Ok);
     assert_eq!(bench.find("clients/client0/<.JNK"), nothing);
-    assert_eq!(bench.find("clients/client0/FILLER.000"), Status::Ok);
+    assert_eq!(bench.find("clients/client0/FILLER.000"), ActionStatus::Ok);
     assert_eq!(bench.find("clients/client0/FILLER.001"), errno(ENOENT));
     assert_eq!(bench.find("clients/none/*"), errno(ENOENT));
     bench.release();
@@ -316,14 +326,14 @@ fn a_search_succeeds_when_a_name_matches() {
 #[test]
 fn directories_are_made_and_taken_away() {
     let mut bench = bench();
-    assert_eq!(bench.mkdir("clients"), Status::Ok);
-    assert_eq!(bench.rmdir("clients"), Status::Ok);
+    assert_eq!(bench.mkdir("clients"), ActionStatus::Ok);
+    assert_eq!(bench.rmdir("clients"), ActionStatus::Ok);
     bench.make_tree();
     assert_eq!(bench.rmdir("clients"), errno(ENOTEMPTY));
     assert_eq!(bench.mkdir("clients/client0"), errno(EEXIST));
-    assert_eq!(bench.mkdir("clients/client0/d"), Status::Ok);
+    assert_eq!(bench.mkdir("clients/client0/d"), ActionStatus::Ok);
     assert_eq!(bench.rmdir("clients/client0"), errno(ENOTEMPTY));
-    assert_eq!(bench.rmdir("clients/client0/d"), Status::Ok);
+    assert_eq!(bench.rmdir("clients/client0/d"), ActionStatus::Ok);
     assert_eq!(bench.rmdir("clients/client0/d"), errno(ENOENT));
     bench.release();
 }
@@ -336,7 +346,7 @@ fn renaming_replaces_what_has_the_new_name() {
     fs::write(bench.path("clients/client0/b"), b"old").unwrap();
     assert_eq!(
         bench.rename("clients/client0/a", "clients/client0/b"),
-        Status::Ok
+        ActionStatus::Ok
     );
     assert_eq!(bench.content("clients/client0/b"), b"new");
     assert_eq!(
@@ -354,7 +364,7 @@ fn what_is_not_below_clients_is_never_changed() {
     fs::write(&mine, b"mine").unwrap();
     fs::create_dir(bench.path("dir")).unwrap();
     fs::write(bench.path("clients/client0/a"), b"a").unwrap();
-    let denied = Status::Refused(Cause::Denied);
+    let denied = ActionStatus::Refused(Cause::Denied);
     for action in [
         Action::Unlink { path: b"mine" },
         Action::Remove { path: b"mine" },
@@ -405,8 +415,8 @@ fn what_is_not_below_clients_is_never_changed() {
         assert_eq!(bench.run(action), denied, "{action:?}");
     }
     assert_eq!(bench.open("mine", Disposition::OverwriteIf, 1), denied);
-    assert_eq!(bench.open("mine", Disposition::Open, 1), Status::Ok);
-    assert_eq!(bench.read(1, 0, 4, 4), Status::Ok);
+    assert_eq!(bench.open("mine", Disposition::Open, 1), ActionStatus::Ok);
+    assert_eq!(bench.read(1, 0, 4, 4), ActionStatus::Ok);
     assert!(!bench.write(1, 0, 4).is_ok());
     assert_eq!(bench.content("mine"), b"mine");
     let modified = || fs::metadata(&mine).unwrap().modified().unwrap();
@@ -438,7 +448,7 @@ fn a_pipe_of_somebody_elses_keeps_nobody_waiting() {
     let no_file = errno(EINVAL);
     assert_eq!(bench.run(Action::Lock4 { path, offset, len }), no_file);
     assert_eq!(bench.run(Action::Test4 { path, offset, len }), no_file);
-    assert_eq!(bench.open("pipe", Disposition::Open, 1), Status::Ok);
+    assert_eq!(bench.open("pipe", Disposition::Open, 1), ActionStatus::Ok);
     bench.release();
 }
 
@@ -453,19 +463,19 @@ fn locks_of_two_handles_conflict_and_are_refused_at_once() {
         offset,
         len: 1,
     };
-    assert_eq!(bench.run(lock(1, 5_000_000_000)), Status::Ok);
+    assert_eq!(bench.run(lock(1, 5_000_000_000)), ActionStatus::Ok);
     assert_eq!(bench.run(lock(2, 5_000_000_000)), errno(EAGAIN));
-    assert_eq!(bench.run(lock(2, 705_032_704)), Status::Ok);
+    assert_eq!(bench.run(lock(2, 705_032_704)), ActionStatus::Ok);
     // Beyond what a file can have nothing conflicts.
-    assert_eq!(bench.run(lock(1, u64::MAX - 1)), Status::Ok);
-    assert_eq!(bench.run(lock(2, u64::MAX - 1)), Status::Ok);
+    assert_eq!(bench.run(lock(1, u64::MAX - 1)), ActionStatus::Ok);
+    assert_eq!(bench.run(lock(2, u64::MAX - 1)), ActionStatus::Ok);
     let unlock = Action::UnlockX {
         handle: 1,
         offset: 5_000_000_000,
         len: 1,
     };
-    assert_eq!(bench.run(unlock), Status::Ok);
-    assert_eq!(bench.run(lock(2, 5_000_000_000)), Status::Ok);
+    assert_eq!(bench.run(unlock), ActionStatus::Ok);
+    assert_eq!(bench.run(lock(2, 5_000_000_000)), ActionStatus::Ok);
     bench.release();
 }
 
@@ -479,7 +489,10 @@ fn locks_by_name_conflict_between_clients() {
     let (offset, len) = (10, 1);
     let data = b"0".as_slice();
     let mut ask = |action: Action<'_>| other.execute(&action, data).unwrap().status;
-    assert_eq!(bench.run(Action::Lock4 { path, offset, len }), Status::Ok);
+    assert_eq!(
+        bench.run(Action::Lock4 { path, offset, len }),
+        ActionStatus::Ok
+    );
     assert_eq!(ask(Action::Test4 { path, offset, len }), nlm(1));
     assert_eq!(
         ask(Action::Lock4 {
@@ -495,18 +508,21 @@ fn locks_by_name_conflict_between_clients() {
             offset: 11,
             len
         }),
-        Status::Ok
+        ActionStatus::Ok
     );
-    assert_eq!(bench.run(Action::Test4 { path, offset, len }), Status::Ok);
+    assert_eq!(
+        bench.run(Action::Test4 { path, offset, len }),
+        ActionStatus::Ok
+    );
     assert_eq!(
         bench.run(Action::Unlock4 {
             path,
             offset: 0,
             len: 0
         }),
-        Status::Ok
+        ActionStatus::Ok
     );
-    assert_eq!(ask(Action::Test4 { path, offset, len }), Status::Ok);
+    assert_eq!(ask(Action::Test4 { path, offset, len }), ActionStatus::Ok);
     let none = b"clients/client0/none".as_slice();
     assert_eq!(
         ask(Action::Lock4 {
@@ -536,7 +552,7 @@ fn locks_by_name_are_for_regular_files_wherever_they_are() {
     let mut other = bench.site.layer(1).unwrap();
     let (offset, len) = (0, 0);
     let lock = |path| Action::Lock4 { path, offset, len };
-    assert_eq!(bench.run(lock(b"theirs")), Status::Ok);
+    assert_eq!(bench.run(lock(b"theirs")), ActionStatus::Ok);
     let test = Action::Test4 {
         path: b"theirs",
         offset,
@@ -558,7 +574,10 @@ fn files_of_dbench_1_get_the_length_of_the_trace() {
         let handle = 1;
         let open = Action::OpenX { path, len, handle };
         let reply = bench.layer.execute(&open, &bench.data).unwrap();
-        assert_eq!((reply.status, reply.data_bytes), (Status::Ok, written));
+        assert_eq!(
+            (reply.status, reply.data_bytes),
+            (ActionStatus::Ok, written)
+        );
         assert_eq!(bench.content("clients/client0/a").len() as u64, len);
     }
     bench.release();
@@ -627,7 +646,7 @@ fn the_verbs_of_nfs_work_by_path() {
         },
         Action::Remove { path: file },
     ] {
-        assert_eq!(bench.run(action), Status::Ok, "{action:?}");
+        assert_eq!(bench.run(action), ActionStatus::Ok, "{action:?}");
     }
     assert_eq!(bench.run(data(Stability::Unstable)), errno(ENOENT));
     assert_eq!(bench.run(Action::GetAttr { path: file }), errno(ENOENT));
@@ -654,7 +673,7 @@ fn access_that_is_not_as_expected_is_a_mismatch() {
     });
     assert_eq!(
         answer,
-        Status::WrongAccess {
+        ActionStatus::WrongAccess {
             expected: 0x3f,
             got: 0x0d
         }
@@ -672,7 +691,7 @@ fn links_that_a_load_makes_lead_nowhere() {
         path: b"clients/client0/l",
         target: b"../../outside",
     };
-    assert_eq!(bench.run(link), Status::Ok);
+    assert_eq!(bench.run(link), ActionStatus::Ok);
     assert!(!bench.unlink("clients/client0/l/file").is_ok());
     assert!(
         !bench
@@ -688,9 +707,9 @@ fn links_that_a_load_makes_lead_nowhere() {
     // Names that lead over no link are as good as before.
     assert_eq!(
         bench.open("clients/client0/a", Disposition::Create, 1),
-        Status::Ok
+        ActionStatus::Ok
     );
-    assert_eq!(bench.deltree("clients/client0"), Status::Ok);
+    assert_eq!(bench.deltree("clients/client0"), ActionStatus::Ok);
     assert_eq!(bench.content("outside/file"), b"mine");
     bench.release();
 }
@@ -715,11 +734,11 @@ fn deleting_a_tree_follows_no_link() {
         bench.path("clients/client0/d/file"),
     )
     .unwrap();
-    assert_eq!(bench.deltree("clients/client0"), Status::Ok);
+    assert_eq!(bench.deltree("clients/client0"), ActionStatus::Ok);
     assert!(!bench.path("clients/client0").exists());
-    assert_eq!(bench.deltree("clients/client9"), Status::Ok);
-    assert_eq!(bench.deltree("clients/client0"), Status::Ok);
-    assert_eq!(bench.deltree("clients/none/deeper"), Status::Ok);
+    assert_eq!(bench.deltree("clients/client9"), ActionStatus::Ok);
+    assert_eq!(bench.deltree("clients/client0"), ActionStatus::Ok);
+    assert_eq!(bench.deltree("clients/none/deeper"), ActionStatus::Ok);
     assert_eq!(bench.content("outside/file"), b"mine");
     bench.release();
 }
@@ -729,7 +748,7 @@ fn deleting_clients_leaves_the_neighbours_alone() {
     let mut bench = bench();
     bench.make_tree();
     fs::create_dir_all(bench.path("clients/client1/d")).unwrap();
-    assert_eq!(bench.deltree("clients"), Status::Ok);
+    assert_eq!(bench.deltree("clients"), ActionStatus::Ok);
     assert!(!bench.path("clients/client0").exists());
     assert!(bench.path("clients/client1/d").exists());
     bench.release();
@@ -741,12 +760,12 @@ fn a_byte_that_is_there_already_is_not_written() {
     bench.make_tree();
     bench.data = vec![0];
     bench.open("clients/client0/a", Disposition::Create, 1);
-    assert_eq!(bench.write(1, 65_534, 1), Status::Ok);
+    assert_eq!(bench.write(1, 65_534, 1), ActionStatus::Ok);
     let path = bench.path("clients/client0/a");
     // Extended, but nothing is written.
     let found = fs::metadata(&path).unwrap();
     assert_eq!((found.len(), found.blocks()), (65_535, 0));
-    assert_eq!(bench.write(1, 100, 1), Status::Ok);
+    assert_eq!(bench.write(1, 100, 1), ActionStatus::Ok);
     assert_eq!(fs::metadata(&path).unwrap().blocks(), 0);
     let extend = Action::WriteX {
         handle: 1,
@@ -757,8 +776,8 @@ fn a_byte_that_is_there_already_is_not_written() {
     let reply = bench.layer.execute(&extend, &bench.data).unwrap();
     assert_eq!(reply.data_bytes, 0, "it is there already");
     bench.data = b"x".to_vec();
-    assert_eq!(bench.write(1, 100, 1), Status::Ok);
-    assert_eq!(bench.write(1, 70_000, 1), Status::Ok);
+    assert_eq!(bench.write(1, 100, 1), ActionStatus::Ok);
+    assert_eq!(bench.write(1, 70_000, 1), ActionStatus::Ok);
     let content = bench.content("clients/client0/a");
     assert_eq!(
         (content.len(), content[100], content[70_000]),
@@ -772,7 +791,7 @@ fn what_came_is_counted_and_not_what_was_asked_for() {
     let mut bench = bench();
     bench.make_tree();
     bench.open("clients/client0/a", Disposition::Create, 1);
-    assert_eq!(bench.write(1, 0, 5000), Status::Ok);
+    assert_eq!(bench.write(1, 0, 5000), ActionStatus::Ok);
     for (offset, len, got) in [(4000, 4096, 1000), (0, 5000, 5000), (9000, 1, 0)] {
         let read_x = Action::ReadX {
             handle: 1,
@@ -783,7 +802,7 @@ fn what_came_is_counted_and_not_what_was_asked_for() {
         let path = b"clients/client0/a".as_slice();
         for read in [read_x, Action::Read { path, offset, len }] {
             let reply = bench.layer.execute(&read, &bench.data).unwrap();
-            assert_eq!((reply.status, reply.data_bytes), (Status::Ok, got));
+            assert_eq!((reply.status, reply.data_bytes), (ActionStatus::Ok, got));
         }
     }
     let unwanted = Action::ReadX {
@@ -795,7 +814,7 @@ fn what_came_is_counted_and_not_what_was_asked_for() {
     let reply = bench.layer.execute(&unwanted, &bench.data).unwrap();
     assert!(matches!(
         reply.status,
-        Status::WrongLength { got: 1000, .. }
+        ActionStatus::WrongLength { got: 1000, .. }
     ));
     assert_eq!(reply.data_bytes, 1000);
     bench.release();
@@ -813,8 +832,8 @@ fn fake_transfers_only_count() {
         expected_len: 4096,
     };
     let reply = bench.layer.execute(&write, &bench.data).unwrap();
-    assert_eq!((reply.status, reply.data_bytes), (Status::Ok, 4096));
-    assert_eq!(bench.read(1, 0, 4096, 4096), Status::Ok);
+    assert_eq!((reply.status, reply.data_bytes), (ActionStatus::Ok, 4096));
+    assert_eq!(bench.read(1, 0, 4096, 4096), ActionStatus::Ok);
     assert!(bench.content("clients/client0/a").is_empty());
     bench.release();
 }
@@ -830,24 +849,24 @@ fn every_verb_works_with_the_options_that_synchronise_or_check() {
     bench.make_tree();
     assert_eq!(
         bench.open("clients/client0/a", Disposition::Create, 1),
-        Status::Ok
+        ActionStatus::Ok
     );
     assert_eq!(
         bench.open("clients/client0/a", Disposition::Create, 2),
-        Status::Ok
+        ActionStatus::Ok
     );
-    assert_eq!(bench.write(1, 0, 5000), Status::Ok);
-    assert_eq!(bench.read(2, 0, 5000, 5000), Status::Ok);
-    assert_eq!(bench.open_directory("clients/client0", 3), Status::Ok);
-    assert_eq!(bench.mkdir("clients/client0/d"), Status::Ok);
+    assert_eq!(bench.write(1, 0, 5000), ActionStatus::Ok);
+    assert_eq!(bench.read(2, 0, 5000, 5000), ActionStatus::Ok);
+    assert_eq!(bench.open_directory("clients/client0", 3), ActionStatus::Ok);
+    assert_eq!(bench.mkdir("clients/client0/d"), ActionStatus::Ok);
     assert_eq!(bench.mkdir("clients/client0/d"), errno(EEXIST));
     assert!(!bench.rmdir("clients/client0/a").is_ok());
     assert_eq!(
         bench.rename("clients/client0/a", "clients/client0/d/b"),
-        Status::Ok
+        ActionStatus::Ok
     );
-    assert_eq!(bench.unlink("clients/client0/d/b"), Status::Ok);
-    assert_eq!(bench.rmdir("clients/client0/d"), Status::Ok);
+    assert_eq!(bench.unlink("clients/client0/d/b"), ActionStatus::Ok);
+    assert_eq!(bench.rmdir("clients/client0/d"), ActionStatus::Ok);
     bench.release();
 }
 

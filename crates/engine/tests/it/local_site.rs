@@ -10,7 +10,7 @@ use filestone_host::error::{ErrorCategory, RunError};
 use filestone_plan::plan::LeftoverPolicy;
 use filestone_setup::workspace::test_directory::OnExisting;
 use filestone_workload::load::action::Disposition;
-use filestone_workload::load::{Action, Status};
+use filestone_workload::load::{Action, ActionStatus};
 use rustix::fs::{Mode, OFlags};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -140,7 +140,7 @@ fn beside_an_empty_clients_there_is_a_place_of_our_own() {
     let mut layer = site.layer(0).unwrap();
     let path = b"clients/client0".as_slice();
     let status = layer.execute(&Action::Mkdir { path }, b"0");
-    assert_eq!(status.unwrap().status, Status::Ok);
+    assert_eq!(status.unwrap().status, ActionStatus::Ok);
     assert!(place.join("clients/client0").exists());
     assert!(fs::read_dir(&clients).unwrap().next().is_none());
     // Another run finds the place taken, as it finds `clients` taken.
@@ -318,7 +318,7 @@ fn a_wide_tree_is_removed_and_names_in_the_way_do_no_harm() {
     for number in 0..50 {
         fs::create_dir_all(bench.path(&format!("clients/client0/d/{number}/e"))).unwrap();
     }
-    assert_eq!(bench.deltree("clients/client0"), Status::Ok);
+    assert_eq!(bench.deltree("clients/client0"), ActionStatus::Ok);
     assert!(!bench.path("clients/client0").exists());
     bench.release();
 }
@@ -348,7 +348,7 @@ fn direct_transfers_work_or_are_refused_at_once() {
         disposition: Disposition::Create,
         handle: 1,
     };
-    assert_eq!(run(open), Status::Ok);
+    assert_eq!(run(open), ActionStatus::Ok);
     for (offset, len) in [(0, 65_536), (65_536, 1), (65_537, 10_000), (200_000, 4096)] {
         let expected_len = len;
         let write = Action::WriteX {
@@ -357,14 +357,14 @@ fn direct_transfers_work_or_are_refused_at_once() {
             len,
             expected_len,
         };
-        assert_eq!(run(write), Status::Ok, "{offset} {len}");
+        assert_eq!(run(write), ActionStatus::Ok, "{offset} {len}");
         let read = Action::ReadX {
             handle: 1,
             offset,
             len,
             expected_len,
         };
-        assert_eq!(run(read), Status::Ok, "{offset} {len}");
+        assert_eq!(run(read), ActionStatus::Ok, "{offset} {len}");
     }
     let end = Action::ReadX {
         handle: 1,
@@ -372,7 +372,7 @@ fn direct_transfers_work_or_are_refused_at_once() {
         len: 8192,
         expected_len: 96,
     };
-    assert_eq!(run(end), Status::Ok);
+    assert_eq!(run(end), ActionStatus::Ok);
     assert!((1..=3).contains(&layer.buffered_writes()));
     let content = fs::read(directory.path().join("clients/f")).unwrap();
     assert_eq!(content.get(65_537..75_537), data.get(..10_000));
@@ -404,7 +404,7 @@ fn attributes_are_kept_beside_files_or_refused_at_once() {
         disposition: Disposition::Create,
         handle: 1,
     };
-    assert_eq!(run(open), Status::Ok);
+    assert_eq!(run(open), ActionStatus::Ok);
     let mut value = [0_u8; 100];
     let name = directory.path().join("clients/f");
     assert_eq!(
@@ -426,7 +426,7 @@ fn attributes_are_kept_beside_files_or_refused_at_once() {
             level: 1004,
         },
     ] {
-        assert_eq!(run(action), Status::Ok, "{action:?}");
+        assert_eq!(run(action), ActionStatus::Ok, "{action:?}");
     }
     drop(layer);
     site.release(TreeCleanup::Remove).unwrap();

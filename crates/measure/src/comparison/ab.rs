@@ -13,7 +13,9 @@
 //! each end is excluded ([`filestone_workload::statistics::trimmed`]).
 
 use super::side::Pair;
-use super::{Chance, Comparison, ComparisonOptions, RunValue, Side, Verdict, of_judged, row, rows};
+use super::{
+    Chance, Comparison, ComparisonOptions, ComparisonVerdict, RunValue, Side, of_judged, row, rows,
+};
 use filestone_workload::random::{RandomStream, RngExt, stream};
 use filestone_workload::statistics::sequential::AlphaSpending;
 use filestone_workload::statistics::{CONFIDENCE, sample_size};
@@ -78,7 +80,7 @@ impl Trial {
             planned: PAIRS_MIN,
             found: Comparison {
                 rows: vec![],
-                verdict: Verdict::Inconclusive,
+                verdict: ComparisonVerdict::Inconclusive,
                 failing: None,
             },
             question,
@@ -157,7 +159,7 @@ impl Trial {
             verdict,
             failing: None,
         };
-        verdict != Verdict::Inconclusive || pairs >= self.planned
+        verdict != ComparisonVerdict::Inconclusive || pairs >= self.planned
     }
 
     /// Returns the number of pairs for the figure with the largest spread.
@@ -244,14 +246,14 @@ mod tests {
         let worse = tried(trial(100), 0.03, 0.0005);
         assert_eq!(
             (worse.found().verdict, worse.pairs()),
-            (Verdict::Worse, PAIRS_MIN)
+            (ComparisonVerdict::Worse, PAIRS_MIN)
         );
         let better = tried(trial(100), -0.03, 0.0005);
-        assert_eq!(better.found().verdict, Verdict::Better);
+        assert_eq!(better.found().verdict, ComparisonVerdict::Better);
         let same = tried(trial(100), 0.0, 0.0005);
         assert_eq!(
             (same.found().verdict, same.pairs()),
-            (Verdict::NotWorse, PAIRS_MIN)
+            (ComparisonVerdict::NotWorse, PAIRS_MIN)
         );
         // Drift affects both alternatives.
         let change = worse.found().rows[0].change.share;
@@ -264,10 +266,10 @@ mod tests {
         let known = tried(trial(100), 0.008, 0.03);
         assert!((19..=22).contains(&known.planned()), "{}", known.planned());
         assert_eq!(known.pairs(), known.planned());
-        assert_eq!(known.found().verdict, Verdict::Inconclusive);
+        assert_eq!(known.found().verdict, ComparisonVerdict::Inconclusive);
         let bounded = tried(trial(12), 0.008, 0.03);
         assert_eq!(bounded.pairs(), 12);
-        assert_eq!(bounded.found().verdict, Verdict::Inconclusive);
+        assert_eq!(bounded.found().verdict, ComparisonVerdict::Inconclusive);
         let needed = bounded.found().rows[0].runs_needed;
         assert!(needed.is_some_and(|needed| needed > 12), "{needed:?}");
     }
@@ -286,7 +288,10 @@ mod tests {
             }
             trial
         };
-        for (slower, verdict) in [(0.03, Verdict::Worse), (0.0, Verdict::NotWorse)] {
+        for (slower, verdict) in [
+            (0.03, ComparisonVerdict::Worse),
+            (0.0, ComparisonVerdict::NotWorse),
+        ] {
             let found = with_starved(slower);
             assert_eq!(found.found().verdict, verdict, "{slower}");
             assert!(found.pairs() <= 10, "{} pairs", found.pairs());
@@ -304,6 +309,6 @@ mod tests {
             trial.add(&[], &[]);
         }
         assert!(trial.look());
-        assert_eq!(trial.found().verdict, Verdict::Inconclusive);
+        assert_eq!(trial.found().verdict, ComparisonVerdict::Inconclusive);
     }
 }

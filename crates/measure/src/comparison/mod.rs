@@ -18,8 +18,8 @@ pub use compared_run::{ComparedRun, RunValue};
 pub use json_differences::each_difference;
 pub use side::{RUN_SPREAD, Side};
 
-use crate::figure::Figure;
-use crate::measure::figures::{Direction, RunFigure};
+use crate::figure::AveragedFigure;
+use crate::measure::figures::{ImprovementDirection, RunFigure};
 use filestone_plan::plan::Plan;
 use filestone_workload::statistics::{CONFIDENCE, Estimate, holm, sample_size};
 use side::Pair;
@@ -63,9 +63,9 @@ impl ComparisonOptions {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
     /// Rows, one per comparable figure; deciding figures first.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ComparisonRow>,
     /// Verdict of the deciding figures.
-    pub verdict: Verdict,
+    pub verdict: ComparisonVerdict,
     /// Side with the higher error rate, if the difference matters.
     pub failing: Option<HigherErrorRate>,
 }
@@ -81,20 +81,20 @@ pub enum HigherErrorRate {
 
 /// A figure of both sides, with its verdict.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Row {
+pub struct ComparisonRow {
     /// The figure.
     pub figure: RunFigure,
     /// Value of the base.
-    pub base: Figure,
+    pub base: AveragedFigure,
     /// Value of the new side.
-    pub new: Figure,
+    pub new: AveragedFigure,
     /// Relative change from base to new, with its confidence interval.
-    pub change: Change,
+    pub change: RelativeChange,
     /// Probability of a change at least this large, in either direction, by chance alone, adjusted
     /// for all deciding rows or for all other rows.
     pub p_value: f64,
     /// Verdict of this figure.
-    pub verdict: Verdict,
+    pub verdict: ComparisonVerdict,
     /// Runs that each side needs to detect a change of the size that matters; `None` if the verdict
     /// is conclusive.
     pub runs_needed: Option<u64>,
@@ -104,7 +104,7 @@ pub struct Row {
     pub left_out: usize,
 }
 
-impl Row {
+impl ComparisonRow {
     /// Returns the spread between runs of the base and of the new side.
     pub fn deviations(&self) -> [f64; 2] {
         [self.base, self.new].map(|side| side.deviation.unwrap_or(0.0))
@@ -113,7 +113,7 @@ impl Row {
 
 /// A change, as shares of the base.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Change {
+pub struct RelativeChange {
     /// The change.
     pub share: f64,
     /// Lower end of the confidence interval.
@@ -122,7 +122,7 @@ pub struct Change {
     pub high: f64,
 }
 
-impl Change {
+impl RelativeChange {
     /// Creates the change of a difference of logarithms, whose interval has this half-width.
     pub(crate) fn of(difference: &Estimate, half_width: f64) -> Self {
         Self {
@@ -134,11 +134,11 @@ impl Change {
 
     /// Returns the lower and upper bound of the regression, as shares, for a figure with this
     /// direction.
-    fn worse(self, direction: Direction) -> (f64, f64) {
+    fn worse(self, direction: ImprovementDirection) -> (f64, f64) {
         match direction {
-            Direction::LessIsBetter => (self.low, self.high),
+            ImprovementDirection::LessIsBetter => (self.low, self.high),
             // A rate that halves is as much worse as a time that doubles.
-            Direction::MoreIsBetter => {
+            ImprovementDirection::MoreIsBetter => {
                 (1.0 / (1.0 + self.high) - 1.0, 1.0 / (1.0 + self.low) - 1.0)
             }
         }
@@ -147,7 +147,7 @@ impl Change {
 
 /// Verdict of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ComparisonVerdict {
     /// Worse by more than the tolerance.
     Worse,
     /// Better.
@@ -186,9 +186,11 @@ impl Comparison {
             None
         };
         self.verdict = match (self.failing, self.verdict) {
-            (Some(HigherErrorRate::New), _) => Verdict::Worse,
+            (Some(HigherErrorRate::New), _) => ComparisonVerdict::Worse,
             // The new side may only appear worse because the base fails quickly.
-            (Some(HigherErrorRate::Base), Verdict::Worse) => Verdict::Inconclusive,
+            (Some(HigherErrorRate::Base), ComparisonVerdict::Worse) => {
+                ComparisonVerdict::Inconclusive
+            }
             (_, verdict) => verdict,
         };
         self
@@ -196,11 +198,11 @@ impl Comparison {
 
     /// Returns the figure with the smallest spread between runs, among those that suit this plan,
     /// if both sides have several runs.
-    pub fn repeats_best(&self, plan: &Plan) -> Option<&Row> {
+    pub fn repeats_best(&self, plan: &Plan) -> Option<&ComparisonRow> {
         let several = self.rows.iter();
         let several = several.filter(|row| row.base.runs.min(row.new.runs) > 1);
         let several = several.filter(|row| repeats::is_candidate(&row.figure, plan));
-        let deviation = |row: &Row| {
+        let deviation = |row: &ComparisonRow| {
             let [base, new] = row.deviations();
             base.hypot(new)
         };
@@ -209,7 +211,7 @@ impl Comparison {
 }
 
 /// Returns the rows of figures that are adjusted for each other.
-fn rows(question: &ComparisonOptions, pairs: &[Pair]) -> Vec<Row> {
+fn rows(question: &ComparisonOptions, pairs: &[Pair]) -> Vec<ComparisonRow> {
     let p_values = pairs.iter().map(|pair| pair.difference.p_value());
     let p_values: Vec<f64> = p_values.collect();
     let misses = holm::misses(&p_values, 1.0 - CONFIDENCE);
@@ -228,33 +230,33 @@ struct Chance {
     p_value: f64,
 }
 
-fn row(question: &ComparisonOptions, pair: &Pair, chance: Chance) -> Row {
+fn row(question: &ComparisonOptions, pair: &Pair, chance: Chance) -> ComparisonRow {
     let difference = pair.difference;
     let half = difference.half_width_at(chance.miss);
-    let change = Change::of(&difference, half);
+    let change = RelativeChange::of(&difference, half);
     let (least, most) = change.worse(pair.figure.quantity.direction());
     let matters = question.tolerance.max(question.detect);
     let verdict = if least > question.tolerance {
-        Verdict::Worse
+        ComparisonVerdict::Worse
     } else if most < 0.0 {
-        Verdict::Better
+        ComparisonVerdict::Better
     } else if most <= matters {
-        Verdict::NotWorse
+        ComparisonVerdict::NotWorse
     } else {
-        Verdict::Inconclusive
+        ComparisonVerdict::Inconclusive
     };
     let runs_needed = || {
         let alarm = 1.0 - CONFIDENCE;
         sample_size::pairs(pair.deviation, matters.ln_1p(), alarm, POWER)
     };
-    Row {
+    ComparisonRow {
         figure: pair.figure,
         base: pair.base,
         new: pair.new,
         change,
         p_value: chance.p_value,
         verdict,
-        runs_needed: (verdict == Verdict::Inconclusive).then(runs_needed),
+        runs_needed: (verdict == ComparisonVerdict::Inconclusive).then(runs_needed),
         is_judged: question.judged.contains(&pair.figure),
         left_out: pair.left_out,
     }
@@ -262,17 +264,19 @@ fn row(question: &ComparisonOptions, pair: &Pair, chance: Chance) -> Row {
 
 /// Returns the verdict of the deciding rows: worse if any is worse, inconclusive if any is
 /// inconclusive or missing.
-fn of_judged(question: &ComparisonOptions, rows: &[Row]) -> Verdict {
+fn of_judged(question: &ComparisonOptions, rows: &[ComparisonRow]) -> ComparisonVerdict {
     let judged = || rows.iter().filter(|row| row.is_judged);
-    let any = |verdict: Verdict| judged().any(|row| row.verdict == verdict);
-    if any(Verdict::Worse) {
-        Verdict::Worse
-    } else if judged().count() < question.judged.len().max(1) || any(Verdict::Inconclusive) {
-        Verdict::Inconclusive
-    } else if any(Verdict::Better) {
-        Verdict::Better
+    let any = |verdict: ComparisonVerdict| judged().any(|row| row.verdict == verdict);
+    if any(ComparisonVerdict::Worse) {
+        ComparisonVerdict::Worse
+    } else if judged().count() < question.judged.len().max(1)
+        || any(ComparisonVerdict::Inconclusive)
+    {
+        ComparisonVerdict::Inconclusive
+    } else if any(ComparisonVerdict::Better) {
+        ComparisonVerdict::Better
     } else {
-        Verdict::NotWorse
+        ComparisonVerdict::NotWorse
     }
 }
 
@@ -310,7 +314,7 @@ mod tests {
         }
     }
 
-    fn verdict(base: &[f64], new: &[f64]) -> Verdict {
+    fn verdict(base: &[f64], new: &[f64]) -> ComparisonVerdict {
         compare(&side(base), &side(new), &question()).verdict
     }
 
@@ -328,7 +332,7 @@ mod tests {
             (row.change.low - 0.0733_f64.exp_m1()).abs() < 1e-3,
             "{row:?}"
         );
-        assert_eq!(found.verdict, Verdict::Worse);
+        assert_eq!(found.verdict, ComparisonVerdict::Worse);
     }
 
     #[test]
@@ -336,18 +340,21 @@ mod tests {
         let base = [100.0, 100.1, 99.9, 100.0];
         assert_eq!(
             verdict(&base, &[103.0, 103.1, 102.9, 103.0]),
-            Verdict::Worse
+            ComparisonVerdict::Worse
         );
-        assert_eq!(verdict(&base, &[97.0, 97.1, 96.9, 97.0]), Verdict::Better);
-        assert_eq!(verdict(&base, &base), Verdict::NotWorse);
+        assert_eq!(
+            verdict(&base, &[97.0, 97.1, 96.9, 97.0]),
+            ComparisonVerdict::Better
+        );
+        assert_eq!(verdict(&base, &base), ComparisonVerdict::NotWorse);
         assert_eq!(
             verdict(&base, &[90.0, 112.0, 95.0, 106.0]),
-            Verdict::Inconclusive
+            ComparisonVerdict::Inconclusive
         );
         let none = Side::of(std::iter::empty());
         assert_eq!(
             compare(&side(&base), &none, &question()).verdict,
-            Verdict::Inconclusive
+            ComparisonVerdict::Inconclusive
         );
     }
 
@@ -361,19 +368,19 @@ mod tests {
         };
         assert_eq!(
             compare(&of(100.0), &of(90.0), &question).verdict,
-            Verdict::Worse
+            ComparisonVerdict::Worse
         );
         assert_eq!(
             compare(&of(90.0), &of(100.0), &question).verdict,
-            Verdict::Better
+            ComparisonVerdict::Better
         );
     }
 
     #[test]
     fn one_run_each_tells_only_what_runs_do_not_differ_by() {
-        assert_eq!(verdict(&[100.0], &[103.0]), Verdict::Inconclusive);
-        assert_eq!(verdict(&[100.0], &[100.0]), Verdict::Inconclusive);
-        assert_eq!(verdict(&[100.0], &[150.0]), Verdict::Worse);
+        assert_eq!(verdict(&[100.0], &[103.0]), ComparisonVerdict::Inconclusive);
+        assert_eq!(verdict(&[100.0], &[100.0]), ComparisonVerdict::Inconclusive);
+        assert_eq!(verdict(&[100.0], &[150.0]), ComparisonVerdict::Worse);
     }
 
     #[test]
@@ -390,9 +397,15 @@ mod tests {
             (found.rows.len(), found.verdict)
         };
         let base = [100.0, 100.1, 99.9, 100.0];
-        assert_eq!(verdict(&base, &[103.0, 103.1, 102.9]), (1, Verdict::Worse));
-        assert_eq!(verdict(&base, &[103.0]), (1, Verdict::Worse));
-        assert_eq!(verdict(&[100.0], &[103.0]), (0, Verdict::Inconclusive));
+        assert_eq!(
+            verdict(&base, &[103.0, 103.1, 102.9]),
+            (1, ComparisonVerdict::Worse)
+        );
+        assert_eq!(verdict(&base, &[103.0]), (1, ComparisonVerdict::Worse));
+        assert_eq!(
+            verdict(&[100.0], &[103.0]),
+            (0, ComparisonVerdict::Inconclusive)
+        );
     }
 
     #[test]
@@ -405,10 +418,22 @@ mod tests {
             };
             none.with_failures(base, new).verdict
         };
-        assert_eq!(found(Verdict::Better, 0.0, 0.011), Verdict::Worse);
-        assert_eq!(found(Verdict::Better, 0.0, 0.009), Verdict::Better);
-        assert_eq!(found(Verdict::Worse, 0.5, 0.0), Verdict::Inconclusive);
-        assert_eq!(found(Verdict::Better, 0.5, 0.0), Verdict::Better);
+        assert_eq!(
+            found(ComparisonVerdict::Better, 0.0, 0.011),
+            ComparisonVerdict::Worse
+        );
+        assert_eq!(
+            found(ComparisonVerdict::Better, 0.0, 0.009),
+            ComparisonVerdict::Better
+        );
+        assert_eq!(
+            found(ComparisonVerdict::Worse, 0.5, 0.0),
+            ComparisonVerdict::Inconclusive
+        );
+        assert_eq!(
+            found(ComparisonVerdict::Better, 0.5, 0.0),
+            ComparisonVerdict::Better
+        );
     }
 
     #[test]
@@ -429,7 +454,7 @@ mod tests {
         assert!(judged.is_judged && (judged.p_value - 0.0213).abs() < 1e-4);
         // Holm: 0.0213 times two.
         assert!((found.rows[1].p_value - 0.0426).abs() < 2e-4);
-        assert_eq!(found.verdict, Verdict::Worse);
+        assert_eq!(found.verdict, ComparisonVerdict::Worse);
         let plan = filestone_plan::examples::example();
         let best = found.repeats_best(&plan).expect("several runs");
         assert_eq!(best.figure, judged.figure);
@@ -463,7 +488,10 @@ mod tests {
         let question = ComparisonOptions::new(&[p50, p50], 0.0, 0.02);
         assert_eq!(question, self::question());
         let base = side(&[100.0, 100.1, 99.9, 100.0]);
-        assert_eq!(compare(&base, &base, &question).verdict, Verdict::NotWorse);
+        assert_eq!(
+            compare(&base, &base, &question).verdict,
+            ComparisonVerdict::NotWorse
+        );
     }
 
     #[test]
@@ -473,7 +501,7 @@ mod tests {
         let base = side(&[100.0, 100.1, 99.9]);
         assert_eq!(
             compare(&base, &base, &question).verdict,
-            Verdict::Inconclusive
+            ComparisonVerdict::Inconclusive
         );
     }
 
@@ -487,12 +515,12 @@ mod tests {
         let new = side(&[103.0, 103.1, 102.9, 103.0]);
         assert_eq!(
             compare(&side(&base), &new, &tolerant).verdict,
-            Verdict::NotWorse
+            ComparisonVerdict::NotWorse
         );
         let new = side(&[110.0, 110.1, 109.9, 110.0]);
         assert_eq!(
             compare(&side(&base), &new, &tolerant).verdict,
-            Verdict::Worse
+            ComparisonVerdict::Worse
         );
     }
 
@@ -507,7 +535,10 @@ mod tests {
         for _ in 0..2000 {
             let sides: [Vec<f64>; 2] = std::array::from_fn(|_| (0..5).map(|_| draw()).collect());
             let found = compare(&side(&sides[0]), &side(&sides[1]), &question());
-            alarms += u32::from(matches!(found.verdict, Verdict::Worse | Verdict::Better));
+            alarms += u32::from(matches!(
+                found.verdict,
+                ComparisonVerdict::Worse | ComparisonVerdict::Better
+            ));
         }
         // 5 % of 2,000, ± 3 standard deviations.
         assert!((71..=129).contains(&alarms), "{alarms}");

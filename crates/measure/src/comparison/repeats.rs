@@ -2,7 +2,7 @@
 
 use super::side::Side;
 
-use crate::figure::Figure;
+use crate::figure::AveragedFigure;
 use crate::measure::figures::{Quantity, RunFigure, Statistic, TimeKind};
 use filestone_plan::plan::{Pacing, Plan};
 use filestone_workload::random::{RandomStream, RngExt, stream};
@@ -34,7 +34,7 @@ pub struct RepeatedFigure {
     /// Median of the runs.
     pub median: f64,
     /// Geometric mean of the runs, and their spread.
-    pub over_runs: Figure,
+    pub over_runs: AveragedFigure,
     /// Half of the 95 % interval that a run estimates for itself, as a share: median of the runs
     /// that have one.
     pub within_run: Option<f64>,

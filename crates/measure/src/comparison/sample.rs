@@ -2,7 +2,7 @@
 
 use super::ComparedRun;
 use crate::cost::{Counter, MeasuredAt};
-use crate::figure::Sample;
+use crate::figure::FigureSample;
 use crate::measure::RecordedInterval;
 use crate::measure::cost_totals;
 use crate::measure::figures::accuracy::time;
@@ -53,7 +53,7 @@ const fn of_time(kind: TimeKind, statistic: Statistic) -> GateFigure {
 
 impl ComparedRun {
     /// Returns the values of [`TOTALS`] and [`LADDER_FIGURES`] that the run has.
-    pub fn samples(&self) -> Vec<(GateFigure, Sample)> {
+    pub fn samples(&self) -> Vec<(GateFigure, FigureSample)> {
         let all = TOTALS.map(GateFigure::OfRun).into_iter();
         let all = all.chain(LADDER_FIGURES);
         all.filter_map(|figure| Some((figure, self.sample(figure)?)))
@@ -61,7 +61,7 @@ impl ComparedRun {
     }
 
     /// Returns the value of a time or of a figure of whole runs, if the run has one.
-    fn sample(&self, figure: GateFigure) -> Option<Sample> {
+    fn sample(&self, figure: GateFigure) -> Option<FigureSample> {
         match figure {
             GateFigure::OfOperations(figure) => self.time(&figure),
             GateFigure::OfRun(RunTotal::QueueTime) => {
@@ -80,7 +80,7 @@ impl ComparedRun {
             GateFigure::OfRun(total) => {
                 let achieved = self.totals.achieved_load_ops_per_s;
                 let known = cost_totals::of(self.cost.as_ref()?, achieved, total)?;
-                Some(Sample {
+                Some(FigureSample {
                     value: known.value,
                     half_width: Some(known.half_width),
                 })
@@ -88,18 +88,18 @@ impl ComparedRun {
         }
     }
 
-    fn if_any(&self, sample: Sample) -> Option<Sample> {
+    fn if_any(&self, sample: FigureSample) -> Option<FigureSample> {
         (self.totals.ledger.ok > 0).then_some(sample)
     }
 
     /// Returns a statistic of a time with the error that the run estimates.
-    fn time(&self, figure: &RunFigure) -> Option<Sample> {
+    fn time(&self, figure: &RunFigure) -> Option<FigureSample> {
         let Quantity::Time(kind, statistic) = figure.quantity else {
             return None;
         };
         let times = self.totals.times(figure.operation, kind)?;
         let kept = self.totals.kept_interval(&figure.to_string());
-        self.if_any(Sample {
+        self.if_any(FigureSample {
             value: time(times, statistic),
             half_width: kept.and_then(|kept| match kept {
                 RecordedInterval::TwoSided(figure) => Some(figure.half_width()),
@@ -110,9 +110,9 @@ impl ComparedRun {
 
     /// Returns a part of the time of calls with kernel timestamps. `None` for operations in pairs,
     /// since both operations have timestamps.
-    fn stamped(&self, of: fn(&StampsRecord) -> StampedTime) -> Option<Sample> {
+    fn stamped(&self, of: fn(&StampsRecord) -> StampedTime) -> Option<FigureSample> {
         let time = self.stamps.as_ref().map(of)?;
-        let sample = Sample {
+        let sample = FigureSample {
             value: time.mean,
             half_width: Some(time.half_width),
         };
@@ -122,7 +122,7 @@ impl ComparedRun {
     /// Returns the exchange without the server's CPU time. This is only valid if all of the CPU
     /// time is within the exchange: one call at a time, no unmeasured operations, and no CPU time
     /// of the load generator included.
-    fn elsewhere(&self) -> Option<Sample> {
+    fn elsewhere(&self) -> Option<FigureSample> {
         let plan = &self.plan;
         let is_one_at_a_time = plan.clients == 1 && plan.in_flight == 1;
         if !is_one_at_a_time || has_unmeasured(plan) || self.counts_generator() {
@@ -142,8 +142,8 @@ impl ComparedRun {
     }
 }
 
-const fn exactly(value: f64) -> Sample {
-    Sample {
+const fn exactly(value: f64) -> FigureSample {
+    FigureSample {
         value,
         half_width: None,
     }

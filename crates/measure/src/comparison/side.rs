@@ -1,7 +1,7 @@
 //! A side of a comparison: one run, or several runs of one plan.
 
 use super::compared_run::RunValue;
-use crate::figure::Figure;
+use crate::figure::AveragedFigure;
 use crate::measure::figures::{IntervalUnavailable, RunFigure};
 use filestone_workload::statistics::Estimate;
 use filestone_workload::statistics::trimmed::{mean_unless_far_off, trimmed};
@@ -52,11 +52,11 @@ impl LogarithmMean {
         }
     }
 
-    fn figure(&self, figure: &RunFigure) -> Figure {
+    fn figure(&self, figure: &RunFigure) -> AveragedFigure {
         let half_width = Some(self.mean.half_width());
-        Figure {
+        AveragedFigure {
             deviation: Some(self.deviation),
-            ..Figure::of_logarithm(*figure, self.mean.value, half_width, self.runs)
+            ..AveragedFigure::of_logarithm(*figure, self.mean.value, half_width, self.runs)
         }
     }
 }
@@ -112,7 +112,7 @@ impl Side {
 
     /// Returns a figure over the runs; that of a single run has the interval that the run estimates
     /// for itself.
-    pub fn figure(&self, figure: &RunFigure) -> Option<Figure> {
+    pub fn figure(&self, figure: &RunFigure) -> Option<AveragedFigure> {
         let runs = self.known(figure)?;
         let several = between(runs).map(|mean| mean.figure(figure));
         several.or_else(|| {
@@ -120,7 +120,9 @@ impl Side {
                 return None;
             };
             let half_width = run.own.ok().map(|own| own.half_width());
-            Some(Figure::of_logarithm(*figure, run.value, half_width, 1))
+            Some(AveragedFigure::of_logarithm(
+                *figure, run.value, half_width, 1,
+            ))
         })
     }
 
@@ -142,8 +144,8 @@ impl Side {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pair {
     pub(super) figure: RunFigure,
-    pub(super) base: Figure,
-    pub(super) new: Figure,
+    pub(super) base: AveragedFigure,
+    pub(super) new: AveragedFigure,
     /// Logarithm of the ratio of new to base.
     pub(super) difference: Estimate,
     /// Spread of the differences of pairs of runs, one of each side.

@@ -236,7 +236,8 @@ pub struct TargetFailure {
 /// Evidence that a target with another address is on this host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Place {
+#[schemars(rename = "Place")]
+pub enum SameHostEvidence {
     /// No evidence.
     #[default]
     NotKnownHere,
@@ -255,7 +256,7 @@ pub struct NetworkPathFacts {
     /// Whether the address is one of this host.
     pub is_this_host: bool,
     /// Other evidence that the target is on this host.
-    pub place: Place,
+    pub place: SameHostEvidence,
     /// Outgoing interface.
     pub interface: Option<String>,
     /// MTU of the interface, in bytes.

@@ -103,7 +103,7 @@ fn healthy_target() -> TargetFacts {
         way: Some(NetworkPathFacts {
             address: "10.0.0.5".into(),
             is_this_host: false,
-            place: Place::NotKnownHere,
+            place: SameHostEvidence::NotKnownHere,
             interface: Some("eth0".into()),
             mtu_bytes: Some(1500),
             path_mtu_bytes: Some(1500),

@@ -20,7 +20,7 @@ const SERVICE_SHARE_MAX: f64 = 0.05;
 
 /// Source of the times when operations become due.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Pace {
+pub enum DueTimeSource {
     /// Completion of the previous operation in the same slot.
     Closed,
     /// Offered load in operations per second.
@@ -38,7 +38,7 @@ pub struct Evidence<'record> {
     pub record: &'record RunRecord,
     pub checks: Vec<Check>,
     pub generator: GeneratorPart,
-    pub pace: Pace,
+    pub pace: DueTimeSource,
     pub flow: LittlesLaw,
 }
 
@@ -68,7 +68,7 @@ impl<'record> Evidence<'record> {
             return Some(format!("{ended} ended, of {ENDED_MIN} at least"));
         }
         let share = self.flow.mean_ns / window_ns as f64;
-        (share > SERVICE_SHARE_MAX && self.pace != Pace::Steered).then(|| {
+        (share > SERVICE_SHARE_MAX && self.pace != DueTimeSource::Steered).then(|| {
             format!(
                 "an operation takes {} on average, and the measured window is {} long, of {} at \
                  least",
@@ -114,9 +114,9 @@ impl<'record> Evidence<'record> {
     /// the shortfall.
     pub fn waits_for_slots(&self) -> bool {
         match self.pace {
-            Pace::Closed | Pace::Rate(_) | Pace::Stamps => true,
-            Pace::Offered => self.shortfall() == Some(Shortfall::Slots),
-            Pace::Steered => false,
+            DueTimeSource::Closed | DueTimeSource::Rate(_) | DueTimeSource::Stamps => true,
+            DueTimeSource::Offered => self.shortfall() == Some(Shortfall::Slots),
+            DueTimeSource::Steered => false,
         }
     }
 
@@ -198,7 +198,7 @@ impl<'record> Evidence<'record> {
     fn missing_of_loop(&self) -> String {
         let percent = 100.0 * self.flow.in_flight / self.flow.slots.max(1.0);
         let rest = match (self.pace, self.record.replay.is_some()) {
-            (Pace::Stamps, _) => {
+            (DueTimeSource::Stamps, _) => {
                 "lines were late against their time stamps, and not so late that the clients would be \
                  the limit"
             }
@@ -244,16 +244,16 @@ fn missing_of_load(check: &Check) -> String {
     }
 }
 
-fn pace(record: &RunRecord) -> Pace {
+fn pace(record: &RunRecord) -> DueTimeSource {
     if record.plan.steering.is_some() {
-        return Pace::Steered;
+        return DueTimeSource::Steered;
     }
     match record.plan.replay().map(|replay| replay.pacing) {
-        Some(Pacing::Rate { bytes_per_s }) => Pace::Rate(bytes_per_s),
-        Some(Pacing::Stamps { .. }) => Pace::Stamps,
-        Some(Pacing::Closed) => Pace::Closed,
-        None if record.plan.arrivals.offered_load().is_some() => Pace::Offered,
-        None => Pace::Closed,
+        Some(Pacing::Rate { bytes_per_s }) => DueTimeSource::Rate(bytes_per_s),
+        Some(Pacing::Stamps { .. }) => DueTimeSource::Stamps,
+        Some(Pacing::Closed) => DueTimeSource::Closed,
+        None if record.plan.arrivals.offered_load().is_some() => DueTimeSource::Offered,
+        None => DueTimeSource::Closed,
     }
 }
 

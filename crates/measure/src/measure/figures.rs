@@ -10,6 +10,6 @@ mod of_record;
 
 pub use accuracy::{BatchMeans, FigureEstimate, IntervalUnavailable};
 pub use filestone_workload::figure::{
-    Direction, FigureUnit, Quantity, RunFigure, Statistic, TimeKind,
+    FigureUnit, ImprovementDirection, Quantity, RunFigure, Statistic, TimeKind,
 };
 pub use headline::{with_figures, with_headline};

@@ -2,7 +2,7 @@
 
 use crate::measure::replay_record::MismatchRecord;
 use filestone_workload::failure::StatusSpace;
-use filestone_workload::load::{Expected, Mismatch, Status};
+use filestone_workload::load::{ActionStatus, Expected, Mismatch};
 use filestone_workload::operation::OpKind;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -30,7 +30,7 @@ pub struct UnexpectedResult {
     /// Expected result.
     pub expected: Expected,
     /// Actual result.
-    pub status: Status,
+    pub status: ActionStatus,
 }
 
 /// Counted mismatches.
@@ -140,11 +140,11 @@ impl Seen {
 }
 
 /// Describes the expected and the actual result.
-fn wording(expected: Expected, status: Status) -> Wording {
+fn wording(expected: Expected, status: ActionStatus) -> Wording {
     let wanted = match (expected, status) {
-        (_, Status::WrongLength { expected, .. }) => format!("{expected} bytes"),
-        (_, Status::WrongAccess { expected, .. }) => format!("access {expected:#x}"),
-        (_, Status::WrongData(_)) => "what was written".into(),
+        (_, ActionStatus::WrongLength { expected, .. }) => format!("{expected} bytes"),
+        (_, ActionStatus::WrongAccess { expected, .. }) => format!("access {expected:#x}"),
+        (_, ActionStatus::WrongData(_)) => "what was written".into(),
         (Expected::Success, _) => "success".into(),
         (Expected::Failure, _) => "failure".into(),
         (Expected::FailureOrShort, _) => "failure or fewer bytes".into(),
@@ -153,12 +153,12 @@ fn wording(expected: Expected, status: Status) -> Wording {
         (Expected::Anything, _) => "anything".into(),
     };
     let got = match status {
-        Status::Ok | Status::Unknown => "success".into(),
-        Status::WrongLength { got, .. } => format!("{got} bytes"),
-        Status::WrongAccess { got, .. } => format!("access {got:#x}"),
-        Status::WrongData(fault) => fault.name().into(),
-        Status::Failed(status) => status.to_string(),
-        Status::Refused(cause) => cause.name().into(),
+        ActionStatus::Ok | ActionStatus::Unknown => "success".into(),
+        ActionStatus::WrongLength { got, .. } => format!("{got} bytes"),
+        ActionStatus::WrongAccess { got, .. } => format!("access {got:#x}"),
+        ActionStatus::WrongData(fault) => fault.name().into(),
+        ActionStatus::Failed(status) => status.to_string(),
+        ActionStatus::Refused(cause) => cause.name().into(),
     };
     (wanted, got)
 }
@@ -167,7 +167,7 @@ fn wording(expected: Expected, status: Status) -> Wording {
 mod tests {
     use super::*;
 
-    fn add(mismatches: &mut Mismatches, number: u32, status: Status) {
+    fn add(mismatches: &mut Mismatches, number: u32, status: ActionStatus) {
         let expected = Expected::Success;
         mismatches.add(&UnexpectedResult {
             kind: OpKind::ReadX,
@@ -178,9 +178,9 @@ mod tests {
         });
     }
 
-    fn short(got: u64) -> Status {
+    fn short(got: u64) -> ActionStatus {
         let expected = 1000;
-        Status::WrongLength { expected, got }
+        ActionStatus::WrongLength { expected, got }
     }
 
     #[test]
@@ -192,7 +192,7 @@ mod tests {
         add(
             &mut mismatches,
             200,
-            Status::Failed(StatusSpace::Nfs3.status(28)),
+            ActionStatus::Failed(StatusSpace::Nfs3.status(28)),
         );
         let mut all = Mismatches::default();
         add(&mut all, 7, short(999));
@@ -218,7 +218,7 @@ mod tests {
             add(
                 &mut mismatches,
                 1,
-                Status::Failed(StatusSpace::Errno.status(1000 + number)),
+                ActionStatus::Failed(StatusSpace::Errno.status(1000 + number)),
             );
         }
         assert_eq!(mismatches.count(), 100);

@@ -2,7 +2,7 @@
 
 use super::tally::PointTally;
 use crate::comparison::sample::LADDER_FIGURES;
-use crate::figure::{Figure, Sample};
+use crate::figure::{AveragedFigure, FigureSample};
 use filestone_plan::gate::GateFigure;
 use filestone_workload::statistics::Estimate;
 use filestone_workload::statistics::trimmed::mean_unless_far_off;
@@ -10,9 +10,9 @@ use filestone_workload::statistics::trimmed::mean_unless_far_off;
 impl PointTally {
     /// Returns the mean of a figure of a ladder, if any run has it. `None` if it is clearly
     /// negative, which is impossible for a time or cost.
-    pub fn mean(&self, figure: GateFigure) -> Option<Figure> {
-        let values: Vec<Sample> = self.each_run(figure).flatten().collect();
-        let mean = Figure {
+    pub fn mean(&self, figure: GateFigure) -> Option<AveragedFigure> {
+        let values: Vec<FigureSample> = self.each_run(figure).flatten().collect();
+        let mean = AveragedFigure {
             has_unmeasured: self.is_with_unmeasured(figure),
             ..of_samples(figure, &values)?
         };
@@ -20,7 +20,7 @@ impl PointTally {
     }
 
     /// Returns the means of all figures of a ladder.
-    pub fn means(&self) -> Vec<Figure> {
+    pub fn means(&self) -> Vec<AveragedFigure> {
         let all = LADDER_FIGURES.into_iter();
         all.filter_map(|figure| self.mean(figure)).collect()
     }
@@ -33,9 +33,9 @@ impl PointTally {
 }
 
 /// Returns the mean of these runs as a figure.
-fn of_samples(figure: GateFigure, runs: &[Sample]) -> Option<Figure> {
+fn of_samples(figure: GateFigure, runs: &[FigureSample]) -> Option<AveragedFigure> {
     let mean = over_runs(runs)?;
-    Some(Figure::around(
+    Some(AveragedFigure::around(
         figure,
         mean.value,
         mean.half_width,
@@ -45,20 +45,20 @@ fn of_samples(figure: GateFigure, runs: &[Sample]) -> Option<Figure> {
 
 /// Returns the mean of these runs, with eight or more runs without outliers; a single run has its
 /// own interval.
-fn over_runs(runs: &[Sample]) -> Option<Sample> {
+fn over_runs(runs: &[FigureSample]) -> Option<FigureSample> {
     let first = runs.first()?;
     Some(mean_of_runs(runs).map_or(*first, of_estimate))
 }
 
-fn of_estimate(estimate: Estimate) -> Sample {
-    Sample {
+fn of_estimate(estimate: Estimate) -> FigureSample {
+    FigureSample {
         value: estimate.value,
         half_width: Some(estimate.half_width()),
     }
 }
 
 /// Returns the mean of these runs; `None` with fewer than two.
-fn mean_of_runs(runs: &[Sample]) -> Option<Estimate> {
+fn mean_of_runs(runs: &[FigureSample]) -> Option<Estimate> {
     let values: Vec<f64> = runs.iter().map(|run| run.value).collect();
     mean_unless_far_off(&values).map(|mean| mean.estimate)
 }
@@ -76,11 +76,11 @@ impl RungPair<'_> {
     /// Returns the difference from the lower to the upper rung, run by run. Drift between rounds
     /// affects both runs of a pair and cancels. `None` if either includes the cost of paired
     /// operations.
-    pub fn step(&self, figure: GateFigure) -> Option<Figure> {
+    pub fn step(&self, figure: GateFigure) -> Option<AveragedFigure> {
         of_samples(figure, &self.differences(figure)?)
     }
 
-    fn differences(&self, figure: GateFigure) -> Option<Vec<Sample>> {
+    fn differences(&self, figure: GateFigure) -> Option<Vec<FigureSample>> {
         let Self { below, above } = self;
         if below.is_with_unmeasured(figure) || above.is_with_unmeasured(figure) {
             return None;
@@ -92,9 +92,14 @@ impl RungPair<'_> {
 }
 
 /// Returns the difference of a rung between two ladders (Welch's t).
-pub fn difference(base: &PointTally, new: &PointTally, figure: GateFigure) -> Option<Figure> {
-    let values = |tally: &PointTally| -> Vec<Sample> { tally.each_run(figure).flatten().collect() };
-    Some(Figure {
+pub fn difference(
+    base: &PointTally,
+    new: &PointTally,
+    figure: GateFigure,
+) -> Option<AveragedFigure> {
+    let values =
+        |tally: &PointTally| -> Vec<FigureSample> { tally.each_run(figure).flatten().collect() };
+    Some(AveragedFigure {
         has_unmeasured: new.is_with_unmeasured(figure),
         ..more_than(figure, &values(base), &values(new))?
     })
@@ -106,7 +111,7 @@ pub fn difference_of_steps(
     base: RungPair<'_>,
     new: RungPair<'_>,
     figure: GateFigure,
-) -> Option<Figure> {
+) -> Option<AveragedFigure> {
     more_than(
         figure,
         &base.differences(figure)?,
@@ -114,13 +119,22 @@ pub fn difference_of_steps(
     )
 }
 
-fn more_than(figure: GateFigure, base: &[Sample], new: &[Sample]) -> Option<Figure> {
+fn more_than(
+    figure: GateFigure,
+    base: &[FigureSample],
+    new: &[FigureSample],
+) -> Option<AveragedFigure> {
     let more = match mean_of_runs(new).zip(mean_of_runs(base)) {
         Some((new, base)) => of_estimate(new.minus(&base)),
         None => over_runs(new)?.minus(over_runs(base)?),
     };
     let runs = base.len().min(new.len());
-    Some(Figure::around(figure, more.value, more.half_width, runs))
+    Some(AveragedFigure::around(
+        figure,
+        more.value,
+        more.half_width,
+        runs,
+    ))
 }
 
 #[cfg(test)]
@@ -140,13 +154,13 @@ mod tests {
             let values = [(RESPONSE, *response), (SERVER_CPU, *server)];
             tally.samples.push(Vec::from(values.map(|(figure, value)| {
                 let half_width = Some(3.0);
-                (figure, Sample { value, half_width })
+                (figure, FigureSample { value, half_width })
             })));
         }
         tally
     }
 
-    fn step(below: &PointTally, above: &PointTally, figure: GateFigure) -> Option<Figure> {
+    fn step(below: &PointTally, above: &PointTally, figure: GateFigure) -> Option<AveragedFigure> {
         RungPair { below, above }.step(figure)
     }
 

@@ -8,7 +8,7 @@ use super::parameter::SweepParameter;
 use crate::JsonSchema;
 use crate::measure::knee::{KneeMethod, LoadResponse};
 use filestone_workload::statistics::jump::{NonLinearity, crooked};
-use filestone_workload::statistics::segmented::{Breakpoint, Placed, bend};
+use filestone_workload::statistics::segmented::{Breakpoint, PositionedValue, bend};
 use serde::{Deserialize, Serialize};
 
 /// Option whose values are loads.
@@ -92,8 +92,8 @@ pub fn of_sizes(places: &[KneeInput]) -> Option<SweepKnee> {
     })
 }
 
-fn placed(places: &[KneeInput]) -> Vec<Placed> {
-    let placed = places.iter().map(|place| Placed {
+fn placed(places: &[KneeInput]) -> Vec<PositionedValue> {
+    let placed = places.iter().map(|place| PositionedValue {
         x: place.x,
         y: place.figure,
     });

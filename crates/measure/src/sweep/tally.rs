@@ -4,7 +4,7 @@ use super::totals::{estimate, over_runs};
 use crate::comparison::repeats::RepeatPlan;
 use crate::comparison::sample::{TOTALS, has_unmeasured};
 use crate::comparison::{ComparedRun, RunValue, Side};
-use crate::figure::{ENOUGH_MIN, Figure, Sample};
+use crate::figure::{AveragedFigure, ENOUGH_MIN, FigureSample};
 use filestone_plan::gate::GateFigure;
 use filestone_workload::statistics::Estimate;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ pub struct PointTally {
     judged: GateFigure,
     side: Side,
     /// Values of each run: figures of whole runs, and those of ladders.
-    pub(super) samples: Vec<Vec<(GateFigure, Sample)>>,
+    pub(super) samples: Vec<Vec<(GateFigure, FigureSample)>>,
     /// Whether each operation is paired with an unmeasured one.
     pub(super) has_unmeasured: bool,
     /// Operations that were sent and failed, over all runs.
@@ -74,14 +74,14 @@ impl PointTally {
     }
 
     /// Returns the figures of operations, then those of whole runs.
-    pub fn figures(&self) -> Vec<Figure> {
+    pub fn figures(&self) -> Vec<AveragedFigure> {
         let of_operations = self.side.figures().copied().map(GateFigure::OfOperations);
         let all = of_operations.chain(TOTALS.map(GateFigure::OfRun));
         all.filter_map(|figure| self.value(&figure)).collect()
     }
 
     /// Returns one figure.
-    pub fn value(&self, figure: &GateFigure) -> Option<Figure> {
+    pub fn value(&self, figure: &GateFigure) -> Option<AveragedFigure> {
         match figure {
             GateFigure::OfOperations(figure) => self.side.figure(figure),
             GateFigure::OfRun(total) => over_runs(*total, &self.values_of(figure)),
@@ -105,14 +105,17 @@ impl PointTally {
     }
 
     /// Returns the values of a figure of whole runs or of a ladder, run by run.
-    pub(super) fn each_run(&self, figure: GateFigure) -> impl Iterator<Item = Option<Sample>> {
+    pub(super) fn each_run(
+        &self,
+        figure: GateFigure,
+    ) -> impl Iterator<Item = Option<FigureSample>> {
         self.samples.iter().map(move |run| {
             let known = run.iter().find(|(one, _)| *one == figure);
             known.map(|(_, sample)| *sample)
         })
     }
 
-    fn values_of(&self, figure: &GateFigure) -> Vec<Sample> {
+    fn values_of(&self, figure: &GateFigure) -> Vec<FigureSample> {
         self.each_run(*figure).flatten().collect()
     }
 

@@ -1,23 +1,28 @@
 //! Figures of whole runs, over the runs of a point.
 
-use crate::figure::{Figure, Sample};
+use crate::figure::{AveragedFigure, FigureSample};
 use filestone_plan::gate::{GateFigure, RunTotal};
 use filestone_workload::statistics::Estimate;
 use filestone_workload::statistics::estimate::student_quantile;
 
 /// Returns a figure over the runs of a point; `None` without any.
-pub(super) fn over_runs(total: RunTotal, runs: &[Sample]) -> Option<Figure> {
+pub(super) fn over_runs(total: RunTotal, runs: &[FigureSample]) -> Option<AveragedFigure> {
     let mean = estimate(runs)?;
     let half_width = mean.half_width();
     // A single run without an error estimate has no interval.
     let is_known = runs.len() > 1 || half_width > 0.0;
     let half_width = is_known.then_some(half_width);
     let name = GateFigure::OfRun(total);
-    Some(Figure::around(name, mean.value, half_width, runs.len()))
+    Some(AveragedFigure::around(
+        name,
+        mean.value,
+        half_width,
+        runs.len(),
+    ))
 }
 
 /// Returns the mean of runs with its error; for one run its own estimate. `None` without runs.
-pub(super) fn estimate(runs: &[Sample]) -> Option<Estimate> {
+pub(super) fn estimate(runs: &[FigureSample]) -> Option<Estimate> {
     let values: Vec<f64> = runs.iter().map(|run| run.value).collect();
     let first = runs.first()?;
     let of_itself = Estimate {
@@ -33,8 +38,8 @@ mod tests {
     use super::*;
     use crate::sweep::TOTALS;
 
-    fn of(runs: &[(f64, f64)]) -> Option<Figure> {
-        let runs = runs.iter().map(|(value, half_width)| Sample {
+    fn of(runs: &[(f64, f64)]) -> Option<AveragedFigure> {
+        let runs = runs.iter().map(|(value, half_width)| FigureSample {
             value: *value,
             half_width: Some(*half_width),
         });

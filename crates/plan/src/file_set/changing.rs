@@ -1,6 +1,6 @@
 //! The directories with changing names, one for each kind of object.
 
-use filestone_workload::operation::{Name, OpKind};
+use filestone_workload::operation::{ObjectName, OpKind};
 
 /// A directory with names that operations create and remove.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,9 +50,9 @@ impl VolatileDirectory {
     }
 
     /// Returns the name in the directory with this number.
-    pub const fn name(self, number: u64) -> Name {
+    pub const fn name(self, number: u64) -> ObjectName {
         let letter = self.letter();
-        Name::Numbered { letter, number }
+        ObjectName::Numbered { letter, number }
     }
 
     /// Returns the name with this number as text: the letter, and sixteen hexadecimal digits.

@@ -21,12 +21,12 @@ pub struct Layout {
     spare_names_per_client: u32,
     sizes: FileSizes,
     working_files: Vec<u32>,
-    totals: Totals,
+    totals: FileSetTotals,
 }
 
 /// Totals over all clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Totals {
+pub struct FileSetTotals {
     /// Number of data files.
     pub files: u64,
     /// Sum of their lengths, in bytes.
@@ -125,7 +125,7 @@ impl Layout {
             spare_names_per_client: plan.spare_names_per_client,
             sizes: plan.sizes.clone(),
             working_files: Vec::new(),
-            totals: Totals::default(),
+            totals: FileSetTotals::default(),
         };
         let objects = u64::from(clients) * u64::from(layout.files_per_client)
             + layout.other_objects(OpKind::STATELESS);
@@ -232,7 +232,7 @@ impl Layout {
     }
 
     /// Returns the totals over all clients.
-    pub fn totals(&self) -> Totals {
+    pub fn totals(&self) -> FileSetTotals {
         self.totals
     }
 

@@ -26,7 +26,7 @@ mod sizes_text;
 pub use changing::VolatileDirectory;
 pub use error::FileSetError;
 pub use layout::{
-    Layout, Totals, client_directory, client_of, file_name, file_of, files_directory,
+    FileSetTotals, Layout, client_directory, client_of, file_name, file_of, files_directory,
     files_directory_of, link_name, link_of,
 };
 pub use lengths::FileSizeSampler;
@@ -71,7 +71,7 @@ pub struct ClientSet {
     /// The directories with changing names, by kind.
     pub changing: ChangingDirectories,
     /// Number of names of each kind at the start: in each of the changing directories
-    /// `Name::Numbered` with that directory's letter and the numbers `0..spare_names`.
+    /// `ObjectName::Numbered` with that directory's letter and the numbers `0..spare_names`.
     pub spare_names: u32,
 }
 

@@ -8,7 +8,7 @@ use filestone_workload::load::diagnostic::suggestion;
 
 /// A token of a gate.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Token<'text> {
+pub(super) enum GateToken<'text> {
     /// A number, with its unit.
     Literal(f64, Dimension),
     /// Name of a figure.
@@ -24,7 +24,7 @@ pub(super) enum Token<'text> {
 }
 
 /// A token and its position.
-pub(super) type SpannedToken<'text> = (Token<'text>, TextSpan);
+pub(super) type SpannedToken<'text> = (GateToken<'text>, TextSpan);
 
 const UNITS: [&str; 17] = [
     "ns", "us", "ms", "s", "min", "h", "%", "KiB", "MiB", "GiB", "kB", "MB", "GB", "/s", "k/s",
@@ -32,19 +32,19 @@ const UNITS: [&str; 17] = [
 ];
 
 /// Operators; of two with the same start the longer one is first.
-const SIGNS: [(&str, Token<'_>); 12] = [
-    ("<=", Token::Relation(Relation::AtMost)),
-    (">=", Token::Relation(Relation::AtLeast)),
-    ("==", Token::Relation(Relation::Equal)),
-    ("!=", Token::Relation(Relation::Unequal)),
-    ("<", Token::Relation(Relation::Below)),
-    (">", Token::Relation(Relation::Above)),
-    ("+", Token::Arithmetic(Arithmetic::Add)),
-    ("-", Token::Arithmetic(Arithmetic::Subtract)),
-    ("*", Token::Arithmetic(Arithmetic::Multiply)),
-    ("/", Token::Arithmetic(Arithmetic::Divide)),
-    ("(", Token::Open),
-    (")", Token::Close),
+const SIGNS: [(&str, GateToken<'_>); 12] = [
+    ("<=", GateToken::Relation(Relation::AtMost)),
+    (">=", GateToken::Relation(Relation::AtLeast)),
+    ("==", GateToken::Relation(Relation::Equal)),
+    ("!=", GateToken::Relation(Relation::Unequal)),
+    ("<", GateToken::Relation(Relation::Below)),
+    (">", GateToken::Relation(Relation::Above)),
+    ("+", GateToken::Arithmetic(Arithmetic::Add)),
+    ("-", GateToken::Arithmetic(Arithmetic::Subtract)),
+    ("*", GateToken::Arithmetic(Arithmetic::Multiply)),
+    ("/", GateToken::Arithmetic(Arithmetic::Divide)),
+    ("(", GateToken::Open),
+    (")", GateToken::Close),
 ];
 
 /// Splits the text into tokens.
@@ -81,14 +81,14 @@ fn token<'text>(
     text: &str,
     at: usize,
     rest: &'text str,
-) -> Result<(Token<'text>, usize), GateError> {
+) -> Result<(GateToken<'text>, usize), GateError> {
     let first = rest.chars().next().unwrap_or(' ');
     if first.is_ascii_digit() || first == '.' {
         return literal(text, at, rest);
     }
     if first.is_ascii_alphabetic() || first == '_' {
         let length = end_of(rest, is_of_name);
-        return Ok((Token::Name(&rest[..length]), length));
+        return Ok((GateToken::Name(&rest[..length]), length));
     }
     let mut signs = SIGNS.iter();
     if let Some((sign, token)) = signs.find(|(sign, _)| rest.starts_with(sign)) {
@@ -126,7 +126,7 @@ fn literal<'text>(
     text: &str,
     at: usize,
     rest: &'text str,
-) -> Result<(Token<'text>, usize), GateError> {
+) -> Result<(GateToken<'text>, usize), GateError> {
     let digits = end_of(rest, |letter| letter.is_ascii_digit() || letter == '.');
     let behind = &rest[digits..];
     let unit = behind.trim_start_matches(' ');
@@ -143,7 +143,7 @@ fn literal<'text>(
         length += "/s".len();
     }
     if let Some((number, dimension)) = Dimension::read(&rest[..length]) {
-        return Ok((Token::Literal(number, dimension), length));
+        return Ok((GateToken::Literal(number, dimension), length));
     }
     let place = |start, end| TextSpan {
         start: at + start,

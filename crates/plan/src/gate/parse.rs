@@ -12,7 +12,7 @@ use super::DEPTH_MAX;
 use super::dimension::{Arithmetic, Dimension};
 use super::error::{GateError, TextSpan};
 use super::expression::{Condition, Expression, Relation};
-use super::lexer::{SpannedToken, Token, tokens};
+use super::lexer::{GateToken, SpannedToken, tokens};
 use super::name::GateFigure;
 
 const EXAMPLE: &str = "a gate is a comparison such as read.response_time.p99 > 2ms";
@@ -28,8 +28,8 @@ pub(super) fn condition(text: &str) -> Result<Condition, GateError> {
     let condition = parser.condition()?;
     match parser.take() {
         None => Ok(condition),
-        Some((Token::Relation(_), place)) => Err(GateError::one_comparison(text, place)),
-        Some((Token::Close, place)) => Err(parser.error(place, "nothing is open here")),
+        Some((GateToken::Relation(_), place)) => Err(GateError::one_comparison(text, place)),
+        Some((GateToken::Close, place)) => Err(parser.error(place, "nothing is open here")),
         Some((_, place)) => Err(parser
             .error(place, "the comparison has ended here")
             .with_help(EXAMPLE)),
@@ -53,7 +53,7 @@ struct Parser<'text> {
 impl<'text> Parser<'text> {
     fn condition(&mut self) -> Result<Condition, GateError> {
         let value = self.sum()?;
-        let Some((Token::Relation(relation), _)) = self.peek() else {
+        let Some((GateToken::Relation(relation), _)) = self.peek() else {
             return self.more_than_none(value);
         };
         self.take();
@@ -70,7 +70,9 @@ impl<'text> Parser<'text> {
 
     /// Parses a count alone: `caveats` means `caveats > 0`.
     fn more_than_none(&self, value: Part) -> Result<Condition, GateError> {
-        if let Some((Token::Name(_) | Token::Literal(..) | Token::Open, place)) = self.peek() {
+        if let Some((GateToken::Name(_) | GateToken::Literal(..) | GateToken::Open, place)) =
+            self.peek()
+        {
             return Err(self
                 .error(place, "a sign is missing here")
                 .with_help(EXAMPLE));
@@ -95,7 +97,7 @@ impl<'text> Parser<'text> {
 
     fn sum(&mut self) -> Result<Part, GateError> {
         let mut sum = self.product()?;
-        while let Some((Token::Arithmetic(how @ (Arithmetic::Add | Arithmetic::Subtract)), _)) =
+        while let Some((GateToken::Arithmetic(how @ (Arithmetic::Add | Arithmetic::Subtract)), _)) =
             self.peek()
         {
             self.take();
@@ -109,8 +111,10 @@ impl<'text> Parser<'text> {
 
     fn product(&mut self) -> Result<Part, GateError> {
         let mut product = self.factor()?;
-        while let Some((Token::Arithmetic(how @ (Arithmetic::Multiply | Arithmetic::Divide)), _)) =
-            self.peek()
+        while let Some((
+            GateToken::Arithmetic(how @ (Arithmetic::Multiply | Arithmetic::Divide)),
+            _,
+        )) = self.peek()
         {
             self.take();
             let next = self.factor()?;
@@ -130,14 +134,14 @@ impl<'text> Parser<'text> {
             return Err(self.error(end, what).with_help(EXAMPLE));
         };
         match token {
-            Token::Literal(number, dimension) => Ok(Part {
+            GateToken::Literal(number, dimension) => Ok(Part {
                 expression: Expression::Literal(number),
                 dimension,
                 place,
             }),
-            Token::Name(name) => self.figure(name, place),
-            Token::Open => self.in_parentheses(place),
-            Token::Arithmetic(_) | Token::Relation(_) | Token::Close => Err(self
+            GateToken::Name(name) => self.figure(name, place),
+            GateToken::Open => self.in_parentheses(place),
+            GateToken::Arithmetic(_) | GateToken::Relation(_) | GateToken::Close => Err(self
                 .error(place, "expected a figure or a number")
                 .with_help(EXAMPLE)),
         }
@@ -152,7 +156,7 @@ impl<'text> Parser<'text> {
         let inside = self.sum()?;
         self.depth -= 1;
         match self.take() {
-            Some((Token::Close, close)) => Ok(Part {
+            Some((GateToken::Close, close)) => Ok(Part {
                 place: open.to(close),
                 ..inside
             }),

@@ -7,7 +7,7 @@
 use super::error::MixError;
 use super::kernel::{self, Mount};
 use super::name::{NameMapping, Version};
-use super::section::{Entry, Section};
+use super::section::{MixEntry, Section};
 use filestone_workload::kind::{OpKind, PerKind};
 use std::collections::BTreeMap;
 
@@ -110,7 +110,7 @@ impl Counters {
 }
 
 /// Returns the procedure of NFSv3 that an entry counts.
-fn procedure(section: &Section<'_>, entry: &Entry<'_>) -> Option<OpKind> {
+fn procedure(section: &Section<'_>, entry: &MixEntry<'_>) -> Option<OpKind> {
     match section.meaning(entry) {
         NameMapping::Procedure(kind) => Some(kind),
         NameMapping::Unlike

@@ -27,7 +27,7 @@ use crate::plan::MixCount;
 use filestone_workload::kind::{OpKind, PerKind};
 
 /// Number of calls by kind of procedure.
-pub type Calls = PerKind<u64>;
+pub type ProcedureCounts = PerKind<u64>;
 
 /// Time of the first correction after the start, early enough to detect caches.
 pub const FIRST_CORRECTION_NS: u64 = 1_000_000_000;
@@ -97,8 +97,8 @@ pub struct Group {
     seen: [u64; ROWS],
     seen_at_s: f64,
     /// System calls by kind since the last reading, and since the start.
-    news: Calls,
-    made: Calls,
+    news: ProcedureCounts,
+    made: ProcedureCounts,
 }
 
 impl Group {
@@ -137,8 +137,8 @@ impl Group {
             shares,
             seen: [0; ROWS],
             seen_at_s: 0.0,
-            news: Calls::default(),
-            made: Calls::default(),
+            news: ProcedureCounts::default(),
+            made: ProcedureCounts::default(),
         };
         group.solve(0.0, &[0.0; ROWS]);
         group
@@ -200,8 +200,8 @@ impl Group {
     }
 
     /// Returns the number of system calls since the start, by the procedure that each should call.
-    pub fn asked(&self) -> Calls {
-        let mut asked = Calls::default();
+    pub fn asked(&self) -> ProcedureCounts {
+        let mut asked = ProcedureCounts::default();
         for (kind, made) in self.made.iter() {
             let sum = &mut asked[counted_as(kind, self.is_v4)];
             *sum = sum.saturating_add(*made);
@@ -229,7 +229,7 @@ impl Group {
     pub fn calibrate(&mut self, seconds: f64, calls: &Counters) {
         let calls = rows(calls).map(|calls| calls as f64);
         self.effects.calibrate(&self.news, seconds, &calls);
-        self.news = Calls::default();
+        self.news = ProcedureCounts::default();
     }
 
     /// Returns the estimated number of calls of its own procedure that a system call of a kind
@@ -248,8 +248,8 @@ impl Group {
     pub fn restart(&mut self) {
         self.seen = [0; ROWS];
         self.seen_at_s = 0.0;
-        self.news = Calls::default();
-        self.made = Calls::default();
+        self.news = ProcedureCounts::default();
+        self.made = ProcedureCounts::default();
         self.solve(0.0, &[0.0; ROWS]);
     }
 
@@ -267,7 +267,7 @@ impl Group {
         self.effects
             .calibrate(&self.news, (at_s - self.seen_at_s).max(0.0), &news);
         self.effects.age(|kind| row_of(kind, is_v4));
-        self.news = Calls::default();
+        self.news = ProcedureCounts::default();
         (self.seen, self.seen_at_s) = (seen, at_s);
         self.solve(at_s, &self.waiting_calls(waiting));
         let got = sum(&seen);
@@ -289,7 +289,7 @@ impl Group {
             *seen = seen.saturating_add(*made);
         }
         self.seen_at_s = at_ns as f64 / 1e9;
-        self.news = Calls::default();
+        self.news = ProcedureCounts::default();
         self.solve(self.seen_at_s, &self.waiting_calls(waiting));
     }
 

@@ -7,9 +7,9 @@
 //! received, and three times.
 
 use super::error::MixError;
-use super::line::{Line, Word, lines};
+use super::line::{MixLine, Word, lines};
 use super::name::{V2, V4_CLIENT, V4_OPERATIONS, Version};
-use super::section::{Entry, Section, Side};
+use super::section::{CountingSide, MixEntry, Section};
 use filestone_wire::nfs3::Procedure;
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ const PER_OPERATION: usize = 8;
 const EXECUTED: usize = PER_OPERATION - 1;
 
 /// Whether the line is one of `net/rpc/nfs` or `net/rpc/nfsd`.
-pub(super) fn is_rpc_line(line: Line<'_>) -> bool {
+pub(super) fn is_rpc_line(line: MixLine<'_>) -> bool {
     let mut words = line.words();
     let tag = words.next().map_or("", |word| word.text);
     let is_number = |word: Word<'_>| word.text.bytes().all(|byte| byte.is_ascii_digit());
@@ -62,9 +62,9 @@ pub(super) fn rpc_sections(text: &str) -> Result<Vec<Section<'_>>, MixError> {
         };
         let entries = rpc_entries(&tag, words, &names)?;
         let (side, kernel) = if is_server {
-            (Side::Server, "nfsd")
+            (CountingSide::Server, "nfsd")
         } else {
-            (Side::Client, "nfs")
+            (CountingSide::Client, "nfs")
         };
         // `proc4` and `proc4ops` of the server count the same calls.
         if let Some(same) = sections
@@ -103,7 +103,7 @@ fn rpc_entries<'a>(
     tag: &Word<'a>,
     mut words: impl Iterator<Item = Word<'a>>,
     names: &[&'static str],
-) -> Result<Vec<Entry<'a>>, MixError> {
+) -> Result<Vec<MixEntry<'a>>, MixError> {
     let Some(number) = words.next() else {
         let what = format!("can't find the number of values after '{}'", tag.text);
         let help = "each line of net/rpc says how many counts follow, as `proc3 22 …`";
@@ -116,7 +116,7 @@ fn rpc_entries<'a>(
             Some(name) => Cow::Borrowed(*name),
             None => Cow::Owned(format!("{} #{index}", tag.text)),
         };
-        entries.push(Entry::new(name, &word)?);
+        entries.push(MixEntry::new(name, &word)?);
     }
     if entries.len() as u64 != expected {
         let what = format!(
@@ -133,7 +133,7 @@ fn rpc_entries<'a>(
 }
 
 /// Whether the line begins a mount in mountstats.
-pub(super) fn is_mount_line(line: Line<'_>) -> bool {
+pub(super) fn is_mount_line(line: MixLine<'_>) -> bool {
     let begins = line.text.starts_with("device ") || line.text.starts_with("no device ");
     begins && line.text.contains(" mounted on ")
 }
@@ -191,7 +191,7 @@ pub(super) fn mounts(text: &str) -> Result<Vec<(Mount, Option<Section<'_>>)>, Mi
 }
 
 /// Parses `device X mounted on Y with fstype T …`.
-fn mount(line: Line<'_>) -> Result<Mount, MixError> {
+fn mount(line: MixLine<'_>) -> Result<Mount, MixError> {
     let broken = || {
         let what = "can't find the mount point and the type of a device";
         let help = "mountstats has `device X mounted on Y with fstype T`";
@@ -221,14 +221,14 @@ fn version_of(options: &str) -> Option<String> {
 }
 
 /// Returns an empty section for the operations of a mount.
-fn per_operation<'a>(mount: &Mount, line: Line<'_>) -> Section<'a> {
+fn per_operation<'a>(mount: &Mount, line: MixLine<'_>) -> Section<'a> {
     let version = match mount.major_version() {
         Some(2) => Version::V2,
         Some(4) => Version::V4,
         _ => Version::V3,
     };
     Section {
-        side: Side::Client,
+        side: CountingSide::Client,
         version,
         title: format!("{} on {}", mount.device, mount.mount_point),
         line: line.number,
@@ -237,7 +237,7 @@ fn per_operation<'a>(mount: &Mount, line: Line<'_>) -> Section<'a> {
 }
 
 /// Parses `GETATTR: 12 12 0 …`.
-fn operation(line: Line<'_>) -> Result<Entry<'_>, MixError> {
+fn operation(line: MixLine<'_>) -> Result<MixEntry<'_>, MixError> {
     let mut words = line.words();
     let name = words.next().and_then(|word| word.text.strip_suffix(':'));
     let Some(name) = name.filter(|name| !name.is_empty()) else {
@@ -251,7 +251,7 @@ fn operation(line: Line<'_>) -> Result<Entry<'_>, MixError> {
         let help = "calls, transmissions, timeouts, bytes sent, bytes received, and three times";
         return Err(line.error_at_end(what).help(help));
     };
-    let mut entry = Entry::new(name, &count)?;
+    let mut entry = MixEntry::new(name, &count)?;
     for (place, word) in (1..).zip(words) {
         let value = word.count()?;
         if place == EXECUTED {

@@ -11,7 +11,7 @@ const SHOWN: usize = 60;
 
 /// A line without its terminator.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Line<'a> {
+pub(super) struct MixLine<'a> {
     /// Line number, from 1.
     pub(super) number: u32,
     pub(super) text: &'a str,
@@ -27,12 +27,12 @@ pub(super) struct Word<'a> {
 }
 
 /// Returns the lines of a text.
-pub(super) fn lines(text: &str) -> Result<Vec<Line<'_>>, MixError> {
-    let found: Vec<Line<'_>> = text
+pub(super) fn lines(text: &str) -> Result<Vec<MixLine<'_>>, MixError> {
+    let found: Vec<MixLine<'_>> = text
         .lines()
         .take(LINES_MAX + 1)
         .zip(1..)
-        .map(|(text, number)| Line { number, text })
+        .map(|(text, number)| MixLine { number, text })
         .collect();
     if found.len() > LINES_MAX {
         let what = format!("more than {LINES_MAX} lines");
@@ -42,7 +42,7 @@ pub(super) fn lines(text: &str) -> Result<Vec<Line<'_>>, MixError> {
     Ok(found)
 }
 
-impl<'a> Line<'a> {
+impl<'a> MixLine<'a> {
     /// Returns the words between blanks.
     pub(super) fn words(self) -> impl Iterator<Item = Word<'a>> + Clone {
         let mut rest = self.text;

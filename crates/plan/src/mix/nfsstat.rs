@@ -4,9 +4,9 @@
 //! counts. The percentages are rounded and ignored.
 
 use super::error::MixError;
-use super::line::{Line, Word};
+use super::line::{MixLine, Word};
 use super::name::{V2, Version};
-use super::section::{Entry, Section, Side};
+use super::section::{CountingSide, MixEntry, Section};
 use filestone_wire::nfs3::Procedure;
 
 /// Gauges that FreeBSD prints among the calls: current numbers of state objects.
@@ -26,25 +26,25 @@ const STATES: [&str; 9] = [
 const SUNOS_ROWS: [usize; 3] = [7, 7, 4];
 
 /// Returns the side that counted, from the first word of a heading.
-fn side(line: Line<'_>) -> Option<Side> {
+fn side(line: MixLine<'_>) -> Option<CountingSide> {
     match line.first_word()?.text {
-        "Server" => Some(Side::Server),
-        "Client" => Some(Side::Client),
+        "Server" => Some(CountingSide::Server),
+        "Client" => Some(CountingSide::Client),
         _ => None,
     }
 }
 
 /// Whether the line is a heading such as `Server rpc stats:`.
-pub(super) fn is_heading(line: Line<'_>) -> bool {
+pub(super) fn is_heading(line: MixLine<'_>) -> bool {
     side(line).is_some() && line.text.trim_end().ends_with(':')
 }
 
 /// Returns the section of that side and version, and creates it if necessary.
 fn section_of<'s, 'a>(
     sections: &'s mut Vec<Section<'a>>,
-    side: Side,
+    side: CountingSide,
     version: Version,
-    line: Line<'_>,
+    line: MixLine<'_>,
     title: &str,
 ) -> &'s mut Section<'a> {
     let is_same = |section: &Section<'_>| section.side == side && section.version == version;
@@ -75,10 +75,10 @@ fn least(version: Version) -> usize {
 
 /// Reads pairs of lines below a heading, names above counts, until the first other line.
 fn table<'a>(
-    heading: Line<'a>,
-    lines: &[Line<'a>],
+    heading: MixLine<'a>,
+    lines: &[MixLine<'a>],
     least: usize,
-) -> Result<Vec<Entry<'a>>, MixError> {
+) -> Result<Vec<MixEntry<'a>>, MixError> {
     let mut entries = Vec::new();
     let mut end = heading;
     for pair in lines.chunks(2) {
@@ -96,7 +96,7 @@ fn table<'a>(
         let count = names.words().count();
         for (name, value) in names.words().zip(counts(*values, count)?) {
             if !STATES.contains(&name.text) {
-                entries.push(Entry::new(name.text, &value)?);
+                entries.push(MixEntry::new(name.text, &value)?);
             }
         }
     }
@@ -112,7 +112,7 @@ fn table<'a>(
 }
 
 /// Returns the counts of a line, without the percentages.
-fn counts(line: Line<'_>, expected: usize) -> Result<Vec<Word<'_>>, MixError> {
+fn counts(line: MixLine<'_>, expected: usize) -> Result<Vec<Word<'_>>, MixError> {
     let mut counts: Vec<Word<'_>> = Vec::new();
     let mut has_percent = true;
     for mut word in line.words() {
@@ -146,18 +146,18 @@ fn counts(line: Line<'_>, expected: usize) -> Result<Vec<Word<'_>>, MixError> {
 }
 
 /// Whether the line has the heading that nhfsstone searches for.
-pub(super) fn is_sunos(line: Line<'_>) -> bool {
+pub(super) fn is_sunos(line: MixLine<'_>) -> bool {
     line.words().any(|word| word.text.ends_with("nfs:"))
 }
 
 /// Parses the output of SunOS and 4.3BSD in the same way as nhfsstone: after `nfs:` a line is
 /// skipped, the next begins with the calls, then three pairs of a line of names and one of counts
 /// follow.
-pub(super) fn sunos<'a>(lines: &[Line<'a>]) -> Result<Vec<Section<'a>>, MixError> {
+pub(super) fn sunos<'a>(lines: &[MixLine<'a>]) -> Result<Vec<Section<'a>>, MixError> {
     let mut sections: Vec<Section<'a>> = Vec::new();
     for (index, line) in lines.iter().enumerate() {
         if is_sunos(*line) {
-            let side = side(*line).unwrap_or(Side::Unknown);
+            let side = side(*line).unwrap_or(CountingSide::Unknown);
             let entries = sunos_entries(*line, lines.get(index + 1..).unwrap_or_default())?;
             let title = line.text.trim().trim_end_matches(':');
             let section = section_of(&mut sections, side, Version::V2, *line, title);
@@ -168,12 +168,15 @@ pub(super) fn sunos<'a>(lines: &[Line<'a>]) -> Result<Vec<Section<'a>>, MixError
 }
 
 /// Returns nhfsstone's total of calls: the first number two lines below the first `nfs:`.
-pub(super) fn calls(lines: &[Line<'_>]) -> Option<u64> {
+pub(super) fn calls(lines: &[MixLine<'_>]) -> Option<u64> {
     let heading = lines.iter().position(|line| is_sunos(*line))?;
     lines.get(heading + 2)?.first_word()?.count().ok()
 }
 
-fn sunos_entries<'a>(heading: Line<'a>, rest: &[Line<'a>]) -> Result<Vec<Entry<'a>>, MixError> {
+fn sunos_entries<'a>(
+    heading: MixLine<'a>,
+    rest: &[MixLine<'a>],
+) -> Result<Vec<MixEntry<'a>>, MixError> {
     let [_, calls, rest @ ..] = rest else {
         let end = rest.last().copied().unwrap_or(heading);
         let what = "bad mix format: unexpected EOF after 'nfs:'";
@@ -205,7 +208,7 @@ fn sunos_entries<'a>(heading: Line<'a>, rest: &[Line<'a>]) -> Result<Vec<Entry<'
         let names: Vec<&'static str> = names.by_ref().take(row).collect();
         check_order(*heading, &names)?;
         for (name, value) in names.into_iter().zip(counts(*values, row)?) {
-            entries.push(Entry::new(name, &value)?);
+            entries.push(MixEntry::new(name, &value)?);
         }
     }
     Ok(entries)
@@ -213,7 +216,7 @@ fn sunos_entries<'a>(heading: Line<'a>, rest: &[Line<'a>]) -> Result<Vec<Entry<'
 
 /// Checks that known names are in the expected order. nhfsstone ignores the names; here they must
 /// not contradict the meaning of the counts.
-fn check_order(heading: Line<'_>, names: &[&str]) -> Result<(), MixError> {
+fn check_order(heading: MixLine<'_>, names: &[&str]) -> Result<(), MixError> {
     let known = |word: &Word<'_>| V2.iter().any(|name| word.text.eq_ignore_ascii_case(name));
     for (word, name) in heading.words().zip(names) {
         if known(&word) && !word.text.eq_ignore_ascii_case(name) {
@@ -226,7 +229,7 @@ fn check_order(heading: Line<'_>, names: &[&str]) -> Result<(), MixError> {
 }
 
 /// Returns the version of a Solaris heading such as `Version 3: (35 calls)`.
-pub(super) fn solaris_version(line: Line<'_>) -> Option<Version> {
+pub(super) fn solaris_version(line: MixLine<'_>) -> Option<Version> {
     let rest = line.text.trim().strip_prefix("Version ")?;
     let (version, what) = rest.split_once(": (")?;
     Some(match version {
@@ -239,7 +242,7 @@ pub(super) fn solaris_version(line: Line<'_>) -> Option<Version> {
 }
 
 /// Parses the output of Solaris since 2.5, and illumos.
-pub(super) fn solaris<'a>(lines: &[Line<'a>]) -> Result<Vec<Section<'a>>, MixError> {
+pub(super) fn solaris<'a>(lines: &[MixLine<'a>]) -> Result<Vec<Section<'a>>, MixError> {
     let mut sections = Vec::new();
     let mut heading = None;
     for (index, line) in lines.iter().enumerate() {
@@ -253,8 +256,8 @@ pub(super) fn solaris<'a>(lines: &[Line<'a>]) -> Result<Vec<Section<'a>>, MixErr
         if heading.is_some_and(|heading| heading.text.contains("acl")) {
             continue;
         }
-        let side = heading.and_then(side).unwrap_or(Side::Unknown);
-        if version == Version::V4 && side == Side::Server {
+        let side = heading.and_then(side).unwrap_or(CountingSide::Unknown);
+        if version == Version::V4 && side == CountingSide::Server {
             version = Version::V4Operations;
         }
         let rest = lines.get(index + 1..).unwrap_or_default();
@@ -268,14 +271,14 @@ pub(super) fn solaris<'a>(lines: &[Line<'a>]) -> Result<Vec<Section<'a>>, MixErr
 }
 
 /// Returns side and version of a Linux heading such as `Server nfs v3:`.
-pub(super) fn linux_heading(line: Line<'_>) -> Option<(Side, Version)> {
+pub(super) fn linux_heading(line: MixLine<'_>) -> Option<(CountingSide, Version)> {
     let side = side(line)?;
     let text = line.text.trim();
     let rest = text.get(6..)?.trim_start().strip_prefix("nfs v")?;
     let version = match (side, rest) {
         (_, "2:") => Version::V2,
         (_, "3:") => Version::V3,
-        (Side::Server, "4:" | "4 operations:") => Version::V4Operations,
+        (CountingSide::Server, "4:" | "4 operations:") => Version::V4Operations,
         (_, "4:") => Version::V4,
         _ => return None,
     };
@@ -284,7 +287,7 @@ pub(super) fn linux_heading(line: Line<'_>) -> Option<(Side, Version)> {
 
 /// Parses the output of Linux `nfsstat`, with `-s`, `-c`, `-2`, `-3`, `-4`, in any number of
 /// columns.
-pub(super) fn linux<'a>(lines: &[Line<'a>]) -> Result<Vec<Section<'a>>, MixError> {
+pub(super) fn linux<'a>(lines: &[MixLine<'a>]) -> Result<Vec<Section<'a>>, MixError> {
     let mut sections = Vec::new();
     for (index, line) in lines.iter().enumerate() {
         let Some((side, version)) = linux_heading(*line) else {
@@ -301,7 +304,7 @@ pub(super) fn linux<'a>(lines: &[Line<'a>]) -> Result<Vec<Section<'a>>, MixError
 }
 
 /// Returns side and version of a line of Linux' `nfsstat -l`, such as `nfs v3 server getattr: 12`.
-pub(super) fn list_line(line: Line<'_>) -> Option<(Side, Version)> {
+pub(super) fn list_line(line: MixLine<'_>) -> Option<(CountingSide, Version)> {
     let mut words = line.words().map(|word| word.text);
     if words.next() != Some("nfs") {
         return None;
@@ -309,12 +312,12 @@ pub(super) fn list_line(line: Line<'_>) -> Option<(Side, Version)> {
     let version = words.next()?;
     let side = words.next()?;
     Some(match (version, side) {
-        ("v2", "server") => (Side::Server, Version::V2),
-        ("v2", "client") => (Side::Client, Version::V2),
-        ("v3", "server") => (Side::Server, Version::V3),
-        ("v3", "client") => (Side::Client, Version::V3),
-        ("v4", "server" | "servop") => (Side::Server, Version::V4Operations),
-        ("v4", "client") => (Side::Client, Version::V4),
+        ("v2", "server") => (CountingSide::Server, Version::V2),
+        ("v2", "client") => (CountingSide::Client, Version::V2),
+        ("v3", "server") => (CountingSide::Server, Version::V3),
+        ("v3", "client") => (CountingSide::Client, Version::V3),
+        ("v4", "server" | "servop") => (CountingSide::Server, Version::V4Operations),
+        ("v4", "client") => (CountingSide::Client, Version::V4),
         _ => return None,
     })
 }
@@ -322,9 +325,9 @@ pub(super) fn list_line(line: Line<'_>) -> Option<(Side, Version)> {
 /// Parses the output of Linux `nfsstat -l`, one operation per line.
 ///
 /// Operations without calls are missing, so only the totals show whether the list is complete.
-pub(super) fn linux_list<'a>(lines: &[Line<'a>]) -> Result<Vec<Section<'a>>, MixError> {
+pub(super) fn linux_list<'a>(lines: &[MixLine<'a>]) -> Result<Vec<Section<'a>>, MixError> {
     let mut sections: Vec<Section<'a>> = Vec::new();
-    let mut totals: Vec<(Side, Version, Word<'a>, u128)> = Vec::new();
+    let mut totals: Vec<(CountingSide, Version, Word<'a>, u128)> = Vec::new();
     for line in lines {
         let Some((side, version)) = list_line(*line) else {
             continue;
@@ -338,7 +341,7 @@ pub(super) fn linux_list<'a>(lines: &[Line<'a>]) -> Result<Vec<Section<'a>>, Mix
         };
         let title = format!("{} {}", side.name(), version.name());
         let section = section_of(&mut sections, side, version, *line, &title);
-        let entry = Entry::new(name, &value)?;
+        let entry = MixEntry::new(name, &value)?;
         if name == "total" {
             let before = totals
                 .iter_mut()
@@ -366,13 +369,13 @@ pub(super) fn linux_list<'a>(lines: &[Line<'a>]) -> Result<Vec<Section<'a>>, Mix
 }
 
 /// Whether the line is `Server Info:` or `Client Info:`.
-pub(super) fn is_bsd(line: Line<'_>) -> bool {
+pub(super) fn is_bsd(line: MixLine<'_>) -> bool {
     is_heading(line) && line.words().nth(1).is_some_and(|word| word.text == "Info:")
 }
 
 /// Parses the output of FreeBSD and systems with its nfsstat: all versions under the names of
 /// NFSv3.
-pub(super) fn bsd<'a>(lines: &[Line<'a>]) -> Result<Vec<Section<'a>>, MixError> {
+pub(super) fn bsd<'a>(lines: &[MixLine<'a>]) -> Result<Vec<Section<'a>>, MixError> {
     let mut sections = Vec::new();
     for (index, line) in lines.iter().enumerate() {
         let Some(side) = side(*line).filter(|_| is_bsd(*line)) else {

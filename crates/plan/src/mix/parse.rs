@@ -3,12 +3,12 @@
 use super::Mix;
 use super::error::MixError;
 use super::kernel;
-use super::line::{Line, lines};
+use super::line::{MixLine, lines};
 use super::name::{NameMapping, Version};
 use super::nfsstat;
 use super::plain::plain;
 use super::samba;
-use super::section::{Section, Side};
+use super::section::{CountingSide, Section};
 use crate::plan::{MixCount, SkippedOperation};
 use filestone_workload::operation::OpKind;
 use std::collections::{BTreeMap, BTreeSet};
@@ -70,8 +70,8 @@ fn read(text: &str, file: &str, mount_point: Option<&str>) -> Result<Mix, MixErr
 }
 
 /// Detects the format from the most reliable sign in any line, ignoring comments.
-fn form(lines: &[Line<'_>]) -> Form {
-    let of_line = |line: &Line<'_>| {
+fn form(lines: &[MixLine<'_>]) -> Form {
+    let of_line = |line: &MixLine<'_>| {
         let line = *line;
         if line.text.trim_start().starts_with('#')
             || line.text.contains('=') && !kernel::is_mount_line(line)
@@ -103,7 +103,7 @@ fn form(lines: &[Line<'_>]) -> Form {
 }
 
 /// Converts filestone's mix format to a mix.
-fn of_plain(lines: &[Line<'_>], file: &str) -> Result<Mix, MixError> {
+fn of_plain(lines: &[MixLine<'_>], file: &str) -> Result<Mix, MixError> {
     let plain = plain(lines)?;
     let mix = Mix {
         name: plain.name.unwrap_or_else(|| file.to_owned()),
@@ -131,8 +131,8 @@ fn nothing_asked() -> MixError {
 /// Converts one of several tables to a mix.
 fn of_one(sections: &[Section<'_>], file: &str) -> Result<Mix, MixError> {
     let asked = || sections.iter().filter(|section| section.calls() > 0);
-    let server =
-        asked().find(|section| (section.side, section.version) == (Side::Server, Version::V3));
+    let server = asked()
+        .find(|section| (section.side, section.version) == (CountingSide::Server, Version::V3));
     // max_by_key returns the last of equal elements; the first is needed.
     let largest = || asked().rev().max_by_key(|section| section.calls());
     let chosen = server.or_else(largest).ok_or_else(nothing_asked)?;

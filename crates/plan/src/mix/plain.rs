@@ -4,7 +4,7 @@
 //! and `about` are also accepted; everything else is an error.
 
 use super::error::MixError;
-use super::line::{Line, Word};
+use super::line::{MixLine, Word};
 use super::name::{NameMapping, Version, meaning, procedure};
 use crate::plan::MixCount;
 use filestone_workload::load::diagnostic::suggestion;
@@ -35,7 +35,7 @@ struct Value<'a> {
 }
 
 /// Parses the lines.
-pub(super) fn plain(lines: &[Line<'_>]) -> Result<MixText, MixError> {
+pub(super) fn plain(lines: &[MixLine<'_>]) -> Result<MixText, MixError> {
     let mut plain = MixText::default();
     let mut values: BTreeMap<OpKind, Value<'_>> = BTreeMap::new();
     let mut first: Option<Value<'_>> = None;
@@ -69,7 +69,7 @@ pub(super) fn plain(lines: &[Line<'_>]) -> Result<MixText, MixError> {
 
 /// Returns the word before the blank, `=` or `:`, and the rest of the line; `None` for an empty
 /// line.
-fn key<'a>(line: Line<'a>) -> Result<Option<(Word<'a>, Word<'a>)>, MixError> {
+fn key<'a>(line: MixLine<'a>) -> Result<Option<(Word<'a>, Word<'a>)>, MixError> {
     let Some(first) = line.first_word() else {
         return Ok(None);
     };

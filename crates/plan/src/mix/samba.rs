@@ -7,9 +7,9 @@
 //! CREATEs in excess of these are lookups of names.
 
 use super::error::MixError;
-use super::line::{Line, Word};
+use super::line::{MixLine, Word};
 use super::name::{SMB2, Version};
-use super::section::{Entry, Section, Side};
+use super::section::{CountingSide, MixEntry, Section};
 use std::collections::BTreeMap;
 
 /// Start of the heading above the SMB2 counters.
@@ -21,7 +21,7 @@ const COUNT: &str = "_count:";
 const SMB1: &str = "SMB";
 
 /// Whether the line is one of Samba's profile.
-pub(super) fn is_profile(line: Line<'_>) -> bool {
+pub(super) fn is_profile(line: MixLine<'_>) -> bool {
     line.text.starts_with(HEADING)
 }
 
@@ -29,12 +29,12 @@ pub(super) fn is_profile(line: Line<'_>) -> bool {
 struct Profile<'a> {
     counts: BTreeMap<&'a str, Word<'a>>,
     /// The heading of SMB2.
-    heading: Line<'a>,
-    last: Line<'a>,
+    heading: MixLine<'a>,
+    last: MixLine<'a>,
 }
 
 /// Parses the section of the SMB2 calls.
-pub(super) fn profile<'a>(lines: &[Line<'a>]) -> Result<Vec<Section<'a>>, MixError> {
+pub(super) fn profile<'a>(lines: &[MixLine<'a>]) -> Result<Vec<Section<'a>>, MixError> {
     let profile = Profile::read(lines)?;
     let mut entries = Vec::new();
     for (name, _) in SMB2 {
@@ -45,7 +45,7 @@ pub(super) fn profile<'a>(lines: &[Line<'a>]) -> Result<Vec<Section<'a>>, MixErr
         let is_known = SMB2.iter().any(|(known, _)| known == name);
         // Each CLOSE belongs to a CREATE that succeeded.
         if is_smb && !is_known && *name != "smb2_close" {
-            entries.push(Entry::new(*name, count)?);
+            entries.push(MixEntry::new(*name, count)?);
         }
     }
     settle(&mut entries);
@@ -55,7 +55,7 @@ pub(super) fn profile<'a>(lines: &[Line<'a>]) -> Result<Vec<Section<'a>>, MixErr
         return Err(profile.heading.error(what).help(help));
     }
     Ok(vec![Section {
-        side: Side::Server,
+        side: CountingSide::Server,
         version: Version::Smb2,
         title: "SMB2 Calls of Samba's profile".to_owned(),
         line: profile.heading.number,
@@ -65,7 +65,7 @@ pub(super) fn profile<'a>(lines: &[Line<'a>]) -> Result<Vec<Section<'a>>, MixErr
 
 /// Subtracts from SET_INFO and CREATE the requests that belong to other operations, which have
 /// separate counts.
-fn settle(entries: &mut [Entry<'_>]) {
+fn settle(entries: &mut [MixEntry<'_>]) {
     let sum = |names: &[&str]| {
         let of_these = entries.iter().filter(|entry| names.contains(&&*entry.name));
         of_these.fold(0_u64, |sum, entry| sum.saturating_add(entry.count))
@@ -90,8 +90,8 @@ fn settle(entries: &mut [Entry<'_>]) {
 }
 
 impl<'a> Profile<'a> {
-    fn read(lines: &[Line<'a>]) -> Result<Self, MixError> {
-        let is_heading = |line: &Line<'_>| line.text.starts_with("****");
+    fn read(lines: &[MixLine<'a>]) -> Result<Self, MixError> {
+        let is_heading = |line: &MixLine<'_>| line.text.starts_with("****");
         // Text before the first heading is ignored.
         let first = lines.iter().position(is_heading).unwrap_or(lines.len());
         let rest = lines.get(first..).unwrap_or_default();
@@ -118,18 +118,18 @@ impl<'a> Profile<'a> {
     }
 
     /// Returns the entry of that name, which every profile has.
-    fn entry(&self, name: &'static str) -> Result<Entry<'a>, MixError> {
+    fn entry(&self, name: &'static str) -> Result<MixEntry<'a>, MixError> {
         let Some(count) = self.counts.get(name) else {
             let what = format!("bad mix format: unexpected EOF: there is no {name}{COUNT}");
             let help = "`smbstatus --profile` prints all of Samba's counters: was the text cut?";
             return Err(self.last.error_at_end(what).help(help));
         };
-        Entry::new(name, count)
+        MixEntry::new(name, count)
     }
 }
 
 /// Returns the name and the count of a line, if it has a count of requests.
-fn counter(line: Line<'_>) -> Result<Option<(&str, Word<'_>)>, MixError> {
+fn counter(line: MixLine<'_>) -> Result<Option<(&str, Word<'_>)>, MixError> {
     let mut words = line.words();
     let Some(name) = words.next() else {
         return Ok(None);

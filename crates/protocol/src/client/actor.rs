@@ -2,7 +2,7 @@
 
 use super::call_slot::{ActionError, ActionResult, Call, CallSlot, Calls, WaitReason};
 use super::owned_action::OwnedAction;
-use filestone_workload::load::{Action, Status};
+use filestone_workload::load::{Action, ActionStatus};
 use filestone_workload::operation::{Operation, ReplyFault, ReplyInfo};
 use filestone_workload::time::Timestamp;
 use std::cell::Cell;
@@ -29,7 +29,7 @@ pub enum ActorTask<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TaskEnd {
     /// The status; [`ActionError::ClientFailed`] if the client cannot continue.
-    pub answer: ActionResult<Status>,
+    pub answer: ActionResult<ActionStatus>,
     /// File data moved, in bytes.
     pub moved: u64,
     /// Reply data that the workload of an operation may need.
@@ -40,7 +40,7 @@ pub struct TaskEnd {
 
 impl TaskEnd {
     /// Creates the result of a task without reply data.
-    pub fn plain(answer: ActionResult<Status>, moved: u64) -> Self {
+    pub fn plain(answer: ActionResult<ActionStatus>, moved: u64) -> Self {
         let found = ReplyInfo::Plain;
         Self {
             answer,

@@ -4,7 +4,7 @@
 //! thread-local storage. A future can thus be created on one thread and run on another without a
 //! lock that is never contended (some 15 ns each time, while a call takes ten).
 
-use filestone_workload::load::{Cause, Status};
+use filestone_workload::load::{ActionStatus, Cause};
 use filestone_workload::output::DataRange;
 use filestone_workload::time::Timestamp;
 use std::cell::Cell;
@@ -21,7 +21,7 @@ const RETAINED: usize = 4 << 10;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ActionError {
     /// A status that the server, or the client on its behalf, returned.
-    Status(Status),
+    Status(ActionStatus),
     /// The client cannot continue: [`CallSlot::take_lost`], or the driver, has the reason.
     ClientFailed,
     /// The connection was lost, and with it all open files; another connection follows.
@@ -31,7 +31,7 @@ pub enum ActionError {
 impl ActionError {
     /// Creates a refusal before anything is sent.
     pub const fn refused(cause: Cause) -> Self {
-        ActionError::Status(Status::Refused(cause))
+        ActionError::Status(ActionStatus::Refused(cause))
     }
 }
 

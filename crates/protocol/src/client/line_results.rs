@@ -1,7 +1,7 @@
 //! Results of the lines of a load, and mismatches with the expected results.
 
 use filestone_measure::measure::{Mismatches, UnexpectedResult};
-use filestone_workload::load::{Expected, Line, Mismatch, Status};
+use filestone_workload::load::{ActionStatus, Expected, Line, Mismatch};
 use filestone_workload::operation::OpKind;
 
 /// Result of a client's last line.
@@ -12,7 +12,7 @@ pub struct LineEnd {
     /// The expected result.
     pub expected: Expected,
     /// The actual status; `None` if the client was lost.
-    pub status: Option<Status>,
+    pub status: Option<ActionStatus>,
 }
 
 /// A line in flight.
@@ -45,7 +45,7 @@ pub struct LineResults {
 
 impl LineResults {
     /// Records the result of a line; returns a mismatch if it differs from the expected one.
-    pub fn note(&mut self, line: PendingLine, status: Option<Status>) -> Option<Mismatch> {
+    pub fn note(&mut self, line: PendingLine, status: Option<ActionStatus>) -> Option<Mismatch> {
         let PendingLine {
             number,
             kind,

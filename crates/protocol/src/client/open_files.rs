@@ -1,7 +1,7 @@
 //! Open files of a load by the load file's numbers, and ranges of their data.
 
 use crate::client::call_slot::{ActionError, ActionResult};
-use filestone_workload::load::{Cause, Status};
+use filestone_workload::load::{ActionStatus, Cause};
 use std::collections::BTreeMap;
 
 /// A range of a file.
@@ -29,11 +29,11 @@ impl Extent {
 }
 
 /// Returns the status of a transfer of `got` bytes.
-pub fn transferred(expected: u64, got: u64) -> Status {
+pub fn transferred(expected: u64, got: u64) -> ActionStatus {
     if expected == got {
-        Status::Ok
+        ActionStatus::Ok
     } else {
-        Status::WrongLength { expected, got }
+        ActionStatus::WrongLength { expected, got }
     }
 }
 

@@ -5,7 +5,7 @@
 //! changed: an operation contains four bytes, not a path.
 
 use core::ops::Range;
-use filestone_workload::operation::{FileId, Name};
+use filestone_workload::operation::{FileId, ObjectName};
 
 /// Kind of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,9 +65,9 @@ impl FileTable {
     }
 
     /// Adds a name.
-    pub fn add_name(&mut self, name: &[u8]) -> Name {
+    pub fn add_name(&mut self, name: &[u8]) -> ObjectName {
         self.names.push(name.into());
-        Name::Listed(self.names.len() as u32 - 1)
+        ObjectName::Listed(self.names.len() as u32 - 1)
     }
 
     /// Returns the object with this index.
@@ -140,8 +140,8 @@ mod tests {
         assert!(table.is_empty());
         assert_eq!(table.add(file()), FileId(0));
         assert_eq!(table.add(file()), FileId(1));
-        assert_eq!(table.add_name(b"one"), Name::Listed(0));
-        assert_eq!(table.add_name(b"two"), Name::Listed(1));
+        assert_eq!(table.add_name(b"one"), ObjectName::Listed(0));
+        assert_eq!(table.add_name(b"two"), ObjectName::Listed(1));
         assert_eq!((table.len(), table.name_count()), (2, 2));
         assert_eq!(table.name(1), Some(&b"two"[..]));
         assert_eq!(table.file(FileId(1)).map(|entry| entry.len), Some(7));

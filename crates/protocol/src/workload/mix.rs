@@ -23,7 +23,7 @@ use filestone_plan::file_set::{ClientSet, FILES_PER_DIRECTORY, FileSampler, Vola
 use filestone_plan::mix::ShuffledMix;
 use filestone_plan::plan::{Access, MixPlan};
 use filestone_workload::operation::{
-    AttributeChange, Completion, FileId, Name, OpKind, Operation, Stability,
+    AttributeChange, Completion, FileId, ObjectName, OpKind, Operation, Stability,
 };
 use filestone_workload::random::{Generator, RandomStream, stream};
 use filestone_workload::time::Timestamp;
@@ -201,7 +201,7 @@ impl MixWorkload {
         let index = file.0.saturating_sub(self.set.files.start);
         Operation::Lookup {
             directory: FileId(self.set.directories.start + index / FILES_PER_DIRECTORY),
-            name: Name::Listed(self.set.names.start + index),
+            name: ObjectName::Listed(self.set.names.start + index),
         }
     }
 

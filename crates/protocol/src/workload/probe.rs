@@ -10,7 +10,7 @@ use crate::workload::{ACCESS_ALL, FileTable, Next, Workload};
 use filestone_plan::plan::{ProbePlan, unmeasured_for};
 use filestone_workload::only_in_loads;
 use filestone_workload::operation::{
-    AttributeChange, Completion, DirectoryCursor, FileId, Name, OpKind, Operation, Outcome,
+    AttributeChange, Completion, DirectoryCursor, FileId, ObjectName, OpKind, Operation, Outcome,
     ReplyInfo,
 };
 use filestone_workload::random::{Generator, RandomStream, RngExt, stream};
@@ -175,11 +175,11 @@ impl Probe {
     ///
     /// 20 bits of client, 20 of slot and 24 of sequence: a name repeats after 16 million operations
     /// of its slot, long after its removal.
-    fn name(&self, slot: u32, sequence: u64) -> Name {
+    fn name(&self, slot: u32, sequence: u64) -> ObjectName {
         let number = u64::from(self.client & 0xf_ffff) << 44
             | u64::from(slot & 0xf_ffff) << 24
             | (sequence & 0xff_ffff);
-        Name::Numbered {
+        ObjectName::Numbered {
             letter: b'f',
             number,
         }
@@ -247,7 +247,7 @@ impl Probe {
             OpKind::Create => Operation::Create { directory, name },
             OpKind::MkDir => Operation::MakeDirectory { directory, name },
             OpKind::SymLink => {
-                let target = Name::Numbered {
+                let target = ObjectName::Numbered {
                     letter: b't',
                     number: u64::from(slot),
                 };
@@ -295,7 +295,7 @@ impl Probe {
                 })
             }
             OpKind::Lookup => {
-                let name = Name::Listed(self.next_visit()?);
+                let name = ObjectName::Listed(self.next_visit()?);
                 Some(Operation::Lookup {
                     directory: self.table.directory?,
                     name,

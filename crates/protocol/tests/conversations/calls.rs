@@ -16,7 +16,7 @@ use filestone_wire::rpc::{AcceptStatus, CallHeader, Credential, OpaqueAuth, Repl
 use filestone_wire::xdr::{Decode, Encode, Reader};
 use filestone_workload::completions::CompletionBatch;
 use filestone_workload::operation::{
-    AttributeChange, DirectoryCursor, FileId, Name, Operation, Outcome, Stability,
+    AttributeChange, DirectoryCursor, FileId, ObjectName, Operation, Outcome, Stability,
 };
 
 /// Handles that live as long as the test.
@@ -51,7 +51,7 @@ impl Handles {
     }
 }
 
-const NUMBERED: Name = Name::Numbered {
+const NUMBERED: ObjectName = ObjectName::Numbered {
     letter: b'f',
     number: 0x0123_4567_89ab_cdef,
 };
@@ -138,7 +138,7 @@ fn reads_of_attributes(handles: &Handles) -> Vec<(Operation, Vec<u8>)> {
         (
             Operation::Lookup {
                 directory: DIRECTORY,
-                name: Name::Listed(1),
+                name: ObjectName::Listed(1),
             },
             handles.named(b"beta.tx").to_bytes(),
         ),
@@ -208,7 +208,7 @@ fn changes(handles: &Handles) -> Vec<(Operation, Vec<u8>)> {
             Operation::MakeSymlink {
                 directory,
                 name,
-                target: Name::Numbered {
+                target: ObjectName::Numbered {
                     letter: b't',
                     number: 10,
                 },
@@ -237,7 +237,7 @@ fn changes(handles: &Handles) -> Vec<(Operation, Vec<u8>)> {
                 from_directory: directory,
                 from: name,
                 to_directory: directory,
-                to: Name::Listed(0),
+                to: ObjectName::Listed(0),
             },
             rename::Args {
                 from: where_,

@@ -14,10 +14,10 @@ use filestone_wire::rpc::{AcceptStatus, AuthStatus, OpaqueAuth, RejectStatus, Re
 use filestone_wire::xdr::Encode;
 use filestone_workload::failure::{Failure, ReplyFault, StatusSpace};
 use filestone_workload::operation::{
-    AttributeChange, DirectoryCursor, Name, OpKind, Operation, Outcome, ReplyInfo, Stability,
+    AttributeChange, DirectoryCursor, ObjectName, OpKind, Operation, Outcome, ReplyInfo, Stability,
 };
 
-const NAME: Name = Name::Listed(0);
+const NAME: ObjectName = ObjectName::Listed(0);
 const LEN: u32 = 4096;
 
 /// An operation of each kind, for which the replies of the wire's list are right.

@@ -3,8 +3,8 @@
 use super::ReadRun;
 use super::{Compared, heading, unsuccessful};
 use crate::JsonSchema;
-use filestone_measure::comparison::{Row, Verdict};
-use filestone_measure::figure::Figure;
+use filestone_measure::comparison::{ComparisonRow, ComparisonVerdict};
+use filestone_measure::figure::AveragedFigure;
 use filestone_workload::statistics::CONFIDENCE;
 use serde::Serialize;
 
@@ -116,9 +116,9 @@ fn files(runs: &[ReadRun]) -> Vec<String> {
     files.collect()
 }
 
-fn figure(row: &Row) -> ComparedFigure {
+fn figure(row: &ComparisonRow) -> ComparedFigure {
     let [of_base, of_new] = row.deviations();
-    let side = |side: &Figure, deviation| FigureOfSide {
+    let side = |side: &AveragedFigure, deviation| FigureOfSide {
         value: side.value,
         deviation,
         runs: side.runs,
@@ -139,12 +139,12 @@ fn figure(row: &Row) -> ComparedFigure {
     }
 }
 
-const fn name(verdict: Verdict) -> &'static str {
+const fn name(verdict: ComparisonVerdict) -> &'static str {
     match verdict {
-        Verdict::Worse => "worse",
-        Verdict::Better => "better",
-        Verdict::NotWorse => "not-worse",
-        Verdict::Inconclusive => "cannot-tell",
+        ComparisonVerdict::Worse => "worse",
+        ComparisonVerdict::Better => "better",
+        ComparisonVerdict::NotWorse => "not-worse",
+        ComparisonVerdict::Inconclusive => "cannot-tell",
     }
 }
 

@@ -92,7 +92,7 @@ fn runs_that_are_too_short_alone() {
         })]
     };
     let found = compared(short("a"), short("b"));
-    assert_eq!(found.comparison.verdict, Verdict::Inconclusive);
+    assert_eq!(found.comparison.verdict, ComparisonVerdict::Inconclusive);
     insta::assert_snapshot!(report(&found).text(PageWidth::default()));
 }
 

@@ -8,7 +8,7 @@ use crate::document::table::{Column, Table};
 use crate::parts::known::value_within;
 use crate::quantity::{time_with_chance, with_chance};
 use crate::repeats::percent;
-use filestone_measure::figure::Figure;
+use filestone_measure::figure::AveragedFigure;
 use filestone_measure::sweep::{PointTally, SweepParameter, SweepValue};
 use filestone_plan::gate::{GateFigure, RunTotal};
 use filestone_workload::figure::{FigureUnit, Quantity, Statistic, TimeKind};
@@ -233,7 +233,7 @@ fn row(point: &SweptPoint, shown: &SweepColumns) -> Vec<String> {
 }
 
 /// Formats a figure; one that only complete runs have is always shown with its interval.
-fn cell(known: &Figure, has_interval: bool) -> String {
+fn cell(known: &AveragedFigure, has_interval: bool) -> String {
     let unit = known.name.unit();
     if known.name.of_operations().is_none() {
         let half_width = known.half_width().unwrap_or(0.0);
@@ -260,6 +260,6 @@ fn cell(known: &Figure, has_interval: bool) -> String {
 }
 
 /// Whether the interval is too wide to give more than the order of magnitude.
-pub fn is_hardly_known(known: &Figure) -> bool {
+pub fn is_hardly_known(known: &AveragedFigure) -> bool {
     known.share().is_some_and(|share| share > HARDLY)
 }

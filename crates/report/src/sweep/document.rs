@@ -4,7 +4,7 @@
 use super::rounds_document::{PointCounts, RoundsDocument};
 use super::{SweepKind, SweepReport, SweptLine, SweptPoint};
 use crate::JsonSchema;
-use filestone_measure::figure::Figure;
+use filestone_measure::figure::AveragedFigure;
 use filestone_measure::sweep::{PointTally, SweepKnee, SweepParameter, SweepValue};
 use filestone_plan::gate::GateFigure;
 use filestone_plan::plan::Plan;
@@ -113,7 +113,7 @@ fn point(point: &SweptPoint) -> SweepPointDocument {
 /// Returns the figures of operations, then those of complete runs.
 fn figures_of(point: &SweptPoint) -> Vec<PointFigureDocument> {
     let figures = point.tally.figures().into_iter();
-    let of = |known: Figure| PointFigureDocument {
+    let of = |known: AveragedFigure| PointFigureDocument {
         name: known.name.to_string(),
         unit: known.name.unit().name().into(),
         runs: known.runs,

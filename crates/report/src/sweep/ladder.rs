@@ -16,7 +16,7 @@ use crate::document::table::{Column, Table};
 use crate::document::{Block, Document};
 use crate::quantity::{time_with_chance, time_within, with_chance};
 use filestone_measure::comparison::repeats::RepeatPlan;
-use filestone_measure::figure::Figure;
+use filestone_measure::figure::AveragedFigure;
 use filestone_measure::sweep::{PointTally, RungPair, SweepParameter, SweepValue, ValueKind};
 use filestone_plan::gate::{GateFigure, RunTotal};
 use filestone_plan::plan::{Plan, unmeasured_for};
@@ -134,12 +134,12 @@ impl LadderRung<'_> {
     }
 
     /// Returns the mean of a figure over the runs.
-    pub fn mean(&self, figure: GateFigure) -> Option<Figure> {
+    pub fn mean(&self, figure: GateFigure) -> Option<AveragedFigure> {
         self.point.tally.mean(figure)
     }
 
     /// Returns the difference of a figure to the rung below.
-    pub fn step(&self, figure: GateFigure) -> Option<Figure> {
+    pub fn step(&self, figure: GateFigure) -> Option<AveragedFigure> {
         self.pair()?.step(figure)
     }
 
@@ -250,7 +250,7 @@ fn figures(rung: &LadderRung<'_>, shown: &[&Shown]) -> Vec<String> {
 
 /// Formats a figure with its interval, or with its significant digits. A figure from counters
 /// always has an interval if one is known.
-fn cell(known: &Figure, has_interval: bool) -> String {
+fn cell(known: &AveragedFigure, has_interval: bool) -> String {
     let pair = if known.has_unmeasured { PAIR } else { "" };
     let own = known.half_width();
     let is_plain_time =
@@ -267,7 +267,7 @@ fn cell(known: &Figure, has_interval: bool) -> String {
 }
 
 /// Formats a difference: `+5.1 ± 0.2 µs`.
-pub(super) fn more(known: &Figure) -> String {
+pub(super) fn more(known: &AveragedFigure) -> String {
     let text = amount(known);
     if text.starts_with('-') || known.value == 0.0 {
         return text;
@@ -276,7 +276,7 @@ pub(super) fn more(known: &Figure) -> String {
 }
 
 /// Formats a value with its interval, if it has one.
-fn amount(known: &Figure) -> String {
+fn amount(known: &AveragedFigure) -> String {
     let value = known.value;
     match (known.name.unit(), known.half_width()) {
         (FigureUnit::Nanoseconds, Some(half_width)) => time_with_chance(value, half_width),

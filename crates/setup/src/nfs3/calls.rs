@@ -14,7 +14,7 @@ use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{self, Handle, Procedure};
 use filestone_wire::xdr::{Encode, Writer};
 use filestone_workload::failure::StatusSpace;
-use filestone_workload::load::Status;
+use filestone_workload::load::ActionStatus;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
@@ -27,7 +27,7 @@ pub use sequence::{called, named, permissions};
 pub enum NfsError {
     /// The server returned an error status, or filestone generated one in its place; with the
     /// procedure, if known.
-    Answered(Status, Option<Procedure>),
+    Answered(ActionStatus, Option<Procedure>),
     /// The connection to the server is lost.
     Lost(CallFailed),
 }
@@ -52,9 +52,9 @@ impl From<nfs3::Status> for NfsError {
 }
 
 /// Returns the NFSv3 status, if the answer is one.
-pub const fn status_of(answer: Status) -> Option<nfs3::Status> {
+pub const fn status_of(answer: ActionStatus) -> Option<nfs3::Status> {
     match answer {
-        Status::Failed(status) if matches!(status.space, StatusSpace::Nfs3) => {
+        ActionStatus::Failed(status) if matches!(status.space, StatusSpace::Nfs3) => {
             Some(nfs3::Status(status.number))
         }
         _ => None,

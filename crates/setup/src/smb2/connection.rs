@@ -16,7 +16,7 @@ use filestone_protocol::session::smb2::{
 };
 use filestone_wire::smb2::compound::Messages;
 use filestone_wire::smb2::{self, Command};
-use filestone_workload::load::Status;
+use filestone_workload::load::ActionStatus;
 use filestone_workload::output::{Output, WriteData};
 use filestone_workload::time::{Timestamp, nanos_of};
 use rustix::io::Errno;
@@ -331,7 +331,7 @@ impl ConnectedShare {
     ) -> Result<T, RequestError> {
         match self.drive(source, requests)? {
             Ok(value) => Ok(value),
-            Err(ActionError::Status(Status::Failed(status))) => {
+            Err(ActionError::Status(ActionStatus::Failed(status))) => {
                 Err(RequestError::Answered(smb2::Status(status.number)))
             }
             Err(ActionError::Status(other)) => {

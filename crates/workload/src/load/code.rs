@@ -1,7 +1,7 @@
 //! The compact form of a load: a few bytes per line instead of several dozen.
 //!
 //! Every instruction consists of its opcode, the line distance to the previous one, and its
-//! arguments as numbers of seven bits per byte (LEB128). Only [`Writer`] generates it, so reading
+//! arguments as numbers of seven bits per byte (LEB128). Only [`CodeWriter`] generates it, so reading
 //! has no errors: missing bytes are read as zero.
 
 use super::expected::Expected;
@@ -53,7 +53,7 @@ pub(super) enum Operand {
 
 /// An operation, before names and numbers are evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Step {
+pub(super) struct CompiledOperation {
     pub(super) kind: OpKind,
     pub(super) expected: Expected,
     pub(super) stamp: Option<Duration>,
@@ -61,7 +61,7 @@ pub(super) struct Step {
     pub(super) numbers: [Operand; NUMBERS],
 }
 
-impl Step {
+impl CompiledOperation {
     /// Whether an open requires an existing file: FILE_OPEN (MS-CIFS 2.2.4.64.1), or flags for
     /// reading.
     pub(super) fn only_opens(&self) -> bool {
@@ -73,7 +73,7 @@ impl Step {
 /// An instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Instruction {
-    Operation(Step),
+    Operation(CompiledOperation),
     /// Pause in microseconds.
     Sleep(u64),
     SetPoint(u64),
@@ -107,12 +107,12 @@ pub(super) struct Position {
 
 /// Writes instructions.
 #[derive(Debug, Default)]
-pub(super) struct Writer {
+pub(super) struct CodeWriter {
     code: Vec<u8>,
     line: u32,
 }
 
-impl Writer {
+impl CodeWriter {
     fn varint(&mut self, mut value: u64) {
         while value >= 0x80 {
             self.code.push(value as u8 | 0x80);
@@ -128,7 +128,7 @@ impl Writer {
     }
 
     /// Writes an operation.
-    pub(super) fn operation(&mut self, line: u32, step: &Step) {
+    pub(super) fn operation(&mut self, line: u32, step: &CompiledOperation) {
         let (names, numbers) = operands(step.kind);
         let (class, number) = class_of(step.expected);
         let used = step.numbers.get(..numbers).unwrap_or_default();
@@ -270,7 +270,7 @@ impl Reader<'_> {
     }
 
     #[inline]
-    fn step(&mut self, kind: OpKind) -> Step {
+    fn step(&mut self, kind: OpKind) -> CompiledOperation {
         let flags = self.byte();
         let expected = match flags & EXPECTED {
             EXPECTED_SUCCESS => Expected::Success,
@@ -296,7 +296,7 @@ impl Reader<'_> {
                 Operand::Literal(value)
             };
         }
-        Step {
+        CompiledOperation {
             kind,
             expected,
             stamp,
@@ -346,7 +346,7 @@ mod tests {
 
     #[test]
     fn what_was_written_is_read_again() {
-        let step = |kind, expected, stamp| Step {
+        let step = |kind, expected, stamp| CompiledOperation {
             kind,
             expected,
             stamp,
@@ -384,7 +384,7 @@ mod tests {
         ] {
             instructions.push(Instruction::Operation(step(OpKind::FsStat, expected, None)));
         }
-        let mut writer = Writer::default();
+        let mut writer = CodeWriter::default();
         for (number, instruction) in instructions.iter().enumerate() {
             writer.directive(number as u32 * 1_000, instruction);
         }

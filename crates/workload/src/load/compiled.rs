@@ -1,6 +1,6 @@
 //! A compiled load file: compact, immutable, shared by all clients.
 
-use super::code::{self, Instruction, Operand, Position, Step};
+use super::code::{self, CompiledOperation, Instruction, Operand, Position};
 use super::expected::Expected;
 use super::generation::Generation;
 use super::names::{NameId, Names};
@@ -115,7 +115,7 @@ impl Load {
 #[derive(Debug, Clone, Copy)]
 pub struct StepView<'a> {
     load: &'a Load,
-    step: Step,
+    step: CompiledOperation,
     line: u32,
     times: u64,
 }

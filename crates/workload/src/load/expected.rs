@@ -10,7 +10,7 @@ use crate::payload::VerifyError;
 
 /// Result of one action in a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Status {
+pub enum ActionStatus {
     /// Success.
     Ok,
     /// Success, but the number of bytes differs from the load file.
@@ -56,12 +56,12 @@ pub enum Expected {
     Anything,
 }
 
-impl Status {
+impl ActionStatus {
     /// Returns the status, or the fault if one was found in the data.
     #[must_use]
     pub fn with_fault(self, fault: Option<VerifyError>) -> Self {
         match (self, fault) {
-            (Status::Ok, Some(fault)) => Status::WrongData(fault),
+            (ActionStatus::Ok, Some(fault)) => ActionStatus::WrongData(fault),
             (status, _) => status,
         }
     }
@@ -70,11 +70,11 @@ impl Status {
     pub const fn is_ok(&self) -> bool {
         matches!(
             self,
-            Status::Ok
-                | Status::WrongLength { .. }
-                | Status::WrongAccess { .. }
-                | Status::WrongData(_)
-                | Status::Unknown
+            ActionStatus::Ok
+                | ActionStatus::WrongLength { .. }
+                | ActionStatus::WrongAccess { .. }
+                | ActionStatus::WrongData(_)
+                | ActionStatus::Unknown
         )
     }
 
@@ -82,7 +82,7 @@ impl Status {
     /// actual status.
     pub const fn failure(&self, mismatch: Mismatch) -> Failure {
         match (mismatch, self) {
-            (Mismatch::Failed, Status::Failed(status)) => Failure::InsteadOfSuccess(*status),
+            (Mismatch::Failed, ActionStatus::Failed(status)) => Failure::InsteadOfSuccess(*status),
             _ => Failure::Unexpected(mismatch),
         }
     }
@@ -90,13 +90,13 @@ impl Status {
     /// Returns the cause of the failure; `None` after a success.
     pub fn cause(&self) -> Option<Cause> {
         match *self {
-            Status::Ok
-            | Status::WrongLength { .. }
-            | Status::WrongAccess { .. }
-            | Status::WrongData(_)
-            | Status::Unknown => None,
-            Status::Failed(status) => Some(status.cause()),
-            Status::Refused(cause) => Some(cause),
+            ActionStatus::Ok
+            | ActionStatus::WrongLength { .. }
+            | ActionStatus::WrongAccess { .. }
+            | ActionStatus::WrongData(_)
+            | ActionStatus::Unknown => None,
+            ActionStatus::Failed(status) => Some(status.cause()),
+            ActionStatus::Refused(cause) => Some(cause),
         }
     }
 }
@@ -120,29 +120,29 @@ impl Expected {
     }
 
     /// Returns the name of a number in the load file, in the numbering scheme of `status`.
-    pub fn number_name(number: u32, status: &Status) -> String {
+    pub fn number_name(number: u32, status: &ActionStatus) -> String {
         match status {
-            Status::Failed(got) if is_written(got.space) => got.space.name(number),
+            ActionStatus::Failed(got) if is_written(got.space) => got.space.name(number),
             _ => NUMBERS.name(number),
         }
     }
 
     /// Returns the difference of `status` from the expected result; `None` if they match.
-    pub fn mismatch(&self, status: &Status) -> Option<Mismatch> {
+    pub fn mismatch(&self, status: &ActionStatus) -> Option<Mismatch> {
         match (self, status) {
-            (Expected::Anything, _) | (_, Status::Unknown) => None,
-            (Expected::FailureOrShort, Status::WrongLength { .. }) => None,
+            (Expected::Anything, _) | (_, ActionStatus::Unknown) => None,
+            (Expected::FailureOrShort, ActionStatus::WrongLength { .. }) => None,
             (Expected::Number(0) | Expected::Success, _) => match status {
-                Status::WrongLength { .. } => Some(Mismatch::WrongLength),
-                Status::WrongAccess { .. } => Some(Mismatch::WrongAccess),
-                Status::WrongData(_) => Some(Mismatch::WrongData),
+                ActionStatus::WrongLength { .. } => Some(Mismatch::WrongLength),
+                ActionStatus::WrongAccess { .. } => Some(Mismatch::WrongAccess),
+                ActionStatus::WrongData(_) => Some(Mismatch::WrongData),
                 status if status.is_ok() => None,
                 _ => Some(Mismatch::Failed),
             },
             (_, status) if status.is_ok() => Some(Mismatch::Succeeded),
             (Expected::Number(wanted), status) => {
                 let is_met = match status {
-                    Status::Failed(got) if is_written(got.space) => *wanted == got.number,
+                    ActionStatus::Failed(got) if is_written(got.space) => *wanted == got.number,
                     status => Some(NUMBERS.cause(*wanted)) == status.cause(),
                 };
                 (!is_met).then_some(Mismatch::OtherFailure)
@@ -156,8 +156,8 @@ impl Expected {
 }
 
 /// Whether a failure has this NT status, or the same cause if it has another kind of status.
-fn is_nt_met(wanted: u32, status: &Status) -> bool {
-    if let Status::Failed(got) = status
+fn is_nt_met(wanted: u32, status: &ActionStatus) -> bool {
+    if let ActionStatus::Failed(got) = status
         && got.space == StatusSpace::Nt
     {
         return got.number == wanted;
@@ -178,8 +178,8 @@ mod tests {
 
     const MISSING: Expected = Expected::Nt(smb2::Status::OBJECT_NAME_NOT_FOUND.0);
 
-    fn nt(status: smb2::Status) -> Status {
-        Status::Failed(StatusSpace::Nt.status(status.0))
+    fn nt(status: smb2::Status) -> ActionStatus {
+        ActionStatus::Failed(StatusSpace::Nt.status(status.0))
     }
 
     #[test]
@@ -195,10 +195,13 @@ mod tests {
             assert_eq!(MISSING.mismatch(&nt(status)), mismatch, "{status}");
             assert_eq!(Expected::Failure.mismatch(&nt(status)), None);
         }
-        assert_eq!(MISSING.mismatch(&Status::Refused(Cause::NotFound)), None);
+        assert_eq!(
+            MISSING.mismatch(&ActionStatus::Refused(Cause::NotFound)),
+            None
+        );
         // Without a protocol-independent cause, any failure matches, except for SMB.
         let sharing = Expected::Nt(smb2::Status::SHARING_VIOLATION.0);
-        let full = Status::Failed(StatusSpace::Errno.status(28));
+        let full = ActionStatus::Failed(StatusSpace::Errno.status(28));
         assert_eq!(sharing.mismatch(&full), None);
         assert_eq!(sharing.mismatch(&nt(smb2::Status::DISK_FULL)), other);
     }
@@ -206,16 +209,19 @@ mod tests {
     #[test]
     fn the_same_failure_is_recognised_in_every_layer() {
         for status in [
-            Status::Failed(StatusSpace::Nfs3.status(2)),
-            Status::Failed(StatusSpace::Errno.status(2)),
-            Status::Failed(StatusSpace::Errno.status(20)),
+            ActionStatus::Failed(StatusSpace::Nfs3.status(2)),
+            ActionStatus::Failed(StatusSpace::Errno.status(2)),
+            ActionStatus::Failed(StatusSpace::Errno.status(20)),
             nt(smb2::Status::OBJECT_NAME_NOT_FOUND),
-            Status::Refused(Cause::NotFound),
+            ActionStatus::Refused(Cause::NotFound),
         ] {
             assert_eq!(MISSING.mismatch(&status), None, "{status:?}");
         }
-        assert_eq!(MISSING.mismatch(&Status::Ok), Some(Mismatch::Succeeded));
-        let full = Status::Failed(StatusSpace::Errno.status(28));
+        assert_eq!(
+            MISSING.mismatch(&ActionStatus::Ok),
+            Some(Mismatch::Succeeded)
+        );
+        let full = ActionStatus::Failed(StatusSpace::Errno.status(28));
         assert_eq!(MISSING.mismatch(&full), Some(Mismatch::OtherFailure));
         assert_eq!(Expected::Failure.mismatch(&full), None);
     }
@@ -224,23 +230,23 @@ mod tests {
     fn a_status_number_must_be_met_exactly() {
         let expected = Expected::Number(66);
         assert_eq!(
-            expected.mismatch(&Status::Failed(StatusSpace::Nfs3.status(66))),
+            expected.mismatch(&ActionStatus::Failed(StatusSpace::Nfs3.status(66))),
             None
         );
         assert_eq!(
-            expected.mismatch(&Status::Failed(StatusSpace::Nfs3.status(70))),
+            expected.mismatch(&ActionStatus::Failed(StatusSpace::Nfs3.status(70))),
             Some(Mismatch::OtherFailure)
         );
         assert_eq!(
-            expected.mismatch(&Status::Failed(StatusSpace::Errno.status(39))),
+            expected.mismatch(&ActionStatus::Failed(StatusSpace::Errno.status(39))),
             None
         );
-        assert_eq!(Expected::Number(0).mismatch(&Status::Ok), None);
+        assert_eq!(Expected::Number(0).mismatch(&ActionStatus::Ok), None);
     }
 
     #[test]
     fn a_short_read_is_a_mismatch_of_its_own() {
-        let short = Status::WrongLength {
+        let short = ActionStatus::WrongLength {
             expected: 4096,
             got: 0,
         };
@@ -253,7 +259,7 @@ mod tests {
         assert_eq!(Expected::Failure.mismatch(&short), succeeded);
         let either = Expected::FailureOrShort;
         assert_eq!(either.mismatch(&short), None);
-        assert_eq!(either.mismatch(&Status::Ok), succeeded);
-        assert_eq!(either.mismatch(&Status::Refused(Cause::Denied)), None);
+        assert_eq!(either.mismatch(&ActionStatus::Ok), succeeded);
+        assert_eq!(either.mismatch(&ActionStatus::Refused(Cause::Denied)), None);
     }
 }

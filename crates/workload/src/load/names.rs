@@ -214,7 +214,7 @@ pub(super) fn handle_of(relative: &[u8]) -> u64 {
 
 /// Location of a name for safety checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum NameLocation {
     /// Below `clients`: a load may modify it.
     Inside,
     /// `clients` itself.
@@ -231,15 +231,15 @@ pub const CLIENTS: &str = "clients";
 pub const MARKER: &str = "made-by-filestone";
 
 /// Returns the location of a name in its relative form.
-pub(super) fn place(name: &[u8]) -> Place {
+pub(super) fn place(name: &[u8]) -> NameLocation {
     let mut components = name.split(|byte| *byte == b'/');
     if components.next() != Some(CLIENTS.as_bytes()) {
-        return Place::Outside;
+        return NameLocation::Outside;
     }
     match components.next() {
-        None => Place::Clients,
-        Some(second) if second.eq_ignore_ascii_case(MARKER.as_bytes()) => Place::Marker,
-        Some(_) => Place::Inside,
+        None => NameLocation::Clients,
+        Some(second) if second.eq_ignore_ascii_case(MARKER.as_bytes()) => NameLocation::Marker,
+        Some(_) => NameLocation::Inside,
     }
 }
 
@@ -330,10 +330,10 @@ mod tests {
 
     #[test]
     fn only_what_is_below_clients_is_inside() {
-        assert_eq!(place(b"clients/client1"), Place::Inside);
-        assert_eq!(place(b"clients"), Place::Clients);
-        assert_eq!(place(b"clients/made-by-filestone"), Place::Marker);
-        assert_eq!(place(b"clientsx/a"), Place::Outside);
-        assert_eq!(place(b""), Place::Outside);
+        assert_eq!(place(b"clients/client1"), NameLocation::Inside);
+        assert_eq!(place(b"clients"), NameLocation::Clients);
+        assert_eq!(place(b"clients/made-by-filestone"), NameLocation::Marker);
+        assert_eq!(place(b"clientsx/a"), NameLocation::Outside);
+        assert_eq!(place(b""), NameLocation::Outside);
     }
 }

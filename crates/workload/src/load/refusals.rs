@@ -98,7 +98,7 @@ impl Reason {
 
 /// Lines of one verb that a layer does not execute as they are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Refusal {
+pub struct VerbRefusal {
     /// Name in the load file.
     pub verb: &'static str,
     /// Name in records.
@@ -115,7 +115,7 @@ pub struct Refusal {
 
 /// Returns the lines that the layer would not execute: refusals first, then notes, each in the
 /// order of the lines.
-pub fn refusals(load: &Load, layer: LayerKind) -> Vec<Refusal> {
+pub fn refusals(load: &Load, layer: LayerKind) -> Vec<VerbRefusal> {
     let mut found: BTreeMap<(OpKind, Reason), (u64, u32)> = BTreeMap::new();
     for step in load.steps().filter(|step| step.times() > 0) {
         if let Some(reason) = reason(layer, &Asked::of(&step, load.generation())) {
@@ -124,9 +124,9 @@ pub fn refusals(load: &Load, layer: LayerKind) -> Vec<Refusal> {
             *count = count.saturating_add(step.times());
         }
     }
-    let mut refusals: Vec<Refusal> = found
+    let mut refusals: Vec<VerbRefusal> = found
         .into_iter()
-        .map(|((operation, reason), (count, first_line))| Refusal {
+        .map(|((operation, reason), (count, first_line))| VerbRefusal {
             verb: word_of(load.generation(), operation),
             operation,
             reason,
@@ -283,7 +283,7 @@ mod tests {
         let load = compiler.finish().expect("the load is right");
         LAYERS.map(|layer| {
             let found = refusals(&load, layer);
-            let row = |refusal: &Refusal| (refusal.reason, refusal.count, refusal.first_line);
+            let row = |refusal: &VerbRefusal| (refusal.reason, refusal.count, refusal.first_line);
             found.iter().map(row).collect()
         })
     }

@@ -4,7 +4,7 @@
 //! marker file that identifies the directory as the run's. Reading is allowed everywhere below the
 //! directory under test.
 
-use super::names::{self, LONGEST_NAME, Place};
+use super::names::{self, LONGEST_NAME, NameLocation};
 use super::random_string::slots;
 use super::verb::{Effect, effect};
 use crate::operation::OpKind;
@@ -81,7 +81,7 @@ pub(super) fn is_moved(text: &[u8], moved_slots: u16) -> bool {
 pub(super) fn moved(relative: Vec<u8>) -> Vec<u8> {
     if relative.is_empty() {
         names::CLIENTS.as_bytes().to_vec()
-    } else if names::place(&relative) == Place::Outside {
+    } else if names::place(&relative) == NameLocation::Outside {
         [names::CLIENTS.as_bytes(), b"/", &relative].concat()
     } else {
         relative

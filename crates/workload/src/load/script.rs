@@ -2,17 +2,17 @@
 //! the evaluated action of the next line.
 //!
 //! This module does not wait or read clocks: pauses, time stamps and sequence points are returned
-//! as [`Next`] to the runner.
+//! as [`ScriptAction`] to the runner.
 
 use super::Load;
 use super::action::Action;
 use super::action_numbers;
-use super::code::{self, Instruction, NUMBERS, Operand, Position, Step};
+use super::code::{self, CompiledOperation, Instruction, NUMBERS, Operand, Position};
 use super::data::{LineData, PatternPlaces};
 use super::diagnostic::shown;
 use super::expected::Expected;
 use super::generation::Generation;
-use super::names::{self, NameId, Place};
+use super::names::{self, NameId, NameLocation};
 use super::number::{EvalContext, Number};
 use super::random_string::{self, SLOTS};
 use super::{safety, verb};
@@ -24,7 +24,7 @@ use std::time::Duration;
 
 /// Next action of a client; `L` is the description of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next<L> {
+pub enum ScriptAction<L> {
     /// Execute a line.
     Operation(L),
     /// Wait for this time (SLEEP); later time stamps are relative to its end.
@@ -91,7 +91,7 @@ struct Repeating {
 
 /// Next action without the content of a line, only with its time stamp. [`Script::line`] returns
 /// the content.
-pub type Peek = Next<Option<Duration>>;
+pub type Peek = ScriptAction<Option<Duration>>;
 
 /// Iteration of one client over a load.
 #[derive(Debug, Clone)]
@@ -106,7 +106,7 @@ pub struct Script {
     loops: Vec<Running>,
     repeating: Option<Repeating>,
     /// The next line, if it was already read ahead.
-    ahead: Option<Step>,
+    ahead: Option<CompiledOperation>,
     /// Numbers of the previous operation.
     previous: [u64; NUMBERS],
     slots: [Vec<u8>; SLOTS],
@@ -160,16 +160,18 @@ impl Script {
     /// Returns the next action. Never loops without returning one. After an error it continues with
     /// the following line.
     #[allow(clippy::should_implement_trait)] // what it hands out borrows from it
-    pub fn next(&mut self) -> Result<Next<Line<'_>>, ScriptError> {
+    pub fn next(&mut self) -> Result<ScriptAction<Line<'_>>, ScriptError> {
         Ok(match self.ahead() {
             Peek::Operation(_) => match self.line()? {
-                Some(line) => Next::Operation(line),
-                None => Next::EndOfPass,
+                Some(line) => ScriptAction::Operation(line),
+                None => ScriptAction::EndOfPass,
             },
-            Peek::Sleep(pause) => Next::Sleep(pause),
-            Peek::SetSequencePoint(point) => Next::SetSequencePoint(point),
-            Peek::WaitSequencePoint { client, point } => Next::WaitSequencePoint { client, point },
-            Peek::EndOfPass => Next::EndOfPass,
+            Peek::Sleep(pause) => ScriptAction::Sleep(pause),
+            Peek::SetSequencePoint(point) => ScriptAction::SetSequencePoint(point),
+            Peek::WaitSequencePoint { client, point } => {
+                ScriptAction::WaitSequencePoint { client, point }
+            }
+            Peek::EndOfPass => ScriptAction::EndOfPass,
         })
     }
 
@@ -230,7 +232,7 @@ impl Script {
     }
 
     #[inline]
-    fn come_to(&mut self, step: Step) -> Peek {
+    fn come_to(&mut self, step: CompiledOperation) -> Peek {
         let stamp = step.stamp;
         self.ahead = Some(step);
         Peek::Operation(stamp)
@@ -248,7 +250,7 @@ impl Script {
     /// Returns the line that is being repeated. Only its first execution has a time stamp: the
     /// others follow immediately.
     #[inline]
-    fn repeated(&mut self) -> Option<Step> {
+    fn repeated(&mut self) -> Option<CompiledOperation> {
         let repeating = self.repeating.as_mut()?;
         if repeating.left == 0 {
             self.repeating = None;
@@ -258,7 +260,7 @@ impl Script {
         let is_first = std::mem::replace(&mut repeating.is_first, false);
         self.position = repeating.begin;
         match code::read(&self.load.code, &mut self.position) {
-            Some(Instruction::Operation(step)) => Some(Step {
+            Some(Instruction::Operation(step)) => Some(CompiledOperation {
                 stamp: step.stamp.filter(|_| is_first),
                 ..step
             }),
@@ -313,7 +315,7 @@ impl Script {
 
     /// Evaluates a line.
     #[inline]
-    fn work_out(&mut self, step: &Step) -> Result<Line<'_>, ScriptError> {
+    fn work_out(&mut self, step: &CompiledOperation) -> Result<Line<'_>, ScriptError> {
         let numbers = self.numbers(step)?;
         self.previous = self.remembered(step.kind, numbers);
         let (names, _) = verb::operands(step.kind);
@@ -371,7 +373,7 @@ impl Script {
     }
 
     #[inline]
-    fn numbers(&mut self, step: &Step) -> Result<[u64; NUMBERS], ScriptError> {
+    fn numbers(&mut self, step: &CompiledOperation) -> Result<[u64; NUMBERS], ScriptError> {
         let mut numbers = [0; NUMBERS];
         for (place, (number, operand)) in numbers.iter_mut().zip(step.numbers).enumerate() {
             *number = match operand {
@@ -427,7 +429,7 @@ impl Script {
 
     /// Evaluates the name at that position into its buffer.
     #[inline]
-    fn name(&mut self, step: &Step, place: usize) -> Result<(), ScriptError> {
+    fn name(&mut self, step: &CompiledOperation, place: usize) -> Result<(), ScriptError> {
         let id = step.names.get(place).copied().unwrap_or(0);
         if self.load.names.has_slots(id) {
             return self.random_name(step, place, id);
@@ -443,7 +445,12 @@ impl Script {
 
     /// Evaluates a name with random strings: it must pass the checks of the compiler, now that it
     /// is known.
-    fn random_name(&mut self, step: &Step, place: usize, id: NameId) -> Result<(), ScriptError> {
+    fn random_name(
+        &mut self,
+        step: &CompiledOperation,
+        place: usize,
+        id: NameId,
+    ) -> Result<(), ScriptError> {
         let text = self.load.names.template(id);
         let mut name = Vec::new();
         random_string::substitute(&text, &self.slots, &mut name);
@@ -459,9 +466,9 @@ impl Script {
         }
         let changes = safety::changes(step.kind, step.only_opens(), place);
         let is_refused = match names::place(&relative) {
-            Place::Inside => false,
-            Place::Clients => changes && !safety::may_be_clients(step.kind),
-            Place::Marker | Place::Outside => changes,
+            NameLocation::Inside => false,
+            NameLocation::Clients => changes && !safety::may_be_clients(step.kind),
+            NameLocation::Marker | NameLocation::Outside => changes,
         };
         if is_refused {
             let what = format!(
@@ -471,7 +478,7 @@ impl Script {
             );
             return Err(self.error(what));
         }
-        if step.kind == OpKind::Deltree && names::place(&relative) == Place::Clients {
+        if step.kind == OpKind::Deltree && names::place(&relative) == NameLocation::Clients {
             relative = safety::OWN_TREE.to_vec();
         }
         self.keep(place, &relative);

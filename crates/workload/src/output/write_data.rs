@@ -148,7 +148,7 @@ fn repeat(source: &[u8], stretch: DataRange, out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::payload::{DataVerifier, FileKey, Pattern, Payloads, Place, ReadCheck};
+    use crate::payload::{BlockPosition, DataVerifier, FileKey, Pattern, Payloads, ReadCheck};
 
     #[test]
     fn data_go_on_in_the_next_piece_where_they_ended_in_the_last() {
@@ -231,7 +231,7 @@ mod tests {
         // Longer than the contiguous data in the table.
         let len = 3 * (1 << 20) + 77;
         let payloads = Payloads::new(std::slice::from_ref(&pattern), u64::from(len));
-        let place = Place {
+        let place = BlockPosition {
             number: 0,
             offset: 0,
             len,

@@ -4,7 +4,9 @@ pub mod pattern;
 pub mod unit;
 
 pub use pattern::Pattern;
-pub use unit::{DataVerifier, FileKey, Payloads, Piece, Place, ReadCheck, VerifyError, WriteBlock};
+pub use unit::{
+    BlockPiece, BlockPosition, DataVerifier, FileKey, Payloads, ReadCheck, VerifyError, WriteBlock,
+};
 
 /// Data of a line, other than repeated bytes and data that are ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

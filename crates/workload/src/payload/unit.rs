@@ -122,7 +122,7 @@ pub struct WriteBlock {
 
 /// Position of a unit in its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct BlockPosition {
     /// Number of the unit in the file.
     pub number: u32,
     /// Offset in bytes.
@@ -134,7 +134,12 @@ pub struct Place {
 impl WriteBlock {
     /// Creates a unit with only data of the pattern at `region`; `any` selects the start position
     /// if that differs from unit to unit.
-    pub fn plain(region: PatternRange, begin: PatternStart, place: Place, any: u64) -> Self {
+    pub fn plain(
+        region: PatternRange,
+        begin: PatternStart,
+        place: BlockPosition,
+        any: u64,
+    ) -> Self {
         let period = region.period.max(1) as u64;
         let begins = match begin {
             PatternStart::First => 0,
@@ -151,7 +156,7 @@ impl WriteBlock {
 
     /// Returns the unit with a header; `table` is that of the region.
     #[must_use]
-    pub fn with_checksum(self, file: FileKey, place: Place, table: &[u8]) -> Self {
+    pub fn with_checksum(self, file: FileKey, place: BlockPosition, table: &[u8]) -> Self {
         let mut unit = self;
         unit.head_len = HEAD_LEN as u8;
         let words = [
@@ -186,7 +191,7 @@ impl WriteBlock {
         at: u64,
         len: u32,
         table: &'p [u8],
-        mut show: impl FnMut(Piece<'p>),
+        mut show: impl FnMut(BlockPiece<'p>),
     ) {
         let (mut at, mut left) = (at, len as usize);
         let head_len = u64::from(self.head_len);
@@ -194,7 +199,7 @@ impl WriteBlock {
             let head = self.head.get(at as usize..usize::from(self.head_len));
             let bytes = head.unwrap_or_default();
             let bytes = bytes.get(..left).unwrap_or(bytes);
-            show(Piece { bytes, start: None });
+            show(BlockPiece { bytes, start: None });
             at += bytes.len() as u64;
             left -= bytes.len();
         }
@@ -208,7 +213,7 @@ impl WriteBlock {
             let piece = left.min(len - place);
             let start = start + place;
             let bytes = table.get(start..start + piece).unwrap_or_default();
-            show(Piece {
+            show(BlockPiece {
                 bytes,
                 start: Some(start),
             });
@@ -229,7 +234,7 @@ impl WriteBlock {
 
 /// A piece of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Piece<'p> {
+pub struct BlockPiece<'p> {
     /// Bytes of the piece.
     pub bytes: &'p [u8],
     /// Position in the table, if the piece is in it.
@@ -472,7 +477,7 @@ mod tests {
         let payloads = Payloads::new(std::slice::from_ref(pattern), 4096);
         let (mut file, mut room) = (Vec::new(), Vec::new());
         for (number, len) in (0..).zip(lens) {
-            let place = Place {
+            let place = BlockPosition {
                 number,
                 offset: file.len() as u64,
                 len: *len,

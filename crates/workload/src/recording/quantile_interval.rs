@@ -27,7 +27,7 @@
 
 use crate::recording::DistributionRecord;
 use crate::statistics::Estimate;
-use crate::statistics::series::{Part, SkewedMean, of_skewed_ratio};
+use crate::statistics::series::{BatchSum, SkewedMean, of_skewed_ratio};
 
 /// The 95 % interval of a quantile.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -123,7 +123,7 @@ fn shares_below(values: &[u64], stretches: &[Vec<&DistributionRecord>]) -> Optio
         .map(|stretch| counts_below(values, stretch));
     let counts: Vec<Counts> = counts.collect::<Option<_>>()?;
     let share = |place: usize| {
-        let parts = counts.iter().map(|counts| Part {
+        let parts = counts.iter().map(|counts| BatchSum {
             sum: counts.below[place] as f64,
             count: counts.all as f64,
         });

@@ -7,7 +7,7 @@
 //!
 //! [`segmented`]: super::segmented
 
-use super::segmented::{Breakpoint, Placed, Scaled, bend, fitted};
+use super::segmented::{Breakpoint, PositionedValue, Scaled, bend, fitted};
 
 /// Minimum number of points on a side: with fewer, a single outlier would be a shift.
 const SIDE_MIN: usize = 2;
@@ -41,7 +41,7 @@ pub enum NonLinearity {
 
 /// Returns whether the line through these points bends or shifts, whichever has the smaller
 /// residual. `None` if neither is significant.
-pub fn crooked(points: &[Placed]) -> Option<NonLinearity> {
+pub fn crooked(points: &[PositionedValue]) -> Option<NonLinearity> {
     match (bend(points), jump(points)) {
         (Some(bend), Some(jump)) if jump.rest < bend.rest => Some(NonLinearity::Jumps(jump)),
         (Some(bend), _) => Some(NonLinearity::Bends(bend)),
@@ -58,7 +58,7 @@ struct Split {
 
 /// Returns the level shift of the line through these points, in order of their positions; `None` if
 /// it is not significant.
-pub fn jump(points: &[Placed]) -> Option<LevelShift> {
+pub fn jump(points: &[PositionedValue]) -> Option<LevelShift> {
     let scaled = Scaled::of(points)?;
     let befores = SIDE_MIN..=points.len() - SIDE_MIN;
     let splits: Vec<Split> = befores
@@ -118,9 +118,9 @@ mod tests {
         2304.0, 2560.0,
     ];
 
-    fn placed(y: impl FnMut(f64) -> f64) -> Vec<Placed> {
+    fn placed(y: impl FnMut(f64) -> f64) -> Vec<PositionedValue> {
         let mut y = y;
-        PLACES.map(|x| Placed { x, y: y(x) }).to_vec()
+        PLACES.map(|x| PositionedValue { x, y: y(x) }).to_vec()
     }
 
     #[test]

@@ -21,7 +21,7 @@ const ROUNDING: f64 = 1e-18;
 
 /// A value at a position.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Placed {
+pub struct PositionedValue {
     /// The position.
     pub x: f64,
     /// The value; more than 0.
@@ -60,7 +60,7 @@ struct Fit {
 
 /// Returns the bend of the line through these points, in order of their positions; `None` if it is
 /// not significant.
-pub fn bend(points: &[Placed]) -> Option<Breakpoint> {
+pub fn bend(points: &[PositionedValue]) -> Option<Breakpoint> {
     let scaled = Scaled::of(points)?;
     let bent = scaled.best()?;
     if !scaled.is_told(bent.rest, scaled.places())? {
@@ -91,22 +91,23 @@ fn is_better(straight: f64, bent: f64, freedom: f64, places: usize) -> bool {
 
 /// The points with positions from 0 to 1, so that sums of their squares keep their precision.
 pub(super) struct Scaled {
-    pub(super) points: Vec<Placed>,
+    pub(super) points: Vec<PositionedValue>,
     first: f64,
     span: f64,
 }
 
 impl Scaled {
     /// Creates the scaled points; `None` if they are too few, unordered, or not more than 0.
-    pub(super) fn of(points: &[Placed]) -> Option<Self> {
-        let is_sound = |point: &Placed| point.x.is_finite() && point.y.is_finite() && point.y > 0.0;
+    pub(super) fn of(points: &[PositionedValue]) -> Option<Self> {
+        let is_sound =
+            |point: &PositionedValue| point.x.is_finite() && point.y.is_finite() && point.y > 0.0;
         let is_ordered = points.is_sorted_by(|one, other| one.x < other.x);
         if points.len() < POINTS_MIN || !points.iter().all(is_sound) || !is_ordered {
             return None;
         }
         let (first, last) = (points.first()?.x, points.last()?.x);
         let span = last - first;
-        let scaled = points.iter().map(|point| Placed {
+        let scaled = points.iter().map(|point| PositionedValue {
             x: (point.x - first) / span,
             y: point.y,
         });
@@ -141,7 +142,7 @@ impl Scaled {
     }
 
     /// Returns the points with at least one other on either side.
-    fn inner(&self) -> &[Placed] {
+    fn inner(&self) -> &[PositionedValue] {
         let last = self.points.len().saturating_sub(1);
         self.points.get(1..last).unwrap_or_default()
     }
@@ -192,9 +193,9 @@ impl Scaled {
 }
 
 /// Fits a straight line to points.
-fn line(points: &[Placed]) -> Option<Fit> {
+fn line(points: &[PositionedValue]) -> Option<Fit> {
     let mut sums = [0.0; 5];
-    for Placed { x, y } in points {
+    for PositionedValue { x, y } in points {
         let weight = 1.0 / (y * y);
         let terms = [1.0, *x, x * x, *y, x * y];
         sums.iter_mut()
@@ -221,13 +222,13 @@ fn line(points: &[Placed]) -> Option<Fit> {
 }
 
 /// Returns the weighted squared residual of a point.
-fn left(point: &Placed, fitted: f64) -> f64 {
+fn left(point: &PositionedValue, fitted: f64) -> f64 {
     ((point.y - fitted) / point.y).powi(2)
 }
 
 /// Fits the two lines that meet at this position:
 /// `value + before·min(x − at, 0) + after·max(x − at, 0)`, by the normal equations of these three.
-fn meeting_at(points: &[Placed], at: f64) -> Option<Fit> {
+fn meeting_at(points: &[PositionedValue], at: f64) -> Option<Fit> {
     let ([value, before, after], rest) = fitted(points, |x| terms(x, at))?;
     Some(Fit {
         at,
@@ -240,7 +241,7 @@ fn meeting_at(points: &[Placed], at: f64) -> Option<Fit> {
 
 /// Returns the factors of three terms for the best fit to the points, and the residual.
 pub(super) fn fitted(
-    points: &[Placed],
+    points: &[PositionedValue],
     terms: impl Fn(f64) -> [f64; 3],
 ) -> Option<([f64; 3], f64)> {
     let mut matrix = [[0.0; 4]; 3];
@@ -302,8 +303,8 @@ mod tests {
         100.0 + x / 10.0 + (x - 1472.0).max(0.0) / 10.0
     }
 
-    fn placed(x: impl IntoIterator<Item = u32>, y: impl Fn(f64) -> f64) -> Vec<Placed> {
-        let placed = |x: u32| Placed {
+    fn placed(x: impl IntoIterator<Item = u32>, y: impl Fn(f64) -> f64) -> Vec<PositionedValue> {
+        let placed = |x: u32| PositionedValue {
             x: x.into(),
             y: y(x.into()),
         };

@@ -21,7 +21,7 @@ const CORRELATION_MAX: f64 = 0.9;
 
 /// A batch of values: their number and sum.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Part {
+pub struct BatchSum {
     /// Sum of the values.
     pub sum: f64,
     /// Number of values.
@@ -56,7 +56,7 @@ pub fn of_means(means: &[f64]) -> Option<Estimate> {
 ///
 /// The deviations of the batches' sums from those expected for their numbers of values are a series
 /// with mean 0 (Cochran 1977, *Sampling Techniques*, 3rd edition, section 6.3).
-pub fn of_ratio(parts: &[Part]) -> Option<Estimate> {
+pub fn of_ratio(parts: &[BatchSum]) -> Option<Estimate> {
     let (value, deviations) = deviations(parts)?;
     Some(Estimate {
         value,
@@ -65,14 +65,14 @@ pub fn of_ratio(parts: &[Part]) -> Option<Estimate> {
 }
 
 /// Returns the mean of all values, and the deviation of each batch.
-fn deviations(parts: &[Part]) -> Option<(f64, Vec<f64>)> {
+fn deviations(parts: &[BatchSum]) -> Option<(f64, Vec<f64>)> {
     let sum: f64 = parts.iter().map(|part| part.sum).sum();
     let count: f64 = parts.iter().map(|part| part.count).sum();
     if count <= 0.0 {
         return None;
     }
     let (mean, each) = (sum / count, count / parts.len() as f64);
-    let off = |part: &Part| (part.sum - mean * part.count) / each;
+    let off = |part: &BatchSum| (part.sum - mean * part.count) / each;
     Some((mean, parts.iter().map(off).collect()))
 }
 
@@ -94,7 +94,7 @@ pub struct SkewedMean {
 }
 
 /// Returns the mean as [`of_ratio`] does, for values that are skewed to the right.
-pub fn of_skewed_ratio(parts: &[Part]) -> Option<SkewedMean> {
+pub fn of_skewed_ratio(parts: &[BatchSum]) -> Option<SkewedMean> {
     let (_, deviations) = deviations(parts)?;
     let mean = of_ratio(parts)?;
     let count = deviations.len() as f64;
@@ -151,12 +151,12 @@ mod tests {
     fn means_of_unequal_stretches_are_weighted() {
         // 10 values of mean 1, 30 of mean 3: 2.5. Deviations: 10 − 25 and 90 − 75 with 20 each:
         // ∓0.75, whose standard error is 0.75.
-        let part = |sum, count| Part { sum, count };
+        let part = |sum, count| BatchSum { sum, count };
         let found = of_ratio(&[part(10.0, 10.0), part(90.0, 30.0)]).expect("two");
         assert!((found.value - 2.5).abs() < 1e-12);
         assert!((found.standard_error - 0.75).abs() < 1e-12);
         assert_eq!(of_ratio(&[]), None);
-        assert_eq!(of_ratio(&[Part::default(), Part::default()]), None);
+        assert_eq!(of_ratio(&[BatchSum::default(), BatchSum::default()]), None);
         assert!((widened_for(1) - 1.0).abs() < 1e-9);
     }
 
@@ -165,7 +165,7 @@ mod tests {
         // With one value each: 1, 2, 2, 3, 5, 9 have G1 = 1.47632 and G2 = 1.93669; 2/(2/5 +
         // 1.93669/6) = 2.7671; the upper end is t + G1·(2·t² + 1)/(6·√6) standard errors from the
         // mean.
-        let parts = [1.0, 2.0, 2.0, 3.0, 5.0, 9.0].map(|sum| Part { sum, count: 1.0 });
+        let parts = [1.0, 2.0, 2.0, 3.0, 5.0, 9.0].map(|sum| BatchSum { sum, count: 1.0 });
         let found = of_skewed_ratio(&parts).expect("six");
         assert_eq!(found.mean, of_ratio(&parts).expect("six"));
         assert!((found.freedom - 2.7671).abs() < 1e-4, "{}", found.freedom);

@@ -3,7 +3,7 @@
 
 use super::*;
 use filestone_host::load_file::read_text;
-use filestone_workload::load::{Action, Generation, Load, Next, Script};
+use filestone_workload::load::{Action, Generation, Load, Script, ScriptAction};
 use filestone_workload::operation::OpKind;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -82,8 +82,8 @@ fn a_pass_of_each_load_asks_for_the_bytes_and_failures_of_its_page() {
         let (mut read, mut written, mut failures) = (0, 0, 0);
         loop {
             let line = match script.next().expect("nothing in it can go wrong") {
-                Next::Operation(line) => line,
-                Next::EndOfPass => break,
+                ScriptAction::Operation(line) => line,
+                ScriptAction::EndOfPass => break,
                 other => panic!("{other:?}"),
             };
             match line.action {

@@ -43,7 +43,7 @@ const HIGHEST_OPS_PER_S: f64 = 1e8;
 
 /// Next step of the search.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Step {
+pub(crate) enum PeakSearchStep {
     /// Another interval at this load.
     Hold,
     /// Measure this load again: its first measurement did not count.
@@ -169,11 +169,11 @@ impl PeakSearch {
     }
 
     /// Adds an interval of this length that belongs to no load.
-    pub fn pass(&mut self, nanos: u64) -> Step {
+    pub fn pass(&mut self, nanos: u64) -> PeakSearchStep {
         if self.count(nanos) {
-            Step::Hold
+            PeakSearchStep::Hold
         } else {
-            Step::Done(self.unfinished())
+            PeakSearchStep::Done(self.unfinished())
         }
     }
 
@@ -183,11 +183,11 @@ impl PeakSearch {
     }
 
     /// Adds a whole interval of rest, of this length.
-    pub fn rest(&mut self, interval: &IntervalRecord, nanos: u64) -> Step {
+    pub fn rest(&mut self, interval: &IntervalRecord, nanos: u64) -> PeakSearchStep {
         self.rested += 1;
         let has_rested = !is_working_off(interval) || self.rested >= REST_INTERVALS_MAX;
         match (self.pass(nanos), self.after_rest) {
-            (Step::Hold, Some(load)) if has_rested => {
+            (PeakSearchStep::Hold, Some(load)) if has_rested => {
                 self.after_rest = None;
                 self.try_load(load)
             }
@@ -195,11 +195,11 @@ impl PeakSearch {
         }
     }
 
-    /// Adds the counts at this load since it was offered, or since [`Step::Repeat`], with a last
+    /// Adds the counts at this load since it was offered, or since [`PeakSearchStep::Repeat`], with a last
     /// interval of this length.
-    pub fn observe(&mut self, at_load: &Tally, nanos: u64) -> Step {
+    pub fn observe(&mut self, at_load: &Tally, nanos: u64) -> PeakSearchStep {
         if !self.count(nanos) {
-            return Step::Done(self.unfinished());
+            return PeakSearchStep::Done(self.unfinished());
         }
         let expected = at_load.expected(self.load);
         let patient = at_load.nanos < LOAD_NANOS_MAX;
@@ -210,40 +210,40 @@ impl PeakSearch {
             return if is_fine {
                 self.lose(at_load)
             } else {
-                Step::Hold
+                PeakSearchStep::Hold
             };
         }
         // Doubling needs no exact decision; near the peak only an exact one counts.
         if !is_fine && self.lost.is_some() {
-            return Step::Hold;
+            return PeakSearchStep::Hold;
         }
         if is_kept {
             return self.keep(at_load);
         }
         self.failed_once = true;
-        Step::Repeat
+        PeakSearchStep::Repeat
     }
 
-    fn keep(&mut self, at_load: &Tally) -> Step {
+    fn keep(&mut self, at_load: &Tally) -> PeakSearchStep {
         if self.load >= self.kept {
             self.kept = self.load;
             self.kept_achieved = self.lost.map(|_| at_load.achieved_at_least());
         }
         if self.limit.is_some_and(|limit| self.load >= limit) {
-            return Step::Done(self.found(self.load, PeakLimit::Generator));
+            return PeakSearchStep::Done(self.found(self.load, PeakLimit::Generator));
         }
         if self.lost.is_some() {
             return self.refine();
         }
         if self.load >= HIGHEST_OPS_PER_S {
-            return Step::Done(self.found(self.load, PeakLimit::Generator));
+            return PeakSearchStep::Done(self.found(self.load, PeakLimit::Generator));
         }
         // Intervals with few operations are not informative; the next load has more.
         let enough = OPERATIONS_COARSE * self.load / at_load.expected(self.load).max(1.0);
         self.try_load((2.0 * self.load).max(enough * f64::from(at_load.intervals)))
     }
 
-    fn lose(&mut self, at_load: &Tally) -> Step {
+    fn lose(&mut self, at_load: &Tally) -> PeakSearchStep {
         self.is_rest_due = true;
         self.capacity = self.capacity.max(at_load.achieved_at_least());
         self.lost = Some(self.lost.map_or(self.load, |lost| lost.min(self.load)));
@@ -256,9 +256,9 @@ impl PeakSearch {
     }
 
     /// Returns the next load between the highest that passed and the lowest that failed.
-    fn refine(&mut self) -> Step {
+    fn refine(&mut self) -> PeakSearchStep {
         let Some(lost) = self.lost else {
-            return Step::Hold;
+            return PeakSearchStep::Hold;
         };
         let below = BELOW_CAPACITY * self.capacity;
         if !self.tried_below {
@@ -276,7 +276,7 @@ impl PeakSearch {
             if self.kept_achieved.is_none() {
                 return self.try_load(self.kept);
             }
-            return Step::Done(self.found(self.kept, PeakLimit::Server));
+            return PeakSearchStep::Done(self.found(self.kept, PeakLimit::Server));
         }
         // If the first load is already too high, there is no lower one to bisect towards.
         let next = if self.kept > 0.0 {
@@ -287,18 +287,18 @@ impl PeakSearch {
         self.try_load(next)
     }
 
-    fn try_load(&mut self, load: f64) -> Step {
+    fn try_load(&mut self, load: f64) -> PeakSearchStep {
         if std::mem::take(&mut self.is_rest_due) {
             self.after_rest = Some(load);
             self.rested = 0;
             self.load *= REST_SHARE;
-            return Step::Try(self.load);
+            return PeakSearchStep::Try(self.load);
         }
         self.load = self.limit.map_or(load, |limit| load.min(limit));
         self.failed_once = false;
         self.failed = false;
         self.tried += 1;
-        Step::Try(self.load)
+        PeakSearchStep::Try(self.load)
     }
 
     /// Returns the result of the search. The server may seem to keep up with a load just above the

@@ -1,7 +1,7 @@
 //! Evidence of intervals about an objective, and the selection of usable intervals.
 
 use super::law::ResponseModel;
-use super::line::Point;
+use super::line::FitPoint;
 use filestone_measure::measure::curve_record::SearchStepRecord;
 use filestone_measure::measure::run_record::IntervalRecord;
 use filestone_measure::measure::verdict::has_kept_up;
@@ -12,7 +12,7 @@ use hdrhistogram::Histogram;
 
 /// Numbers of one interval.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(super) struct Reading {
+pub(super) struct IntervalEvidence {
     pub start_ns: u64,
     pub end_ns: u64,
     /// Operations with a response time.
@@ -29,7 +29,7 @@ pub(super) struct Reading {
     pub begun_more: i64,
 }
 
-impl Reading {
+impl IntervalEvidence {
     pub(super) fn seconds(&self) -> f64 {
         self.end_ns.saturating_sub(self.start_ns) as f64 / 1e9
     }
@@ -68,12 +68,15 @@ impl Reading {
 /// Returns the response times of an interval's measured operations, and their counts.
 ///
 /// A histogram that cannot be decoded counts as empty.
-pub(super) fn read(interval: &IntervalRecord, objective: &Objective) -> (Reading, Vec<(u64, u64)>) {
-    let mut reading = Reading {
+pub(super) fn read(
+    interval: &IntervalRecord,
+    objective: &Objective,
+) -> (IntervalEvidence, Vec<(u64, u64)>) {
+    let mut reading = IntervalEvidence {
         start_ns: interval.start_ns,
         end_ns: interval.end_ns,
         ok: interval.ledger.ok,
-        ..Reading::default()
+        ..IntervalEvidence::default()
     };
     let begun = interval.ledger.scheduled as i64 - interval.ledger.skipped as i64;
     reading.begun_more = begun - interval.ledger.ended() as i64;
@@ -103,8 +106,8 @@ pub(super) fn read(interval: &IntervalRecord, objective: &Objective) -> (Reading
 #[derive(Debug, Clone)]
 pub(super) struct Dwell {
     pub load: f64,
-    pub readings: Vec<Reading>,
-    pub total: Reading,
+    pub readings: Vec<IntervalEvidence>,
+    pub total: IntervalEvidence,
     histogram: Histogram<u64>,
 }
 
@@ -113,13 +116,13 @@ impl Dwell {
         Self {
             load,
             readings: Vec::new(),
-            total: Reading::default(),
+            total: IntervalEvidence::default(),
             histogram: Histogram::new_with_bounds(1, HIGHEST_NANOS, 3)
                 .expect("1 ns to ten minutes with three digits is a valid histogram"),
         }
     }
 
-    pub(super) fn take(&mut self, reading: Reading, steps: &[(u64, u64)]) {
+    pub(super) fn take(&mut self, reading: IntervalEvidence, steps: &[(u64, u64)]) {
         if self.readings.is_empty() {
             self.total.start_ns = reading.start_ns;
         }
@@ -131,7 +134,7 @@ impl Dwell {
     }
 
     pub(super) fn seconds(&self) -> f64 {
-        self.readings.iter().map(Reading::seconds).sum()
+        self.readings.iter().map(IntervalEvidence::seconds).sum()
     }
 
     pub(super) fn achieved(&self) -> f64 {
@@ -150,7 +153,7 @@ impl Dwell {
         has_kept_up(self.total.ok as f64, offered)
     }
 
-    /// Returns the distance of the objective from being just met, as in [`Reading::excess`].
+    /// Returns the distance of the objective from being just met, as in [`IntervalEvidence::excess`].
     pub(super) fn excess(&self, law: ResponseModel, objective: &Objective) -> f64 {
         self.total.excess(law, objective)
     }
@@ -192,12 +195,12 @@ impl Dwell {
     }
 
     /// Returns the points of this dwell; half of a dwell is a batch.
-    pub(super) fn points(&self, law: ResponseModel, bound_ns: u64, number: u32) -> Vec<Point> {
+    pub(super) fn points(&self, law: ResponseModel, bound_ns: u64, number: u32) -> Vec<FitPoint> {
         let half = self.readings.len().div_ceil(2);
         let readings = self.readings.iter().enumerate();
         readings
             .filter(|(_, reading)| reading.ended > 0)
-            .map(|(index, reading)| Point {
+            .map(|(index, reading)| FitPoint {
                 load: self.load,
                 count: reading.ended as f64,
                 total: match law {

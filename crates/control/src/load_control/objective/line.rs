@@ -16,7 +16,7 @@ use super::law::ResponseModel;
 
 /// Data of one interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Point {
+pub(super) struct FitPoint {
     /// Offered load.
     pub load: f64,
     /// Number of responses.
@@ -31,7 +31,7 @@ pub(super) struct Point {
 
 /// The fitted curve: predictor = height + slope·x + bend·x², x being load / centre − 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Line {
+pub(super) struct FittedCurve {
     law: ResponseModel,
     centre: f64,
     /// Height, slope and bend.
@@ -44,10 +44,10 @@ pub(super) struct Line {
     freedom: f64,
 }
 
-impl Line {
+impl FittedCurve {
     /// Fits a line; `None` if the points do not give one that rises with the load.
-    pub(super) fn fit(law: ResponseModel, centre: f64, points: &[Point]) -> Option<Self> {
-        let batches: Vec<Point> = points
+    pub(super) fn fit(law: ResponseModel, centre: f64, points: &[FitPoint]) -> Option<Self> {
+        let batches: Vec<FitPoint> = points
             .chunk_by(|left, right| left.batch == right.batch)
             .filter_map(joined)
             .collect();
@@ -68,7 +68,7 @@ impl Line {
     }
 
     /// Fits the line with a bend; `None` if the bent curve misses the objective.
-    fn bent(mut self, points: &[Point]) -> Option<Self> {
+    fn bent(mut self, points: &[FitPoint]) -> Option<Self> {
         // The bend depends on the scatter, and the scatter hardly on the bend.
         for _ in 0..2 {
             self.step_until_still(points, false)?;
@@ -77,7 +77,7 @@ impl Line {
         self.root_off().map(|_| self)
     }
 
-    fn step_until_still(&mut self, points: &[Point], is_straight: bool) -> Option<()> {
+    fn step_until_still(&mut self, points: &[FitPoint], is_straight: bool) -> Option<()> {
         for _ in 0..60 {
             let (mut squares, products) = self.sums(points);
             if is_straight {
@@ -127,7 +127,7 @@ impl Line {
 
     /// Returns the sums of a weighted regression: squares of the abscissas, products with the
     /// ordinate.
-    fn sums(&self, points: &[Point]) -> (Matrix, Vector) {
+    fn sums(&self, points: &[FitPoint]) -> (Matrix, Vector) {
         let mut squares = Matrix::default();
         let mut products = Vector::default();
         for point in points {
@@ -147,7 +147,7 @@ impl Line {
     }
 
     /// Returns the distance of a point from the line, in standard deviations.
-    pub(super) fn residual(&self, point: &Point) -> f64 {
+    pub(super) fn residual(&self, point: &FitPoint) -> f64 {
         let (value, _, variance) = self.law.at(self.predictor(point.load));
         (point.total - point.count * value) / (point.count * variance).sqrt()
     }
@@ -157,7 +157,7 @@ impl Line {
     /// Consecutive response times are correlated, so batches scatter more than independent
     /// responses would; and consecutive batches may still be correlated: a sum of values with
     /// correlation r between neighbours has (1+r)/(1−r) times the variance.
-    fn spread(&mut self, batches: &[Point]) -> Option<()> {
+    fn spread(&mut self, batches: &[FitPoint]) -> Option<()> {
         let residuals: Vec<f64> = batches.iter().map(|batch| self.residual(batch)).collect();
         let batches = batches.len() as f64;
         if batches < 5.0 {
@@ -230,8 +230,8 @@ impl Line {
 }
 
 /// Combines the points of a batch into one.
-fn joined(batch: &[Point]) -> Option<Point> {
-    let joined = batch.iter().copied().reduce(|left, right| Point {
+fn joined(batch: &[FitPoint]) -> Option<FitPoint> {
+    let joined = batch.iter().copied().reduce(|left, right| FitPoint {
         count: left.count + right.count,
         total: left.total + right.total,
         longest: left.longest.max(right.longest),
@@ -312,7 +312,7 @@ mod tests {
         // M/M/1 of capacity 1000: the mean in units of 10 ms is 100/(1000 − λ), which is 1
         // at 900; the share above 46.05 ms is e^(−46.05 (1 − λ/1000)), which is 1 % at 900.
         for law in [ResponseModel::Mean, ResponseModel::Share { target: 0.01 }] {
-            let points: Vec<Point> = (0..12)
+            let points: Vec<FitPoint> = (0..12)
                 .map(|index| {
                     let load = if index % 2 == 0 { 895.0 } else { 905.0 };
                     let value = match law {
@@ -321,7 +321,7 @@ mod tests {
                             (-100_f64.ln() / 100.0 * (1000.0 - load)).exp()
                         }
                     };
-                    Point {
+                    FitPoint {
                         load,
                         count: 1e5,
                         total: 1e5 * value * if index % 4 < 2 { 1.001 } else { 0.999 },
@@ -330,7 +330,7 @@ mod tests {
                     }
                 })
                 .collect();
-            let line = Line::fit(law, 890.0, &points).expect("two loads");
+            let line = FittedCurve::fit(law, 890.0, &points).expect("two loads");
             assert!((line.root() - 900.0).abs() < 0.2, "{}", line.root());
             let (lower, upper) = line.interval().expect("a clear slope");
             assert!(lower < line.root() && line.root() < upper);
@@ -339,16 +339,16 @@ mod tests {
 
     #[test]
     fn one_load_makes_no_line() {
-        let point = |batch| Point {
+        let point = |batch| FitPoint {
             load: 100.0,
             count: 1000.0,
             total: 10.0,
             longest: 1.0,
             batch,
         };
-        let points: Vec<Point> = (0..10).map(point).collect();
+        let points: Vec<FitPoint> = (0..10).map(point).collect();
         assert_eq!(
-            Line::fit(ResponseModel::Share { target: 0.01 }, 100.0, &points),
+            FittedCurve::fit(ResponseModel::Share { target: 0.01 }, 100.0, &points),
             None
         );
     }

@@ -22,7 +22,7 @@ use filestone_plan::plan::{Figure, Objective, ObjectivePlan};
 use filestone_workload::statistics::relaxation_time_ns;
 use filestone_workload::text::thousands;
 use law::ResponseModel;
-use line::Line;
+use line::FittedCurve;
 
 /// Range of loads of a search, in operations per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -92,7 +92,7 @@ pub struct ObjectiveSearch {
     centre: f64,
     reach: f64,
     /// The previous line.
-    line: Option<Line>,
+    line: Option<FittedCurve>,
     started_ns: Option<u64>,
     /// Elapsed time of the search.
     elapsed_ns: u64,

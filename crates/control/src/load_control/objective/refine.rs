@@ -2,7 +2,7 @@
 
 use super::ObjectiveSearch;
 use super::evidence::Dwell;
-use super::line::Line;
+use super::line::FittedCurve;
 use crate::load_control::NextLoad;
 use filestone_measure::measure::curve_record::SearchStopReason;
 
@@ -136,11 +136,11 @@ impl ObjectiveSearch {
         self.aim_at(self.centre * (1.0 + step), 1.2 * self.reach)
     }
 
-    pub(super) fn is_near(&self, line: &Line) -> bool {
+    pub(super) fn is_near(&self, line: &FittedCurve) -> bool {
         (line.root() / self.centre - 1.0).abs() <= 2.0 * self.reach
     }
 
-    pub(super) fn is_precise(&self, line: &Line) -> bool {
+    pub(super) fn is_precise(&self, line: &FittedCurve) -> bool {
         let near = self.dwells.iter().rev();
         let near = near.take_while(|dwell| (dwell.load / line.root() - 1.0).abs() < 0.4);
         let interval = line.interval();

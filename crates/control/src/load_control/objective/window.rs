@@ -1,7 +1,7 @@
 //! The line fitted to points near its own root, without outliers.
 
 use super::ObjectiveSearch;
-use super::line::{Line, Point};
+use super::line::{FitPoint, FittedCurve};
 
 /// Standard deviations from the line, by the scatter of all others, from which on an interval is an
 /// outlier.
@@ -11,7 +11,7 @@ impl ObjectiveSearch {
     /// Returns the points that inform the line: all except overloads, where the line is not valid.
     /// Slow points are kept: near the capacity slow operations come in rare bursts, and without
     /// them the search would find too high a load.
-    pub(super) fn points(&self) -> Vec<Point> {
+    pub(super) fn points(&self) -> Vec<FitPoint> {
         let dwells = self.dwells.iter().filter(|dwell| dwell.kept_up());
         let bound_ns = self.objective().below_ns;
         (0..)
@@ -21,7 +21,7 @@ impl ObjectiveSearch {
     }
 
     /// Fits the line to the points near its own root.
-    pub(super) fn fit(&self) -> Option<Line> {
+    pub(super) fn fit(&self) -> Option<FittedCurve> {
         let points = self.points();
         let mut centre = self.centre;
         let mut found = None;
@@ -38,14 +38,19 @@ impl ObjectiveSearch {
         found
     }
 
-    pub(super) fn fit_near(&self, points: &[Point], centre: f64, reach: f64) -> Option<Line> {
+    pub(super) fn fit_near(
+        &self,
+        points: &[FitPoint],
+        centre: f64,
+        reach: f64,
+    ) -> Option<FittedCurve> {
         let mut window = (2.5 * reach).max(0.012);
         loop {
-            let near = |point: &&Point| (point.load / centre - 1.0).abs() <= window;
-            let mut near: Vec<Point> = points.iter().filter(near).copied().collect();
-            let line = Line::fit(self.law, centre, &near).map(|line| {
+            let near = |point: &&FitPoint| (point.load / centre - 1.0).abs() <= window;
+            let mut near: Vec<FitPoint> = points.iter().filter(near).copied().collect();
+            let line = FittedCurve::fit(self.law, centre, &near).map(|line| {
                 if leave_out_accidents(&line, self.law.longest(), &mut near) {
-                    Line::fit(self.law, centre, &near).unwrap_or(line)
+                    FittedCurve::fit(self.law, centre, &near).unwrap_or(line)
                 } else {
                     line
                 }
@@ -62,7 +67,7 @@ impl ObjectiveSearch {
 /// the line than the scatter of all others explains, and contain longer response times than any
 /// queue near the objective would cause (`longest`, in units of the bound). A repeated event is
 /// server behaviour rather than an outlier, and is kept. Returns whether any point was removed.
-fn leave_out_accidents(line: &Line, longest: f64, points: &mut Vec<Point>) -> bool {
+fn leave_out_accidents(line: &FittedCurve, longest: f64, points: &mut Vec<FitPoint>) -> bool {
     const AROUND: usize = 4;
     if points.len() < 20 {
         return false;

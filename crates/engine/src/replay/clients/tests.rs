@@ -15,7 +15,7 @@ use filestone_plan::plan::{
 use filestone_protocol::workload::LoadFile;
 use filestone_protocol::workload::load_file::{ClientCounters, SharedLoad};
 use filestone_workload::failure::Failure;
-use filestone_workload::load::{Action, Cause, Load, Mismatch, Script, Status};
+use filestone_workload::load::{Action, ActionStatus, Cause, Load, Mismatch, Script};
 use filestone_workload::operation::OpKind;
 use filestone_workload::recording::IntervalBuffer;
 use rustix::io::Errno;
@@ -37,10 +37,10 @@ impl Layer for FixedServer {
         if self.breaks_at.is_some_and(|at| self.time.0.get() >= at) {
             return Err(LayerLost::Lost("the server is gone".into()));
         }
-        let mut reply = LayerReply::of(Status::Ok);
+        let mut reply = LayerReply::of(ActionStatus::Ok);
         match action {
             Action::QueryPathInformation { path, .. } if *path == self.missing => {
-                reply.status = Status::Refused(Cause::NotFound);
+                reply.status = ActionStatus::Refused(Cause::NotFound);
             }
             Action::WriteX { len, .. } | Action::ReadX { len, .. } => reply.data_bytes = *len,
             _ => {}
@@ -447,7 +447,7 @@ impl Layer for Interrupted<'_> {
     fn execute(&mut self, _: &Action<'_>, _: &[u8]) -> Result<LayerReply, LayerLost> {
         self.1 += 1;
         if self.1 < 2 {
-            return Ok(LayerReply::of(Status::Ok));
+            return Ok(LayerReply::of(ActionStatus::Ok));
         }
         self.0.store(true, Ordering::Relaxed);
         Err(LayerLost::Stopped)
@@ -488,7 +488,7 @@ impl Layer for Exhausted {
     fn execute(&mut self, _: &Action<'_>, _: &[u8]) -> Result<LayerReply, LayerLost> {
         self.0 += 1;
         match self.0 {
-            1 => Ok(LayerReply::of(Status::Ok)),
+            1 => Ok(LayerReply::of(ActionStatus::Ok)),
             _ => Err(LayerLost::Exhausted(Errno::MFILE.into())),
         }
     }

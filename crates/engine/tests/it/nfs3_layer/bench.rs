@@ -19,16 +19,18 @@ use filestone_setup::driver::RetryLimit;
 use filestone_wire::pattern;
 use filestone_workload::completions::CompletionBatch;
 use filestone_workload::load::action::Disposition;
-use filestone_workload::load::{Action, Expected, Generation, Line, LineData, LoadWork, Status};
+use filestone_workload::load::{
+    Action, ActionStatus, Expected, Generation, Line, LineData, LoadWork,
+};
 use filestone_workload::operation::{Completion, Outcome, SlotId};
 use filestone_workload::time::nanos_of;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-pub const NOENT: Status = nfs(2);
-pub const EXIST: Status = nfs(17);
-pub const NOTEMPTY: Status = nfs(66);
+pub const NOENT: ActionStatus = nfs(2);
+pub const EXIST: ActionStatus = nfs(17);
+pub const NOTEMPTY: ActionStatus = nfs(66);
 pub const DATA: &[u8] = b"0123456789abcdef";
 const TIMEOUT: Duration = Duration::from_secs(20);
 const TICKET: SlotId = SlotId { client: 0, slot: 0 };
@@ -85,7 +87,7 @@ impl Bench {
     pub fn client(&self, number: u32) -> Client {
         let mut client = Client::connect(&self.site, number, self.reconnect);
         let own = format!("clients/client{number}");
-        assert_eq!(client.mkdir(&own), Status::Ok);
+        assert_eq!(client.mkdir(&own), ActionStatus::Ok);
         client
     }
 
@@ -226,39 +228,39 @@ impl Client {
             .unwrap_or_else(|lost| panic!("{action:?}: {lost}"))
     }
 
-    pub fn status(&mut self, action: Action<'_>) -> Status {
+    pub fn status(&mut self, action: Action<'_>) -> ActionStatus {
         self.reply(action).status
     }
 
-    pub fn mkdir(&mut self, path: &str) -> Status {
+    pub fn mkdir(&mut self, path: &str) -> ActionStatus {
         let path = path.as_bytes();
         self.status(Action::Mkdir { path })
     }
 
-    pub fn create(&mut self, path: &str) -> Status {
+    pub fn create(&mut self, path: &str) -> ActionStatus {
         let path = path.as_bytes();
         self.status(Action::Create { path })
     }
 
-    pub fn look_up(&mut self, path: &str) -> Status {
+    pub fn look_up(&mut self, path: &str) -> ActionStatus {
         let path = path.as_bytes();
         self.status(Action::Lookup { path })
     }
 
-    pub fn attributes(&mut self, path: &str) -> Status {
+    pub fn attributes(&mut self, path: &str) -> ActionStatus {
         let path = path.as_bytes();
         self.status(Action::GetAttr { path })
     }
 
-    pub fn open(&mut self, path: &str, disposition: Disposition, handle: u64) -> Status {
+    pub fn open(&mut self, path: &str, disposition: Disposition, handle: u64) -> ActionStatus {
         self.status(nt_create_x(path, 0x40, disposition, handle))
     }
 
-    pub fn close(&mut self, handle: u64) -> Status {
+    pub fn close(&mut self, handle: u64) -> ActionStatus {
         self.status(Action::Close { handle })
     }
 
-    pub fn write_x(&mut self, handle: u64, offset: u64, len: u64) -> Status {
+    pub fn write_x(&mut self, handle: u64, offset: u64, len: u64) -> ActionStatus {
         self.status(Action::WriteX {
             handle,
             offset,
@@ -267,7 +269,7 @@ impl Client {
         })
     }
 
-    pub fn read_x(&mut self, handle: u64, offset: u64, len: u64) -> Status {
+    pub fn read_x(&mut self, handle: u64, offset: u64, len: u64) -> ActionStatus {
         self.status(Action::ReadX {
             handle,
             offset,
@@ -276,16 +278,16 @@ impl Client {
         })
     }
 
-    pub fn query(&mut self, path: &str) -> Status {
+    pub fn query(&mut self, path: &str) -> ActionStatus {
         let path = path.as_bytes();
         self.status(Action::QueryPathInformation { path, level: 1004 })
     }
 
-    pub fn find(&mut self, pattern: &str) -> Status {
+    pub fn find(&mut self, pattern: &str) -> ActionStatus {
         self.status(find_first(pattern))
     }
 
-    pub fn rename(&mut self, from: &str, to: &str) -> Status {
+    pub fn rename(&mut self, from: &str, to: &str) -> ActionStatus {
         self.status(Action::Rename {
             from: from.as_bytes(),
             to: to.as_bytes(),

@@ -5,7 +5,7 @@ use super::bench::{Bench, DATA};
 use crate::support::replays::nfs;
 use filestone_engine::replay::{TreeCleanup, WorkDir};
 use filestone_workload::load::action::Disposition;
-use filestone_workload::load::{Action, Generation, Status};
+use filestone_workload::load::{Action, ActionStatus, Generation};
 use std::time::Duration;
 
 fn faulty(rules: &[&str]) -> Bench {
@@ -56,10 +56,14 @@ fn a_full_disk_in_the_middle_is_an_answer_and_the_client_goes_on() {
     );
     let mut client = bench.client(0);
     let file = "clients/client0/file";
-    assert_eq!(client.open(file, Disposition::Create, 1), Status::Ok);
+    assert_eq!(client.open(file, Disposition::Create, 1), ActionStatus::Ok);
     assert_eq!(client.write_x(1, 0, 64 << 20), nfs(28));
-    assert_eq!(client.query(file), Status::Ok);
-    assert_eq!(client.close(1), Status::Ok, "what was taken is committed");
+    assert_eq!(client.query(file), ActionStatus::Ok);
+    assert_eq!(
+        client.close(1),
+        ActionStatus::Ok,
+        "what was taken is committed"
+    );
     bench.end();
 }
 
@@ -94,7 +98,7 @@ fn a_reply_that_nobody_asked_for_is_passed_over() {
     let bench = faulty(&["unasked,proc=pathconf"]);
     let mut client = bench.client(0);
     for _ in 0..3 {
-        assert_eq!(client.status(PATHCONF), Status::Ok);
+        assert_eq!(client.status(PATHCONF), ActionStatus::Ok);
     }
 }
 
@@ -105,7 +109,7 @@ fn one_clients_end_is_not_that_of_another() {
     let path = b"clients/client0";
     let lost = client.execute(Action::ReadLink { path }, DATA);
     assert!(lost.is_err(), "{lost:?}");
-    assert_eq!(other.query("clients/client1"), Status::Ok);
+    assert_eq!(other.query("clients/client1"), ActionStatus::Ok);
     bench.end();
 }
 

@@ -4,7 +4,7 @@ use super::bench::{Bench, Client, NOENT, NOTEMPTY, find_first, nt_create_x};
 use crate::support::replays::nfs;
 use filestone_wire::nfs3::Procedure;
 use filestone_workload::load::action::{Disposition, OPTION_DIRECTORY};
-use filestone_workload::load::{Action, Cause, Generation, Status};
+use filestone_workload::load::{Action, ActionStatus, Cause, Generation};
 
 const FILE: &str = "clients/client0/file";
 
@@ -19,12 +19,12 @@ fn dispositions_make_open_and_empty_files() {
     let mut client = bench.client(0);
     // What becomes of a file that is not there, and how long one of 5 bytes is then.
     let cases = [
-        (Supersede, Status::Ok, 0),
+        (Supersede, ActionStatus::Ok, 0),
         (Open, NOENT, 5),
-        (Create, Status::Ok, 5),
-        (OpenIf, Status::Ok, 5),
+        (Create, ActionStatus::Ok, 5),
+        (OpenIf, ActionStatus::Ok, 5),
         (Overwrite, NOENT, 0),
-        (OverwriteIf, Status::Ok, 0),
+        (OverwriteIf, ActionStatus::Ok, 0),
     ];
     for (number, (disposition, missing, len)) in (1..).zip(cases) {
         let path = format!("clients/client0/file{number}");
@@ -33,12 +33,12 @@ fn dispositions_make_open_and_empty_files() {
             missing,
             "{disposition:?}"
         );
-        assert_eq!(client.open(&path, Create, 8), Status::Ok);
-        assert_eq!(client.write_x(8, 0, 5), Status::Ok);
-        assert_eq!(client.close(8), Status::Ok);
-        assert_eq!(client.open(&path, disposition, 9), Status::Ok);
-        assert_eq!(client.read_x(9, 0, len), Status::Ok);
-        let short = Status::WrongLength {
+        assert_eq!(client.open(&path, Create, 8), ActionStatus::Ok);
+        assert_eq!(client.write_x(8, 0, 5), ActionStatus::Ok);
+        assert_eq!(client.close(8), ActionStatus::Ok);
+        assert_eq!(client.open(&path, disposition, 9), ActionStatus::Ok);
+        assert_eq!(client.read_x(9, 0, len), ActionStatus::Ok);
+        let short = ActionStatus::WrongLength {
             expected: len + 1,
             got: len,
         };
@@ -55,22 +55,22 @@ fn a_directory_is_made_or_opened() {
     let path = "clients/client0/directory";
     let open = |disposition| nt_create_x(path, OPTION_DIRECTORY, disposition, 1);
     assert_eq!(client.status(open(Disposition::Open)), NOENT);
-    assert_eq!(client.status(open(Disposition::Create)), Status::Ok);
+    assert_eq!(client.status(open(Disposition::Create)), ActionStatus::Ok);
     assert_eq!(
         client.status(open(Disposition::Create)),
-        Status::Ok,
+        ActionStatus::Ok,
         "again"
     );
     let status = client.status(Action::QueryFileInformation {
         handle: 1,
         level: 0,
     });
-    assert_eq!(status, Status::Ok);
-    assert_eq!(client.close(1), Status::Ok);
-    assert_eq!(client.open(FILE, Disposition::Create, 2), Status::Ok);
+    assert_eq!(status, ActionStatus::Ok);
+    assert_eq!(client.close(1), ActionStatus::Ok);
+    assert_eq!(client.open(FILE, Disposition::Create, 2), ActionStatus::Ok);
     let as_directory = nt_create_x(FILE, OPTION_DIRECTORY, Disposition::Open, 3);
     assert_eq!(client.status(as_directory), nfs(20));
-    assert_eq!(client.open(path, Disposition::Open, 4), Status::Ok);
+    assert_eq!(client.open(path, Disposition::Open, 4), ActionStatus::Ok);
     bench.end();
 }
 
@@ -86,14 +86,17 @@ fn open_x_gives_a_file_its_length() {
             handle: 3,
         };
         let reply = client.reply(open);
-        assert_eq!((reply.status, reply.data_bytes), (Status::Ok, written));
-        assert_eq!(client.read_x(3, 0, len), Status::Ok, "{len}");
-        let short = Status::WrongLength {
+        assert_eq!(
+            (reply.status, reply.data_bytes),
+            (ActionStatus::Ok, written)
+        );
+        assert_eq!(client.read_x(3, 0, len), ActionStatus::Ok, "{len}");
+        let short = ActionStatus::WrongLength {
             expected: len + 1,
             got: len,
         };
         assert_eq!(client.read_x(3, 0, len + 1), short);
-        assert_eq!(client.close(3), Status::Ok);
+        assert_eq!(client.close(3), ActionStatus::Ok);
     }
     bench.end();
 }
@@ -103,7 +106,7 @@ fn a_stop_breaks_off_what_takes_several_calls_and_leaves_the_connection_in_step(
     let bench = Bench::new(Generation::Cifs);
     let mut client = bench.client(0);
     client.open(FILE, Disposition::Create, 1);
-    assert_eq!(client.write_x(1, 0, 1000), Status::Ok);
+    assert_eq!(client.write_x(1, 0, 1000), ActionStatus::Ok);
     let (handle, offset, len) = (1, 0, 1 << 30);
     let write = Action::WriteX {
         handle,
@@ -112,7 +115,7 @@ fn a_stop_breaks_off_what_takes_several_calls_and_leaves_the_connection_in_step(
         expected_len: len,
     };
     client.stop_after(2, write);
-    assert_eq!(client.close(1), Status::Ok);
+    assert_eq!(client.close(1), ActionStatus::Ok);
     client.clean_up();
     assert_eq!(client.query(FILE), NOENT, "taking away goes on");
     bench.end();
@@ -123,17 +126,17 @@ fn data_become_stable_with_flush_and_close_and_only_if_need_be() {
     let bench = Bench::new(Generation::Cifs);
     let mut client = bench.client(0);
     client.open(FILE, Disposition::Create, 1);
-    assert_eq!(client.close(1), Status::Ok);
+    assert_eq!(client.close(1), ActionStatus::Ok);
     assert_eq!(commits(&bench), 0, "nothing was written");
     client.open(FILE, Disposition::Open, 1);
-    assert_eq!(client.write_x(1, 0, 100_000), Status::Ok);
-    assert_eq!(client.status(Action::Flush { handle: 1 }), Status::Ok);
+    assert_eq!(client.write_x(1, 0, 100_000), ActionStatus::Ok);
+    assert_eq!(client.status(Action::Flush { handle: 1 }), ActionStatus::Ok);
     assert_eq!(commits(&bench), 1);
-    assert_eq!(client.close(1), Status::Ok);
+    assert_eq!(client.close(1), ActionStatus::Ok);
     assert_eq!(commits(&bench), 1, "all is stable already");
     client.open(FILE, Disposition::Open, 1);
     client.write_x(1, 5, 1);
-    assert_eq!(client.close(1), Status::Ok);
+    assert_eq!(client.close(1), ActionStatus::Ok);
     assert_eq!(commits(&bench), 2);
     bench.end();
 }
@@ -143,8 +146,8 @@ fn with_stable_writes_nothing_is_committed() {
     let bench = Bench::with(Generation::Cifs, |_| {}, |options| options.stable = true);
     let mut client = bench.client(0);
     client.open(FILE, Disposition::Create, 1);
-    assert_eq!(client.write_x(1, 0, 10), Status::Ok);
-    assert_eq!(client.close(1), Status::Ok);
+    assert_eq!(client.write_x(1, 0, 10), ActionStatus::Ok);
+    assert_eq!(client.close(1), ActionStatus::Ok);
     assert_eq!(commits(&bench), 0);
     bench.end();
 }
@@ -162,9 +165,9 @@ fn large_transfers_go_in_pieces_of_the_servers_size() {
         expected_len: len,
     };
     let reply = client.reply(write);
-    assert_eq!((reply.status, reply.calls), (Status::Ok, 5));
+    assert_eq!((reply.status, reply.calls), (ActionStatus::Ok, 5));
     assert_eq!(reply.data_bytes, len);
-    assert_eq!(client.read_x(1, 3, len), Status::Ok);
+    assert_eq!(client.read_x(1, 3, len), ActionStatus::Ok);
     bench.end();
 }
 
@@ -173,12 +176,12 @@ fn a_read_that_comes_short_counts_what_came() {
     let bench = Bench::new(Generation::Cifs);
     let mut client = bench.client(0);
     client.open(FILE, Disposition::Create, 1);
-    assert_eq!(client.write_x(1, 0, 1000), Status::Ok);
+    assert_eq!(client.write_x(1, 0, 1000), ActionStatus::Ok);
     for (expected_len, status) in [
-        (1000, Status::Ok),
+        (1000, ActionStatus::Ok),
         (
             4096,
-            Status::WrongLength {
+            ActionStatus::WrongLength {
                 expected: 4096,
                 got: 1000,
             },
@@ -203,15 +206,18 @@ fn names_are_found_in_another_case_and_otherwise_not() {
     client.open("clients/client0/Dir/File.TXT", Disposition::Create, 1);
     client.close(1);
     let other = "clients/client0/DIR/file.txt";
-    assert_eq!(client.query(other), Status::Ok);
-    assert_eq!(client.open(other, Disposition::Create, 1), Status::Ok);
+    assert_eq!(client.query(other), ActionStatus::Ok);
+    assert_eq!(client.open(other, Disposition::Create, 1), ActionStatus::Ok);
     client.close(1);
-    assert_eq!(client.rename(other, "clients/client0/dir/NEW"), Status::Ok);
+    assert_eq!(
+        client.rename(other, "clients/client0/dir/NEW"),
+        ActionStatus::Ok
+    );
     assert_eq!(client.query("clients/client0/dir/file.txt"), NOENT);
     let path = b"clients/client0/dir/new";
-    assert_eq!(client.status(Action::Unlink { path }), Status::Ok);
+    assert_eq!(client.status(Action::Unlink { path }), ActionStatus::Ok);
     let path = b"clients/client0/dir";
-    assert_eq!(client.status(Action::Rmdir { path }), Status::Ok);
+    assert_eq!(client.status(Action::Rmdir { path }), ActionStatus::Ok);
     assert_eq!(client.query("clients/client0/Dir"), NOENT);
     bench.end();
 }
@@ -222,8 +228,11 @@ fn a_name_can_be_changed_in_its_case_only() {
     let mut client = bench.client(0);
     client.open(FILE, Disposition::Create, 1);
     client.close(1);
-    assert_eq!(client.rename(FILE, "clients/client0/FILE"), Status::Ok);
-    assert_eq!(client.look_up("clients/client0/FILE"), Status::Ok);
+    assert_eq!(
+        client.rename(FILE, "clients/client0/FILE"),
+        ActionStatus::Ok
+    );
+    assert_eq!(client.look_up("clients/client0/FILE"), ActionStatus::Ok);
     assert_eq!(client.look_up(FILE), NOENT);
     bench.end();
 }
@@ -273,7 +282,7 @@ fn rename_replaces_and_unlink_and_rmdir_take_away() {
     let other = "clients/client0/other";
     client.open(other, Disposition::Create, 1);
     client.close(1);
-    assert_eq!(client.rename(FILE, other), Status::Ok);
+    assert_eq!(client.rename(FILE, other), ActionStatus::Ok);
     assert_eq!(client.rename(FILE, other), NOENT);
     assert_eq!(
         client.status(Action::Rmdir {
@@ -282,10 +291,10 @@ fn rename_replaces_and_unlink_and_rmdir_take_away() {
         NOTEMPTY
     );
     let path = other.as_bytes();
-    assert_eq!(client.status(Action::Unlink { path }), Status::Ok);
+    assert_eq!(client.status(Action::Unlink { path }), ActionStatus::Ok);
     assert_eq!(client.status(Action::Unlink { path }), NOENT);
     let path = b"clients/client0";
-    assert_eq!(client.status(Action::Rmdir { path }), Status::Ok);
+    assert_eq!(client.status(Action::Rmdir { path }), ActionStatus::Ok);
     bench.end();
 }
 
@@ -295,14 +304,14 @@ fn find_first_matches_as_windows_does() {
     let mut client = bench.client(0);
     client.open("clients/client0/Report.DOC", Disposition::Create, 1);
     client.close(1);
-    let nothing = Status::Refused(Cause::NotFound);
+    let nothing = ActionStatus::Refused(Cause::NotFound);
     for (pattern, expected) in [
-        ("*", Status::Ok),
-        ("report.*", Status::Ok),
-        ("<.doc", Status::Ok),
+        ("*", ActionStatus::Ok),
+        ("report.*", ActionStatus::Ok),
+        ("<.doc", ActionStatus::Ok),
         ("<.JNK", nothing),
         ("FILLER.*", nothing),
-        ("report.doc", Status::Ok),
+        ("report.doc", ActionStatus::Ok),
         ("letter.doc", NOENT),
     ] {
         let pattern = format!("clients/client0/{pattern}");
@@ -326,7 +335,11 @@ fn queries_of_open_files_and_of_the_file_system_are_one_call() {
         Action::QueryFsInformation { level },
     ] {
         let reply = client.reply(action);
-        assert_eq!((reply.status, reply.calls), (Status::Ok, 1), "{action:?}");
+        assert_eq!(
+            (reply.status, reply.calls),
+            (ActionStatus::Ok, 1),
+            "{action:?}"
+        );
     }
     let (offset, len) = (0, 1);
     for action in [
@@ -342,7 +355,11 @@ fn queries_of_open_files_and_of_the_file_system_are_one_call() {
         },
     ] {
         let reply = client.reply(action);
-        assert_eq!((reply.status, reply.calls), (Status::Ok, 0), "{action:?}");
+        assert_eq!(
+            (reply.status, reply.calls),
+            (ActionStatus::Ok, 0),
+            "{action:?}"
+        );
     }
     bench.end();
 }
@@ -351,7 +368,7 @@ fn queries_of_open_files_and_of_the_file_system_are_one_call() {
 fn handles_that_are_not_open_are_named_so() {
     let bench = Bench::new(Generation::Cifs);
     let mut client = bench.client(0);
-    let unknown = Status::Refused(Cause::UnknownHandle);
+    let unknown = ActionStatus::Refused(Cause::UnknownHandle);
     assert_eq!(client.close(5), unknown);
     assert_eq!(client.read_x(5, 0, 1), unknown);
     assert_eq!(client.write_x(5, 0, 1), unknown);
@@ -367,7 +384,7 @@ fn ranges_beyond_all_files_are_refused() {
     let bench = Bench::new(Generation::Cifs);
     let mut client = bench.client(0);
     client.open(FILE, Disposition::Create, 1);
-    let refused = Status::Refused(Cause::Other);
+    let refused = ActionStatus::Refused(Cause::Other);
     assert_eq!(client.write_x(1, u64::MAX, 2), refused);
     assert_eq!(client.read_x(1, u64::MAX, 2), refused);
     bench.end();
@@ -377,9 +394,9 @@ fn ranges_beyond_all_files_are_refused() {
 fn what_is_not_the_runs_own_is_opened_to_be_read_only() {
     let bench = Bench::new(Generation::Cifs);
     let mut client = bench.client(0);
-    let denied = Status::Refused(Cause::Denied);
-    assert_eq!(client.open("file", Disposition::Open, 1), Status::Ok);
-    assert_eq!(client.read_x(1, 0, 10), Status::Ok);
+    let denied = ActionStatus::Refused(Cause::Denied);
+    assert_eq!(client.open("file", Disposition::Open, 1), ActionStatus::Ok);
+    assert_eq!(client.read_x(1, 0, 10), ActionStatus::Ok);
     assert_eq!(client.write_x(1, 0, 10), denied);
     let (handle, level) = (1, 1004);
     assert_eq!(
@@ -395,14 +412,14 @@ fn what_is_not_the_runs_own_is_opened_to_be_read_only() {
 fn names_of_dbench_1_in_capitals_find_the_clients_directory() {
     let bench = Bench::new(Generation::Dbench1);
     let mut client: Client = bench.client(0);
-    assert_eq!(client.mkdir("CLIENTS"), Status::Ok);
+    assert_eq!(client.mkdir("CLIENTS"), ActionStatus::Ok);
     assert_eq!(
         client.open("CLIENTS/CLIENT0/A", Disposition::Create, 1),
-        Status::Ok
+        ActionStatus::Ok
     );
-    assert_eq!(client.query("clients/client0/A"), Status::Ok);
+    assert_eq!(client.query("clients/client0/A"), ActionStatus::Ok);
     let path = b"CLIENTS";
-    assert_eq!(client.status(Action::Deltree { path }), Status::Ok);
+    assert_eq!(client.status(Action::Deltree { path }), ActionStatus::Ok);
     assert_eq!(client.query("clients/client0"), NOENT);
     bench.end();
 }

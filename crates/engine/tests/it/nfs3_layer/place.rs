@@ -10,7 +10,7 @@ use filestone_host::error::{ErrorCategory, RunError};
 use filestone_plan::plan::LeftoverPolicy;
 use filestone_plan::plan::NfsTarget;
 use filestone_setup::workspace::test_directory::OnExisting;
-use filestone_workload::load::{Action, Generation, Status};
+use filestone_workload::load::{Action, ActionStatus, Generation};
 use filestone_workload::operation::Stability;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -98,10 +98,10 @@ fn what_was_claimed_goes_however_many_names_are_in_it() {
 /// A directory in the tree of a client, in which there is another `clients`.
 fn nested(bench: &Bench, marker: Option<&[u8]>) -> NfsTarget {
     let mut client = bench.client(0);
-    assert_eq!(client.mkdir("clients/client0/clients"), Status::Ok);
+    assert_eq!(client.mkdir("clients/client0/clients"), ActionStatus::Ok);
     if let Some(text) = marker {
         let path = b"clients/client0/clients/made-by-filestone";
-        assert_eq!(client.status(Action::Create { path }), Status::Ok);
+        assert_eq!(client.status(Action::Create { path }), ActionStatus::Ok);
         let write = Action::Write {
             path,
             offset: 0,
@@ -109,7 +109,7 @@ fn nested(bench: &Bench, marker: Option<&[u8]>) -> NfsTarget {
             stability: Stability::FileSync,
         };
         let reply = client.execute(write, text);
-        assert_eq!(reply.expect("the server is there").status, Status::Ok);
+        assert_eq!(reply.expect("the server is there").status, ActionStatus::Ok);
     }
     NfsTarget {
         path: "/export/clients/client0".into(),
@@ -141,7 +141,7 @@ fn a_path_longer_than_mount_takes_is_looked_up_from_a_parent() {
     let mut path = String::from("clients/client0");
     for _ in 0..6 {
         path = format!("{path}/{}", "d".repeat(200));
-        assert_eq!(client.mkdir(&path), Status::Ok);
+        assert_eq!(client.mkdir(&path), ActionStatus::Ok);
     }
     let at = |path: String| NfsTarget {
         path,
@@ -164,7 +164,7 @@ fn a_clients_without_our_marker_is_somebody_elses() {
             // Alone it would be that of a run which ended between two calls.
             let path = b"clients/client0/clients/theirs";
             let made = bench.client(1).status(Action::Create { path });
-            assert_eq!(made, Status::Ok);
+            assert_eq!(made, ActionStatus::Ok);
         }
         for error in [
             claim_at(&target).expect_err("it is there"),
@@ -187,7 +187,7 @@ fn beside_an_empty_clients_there_is_a_place_of_our_own() {
     let remark = site.note().expect("a remark");
     assert!(remark.ends_with("/clients/client0/filestone"), "{remark}");
     let mut beside = Client::connect(&site, 0, Duration::ZERO);
-    assert_eq!(beside.mkdir("clients/client0"), Status::Ok);
+    assert_eq!(beside.mkdir("clients/client0"), ActionStatus::Ok);
     let mut client = bench.client(1);
     let mut status = |path: &str| {
         let path = format!("clients/client0/{path}");
@@ -195,7 +195,7 @@ fn beside_an_empty_clients_there_is_a_place_of_our_own() {
             path: path.as_bytes(),
         })
     };
-    assert_eq!(status("filestone/clients/client0"), Status::Ok);
+    assert_eq!(status("filestone/clients/client0"), ActionStatus::Ok);
     let error = claim_at(&target).expect_err("it is taken");
     let (what, _) = refusal(&error);
     let expected = "/export/clients/client0/filestone/clients: another run is using it";
@@ -204,7 +204,7 @@ fn beside_an_empty_clients_there_is_a_place_of_our_own() {
     site.release(TreeCleanup::Remove)
         .expect("it can be removed");
     assert!(!status("filestone").is_ok());
-    assert_eq!(status("clients"), Status::Ok);
+    assert_eq!(status("clients"), ActionStatus::Ok);
     // What is left over there is known again.
     let site = claim_at(&target).expect("it is empty");
     site.release(TreeCleanup::Keep).expect("it can be given up");
@@ -229,7 +229,7 @@ fn who_asks_for_it_works_beside_what_another_program_has_in_clients() {
         .expect("it can be removed");
     let mut client = bench.client(1);
     let path = b"clients/client0/clients/made-by-filestone".as_slice();
-    assert_eq!(client.status(Action::GetAttr { path }), Status::Ok);
+    assert_eq!(client.status(Action::GetAttr { path }), ActionStatus::Ok);
     let path = b"clients/client0/filestone".as_slice();
     assert!(!client.status(Action::GetAttr { path }).is_ok());
     bench.end();
@@ -258,7 +258,7 @@ fn a_tree_goes_with_its_links_and_nothing_that_they_point_to() {
     let mut path = String::from("clients/client0");
     for depth in 0..40 {
         path.push_str("/d");
-        assert_eq!(client.mkdir(&path), Status::Ok);
+        assert_eq!(client.mkdir(&path), ActionStatus::Ok);
         client.create(&format!("{path}/file{depth}"));
         for (number, text) in ["/export/files", "../../../files", "../../client1"]
             .iter()
@@ -269,7 +269,7 @@ fn a_tree_goes_with_its_links_and_nothing_that_they_point_to() {
                 path: link.as_bytes(),
                 target: text.as_bytes(),
             };
-            assert_eq!(client.status(link), Status::Ok);
+            assert_eq!(client.status(link), ActionStatus::Ok);
         }
     }
     for number in 0..3000 {
@@ -278,7 +278,7 @@ fn a_tree_goes_with_its_links_and_nothing_that_they_point_to() {
     client.clean_up();
     assert_eq!(other.look_up("clients/client0"), nfs(2));
     for kept in ["clients/client1/file", "files", "files/file0000", "file"] {
-        assert_eq!(other.look_up(kept), Status::Ok, "{kept}");
+        assert_eq!(other.look_up(kept), ActionStatus::Ok, "{kept}");
     }
     client.clean_up();
     bench.end();
@@ -292,7 +292,7 @@ fn a_client_cleans_up_after_itself_whatever_case_its_load_has() {
     client.mkdir("clients/client01");
     client.clean_up();
     assert_eq!(client.look_up("clients/CLIENT0"), nfs(2));
-    assert_eq!(client.look_up("clients/client01"), Status::Ok);
+    assert_eq!(client.look_up("clients/client01"), ActionStatus::Ok);
     bench.end();
 }
 

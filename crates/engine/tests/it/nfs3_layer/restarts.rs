@@ -11,7 +11,7 @@ use filestone_host::error::{ErrorCategory, RunError};
 use filestone_plan::plan::{LeftoverPolicy, NfsTarget};
 use filestone_server::Running;
 use filestone_wire::nfs3::Procedure;
-use filestone_workload::load::{Action, Generation, Status};
+use filestone_workload::load::{Action, ActionStatus, Generation};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -136,7 +136,7 @@ fn make_tree(site: &Nfs3Site) {
         "clients/client0/d/b",
         "clients/client0/d/c",
     ] {
-        assert_eq!(client.create(path), Status::Ok);
+        assert_eq!(client.create(path), ActionStatus::Ok);
     }
 }
 
@@ -208,7 +208,7 @@ fn silence_ends_with_the_run_too_and_leaves_no_torn_connection() {
     let mut client = client(&site, 0);
     let action = Action::PathConfiguration { path: b"clients" };
     client.stop_after(0, action);
-    assert_eq!(client.create("clients/file"), Status::Ok);
+    assert_eq!(client.create("clients/file"), ActionStatus::Ok);
     site.release(TreeCleanup::Remove)
         .expect("it can be removed");
 }
@@ -220,7 +220,7 @@ fn a_full_server_can_be_told_that_trees_were_kept() {
     let mut client = client(&site, 0);
     client.mkdir("clients/client0");
     let mut number = 0;
-    while client.create(&format!("clients/client0/{number}")) == Status::Ok {
+    while client.create(&format!("clients/client0/{number}")) == ActionStatus::Ok {
         number += 1;
     }
     site.release(TreeCleanup::Keep).expect("that needs no room");

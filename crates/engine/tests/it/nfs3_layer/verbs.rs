@@ -2,7 +2,7 @@
 
 use super::bench::{Bench, EXIST, NOENT, NOTEMPTY};
 use crate::support::replays::nfs;
-use filestone_workload::load::{Action, Cause, Generation, Status};
+use filestone_workload::load::{Action, ActionStatus, Cause, Generation};
 use filestone_workload::operation::Stability;
 
 fn read(path: &str, offset: u64, len: u64) -> Action<'_> {
@@ -26,8 +26,8 @@ fn every_verb_does_what_it_says() {
     let bench = Bench::new(Generation::Nfs);
     let mut client = bench.client(0);
     let path = FILE.as_bytes();
-    assert_eq!(client.create(FILE), Status::Ok);
-    assert_eq!(client.create(FILE), Status::Ok, "UNCHECKED");
+    assert_eq!(client.create(FILE), ActionStatus::Ok);
+    assert_eq!(client.create(FILE), ActionStatus::Ok, "UNCHECKED");
     let link = b"clients/client0/link";
     let other = b"clients/client0/other";
     let actions = [
@@ -70,7 +70,7 @@ fn every_verb_does_what_it_says() {
         },
     ];
     for action in actions {
-        assert_eq!(client.status(action), Status::Ok, "{action:?}");
+        assert_eq!(client.status(action), ActionStatus::Ok, "{action:?}");
     }
     bench.end();
 }
@@ -82,7 +82,7 @@ fn failures_have_the_number_of_the_standard() {
     assert_eq!(client.look_up(FILE), NOENT);
     assert_eq!(client.attributes(FILE), NOENT);
     assert_eq!(client.mkdir("clients/client0"), EXIST);
-    assert_eq!(client.create(FILE), Status::Ok);
+    assert_eq!(client.create(FILE), ActionStatus::Ok);
     let path = FILE.as_bytes();
     assert_eq!(client.status(Action::ReadLink { path }), nfs(22));
     assert_eq!(client.status(Action::Rmdir { path }), nfs(20));
@@ -100,9 +100,9 @@ fn a_read_of_fewer_bytes_than_asked_for_is_well() {
     let reply = client.reply(write(FILE, 0, 5));
     assert_eq!(reply.data_bytes, 5);
     let reply = client.reply(read(FILE, 3, 4096));
-    assert_eq!((reply.status, reply.calls), (Status::Ok, 1));
+    assert_eq!((reply.status, reply.calls), (ActionStatus::Ok, 1));
     assert_eq!(reply.data_bytes, 2, "what came");
-    assert_eq!(client.status(read(FILE, 99, 1)), Status::Ok);
+    assert_eq!(client.status(read(FILE, 99, 1)), ActionStatus::Ok);
     bench.end();
 }
 
@@ -117,11 +117,11 @@ fn access_is_compared_where_the_load_gives_a_mask() {
         wanted,
         granted,
     };
-    assert_eq!(client.status(access(0, 0)), Status::Ok, "no mask");
-    assert_eq!(client.status(access(1, 1)), Status::Ok);
+    assert_eq!(client.status(access(0, 0)), ActionStatus::Ok, "no mask");
+    assert_eq!(client.status(access(1, 1)), ActionStatus::Ok);
     assert_eq!(
         client.status(access(1, 0)),
-        Status::WrongAccess {
+        ActionStatus::WrongAccess {
             expected: 0,
             got: 1
         }
@@ -153,17 +153,23 @@ fn what_is_removed_or_renamed_is_looked_up_again() {
     let (a, b) = ("clients/client0/a", "clients/client0/b");
     client.mkdir(a);
     client.create("clients/client0/a/file");
-    assert_eq!(client.attributes("clients/client0/a/file"), Status::Ok);
-    assert_eq!(client.rename(a, b), Status::Ok);
+    assert_eq!(
+        client.attributes("clients/client0/a/file"),
+        ActionStatus::Ok
+    );
+    assert_eq!(client.rename(a, b), ActionStatus::Ok);
     assert_eq!(client.attributes("clients/client0/a/file"), NOENT);
-    assert_eq!(client.attributes("clients/client0/b/file"), Status::Ok);
+    assert_eq!(
+        client.attributes("clients/client0/b/file"),
+        ActionStatus::Ok
+    );
     let path = b"clients/client0/b/file";
-    assert_eq!(client.status(Action::Remove { path }), Status::Ok);
+    assert_eq!(client.status(Action::Remove { path }), ActionStatus::Ok);
     assert_eq!(client.attributes("clients/client0/b/file"), NOENT);
     let path = b.as_bytes();
-    assert_eq!(client.status(Action::Deltree { path }), Status::Ok);
-    assert_eq!(client.mkdir(b), Status::Ok);
-    assert_eq!(client.attributes(b), Status::Ok, "the new one");
+    assert_eq!(client.status(Action::Deltree { path }), ActionStatus::Ok);
+    assert_eq!(client.mkdir(b), ActionStatus::Ok);
+    assert_eq!(client.attributes(b), ActionStatus::Ok, "the new one");
     bench.end();
 }
 
@@ -173,11 +179,15 @@ fn a_handle_that_somebody_else_made_stale_is_forgotten() {
     let (mut client, mut other) = (bench.client(0), bench.client(1));
     client.create(FILE);
     let path = FILE.as_bytes();
-    assert_eq!(other.attributes(FILE), Status::Ok);
-    assert_eq!(client.status(Action::Remove { path }), Status::Ok);
-    assert_eq!(client.create(FILE), Status::Ok);
+    assert_eq!(other.attributes(FILE), ActionStatus::Ok);
+    assert_eq!(client.status(Action::Remove { path }), ActionStatus::Ok);
+    assert_eq!(client.create(FILE), ActionStatus::Ok);
     assert_eq!(other.attributes(FILE), nfs(70));
-    assert_eq!(other.attributes(FILE), Status::Ok, "it is looked up again");
+    assert_eq!(
+        other.attributes(FILE),
+        ActionStatus::Ok,
+        "it is looked up again"
+    );
     bench.end();
 }
 
@@ -185,9 +195,9 @@ fn a_handle_that_somebody_else_made_stale_is_forgotten() {
 fn what_is_not_the_runs_own_is_looked_at_and_never_changed() {
     let bench = Bench::new(Generation::Nfs);
     let mut client = bench.client(0);
-    let denied = Status::Refused(Cause::Denied);
-    assert_eq!(client.attributes("file"), Status::Ok);
-    assert_eq!(client.status(read("file", 0, 10)), Status::Ok);
+    let denied = ActionStatus::Refused(Cause::Denied);
+    assert_eq!(client.attributes("file"), ActionStatus::Ok);
+    assert_eq!(client.status(read("file", 0, 10)), ActionStatus::Ok);
     let changes = [
         write("file", 0, 10),
         Action::SetAttr { path: b"file" },
@@ -222,7 +232,7 @@ fn what_is_not_the_runs_own_is_looked_at_and_never_changed() {
         let reply = client.reply(change);
         assert_eq!((reply.status, reply.calls), (denied, 0), "{change:?}");
     }
-    assert_eq!(client.attributes("files"), Status::Ok);
+    assert_eq!(client.attributes("files"), ActionStatus::Ok);
     bench.end();
 }
 
@@ -230,21 +240,21 @@ fn what_is_not_the_runs_own_is_looked_at_and_never_changed() {
 fn clients_is_everybodys() {
     let bench = Bench::new(Generation::Nfs);
     let (mut client, mut other) = (bench.client(0), bench.client(1));
-    assert_eq!(client.mkdir("clients"), Status::Ok);
+    assert_eq!(client.mkdir("clients"), ActionStatus::Ok);
     client.create(FILE);
     assert_eq!(client.status(Action::Rmdir { path: b"clients" }), NOTEMPTY);
     let path = b"clients";
-    assert_eq!(client.status(Action::Deltree { path }), Status::Ok);
+    assert_eq!(client.status(Action::Deltree { path }), ActionStatus::Ok);
     assert_eq!(client.look_up("clients/client0"), NOENT);
-    assert_eq!(other.look_up("clients/client1"), Status::Ok);
+    assert_eq!(other.look_up("clients/client1"), ActionStatus::Ok);
     let path = b"clients/client1";
-    assert_eq!(other.status(Action::Deltree { path }), Status::Ok);
+    assert_eq!(other.status(Action::Deltree { path }), ActionStatus::Ok);
     assert_eq!(
         client.status(Action::Rmdir { path: b"clients" }),
-        Status::Ok,
+        ActionStatus::Ok,
         "to a load it is empty"
     );
-    assert_eq!(client.look_up("clients"), Status::Ok);
+    assert_eq!(client.look_up("clients"), ActionStatus::Ok);
     bench.end();
 }
 
@@ -257,7 +267,7 @@ fn a_long_directory_is_read_to_its_end() {
     );
     let mut client = bench.client(0);
     let reply = client.reply(Action::ReadDirectoryPlus { path: b"files" });
-    assert_eq!(reply.status, Status::Ok);
+    assert_eq!(reply.status, ActionStatus::Ok);
     assert!(reply.calls > 5, "{} pages", reply.calls);
     bench.end();
 }

@@ -3,7 +3,7 @@
 use filestone_engine::protocols::local::replay::{LocalLayer, LocalOptions, LocalSite};
 use filestone_engine::replay::{BlockingWorkDir, Layer, TreeCleanup, WorkDir};
 use filestone_workload::load::action::{Disposition, OPTION_DIRECTORY};
-use filestone_workload::load::{Action, Status};
+use filestone_workload::load::{Action, ActionStatus};
 use std::path::PathBuf;
 
 pub const ENOENT: u32 = 2;
@@ -52,7 +52,7 @@ impl Bench {
     }
 
     pub fn make_tree(&mut self) {
-        assert_eq!(self.mkdir("clients/client0"), Status::Ok);
+        assert_eq!(self.mkdir("clients/client0"), ActionStatus::Ok);
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -63,11 +63,11 @@ impl Bench {
         std::fs::read(self.path(name)).unwrap()
     }
 
-    pub fn run(&mut self, action: Action<'_>) -> Status {
+    pub fn run(&mut self, action: Action<'_>) -> ActionStatus {
         self.layer.execute(&action, &self.data).unwrap().status
     }
 
-    pub fn open(&mut self, path: &str, disposition: Disposition, handle: u64) -> Status {
+    pub fn open(&mut self, path: &str, disposition: Disposition, handle: u64) -> ActionStatus {
         self.run(Action::NtCreateX {
             path: path.as_bytes(),
             options: 0x40,
@@ -76,7 +76,7 @@ impl Bench {
         })
     }
 
-    pub fn open_directory(&mut self, path: &str, handle: u64) -> Status {
+    pub fn open_directory(&mut self, path: &str, handle: u64) -> ActionStatus {
         self.run(Action::NtCreateX {
             path: path.as_bytes(),
             options: OPTION_DIRECTORY,
@@ -85,7 +85,7 @@ impl Bench {
         })
     }
 
-    pub fn read(&mut self, handle: u64, offset: u64, len: u64, expected_len: u64) -> Status {
+    pub fn read(&mut self, handle: u64, offset: u64, len: u64, expected_len: u64) -> ActionStatus {
         self.run(Action::ReadX {
             handle,
             offset,
@@ -94,7 +94,7 @@ impl Bench {
         })
     }
 
-    pub fn write(&mut self, handle: u64, offset: u64, len: u64) -> Status {
+    pub fn write(&mut self, handle: u64, offset: u64, len: u64) -> ActionStatus {
         self.run(Action::WriteX {
             handle,
             offset,
@@ -103,12 +103,12 @@ impl Bench {
         })
     }
 
-    pub fn query(&mut self, path: &str) -> Status {
+    pub fn query(&mut self, path: &str) -> ActionStatus {
         let path = path.as_bytes();
         self.run(Action::QueryPathInformation { path, level: 1004 })
     }
 
-    pub fn find(&mut self, pattern: &str) -> Status {
+    pub fn find(&mut self, pattern: &str) -> ActionStatus {
         self.run(Action::FindFirst {
             pattern: pattern.as_bytes(),
             level: 260,
@@ -117,27 +117,27 @@ impl Bench {
         })
     }
 
-    pub fn mkdir(&mut self, path: &str) -> Status {
+    pub fn mkdir(&mut self, path: &str) -> ActionStatus {
         let path = path.as_bytes();
         self.run(Action::Mkdir { path })
     }
 
-    pub fn rmdir(&mut self, path: &str) -> Status {
+    pub fn rmdir(&mut self, path: &str) -> ActionStatus {
         let path = path.as_bytes();
         self.run(Action::Rmdir { path })
     }
 
-    pub fn unlink(&mut self, path: &str) -> Status {
+    pub fn unlink(&mut self, path: &str) -> ActionStatus {
         let path = path.as_bytes();
         self.run(Action::Unlink { path })
     }
 
-    pub fn deltree(&mut self, path: &str) -> Status {
+    pub fn deltree(&mut self, path: &str) -> ActionStatus {
         let path = path.as_bytes();
         self.run(Action::Deltree { path })
     }
 
-    pub fn rename(&mut self, from: &str, to: &str) -> Status {
+    pub fn rename(&mut self, from: &str, to: &str) -> ActionStatus {
         self.run(Action::Rename {
             from: from.as_bytes(),
             to: to.as_bytes(),

@@ -5,7 +5,7 @@ use filestone_plan::plan::{
     ArrivalsPlan, LoadName, Plan, ReplayPlan, TargetPlan, TcpReplay, WorkloadPlan,
 };
 use filestone_workload::failure::StatusSpace;
-use filestone_workload::load::{Load, Status};
+use filestone_workload::load::{ActionStatus, Load};
 use std::sync::Arc;
 
 pub fn load(text: &str) -> Arc<Load> {
@@ -36,16 +36,16 @@ pub fn plan(target: TargetPlan, load: &Load, clients: u32) -> Plan {
 }
 
 /// A status of the operating system.
-pub const fn errno(number: u32) -> Status {
-    Status::Failed(StatusSpace::Errno.status(number))
+pub const fn errno(number: u32) -> ActionStatus {
+    ActionStatus::Failed(StatusSpace::Errno.status(number))
 }
 
 /// A status of NFSv3.
-pub const fn nfs(number: u32) -> Status {
-    Status::Failed(StatusSpace::Nfs3.status(number))
+pub const fn nfs(number: u32) -> ActionStatus {
+    ActionStatus::Failed(StatusSpace::Nfs3.status(number))
 }
 
 /// A status of NLM.
-pub const fn nlm(number: u32) -> Status {
-    Status::Failed(StatusSpace::Nlm.status(number))
+pub const fn nlm(number: u32) -> ActionStatus {
+    ActionStatus::Failed(StatusSpace::Nlm.status(number))
 }

@@ -1,6 +1,6 @@
 //! Rules about the network path to a target and its latency.
 
-use crate::doctor::facts::{Facts, NetworkPathFacts, Place, RoundTrips};
+use crate::doctor::facts::{Facts, NetworkPathFacts, RoundTrips, SameHostEvidence};
 use crate::doctor::finding::Finding;
 use crate::measure::Caveat;
 use filestone_workload::text::{counted, quoted, thousands, time_text};
@@ -21,19 +21,19 @@ pub fn loopback(facts: &Facts, _: f64) -> Option<Finding> {
     let way = way(facts)?;
     let found = match (way.is_this_host, way.place) {
         (true, _) => format!("{} is this host", way.address),
-        (false, Place::NamespaceOfThisHost) => {
+        (false, SameHostEvidence::NamespaceOfThisHost) => {
             format!(
                 "{} is in another network namespace of this host",
                 way.address
             )
         }
-        (false, Place::PerhapsThisHost) => {
+        (false, SameHostEvidence::PerhapsThisHost) => {
             let interface = way.interface.clone().unwrap_or_default();
             let (consequence, help) = Caveat::MayShareHost { interface }.sentence();
             let found = format!("it is not known whether {} is another host", way.address);
             return Some(Finding::note(found, consequence).fix(help.unwrap_or_default()));
         }
-        (false, Place::NotKnownHere) => {
+        (false, SameHostEvidence::NotKnownHere) => {
             return Some(Finding::ok(format!("{} is another host", way.address)));
         }
     };

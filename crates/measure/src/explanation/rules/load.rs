@@ -1,7 +1,7 @@
 //! Rules about the requested load, if all of it was achieved.
 
 use crate::explanation::Limit;
-use crate::explanation::evidence::{Evidence, Pace, amount, rate};
+use crate::explanation::evidence::{DueTimeSource, Evidence, amount, rate};
 use crate::explanation::generator::GeneratorPart;
 use crate::measure::verdict::CheckSubject;
 use filestone_plan::plan::ArrivalsPlan;
@@ -89,7 +89,7 @@ fn met(evidence: &Evidence<'_>) -> String {
 
 /// A replay with a rate in bytes per second.
 pub(super) fn rate_of_replay(evidence: &Evidence<'_>, least: f64) -> Option<Limit> {
-    let Pace::Rate(bytes_per_s) = evidence.pace else {
+    let DueTimeSource::Rate(bytes_per_s) = evidence.pace else {
         return None;
     };
     let replay = evidence.record.replay.as_ref()?;
@@ -120,7 +120,7 @@ pub(super) fn time_stamps(evidence: &Evidence<'_>, most: f64) -> Option<Limit> {
     let lag = &evidence.record.totals.slot_wait_ns;
     let window_ns = evidence.record.window_ns as f64;
     let is_kept = 100.0 * lag.max as f64 <= most * window_ns;
-    if evidence.pace != Pace::Stamps || lag.count == 0 || !is_kept {
+    if evidence.pace != DueTimeSource::Stamps || lag.count == 0 || !is_kept {
         return None;
     }
     let told = Limit::new(

@@ -1,7 +1,7 @@
 //! Rules about the network path to the server.
 
 use crate::explanation::Limit;
-use crate::explanation::evidence::{Evidence, Pace};
+use crate::explanation::evidence::{DueTimeSource, Evidence};
 use crate::measure::flow::LinkUse;
 use crate::measure::run_record::KindRecord;
 use filestone_workload::text::{counted, thousands, time_text};
@@ -64,7 +64,7 @@ pub(super) fn round_trip(evidence: &Evidence<'_>, most: f64) -> Option<Limit> {
     let record = evidence.record;
     let made = record.connections.as_ref();
     let made = made.filter(|made| (1..=CONNECTIONS_MAX).contains(&made.made))?;
-    let is_sequential = matches!(evidence.pace, Pace::Closed);
+    let is_sequential = matches!(evidence.pace, DueTimeSource::Closed);
     if record.target.local || !is_sequential || !is_one_call_each(&record.totals.kinds) {
         return None;
     }

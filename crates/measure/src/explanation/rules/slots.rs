@@ -1,7 +1,7 @@
 //! Rules about the limit of operations in flight, and the server that completes them.
 
 use crate::explanation::Limit;
-use crate::explanation::evidence::{Evidence, Pace, amount, rate};
+use crate::explanation::evidence::{DueTimeSource, Evidence, amount, rate};
 use crate::measure::shortfall::Shortfall;
 use crate::measure::verdict::{achieved_load_ops_per_s, due_load_ops_per_s};
 use filestone_workload::text::{counted, thousands, time_text};
@@ -13,7 +13,7 @@ pub(super) fn taken(evidence: &Evidence<'_>, least: f64) -> Option<Limit> {
         return None;
     }
     let told = match evidence.pace {
-        Pace::Offered => in_overload(evidence),
+        DueTimeSource::Offered => in_overload(evidence),
         _ if evidence.is_one_each() => of_clients(evidence),
         _ => of_loop(evidence),
     };
@@ -151,7 +151,7 @@ pub(super) fn queue_at_server(evidence: &Evidence<'_>, _: f64) -> Option<Limit> 
 /// The time between a reply and the next operation belongs to the load generator.
 pub(super) fn turnaround(evidence: &Evidence<'_>, least: f64) -> Option<Limit> {
     let (flow, slots) = (evidence.flow, evidence.flow.slots);
-    let is_ours = evidence.pace == Pace::Closed && evidence.record.replay.is_none();
+    let is_ours = evidence.pace == DueTimeSource::Closed && evidence.record.replay.is_none();
     let percent = 100.0 * (1.0 - flow.in_flight / slots.max(1.0));
     if !is_ours || evidence.is_one_each() || percent < least {
         return None;

@@ -13,7 +13,7 @@ use filestone_workload::recording::distribution::DistributionRecord;
 use filestone_workload::recording::quantile_interval;
 use filestone_workload::recording::sample::Role;
 use filestone_workload::statistics::estimate::student_quantile;
-use filestone_workload::statistics::series::{self, Part};
+use filestone_workload::statistics::series::{self, BatchSum};
 use filestone_workload::statistics::{CONFIDENCE, Estimate};
 use std::fmt;
 
@@ -200,7 +200,7 @@ impl<'record> BatchMeans<'record> {
             Quantity::Goodput => self.rate(figure, value, |kind| kind.data_bytes),
             Quantity::Errors => self.count(figure, value),
             Quantity::CpuPerOperation => {
-                let part = |part: &&IntervalRecord| Part {
+                let part = |part: &&IntervalRecord| BatchSum {
                     sum: part.client_cpu_ns as f64,
                     count: part
                         .kinds
@@ -215,7 +215,7 @@ impl<'record> BatchMeans<'record> {
                 None => {
                     let part = |part: &&IntervalRecord| {
                         let times = kinds_of(part, figure.operation).map(|kind| of(kind, timed));
-                        times.fold(Part::default(), |sums, times| Part {
+                        times.fold(BatchSum::default(), |sums, times| BatchSum {
                             sum: sums.sum + times.sum as f64,
                             count: sums.count + times.count as f64,
                         })
@@ -343,9 +343,9 @@ pub(crate) const fn time(times: &DistributionRecord, statistic: Statistic) -> f6
 /// their interval is symmetric on a logarithmic scale.
 fn ratio(
     value: f64,
-    parts: impl Iterator<Item = Part>,
+    parts: impl Iterator<Item = BatchSum>,
 ) -> Result<FigureEstimate, IntervalUnavailable> {
-    let parts: Vec<Part> = parts.collect();
+    let parts: Vec<BatchSum> = parts.collect();
     let skewed = series::of_skewed_ratio(&parts).ok_or(IntervalUnavailable::NotRecorded)?;
     let estimate = Estimate {
         value,

@@ -9,7 +9,7 @@
 //! that, and the probability of other calls. A burst of one kind of system call determines its row
 //! at once; a mixture of all kinds shows whether the sum is still right.
 
-use super::{Calls, place};
+use super::{ProcedureCounts, place};
 use filestone_workload::operation::OpKind;
 
 /// Number of rows: the procedures, and one for calls without an equivalent procedure.
@@ -72,7 +72,7 @@ impl CallModel {
 
     /// Updates the model with two readings, `seconds` apart: the system calls and the calls between
     /// them.
-    pub fn calibrate(&mut self, done: &Calls, seconds: f64, calls: &Rates) {
+    pub fn calibrate(&mut self, done: &ProcedureCounts, seconds: f64, calls: &Rates) {
         let mut times: SyscallCounts = [0.0; ROWS];
         for (number, kind) in times.iter_mut().zip(OpKind::STATELESS) {
             *number = done[*kind] as f64;
@@ -141,8 +141,8 @@ fn dot(one: &Rates, other: &Rates) -> f64 {
 mod tests {
     use super::*;
 
-    fn done(counts: &[(OpKind, u64)]) -> Calls {
-        let mut calls = Calls::default();
+    fn done(counts: &[(OpKind, u64)]) -> ProcedureCounts {
+        let mut calls = ProcedureCounts::default();
         for (kind, count) in counts {
             calls[*kind] = *count;
         }

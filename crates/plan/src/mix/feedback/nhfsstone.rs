@@ -11,7 +11,7 @@
 //! has at least that fraction of its target length. There are no other differences.
 
 use super::record::CorrectionRecord;
-use super::{ASKED_MAX, Calls};
+use super::{ASKED_MAX, ProcedureCounts};
 use crate::plan::MixCount;
 use filestone_workload::operation::OpKind;
 
@@ -62,7 +62,7 @@ const DUE_MIN: i64 = CHOICE;
 
 /// Parameters of all processes together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Task {
+pub struct LoadParameters {
     /// Number of processes.
     pub processes: u32,
     /// Calls per second of all processes.
@@ -151,7 +151,7 @@ pub fn corrected_pause_ms(mean_pause_ms: i64, got: i64, want: i64, total: i64) -
 
 /// Next action of a process after an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
+pub enum ProcessAction {
     /// Execute the next operation.
     Operation,
     /// Read the clock, and call [`Process::is_due`].
@@ -161,7 +161,7 @@ pub enum Next {
 /// State of one process.
 #[derive(Debug, Clone)]
 pub struct Process {
-    task: Task,
+    task: LoadParameters,
     mean_pause_ms: i64,
     pause_ms: i64,
     /// Sum of the pauses since the clock was read.
@@ -176,7 +176,7 @@ pub struct Process {
 impl Process {
     /// Creates a process that first reads the counters `first_sample_ms` after the start. The
     /// original sampled whole seconds from 0 to 9.
-    pub fn new(task: Task, first_sample_ms: i64) -> Self {
+    pub fn new(task: LoadParameters, first_sample_ms: i64) -> Self {
         let mean_pause_ms = mean_pause_ms(task.processes, task.load);
         Self {
             task,
@@ -228,13 +228,13 @@ impl Process {
     }
 
     /// Ends an operation.
-    pub fn end(&mut self) -> Next {
+    pub fn end(&mut self) -> ProcessAction {
         self.delay_ms += self.pause_ms;
         if self.delay_ms > CLOCK_MS || self.seems_complete() {
             self.delay_ms = 0;
-            Next::Clock
+            ProcessAction::Clock
         } else {
-            Next::Operation
+            ProcessAction::Operation
         }
     }
 
@@ -244,7 +244,7 @@ impl Process {
     }
 
     /// Corrects the pause with the kernel's counts since the start; `None` when the run has ended.
-    pub fn correct(&mut self, elapsed_ms: i64, seen: &Calls) -> Option<CorrectionRecord> {
+    pub fn correct(&mut self, elapsed_ms: i64, seen: &ProcedureCounts) -> Option<CorrectionRecord> {
         self.next_sample_ms = elapsed_ms.saturating_add(SAMPLE_MS);
         self.calls = PROCEDURES.map(|kind| {
             let calls = kind.map_or(0, |kind| seen[kind]);

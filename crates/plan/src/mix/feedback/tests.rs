@@ -6,7 +6,7 @@ mod strategy;
 
 use self::linux::{Inode, Linux, Mount};
 use self::strategy::{FILES, Strategy, carry_out_as_before};
-use super::nhfsstone::{self, Next, Process, Task};
+use super::nhfsstone::{self, LoadParameters, Process, ProcessAction};
 use super::*;
 use crate::mix::built_in;
 use OpKind::{
@@ -226,7 +226,7 @@ struct Run {
 }
 
 /// Returns the sum of the calls of all kinds.
-fn calls_in_all(calls: &Calls) -> u64 {
+fn calls_in_all(calls: &ProcedureCounts) -> u64 {
     calls.values().sum()
 }
 
@@ -556,17 +556,17 @@ fn nfsv4_counts_some_procedures_with_others() {
 }
 
 fn run_nhfsstone(
-    task: Task,
+    task: LoadParameters,
     mut swallows: impl FnMut(OpKind) -> bool,
     seed: u64,
-) -> (Calls, Calls) {
+) -> (ProcedureCounts, ProcedureCounts) {
     let mut generator: Generator = stream(seed, RandomStream::Workload, 0);
     let number = |generator: &mut Generator| generator.random::<u64>() >> 33;
     let mut processes: Vec<Process> = (0..task.processes)
         .map(|_| Process::new(task, 1000 * (number(&mut generator) % 10) as i64))
         .collect();
     let mut free_at = vec![0_u64; task.processes as usize];
-    let (mut seen, mut asked) = (Calls::default(), Calls::default());
+    let (mut seen, mut asked) = (ProcedureCounts::default(), ProcedureCounts::default());
     loop {
         let (client, now) = earliest(&free_at);
         if now == u64::MAX || now > 3600 * SECOND {
@@ -583,7 +583,7 @@ fn run_nhfsstone(
         let done = now + process.sleep_ms(random) * MS + MS;
         free_at[client] = done;
         let elapsed_ms = (done / MS) as i64;
-        if process.end() == Next::Clock
+        if process.end() == ProcessAction::Clock
             && process.is_due(elapsed_ms)
             && process.correct(elapsed_ms, &seen).is_none()
         {
@@ -592,8 +592,8 @@ fn run_nhfsstone(
     }
 }
 
-fn task(calls: u64) -> Task {
-    Task {
+fn task(calls: u64) -> LoadParameters {
+    LoadParameters {
         processes: 7,
         load: 30,
         calls,

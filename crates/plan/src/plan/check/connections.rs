@@ -1,6 +1,6 @@
 //! Rules of connection settings.
 
-use super::error::{Explanation, wrong};
+use super::error::{RuleMessage, wrong};
 use super::{FieldName, PlanError, ensure, positive};
 use crate::plan::limits::CONNECT_RATE_MAX;
 use crate::plan::{
@@ -35,7 +35,7 @@ pub enum ConnectionPlanError {
 }
 
 impl ConnectionPlanError {
-    pub(super) fn explanation(self, name: FieldName) -> Explanation {
+    pub(super) fn explanation(self, name: FieldName) -> RuleMessage {
         match self {
             ConnectionPlanError::NotPaced => wrong(format!(
                 "{}: only connections to servers of NFS and SMB are made at a pace",

@@ -112,20 +112,20 @@ impl fmt::Display for PlanError {
 impl std::error::Error for PlanError {}
 
 /// Message for a plan that breaks a rule, with the caller's names of fields.
-pub(super) struct Explanation {
+pub(super) struct RuleMessage {
     message: String,
     help: Option<String>,
 }
 
 /// Returns an explanation with this message.
-pub(super) fn wrong(message: impl Into<String>) -> Explanation {
-    Explanation {
+pub(super) fn wrong(message: impl Into<String>) -> RuleMessage {
+    RuleMessage {
         message: message.into(),
         help: None,
     }
 }
 
-impl Explanation {
+impl RuleMessage {
     /// Adds a help text.
     pub(super) fn with_help(self, help: impl Into<String>) -> Self {
         Self {
@@ -146,7 +146,7 @@ impl PlanError {
         self.explanation(name).help
     }
 
-    fn explanation(&self, name: FieldName) -> Explanation {
+    fn explanation(&self, name: FieldName) -> RuleMessage {
         match self {
             PlanError::OutOfRange {
                 field,
@@ -208,7 +208,7 @@ impl PlanError {
             PlanError::Steering(error) => error.explanation(name),
             PlanError::Levels(error) => error.explanation(name),
             PlanError::Connections(error) => error.explanation(name),
-            PlanError::Gate(error) => Explanation {
+            PlanError::Gate(error) => RuleMessage {
                 message: format!("{}: {error}\n{}", name(Field::Gates), error.picture()),
                 help: error.help.clone(),
             },
@@ -216,7 +216,7 @@ impl PlanError {
     }
 }
 
-fn nothing_to_count(name: FieldName) -> Explanation {
+fn nothing_to_count(name: FieldName) -> RuleMessage {
     wrong(format!(
         "{}: what local: does goes through no interface of its own that could be counted",
         name(Field::Cost)
@@ -224,7 +224,7 @@ fn nothing_to_count(name: FieldName) -> Explanation {
     .with_help("say how the costs of its server are read")
 }
 
-fn probe_target(name: FieldName) -> Explanation {
+fn probe_target(name: FieldName) -> RuleMessage {
     wrong(format!(
         "{}: only servers of NFS and SMB are probed",
         name(Field::Target)
@@ -232,13 +232,13 @@ fn probe_target(name: FieldName) -> Explanation {
     .with_help("load files are replayed on other targets, and mixes on directories of this host")
 }
 
-fn probe_operation(kind: OpKind, name: FieldName) -> Explanation {
+fn probe_operation(kind: OpKind, name: FieldName) -> RuleMessage {
     let field = name(Field::Operation);
     wrong(format!("{field} {}: only load files have it", kind.name()))
         .with_help("see filestone probe --help for what a probe asks")
 }
 
-fn own_files(kind: OpKind, name: FieldName) -> Explanation {
+fn own_files(kind: OpKind, name: FieldName) -> RuleMessage {
     wrong(format!(
         "{}: {} looks at no files, or works on its own anyway",
         name(Field::OwnFiles),
@@ -247,7 +247,7 @@ fn own_files(kind: OpKind, name: FieldName) -> Explanation {
     .with_help("it is for getattr, lookup, access, read, readdir and readdirplus")
 }
 
-fn datagram(field: Field, bytes: u32, name: FieldName) -> Explanation {
+fn datagram(field: Field, bytes: u32, name: FieldName) -> RuleMessage {
     wrong(format!(
         "{} {bytes}: a datagram holds at most {DATAGRAM_SIZE_MAX} bytes of data",
         name(field)

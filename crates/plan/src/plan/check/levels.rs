@@ -1,6 +1,6 @@
 //! Rules of runs at several loads in turn.
 
-use super::error::{Explanation, wrong};
+use super::error::{RuleMessage, wrong};
 use super::{FieldName, PlanError, positive, within};
 use crate::plan::limits::{LEVELS_MAX, OFFERED_MAX, STEP_MAX_NANOS};
 use crate::plan::{ArrivalsPlan, Field, LevelsPlan, Plan, TICK_NANOS};
@@ -30,7 +30,7 @@ pub enum LevelsPlanError {
 }
 
 impl LevelsPlanError {
-    pub(super) fn explanation(self, name: FieldName) -> Explanation {
+    pub(super) fn explanation(self, name: FieldName) -> RuleMessage {
         let levels = name(Field::Levels);
         match self {
             LevelsPlanError::OnlyProbes => {

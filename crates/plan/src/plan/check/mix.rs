@@ -1,6 +1,6 @@
 //! Rules of mixes and their file sets.
 
-use super::error::{Explanation, wrong};
+use super::error::{RuleMessage, wrong};
 use super::sharing::{SharedKind, none_idle, none_twice, one_server};
 use super::{FieldName, PlanError, at_least_1, ensure, transfer, within};
 use crate::file_set::{FileSetError, Layout};
@@ -36,7 +36,7 @@ pub enum MixPlanError {
 }
 
 impl MixPlanError {
-    pub(super) fn explanation(&self, name: FieldName) -> Explanation {
+    pub(super) fn explanation(&self, name: FieldName) -> RuleMessage {
         match self {
             MixPlanError::Operation(kind) => wrong(format!(
                 "{}: {} is no procedure of NFSv3",

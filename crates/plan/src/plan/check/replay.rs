@@ -1,6 +1,6 @@
 //! Rules of replays.
 
-use super::error::{Explanation, wrong};
+use super::error::{RuleMessage, wrong};
 use super::sharing::{SharedKind, none_idle, none_twice, one_layer};
 use super::{FieldName, PlanError, at_least_1, ensure, positive, within};
 use crate::plan::limits::{CLIENTS_OF_REPLAY_MAX, LOADS_MAX, RATE_MAX, SPEED_RANGE};
@@ -29,7 +29,7 @@ pub enum ReplayPlanError {
 }
 
 impl ReplayPlanError {
-    pub(super) fn explanation(self, name: FieldName) -> Explanation {
+    pub(super) fn explanation(self, name: FieldName) -> RuleMessage {
         match self {
             ReplayPlanError::MorePerThreadThanClients {
                 clients_per_thread,

@@ -1,6 +1,6 @@
 //! Rules of loads and targets that clients share: client i has number i modulo their number.
 
-use super::error::{Explanation, wrong};
+use super::error::{RuleMessage, wrong};
 use super::{FieldName, PlanError, ensure};
 use crate::plan::{Field, TargetPlan};
 use filestone_workload::text::thousands;
@@ -52,7 +52,7 @@ pub enum SharedKind {
 }
 
 impl SharingError {
-    pub(super) fn explanation(&self, name: FieldName) -> Explanation {
+    pub(super) fn explanation(&self, name: FieldName) -> RuleMessage {
         match self {
             SharingError::Idle {
                 what,

@@ -1,6 +1,6 @@
 //! Rules of runs with a controlled load.
 
-use super::error::{Explanation, wrong};
+use super::error::{RuleMessage, wrong};
 use super::{FieldName, PlanError, at_least_1, ensure, positive, within};
 use crate::plan::limits::{OFFERED_MAX, POINTS_MAX, PRECISION_RANGE, STEP_MAX_NANOS};
 use crate::plan::{
@@ -23,7 +23,7 @@ pub enum SteeringPlanError {
 }
 
 impl SteeringPlanError {
-    pub(super) fn explanation(self, name: FieldName) -> Explanation {
+    pub(super) fn explanation(self, name: FieldName) -> RuleMessage {
         match self {
             SteeringPlanError::OnlyMixes(by) => {
                 wrong(format!("{}: only mixes are steered", name(by)))

@@ -1,12 +1,12 @@
 //! Rules of targets.
 
-use super::error::{Explanation, wrong};
+use super::error::{RuleMessage, wrong};
 use super::{FieldName, PlanError};
 use crate::plan::target::TargetPlanError;
 use crate::plan::{CHANNELS_MAX, Field, Plan, TargetPlan};
 
 impl TargetPlanError {
-    pub(super) fn explanation(&self, name: FieldName) -> Explanation {
+    pub(super) fn explanation(&self, name: FieldName) -> RuleMessage {
         match self {
             TargetPlanError::Place(place) => wrong(format!(
                 "{}: {place} is no place on a server",

@@ -20,7 +20,7 @@ use filestone_wire::rpc::{CallHeader, Credential, OpaqueAuth};
 use filestone_wire::xdr::{Encode, Writer};
 use filestone_workload::kind::{OpKind, PerKind};
 use filestone_workload::operation::{
-    AttributeChange, DirectoryCursor, FileId, Name, Operation, Stability,
+    AttributeChange, DirectoryCursor, FileId, ObjectName, Operation, Stability,
 };
 use filestone_workload::output::{DataSegment, Output};
 
@@ -324,7 +324,7 @@ fn readdirplus_args(
 fn entry<'n>(
     shared: &'n NfsSharedState,
     directory: FileId,
-    name: Name,
+    name: ObjectName,
     room: &'n mut [u8; NUMBERED_LEN],
 ) -> DirOpArgs<'n> {
     DirOpArgs {
@@ -336,12 +336,12 @@ fn entry<'n>(
 /// Returns the bytes of a name; a numbered name is formatted in `room`.
 fn name_bytes<'n>(
     shared: &'n NfsSharedState,
-    name: Name,
+    name: ObjectName,
     room: &'n mut [u8; NUMBERED_LEN],
 ) -> &'n [u8] {
     match name {
-        Name::Listed(index) => shared.table.name(index).unwrap_or_default(),
-        Name::Numbered { letter, number } => {
+        ObjectName::Listed(index) => shared.table.name(index).unwrap_or_default(),
+        ObjectName::Numbered { letter, number } => {
             room[0] = letter;
             for (digit, byte) in room[1..].iter_mut().enumerate() {
                 let nibble = (number >> (60 - 4 * digit)) & 0xf;

@@ -169,7 +169,7 @@ pub(super) type Result<T> = std::result::Result<T, ConnectError>;
 /// Returns a function that converts the error of an action into that of a setup step.
 pub(super) fn refused(step: SetupStep) -> impl Fn(ActionError) -> ConnectError {
     move |failure| match failure {
-        ActionError::Status(filestone_workload::load::Status::Failed(status)) => {
+        ActionError::Status(filestone_workload::load::ActionStatus::Failed(status)) => {
             ConnectError::Refused {
                 step,
                 status: Status(status.number),

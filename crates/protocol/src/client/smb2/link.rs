@@ -6,7 +6,7 @@ use filestone_wire::smb2::codec::{Decode, DecodeError, Encode, Writer};
 use filestone_wire::smb2::compound::{Message, Messages};
 use filestone_wire::smb2::{self, Command, close};
 use filestone_workload::failure::StatusSpace;
-use filestone_workload::load::Status;
+use filestone_workload::load::ActionStatus;
 use filestone_workload::output::DataRange;
 use std::cell::Cell;
 
@@ -67,8 +67,8 @@ impl From<DecodeError> for SmbReplyError {
 }
 
 /// Returns the status of a request that failed.
-pub const fn answer(status: smb2::Status) -> Status {
-    Status::Failed(StatusSpace::Nt.status(status.0))
+pub const fn answer(status: smb2::Status) -> ActionStatus {
+    ActionStatus::Failed(StatusSpace::Nt.status(status.0))
 }
 
 impl From<smb2::Status> for ActionError {

@@ -23,7 +23,7 @@ use filestone_wire::smb2::info::{FileBasicInformation, FileInfoClass, FsInfoClas
 use filestone_wire::smb2::lock::{LockElement, LockFlags};
 use filestone_wire::smb2::{self, AccessMask, FileAttributes, FileId, FileTime};
 use filestone_workload::load::action::{Disposition, OPTION_DIRECTORY, OpenMode};
-use filestone_workload::load::{Action, CLIENTS, Cause, MARKER, Status};
+use filestone_workload::load::{Action, ActionStatus, CLIENTS, Cause, MARKER};
 use filestone_workload::output::DataRange;
 use std::sync::Arc;
 
@@ -194,7 +194,7 @@ const LOCKED: LockFlags = LockFlags(LockFlags::EXCLUSIVE_LOCK.0 | LockFlags::FAI
 
 impl Lines {
     /// Executes one line, again if the connection was lost during it.
-    async fn execute(&mut self, action: Action<'_>) -> ActionResult<Status> {
+    async fn execute(&mut self, action: Action<'_>) -> ActionResult<ActionStatus> {
         let (mut left, mut is_doubtful) = (self.options.retries, false);
         loop {
             self.moved = 0;
@@ -211,7 +211,11 @@ impl Lines {
     /// Executes one line, after reopening the files it needs: the connection may have been lost
     /// since the last line, or during an earlier attempt at this one, so that it is unknown whether
     /// the line was executed.
-    async fn attempt(&mut self, action: Action<'_>, is_doubtful: bool) -> ActionResult<Status> {
+    async fn attempt(
+        &mut self,
+        action: Action<'_>,
+        is_doubtful: bool,
+    ) -> ActionResult<ActionStatus> {
         let losses = self.options.way.losses();
         if self.losses != losses {
             self.reopen(losses).await?;
@@ -309,7 +313,7 @@ impl Lines {
 
     // One line per verb where it fits, as in the table of the documentation.
     #[rustfmt::skip]
-    async fn answer(&mut self, action: Action<'_>) -> ActionResult<Status> {
+    async fn answer(&mut self, action: Action<'_>) -> ActionResult<ActionStatus> {
         match action {
             Action::NtCreateX { path, options, disposition, handle } => {
                 self.nt_create_x(path, options, disposition, handle).await
@@ -380,7 +384,7 @@ impl Lines {
         options: u64,
         how: Disposition,
         number: u64,
-    ) -> ActionResult<Status> {
+    ) -> ActionResult<ActionStatus> {
         self.place(path)?;
         let is_directory = options & OPTION_DIRECTORY != 0;
         let is_own = is_own(path) && how != Disposition::OpenToRead;
@@ -425,7 +429,7 @@ impl Lines {
         opened: CreateResult,
         opening: &CreateParams<'_>,
         is_own: bool,
-    ) -> ActionResult<Status> {
+    ) -> ActionResult<ActionStatus> {
         let file = SmbOpenFile {
             file_id: opened.file_id,
             outlives: opened.is_durable.then_some(opening.asking),
@@ -440,7 +444,7 @@ impl Lines {
         if let Some(before) = self.open.insert(number, file) {
             self.link.close(before.file_id).await?;
         }
-        Ok(Status::Ok)
+        Ok(ActionStatus::Ok)
     }
 
     /// Executes the OPEN of loads that name files by path, as libsmbclient opens: a file that no
@@ -450,7 +454,7 @@ impl Lines {
         path: &[u8],
         mode: OpenMode,
         number: u64,
-    ) -> ActionResult<Status> {
+    ) -> ActionResult<ActionStatus> {
         self.place(path)?;
         let changes = mode.writes || mode.creates || mode.cuts;
         if changes {
@@ -476,7 +480,7 @@ impl Lines {
     }
 
     /// Lists a whole directory, with the attributes of its entries.
-    async fn read_directory(&mut self, path: &[u8]) -> ActionResult<Status> {
+    async fn read_directory(&mut self, path: &[u8]) -> ActionResult<ActionStatus> {
         self.place(path)?;
         let place = std::mem::take(&mut self.path);
         let page = self.page_len();
@@ -487,7 +491,7 @@ impl Lines {
 
     /// Executes dbench 1's open: creates a missing file and extends it to a length by writing the
     /// missing data.
-    async fn open_x(&mut self, path: &[u8], len: u64, number: u64) -> ActionResult<Status> {
+    async fn open_x(&mut self, path: &[u8], len: u64, number: u64) -> ActionResult<ActionStatus> {
         self.place(path)?;
         let is_own = is_own(path);
         let place = std::mem::take(&mut self.path);
@@ -513,10 +517,10 @@ impl Lines {
             };
             self.write_out(opened.file_id, missing).await?;
         }
-        Ok(Status::Ok)
+        Ok(ActionStatus::Ok)
     }
 
-    async fn close(&mut self, number: u64) -> ActionResult<Status> {
+    async fn close(&mut self, number: u64) -> ActionResult<ActionStatus> {
         let file_id = self.open.find(number)?.file_id;
         let closed = self.link.close(file_id).await;
         if closed != Err(ActionError::ConnectionReset) {
@@ -525,7 +529,12 @@ impl Lines {
         closed.map(done)
     }
 
-    async fn read_x(&mut self, number: u64, extent: Extent, expected: u64) -> ActionResult<Status> {
+    async fn read_x(
+        &mut self,
+        number: u64,
+        extent: Extent,
+        expected: u64,
+    ) -> ActionResult<ActionStatus> {
         extent.check()?;
         let file_id = self.open.find(number)?.file_id;
         let most = self.options.transfers.read;
@@ -548,7 +557,7 @@ impl Lines {
         number: u64,
         extent: Extent,
         expected: u64,
-    ) -> ActionResult<Status> {
+    ) -> ActionResult<ActionStatus> {
         let file = self.open.find_own(number)?;
         let file_id = file.file_id;
         self.write_out(file_id, extent).await?;
@@ -575,7 +584,7 @@ impl Lines {
         }
     }
 
-    async fn lock(&mut self, number: u64, extent: Extent) -> ActionResult<Status> {
+    async fn lock(&mut self, number: u64, extent: Extent) -> ActionResult<ActionStatus> {
         let file_id = self.open.find(number)?.file_id;
         let range = LockElement {
             offset: extent.offset,
@@ -584,10 +593,10 @@ impl Lines {
         };
         self.link.lock(file_id, range).await?;
         self.open.find(number)?.locks.push(extent);
-        Ok(Status::Ok)
+        Ok(ActionStatus::Ok)
     }
 
-    async fn unlock(&mut self, number: u64, extent: Extent) -> ActionResult<Status> {
+    async fn unlock(&mut self, number: u64, extent: Extent) -> ActionResult<ActionStatus> {
         let file_id = self.open.find(number)?.file_id;
         let range = LockElement {
             offset: extent.offset,
@@ -597,31 +606,31 @@ impl Lines {
         self.link.lock(file_id, range).await?;
         let file = self.open.find(number)?;
         file.locks.retain(|lock| *lock != extent);
-        Ok(Status::Ok)
+        Ok(ActionStatus::Ok)
     }
 
-    async fn remove(&mut self, path: &[u8], options: CreateOptions) -> ActionResult<Status> {
+    async fn remove(&mut self, path: &[u8], options: CreateOptions) -> ActionResult<ActionStatus> {
         check_own(path)?;
         self.place(path)?;
         self.link.remove(&self.path, options).await.map(done)
     }
 
     /// `clients` was created at the start of the run; its existence is success for the load.
-    async fn make_directory(&mut self, path: &[u8]) -> ActionResult<Status> {
+    async fn make_directory(&mut self, path: &[u8]) -> ActionResult<ActionStatus> {
         if is_clients(path) {
-            return Ok(Status::Ok);
+            return Ok(ActionStatus::Ok);
         }
         check_own(path)?;
         self.place(path)?;
         let opening = CreateParams::existing(&self.path, LISTING)
             .by(CreateDisposition::CREATE)
             .with(CreateOptions::DIRECTORY_FILE);
-        self.link.touch(&opening).await.map(|_| Status::Ok)
+        self.link.touch(&opening).await.map(|_| ActionStatus::Ok)
     }
 
     /// `clients` belongs to the run and stays. A load that removes it sees it as empty when no
     /// client has an entry in it.
-    async fn remove_directory(&mut self, path: &[u8]) -> ActionResult<Status> {
+    async fn remove_directory(&mut self, path: &[u8]) -> ActionResult<ActionStatus> {
         if !is_clients(path) {
             return self.remove(path, CreateOptions::DIRECTORY_FILE).await;
         }
@@ -634,13 +643,13 @@ impl Lines {
         });
         listed.await?;
         if is_empty {
-            Ok(Status::Ok)
+            Ok(ActionStatus::Ok)
         } else {
             Err(smb2::Status::DIRECTORY_NOT_EMPTY.into())
         }
     }
 
-    async fn rename(&mut self, from: &[u8], to: &[u8]) -> ActionResult<Status> {
+    async fn rename(&mut self, from: &[u8], to: &[u8]) -> ActionResult<ActionStatus> {
         check_own(from)?;
         check_own(to)?;
         self.place(from)?;
@@ -653,15 +662,15 @@ impl Lines {
             .map(done)
     }
 
-    async fn query_path(&mut self, path: &[u8], level: u64) -> ActionResult<Status> {
+    async fn query_path(&mut self, path: &[u8], level: u64) -> ActionResult<ActionStatus> {
         self.place(path)?;
         let opening = CreateParams::existing(&self.path, ATTRIBUTES);
         let class = InfoClass::File(class_of(level));
         let queried = self.link.query_path(&opening, class).await;
-        queried.map(|_| Status::Ok)
+        queried.map(|_| ActionStatus::Ok)
     }
 
-    async fn find_first(&mut self, path: &[u8]) -> ActionResult<Status> {
+    async fn find_first(&mut self, path: &[u8]) -> ActionResult<ActionStatus> {
         let Split { parent, name } = split(path);
         self.place(parent)?;
         let name = str::from_utf8(name).map_err(|_| ActionError::refused(Cause::NotFound))?;
@@ -669,10 +678,10 @@ impl Lines {
         let pattern = if name.is_empty() { "*" } else { name };
         let page = self.page_len();
         let found = self.link.find(&self.path, pattern, page).await;
-        found.map(|_| Status::Ok)
+        found.map(|_| ActionStatus::Ok)
     }
 
-    async fn set_file(&mut self, number: u64) -> ActionResult<Status> {
+    async fn set_file(&mut self, number: u64) -> ActionResult<ActionStatus> {
         let file_id = self.open.find_own(number)?.file_id;
         // Times stay unchanged: the purpose is the request.
         let information = FileBasicInformation {
@@ -688,7 +697,7 @@ impl Lines {
 
     /// Removes a whole tree; succeeds also if there is no such tree. Objects that no run of this
     /// load creates stay, and with them the tree.
-    async fn deltree(&mut self, path: &[u8]) -> ActionResult<Status> {
+    async fn deltree(&mut self, path: &[u8]) -> ActionResult<ActionStatus> {
         let own = is_clients(path).then(|| format!("{CLIENTS}/client{}", self.options.client));
         let path = own.as_deref().map_or(path, str::as_bytes);
         check_own(path)?;
@@ -696,7 +705,7 @@ impl Lines {
         let below = String::from_utf8_lossy(below_clients(path)).into_owned();
         let removed = self.link.remove_tree(&self.path, &below, self.removal());
         if removed.await?.is_empty() {
-            Ok(Status::Ok)
+            Ok(ActionStatus::Ok)
         } else {
             Err(smb2::Status::DIRECTORY_NOT_EMPTY.into())
         }
@@ -715,7 +724,7 @@ impl Lines {
     }
 
     /// Closes the files that an iteration left open.
-    async fn end_pass(&mut self) -> ActionResult<Status> {
+    async fn end_pass(&mut self) -> ActionResult<ActionStatus> {
         for mut file in self.open.take_all() {
             match self.release(&mut file).await {
                 // The open file was lost with its connection, or a reclaimed handle lost its
@@ -724,7 +733,7 @@ impl Lines {
                 Err(ActionError::ClientFailed) => return Err(ActionError::ClientFailed),
             }
         }
-        Ok(Status::Ok)
+        Ok(ActionStatus::Ok)
     }
 
     /// Closes a file; a durable handle from a lost connection is reclaimed first, since other
@@ -746,14 +755,14 @@ impl Lines {
     }
 
     /// Removes this client's tree. The end of the run reports what stays.
-    async fn remove_own_tree(&mut self) -> ActionResult<Status> {
+    async fn remove_own_tree(&mut self) -> ActionResult<ActionStatus> {
         let own = format!("client{}", self.options.client);
         let path = format!("{}\\{own}", self.options.clients);
         let removed = self.link.remove_tree(&path, &own, self.removal());
-        removed.await.map(|_| Status::Ok)
+        removed.await.map(|_| ActionStatus::Ok)
     }
 
-    async fn leave(&mut self) -> ActionResult<Status> {
+    async fn leave(&mut self) -> ActionResult<ActionStatus> {
         self.end_pass().await?;
         for left in [
             self.link.tree_disconnect(Scope::Tree).await,
@@ -766,12 +775,12 @@ impl Lines {
                 return Err(ActionError::ClientFailed);
             }
         }
-        Ok(Status::Ok)
+        Ok(ActionStatus::Ok)
     }
 }
 
-const fn done((): ()) -> Status {
-    Status::Ok
+const fn done((): ()) -> ActionStatus {
+    ActionStatus::Ok
 }
 
 #[cfg(test)]

@@ -43,10 +43,10 @@ use filestone_wire::smb2::info::{
 use filestone_wire::smb2::lock::{LockElement, LockFlags};
 use filestone_wire::smb2::{self, AccessMask, FileAttributes, FileTime};
 use filestone_workload::kind::OpKind;
-use filestone_workload::load::{Cause, Status};
+use filestone_workload::load::{Cause, ActionStatus};
 use filestone_workload::only_in_probes;
 use filestone_workload::operation::{
-    AttributeChange, DirectoryCursor, FileId, Name, OpenAccess, OpenId, Operation, ReplyFault,
+    AttributeChange, DirectoryCursor, FileId, ObjectName, OpenAccess, OpenId, Operation, ReplyFault,
     ReplyInfo,
 };
 use filestone_workload::output::DataRange;
@@ -200,7 +200,7 @@ pub(super) async fn operate(
             }
         };
         ended(TaskEnd {
-            answer: answer.map(|()| Status::Ok),
+            answer: answer.map(|()| ActionStatus::Ok),
             moved: operating.moved,
             found: operating.found,
             fault: operating.fault,
@@ -336,19 +336,19 @@ impl SlotTask {
     }
 
     /// Stores the path of a name in `path`.
-    fn set_path(&mut self, directory: FileId, name: Name) -> ActionResult<()> {
+    fn set_path(&mut self, directory: FileId, name: ObjectName) -> ActionResult<()> {
         use std::fmt::Write;
         let files = &self.options.files;
         let parent = files.paths.get(directory).ok_or(UNKNOWN)?;
         self.path.clear();
         self.path.push_str(parent);
         match name {
-            Name::Listed(index) => {
+            ObjectName::Listed(index) => {
                 let name = files.table.name(index).ok_or(UNKNOWN)?;
                 let name = std::str::from_utf8(name).map_err(|_| UNKNOWN)?;
                 join(&mut self.path, name);
             }
-            Name::Numbered { letter, number } => {
+            ObjectName::Numbered { letter, number } => {
                 join(&mut self.path, "");
                 let written = write!(self.path, "{}{number:016x}", char::from(letter));
                 written.map_err(|_| UNKNOWN)?;
@@ -360,7 +360,7 @@ impl SlotTask {
     async fn look_up(
         &mut self,
         directory: FileId,
-        name: Name,
+        name: ObjectName,
         access: AccessMask,
     ) -> ActionResult<()> {
         self.set_path(directory, name)?;
@@ -395,7 +395,7 @@ impl SlotTask {
     /// Closes a file that may already be closed.
     async fn close_quietly(&self, file_id: smb2::FileId) -> ActionResult<()> {
         match self.link.close(file_id).await {
-            Err(ActionError::Status(_)) | Ok(()) => Ok(()),
+            Err(ActionError::ActionStatus(_)) | Ok(()) => Ok(()),
             lost => lost,
         }
     }
@@ -408,7 +408,7 @@ impl SlotTask {
     async fn make(
         &mut self,
         directory: FileId,
-        name: Name,
+        name: ObjectName,
         options: CreateOptions,
     ) -> ActionResult<()> {
         self.set_path(directory, name)?;
@@ -428,14 +428,19 @@ impl SlotTask {
     async fn remove(
         &mut self,
         directory: FileId,
-        name: Name,
+        name: ObjectName,
         options: CreateOptions,
     ) -> ActionResult<()> {
         self.set_path(directory, name)?;
         self.link.remove(&self.path, options).await
     }
 
-    async fn link_to(&mut self, file: FileId, directory: FileId, name: Name) -> ActionResult<()> {
+    async fn link_to(
+        &mut self,
+        file: FileId,
+        directory: FileId,
+        name: ObjectName,
+    ) -> ActionResult<()> {
         self.set_path(directory, name)?;
         let from = self.path_of(file)?;
         self.link.link(from, &self.path, true).await
@@ -520,7 +525,7 @@ impl SlotTask {
         }
         let opened = match self.open_to_stay(file, ALL_OF_FILE).await {
             // Files without write access may be readable.
-            Err(failure) if is(failure, smb2::Status::ACCESS_DENIED) => {
+            Err(failure) if is(failure, smb2::ActionStatus::ACCESS_DENIED) => {
                 self.open_to_stay(file, LISTING).await
             }
             opened => opened,
@@ -733,7 +738,7 @@ impl SlotTask {
             let open = match self.client.opens.lookup(key) {
                 Some(HandleState::Open(file_id)) => Some(file_id),
                 Some(HandleState::Disconnected(handle)) => match self.reclaim(handle).await {
-                    Err(ActionError::Status(_)) => None,
+                    Err(ActionError::ActionStatus(_)) => None,
                     reclaimed => reclaimed?,
                 },
                 Some(HandleState::Opening) | None => None,
@@ -751,7 +756,7 @@ impl SlotTask {
 /// Ignores the status of the server, but not the loss of the connection.
 fn unless_lost(answer: ActionResult<()>) -> ActionResult<()> {
     match answer {
-        Ok(()) | Err(ActionError::Status(_)) => Ok(()),
+        Ok(()) | Err(ActionError::ActionStatus(_)) => Ok(()),
         Err(ActionError::ClientFailed | ActionError::ConnectionReset) => {
             Err(ActionError::ClientFailed)
         }

@@ -19,7 +19,7 @@ use filestone_wire::smb2::{
     OplockLevel, lock,
 };
 use filestone_workload::load::action::Disposition;
-use filestone_workload::load::{Action, Status};
+use filestone_workload::load::{Action, ActionStatus};
 use filestone_workload::time::Timestamp;
 use std::sync::Arc;
 
@@ -248,7 +248,7 @@ fn body_of<'m, T: Decode<'m>>(message: &'m [u8]) -> T {
 }
 
 fn is_done(progress: &ActorTaskState) -> bool {
-    matches!(progress, ActorTaskState::Ended(end) if end.answer == Ok(Status::Ok))
+    matches!(progress, ActorTaskState::Ended(end) if end.answer == Ok(ActionStatus::Ok))
 }
 
 const CREATE: Action<'_> = Action::NtCreateX {

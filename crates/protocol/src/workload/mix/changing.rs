@@ -10,7 +10,7 @@ use super::pool::{NamePool, PoolLimits, TakenName};
 use filestone_plan::file_set::{ChangingDirectories, ClientSet, VolatileDirectory};
 use filestone_plan::plan::MixCount;
 use filestone_workload::failure::Cause;
-use filestone_workload::operation::{FileId, Name, OpKind, Operation, Outcome};
+use filestone_workload::operation::{FileId, ObjectName, OpKind, Operation, Outcome};
 use std::collections::VecDeque;
 
 /// Kinds that REMOVE can remove, in order of preference: that of nhfsstone, which removed a hard
@@ -303,7 +303,7 @@ impl ChangingNames {
             },
             VolatileDirectory::SymbolicLinks => {
                 let letter = b't';
-                let target = Name::Numbered { letter, number };
+                let target = ObjectName::Numbered { letter, number };
                 Operation::MakeSymlink {
                     directory,
                     name,
@@ -313,7 +313,7 @@ impl ChangingNames {
         }
     }
 
-    fn place(&self, kind: VolatileDirectory, number: u64) -> (FileId, Name) {
+    fn place(&self, kind: VolatileDirectory, number: u64) -> (FileId, ObjectName) {
         (directory_of(kind, &self.directories), kind.name(number))
     }
 

@@ -323,7 +323,7 @@ fn a_listing_starts_over_at_its_end_and_when_its_place_is_lost() {
 
 /// Existing names, as a correct server has them.
 #[derive(Default)]
-struct Names(HashSet<Name>);
+struct Names(HashSet<ObjectName>);
 
 impl Names {
     /// Executes an operation; returns whether it succeeded.
@@ -480,7 +480,7 @@ fn visits_go_through_all_subjects_and_names_in_turn() {
                     Operation::GetAttr { file } | Operation::Access { file, .. } => file.0 - 1,
                     Operation::ReadLink { link } => link.0 - 1,
                     Operation::Lookup {
-                        name: Name::Listed(index),
+                        name: ObjectName::Listed(index),
                         ..
                     } => index,
                     _ => unreachable!("{operation:?}"),

@@ -4,7 +4,7 @@ use super::pieces::Pieces;
 use super::shared::SharedFleet;
 use filestone_plan::plan::{AccessPattern, GroupPlan, RandomField, RandomFieldFor};
 use filestone_workload::load::CLIENTS;
-use filestone_workload::payload::{FileKey, Payload, Place, ReadCheck, WriteBlock};
+use filestone_workload::payload::{BlockPosition, FileKey, Payload, ReadCheck, WriteBlock};
 use std::io::Write;
 
 /// Use of a file.
@@ -133,7 +133,7 @@ impl CurrentFile {
         if !self.task.writes() {
             return Payload::Reading(self.reading());
         }
-        let place = Place {
+        let place = BlockPosition {
             number: u32::try_from(self.place).unwrap_or(u32::MAX),
             offset: self.offset,
             len: u32::try_from(self.next_len).unwrap_or(u32::MAX),

@@ -7,7 +7,7 @@ use crate::document::table::{Column, Table};
 use crate::sweep::document::named;
 use crate::sweep::ladder::document::MeanDocument;
 use crate::sweep::{MEAN, SweepReport, of_run};
-use filestone_measure::figure::Figure;
+use filestone_measure::figure::AveragedFigure;
 use filestone_measure::sweep::{LADDER_FIGURES, difference, difference_of_steps};
 use filestone_plan::gate::{GateFigure, RunTotal};
 use filestone_workload::statistics::CONFIDENCE;
@@ -77,11 +77,11 @@ pub struct ComparedRungFigure {
 
 /// A figure that both ladders have.
 struct Both {
-    base: Figure,
-    new: Figure,
-    more: Figure,
+    base: AveragedFigure,
+    new: AveragedFigure,
+    more: AveragedFigure,
     /// Difference of the steps.
-    more_added: Option<Figure>,
+    more_added: Option<AveragedFigure>,
 }
 
 impl<'ladder> ComparedLadders<'ladder> {
@@ -110,7 +110,11 @@ fn both(base: &LadderRung<'_>, new: &LadderRung<'_>, figure: GateFigure) -> Opti
 }
 
 /// Returns the difference of the steps to a rung, if both start from the same one.
-fn more_added(base: &LadderRung<'_>, new: &LadderRung<'_>, figure: GateFigure) -> Option<Figure> {
+fn more_added(
+    base: &LadderRung<'_>,
+    new: &LadderRung<'_>,
+    figure: GateFigure,
+) -> Option<AveragedFigure> {
     let is_same = base.below.map(name_of) == new.below.map(name_of);
     let (base, new) = (base.pair()?, new.pair()?);
     is_same.then(|| difference_of_steps(base, new, figure))?

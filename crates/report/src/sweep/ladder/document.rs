@@ -5,7 +5,7 @@ use crate::JsonSchema;
 use crate::sweep::SweepReport;
 use crate::sweep::document::column_of;
 use crate::sweep::rounds_document::{PointCounts, RoundsDocument};
-use filestone_measure::figure::Figure;
+use filestone_measure::figure::AveragedFigure;
 use filestone_measure::sweep::LADDER_FIGURES;
 use filestone_plan::gate::GateFigure;
 use filestone_plan::plan::Plan;
@@ -72,8 +72,8 @@ pub struct MeanDocument {
     pub runs: usize,
 }
 
-impl From<Figure> for MeanDocument {
-    fn from(known: Figure) -> Self {
+impl From<AveragedFigure> for MeanDocument {
+    fn from(known: AveragedFigure) -> Self {
         Self {
             value: known.value,
             low: known.low(),
@@ -103,7 +103,7 @@ fn document_of(rung: &LadderRung<'_>) -> RungDocument {
     }
 }
 
-fn figure(rung: &LadderRung<'_>, known: Figure) -> RungFigureDocument {
+fn figure(rung: &LadderRung<'_>, known: AveragedFigure) -> RungFigureDocument {
     RungFigureDocument {
         name: known.name.to_string(),
         unit: known.name.unit().name().into(),

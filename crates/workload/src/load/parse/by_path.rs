@@ -6,14 +6,14 @@
 
 use super::super::action::OpenMode;
 use super::super::action_numbers::{LONGEST_BY_PATH, open_mode};
-use super::super::code::{NAMES, NUMBERS, ONLY_OPENS, Operand, Step};
+use super::super::code::{CompiledOperation, NAMES, NUMBERS, ONLY_OPENS, Operand};
 use super::super::expected::Expected;
 use super::super::names;
 use super::super::number::Number;
 use super::super::random_string;
 use super::super::verb::{self, FileAddressing, Verb};
 use super::emit::ColumnSpans;
-use super::tokens::{self, Token};
+use super::tokens::{self, LineToken};
 use super::{Compiler, shown};
 use crate::operation::OpKind;
 use std::time::Duration;
@@ -31,7 +31,7 @@ fn told_by(line: &[u8]) -> Option<FileAddressing> {
     if word.text.first().is_some_and(u8::is_ascii_digit) {
         word = words.next()?;
     }
-    verb::naming(word.text, words.next().is_some_and(Token::is_name))
+    verb::naming(word.text, words.next().is_some_and(LineToken::is_name))
 }
 
 impl Compiler {
@@ -76,14 +76,14 @@ impl Compiler {
         &mut self,
         stamp: Option<Duration>,
         verb: &'static Verb,
-        arguments: &[Token<'_>],
+        arguments: &[LineToken<'_>],
         expected: Expected,
     ) {
         let Some((path, numbers)) = arguments.split_first() else {
             return;
         };
         let mut columns = ColumnSpans::default();
-        let mut step = Step {
+        let mut step = CompiledOperation {
             kind: verb.kind,
             expected,
             stamp,
@@ -131,7 +131,7 @@ impl Compiler {
     }
 
     /// Returns the number of a word: checked, and equal for all words with the same meaning.
-    fn number_by_path(&mut self, kind: OpKind, place: usize, word: &Token<'_>) -> Operand {
+    fn number_by_path(&mut self, kind: OpKind, place: usize, word: &LineToken<'_>) -> Operand {
         // The kind's checks of a number are for CIFS-style verbs and do not apply here.
         let operand = self.operand(OpKind::FsStat, place, word);
         let Operand::Literal(value) = operand else {
@@ -152,7 +152,7 @@ impl Compiler {
     }
 
     /// Returns the handle for a path. After an error, returns any handle.
-    fn handle_by_path(&mut self, path: &Token<'_>) -> Operand {
+    fn handle_by_path(&mut self, path: &LineToken<'_>) -> Operand {
         if self.slots != 0 && random_string::slots(path.text).next().is_some() {
             let key = [b"\"", path.text].concat();
             if let Some(index) = self.seen_expressions.get(key.as_slice()) {

@@ -5,12 +5,12 @@
 //! needs data from the reply.
 
 use super::super::action;
-use super::super::code::{NAMES, NUMBERS, Operand, Step};
+use super::super::code::{CompiledOperation, NAMES, NUMBERS, Operand};
 use super::super::expected::Expected;
 use super::super::names::{self, NameId};
 use super::super::number::c_number;
 use super::super::safety;
-use super::tokens::{self, Token};
+use super::tokens::{self, LineToken};
 use super::{Compiler, shown};
 use crate::operation::OpKind;
 
@@ -99,7 +99,7 @@ impl Compiler {
         self.recognise(verb);
     }
 
-    fn recognise(&mut self, verb: &Token<'_>) {
+    fn recognise(&mut self, verb: &LineToken<'_>) {
         let words = ["SMBopenX", "SMBunlink", "SMBgetatr"]
             .iter()
             .chain(PASSED_OVER)
@@ -117,7 +117,7 @@ impl Compiler {
     }
 
     /// Parses a request that is executed independent of the reply.
-    fn request(&mut self, verb: &Token<'_>, values: &[Token<'_>]) {
+    fn request(&mut self, verb: &LineToken<'_>, values: &[LineToken<'_>]) {
         match verb.text {
             b"SMBmkdir" | b"SMBrmdir" => {
                 let name = self.sniffed_name(verb, values, "Path");
@@ -143,7 +143,7 @@ impl Compiler {
         }
     }
 
-    fn open_reply(&mut self, verb: &Token<'_>, values: &[Token<'_>], name: Option<NameId>) {
+    fn open_reply(&mut self, verb: &LineToken<'_>, values: &[LineToken<'_>], name: Option<NameId>) {
         let Some(name) = name else { return };
         let handle = self.value(verb, values, "Handle");
         let size = self.value(verb, values, "Size");
@@ -173,7 +173,7 @@ impl Compiler {
     }
 
     /// Parses a CREATE: one line and one operation, although it opens and closes.
-    fn create(&mut self, verb: &Token<'_>, values: &[Token<'_>]) {
+    fn create(&mut self, verb: &LineToken<'_>, values: &[LineToken<'_>]) {
         let name = self.sniffed_name(verb, values, "Path");
         let size = self.value(verb, values, "Size");
         if let (Some(name), Some(size)) = (name, size) {
@@ -185,7 +185,13 @@ impl Compiler {
         }
     }
 
-    fn transfer(&mut self, kind: OpKind, verb: &Token<'_>, values: &[Token<'_>], size: &str) {
+    fn transfer(
+        &mut self,
+        kind: OpKind,
+        verb: &LineToken<'_>,
+        values: &[LineToken<'_>],
+        size: &str,
+    ) {
         let handle = self.value(verb, values, "Handle");
         let offset = self.value(verb, values, "Offset");
         let len = self.value(verb, values, size);
@@ -235,7 +241,7 @@ impl Compiler {
         }
     }
 
-    fn rename(&mut self, verb: &Token<'_>, values: &[Token<'_>]) {
+    fn rename(&mut self, verb: &LineToken<'_>, values: &[LineToken<'_>]) {
         let from = self.sniffed_name(verb, values, "OldPath");
         let to = self.sniffed_name(verb, values, "NewPath");
         if let (Some(from), Some(to)) = (from, to) {
@@ -253,7 +259,7 @@ impl Compiler {
         numbers: [u64; NUMBERS],
         expected: Expected,
     ) {
-        let step = Step {
+        let step = CompiledOperation {
             kind,
             expected,
             stamp: None,
@@ -264,7 +270,12 @@ impl Compiler {
     }
 
     /// Returns the number after a keyword.
-    fn value(&mut self, verb: &Token<'_>, values: &[Token<'_>], keyword: &str) -> Option<u64> {
+    fn value(
+        &mut self,
+        verb: &LineToken<'_>,
+        values: &[LineToken<'_>],
+        keyword: &str,
+    ) -> Option<u64> {
         let word = self.after(verb, values, keyword)?;
         match c_number(word.text) {
             Ok(value) => Some(value),
@@ -279,8 +290,8 @@ impl Compiler {
     /// Returns the name after a keyword.
     fn sniffed_name(
         &mut self,
-        verb: &Token<'_>,
-        values: &[Token<'_>],
+        verb: &LineToken<'_>,
+        values: &[LineToken<'_>],
         keyword: &str,
     ) -> Option<NameId> {
         let word = self.after(verb, values, keyword)?;
@@ -294,7 +305,7 @@ impl Compiler {
             return None;
         }
         let relative = safety::moved(relative);
-        if names::place(&relative) == names::Place::Marker {
+        if names::place(&relative) == names::NameLocation::Marker {
             self.wrong(
                 word.column,
                 "this name is the run's own mark".to_owned(),
@@ -309,11 +320,11 @@ impl Compiler {
 
     fn after<'w, 'l>(
         &mut self,
-        verb: &Token<'_>,
-        values: &'w [Token<'l>],
+        verb: &LineToken<'_>,
+        values: &'w [LineToken<'l>],
         keyword: &str,
-    ) -> Option<&'w Token<'l>> {
-        let is_keyword = |word: &Token<'_>| word.text == keyword.as_bytes();
+    ) -> Option<&'w LineToken<'l>> {
+        let is_keyword = |word: &LineToken<'_>| word.text == keyword.as_bytes();
         let mut rest = values.iter().skip_while(|word| !is_keyword(word)).skip(1);
         let found = rest.next();
         if found.is_none() {

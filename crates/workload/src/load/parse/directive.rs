@@ -6,7 +6,7 @@ use super::super::random_string::{self, SLOTS};
 use super::super::status;
 use super::super::verb;
 use super::handles::SourcePosition;
-use super::tokens::{self, Token};
+use super::tokens::{self, LineToken};
 use super::{Compiler, OpenLoop, shown};
 
 /// Maximum nesting depth of loops.
@@ -72,7 +72,7 @@ impl Compiler {
         &mut self,
         word: &'static str,
         spot: SourcePosition,
-        words: &[Token<'_>],
+        words: &[LineToken<'_>],
         offset: u32,
     ) {
         if word != "RANDOMSTRING" && word != "REPEAT" {
@@ -120,7 +120,7 @@ impl Compiler {
         }
     }
 
-    fn directive_number(&mut self, word: &Token<'_>, offset: u32) -> u64 {
+    fn directive_number(&mut self, word: &LineToken<'_>, offset: u32) -> u64 {
         c_number(word.text).unwrap_or_else(|fault| {
             self.wrong(
                 word.column + offset,
@@ -139,12 +139,12 @@ impl Compiler {
         }
     }
 
-    fn sleep(&mut self, time: &Token<'_>, offset: u32) {
+    fn sleep(&mut self, time: &LineToken<'_>, offset: u32) {
         let microseconds = self.directive_number(time, offset);
         self.handed_out(&Instruction::Sleep(microseconds));
     }
 
-    fn wait(&mut self, client: &Token<'_>, point: &Token<'_>, offset: u32) {
+    fn wait(&mut self, client: &LineToken<'_>, point: &LineToken<'_>, offset: u32) {
         let number = self.directive_number(client, offset);
         let point = self.directive_number(point, offset);
         match u32::try_from(number) {
@@ -157,7 +157,7 @@ impl Compiler {
         }
     }
 
-    fn begin_loop(&mut self, spot: SourcePosition, times: &Token<'_>, offset: u32) {
+    fn begin_loop(&mut self, spot: SourcePosition, times: &LineToken<'_>, offset: u32) {
         let times = self.directive_number(times, offset);
         if self.loops.len() == DEEPEST_LOOP {
             self.wrong_at(
@@ -215,7 +215,7 @@ impl Compiler {
         }
     }
 
-    fn random_string(&mut self, slot: &Token<'_>, text: &Token<'_>, offset: u32) {
+    fn random_string(&mut self, slot: &LineToken<'_>, text: &LineToken<'_>, offset: u32) {
         let number = self.directive_number(slot, offset);
         let Some(slot) = u8::try_from(number)
             .ok()

@@ -1,8 +1,8 @@
 //! Writing of parsed operations to the compiled form, and tracking of handles and files.
 
-use super::super::code::{Instruction, Operand, Step};
+use super::super::code::{CompiledOperation, Instruction, Operand};
 use super::super::expected::Expected;
-use super::super::names::{NameId, Place};
+use super::super::names::{NameId, NameLocation};
 use super::super::safety;
 use super::super::verb::{Effect, effect};
 use super::Compiler;
@@ -18,7 +18,7 @@ pub(super) struct ColumnSpans {
 
 impl Compiler {
     /// Writes an operation.
-    pub(super) fn emit(&mut self, step: &Step) {
+    pub(super) fn emit(&mut self, step: &CompiledOperation) {
         let mut hands_out = true;
         if let Some((spot, times)) = self.repeat.take() {
             hands_out = times > 0;
@@ -45,8 +45,8 @@ impl Compiler {
     /// Tracks the handles of an operation, and reports wrong ones.
     pub(super) fn follow_handles(
         &mut self,
-        step: &Step,
-        place: Option<Place>,
+        step: &CompiledOperation,
+        place: Option<NameLocation>,
         columns: &ColumnSpans,
     ) {
         let in_loop = self.is_in_loop();
@@ -83,8 +83,14 @@ impl Compiler {
         }
     }
 
-    fn opened(&mut self, step: &Step, handle: Operand, place: Option<Place>, spot: SourcePosition) {
-        let is_outside = matches!(place, Some(Place::Outside | Place::Marker));
+    fn opened(
+        &mut self,
+        step: &CompiledOperation,
+        handle: Operand,
+        place: Option<NameLocation>,
+        spot: SourcePosition,
+    ) {
+        let is_outside = matches!(place, Some(NameLocation::Outside | NameLocation::Marker));
         if step.expected.is_failure() {
             return;
         }
@@ -140,7 +146,7 @@ impl Compiler {
     }
 
     /// Tracks the files that an operation creates, and reports names that cannot exist.
-    pub(super) fn follow_files(&mut self, step: &Step, columns: &ColumnSpans) {
+    pub(super) fn follow_files(&mut self, step: &CompiledOperation, columns: &ColumnSpans) {
         let [first, second] = step.names;
         let [first_column, second_column] = columns.names;
         if step.expected == Expected::Success {
@@ -193,7 +199,7 @@ impl Compiler {
     }
 }
 
-fn wants_directory(step: &Step) -> bool {
+fn wants_directory(step: &CompiledOperation) -> bool {
     let [options, ..] = step.numbers;
     match options {
         Operand::Literal(options) => options & super::super::action::OPTION_DIRECTORY != 0,
@@ -202,7 +208,7 @@ fn wants_directory(step: &Step) -> bool {
 }
 
 /// Returns the index of the name that must exist for the operation to succeed.
-fn must_exist(step: &Step) -> Option<usize> {
+fn must_exist(step: &CompiledOperation) -> Option<usize> {
     match step.kind {
         OpKind::NtCreateX => (step.only_opens() && !wants_directory(step)).then_some(0),
         OpKind::Unlink
@@ -229,6 +235,6 @@ fn must_exist(step: &Step) -> Option<usize> {
 }
 
 /// Whether an operation modifies the object with its name at that position.
-pub(super) fn changes(step: &Step, place: usize) -> bool {
+pub(super) fn changes(step: &CompiledOperation, place: usize) -> bool {
     safety::changes(step.kind, step.only_opens(), place)
 }

@@ -39,7 +39,7 @@ struct InLoop {
 
 /// The handles of a load.
 #[derive(Debug, Default)]
-pub(super) struct Handles {
+pub(super) struct ParsedHandles {
     open: HashMap<u64, Opened>,
     in_loop: InLoop,
     /// Whether a handle with a random number was opened: any other may equal it.
@@ -48,7 +48,7 @@ pub(super) struct Handles {
     random_write: Option<SourcePosition>,
 }
 
-impl Handles {
+impl ParsedHandles {
     /// Records that a file was opened as `handle`.
     pub(super) fn open(&mut self, handle: u64, line: u32, is_outside: bool, in_loop: bool) {
         self.open.insert(

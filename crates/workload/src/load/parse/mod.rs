@@ -13,7 +13,7 @@ mod name;
 mod operation;
 mod tokens;
 
-use super::code::Writer;
+use super::code::CodeWriter;
 use super::compiled::Load;
 use super::diagnostic::{Diagnostics, LoadError, LoadErrors, shown};
 use super::generation::Generation;
@@ -23,7 +23,7 @@ use super::status;
 use super::verb::{self, FileAddressing, VerbSet};
 use crate::operation::OpKind;
 use existence::PossibleNames;
-use handles::{Handles, SourcePosition};
+use handles::{ParsedHandles, SourcePosition};
 use std::collections::HashMap;
 
 /// Maximum length of a line: 64 KiB. No program wrote longer ones.
@@ -66,7 +66,7 @@ pub struct Compiler {
     line: u32,
     grammar: Grammar,
     diagnostics: Diagnostics,
-    writer: Writer,
+    writer: CodeWriter,
     names: Names,
     seen_names: Interner,
     seen_texts: Interner,
@@ -96,7 +96,7 @@ pub struct Compiler {
     recognised: u64,
     strange: u64,
     sniffed: dbench1::PendingTraceRequests,
-    handles: Handles,
+    handles: ParsedHandles,
     existence: PossibleNames,
     operations: u64,
     has_stamps: bool,
@@ -111,7 +111,7 @@ impl Compiler {
             line: 0,
             grammar: Grammar::Undecided(Vec::new()),
             diagnostics: Diagnostics::default(),
-            writer: Writer::default(),
+            writer: CodeWriter::default(),
             names: Names::default(),
             seen_names: Interner::default(),
             seen_texts: Interner::default(),
@@ -134,7 +134,7 @@ impl Compiler {
             recognised: 0,
             strange: 0,
             sniffed: dbench1::PendingTraceRequests::default(),
-            handles: Handles::default(),
+            handles: ParsedHandles::default(),
             existence: PossibleNames::default(),
             operations: 0,
             has_stamps: false,

@@ -1,16 +1,16 @@
 //! Names of a line: checks, entry in the table, and permission checks.
 
-use super::super::names::{self, NameId, Place};
+use super::super::names::{self, NameId, NameLocation};
 use super::super::random_string;
 use super::super::safety;
 use super::super::verb::FileAddressing;
-use super::tokens::Token;
+use super::tokens::LineToken;
 use super::{Compiler, shown};
 use crate::operation::OpKind;
 
 impl Compiler {
     /// Returns the name of a word. After an error, returns any name.
-    pub(super) fn name(&mut self, word: &Token<'_>) -> NameId {
+    pub(super) fn name(&mut self, word: &LineToken<'_>) -> NameId {
         if let Some(id) = self.seen_names.find(word.text) {
             return id;
         }
@@ -35,7 +35,7 @@ impl Compiler {
         let is_drawn = has_slots && safety::leading_slot(&relative).is_some();
         if self.naming != Some(FileAddressing::ByPath)
             || is_drawn
-            || names::place(&relative) != Place::Outside
+            || names::place(&relative) != NameLocation::Outside
         {
             return self.keep_name(&relative, has_slots);
         }
@@ -67,7 +67,7 @@ impl Compiler {
 
     /// Returns the target of a symbolic link. It is not a name of the directory under test, so only
     /// `\` and the client's number are replaced.
-    pub(super) fn link_text(&mut self, word: &Token<'_>) -> NameId {
+    pub(super) fn link_text(&mut self, word: &LineToken<'_>) -> NameId {
         if let Some(id) = self.seen_texts.find(word.text) {
             return id;
         }
@@ -87,7 +87,7 @@ impl Compiler {
 
     /// Whether a word has random strings; reports undefined ones. Before the first RANDOMSTRING a
     /// `$` is a plain character, as in names of the NetBench load.
-    pub(super) fn checked_slots(&mut self, word: &Token<'_>) -> bool {
+    pub(super) fn checked_slots(&mut self, word: &LineToken<'_>) -> bool {
         if self.slots == 0 {
             return false;
         }
@@ -113,7 +113,7 @@ impl Compiler {
         changes: bool,
         id: NameId,
         column: u32,
-    ) -> Option<Place> {
+    ) -> Option<NameLocation> {
         self.changes |= changes;
         let relative = self.names.template(id);
         let slot = safety::leading_slot(&relative).filter(|_| self.names.has_slots(id));
@@ -124,12 +124,14 @@ impl Compiler {
         }
         let place = names::place(&relative);
         let fault = match place {
-            Place::Inside => return Some(place),
-            Place::Clients if safety::may_be_clients(kind) => return Some(place),
-            Place::Outside | Place::Clients | Place::Marker if !changes => return Some(place),
-            Place::Outside => "is not in clients/",
-            Place::Clients => "holds the trees of all clients",
-            Place::Marker => "is the run's own mark",
+            NameLocation::Inside => return Some(place),
+            NameLocation::Clients if safety::may_be_clients(kind) => return Some(place),
+            NameLocation::Outside | NameLocation::Clients | NameLocation::Marker if !changes => {
+                return Some(place);
+            }
+            NameLocation::Outside => "is not in clients/",
+            NameLocation::Clients => "holds the trees of all clients",
+            NameLocation::Marker => "is the run's own mark",
         };
         let shown = shown(&relative);
         self.wrong(

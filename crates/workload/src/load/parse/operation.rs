@@ -1,16 +1,16 @@
 //! Lines of dbench 2 to 5 and smbtorture: one operation each.
 
 use super::super::action;
-use super::super::code::{NAMES, NUMBERS, Operand, Step};
+use super::super::code::{CompiledOperation, NAMES, NUMBERS, Operand};
 use super::super::expected::Expected;
-use super::super::names::Place;
+use super::super::names::NameLocation;
 use super::super::number::{self, Number};
 use super::super::safety;
 use super::super::status;
 use super::super::verb::{self, FileAddressing, Verb, VerbSet};
 use super::emit::{self, ColumnSpans};
 use super::handles::SourcePosition;
-use super::tokens::{self, Token, Words};
+use super::tokens::{self, LineToken, Words};
 use super::{Compiler, shown};
 use crate::operation::OpKind;
 use std::time::Duration;
@@ -48,7 +48,7 @@ impl Compiler {
         &mut self,
         words: &'w Words<'l>,
         is_current: bool,
-    ) -> (Option<Duration>, &'w [Token<'l>]) {
+    ) -> (Option<Duration>, &'w [LineToken<'l>]) {
         let all = words.all();
         let Some((first, rest)) = all.split_first() else {
             return (None, all);
@@ -68,8 +68,8 @@ impl Compiler {
     }
 
     /// Returns the verb of a word, or the most similar one.
-    fn verb(&mut self, word: &Token<'_>, arguments: &[Token<'_>]) -> Option<&'static Verb> {
-        let is_name = arguments.first().is_some_and(tokens::Token::is_name);
+    fn verb(&mut self, word: &LineToken<'_>, arguments: &[LineToken<'_>]) -> Option<&'static Verb> {
+        let is_name = arguments.first().is_some_and(tokens::LineToken::is_name);
         let is_foreign = self.family.is_none();
         let without_status = arguments.len().saturating_sub(1);
         if let Some(backend) =
@@ -139,8 +139,8 @@ impl Compiler {
         &mut self,
         stamp: Option<Duration>,
         verb: &'static Verb,
-        word: &Token<'_>,
-        arguments: &[Token<'_>],
+        word: &LineToken<'_>,
+        arguments: &[LineToken<'_>],
     ) {
         let (arguments, expected) = self.status(verb, word, arguments);
         let needed = verb.names.len() + verb.needed;
@@ -163,9 +163,9 @@ impl Compiler {
     fn status<'w, 'l>(
         &mut self,
         verb: &Verb,
-        word: &Token<'_>,
-        arguments: &'w [Token<'l>],
-    ) -> (&'w [Token<'l>], Expected) {
+        word: &LineToken<'_>,
+        arguments: &'w [LineToken<'l>],
+    ) -> (&'w [LineToken<'l>], Expected) {
         let missing = arguments.len() <= verb.names.len() + verb.needed;
         let (column, text) = match arguments.split_last() {
             Some((last, rest)) => {
@@ -209,7 +209,12 @@ impl Compiler {
         );
     }
 
-    fn of_dbench2(&mut self, verb: &'static Verb, word: &Token<'_>, arguments: &[Token<'_>]) {
+    fn of_dbench2(
+        &mut self,
+        verb: &'static Verb,
+        word: &LineToken<'_>,
+        arguments: &[LineToken<'_>],
+    ) {
         let Some(numbers) = verb.in_dbench2 else {
             let what = format!("dbench 2 has no {}", verb.word);
             let help = "this file is read as one of dbench 2, because its first lines have neither quotes nor a status";
@@ -242,14 +247,14 @@ impl Compiler {
         &mut self,
         stamp: Option<Duration>,
         verb: &'static Verb,
-        arguments: &[Token<'_>],
+        arguments: &[LineToken<'_>],
         expected: Expected,
     ) {
         let (names, numbers) = arguments
             .split_at_checked(verb.names.len())
             .unwrap_or((arguments, &[]));
         let mut columns = ColumnSpans::default();
-        let mut step = Step {
+        let mut step = CompiledOperation {
             kind: verb.kind,
             expected,
             stamp,
@@ -282,10 +287,10 @@ impl Compiler {
     /// Enters the names of an operation. Returns the location of the first one.
     pub(super) fn names_of(
         &mut self,
-        step: &mut Step,
-        names: &[Token<'_>],
+        step: &mut CompiledOperation,
+        names: &[LineToken<'_>],
         columns: &mut ColumnSpans,
-    ) -> Option<Place> {
+    ) -> Option<NameLocation> {
         let mut first = None;
         for (place, word) in names.iter().enumerate() {
             let is_text = step.kind == OpKind::SymLink && place == 1;
@@ -305,7 +310,7 @@ impl Compiler {
             }
             let changes = emit::changes(step, place);
             let found = self.check_place(step.kind, changes, id, word.column);
-            if step.kind == OpKind::Deltree && found == Some(Place::Clients) {
+            if step.kind == OpKind::Deltree && found == Some(NameLocation::Clients) {
                 step.names = [self.keep_name(safety::OWN_TREE, false), 0];
             }
             if place == 0 {
@@ -316,7 +321,7 @@ impl Compiler {
     }
 
     /// Returns the number of a word. After an error, returns zero.
-    pub(super) fn operand(&mut self, kind: OpKind, place: usize, word: &Token<'_>) -> Operand {
+    pub(super) fn operand(&mut self, kind: OpKind, place: usize, word: &LineToken<'_>) -> Operand {
         if self.checked_slots(word) {
             return self.expression(word, Number::Text(word.text.into()));
         }
@@ -348,7 +353,7 @@ impl Compiler {
         }
     }
 
-    fn expression(&mut self, word: &Token<'_>, number: Number) -> Operand {
+    fn expression(&mut self, word: &LineToken<'_>, number: Number) -> Operand {
         if let Some(index) = self.seen_expressions.get(word.text) {
             return Operand::Expression(*index);
         }
@@ -358,7 +363,7 @@ impl Compiler {
         Operand::Expression(index)
     }
 
-    fn check_access(&mut self, step: &Step, columns: &ColumnSpans) {
+    fn check_access(&mut self, step: &CompiledOperation, columns: &ColumnSpans) {
         let [wanted, granted, ..] = step.numbers;
         let [_, column, ..] = columns.numbers;
         if let (Operand::Literal(wanted), Operand::Literal(granted)) = (wanted, granted)

@@ -2,7 +2,7 @@
 
 /// A word of a line.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Token<'a> {
+pub(super) struct LineToken<'a> {
     /// Text without quotes.
     pub(super) text: &'a [u8],
     /// Column of the first byte, from 1.
@@ -11,7 +11,7 @@ pub(super) struct Token<'a> {
     pub(super) is_quoted: bool,
 }
 
-impl Token<'_> {
+impl LineToken<'_> {
     /// Whether it is written as a name: quoted, or with a leading slash.
     pub(super) fn is_name(&self) -> bool {
         self.is_quoted || matches!(self.text.first(), Some(b'/' | b'\\'))
@@ -31,7 +31,7 @@ pub(super) const MOST_WORDS: usize = 16;
 /// The words of one line.
 #[derive(Debug)]
 pub(super) struct Words<'a> {
-    words: [Token<'a>; MOST_WORDS],
+    words: [LineToken<'a>; MOST_WORDS],
     count: usize,
     /// Whether there were more words than fit.
     pub(super) is_cut: bool,
@@ -39,7 +39,7 @@ pub(super) struct Words<'a> {
 
 impl<'a> Words<'a> {
     /// Returns the words.
-    pub(super) fn all(&self) -> &[Token<'a>] {
+    pub(super) fn all(&self) -> &[LineToken<'a>] {
         self.words.get(..self.count).unwrap_or_default()
     }
 }
@@ -51,7 +51,7 @@ const fn is_blank(byte: u8) -> bool {
 /// Splits a line at its blanks. With `quotes`, a word that begins with a double quote extends to
 /// the next one.
 pub(super) fn words(line: &[u8], quotes: bool) -> Result<Words<'_>, BadQuotes> {
-    let nothing = Token {
+    let nothing = LineToken {
         text: &[],
         column: 0,
         is_quoted: false,
@@ -83,7 +83,7 @@ pub(super) fn words(line: &[u8], quotes: bool) -> Result<Words<'_>, BadQuotes> {
         at += taken;
         match found.words.get_mut(found.count) {
             Some(word) => {
-                *word = Token {
+                *word = LineToken {
                     text,
                     column,
                     is_quoted,
@@ -118,7 +118,7 @@ mod tests {
 
     fn cut(line: &str, quotes: bool) -> Vec<(String, u32)> {
         let words = words(line.as_bytes(), quotes).expect("the quotes are right");
-        let text = |word: &Token<'_>| String::from_utf8_lossy(word.text).into_owned();
+        let text = |word: &LineToken<'_>| String::from_utf8_lossy(word.text).into_owned();
         words
             .all()
             .iter()

@@ -24,8 +24,10 @@ fn one_pass(script: &mut Script) -> Vec<String> {
     loop {
         let next = script.next();
         told.push(match &next {
-            Ok(Next::EndOfPass) => return told,
-            Ok(Next::Operation(line)) => format!("{} {}", line.number, told_action(&line.action)),
+            Ok(ScriptAction::EndOfPass) => return told,
+            Ok(ScriptAction::Operation(line)) => {
+                format!("{} {}", line.number, told_action(&line.action))
+            }
             Ok(other) => format!("{other:?}"),
             Err(error) => error.to_string(),
         });
@@ -76,7 +78,7 @@ fn a_line_is_what_it_says() {
     );
     assert_eq!((load.operations(), load.lines()), (3, 3));
     let mut script = Script::new(load, 4, 5, 1);
-    let Ok(Next::Operation(line)) = script.next() else {
+    let Ok(ScriptAction::Operation(line)) = script.next() else {
         panic!("it begins with an operation");
     };
     assert_eq!(
@@ -97,7 +99,7 @@ fn a_line_is_what_it_says() {
         (path, options, handle),
         (&b"clients/client4/a b"[..], 0x40, 7)
     );
-    let Ok(Next::Operation(line)) = script.next() else {
+    let Ok(ScriptAction::Operation(line)) = script.next() else {
         panic!("it goes on");
     };
     assert_eq!(line.stamp, Some(Duration::from_millis(500)));
@@ -110,14 +112,14 @@ fn a_line_is_what_it_says() {
             expected_len: 99
         }
     );
-    let Ok(Next::Operation(line)) = script.next() else {
+    let Ok(ScriptAction::Operation(line)) = script.next() else {
         panic!("it goes on");
     };
     assert_eq!(line.expected, Expected::Nt(0xc000_0034));
-    assert_eq!(script.next(), Ok(Next::EndOfPass));
+    assert_eq!(script.next(), Ok(ScriptAction::EndOfPass));
     assert!(matches!(
         script.next(),
-        Ok(Next::Operation(Line { number: 1, .. }))
+        Ok(ScriptAction::Operation(Line { number: 1, .. }))
     ));
 }
 
@@ -176,7 +178,7 @@ fn a_repetition_without_end_is_still_one_line_at_a_time() {
     let load = compiled("REPEAT 9223372036854775808\n0.25 FSSTAT3 0x0\n");
     let mut script = Script::new(load, 0, 1, 1);
     for turn in 0..1_000 {
-        let Ok(Next::Operation(line)) = script.next() else {
+        let Ok(ScriptAction::Operation(line)) = script.next() else {
             panic!("it goes on");
         };
         // Only the first is due at the time stamp.
@@ -284,12 +286,12 @@ fn patterns_fill_writes_without_the_end_of_the_line() {
     ));
     let mut script = Script::new(load, 0, 1, 1);
     let plain = match script.next() {
-        Ok(Next::Operation(line)) => line.data.bytes.to_vec(),
+        Ok(ScriptAction::Operation(line)) => line.data.bytes.to_vec(),
         other => panic!("{other:?}"),
     };
     assert!(plain.len() >= 1 << 16 && plain[..8] != plain[8..16]);
     match script.next() {
-        Ok(Next::Operation(line)) => {
+        Ok(ScriptAction::Operation(line)) => {
             assert!(line.data.bytes.len() >= 1 << 16);
             assert!(line.data.bytes.chunks(8).all(|chunk| chunk == b"1234 567"));
         }
@@ -297,7 +299,7 @@ fn patterns_fill_writes_without_the_end_of_the_line() {
     }
     script.next().expect("the pass ends");
     // Each iteration starts as the first one did.
-    assert!(matches!(script.next(), Ok(Next::Operation(line)) if line.data.bytes == plain));
+    assert!(matches!(script.next(), Ok(ScriptAction::Operation(line)) if line.data.bytes == plain));
 }
 
 /// dbench's is zero, too: 7,424 writes of client.txt extend a file by such a byte.
@@ -313,7 +315,7 @@ fn a_single_byte_is_zero_unless_a_pattern_says_otherwise() {
     ));
     let mut script = Script::new(load, 0, 1, 1);
     let mut firsts = Vec::new();
-    while let Ok(Next::Operation(line)) = script.next() {
+    while let Ok(ScriptAction::Operation(line)) = script.next() {
         if let Action::WriteX { len, .. } = line.action {
             firsts.push((len, line.data.bytes.len() > 1, line.data.bytes[0]));
         }
@@ -343,7 +345,7 @@ fn a_stamp_of_zero_is_a_stamp() {
     let load = compiled("0.000 FSSTAT3 0x0\nFSSTAT3 0x0\n");
     let mut script = Script::new(load, 0, 1, 1);
     let mut stamp = || match script.next() {
-        Ok(Next::Operation(line)) => line.stamp,
+        Ok(ScriptAction::Operation(line)) => line.stamp,
         other => panic!("{other:?}"),
     };
     assert_eq!((stamp(), stamp()), (Some(Duration::ZERO), None));

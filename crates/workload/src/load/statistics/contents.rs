@@ -14,11 +14,11 @@ pub struct LoadStatisticsData {
     /// One row per kind of operation, in the order of dbench's table.
     pub kinds: Vec<KindContents>,
     /// Operations that are expected to fail, by status, most frequent first.
-    pub expected_failures: Vec<OutcomeCount>,
+    pub expected_failures: Vec<ExpectedFailureCount>,
     /// Reads that are expected to succeed.
-    pub reads: Transfers,
+    pub reads: TransferTotals,
     /// Writes that are expected to succeed.
-    pub writes: Transfers,
+    pub writes: TransferTotals,
     /// The files and directories.
     pub tree: TreeContents,
     /// Handles of open files.
@@ -71,12 +71,12 @@ pub struct KindContents {
     /// Number of operations with any outcome (`*`).
     pub any_outcome: u64,
     /// Operations that are expected to fail, by status, most frequent first.
-    pub expected_failures: Vec<OutcomeCount>,
+    pub expected_failures: Vec<ExpectedFailureCount>,
 }
 
 /// Operations that are expected to fail with one status.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct OutcomeCount {
+pub struct ExpectedFailureCount {
     /// Name of the status in its standard.
     pub status: String,
     /// Number of operations.
@@ -85,7 +85,7 @@ pub struct OutcomeCount {
 
 /// Reads or writes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Transfers {
+pub struct TransferTotals {
     /// Number of operations.
     pub operations: u64,
     /// Requested bytes, which dbench counts.

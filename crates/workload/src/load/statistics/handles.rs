@@ -9,7 +9,7 @@ const HANDLE_WEIGHT: u64 = 96;
 
 /// An open handle.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Handle {
+pub(super) struct TrackedHandle {
     /// The file; `None` for a directory.
     pub file: Option<FileNumber>,
     /// End of the previous read of this handle.
@@ -20,28 +20,28 @@ pub(super) struct Handle {
 
 /// The open handles.
 #[derive(Debug, Default)]
-pub(super) struct Handles {
-    open: BTreeMap<u64, Handle>,
+pub(super) struct TrackedHandles {
+    open: BTreeMap<u64, TrackedHandle>,
     open_max: u64,
 }
 
-impl Handles {
+impl TrackedHandles {
     /// Opens a handle. Returns its previous state, if it was already open.
-    pub fn open(&mut self, handle: u64, file: Option<FileNumber>) -> Option<Handle> {
-        let new = Handle {
+    pub fn open(&mut self, handle: u64, file: Option<FileNumber>) -> Option<TrackedHandle> {
+        let new = TrackedHandle {
             file,
-            ..Handle::default()
+            ..TrackedHandle::default()
         };
         let before = self.open.insert(handle, new);
         self.open_max = self.open_max.max(self.open.len() as u64);
         before
     }
 
-    pub fn close(&mut self, handle: u64) -> Option<Handle> {
+    pub fn close(&mut self, handle: u64) -> Option<TrackedHandle> {
         self.open.remove(&handle)
     }
 
-    pub fn entry(&mut self, handle: u64) -> Option<&mut Handle> {
+    pub fn entry(&mut self, handle: u64) -> Option<&mut TrackedHandle> {
         self.open.get_mut(&handle)
     }
 

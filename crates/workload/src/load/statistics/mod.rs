@@ -17,17 +17,17 @@ mod tree;
 pub use contents::{LoadStatisticsData, TruncationReason};
 
 use super::verb::word_of;
-use super::{Generation, Line, Load, Next, Script};
+use super::{Generation, Line, Load, Script, ScriptAction};
 use crate::operation::OpKind;
 use contents::{DispositionCount, LevelCount, PacingContents, StampContents};
-use handles::Handles;
+use handles::TrackedHandles;
 use outcomes::OutcomeStatistics;
 use sizes::TransferStatistics;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
-use tree::Tree;
+use tree::NameTree;
 
 /// Maximum number of steps of an iteration that are counted; a load may have 2^63 repetitions.
 pub const STEPS_MAX: u64 = 20_000_000;
@@ -45,11 +45,11 @@ pub fn of_pass(load: &Arc<Load>, seed: u64) -> LoadStatisticsData {
     let mut script = Script::new(Arc::clone(load), 0, 1, seed);
     loop {
         let flow = match script.next() {
-            Ok(Next::Operation(line)) => statistics.add(&line),
-            Ok(Next::Sleep(pause)) => statistics.pause(pause),
-            Ok(Next::SetSequencePoint(_)) => statistics.sequence_point(),
-            Ok(Next::WaitSequencePoint { .. }) => statistics.wait(),
-            Ok(Next::EndOfPass) => return statistics.finish(),
+            Ok(ScriptAction::Operation(line)) => statistics.add(&line),
+            Ok(ScriptAction::Sleep(pause)) => statistics.pause(pause),
+            Ok(ScriptAction::SetSequencePoint(_)) => statistics.sequence_point(),
+            Ok(ScriptAction::WaitSequencePoint { .. }) => statistics.wait(),
+            Ok(ScriptAction::EndOfPass) => return statistics.finish(),
             Err(error) => statistics.cut_off(error.into()),
         };
         if flow.is_break() {
@@ -68,8 +68,8 @@ pub struct LoadStatistics {
     outcomes: OutcomeStatistics,
     reads: TransferStatistics,
     writes: TransferStatistics,
-    tree: Tree,
-    handles: Handles,
+    tree: NameTree,
+    handles: TrackedHandles,
     stamps: Option<Stamps>,
     pacing: PacingContents,
     dispositions: [u64; 6],
@@ -100,8 +100,8 @@ impl LoadStatistics {
             outcomes: OutcomeStatistics::new(),
             reads: TransferStatistics::default(),
             writes: TransferStatistics::default(),
-            tree: Tree::new(fold_case),
-            handles: Handles::default(),
+            tree: NameTree::new(fold_case),
+            handles: TrackedHandles::default(),
             stamps: None,
             pacing: PacingContents::default(),
             dispositions: [0; 6],

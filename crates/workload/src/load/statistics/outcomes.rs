@@ -1,6 +1,6 @@
 //! Expected results of lines, counted by kind of operation and by status.
 
-use super::contents::{KindContents, OutcomeCount};
+use super::contents::{ExpectedFailureCount, KindContents};
 use crate::failure::StatusSpace;
 use crate::kind::OpKind;
 use crate::load::status;
@@ -110,7 +110,7 @@ impl OutcomeStatistics {
     }
 
     /// Returns the failures of all kinds together.
-    pub fn failures(&self) -> Vec<OutcomeCount> {
+    pub fn failures(&self) -> Vec<ExpectedFailureCount> {
         let mut sums: BTreeMap<Outcome, u64> = BTreeMap::new();
         for (outcome, count) in self.kinds.iter().flat_map(|kind| &kind.failures) {
             *sums.entry(*outcome).or_default() += count;
@@ -119,10 +119,10 @@ impl OutcomeStatistics {
     }
 }
 
-fn rows(failures: &BTreeMap<Outcome, u64>) -> Vec<OutcomeCount> {
-    let mut rows: Vec<OutcomeCount> = failures
+fn rows(failures: &BTreeMap<Outcome, u64>) -> Vec<ExpectedFailureCount> {
+    let mut rows: Vec<ExpectedFailureCount> = failures
         .iter()
-        .map(|(outcome, &count)| OutcomeCount {
+        .map(|(outcome, &count)| ExpectedFailureCount {
             status: outcome.name(),
             count,
         })

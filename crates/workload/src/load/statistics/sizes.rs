@@ -1,6 +1,6 @@
 //! Sizes of reads and writes: exact counts of each, and a summary.
 
-use super::contents::{SizeCount, Transfers};
+use super::contents::{SizeCount, TransferTotals};
 use std::collections::BTreeMap;
 
 /// Number of the most frequent sizes in the summary.
@@ -34,7 +34,7 @@ impl TransferStatistics {
         self.sizes.len() as u64 * SIZE_WEIGHT
     }
 
-    pub fn finish(&self) -> Transfers {
+    pub fn finish(&self) -> TransferTotals {
         let operations: u64 = self.sizes.values().sum();
         let mut frequent: Vec<SizeCount> = self
             .sizes
@@ -43,7 +43,7 @@ impl TransferStatistics {
             .collect();
         frequent.sort_by_key(|size| std::cmp::Reverse(size.count));
         frequent.truncate(FREQUENT_MAX);
-        Transfers {
+        TransferTotals {
             operations,
             bytes_asked: self.bytes_asked,
             bytes_returned: self.bytes_returned,

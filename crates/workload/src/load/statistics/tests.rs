@@ -1,6 +1,6 @@
 //! Results computed by hand for lines written by hand.
 
-use super::contents::{HandleContents, LevelCount, OutcomeCount, SizeCount};
+use super::contents::{ExpectedFailureCount, HandleContents, LevelCount, SizeCount};
 use super::*;
 use crate::load::action::{Action, Disposition};
 use crate::load::{Expected, LineData};
@@ -199,7 +199,7 @@ fn an_nfs_load_names_files_by_path_and_statuses_by_number() {
     );
     assert_eq!(
         contents.expected_failures,
-        [OutcomeCount {
+        [ExpectedFailureCount {
             status: "NFS3ERR_NOENT (2)".into(),
             count: 1
         }]

@@ -47,7 +47,7 @@ struct File {
 
 /// The names and files.
 #[derive(Debug)]
-pub(super) struct Tree {
+pub(super) struct NameTree {
     /// Whether names are case-insensitive.
     fold_case: bool,
     names: BTreeMap<Box<[u8]>, Entry>,
@@ -64,7 +64,7 @@ pub(super) struct Tree {
     name: Vec<u8>,
 }
 
-impl Tree {
+impl NameTree {
     pub fn new(fold_case: bool) -> Self {
         Self {
             fold_case,
@@ -362,7 +362,7 @@ fn parent(path: &[u8]) -> Option<&[u8]> {
 mod tests {
     use super::*;
 
-    fn file(tree: &mut Tree, path: &str, len: u64) -> FileNumber {
+    fn file(tree: &mut NameTree, path: &str, len: u64) -> FileNumber {
         let number = tree.open(path.as_bytes(), true).expect("no directory");
         tree.set_len(number, len);
         number
@@ -370,7 +370,7 @@ mod tests {
 
     #[test]
     fn the_live_set_is_the_largest_sum_and_not_the_last() {
-        let mut tree = Tree::new(true);
+        let mut tree = NameTree::new(true);
         file(&mut tree, "a", 100);
         file(&mut tree, "b", 50);
         tree.remove(b"A");
@@ -383,7 +383,7 @@ mod tests {
 
     #[test]
     fn a_file_renamed_over_another_takes_its_place() {
-        let mut tree = Tree::new(true);
+        let mut tree = NameTree::new(true);
         file(&mut tree, "a", 100);
         file(&mut tree, "b", 50);
         tree.rename(b"a", b"B");
@@ -393,7 +393,7 @@ mod tests {
 
     #[test]
     fn a_file_renamed_to_its_own_name_stays() {
-        let mut tree = Tree::new(true);
+        let mut tree = NameTree::new(true);
         file(&mut tree, "a", 100);
         tree.rename(b"a", b"a");
         assert_eq!(tree.live_bytes, 100);
@@ -402,7 +402,7 @@ mod tests {
 
     #[test]
     fn a_file_that_is_open_keeps_its_bytes_when_its_name_is_gone() {
-        let mut tree = Tree::new(true);
+        let mut tree = NameTree::new(true);
         let number = file(&mut tree, "a", 100);
         tree.hold(number);
         tree.remove(b"a");
@@ -413,7 +413,7 @@ mod tests {
 
     #[test]
     fn a_directory_takes_what_is_below_it_along() {
-        let mut tree = Tree::new(true);
+        let mut tree = NameTree::new(true);
         file(&mut tree, "a/x/1", 1);
         file(&mut tree, "a.x", 2);
         file(&mut tree, "ab/1", 4);
@@ -428,7 +428,7 @@ mod tests {
 
     #[test]
     fn names_below_a_file_s_own_name_do_no_harm() {
-        let mut tree = Tree::new(true);
+        let mut tree = NameTree::new(true);
         file(&mut tree, "a", 1);
         file(&mut tree, "a/b", 2);
         tree.rename(b"a", b"a/b/c");
@@ -438,7 +438,7 @@ mod tests {
 
     #[test]
     fn a_second_name_is_no_second_file() {
-        let mut tree = Tree::new(false);
+        let mut tree = NameTree::new(false);
         file(&mut tree, "a", 100);
         tree.link(b"b", b"a");
         tree.remove(b"a");
@@ -449,7 +449,7 @@ mod tests {
 
     #[test]
     fn names_that_differ_in_case_are_two_for_nfs() {
-        let mut tree = Tree::new(false);
+        let mut tree = NameTree::new(false);
         file(&mut tree, "a", 1);
         file(&mut tree, "A", 1);
         assert_eq!(tree.finish().files, 2);
@@ -457,7 +457,7 @@ mod tests {
 
     #[test]
     fn what_nothing_made_is_presumed_to_be_there() {
-        let mut tree = Tree::new(true);
+        let mut tree = NameTree::new(true);
         assert!(tree.open(b"d/a", false).is_some());
         assert!(tree.open(b"d/a", false).is_some());
         tree.rename(b"d/b", b"d/c");

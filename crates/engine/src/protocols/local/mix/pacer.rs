@@ -8,8 +8,10 @@
 
 use super::caller::SyscallResult;
 use filestone_measure::measure::mix_record::CorrectionRecord;
-use filestone_plan::mix::feedback::nhfsstone::{self, FIRST_SAMPLE_SECONDS, Next, Process, Task};
-use filestone_plan::mix::feedback::{Calls, Group};
+use filestone_plan::mix::feedback::nhfsstone::{
+    self, FIRST_SAMPLE_SECONDS, LoadParameters, Process, ProcessAction,
+};
+use filestone_plan::mix::feedback::{Group, ProcedureCounts};
 use filestone_plan::plan::{ArrivalsPlan, FeedbackArithmetic, MixPlan, Plan};
 use filestone_workload::operation::OpKind;
 use filestone_workload::random::{Generator, RandomStream, RngExt, exponential, stream};
@@ -118,14 +120,14 @@ impl ClientPacer {
         match &mut self.pace {
             Pace::Closed | Pace::Open { .. } => false,
             Pace::Nhfsstone { process, .. } => {
-                process.end() == Next::Clock && process.is_due(milliseconds(now))
+                process.end() == ProcessAction::Clock && process.is_due(milliseconds(now))
             }
         }
     }
 
     /// With nhfsstone's arithmetic, makes a correction from the counters; `None` at the end of the
     /// run.
-    pub fn correct(&mut self, now: Timestamp, seen: &Calls) -> Option<CorrectionRecord> {
+    pub fn correct(&mut self, now: Timestamp, seen: &ProcedureCounts) -> Option<CorrectionRecord> {
         match &mut self.pace {
             Pace::Closed | Pace::Open { .. } => None,
             Pace::Nhfsstone { process, .. } => process.correct(milliseconds(now), seen),
@@ -151,10 +153,10 @@ impl ClientPacer {
 }
 
 /// Returns the equivalent parameters of nhfsstone.
-fn task(plan: &Plan, mix: &MixPlan, load: f64) -> Task {
+fn task(plan: &Plan, mix: &MixPlan, load: f64) -> LoadParameters {
     let seconds = plan.duration_ns.map(|nanos| nanos as f64 / 1e9);
     let by_time = seconds.map_or(u64::MAX, |seconds| (seconds * load).round() as u64);
-    Task {
+    LoadParameters {
         processes: plan.clients,
         load: (load.round() as u32).max(1),
         calls: plan.count.unwrap_or(by_time),

@@ -8,7 +8,7 @@ use filestone_measure::measure::mix_record::{
 };
 use filestone_measure::measure::run_record::{RunOutcome, RunRecord};
 use filestone_plan::mix::Counters;
-use filestone_plan::mix::feedback::{Calls, counted_as};
+use filestone_plan::mix::feedback::{ProcedureCounts, counted_as};
 use filestone_plan::plan::{FeedbackArithmetic, MixPlan};
 use filestone_workload::operation::OpKind;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ impl Seen {
 /// Results of the clients of all mounts, added up.
 pub(super) struct AllMounts {
     /// Requested calls by procedure.
-    asked: Calls,
+    asked: ProcedureCounts,
     /// Calls on the wire; `None` without feedback.
     seen: Option<Seen>,
     corrections: Vec<CorrectionRecord>,
@@ -65,7 +65,7 @@ pub(super) struct AllMounts {
 impl AllMounts {
     pub fn of(groups: &[Arc<ClientGroup>]) -> Self {
         let mut together = Self {
-            asked: Calls::default(),
+            asked: ProcedureCounts::default(),
             seen: None,
             corrections: Vec::new(),
             limits: Vec::new(),
@@ -178,7 +178,7 @@ fn mix_record(mix: &MixPlan, together: &AllMounts) -> MixRecord {
         ..MixRecord::default()
     };
     for kind in OpKind::STATELESS {
-        let at = |calls: &Calls| calls[*kind];
+        let at = |calls: &ProcedureCounts| calls[*kind];
         let row = match &record.wire {
             None => MixOperationRecord {
                 operation: *kind,
@@ -208,7 +208,7 @@ fn mix_record(mix: &MixPlan, together: &AllMounts) -> MixRecord {
 }
 
 /// Returns all calls counted by the kernel, one row each.
-fn wire_record(mix: &MixPlan, asked: &Calls, is_v4: bool, seen: &Seen) -> WireRecord {
+fn wire_record(mix: &MixPlan, asked: &ProcedureCounts, is_v4: bool, seen: &Seen) -> WireRecord {
     let counters = &seen.counters;
     let mut wire = WireRecord {
         source: seen.source.clone(),

@@ -14,7 +14,7 @@ use crate::worker::{SampleSink, Worker, WorkerClient, WorkerControl, WorkerEnd, 
 use filestone_host::control::NoObserver;
 use filestone_measure::measure::mix_record::CorrectionRecord;
 use filestone_plan::file_set::VolatileDirectory;
-use filestone_plan::mix::feedback::{Calls, FeedbackTarget, Group};
+use filestone_plan::mix::feedback::{FeedbackTarget, Group, ProcedureCounts};
 use filestone_plan::plan::{
     ArrivalsPlan, FeedbackArithmetic, FileSetPlan, FileSizes, LocalMix, LocalTarget, MixCount,
     MixPlan, Plan, Popularity, TargetPlan, WorkloadPlan,
@@ -53,7 +53,7 @@ struct Proc {
     root: PathBuf,
     /// Number of calls that reach the wire, given the number requested.
     passes: fn(OpKind, u64) -> u64,
-    done: RefCell<Calls>,
+    done: RefCell<ProcedureCounts>,
 }
 
 impl Proc {
@@ -168,8 +168,8 @@ struct Played {
     end: WorkerEnd,
     lost: Vec<Option<String>>,
     corrections: Vec<CorrectionRecord>,
-    asked: Calls,
-    seen: Calls,
+    asked: ProcedureCounts,
+    seen: ProcedureCounts,
     now: Timestamp,
 }
 

@@ -3,7 +3,7 @@
 use crate::replay::LayerReply;
 use filestone_host::exhaustion::is_exhausted;
 use filestone_workload::failure::StatusSpace;
-use filestone_workload::load::{Cause, Status};
+use filestone_workload::load::{ActionStatus, Cause};
 use rustix::io::Errno;
 
 /// Result of a verb.
@@ -12,23 +12,23 @@ pub(super) type VerbResult = Result<Done, FailedVerb>;
 /// A verb that was executed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Done {
-    status: Status,
+    status: ActionStatus,
     data_bytes: u64,
 }
 
 /// A verb that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct FailedVerb(pub Status);
+pub(super) struct FailedVerb(pub ActionStatus);
 
 impl Done {
     /// Executed, without file data.
     pub const OK: Self = Self {
-        status: Status::Ok,
+        status: ActionStatus::Ok,
         data_bytes: 0,
     };
 
     /// Executed, with this status.
-    pub const fn with(status: Status) -> Self {
+    pub const fn with(status: ActionStatus) -> Self {
         Self {
             status,
             data_bytes: 0,
@@ -36,7 +36,7 @@ impl Done {
     }
 
     /// Executed, with `moved` bytes of file data read or written.
-    pub const fn data(status: Status, moved: u64) -> Self {
+    pub const fn data(status: ActionStatus, moved: u64) -> Self {
         Self {
             status,
             data_bytes: moved,
@@ -48,7 +48,7 @@ impl FailedVerb {
     /// Returns the errno if exhaustion of a resource of this host caused the failure; then the file
     /// system has not answered.
     pub fn exhaustion(self) -> Option<Errno> {
-        let Status::Failed(status) = self.0 else {
+        let ActionStatus::Failed(status) = self.0 else {
             return None;
         };
         let errno = Errno::from_raw_os_error(i32::try_from(status.number).ok()?);
@@ -59,13 +59,13 @@ impl FailedVerb {
 impl From<Errno> for FailedVerb {
     fn from(errno: Errno) -> Self {
         let number = errno.raw_os_error().unsigned_abs();
-        FailedVerb(Status::Failed(StatusSpace::Errno.status(number)))
+        FailedVerb(ActionStatus::Failed(StatusSpace::Errno.status(number)))
     }
 }
 
 impl From<Cause> for FailedVerb {
     fn from(cause: Cause) -> Self {
-        FailedVerb(Status::Refused(cause))
+        FailedVerb(ActionStatus::Refused(cause))
     }
 }
 
@@ -98,6 +98,6 @@ mod tests {
         assert_eq!(FailedVerb::from(Cause::Denied).exhaustion(), None);
         // The same number in another status space is not an errno.
         let status = StatusSpace::Nfs3.status(Errno::MFILE.raw_os_error().unsigned_abs());
-        assert_eq!(FailedVerb(Status::Failed(status)).exhaustion(), None);
+        assert_eq!(FailedVerb(ActionStatus::Failed(status)).exhaustion(), None);
     }
 }

@@ -8,7 +8,7 @@ use super::names::LOOK;
 use super::territory::must_be_ours;
 use crate::protocols::local::tree::nfs_mount;
 use filestone_workload::in_smb_loads;
-use filestone_workload::load::{Action, Cause, Status};
+use filestone_workload::load::{Action, ActionStatus, Cause};
 use filestone_workload::operation::Stability;
 use rustix::fd::AsFd;
 use rustix::fs::{Access, AtFlags, FileType, Mode, OFlags, Timespec, Timestamps};
@@ -134,9 +134,9 @@ impl LocalLayer {
             }
         }
         Ok(Done::with(if granted == expected {
-            Status::Ok
+            ActionStatus::Ok
         } else {
-            Status::WrongAccess {
+            ActionStatus::WrongAccess {
                 expected,
                 got: granted,
             }
@@ -154,12 +154,12 @@ impl LocalLayer {
     /// Calls openat, pread, close. A short read is not an error (READ3).
     fn read_path(&mut self, path: &[u8], offset: u64, len: u64) -> VerbResult {
         if self.options.fake_io {
-            return Ok(Done::data(Status::Ok, len));
+            return Ok(Done::data(ActionStatus::Ok, len));
         }
         let flags = LOOK | self.file_flags();
         let file = self.names.open(path, flags, Mode::empty())?;
         let got = self.transfers.read(file.as_fd(), offset, len)?;
-        Ok(Done::data(Status::Ok, got))
+        Ok(Done::data(ActionStatus::Ok, got))
     }
 
     /// Calls openat, with O_DSYNC or O_SYNC for stable writes, pwrite, close.
@@ -173,7 +173,7 @@ impl LocalLayer {
     ) -> VerbResult {
         must_be_ours(path)?;
         if self.options.fake_io {
-            return Ok(Done::data(Status::Ok, len));
+            return Ok(Done::data(ActionStatus::Ok, len));
         }
         let stable = match stability {
             Stability::Unstable => OFlags::empty(),
@@ -186,7 +186,7 @@ impl LocalLayer {
         if self.options.fsync {
             rustix::fs::fsync(&file)?;
         }
-        Ok(Done::data(Status::Ok, len))
+        Ok(Done::data(ActionStatus::Ok, len))
     }
 
     /// Calls openat with O_CREAT, close.

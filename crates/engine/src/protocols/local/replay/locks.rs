@@ -15,7 +15,7 @@
 use super::answer::FailedVerb;
 use super::names::{LOOK, NameResolver};
 use filestone_workload::failure::StatusSpace;
-use filestone_workload::load::Status;
+use filestone_workload::load::ActionStatus;
 use nix::fcntl::FcntlArg;
 use nix::libc;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -24,7 +24,7 @@ use rustix::io::Errno;
 use std::collections::HashMap;
 
 /// NLM4_DENIED (RFC 1813, appendix II).
-const DENIED: Status = Status::Failed(StatusSpace::Nlm.status(1));
+const DENIED: ActionStatus = ActionStatus::Failed(StatusSpace::Nlm.status(1));
 
 /// A range of a file in the form of fcntl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

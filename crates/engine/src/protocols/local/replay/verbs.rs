@@ -9,7 +9,7 @@ use super::territory::{is_clients, is_ours, must_be_ours};
 use crate::protocols::local::tree::deletion::RemovalScope;
 use crate::protocols::local::tree::{DIRECTORY, nfs_mount};
 use filestone_workload::load::action::{Disposition, OPTION_DIRECTORY, OpenMode};
-use filestone_workload::load::{CLIENTS, Cause, MARKER, Status, wildcard};
+use filestone_workload::load::{ActionStatus, CLIENTS, Cause, MARKER, wildcard};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Timespec, Timestamps};
 use rustix::io::Errno;
@@ -203,7 +203,7 @@ impl LocalLayer {
                 .write(file.as_fd(), found, len - found, data)?;
         }
         self.hold(file, handle)?;
-        Ok(Done::data(Status::Ok, len.saturating_sub(found)))
+        Ok(Done::data(ActionStatus::Ok, len.saturating_sub(found)))
     }
 
     /// Calls close.
@@ -222,7 +222,7 @@ impl LocalLayer {
     ) -> VerbResult {
         let handle = self.handles.find(handle)?;
         if self.options.fake_io {
-            return Ok(Done::data(Status::Ok, expected_len));
+            return Ok(Done::data(ActionStatus::Ok, expected_len));
         }
         // Directories never have O_DIRECT; either read returns EISDIR.
         let got = self.transfers.read(handle.file.as_fd(), offset, len)?;
@@ -240,7 +240,7 @@ impl LocalLayer {
     ) -> VerbResult {
         let handle = self.handles.find(handle)?;
         if self.options.fake_io {
-            return Ok(Done::data(Status::Ok, expected_len));
+            return Ok(Done::data(ActionStatus::Ok, expected_len));
         }
         if handle.is_directory {
             return Err(Errno::ISDIR.into());
@@ -462,11 +462,11 @@ fn own_tree(number: u32) -> String {
     format!("{CLIENTS}/client{number}")
 }
 
-fn of_len(expected: u64, got: u64) -> Status {
+fn of_len(expected: u64, got: u64) -> ActionStatus {
     if expected == got {
-        Status::Ok
+        ActionStatus::Ok
     } else {
-        Status::WrongLength { expected, got }
+        ActionStatus::WrongLength { expected, got }
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Every operation becomes one exchange of as many bytes as a file server and its client would have
 //! moved. The peer stores no files, so operations cannot fail, and every answer is
-//! [`Status::Unknown`](filestone_workload::load::Status). Subtracting the result from a run against
+//! [`ActionStatus::Unknown`](filestone_workload::load::ActionStatus). Subtracting the result from a run against
 //! a file server leaves the cost of the server.
 //!
 //! The messages and their lengths are in [`filestone_wire::tbench`].
@@ -24,7 +24,7 @@ use exchanges::Exchanges;
 use filestone_host::error::RunError;
 use filestone_measure::measure::run_record::Target;
 use filestone_plan::plan::TcpReplay;
-use filestone_workload::load::{Action, Cause, Generation, Status};
+use filestone_workload::load::{Action, ActionStatus, Cause, Generation};
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
@@ -166,20 +166,20 @@ impl Layer for TcpLayer {
             // The peer has no tree to remove.
             let is_done = matches!(action, Action::Deltree { .. });
             return Ok(LayerReply::of(if is_done {
-                Status::Unknown
+                ActionStatus::Unknown
             } else {
-                Status::Refused(Cause::Other)
+                ActionStatus::Refused(Cause::Other)
             }));
         };
         let Ok(exchange) = self.exchanges.sizes(operation).exchange() else {
             // Longer than the maximum message.
-            return Ok(LayerReply::of(Status::Refused(Cause::Other)));
+            return Ok(LayerReply::of(ActionStatus::Refused(Cause::Other)));
         };
         self.connection
             .exchange(exchange, data)
             .map_err(|error| LayerLost::Lost(format!("{}: {error}", self.address)))?;
         Ok(LayerReply {
-            status: Status::Unknown,
+            status: ActionStatus::Unknown,
             calls: 1,
             bytes_sent: exchange.request_len(),
             bytes_received: exchange.reply_len(),

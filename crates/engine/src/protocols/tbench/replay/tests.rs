@@ -89,7 +89,7 @@ fn both_ends_count_the_same_over_ipv4_and_ipv6() {
             },
         ] {
             let reply = layer.execute(&action, &DATA).unwrap();
-            assert_eq!((reply.status, reply.calls), (Status::Unknown, 1));
+            assert_eq!((reply.status, reply.calls), (ActionStatus::Unknown, 1));
             sent += u64::from(reply.bytes_sent);
             received += u64::from(reply.bytes_received);
             calls += 1;
@@ -109,11 +109,11 @@ fn both_ends_count_the_same_over_ipv4_and_ipv6() {
 fn nothing_is_sent_for_what_has_no_messages() {
     let server = TbenchServer::start(&TbenchOptions::default()).unwrap();
     let mut layer = patient(server.address()).layer(0).unwrap();
-    let refused = LayerReply::of(Status::Refused(Cause::Other));
+    let refused = LayerReply::of(ActionStatus::Refused(Cause::Other));
     for (action, reply) in [
         (
             Action::Deltree { path: b"clients" },
-            LayerReply::of(Status::Unknown),
+            LayerReply::of(ActionStatus::Unknown),
         ),
         (Action::FileSystemStatus, refused),
         (Action::GetAttr { path: b"a" }, refused),

@@ -3,8 +3,8 @@ use super::*;
 /// nhfsstone's mix.
 const MIX: PerProcedure = [0, 13, 1, 0, 34, 8, 22, 0, 15, 2, 1, 0, 0, 0, 0, 0, 3, 1];
 
-fn default_task() -> Task {
-    Task {
+fn default_task() -> LoadParameters {
+    LoadParameters {
         processes: 7,
         load: 30,
         calls: 5000,
@@ -13,8 +13,8 @@ fn default_task() -> Task {
 }
 
 /// Calls on the wire with the sum `sum`, of any kind.
-fn seen(sum: u64) -> Calls {
-    let mut calls = Calls::default();
+fn seen(sum: u64) -> ProcedureCounts {
+    let mut calls = ProcedureCounts::default();
     calls[OpKind::Read] = sum;
     calls
 }
@@ -123,10 +123,10 @@ fn sleeps_are_even_from_nothing_to_twice_the_pause_and_short_ones_are_skipped() 
 fn the_clock_is_read_when_more_than_a_second_of_pauses_has_been() {
     let mut process = Process::new(default_task(), 3000);
     // 4 × 233 = 932, 5 × 233 = 1165.
-    let next: Vec<Next> = (0..10).map(|_| process.end()).collect();
+    let next: Vec<ProcessAction> = (0..10).map(|_| process.end()).collect();
     for (index, next) in next.iter().enumerate() {
         let clock = index % 5 == 4;
-        assert_eq!(*next == Next::Clock, clock, "{index}");
+        assert_eq!(*next == ProcessAction::Clock, clock, "{index}");
     }
     assert!(!process.is_due(2999));
     assert!(process.is_due(3000));
@@ -157,7 +157,7 @@ fn a_run_ends_when_the_kernel_has_counted_enough_and_not_before() {
     let mut process = Process::new(default_task(), 9000);
     process.claim(OpKind::Read, 715);
     // 7 × 715 = 5005 by its own estimate: it reads the counters, whatever the time.
-    assert_eq!(process.end(), Next::Clock);
+    assert_eq!(process.end(), ProcessAction::Clock);
     assert!(process.is_due(1));
     assert!(process.correct(1, &seen(4999)).is_some());
     assert!(!process.is_due(2));
@@ -167,8 +167,16 @@ fn a_run_ends_when_the_kernel_has_counted_enough_and_not_before() {
 #[test]
 fn absurd_counters_do_no_harm() {
     let mut process = Process::new(default_task(), 0);
-    assert!(process.correct(i64::MAX, &Calls::default()).is_some());
-    assert!(process.correct(0, &Calls::from_fn(|_| u64::MAX)).is_none());
+    assert!(
+        process
+            .correct(i64::MAX, &ProcedureCounts::default())
+            .is_some()
+    );
+    assert!(
+        process
+            .correct(0, &ProcedureCounts::from_fn(|_| u64::MAX))
+            .is_none()
+    );
     process.claim(OpKind::Read, u64::MAX);
     process.choose(u64::MAX);
 }

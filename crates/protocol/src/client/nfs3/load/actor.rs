@@ -9,7 +9,7 @@ use crate::client::nfs3::sequence::{NfsCallHandle, Rpc};
 use crate::client::open_files::OpenFiles;
 use crate::client::owned_action::OwnedAction;
 use filestone_plan::made::MadeNames;
-use filestone_workload::load::{Cause, Status};
+use filestone_workload::load::{ActionStatus, Cause};
 use std::sync::Arc;
 
 /// Options of a client.
@@ -58,10 +58,10 @@ async fn act(mut verbs: VerbExecutor) {
             ActorTaskKind::Action => verbs.execute(kept.action()).await,
             // Clients of a load execute only lines.
             ActorTaskKind::Operation(_) => Err(ActionError::refused(Cause::Other)),
-            ActorTaskKind::EndPass => verbs.end_pass().await.map(|()| Status::Ok),
+            ActorTaskKind::EndPass => verbs.end_pass().await.map(|()| ActionStatus::Ok),
             // An NFSv3 server keeps no client state.
-            ActorTaskKind::Leave => Ok(Status::Ok),
-            ActorTaskKind::RemoveTree => verbs.remove_own_tree().await.map(|()| Status::Ok),
+            ActorTaskKind::Leave => Ok(ActionStatus::Ok),
+            ActorTaskKind::RemoveTree => verbs.remove_own_tree().await.map(|()| ActionStatus::Ok),
         };
         ended(TaskEnd::plain(answer, verbs.moved));
     }

@@ -12,7 +12,7 @@ use filestone_wire::nlm::{
 };
 use filestone_wire::xdr::{Decode, Encode};
 use filestone_workload::failure::StatusSpace;
-use filestone_workload::load::Status;
+use filestone_workload::load::ActionStatus;
 use std::collections::BTreeSet;
 
 /// NLM version 4.
@@ -46,8 +46,8 @@ const fn called(procedure: Procedure) -> RpcProcedure {
 }
 
 /// Returns the status of a procedure that failed.
-pub(super) const fn answer(status: nlm::Status) -> Status {
-    Status::Failed(StatusSpace::Nlm.status(status.0))
+pub(super) const fn answer(status: nlm::Status) -> ActionStatus {
+    ActionStatus::Failed(StatusSpace::Nlm.status(status.0))
 }
 
 fn granted(stat: nlm::Status) -> NfsActionResult<()> {

@@ -17,7 +17,7 @@ use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{self, Fattr3, FileType, Handle, Sattr3};
 use filestone_workload::load::action::{Disposition, OPTION_DIRECTORY, OpenMode};
-use filestone_workload::load::{CLIENTS, Cause, MARKER, Status, wildcard};
+use filestone_workload::load::{ActionStatus, CLIENTS, Cause, MARKER, wildcard};
 use std::borrow::Cow;
 
 /// A name, and its directory.
@@ -89,7 +89,7 @@ impl VerbExecutor {
         options: u64,
         disposition: Disposition,
         number: u64,
-    ) -> NfsActionResult<Status> {
+    ) -> NfsActionResult<ActionStatus> {
         let wants_directory = options & OPTION_DIRECTORY != 0;
         let is_own = check_own(path).is_ok();
         let handle = match self.find(path).await {
@@ -110,7 +110,7 @@ impl VerbExecutor {
             Err(failure) => return Err(failure),
         };
         self.open.insert(number, NfsOpenFile::new(handle, is_own));
-        Ok(Status::Ok)
+        Ok(ActionStatus::Ok)
     }
 
     /// Executes the OPEN of loads that name files by path: never a directory. NFS has no open
@@ -120,7 +120,7 @@ impl VerbExecutor {
         path: &[u8],
         mode: OpenMode,
         number: u64,
-    ) -> NfsActionResult<Status> {
+    ) -> NfsActionResult<ActionStatus> {
         let handle = match self.find(path).await {
             Ok(_) if mode.is_exclusive => return Err(nfs3::Status::EXIST.into()),
             Ok((_, found)) => {
@@ -143,7 +143,7 @@ impl VerbExecutor {
         file.reads = mode.reads;
         file.is_stable = mode.is_stable;
         self.open.insert(number, file);
-        Ok(Status::Ok)
+        Ok(ActionStatus::Ok)
     }
 
     /// Creates a missing file or directory; returns its handle.
@@ -186,7 +186,7 @@ impl VerbExecutor {
         path: &[u8],
         len: u64,
         number: u64,
-    ) -> NfsActionResult<Status> {
+    ) -> NfsActionResult<ActionStatus> {
         let (handle, size) = match self.find(path).await {
             Ok((_, found)) => {
                 let attributes = self.attributes_of(&found.object).await?;
@@ -212,7 +212,7 @@ impl VerbExecutor {
             written.await?;
         }
         self.open.insert(number, file);
-        Ok(Status::Ok)
+        Ok(ActionStatus::Ok)
     }
 
     pub(super) fn stable_how(&self) -> StableHow {
@@ -224,7 +224,7 @@ impl VerbExecutor {
     }
 
     /// Makes unstable data stable and releases the locks of the file.
-    pub(super) async fn close(&mut self, number: u64) -> NfsActionResult<Status> {
+    pub(super) async fn close(&mut self, number: u64) -> NfsActionResult<ActionStatus> {
         let mut file = self.open.remove(number)?;
         if let Some(locks) = &mut self.locks {
             locks.close(&file.handle).await?;
@@ -233,14 +233,14 @@ impl VerbExecutor {
             let verifier = self.nfs.commit(&file.handle).await?;
             file.committed(verifier)?;
         }
-        Ok(Status::Ok)
+        Ok(ActionStatus::Ok)
     }
 
-    pub(super) async fn flush(&mut self, number: u64) -> NfsActionResult<Status> {
+    pub(super) async fn flush(&mut self, number: u64) -> NfsActionResult<ActionStatus> {
         let handle = self.open.find(number)?.handle;
         let verifier = self.nfs.commit(&handle).await?;
         self.open.find(number)?.committed(verifier)?;
-        Ok(Status::Ok)
+        Ok(ActionStatus::Ok)
     }
 
     /// Without a lock manager locks are granted here: no other client of the run uses this client's
@@ -250,12 +250,12 @@ impl VerbExecutor {
         number: u64,
         offset: u64,
         len: u64,
-    ) -> NfsActionResult<Status> {
+    ) -> NfsActionResult<ActionStatus> {
         let file = self.open.find(number)?.handle;
         if let Some(locks) = &mut self.locks {
             locks.lock(&file, offset, len).await?;
         }
-        Ok(Status::Ok)
+        Ok(ActionStatus::Ok)
     }
 
     pub(super) async fn unlock_x(
@@ -263,30 +263,30 @@ impl VerbExecutor {
         number: u64,
         offset: u64,
         len: u64,
-    ) -> NfsActionResult<Status> {
+    ) -> NfsActionResult<ActionStatus> {
         let file = self.open.find(number)?.handle;
         if let Some(locks) = &mut self.locks {
             locks.unlock(&file, offset, len).await?;
         }
-        Ok(Status::Ok)
+        Ok(ActionStatus::Ok)
     }
 
-    pub(super) async fn query_file(&mut self, number: u64) -> NfsActionResult<Status> {
+    pub(super) async fn query_file(&mut self, number: u64) -> NfsActionResult<ActionStatus> {
         let file = self.open.find(number)?.handle;
         self.nfs.attributes(&file).await?;
-        Ok(Status::Ok)
+        Ok(ActionStatus::Ok)
     }
 
-    pub(super) async fn set_file(&mut self, number: u64) -> NfsActionResult<Status> {
+    pub(super) async fn set_file(&mut self, number: u64) -> NfsActionResult<ActionStatus> {
         let file = self.open.find_own(number)?.handle;
         self.nfs.set_attributes(&file, times_of_server()).await?;
-        Ok(Status::Ok)
+        Ok(ActionStatus::Ok)
     }
 
-    pub(super) async fn query_path(&mut self, path: &[u8]) -> NfsActionResult<Status> {
+    pub(super) async fn query_path(&mut self, path: &[u8]) -> NfsActionResult<ActionStatus> {
         let (_, found) = self.find(path).await?;
         self.attributes_of(&found.object).await?;
-        Ok(Status::Ok)
+        Ok(ActionStatus::Ok)
     }
 
     /// Returns the directory of a name, and its spelling there.
@@ -297,19 +297,19 @@ impl VerbExecutor {
         Ok(Place { directory, name })
     }
 
-    pub(super) async fn unlink(&mut self, path: &[u8]) -> NfsActionResult<Status> {
+    pub(super) async fn unlink(&mut self, path: &[u8]) -> NfsActionResult<ActionStatus> {
         check_own(path)?;
         let Place { directory, name } = self.find_name(path).await?;
         self.nfs.remove(&directory, &name).await?;
         self.names.forget(path);
-        Ok(Status::Ok)
+        Ok(ActionStatus::Ok)
     }
 
     /// Executes the Rmdir of CIFS, and RMDIR3 unchanged.
     ///
     /// `clients` belongs to the run and stays. A load that removes it sees it as empty when no
     /// client has an entry in it.
-    pub(super) async fn remove_directory(&mut self, path: &[u8]) -> NfsActionResult<Status> {
+    pub(super) async fn remove_directory(&mut self, path: &[u8]) -> NfsActionResult<ActionStatus> {
         if is_clients(path) {
             let clients = self.directories.clients;
             let is_of_a_client =
@@ -318,7 +318,7 @@ impl VerbExecutor {
             if found.await? {
                 return Err(nfs3::Status::NOTEMPTY.into());
             }
-            return Ok(Status::Ok);
+            return Ok(ActionStatus::Ok);
         }
         check_own(path)?;
         if self.options.has_nfs_verbs {
@@ -330,12 +330,12 @@ impl VerbExecutor {
             self.nfs.remove_directory(&directory, &name).await?;
         }
         self.names.forget(path);
-        Ok(Status::Ok)
+        Ok(ActionStatus::Ok)
     }
 
     /// Executes the Rename of CIFS, and RENAME3 unchanged. An existing target is replaced, as by
     /// rename(2).
-    pub(super) async fn rename(&mut self, from: &[u8], to: &[u8]) -> NfsActionResult<Status> {
+    pub(super) async fn rename(&mut self, from: &[u8], to: &[u8]) -> NfsActionResult<ActionStatus> {
         check_own(from)?;
         check_own(to)?;
         let (source, target) = if self.options.has_nfs_verbs {
@@ -358,7 +358,7 @@ impl VerbExecutor {
         let moved = self.names.find(from);
         self.names.forget(from);
         self.learn_made(to, moved);
-        Ok(Status::Ok)
+        Ok(ActionStatus::Ok)
     }
 
     async fn place_of<'n>(&mut self, path: &'n [u8]) -> NfsActionResult<Place<'n>> {
@@ -371,7 +371,11 @@ impl VerbExecutor {
 
     /// Without wildcards it looks up one name; with them it reads the directory to its end, or
     /// until the maximum number of entries match.
-    pub(super) async fn find_first(&mut self, path: &[u8], max: u64) -> NfsActionResult<Status> {
+    pub(super) async fn find_first(
+        &mut self,
+        path: &[u8],
+        max: u64,
+    ) -> NfsActionResult<ActionStatus> {
         let (parent, pattern) = split(path);
         if !wildcard::has_wildcards(pattern) {
             return self.query_path(path).await;
@@ -385,13 +389,13 @@ impl VerbExecutor {
         listed.await?;
         match matching {
             0 => Err(ActionError::refused(Cause::NotFound)),
-            _ => Ok(Status::Ok),
+            _ => Ok(ActionStatus::Ok),
         }
     }
 
     /// For `clients`, removes this client's tree only: the other clients are using theirs. Objects
     /// that no run of this load creates stay, and with them the tree.
-    pub(super) async fn remove_tree(&mut self, path: &[u8]) -> NfsActionResult<Status> {
+    pub(super) async fn remove_tree(&mut self, path: &[u8]) -> NfsActionResult<ActionStatus> {
         let own = is_clients(path).then(|| self.own_tree());
         let path = own.as_deref().map_or(path, str::as_bytes);
         check_own(path)?;
@@ -407,7 +411,7 @@ impl VerbExecutor {
         };
         self.names.forget(path);
         if kept.is_empty() {
-            Ok(Status::Ok)
+            Ok(ActionStatus::Ok)
         } else {
             Err(nfs3::Status::NOTEMPTY.into())
         }

@@ -12,7 +12,7 @@ use filestone_plan::made::MadeNames;
 use filestone_plan::plan::CreateModes;
 use filestone_wire::nfs3::{self, Handle};
 use filestone_wire::nlm;
-use filestone_workload::load::{Action, CLIENTS, Status};
+use filestone_workload::load::{Action, ActionStatus, CLIENTS};
 use std::sync::Arc;
 
 /// Bytes of a READDIR page in a case-insensitive search for a name.
@@ -76,7 +76,7 @@ pub(super) struct VerbExecutor {
 }
 
 /// Returns whether the server no longer knows the file of a handle.
-fn is_stale(status: Status) -> bool {
+fn is_stale(status: ActionStatus) -> bool {
     let of_nfs = [nfs3::Status::STALE, nfs3::Status::BADHANDLE].map(answer);
     of_nfs.contains(&status) || status == locks::answer(nlm::Status::STALE_FH)
 }
@@ -93,7 +93,7 @@ fn unless_lost<T>(result: NfsActionResult<T>) -> NfsActionResult<()> {
 
 impl VerbExecutor {
     /// Executes one action and returns its status.
-    pub async fn execute(&mut self, action: Action<'_>) -> NfsActionResult<Status> {
+    pub async fn execute(&mut self, action: Action<'_>) -> NfsActionResult<ActionStatus> {
         let answer = self.answer(action).await;
         if let Ok(status) | Err(ActionError::Status(status)) = answer
             && is_stale(status)
@@ -122,7 +122,7 @@ impl VerbExecutor {
 
     // One line per verb where it fits, as in the table of the documentation.
     #[rustfmt::skip]
-    async fn answer(&mut self, action: Action<'_>) -> NfsActionResult<Status> {
+    async fn answer(&mut self, action: Action<'_>) -> NfsActionResult<ActionStatus> {
         match action {
             Action::NtCreateX { path, options, disposition, handle } => {
                 self.nt_create_x(path, options, disposition, handle).await

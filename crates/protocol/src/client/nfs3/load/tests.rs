@@ -19,11 +19,12 @@ use filestone_wire::xdr::{Decode, Encode, Reader, Writer};
 use filestone_workload::completions::CompletionBatch;
 use filestone_workload::load::action::Disposition;
 use filestone_workload::load::{
-    Action, Compiler, DataTable, Expected, Line, LineData, Load, LoadWork, Next, Script, Status,
+    Action, ActionStatus, Compiler, DataTable, Expected, Line, LineData, Load, LoadWork, Script,
+    ScriptAction,
 };
 use filestone_workload::operation::{Completion, Failure, Outcome, SlotId};
 use filestone_workload::payload::{
-    FileKey, Pattern, Payload, Payloads, Place, ReadCheck, WriteBlock,
+    BlockPosition, FileKey, Pattern, Payload, Payloads, ReadCheck, WriteBlock,
 };
 use filestone_workload::time::Timestamp;
 use std::sync::Arc;
@@ -438,7 +439,7 @@ fn verbs_become_the_calls_of_the_table() {
     assert_eq!(bench.act(Action::Close { handle: 4 }).calls, 1);
     assert_eq!(bench.procedures(), [P::Commit]);
     let line = bench.clients[0].line_end().expect("a line");
-    assert_eq!((line.line, line.status), (7, Some(Status::Ok)));
+    assert_eq!((line.line, line.status), (7, Some(ActionStatus::Ok)));
 }
 
 /// A load that writes 70,000 bytes, after these lines.
@@ -465,7 +466,7 @@ fn written_by_the_second(loads: [Arc<Load>; 2]) -> Vec<u8> {
     let [_, load] = loads;
     let mut script = Script::new(load, 0, 1, 1).with_patterns_at(table.places_of(1));
     for _ in 0..2 {
-        let Ok(Next::Operation(line)) = script.next() else {
+        let Ok(ScriptAction::Operation(line)) = script.next() else {
             panic!("a line");
         };
         bench.work(LoadWork::Line(line));
@@ -523,7 +524,10 @@ fn what_differs_from_the_line_is_a_mismatch_and_can_be_asked_for() {
         Outcome::Failed(Failure::Unexpected(_))
     ));
     let line = bench.clients[0].line_end().expect("a line");
-    assert_eq!((line.expected, line.status), (expected, Some(Status::Ok)));
+    assert_eq!(
+        (line.expected, line.status),
+        (expected, Some(ActionStatus::Ok))
+    );
     assert_eq!(bench.clients[0].take_lost(), None);
 }
 
@@ -540,7 +544,10 @@ fn data_that_are_read_are_counted_and_not_kept() {
         assert!(matches!(short.outcome, Outcome::Failed(_)), "{short:?}");
         let line = bench.clients[0].line_end().expect("a line");
         let (expected, got) = (99, 100);
-        assert_eq!(line.status, Some(Status::WrongLength { expected, got }));
+        assert_eq!(
+            line.status,
+            Some(ActionStatus::WrongLength { expected, got })
+        );
     }
 }
 
@@ -649,7 +656,7 @@ fn a_reply_that_is_cut_off_at_any_byte_leaves_nothing_behind() {
     let (mut data, mut room) = (Vec::new(), Vec::new());
     for number in 0..2 {
         let (offset, len) = (u64::from(number) * 150, 150);
-        let place = Place {
+        let place = BlockPosition {
             number,
             offset,
             len,

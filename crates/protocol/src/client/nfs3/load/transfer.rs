@@ -5,7 +5,7 @@ use crate::client::nfs3::sequence::{ActionError, DataRange, NfsActionResult, Wri
 use crate::client::open_files::{Extent, transferred};
 use filestone_wire::nfs3::Handle;
 use filestone_wire::nfs3::write::StableHow;
-use filestone_workload::load::{Cause, Status};
+use filestone_workload::load::{ActionStatus, Cause};
 
 impl VerbExecutor {
     /// Executes ReadX of a CIFS load.
@@ -15,7 +15,7 @@ impl VerbExecutor {
         offset: u64,
         len: u64,
         expected: u64,
-    ) -> NfsActionResult<Status> {
+    ) -> NfsActionResult<ActionStatus> {
         let file = self.open.find(number)?;
         if !file.reads {
             return Err(ActionError::refused(Cause::Denied));
@@ -31,7 +31,7 @@ impl VerbExecutor {
         number: u64,
         extent: Extent,
         expected: u64,
-    ) -> NfsActionResult<Status> {
+    ) -> NfsActionResult<ActionStatus> {
         // A copy, stored again after it has recorded the replies, even those of pieces before a
         // failed one.
         let mut file = *self.open.find_own(number)?;

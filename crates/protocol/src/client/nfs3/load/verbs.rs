@@ -10,7 +10,7 @@ use crate::client::own_paths::{check_own, is_clients};
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{self, Handle, SetTime, access};
-use filestone_workload::load::{Cause, Status};
+use filestone_workload::load::{ActionStatus, Cause};
 use filestone_workload::operation::Stability;
 
 /// Bytes of a READDIRPLUS page, as in dbench.
@@ -25,14 +25,14 @@ pub(super) const fn stable_how(stability: Stability) -> StableHow {
 }
 
 impl VerbExecutor {
-    pub(super) async fn attributes(&mut self, path: &[u8]) -> NfsActionResult<Status> {
+    pub(super) async fn attributes(&mut self, path: &[u8]) -> NfsActionResult<ActionStatus> {
         let object = self.walk(path).await?;
         self.nfs.attributes(&object).await?;
-        Ok(Status::Ok)
+        Ok(ActionStatus::Ok)
     }
 
     /// Sets the modification time to the server's time.
-    pub(super) async fn set_attributes(&mut self, path: &[u8]) -> NfsActionResult<Status> {
+    pub(super) async fn set_attributes(&mut self, path: &[u8]) -> NfsActionResult<ActionStatus> {
         // The clients' directory is shared by all clients and belongs to the run.
         if !is_clients(path) {
             check_own(path)?;
@@ -43,11 +43,11 @@ impl VerbExecutor {
             ..nfs3::Sattr3::default()
         };
         self.nfs.set_attributes(&object, touched).await?;
-        Ok(Status::Ok)
+        Ok(ActionStatus::Ok)
     }
 
     /// The last component is always looked up, cached or not.
-    pub(super) async fn look_up_path(&mut self, path: &[u8]) -> NfsActionResult<Status> {
+    pub(super) async fn look_up_path(&mut self, path: &[u8]) -> NfsActionResult<ActionStatus> {
         let (parent, name) = split(path);
         if name.is_empty() {
             return self.attributes(path).await;
@@ -56,7 +56,7 @@ impl VerbExecutor {
         match self.nfs.lookup(&directory, name).await {
             Ok(Object { handle, .. }) => {
                 self.names.record_handle(path, handle);
-                Ok(Status::Ok)
+                Ok(ActionStatus::Ok)
             }
             Err(failure) => {
                 if failure.is(nfs3::Status::NOENT) {
@@ -74,7 +74,7 @@ impl VerbExecutor {
         path: &[u8],
         wanted: u64,
         granted: u64,
-    ) -> NfsActionResult<Status> {
+    ) -> NfsActionResult<ActionStatus> {
         let object = self.walk(path).await?;
         let asked = match wanted {
             0 => access::ALL,
@@ -82,19 +82,19 @@ impl VerbExecutor {
         };
         let got = u64::from(self.nfs.access(&object, asked).await?);
         Ok(match wanted {
-            0 => Status::Ok,
-            _ if got == granted => Status::Ok,
-            _ => Status::WrongAccess {
+            0 => ActionStatus::Ok,
+            _ if got == granted => ActionStatus::Ok,
+            _ => ActionStatus::WrongAccess {
                 expected: granted,
                 got,
             },
         })
     }
 
-    pub(super) async fn read_link(&mut self, path: &[u8]) -> NfsActionResult<Status> {
+    pub(super) async fn read_link(&mut self, path: &[u8]) -> NfsActionResult<ActionStatus> {
         let link = self.walk(path).await?;
         self.nfs.read_link(&link).await?;
-        Ok(Status::Ok)
+        Ok(ActionStatus::Ok)
     }
 
     /// A short read is not a failure: the load does not contain the length of the file.
@@ -103,10 +103,10 @@ impl VerbExecutor {
         path: &[u8],
         offset: u64,
         len: u64,
-    ) -> NfsActionResult<Status> {
+    ) -> NfsActionResult<ActionStatus> {
         let file = self.walk(path).await?;
         self.read_in(&file, Extent { offset, len }).await?;
-        Ok(Status::Ok)
+        Ok(ActionStatus::Ok)
     }
 
     pub(super) async fn write(
@@ -114,31 +114,35 @@ impl VerbExecutor {
         path: &[u8],
         extent: Extent,
         stability: Stability,
-    ) -> NfsActionResult<Status> {
+    ) -> NfsActionResult<ActionStatus> {
         check_own(path)?;
         let file = self.walk(path).await?;
         let stable = stable_how(stability);
         self.write_out(&file, extent, stable, |_| {}).await?;
-        Ok(Status::Ok)
+        Ok(ActionStatus::Ok)
     }
 
-    pub(super) async fn create(&mut self, path: &[u8]) -> NfsActionResult<Status> {
+    pub(super) async fn create(&mut self, path: &[u8]) -> NfsActionResult<ActionStatus> {
         check_own(path)?;
         let (parent, name) = split(path);
         let directory = self.walk(parent).await?;
         let how = CreateHow::Unchecked(permissions(0o666));
         let made = self.nfs.create(&directory, name, how).await?;
         self.learn_made(path, made);
-        Ok(Status::Ok)
+        Ok(ActionStatus::Ok)
     }
 
-    pub(super) async fn symlink(&mut self, path: &[u8], target: &[u8]) -> NfsActionResult<Status> {
+    pub(super) async fn symlink(
+        &mut self,
+        path: &[u8],
+        target: &[u8],
+    ) -> NfsActionResult<ActionStatus> {
         check_own(path)?;
         let (parent, name) = split(path);
         let directory = self.walk(parent).await?;
         let made = self.nfs.symlink(&directory, name, target).await?;
         self.learn_made(path, made);
-        Ok(Status::Ok)
+        Ok(ActionStatus::Ok)
     }
 
     /// Records the new object at a path; if the server omits the handle, it is looked up when
@@ -151,7 +155,11 @@ impl VerbExecutor {
     }
 
     /// The linked file must also belong to the run, since a link changes its link count.
-    pub(super) async fn link(&mut self, path: &[u8], existing: &[u8]) -> NfsActionResult<Status> {
+    pub(super) async fn link(
+        &mut self,
+        path: &[u8],
+        existing: &[u8],
+    ) -> NfsActionResult<ActionStatus> {
         check_own(path)?;
         check_own(existing)?;
         let file = self.walk(existing).await?;
@@ -159,26 +167,26 @@ impl VerbExecutor {
         let directory = self.walk(parent).await?;
         self.nfs.link(&file, &directory, name).await?;
         self.learn_made(path, Some(file));
-        Ok(Status::Ok)
+        Ok(ActionStatus::Ok)
     }
 
-    pub(super) async fn remove(&mut self, path: &[u8]) -> NfsActionResult<Status> {
+    pub(super) async fn remove(&mut self, path: &[u8]) -> NfsActionResult<ActionStatus> {
         check_own(path)?;
         let (parent, name) = split(path);
         let directory = self.walk(parent).await?;
         self.nfs.remove(&directory, name).await?;
         self.names.forget(path);
-        Ok(Status::Ok)
+        Ok(ActionStatus::Ok)
     }
 
     /// Executes MKDIR3 and the Mkdir of CIFS. `clients` was created at the start of the run; its
     /// existence is success for the load.
-    pub(super) async fn make_directory(&mut self, path: &[u8]) -> NfsActionResult<Status> {
+    pub(super) async fn make_directory(&mut self, path: &[u8]) -> NfsActionResult<ActionStatus> {
         if is_clients(path) {
             let root = self.directories.root;
             return match self.nfs.make_directory(&root, path, 0o777).await {
                 Err(failure) if !failure.is(nfs3::Status::EXIST) => Err(failure),
-                _ => Ok(Status::Ok),
+                _ => Ok(ActionStatus::Ok),
             };
         }
         check_own(path)?;
@@ -186,39 +194,42 @@ impl VerbExecutor {
         let directory = self.walk(parent).await?;
         let made = self.nfs.make_directory(&directory, name, 0o777).await?;
         self.learn_made(path, made);
-        Ok(Status::Ok)
+        Ok(ActionStatus::Ok)
     }
 
-    pub(super) async fn read_directory(&mut self, path: &[u8]) -> NfsActionResult<Status> {
+    pub(super) async fn read_directory(&mut self, path: &[u8]) -> NfsActionResult<ActionStatus> {
         let directory = self.walk(path).await?;
         self.nfs
             .read_entries(&directory, PAGE, |_, _| false)
             .await?;
-        Ok(Status::Ok)
+        Ok(ActionStatus::Ok)
     }
 
-    pub(super) async fn file_system_status(&mut self) -> NfsActionResult<Status> {
+    pub(super) async fn file_system_status(&mut self) -> NfsActionResult<ActionStatus> {
         let root = self.directories.root;
         self.nfs.file_system_status(&root).await?;
-        Ok(Status::Ok)
+        Ok(ActionStatus::Ok)
     }
 
-    pub(super) async fn file_system_info(&mut self) -> NfsActionResult<Status> {
+    pub(super) async fn file_system_info(&mut self) -> NfsActionResult<ActionStatus> {
         let root = self.directories.root;
         self.nfs.file_system_info(&root).await?;
-        Ok(Status::Ok)
+        Ok(ActionStatus::Ok)
     }
 
-    pub(super) async fn path_configuration(&mut self, path: &[u8]) -> NfsActionResult<Status> {
+    pub(super) async fn path_configuration(
+        &mut self,
+        path: &[u8],
+    ) -> NfsActionResult<ActionStatus> {
         let object = self.walk(path).await?;
         self.nfs.path_configuration(&object).await?;
-        Ok(Status::Ok)
+        Ok(ActionStatus::Ok)
     }
 
-    pub(super) async fn commit(&mut self, path: &[u8]) -> NfsActionResult<Status> {
+    pub(super) async fn commit(&mut self, path: &[u8]) -> NfsActionResult<ActionStatus> {
         let file = self.walk(path).await?;
         self.nfs.commit(&file).await?;
-        Ok(Status::Ok)
+        Ok(ActionStatus::Ok)
     }
 
     fn lock_manager(&mut self) -> NfsActionResult<&mut ClientLocks> {
@@ -232,11 +243,11 @@ impl VerbExecutor {
         path: &[u8],
         offset: u64,
         len: u64,
-    ) -> NfsActionResult<Status> {
+    ) -> NfsActionResult<ActionStatus> {
         self.lock_manager()?;
         let file = self.walk(path).await?;
         self.lock_manager()?.lock(&file, offset, len).await?;
-        Ok(Status::Ok)
+        Ok(ActionStatus::Ok)
     }
 
     pub(super) async fn unlock(
@@ -244,11 +255,11 @@ impl VerbExecutor {
         path: &[u8],
         offset: u64,
         len: u64,
-    ) -> NfsActionResult<Status> {
+    ) -> NfsActionResult<ActionStatus> {
         self.lock_manager()?;
         let file = self.walk(path).await?;
         self.lock_manager()?.unlock(&file, offset, len).await?;
-        Ok(Status::Ok)
+        Ok(ActionStatus::Ok)
     }
 
     pub(super) async fn test_lock(
@@ -256,10 +267,10 @@ impl VerbExecutor {
         path: &[u8],
         offset: u64,
         len: u64,
-    ) -> NfsActionResult<Status> {
+    ) -> NfsActionResult<ActionStatus> {
         self.lock_manager()?;
         let file = self.walk(path).await?;
         self.lock_manager()?.test(&file, offset, len).await?;
-        Ok(Status::Ok)
+        Ok(ActionStatus::Ok)
     }
 }

@@ -37,7 +37,7 @@ pub use procedures::{
 use crate::client::call_slot::ActionResult;
 use filestone_wire::nfs3::{self, Fattr3, Handle};
 use filestone_workload::failure::StatusSpace;
-use filestone_workload::load::Status;
+use filestone_workload::load::ActionStatus;
 
 impl ActionError {
     /// Returns whether the server answered with this status.
@@ -53,8 +53,8 @@ impl From<nfs3::Status> for ActionError {
 }
 
 /// Returns the status of a procedure that failed.
-pub const fn answer(status: nfs3::Status) -> Status {
-    Status::Failed(StatusSpace::Nfs3.status(status.0))
+pub const fn answer(status: nfs3::Status) -> ActionStatus {
+    ActionStatus::Failed(StatusSpace::Nfs3.status(status.0))
 }
 
 /// Result of one step of a client.

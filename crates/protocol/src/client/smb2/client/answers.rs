@@ -125,7 +125,7 @@ impl Inner {
     /// Returns the status with which the server reports in these responses that the connection's
     /// session or tree no longer exists, if it does. Additional sessions and trees, which end by
     /// themselves, do not count.
-    fn session_end(&self, answered: &CompoundResponse<'_>) -> Option<smb2::Status> {
+    fn session_end(&self, answered: &CompoundResponse<'_>) -> Option<smb2::ActionStatus> {
         if !answered.header.status.is_error() {
             return None;
         }
@@ -137,7 +137,7 @@ impl Inner {
         let own = self.slots.get(answered.slot as usize)?;
         let is_own = match own.actor.call().procedure.scope {
             Scope::Tree | Scope::Session => true,
-            Scope::OtherTree(_) => status != smb2::Status::NETWORK_NAME_DELETED,
+            Scope::OtherTree(_) => status != smb2::ActionStatus::NETWORK_NAME_DELETED,
             Scope::Connection | Scope::Other { .. } => false,
         };
         is_own.then_some(status)

@@ -8,7 +8,7 @@ use crate::session::smb2::CompoundRequest;
 use filestone_wire::smb2::codec::Decode;
 use filestone_wire::smb2::{Command, FileId, close};
 use filestone_workload::completions::CompletionBatch;
-use filestone_workload::load::Status;
+use filestone_workload::load::ActionStatus;
 use filestone_workload::operation::{Completion, Failure as OperationFailure, Outcome, ReplyFault};
 use filestone_workload::time::Timestamp;
 
@@ -121,7 +121,7 @@ impl Inner {
         }
         let is_forged = own.is_forged;
         let status = match end.answer {
-            Ok(status) | Err(ActionError::Status(status)) => Some(status),
+            Ok(status) | Err(ActionError::ActionStatus(status)) => Some(status),
             Err(ActionError::ClientFailed | ActionError::ConnectionReset) => None,
         };
         let fault = own.inspection.take_fault();
@@ -157,7 +157,7 @@ impl Inner {
     fn outcome_of_lost(
         &self,
         under_way: &UnderWay,
-        answer: Result<Status, ActionError>,
+        answer: Result<ActionStatus, ActionError>,
     ) -> Outcome {
         if answer == Err(ActionError::ConnectionReset) {
             return Outcome::Disconnected;
@@ -188,17 +188,17 @@ pub(super) const fn failed(fault: ReplyFault) -> Outcome {
 }
 
 /// Returns the outcome of an answered operation.
-fn outcome_of(status: Status, fault: Option<ReplyFault>) -> Outcome {
+fn outcome_of(status: ActionStatus, fault: Option<ReplyFault>) -> Outcome {
     match (status, fault) {
-        (Status::Failed(status), _) => Outcome::Failed(OperationFailure::Status(status)),
-        (Status::Refused(_), _) => failed(ReplyFault::Inconsistent),
+        (ActionStatus::Failed(status), _) => Outcome::Failed(OperationFailure::ActionStatus(status)),
+        (ActionStatus::Refused(_), _) => failed(ReplyFault::Inconsistent),
         (_, Some(fault)) => failed(fault),
         (
-            Status::Ok
-            | Status::Unknown
-            | Status::WrongLength { .. }
-            | Status::WrongAccess { .. }
-            | Status::WrongData(_),
+            ActionStatus::Ok
+            | ActionStatus::Unknown
+            | ActionStatus::WrongLength { .. }
+            | ActionStatus::WrongAccess { .. }
+            | ActionStatus::WrongData(_),
             None,
         ) => Outcome::Ok,
     }

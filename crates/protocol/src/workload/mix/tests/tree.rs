@@ -5,7 +5,7 @@ use filestone_plan::file_set::{ChangingDirectories, ClientSet, FILES_PER_DIRECTO
 use filestone_wire::nfs3::Status;
 use filestone_workload::failure::StatusSpace;
 use filestone_workload::operation::{
-    DirectoryCursor, FileId, Name, OpKind, Operation, Outcome, ReplyInfo,
+    DirectoryCursor, FileId, ObjectName, OpKind, Operation, Outcome, ReplyInfo,
 };
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -206,8 +206,8 @@ impl Tree {
             .ok_or(Status::STALE)
     }
 
-    fn look_up(&self, directory: FileId, name: Name) -> Result<(), Status> {
-        let Name::Listed(name) = name else {
+    fn look_up(&self, directory: FileId, name: ObjectName) -> Result<(), Status> {
+        let ObjectName::Listed(name) = name else {
             return Err(Status::NOENT);
         };
         let there = directory.0.wrapping_sub(self.set.directories.start);
@@ -216,17 +216,17 @@ impl Tree {
         check(is_there, Status::NOENT)
     }
 
-    fn make(&mut self, directory: FileId, name: Name, belongs: FileId) -> Result<(), Status> {
+    fn make(&mut self, directory: FileId, name: ObjectName, belongs: FileId) -> Result<(), Status> {
         assert_eq!(directory, belongs, "{name:?} is made where it belongs");
-        let Name::Numbered { letter, number } = name else {
+        let ObjectName::Numbered { letter, number } = name else {
             return Err(Status::INVAL);
         };
         let is_new = self.names.insert((directory.0, letter, number));
         check(is_new, Status::EXIST)
     }
 
-    fn take(&mut self, directory: FileId, name: Name) -> Result<(), Status> {
-        let Name::Numbered { letter, number } = name else {
+    fn take(&mut self, directory: FileId, name: ObjectName) -> Result<(), Status> {
+        let ObjectName::Numbered { letter, number } = name else {
             return Err(Status::INVAL);
         };
         let was_there = self.names.remove(&(directory.0, letter, number));

@@ -14,7 +14,7 @@ use filestone_plan::plan::{
     LoadName, LocalTarget, OnMismatch, Plan, ReplayPlan, TargetPlan, WorkloadPlan,
 };
 use filestone_workload::load::action::Disposition;
-use filestone_workload::load::{Action, Status};
+use filestone_workload::load::{Action, ActionStatus};
 use rustix::fd::AsFd;
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
@@ -90,7 +90,7 @@ fn what_a_run_left_that_was_killed_is_removed_on_request() {
     let mut layer = site.layer(0).expect("a layer");
     let path = b"clients/client0";
     let made = layer.execute(&Action::Mkdir { path }, b"x");
-    assert_eq!(made.map(|reply| reply.status).ok(), Some(Status::Ok));
+    assert_eq!(made.map(|reply| reply.status).ok(), Some(ActionStatus::Ok));
     let open = Action::NtCreateX {
         path: b"clients/client0/f",
         options: 0x40,
@@ -98,7 +98,10 @@ fn what_a_run_left_that_was_killed_is_removed_on_request() {
         handle: 1,
     };
     let opened = layer.execute(&open, b"x");
-    assert_eq!(opened.map(|reply| reply.status).ok(), Some(Status::Ok));
+    assert_eq!(
+        opened.map(|reply| reply.status).ok(),
+        Some(ActionStatus::Ok)
+    );
     // The descriptors and the lock end with the process, but the names remain.
     drop(layer);
     site.release(TreeCleanup::Keep).expect("nothing is removed");
