@@ -11,7 +11,7 @@
 
 use crate::control_socket::{FleetControl, SocketChoice};
 use filestone_control::load_control::{RemainingTime, SteeredPoint};
-use filestone_measure::cost::Counter;
+use filestone_measure::cost::CostCounter;
 use filestone_measure::measure::fleet_record::{ChangeRecord, GroupRecord};
 use filestone_measure::measure::progress::Progress;
 use filestone_measure::measure::run_record::{IntervalRecord, Target};
@@ -99,7 +99,7 @@ pub struct ServerRates {
     /// Name of the source.
     pub source: String,
     /// Each counter with its rate per second.
-    pub per_s: Vec<(Counter, f64)>,
+    pub per_s: Vec<(CostCounter, f64)>,
 }
 
 /// Command of a job's controller to a run in progress.

@@ -8,7 +8,7 @@ use filestone_engine::backend::null::Null;
 use filestone_engine::worker::WorkerClient;
 use filestone_host::clock::Clock;
 use filestone_measure::cost::{
-    CostFigure, Counter, CounterReading, MeasuredAt, ReadingPhase, SourceRecord,
+    CostCounter, CostFigure, CounterReading, MeasuredAt, ReadingPhase, SourceRecord,
 };
 use filestone_measure::measure::run_record::{Phase, Tool};
 use filestone_measure::measure::{RunRecord, costs};
@@ -442,7 +442,7 @@ fn loads_in_turn_tell_what_an_operation_costs_beside_what_grows_meanwhile() {
         CounterReading {
             moment_ns: moment_ns as i64,
             phase: ReadingPhase::Load,
-            counters: [(Counter::CpuBusy, growing_ns as u64 + 15_000 * completed)].into(),
+            counters: [(CostCounter::CpuBusy, growing_ns as u64 + 15_000 * completed)].into(),
             ..CounterReading::default()
         }
     };

@@ -8,7 +8,9 @@ use super::source::Source;
 use super::{ReadingError, host, path};
 use crate::control::ServerRates;
 use filestone_measure::cost::proc_text::HostScope;
-use filestone_measure::cost::{Counter, CounterReading, MeasuredAt, ReadingPhase, SourceRecord};
+use filestone_measure::cost::{
+    CostCounter, CounterReading, MeasuredAt, ReadingPhase, SourceRecord,
+};
 use filestone_measure::measure::costs::RunPath;
 use filestone_measure::measure::run_record::Target;
 use filestone_plan::plan::{CostPlan, Plan};
@@ -148,7 +150,7 @@ impl Page {
         // A source that has restarted its counters in the meantime has no rates.
         let seconds = now.saturating_duration_since(*before).as_secs_f64();
         let is_same = earlier.started == later.started && seconds > 0.0;
-        let rate = |(counter, count): (&Counter, &u64)| {
+        let rate = |(counter, count): (&CostCounter, &u64)| {
             let earlier = earlier.counters.get(counter)?;
             let more = count.saturating_sub(*earlier);
             Some((*counter, more as f64 / seconds))
@@ -212,7 +214,7 @@ mod tests {
                 return Err(ReadingError::Exporter { url, what });
             }
             Ok(CounterReading {
-                counters: [(Counter::Interrupts, self.0)].into(),
+                counters: [(CostCounter::Interrupts, self.0)].into(),
                 ..CounterReading::default()
             })
         }
@@ -227,7 +229,7 @@ mod tests {
         // There are two more between the last two successful readings.
         let rates = book.rates();
         assert_eq!(rates[0].source, "moody");
-        assert_eq!(rates[0].per_s[0].0, Counter::Interrupts);
+        assert_eq!(rates[0].per_s[0].0, CostCounter::Interrupts);
         assert!(rates[0].per_s[0].1 > 0.0);
         let opened = before + Duration::from_secs(3600);
         let records = book.finish(opened);
@@ -235,7 +237,9 @@ mod tests {
             panic!("{records:?}");
         };
         let counts = record.readings.iter();
-        let counts: Vec<_> = counts.map(|one| one.count(Counter::Interrupts)).collect();
+        let counts: Vec<_> = counts
+            .map(|one| one.count(CostCounter::Interrupts))
+            .collect();
         assert_eq!(counts, [Some(1), Some(3), Some(5)]);
         assert_eq!(record.failed, 2);
         assert_eq!(record.first_failure.as_deref(), Some("2: no"));

@@ -113,7 +113,7 @@ impl Source for CommandSource {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use filestone_measure::cost::Counter;
+    use filestone_measure::cost::CostCounter;
 
     fn read(line: &str, time_max: Duration) -> Result<CounterReading, String> {
         let mut printing = CommandSource {
@@ -126,9 +126,9 @@ mod tests {
     #[test]
     fn a_command_prints_readings() {
         let reading = read("cat /proc/stat /proc/uptime", COMMAND_TIME_MAX).unwrap();
-        assert!(reading.count(Counter::CpuBusy).is_some());
+        assert!(reading.count(CostCounter::CpuBusy).is_some());
         let reading = read("echo ctxt 42", COMMAND_TIME_MAX).unwrap();
-        assert_eq!(reading.count(Counter::ContextSwitches), Some(42));
+        assert_eq!(reading.count(CostCounter::ContextSwitches), Some(42));
     }
 
     #[test]

@@ -57,7 +57,7 @@ impl Source for Exporter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use filestone_measure::cost::Counter;
+    use filestone_measure::cost::CostCounter;
     use std::io::{Read, Write};
     use std::net::TcpListener;
 
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn an_exporter_is_asked_by_http() {
         let reading = answered(with_body("200 OK", "node_intr_total 1.5e+03\n")).unwrap();
-        assert_eq!(reading.count(Counter::Interrupts), Some(1500));
+        assert_eq!(reading.count(CostCounter::Interrupts), Some(1500));
     }
 
     #[test]

@@ -99,7 +99,7 @@ fn nanos_since_start() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use filestone_measure::cost::Counter;
+    use filestone_measure::cost::CostCounter;
 
     #[test]
     fn this_host_is_read() {
@@ -111,10 +111,10 @@ mod tests {
         let one = files.read().unwrap();
         let other = files.read().unwrap();
         for counter in [
-            Counter::CpuBusy,
-            Counter::ContextSwitches,
-            Counter::Interrupts,
-            Counter::SentBytes,
+            CostCounter::CpuBusy,
+            CostCounter::ContextSwitches,
+            CostCounter::Interrupts,
+            CostCounter::SentBytes,
         ] {
             assert!(one.count(counter) <= other.count(counter), "{counter:?}");
             assert!(one.count(counter).is_some(), "{counter:?}");

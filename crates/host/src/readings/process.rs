@@ -6,7 +6,7 @@
 
 use super::ReadingError;
 use super::source::Source;
-use filestone_measure::cost::{Counter, CounterReading};
+use filestone_measure::cost::{CostCounter, CounterReading};
 use procfs::process::Process;
 use std::fs;
 
@@ -63,15 +63,15 @@ fn add_thread(reading: &mut CounterReading, schedstat: &str, status: &str) {
     let cpu_ns = schedstat.split_ascii_whitespace().next();
     for (counter, count) in [
         (
-            Counter::ProcessCpu,
+            CostCounter::ProcessCpu,
             cpu_ns.and_then(|word| word.parse().ok()),
         ),
         (
-            Counter::ProcessVoluntary,
+            CostCounter::ProcessVoluntary,
             of_status("voluntary_ctxt_switches"),
         ),
         (
-            Counter::ProcessInvoluntary,
+            CostCounter::ProcessInvoluntary,
             of_status("nonvoluntary_ctxt_switches"),
         ),
     ] {
@@ -94,15 +94,15 @@ mod tests {
         add_thread(&mut reading, "1000 20 3\n", status);
         add_thread(&mut reading, "234 0 1\n", status);
         add_thread(&mut reading, "", "");
-        assert_eq!(reading.count(Counter::ProcessCpu), Some(1234));
-        assert_eq!(reading.count(Counter::ProcessVoluntary), Some(300));
-        assert_eq!(reading.count(Counter::ProcessInvoluntary), Some(14));
+        assert_eq!(reading.count(CostCounter::ProcessCpu), Some(1234));
+        assert_eq!(reading.count(CostCounter::ProcessVoluntary), Some(300));
+        assert_eq!(reading.count(CostCounter::ProcessInvoluntary), Some(14));
     }
 
     #[test]
     fn this_process_is_read_and_one_that_is_not_there_told() {
         let reading = ServerProcess::new(std::process::id()).read().unwrap();
-        assert!(reading.count(Counter::ProcessVoluntary).is_some());
+        assert!(reading.count(CostCounter::ProcessVoluntary).is_some());
         assert!(reading.started.is_some());
         let text = ServerProcess::new(0x7fff_fff0)
             .read()

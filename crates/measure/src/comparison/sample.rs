@@ -1,7 +1,7 @@
 //! Values of figures in one run: of whole runs, such as costs, and those of a ladder's rungs.
 
 use super::ComparedRun;
-use crate::cost::{Counter, MeasuredAt};
+use crate::cost::{CostCounter, MeasuredAt};
 use crate::figure::FigureSample;
 use crate::measure::RecordedInterval;
 use crate::measure::cost_totals;
@@ -136,7 +136,8 @@ impl ComparedRun {
     /// Returns whether the measured CPU time of the server includes that of the load generator.
     fn counts_generator(&self) -> bool {
         let cost = self.cost.as_ref();
-        let of_process = cost.and_then(|cost| cost.figure(MeasuredAt::Server, Counter::ProcessCpu));
+        let of_process =
+            cost.and_then(|cost| cost.figure(MeasuredAt::Server, CostCounter::ProcessCpu));
         let is_of_host = of_process.is_none_or(|figure| figure.per_operation.is_none());
         is_of_host && self.plan.cost.as_ref().is_some_and(|cost| cost.this_host)
     }
@@ -165,7 +166,7 @@ mod tests {
     use filestone_plan::plan::{CostPlan, ProbePlan, WorkloadPlan};
     use filestone_workload::operation::OpKind;
 
-    fn of_server(counter: Counter, value: f64) -> CostFigure {
+    fn of_server(counter: CostCounter, value: f64) -> CostFigure {
         CostFigure {
             measured_at: MeasuredAt::Server,
             counter,
@@ -192,7 +193,7 @@ mod tests {
         record.plan.cost = Some(CostPlan::of_this_end(0, 100_000_000));
         record.cost = Some(CostRecord {
             sources: vec![],
-            figures: vec![of_server(Counter::ProcessCpu, 20_000.0)],
+            figures: vec![of_server(CostCounter::ProcessCpu, 20_000.0)],
             wire: None,
             calls: None,
         });
@@ -268,7 +269,7 @@ mod tests {
         let mut here = record();
         if let (Some(plan), Some(cost)) = (&mut here.plan.cost, &mut here.cost) {
             plan.this_host = true;
-            cost.figures = vec![of_server(Counter::CpuBusy, 30_000.0)];
+            cost.figures = vec![of_server(CostCounter::CpuBusy, 30_000.0)];
         }
         assert_eq!(of_run(RunTotal::ServerCpu, &here), Some(30_000.0));
         assert_eq!(of_run(RunTotal::ElsewhereTime, &here), None);

@@ -62,7 +62,7 @@ pub fn advanced(before: u64, after: u64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cost::Counter;
+    use crate::cost::CostCounter;
 
     #[test]
     fn a_counter_advances_wraps_or_goes_backwards() {
@@ -90,7 +90,7 @@ mod tests {
     fn reading(started: u64, interrupts: u64) -> CounterReading {
         CounterReading {
             started: Some(started),
-            counters: [(Counter::Interrupts, interrupts)].into(),
+            counters: [(CostCounter::Interrupts, interrupts)].into(),
             ..CounterReading::default()
         }
     }
@@ -101,7 +101,7 @@ mod tests {
             let of = |reading: &CounterReading| reading.count(counter);
             between(&reading(one.0, one.1), &reading(other.0, other.1), of, 5)
         };
-        let counter = Counter::Interrupts;
+        let counter = CostCounter::Interrupts;
         assert_eq!(between((7, 10), (7, 30), counter), Ok(20));
         // After a restart more may have been counted than before, and still it is not the difference.
         let restarted = Err(CounterError::Restarted);
@@ -114,6 +114,6 @@ mod tests {
         // Within the differences of read times.
         assert_eq!(between((7, 30), (7, 25), counter), Ok(-5));
         let missing = Err(CounterError::Missing);
-        assert_eq!(between((7, 1), (7, 2), Counter::NfsdCalls), missing);
+        assert_eq!(between((7, 1), (7, 2), CostCounter::NfsdCalls), missing);
     }
 }

@@ -8,11 +8,12 @@ macro_rules! counters {
     ($($(#[$doc:meta])* $counter:ident = $name:literal, $unit:ident;)*) => {
         /// A monotonic counter of a host or a process.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-        pub enum Counter {
+        #[schemars(rename = "Counter")]
+        pub enum CostCounter {
             $($(#[$doc])* #[serde(rename = $name)] $counter,)*
         }
 
-        impl Counter {
+        impl CostCounter {
             /// List of all counters.
             pub const ALL: &'static [Self] = &[$(Self::$counter,)*];
 
@@ -67,7 +68,7 @@ counters! {
     NfsdCalls = "nfsd_calls", Number;
 }
 
-impl Counter {
+impl CostCounter {
     /// Returns the permitted decrease per CPU. A value computed from idle time, which is counted in
     /// hundredths of a second, and from a clock read at another moment can decrease.
     pub const fn slack(self) -> u64 {
@@ -84,11 +85,11 @@ mod tests {
 
     #[test]
     fn each_has_a_name_of_its_own_which_says_its_unit() {
-        let mut names: Vec<_> = Counter::ALL.iter().map(|one| one.name()).collect();
+        let mut names: Vec<_> = CostCounter::ALL.iter().map(|one| one.name()).collect();
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), Counter::ALL.len());
-        for counter in Counter::ALL {
+        assert_eq!(names.len(), CostCounter::ALL.len());
+        for counter in CostCounter::ALL {
             let suffix = match counter.unit() {
                 FigureUnit::Nanoseconds => "_ns",
                 FigureUnit::Bytes => "_bytes",

@@ -4,7 +4,7 @@
 //! (<https://prometheus.io/docs/instrumenting/exposition_formats/>). The parser supports only the
 //! required part of the format, and reads only the metrics with the names below.
 
-use super::counter::Counter;
+use super::counter::CostCounter;
 use super::proc_text::{HostScope, ProcessorTimes};
 use super::reading::{CounterReading, LineCount};
 use std::collections::BTreeSet;
@@ -17,22 +17,31 @@ const MODES: [&str; 8] = [
 ];
 
 /// Metrics that are counters of the whole host.
-const OF_HOST: [(&str, Counter); 4] = [
-    ("node_context_switches_total", Counter::ContextSwitches),
-    ("node_intr_total", Counter::Interrupts),
-    ("node_netstat_Tcp_RetransSegs", Counter::TcpRetransmitted),
-    ("node_nfsd_server_rpcs_total", Counter::NfsdCalls),
+const OF_HOST: [(&str, CostCounter); 4] = [
+    ("node_context_switches_total", CostCounter::ContextSwitches),
+    ("node_intr_total", CostCounter::Interrupts),
+    (
+        "node_netstat_Tcp_RetransSegs",
+        CostCounter::TcpRetransmitted,
+    ),
+    ("node_nfsd_server_rpcs_total", CostCounter::NfsdCalls),
 ];
 
 /// Metrics of each interface.
-const OF_INTERFACE: [(&str, Counter); 4] = [
-    ("node_network_receive_bytes_total", Counter::ReceivedBytes),
+const OF_INTERFACE: [(&str, CostCounter); 4] = [
+    (
+        "node_network_receive_bytes_total",
+        CostCounter::ReceivedBytes,
+    ),
     (
         "node_network_receive_packets_total",
-        Counter::ReceivedPackets,
+        CostCounter::ReceivedPackets,
     ),
-    ("node_network_transmit_bytes_total", Counter::SentBytes),
-    ("node_network_transmit_packets_total", Counter::SentPackets),
+    ("node_network_transmit_bytes_total", CostCounter::SentBytes),
+    (
+        "node_network_transmit_packets_total",
+        CostCounter::SentPackets,
+    ),
 ];
 
 /// Parses the metrics of the CPUs and the interface in `scope`.
@@ -150,14 +159,14 @@ impl Found {
         let lines = self.reading.lines.iter();
         let count = lines.fold(0_u64, |sum, line| sum.saturating_add(line.count));
         let counters = &mut self.reading.counters;
-        counters.remove(&Counter::Interrupts);
+        counters.remove(&CostCounter::Interrupts);
         if count > 0 {
-            counters.insert(Counter::Interrupts, count);
+            counters.insert(CostCounter::Interrupts, count);
         }
     }
 
     fn of_table(&mut self, name: &str, sample: &Sample<'_>, scope: &HostScope) {
-        let of = |table: &[(&str, Counter)]| {
+        let of = |table: &[(&str, CostCounter)]| {
             let found = table.iter().find(|(known, _)| *known == name);
             found.map(|(_, counter)| *counter)
         };
@@ -224,27 +233,27 @@ node_nfsd_server_rpcs_total 4242
         let reading = parse(TEXT, &scope);
         let whole = parse("", &scope);
         assert_eq!(whole, CounterReading::default());
-        let busy = reading.count(Counter::CpuBusy).unwrap() - 3_600_000_000_000;
+        let busy = reading.count(CostCounter::CpuBusy).unwrap() - 3_600_000_000_000;
         assert!(busy.abs_diff(6_760_000_000) < 1000, "{busy}");
         for (counter, expected) in [
-            (Counter::CpuUser, 3_100_000_000),
-            (Counter::Interrupts, 5000),
-            (Counter::ContextSwitches, 9000),
-            (Counter::ReceivedBytes, 123_456),
-            (Counter::SentPackets, 987),
-            (Counter::NfsdCalls, 4242),
+            (CostCounter::CpuUser, 3_100_000_000),
+            (CostCounter::Interrupts, 5000),
+            (CostCounter::ContextSwitches, 9000),
+            (CostCounter::ReceivedBytes, 123_456),
+            (CostCounter::SentPackets, 987),
+            (CostCounter::NfsdCalls, 4242),
         ] {
             assert_eq!(reading.count(counter), Some(expected), "{counter:?}");
         }
-        assert_eq!(reading.count(Counter::SentBytes), None);
+        assert_eq!(reading.count(CostCounter::SentBytes), None);
         assert_eq!(reading.line("24 PCI-MSI virtio0-input.0"), Some(300));
         let scope = HostScope {
             processors: vec![1],
             interface: None,
         };
         let of_second = parse(TEXT, &scope);
-        assert_eq!(of_second.count(Counter::CpuUser), Some(2_000_000_000));
-        assert_eq!(of_second.count(Counter::Interrupts), Some(200));
+        assert_eq!(of_second.count(CostCounter::CpuUser), Some(2_000_000_000));
+        assert_eq!(of_second.count(CostCounter::Interrupts), Some(200));
     }
 
     #[test]
@@ -267,6 +276,6 @@ node_nfsd_server_rpcs_total 4242
             );
         }
         let huge = parse("node_intr_total 1e300", &HostScope::default());
-        assert_eq!(huge.count(Counter::Interrupts), Some(u64::MAX));
+        assert_eq!(huge.count(CostCounter::Interrupts), Some(u64::MAX));
     }
 }

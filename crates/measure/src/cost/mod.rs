@@ -18,7 +18,7 @@ mod reading;
 mod record;
 pub mod wire;
 
-pub use counter::Counter;
+pub use counter::CostCounter;
 pub use reading::{CounterReading, LineCount, ReadingPhase};
 pub use record::{
     CallsRecord, CostEstimate, CostFigure, CostRecord, MeasuredAt, SourceRecord, WireCostRecord,

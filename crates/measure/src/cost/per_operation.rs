@@ -104,7 +104,7 @@ fn points(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cost::{Counter, ReadingPhase};
+    use crate::cost::{CostCounter, ReadingPhase};
 
     /// Returns a reading at a second, with the numbers of completed operations and of counted
     /// events.
@@ -118,13 +118,13 @@ mod tests {
             moment_ns: second * 1_000_000_000,
             phase,
             completed,
-            counters: [(Counter::ContextSwitches, count)].into(),
+            counters: [(CostCounter::ContextSwitches, count)].into(),
             ..CounterReading::default()
         }
     }
 
     fn switches(reading: &CounterReading) -> Option<u64> {
-        reading.count(Counter::ContextSwitches)
+        reading.count(CostCounter::ContextSwitches)
     }
 
     /// A base rate of 100 switches per second, and two per operation: two seconds idle, a warm-up

@@ -5,7 +5,7 @@
 //! by their form, so the text may be the output of `cat` on another host. Unknown lines are
 //! skipped.
 
-use super::counter::Counter;
+use super::counter::CostCounter;
 use super::reading::{CounterReading, LineCount};
 
 /// Maximum number of interrupt lines; a host may have one for each queue of each device.
@@ -97,11 +97,11 @@ impl Found {
             return;
         }
         match (first, number) {
-            ("intr", Some(count)) => self.set(Counter::Interrupts, count),
-            ("ctxt", Some(count)) => self.set(Counter::ContextSwitches, count),
+            ("intr", Some(count)) => self.set(CostCounter::Interrupts, count),
+            ("ctxt", Some(count)) => self.set(CostCounter::ContextSwitches, count),
             ("btime", Some(time)) => self.reading.started = Some(time),
             // The line of the NFS client has three numbers.
-            ("rpc", Some(count)) if rest.len() >= 5 => self.set(Counter::NfsdCalls, count),
+            ("rpc", Some(count)) if rest.len() >= 5 => self.set(CostCounter::NfsdCalls, count),
             _ if rest.len() == 1 => self.uptime(first, rest),
             _ => {}
         }
@@ -146,10 +146,10 @@ impl Found {
 
     fn of_interface(&mut self, numbers: &[u64]) {
         for (place, counter) in [
-            (0, Counter::ReceivedBytes),
-            (1, Counter::ReceivedPackets),
-            (8, Counter::SentBytes),
-            (9, Counter::SentPackets),
+            (0, CostCounter::ReceivedBytes),
+            (1, CostCounter::ReceivedPackets),
+            (8, CostCounter::SentBytes),
+            (9, CostCounter::SentPackets),
         ] {
             if let Some(count) = numbers.get(place) {
                 self.set(counter, *count);
@@ -184,11 +184,11 @@ impl Found {
         let mut pairs = self.names.iter().zip(words);
         let found = pairs.find(|(name, _)| *name == "RetransSegs");
         if let Some(count) = found.and_then(|(_, word)| word.parse().ok()) {
-            self.set(Counter::TcpRetransmitted, count);
+            self.set(CostCounter::TcpRetransmitted, count);
         }
     }
 
-    fn set(&mut self, counter: Counter, count: u64) {
+    fn set(&mut self, counter: CostCounter, count: u64) {
         self.reading.counters.insert(counter, count);
     }
 
@@ -199,7 +199,7 @@ impl Found {
         };
         // The line of all interrupts covers the whole host.
         if !self.columns.is_empty() && is_part {
-            self.set(Counter::Interrupts, self.interrupts_of_scope);
+            self.set(CostCounter::Interrupts, self.interrupts_of_scope);
         }
         if self.processors > 0 {
             let since_start = units.since_start_ns.or(self.uptime_ns);
@@ -240,12 +240,12 @@ impl ProcessorTimes {
         let busy = all.map_or(sampled, |all| all.saturating_sub(not_running));
         reading.processors = Some(self.processors);
         for (counter, count) in [
-            (Counter::CpuBusy, busy),
-            (Counter::CpuUser, user.saturating_add(nice)),
-            (Counter::CpuSystem, system),
-            (Counter::CpuIrq, irq),
-            (Counter::CpuSoftirq, softirq),
-            (Counter::CpuSteal, steal),
+            (CostCounter::CpuBusy, busy),
+            (CostCounter::CpuUser, user.saturating_add(nice)),
+            (CostCounter::CpuSystem, system),
+            (CostCounter::CpuIrq, irq),
+            (CostCounter::CpuSoftirq, softirq),
+            (CostCounter::CpuSteal, steal),
         ] {
             reading.counters.insert(counter, count);
         }
@@ -303,22 +303,22 @@ rpc 4242 0 0 0 0
             ..HostScope::default()
         };
         let reading = reading(&scope, TimeUnits::default());
-        let busy = reading.count(Counter::CpuBusy).unwrap() - OFFSET_NS;
+        let busy = reading.count(CostCounter::CpuBusy).unwrap() - OFFSET_NS;
         assert_eq!(busy, 6_760_000_000);
         for (counter, expected) in [
-            (Counter::CpuUser, 3_100_000_000),
-            (Counter::CpuSystem, 800_000_000),
-            (Counter::CpuIrq, 10_000_000),
-            (Counter::CpuSoftirq, 60_000_000),
-            (Counter::CpuSteal, 40_000_000),
-            (Counter::Interrupts, 5000),
-            (Counter::ContextSwitches, 9000),
-            (Counter::ReceivedBytes, 123_456),
-            (Counter::ReceivedPackets, 789),
-            (Counter::SentBytes, 654_321),
-            (Counter::SentPackets, 987),
-            (Counter::TcpRetransmitted, 3),
-            (Counter::NfsdCalls, 4242),
+            (CostCounter::CpuUser, 3_100_000_000),
+            (CostCounter::CpuSystem, 800_000_000),
+            (CostCounter::CpuIrq, 10_000_000),
+            (CostCounter::CpuSoftirq, 60_000_000),
+            (CostCounter::CpuSteal, 40_000_000),
+            (CostCounter::Interrupts, 5000),
+            (CostCounter::ContextSwitches, 9000),
+            (CostCounter::ReceivedBytes, 123_456),
+            (CostCounter::ReceivedPackets, 789),
+            (CostCounter::SentBytes, 654_321),
+            (CostCounter::SentPackets, 987),
+            (CostCounter::TcpRetransmitted, 3),
+            (CostCounter::NfsdCalls, 4242),
         ] {
             assert_eq!(reading.count(counter), Some(expected), "{counter:?}");
         }
@@ -338,12 +338,12 @@ rpc 4242 0 0 0 0
             interface: None,
         };
         let reading = reading(&scope, TimeUnits::default());
-        let busy = reading.count(Counter::CpuBusy).unwrap() - OFFSET_NS;
+        let busy = reading.count(CostCounter::CpuBusy).unwrap() - OFFSET_NS;
         assert_eq!(busy, 4_370_000_000);
         assert_eq!(reading.processors, Some(1));
         // The counts of the whole host would not be those of the CPU.
-        assert_eq!(reading.count(Counter::Interrupts), Some(1220));
-        assert_eq!(reading.count(Counter::SentBytes), None);
+        assert_eq!(reading.count(CostCounter::Interrupts), Some(1220));
+        assert_eq!(reading.count(CostCounter::SentBytes), None);
     }
 
     /// Without a time since boot, only the sampled ticks are available.
@@ -351,13 +351,13 @@ rpc 4242 0 0 0 0
     fn without_a_time_the_ticks_tell() {
         let text = "cpu0 100 0 50 1000 0 0 0 0";
         let reading = parse(text, &HostScope::default(), TimeUnits::default());
-        assert_eq!(reading.count(Counter::CpuBusy), Some(1_500_000_000));
+        assert_eq!(reading.count(CostCounter::CpuBusy), Some(1_500_000_000));
         let units = TimeUnits {
             ticks_per_s: 1000,
             ..TimeUnits::default()
         };
         let reading = parse(text, &HostScope::default(), units);
-        assert_eq!(reading.count(Counter::CpuBusy), Some(150_000_000));
+        assert_eq!(reading.count(CostCounter::CpuBusy), Some(150_000_000));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Values of counters at a moment.
 
-use super::counter::Counter;
+use super::counter::CostCounter;
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ pub struct CounterReading {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processors: Option<u32>,
     /// Values of the counters.
-    pub counters: BTreeMap<Counter, u64>,
+    pub counters: BTreeMap<CostCounter, u64>,
     /// Interrupts by line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<LineCount>,
@@ -54,7 +54,7 @@ pub enum ReadingPhase {
 
 impl CounterReading {
     /// Returns the value of a counter.
-    pub fn count(&self, counter: Counter) -> Option<u64> {
+    pub fn count(&self, counter: CostCounter) -> Option<u64> {
         self.counters.get(&counter).copied()
     }
 

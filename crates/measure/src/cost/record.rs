@@ -1,6 +1,6 @@
 //! Cost of operations in a run record.
 
-use super::counter::Counter;
+use super::counter::CostCounter;
 use super::reading::CounterReading;
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -67,7 +67,7 @@ pub struct CostFigure {
     #[serde(alias = "vantage")]
     pub measured_at: MeasuredAt,
     /// The counter.
-    pub counter: Counter,
+    pub counter: CostCounter,
     /// Interrupt line; only present if the figure is of one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<String>,
@@ -159,7 +159,7 @@ impl CostEstimate {
 
 impl CostRecord {
     /// Returns the figure of a counter at an end, over all lines.
-    pub fn figure(&self, vantage: MeasuredAt, counter: Counter) -> Option<&CostFigure> {
+    pub fn figure(&self, vantage: MeasuredAt, counter: CostCounter) -> Option<&CostFigure> {
         let mut figures = self.figures.iter();
         figures
             .find(|one| one.measured_at == vantage && one.counter == counter && one.line.is_none())
@@ -169,9 +169,9 @@ impl CostRecord {
     /// else those of its host.
     pub fn server_switches(&self) -> Option<CostFigure> {
         let of = |counter| self.figure(MeasuredAt::Server, counter);
-        let process = of(Counter::ProcessVoluntary).zip(of(Counter::ProcessInvoluntary));
+        let process = of(CostCounter::ProcessVoluntary).zip(of(CostCounter::ProcessInvoluntary));
         let Some((voluntary, involuntary)) = process else {
-            return of(Counter::ContextSwitches).cloned();
+            return of(CostCounter::ContextSwitches).cloned();
         };
         let both = voluntary.per_operation.zip(involuntary.per_operation);
         Some(CostFigure {
@@ -187,6 +187,6 @@ impl CostRecord {
             let found = self.figure(MeasuredAt::Server, counter);
             found.filter(|figure| figure.per_operation.is_some())
         };
-        of(Counter::ProcessCpu).or_else(|| of(Counter::CpuBusy))
+        of(CostCounter::ProcessCpu).or_else(|| of(CostCounter::CpuBusy))
     }
 }

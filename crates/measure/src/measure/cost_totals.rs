@@ -1,6 +1,6 @@
 //! Costs of a run under the names used by gates and sweeps.
 
-use crate::cost::{CostEstimate, CostRecord, Counter, MeasuredAt};
+use crate::cost::{CostCounter, CostEstimate, CostRecord, MeasuredAt};
 use filestone_plan::gate::RunTotal;
 
 const NANOS: f64 = 1e9;
@@ -25,7 +25,7 @@ pub fn of(cost: &CostRecord, achieved_ops_per_s: f64, total: RunTotal) -> Option
             .map(|nanos| exactly(nanos / NANOS)),
         RunTotal::ServerSwitches => cost.server_switches()?.known(),
         RunTotal::ServerInterrupts => {
-            let interrupts = cost.figure(MeasuredAt::Server, Counter::Interrupts)?;
+            let interrupts = cost.figure(MeasuredAt::Server, CostCounter::Interrupts)?;
             interrupts.known()
         }
         RunTotal::Offered
@@ -72,7 +72,7 @@ mod tests {
             sources: vec![],
             figures: vec![CostFigure {
                 measured_at: MeasuredAt::Server,
-                counter: Counter::ProcessCpu,
+                counter: CostCounter::ProcessCpu,
                 line: None,
                 per_operation: known(20_000.0, 1000.0),
                 idle_per_s: Some(1e6),

@@ -4,7 +4,7 @@ use crate::cost::advance::{advanced, between};
 use crate::cost::per_operation::of_readings;
 use crate::cost::wire::PathOverhead;
 use crate::cost::{
-    CallsRecord, CostEstimate, CostFigure, CostRecord, Counter, CounterReading, MeasuredAt,
+    CallsRecord, CostCounter, CostEstimate, CostFigure, CostRecord, CounterReading, MeasuredAt,
     ReadingPhase, SourceRecord, WireCostRecord,
 };
 use crate::measure::flow::LittlesLaw;
@@ -96,7 +96,7 @@ fn calls_of(record: &RunRecord, source: &SourceRecord) -> Option<CallsRecord> {
     }
     let of_each = all as f64 / ended as f64;
     let [first, last] = ends(source, ReadingPhase::Load)?;
-    let count = |reading: &CounterReading| reading.count(Counter::NfsdCalls);
+    let count = |reading: &CounterReading| reading.count(CostCounter::NfsdCalls);
     let counted = advanced(count(first)?, count(last)?)?;
     let in_flight = LittlesLaw::of(record).slots.max(1.0);
     let unsure = [first, last].map(|reading| in_flight + unsure_at(record, reading));
@@ -155,7 +155,7 @@ fn time_of(tick: &TickRecord, record: &RunRecord) -> u64 {
 
 fn figures_of(source: &SourceRecord, cycle_ns: Option<u64>) -> Vec<CostFigure> {
     let readings = &source.readings;
-    let counters: BTreeSet<Counter> = readings
+    let counters: BTreeSet<CostCounter> = readings
         .iter()
         .flat_map(|reading| reading.counters.keys().copied())
         .collect();
@@ -175,7 +175,7 @@ fn figures_of(source: &SourceRecord, cycle_ns: Option<u64>) -> Vec<CostFigure> {
     let of_lines = lines.into_iter().map(|line| {
         // A line appears with its first interrupt.
         let of = |reading: &CounterReading| Some(reading.line(line).unwrap_or(0));
-        figure(counted(Counter::Interrupts, Some(line.to_owned())), of)
+        figure(counted(CostCounter::Interrupts, Some(line.to_owned())), of)
     });
     let told = |one: &CostFigure| one.line.is_none() || is_known(one);
     of_counters.chain(of_lines.filter(told)).collect()
@@ -193,7 +193,7 @@ struct Counted<'run> {
     source: &'run SourceRecord,
     /// Duration of a cycle of all loads that were offered in turn.
     cycle_ns: Option<u64>,
-    counter: Counter,
+    counter: CostCounter,
     line: Option<String>,
 }
 
@@ -254,11 +254,11 @@ fn traffic(way: &RunPath, costs: &CostRecord, phase: ReadingPhase) -> Option<f64
     let mut sources = costs.sources.iter();
     let source = sources.find(|source| source.measured_at == MeasuredAt::LoadGenerator)?;
     let of = |counter| rate(source, phase, |reading| reading.count(counter), 0);
-    let sent = of(Counter::SentBytes)?;
+    let sent = of(CostCounter::SentBytes)?;
     if way.is_loopback {
         return Some(sent);
     }
-    Some(sent + of(Counter::ReceivedBytes)?)
+    Some(sent + of(CostCounter::ReceivedBytes)?)
 }
 
 /// Returns the size of the messages on the network; `None` if no operation of the window ended.
@@ -283,12 +283,12 @@ fn wire_of(record: &RunRecord, way: &RunPath, costs: &CostRecord) -> Option<Wire
     let model_packets = per_operation((calls.packets + replies.packets) as f64)?;
     let model_bytes = per_operation((calls.bytes + replies.bytes) as f64)?;
     let message_bytes = calls.message_bytes + replies.message_bytes;
-    let back = costs.figure(MeasuredAt::LoadGenerator, Counter::ReceivedPackets);
+    let back = costs.figure(MeasuredAt::LoadGenerator, CostCounter::ReceivedPackets);
     let back = back.and_then(CostFigure::known);
     let [idle, load] =
         [ReadingPhase::Idle, ReadingPhase::Load].map(|phase| traffic(way, costs, phase));
-    let counted_packets = counted(Counter::ReceivedPackets, Counter::SentPackets);
-    let counted_bytes = counted(Counter::ReceivedBytes, Counter::SentBytes);
+    let counted_packets = counted(CostCounter::ReceivedPackets, CostCounter::SentPackets);
+    let counted_bytes = counted(CostCounter::ReceivedBytes, CostCounter::SentBytes);
     let acknowledgements = counted_packets
         .map(|packets| packets.value - model_packets)
         .filter(|_| way.path.acknowledges());
@@ -360,10 +360,10 @@ mod tests {
             moment_ns: second * 1_000_000_000,
             phase,
             counters: [
-                (Counter::SentPackets, sent[0]),
-                (Counter::SentBytes, sent[1]),
-                (Counter::ReceivedPackets, received[0]),
-                (Counter::ReceivedBytes, received[1]),
+                (CostCounter::SentPackets, sent[0]),
+                (CostCounter::SentBytes, sent[1]),
+                (CostCounter::ReceivedPackets, received[0]),
+                (CostCounter::ReceivedBytes, received[1]),
             ]
             .into(),
             ..CounterReading::default()
@@ -446,7 +446,7 @@ mod tests {
             moment_ns,
             phase: ReadingPhase::Load,
             uncertainty_ns: 1_000_000,
-            counters: [(Counter::NfsdCalls, count)].into(),
+            counters: [(CostCounter::NfsdCalls, count)].into(),
             ..CounterReading::default()
         };
         let source = SourceRecord {

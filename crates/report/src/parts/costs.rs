@@ -3,7 +3,7 @@
 use crate::document::table::{Column, Table};
 use crate::document::{Block, Document};
 use filestone_measure::cost::{
-    CostEstimate, CostFigure, CostRecord, Counter, MeasuredAt, SourceRecord,
+    CostCounter, CostEstimate, CostFigure, CostRecord, MeasuredAt, SourceRecord,
 };
 use filestone_measure::measure::RunRecord;
 use filestone_workload::figure::FigureUnit;
@@ -69,23 +69,23 @@ fn name(figure: &CostFigure) -> String {
         MeasuredAt::LoadGenerator => "here",
     };
     let what = match figure.counter {
-        Counter::CpuBusy => "processors busy",
-        Counter::CpuUser => "  of it programs",
-        Counter::CpuSystem => "  of it the kernel",
-        Counter::CpuIrq => "  of it interrupts",
-        Counter::CpuSoftirq => "  of it soft interrupts",
-        Counter::CpuSteal => "taken by other machines",
-        Counter::ProcessCpu => "process: processor time",
-        Counter::ProcessVoluntary => "process: voluntary switches",
-        Counter::ProcessInvoluntary => "process: involuntary switches",
-        Counter::ContextSwitches => "context switches",
-        Counter::Interrupts => "interrupts",
-        Counter::ReceivedBytes => "bytes received",
-        Counter::ReceivedPackets => "packets received",
-        Counter::SentBytes => "bytes sent",
-        Counter::SentPackets => "packets sent",
-        Counter::TcpRetransmitted => "TCP segments sent again",
-        Counter::NfsdCalls => "calls of the kernel's server",
+        CostCounter::CpuBusy => "processors busy",
+        CostCounter::CpuUser => "  of it programs",
+        CostCounter::CpuSystem => "  of it the kernel",
+        CostCounter::CpuIrq => "  of it interrupts",
+        CostCounter::CpuSoftirq => "  of it soft interrupts",
+        CostCounter::CpuSteal => "taken by other machines",
+        CostCounter::ProcessCpu => "process: processor time",
+        CostCounter::ProcessVoluntary => "process: voluntary switches",
+        CostCounter::ProcessInvoluntary => "process: involuntary switches",
+        CostCounter::ContextSwitches => "context switches",
+        CostCounter::Interrupts => "interrupts",
+        CostCounter::ReceivedBytes => "bytes received",
+        CostCounter::ReceivedPackets => "packets received",
+        CostCounter::SentBytes => "bytes sent",
+        CostCounter::SentPackets => "packets sent",
+        CostCounter::TcpRetransmitted => "TCP segments sent again",
+        CostCounter::NfsdCalls => "calls of the kernel's server",
     };
     let line = figure.line.as_ref().map(|line| format!(" of {line}"));
     format!("{end} {what}{}", line.unwrap_or_default())
@@ -140,7 +140,7 @@ mod tests {
         Some(CostEstimate { value, half_width })
     }
 
-    fn figure(vantage: MeasuredAt, counter: Counter, cost: Option<CostEstimate>) -> CostFigure {
+    fn figure(vantage: MeasuredAt, counter: CostCounter, cost: Option<CostEstimate>) -> CostFigure {
         CostFigure {
             measured_at: vantage,
             counter,
@@ -156,26 +156,26 @@ mod tests {
         let server = MeasuredAt::Server;
         let lost = CostFigure {
             reason: Some("it went from 9 back to 1".into()),
-            ..figure(server, Counter::NfsdCalls, None)
+            ..figure(server, CostCounter::NfsdCalls, None)
         };
         let line = CostFigure {
             line: Some("24 PCI-MSI virtio0-input.0".into()),
-            ..figure(server, Counter::Interrupts, known(0.5, 0.01))
+            ..figure(server, CostCounter::Interrupts, known(0.5, 0.01))
         };
         let still = CostFigure {
             idle_per_s: Some(0.0),
-            ..figure(server, Counter::CpuSteal, known(0.0, 0.0))
+            ..figure(server, CostCounter::CpuSteal, known(0.0, 0.0))
         };
         CostRecord {
             figures: vec![
-                figure(server, Counter::ProcessCpu, known(12_345.0, 67.0)),
-                figure(server, Counter::ContextSwitches, known(2.0, 0.1)),
+                figure(server, CostCounter::ProcessCpu, known(12_345.0, 67.0)),
+                figure(server, CostCounter::ContextSwitches, known(2.0, 0.1)),
                 line,
                 still,
                 lost,
                 figure(
                     MeasuredAt::LoadGenerator,
-                    Counter::SentBytes,
+                    CostCounter::SentBytes,
                     known(118.0, 0.0),
                 ),
             ],

@@ -5,12 +5,12 @@ use crate::repeats::RepeatsEnd;
 use crate::{fixtures, json, picture as drawing};
 use filestone_measure::comparison::ComparedRun;
 use filestone_measure::cost::{
-    CostEstimate, CostFigure, CostRecord, Counter, MeasuredAt, WireCostRecord,
+    CostCounter, CostEstimate, CostFigure, CostRecord, MeasuredAt, WireCostRecord,
 };
 use filestone_measure::measure::RunRecord;
 use filestone_plan::plan::{CostPlan, WorkloadPlan};
 
-fn of_server(counter: Counter, value: f64) -> CostFigure {
+fn of_server(counter: CostCounter, value: f64) -> CostFigure {
     CostFigure {
         measured_at: MeasuredAt::Server,
         counter,
@@ -53,9 +53,9 @@ fn run(operation: OpKind, server_ns: f64, drift_ns: f64) -> RunRecord {
     record.cost = Some(CostRecord {
         sources: vec![],
         figures: vec![
-            of_server(Counter::ProcessCpu, server_ns),
-            of_server(Counter::ProcessVoluntary, 1.0),
-            of_server(Counter::ProcessInvoluntary, 0.0),
+            of_server(CostCounter::ProcessCpu, server_ns),
+            of_server(CostCounter::ProcessVoluntary, 1.0),
+            of_server(CostCounter::ProcessInvoluntary, 0.0),
         ],
         wire: Some(WireCostRecord {
             interface: "eth0".into(),

@@ -9,7 +9,7 @@ use crate::sweep::SweepKind;
 use filestone_measure::comparison::ComparedRun;
 use filestone_measure::comparison::repeats::RepeatPlan;
 use filestone_measure::cost::{
-    CostEstimate, CostFigure, CostRecord, Counter, MeasuredAt, WireCostRecord,
+    CostCounter, CostEstimate, CostFigure, CostRecord, MeasuredAt, WireCostRecord,
 };
 use filestone_measure::sweep::read_study::{ReadLimits, parameters, points};
 use filestone_measure::sweep::{PointTally, SweepValue};
@@ -63,9 +63,9 @@ fn cost(values: &[SweepValue], spread: f64, has_server: bool) -> CostRecord {
     let mut figures = vec![];
     if has_server {
         figures = vec![
-            figure(Counter::ProcessCpu, response_ns(values) / 2.0),
-            figure(Counter::ProcessVoluntary, 1.0),
-            figure(Counter::ProcessInvoluntary, 0.0),
+            figure(CostCounter::ProcessCpu, response_ns(values) / 2.0),
+            figure(CostCounter::ProcessVoluntary, 1.0),
+            figure(CostCounter::ProcessInvoluntary, 0.0),
         ];
     }
     CostRecord {
