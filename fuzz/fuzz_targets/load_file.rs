@@ -3,7 +3,7 @@
 //! Whatever is in a load file, compiling it does not panic, and what compiles
 //! can be walked through, a bounded time per step, naming nothing unsafe.
 
-use filestone_workload::load::{Action, Compiler, Next, Script};
+use filestone_workload::load::{Compiler, LoadAction, Script, ScriptAction};
 use libfuzzer_sys::fuzz_target;
 use std::sync::Arc;
 
@@ -32,15 +32,15 @@ fuzz_target!(|input: &[u8]| {
 });
 
 /// Nothing outside `clients/` is taken away, and no name leads upwards.
-fn check(action: &Action<'_>) {
+fn check(action: &LoadAction<'_>) {
     match action {
-        Action::Unlink { path }
-        | Action::Remove { path }
-        | Action::Rmdir { path }
-        | Action::Deltree { path }
-        | Action::Write { path, .. }
-        | Action::Create { path }
-        | Action::Rename { from: path, .. } => {
+        LoadAction::Unlink { path }
+        | LoadAction::Remove { path }
+        | LoadAction::Rmdir { path }
+        | LoadAction::Deltree { path }
+        | LoadAction::Write { path, .. }
+        | LoadAction::Create { path }
+        | LoadAction::Rename { from: path, .. } => {
             assert!(path.starts_with(b"clients"), "{action:?}");
             let mut components = path.split(|byte| *byte == b'/');
             assert!(components.all(|name| !name.is_empty() && name != b".." && name != b"."));

@@ -1,10 +1,5 @@
 //! A conversation with an NFSv3 client that the bytes of an input describe:
 //! which client, and then one step after the other.
-use filestone_workload::completions::CompletionBatch;
-use filestone_workload::operation::{
-    AttributeChange, DirectoryCursor, FileId, ObjectName, OpKind, Operation, SlotId, Stability,
-};
-use filestone_workload::time::Timestamp;
 
 use std::sync::{Arc, LazyLock};
 
@@ -12,18 +7,17 @@ use filestone_plan::plan::{CreateModes, TransportKind};
 use filestone_protocol::client::handles::ServerHandles;
 use filestone_protocol::client::nfs3::{NfsSharedState, ReadHandling, Templates};
 use filestone_protocol::client::{Client, Nfs3Client, Output, Verify};
-use filestone_workload::completions::CompletionBatch;
-use filestone_workload::operation::{
-    AttributeChange, DirectoryCursor, FileId, Name, OpKind, Operation, SlotId, Stability,
-};
-use filestone_plan::plan::{CreateModes, TransportKind};
 use filestone_protocol::session::rpc::Credentials;
-use filestone_workload::time::Timestamp;
 use filestone_protocol::workload::{FileEntry, FileTable, ObjectKind};
 use filestone_wire::nfs3::Handle;
 use filestone_wire::record::RecordMark;
 use filestone_wire::rpc::{Gids, ReplyHeader};
 use filestone_wire::xdr::Encode;
+use filestone_workload::completions::CompletionBatch;
+use filestone_workload::operation::{
+    AttributeChange, DirectoryCursor, FileId, ObjectName, OpKind, Operation, SlotId, Stability,
+};
+use filestone_workload::time::Timestamp;
 
 /// First byte of an input: datagrams instead of a stream.
 pub const UDP: u8 = 1;

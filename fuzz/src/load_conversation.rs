@@ -1,28 +1,24 @@
 //! A conversation with a client of a load over NFS that the bytes of an input describe: which
 //! client, and then one step after the other.
-use filestone_workload::completions::CompletionBatch;
-use filestone_workload::load::{Compiler, Line, Load, LoadWork, Script, ScriptAction};
-use filestone_workload::operation::SlotId;
-use filestone_workload::time::Timestamp;
 
 use std::sync::{Arc, LazyLock};
 
+use filestone_plan::made::MadeNames;
+use filestone_plan::plan::{CreateModes, TransportKind};
 use filestone_protocol::client::nfs3::load::{
     ActorOptions, LoadClient, LoadClientOptions, LoadOptions, NfsTransferLimits, RunDirectories,
 };
 use filestone_protocol::client::nfs3::sequence::NfsClientErrorKind;
 use filestone_protocol::client::{Client, Output};
-use filestone_workload::completions::CompletionBatch;
-use filestone_workload::load::{Compiler, Line, Load, LoadWork, Next, Script};
-use filestone_plan::made::MadeNames;
-use filestone_workload::operation::SlotId;
-use filestone_plan::plan::{CreateModes, TransportKind};
 use filestone_protocol::session::rpc::Credentials;
-use filestone_workload::time::Timestamp;
 use filestone_wire::nfs3::Handle;
 use filestone_wire::record::RecordMark;
 use filestone_wire::rpc::{Gids, ReplyHeader};
 use filestone_wire::xdr::Encode;
+use filestone_workload::completions::CompletionBatch;
+use filestone_workload::load::{Compiler, Line, Load, LoadWork, Script, ScriptAction};
+use filestone_workload::operation::SlotId;
+use filestone_workload::time::Timestamp;
 
 /// First byte of an input: datagrams instead of a stream.
 const UDP: u8 = 1;

@@ -8,7 +8,7 @@ use filestone_measure::measure::{Mismatches, UnexpectedResult};
 use filestone_plan::plan::Plan;
 use filestone_protocol::session::rpc::JukeboxWaits;
 use filestone_protocol::workload::{ClientTotals, LineSource};
-use filestone_workload::load::{Action, ActionStatus, Line, Lines, LoadWork};
+use filestone_workload::load::{ActionStatus, Line, Lines, LoadAction, LoadWork};
 use filestone_workload::operation::Outcome;
 use filestone_workload::payload::{DataVerifier, Payload};
 use std::sync::Arc;
@@ -100,7 +100,7 @@ impl<'run, L: Layer> LayerClient<'run, L> {
             None => self.layer.execute(&line.action, line.data.bytes),
             Some(Payload::Unit(unit)) => {
                 let len = match line.action {
-                    Action::WriteX { len, .. } => len,
+                    LoadAction::WriteX { len, .. } => len,
                     _ => 0,
                 };
                 unit.fill(len, &self.table, &mut self.unit);

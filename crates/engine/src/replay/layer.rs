@@ -5,7 +5,7 @@
 //! sequential, and a thread that blocks in the system call has no delay between the call and its
 //! end. Layers measure nothing and decide nothing; they return the result and its costs.
 
-use filestone_workload::load::{Action, ActionStatus};
+use filestone_workload::load::{ActionStatus, LoadAction};
 use filestone_workload::payload::DataVerifier;
 
 pub use filestone_host::control::Cancellation;
@@ -60,13 +60,13 @@ pub trait Layer {
     fn cancel_with(&mut self, _cancellation: &Cancellation) {}
 
     /// Executes one action. Writes take their bytes from `data`, repeatedly; `data` is not empty.
-    fn execute(&mut self, action: &Action<'_>, data: &[u8]) -> Result<LayerReply, LayerLost>;
+    fn execute(&mut self, action: &LoadAction<'_>, data: &[u8]) -> Result<LayerReply, LayerLost>;
 
     /// Executes one action and passes the data read to the verifier. Layers that read files
     /// override it; others have no data to check.
     fn execute_verified(
         &mut self,
-        action: &Action<'_>,
+        action: &LoadAction<'_>,
         _inspector: &mut DataVerifier,
     ) -> Result<LayerReply, LayerLost> {
         self.execute(action, &[0])

@@ -20,7 +20,7 @@ use filestone_wire::smb2::negotiate::Cipher;
 use filestone_workload::completions::CompletionBatch;
 use filestone_workload::language::{Operations, WorkType};
 use filestone_workload::load::action::Disposition;
-use filestone_workload::load::{Action, Expected, Line, LineData, Lines, LoadWork};
+use filestone_workload::load::{Expected, Line, LineData, Lines, LoadAction, LoadWork};
 use filestone_workload::operation::{
     AttributeChange, DirectoryCursor, FileId, ObjectName, OpenAccess, OpenId, Operation, Outcome,
     SlotId, Stability,
@@ -240,7 +240,7 @@ const KEY: FileKey = FileKey {
 };
 const UNIT: u32 = 150;
 
-fn line<'l>(action: Action<'l>, payload: Option<&'l Payload>) -> LoadWork<'l> {
+fn line<'l>(action: LoadAction<'l>, payload: Option<&'l Payload>) -> LoadWork<'l> {
     LoadWork::Line(Line {
         number: 1,
         stamp: None,
@@ -270,10 +270,10 @@ fn replayer(units: &Payloads) -> Bench<Lines> {
         retries: 2,
     });
     let mut bench = Bench::new(way, Arc::clone(units.table()), vec![actor]);
-    let directory = Action::Mkdir {
+    let directory = LoadAction::Mkdir {
         path: b"clients/client0",
     };
-    let file = Action::NtCreateX {
+    let file = LoadAction::NtCreateX {
         path: b"clients/client0/file",
         options: 0,
         disposition: Disposition::OpenIf,
@@ -290,7 +290,7 @@ fn replayer(units: &Payloads) -> Bench<Lines> {
         };
         let unit = WriteBlock::plain(units.region(0), Pattern::Prbs15.start(), place, 3);
         let unit = unit.with_checksum(KEY, place, units.table());
-        let write = Action::WriteX {
+        let write = LoadAction::WriteX {
             handle: 4,
             offset: place.offset,
             len: UNIT.into(),
@@ -314,7 +314,7 @@ fn lines_of_a_load_are_done_once_more_from_their_beginning() {
         is_first: true,
         is_last: true,
     });
-    let read = Action::ReadX {
+    let read = LoadAction::ReadX {
         handle: 4,
         offset: 0,
         len: 2 * u64::from(UNIT),
@@ -322,16 +322,16 @@ fn lines_of_a_load_are_done_once_more_from_their_beginning() {
     };
     let actions = [
         (read, Some(&reading)),
-        (Action::Flush { handle: 4 }, None),
+        (LoadAction::Flush { handle: 4 }, None),
         (
-            Action::QueryPathInformation {
+            LoadAction::QueryPathInformation {
                 path: b"clients/client0/file",
                 level: 0x101,
             },
             None,
         ),
         (
-            Action::FindFirst {
+            LoadAction::FindFirst {
                 pattern: b"clients/client0/*",
                 level: 1,
                 max: 10,
@@ -340,7 +340,7 @@ fn lines_of_a_load_are_done_once_more_from_their_beginning() {
             None,
         ),
         (
-            Action::ReadDirectoryPlus {
+            LoadAction::ReadDirectoryPlus {
                 path: b"clients/client0",
             },
             None,

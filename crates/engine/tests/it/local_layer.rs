@@ -5,7 +5,7 @@ use crate::support::replays::{errno, nlm};
 use filestone_engine::protocols::local::replay::LocalOptions;
 use filestone_engine::replay::{BlockingWorkDir, Cancellation, Layer};
 use filestone_workload::load::action::{Disposition, OPTION_DIRECTORY};
-use filestone_workload::load::{Action, ActionStatus, Cause};
+use filestone_workload::load::{ActionStatus, Cause, LoadAction};
 use filestone_workload::operation::Stability;
 use std::fs;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
@@ -40,25 +40,25 @@ fn a_file_is_created_written_read_and_closed() {
     );
     assert_eq!(bench.read(7, 1 << 40, 10, 0), ActionStatus::Ok);
     assert_eq!(
-        bench.run(Action::QueryFileInformation {
+        bench.run(LoadAction::QueryFileInformation {
             handle: 7,
             level: 258
         }),
         ActionStatus::Ok
     );
     assert_eq!(
-        bench.run(Action::SetFileInformation {
+        bench.run(LoadAction::SetFileInformation {
             handle: 7,
             level: 1004
         }),
         ActionStatus::Ok
     );
-    assert_eq!(bench.run(Action::Flush { handle: 7 }), ActionStatus::Ok);
+    assert_eq!(bench.run(LoadAction::Flush { handle: 7 }), ActionStatus::Ok);
     assert_eq!(
-        bench.run(Action::QueryFsInformation { level: 1 }),
+        bench.run(LoadAction::QueryFsInformation { level: 1 }),
         ActionStatus::Ok
     );
-    assert_eq!(bench.run(Action::Close { handle: 7 }), ActionStatus::Ok);
+    assert_eq!(bench.run(LoadAction::Close { handle: 7 }), ActionStatus::Ok);
     assert_eq!(bench.content("clients/client0/a").len(), 65_536);
     bench.release();
 }
@@ -99,13 +99,13 @@ fn a_stop_breaks_off_what_takes_several_pieces_and_nothing_else() {
     assert_eq!(bench.write(1, 0, 1000), ActionStatus::Ok);
     let (handle, offset, len) = (1, 0, 1 << 30);
     for action in [
-        Action::WriteX {
+        LoadAction::WriteX {
             handle,
             offset,
             len,
             expected_len: len,
         },
-        Action::ReadX {
+        LoadAction::ReadX {
             handle,
             offset,
             len,
@@ -121,7 +121,7 @@ fn a_stop_breaks_off_what_takes_several_pieces_and_nothing_else() {
     }
     let written = fs::metadata(bench.path("clients/client0/a")).unwrap().len();
     assert!(written < len, "{written}");
-    assert_eq!(bench.run(Action::Close { handle }), ActionStatus::Ok);
+    assert_eq!(bench.run(LoadAction::Close { handle }), ActionStatus::Ok);
     assert_eq!(bench.deltree("clients"), ActionStatus::Ok);
     bench.release();
 }
@@ -166,8 +166,8 @@ fn a_directory_can_be_opened_but_not_written() {
     assert_eq!(bench.open(name, Disposition::Open, 5), ActionStatus::Ok);
     assert_eq!(bench.read(5, 0, 10, 10), errno(EISDIR));
     assert_eq!(bench.write(5, 0, 10), errno(EISDIR));
-    assert_eq!(bench.run(Action::Flush { handle: 5 }), ActionStatus::Ok);
-    let missing = Action::NtCreateX {
+    assert_eq!(bench.run(LoadAction::Flush { handle: 5 }), ActionStatus::Ok);
+    let missing = LoadAction::NtCreateX {
         path: b"clients/client0/none",
         options: OPTION_DIRECTORY,
         disposition: Disposition::Open,
@@ -187,35 +187,35 @@ fn handles_that_nobody_opened_are_refused() {
     );
     let refused = ActionStatus::Refused(Cause::UnknownHandle);
     for action in [
-        Action::Close { handle: 9 },
-        Action::ReadX {
+        LoadAction::Close { handle: 9 },
+        LoadAction::ReadX {
             handle: 9,
             offset: 0,
             len: 1,
             expected_len: 1,
         },
-        Action::WriteX {
+        LoadAction::WriteX {
             handle: 9,
             offset: 0,
             len: 1,
             expected_len: 1,
         },
-        Action::Flush { handle: 9 },
-        Action::LockX {
+        LoadAction::Flush { handle: 9 },
+        LoadAction::LockX {
             handle: 9,
             offset: 0,
             len: 1,
         },
-        Action::UnlockX {
+        LoadAction::UnlockX {
             handle: 9,
             offset: 0,
             len: 1,
         },
-        Action::QueryFileInformation {
+        LoadAction::QueryFileInformation {
             handle: 9,
             level: 0,
         },
-        Action::SetFileInformation {
+        LoadAction::SetFileInformation {
             handle: 9,
             level: 0,
         },
@@ -242,7 +242,7 @@ fn thousands_of_handles_can_be_open() {
     }
     for handle in 0..3000 {
         assert_eq!(
-            bench.run(Action::Close {
+            bench.run(LoadAction::Close {
                 handle: handle << 32
             }),
             ActionStatus::Ok
@@ -366,46 +366,46 @@ fn what_is_not_below_clients_is_never_changed() {
     fs::write(bench.path("clients/client0/a"), b"a").unwrap();
     let denied = ActionStatus::Refused(Cause::Denied);
     for action in [
-        Action::Unlink { path: b"mine" },
-        Action::Remove { path: b"mine" },
-        Action::Rmdir { path: b"dir" },
-        Action::Mkdir { path: b"new" },
-        Action::Create { path: b"new" },
-        Action::Deltree { path: b"dir" },
-        Action::Deltree { path: b"" },
-        Action::Rename {
+        LoadAction::Unlink { path: b"mine" },
+        LoadAction::Remove { path: b"mine" },
+        LoadAction::Rmdir { path: b"dir" },
+        LoadAction::Mkdir { path: b"new" },
+        LoadAction::Create { path: b"new" },
+        LoadAction::Deltree { path: b"dir" },
+        LoadAction::Deltree { path: b"" },
+        LoadAction::Rename {
             from: b"mine",
             to: b"clients/client0/b",
         },
-        Action::Rename {
+        LoadAction::Rename {
             from: b"clients/client0/a",
             to: b"mine",
         },
-        Action::Rename {
+        LoadAction::Rename {
             from: b"clients",
             to: b"clients/client0/b",
         },
-        Action::Link {
+        LoadAction::Link {
             path: b"clients/client0/b",
             existing: b"mine",
         },
-        Action::Symlink {
+        LoadAction::Symlink {
             path: b"new",
             target: b"mine",
         },
-        Action::SetAttr { path: b"mine" },
-        Action::OpenX {
+        LoadAction::SetAttr { path: b"mine" },
+        LoadAction::OpenX {
             path: b"mine",
             len: 0,
             handle: 1,
         },
-        Action::Unlink {
+        LoadAction::Unlink {
             path: b"clients/made-by-filestone",
         },
-        Action::Unlink {
+        LoadAction::Unlink {
             path: b"clients/MADE-BY-FILESTONE",
         },
-        Action::Write {
+        LoadAction::Write {
             path: b"mine",
             offset: 0,
             len: 1,
@@ -421,7 +421,7 @@ fn what_is_not_below_clients_is_never_changed() {
     assert_eq!(bench.content("mine"), b"mine");
     let modified = || fs::metadata(&mine).unwrap().modified().unwrap();
     let before = modified();
-    let set = Action::SetFileInformation {
+    let set = LoadAction::SetFileInformation {
         handle: 1,
         level: 1004,
     };
@@ -441,13 +441,16 @@ fn a_pipe_of_somebody_elses_keeps_nobody_waiting() {
     )
     .unwrap();
     let (path, offset, len) = (b"pipe".as_slice(), 0, 1);
-    for action in [Action::Read { path, offset, len }, Action::Commit { path }] {
+    for action in [
+        LoadAction::Read { path, offset, len },
+        LoadAction::Commit { path },
+    ] {
         // Nobody writes into it, and nobody is waited for.
         bench.run(action);
     }
     let no_file = errno(EINVAL);
-    assert_eq!(bench.run(Action::Lock4 { path, offset, len }), no_file);
-    assert_eq!(bench.run(Action::Test4 { path, offset, len }), no_file);
+    assert_eq!(bench.run(LoadAction::Lock4 { path, offset, len }), no_file);
+    assert_eq!(bench.run(LoadAction::Test4 { path, offset, len }), no_file);
     assert_eq!(bench.open("pipe", Disposition::Open, 1), ActionStatus::Ok);
     bench.release();
 }
@@ -458,7 +461,7 @@ fn locks_of_two_handles_conflict_and_are_refused_at_once() {
     bench.make_tree();
     bench.open("clients/client0/a", Disposition::Create, 1);
     bench.open("clients/client0/a", Disposition::Open, 2);
-    let lock = |handle, offset| Action::LockX {
+    let lock = |handle, offset| LoadAction::LockX {
         handle,
         offset,
         len: 1,
@@ -469,7 +472,7 @@ fn locks_of_two_handles_conflict_and_are_refused_at_once() {
     // Beyond what a file can have nothing conflicts.
     assert_eq!(bench.run(lock(1, u64::MAX - 1)), ActionStatus::Ok);
     assert_eq!(bench.run(lock(2, u64::MAX - 1)), ActionStatus::Ok);
-    let unlock = Action::UnlockX {
+    let unlock = LoadAction::UnlockX {
         handle: 1,
         offset: 5_000_000_000,
         len: 1,
@@ -488,14 +491,14 @@ fn locks_by_name_conflict_between_clients() {
     let path = b"clients/client0/a".as_slice();
     let (offset, len) = (10, 1);
     let data = b"0".as_slice();
-    let mut ask = |action: Action<'_>| other.execute(&action, data).unwrap().status;
+    let mut ask = |action: LoadAction<'_>| other.execute(&action, data).unwrap().status;
     assert_eq!(
-        bench.run(Action::Lock4 { path, offset, len }),
+        bench.run(LoadAction::Lock4 { path, offset, len }),
         ActionStatus::Ok
     );
-    assert_eq!(ask(Action::Test4 { path, offset, len }), nlm(1));
+    assert_eq!(ask(LoadAction::Test4 { path, offset, len }), nlm(1));
     assert_eq!(
-        ask(Action::Lock4 {
+        ask(LoadAction::Lock4 {
             path,
             offset,
             len: 0
@@ -503,7 +506,7 @@ fn locks_by_name_conflict_between_clients() {
         nlm(1)
     );
     assert_eq!(
-        ask(Action::Lock4 {
+        ask(LoadAction::Lock4 {
             path,
             offset: 11,
             len
@@ -511,21 +514,24 @@ fn locks_by_name_conflict_between_clients() {
         ActionStatus::Ok
     );
     assert_eq!(
-        bench.run(Action::Test4 { path, offset, len }),
+        bench.run(LoadAction::Test4 { path, offset, len }),
         ActionStatus::Ok
     );
     assert_eq!(
-        bench.run(Action::Unlock4 {
+        bench.run(LoadAction::Unlock4 {
             path,
             offset: 0,
             len: 0
         }),
         ActionStatus::Ok
     );
-    assert_eq!(ask(Action::Test4 { path, offset, len }), ActionStatus::Ok);
+    assert_eq!(
+        ask(LoadAction::Test4 { path, offset, len }),
+        ActionStatus::Ok
+    );
     let none = b"clients/client0/none".as_slice();
     assert_eq!(
-        ask(Action::Lock4 {
+        ask(LoadAction::Lock4 {
             path: none,
             offset,
             len
@@ -533,7 +539,7 @@ fn locks_by_name_conflict_between_clients() {
         errno(ENOENT)
     );
     assert_eq!(
-        ask(Action::Unlock4 {
+        ask(LoadAction::Unlock4 {
             path: none,
             offset,
             len
@@ -551,9 +557,9 @@ fn locks_by_name_are_for_regular_files_wherever_they_are() {
     symlink("theirs", bench.path("link")).unwrap();
     let mut other = bench.site.layer(1).unwrap();
     let (offset, len) = (0, 0);
-    let lock = |path| Action::Lock4 { path, offset, len };
+    let lock = |path| LoadAction::Lock4 { path, offset, len };
     assert_eq!(bench.run(lock(b"theirs")), ActionStatus::Ok);
-    let test = Action::Test4 {
+    let test = LoadAction::Test4 {
         path: b"theirs",
         offset,
         len,
@@ -572,7 +578,7 @@ fn files_of_dbench_1_get_the_length_of_the_trace() {
     let path = b"clients/client0/a".as_slice();
     for (len, written) in [(1000, 1000), (10, 0), (200_000, 199_990), (0, 0)] {
         let handle = 1;
-        let open = Action::OpenX { path, len, handle };
+        let open = LoadAction::OpenX { path, len, handle };
         let reply = bench.layer.execute(&open, &bench.data).unwrap();
         assert_eq!(
             (reply.status, reply.data_bytes),
@@ -591,68 +597,68 @@ fn the_verbs_of_nfs_work_by_path() {
         b"clients/client0/f".as_slice(),
         b"clients/client0/l".as_slice(),
     );
-    let data = |stability| Action::Write {
+    let data = |stability| LoadAction::Write {
         path: file,
         offset: 10,
         len: 100,
         stability,
     };
     for action in [
-        Action::Create { path: file },
-        Action::Create { path: file },
+        LoadAction::Create { path: file },
+        LoadAction::Create { path: file },
         data(Stability::Unstable),
         data(Stability::DataSync),
         data(Stability::FileSync),
-        Action::Read {
+        LoadAction::Read {
             path: file,
             offset: 0,
             len: 1000,
         },
-        Action::Commit { path: file },
-        Action::GetAttr { path: file },
-        Action::SetAttr { path: file },
-        Action::SetAttr {
+        LoadAction::Commit { path: file },
+        LoadAction::GetAttr { path: file },
+        LoadAction::SetAttr { path: file },
+        LoadAction::SetAttr {
             path: b"clients/client0",
         },
-        Action::Lookup { path: file },
-        Action::Access {
+        LoadAction::Lookup { path: file },
+        LoadAction::Access {
             path: b"clients/client0",
             wanted: 0x1f,
             granted: 0x1f,
         },
-        Action::Access {
+        LoadAction::Access {
             path: file,
             wanted: 0x0d,
             granted: 0x0d,
         },
-        Action::Link {
+        LoadAction::Link {
             path: b"clients/client0/h",
             existing: file,
         },
-        Action::Symlink {
+        LoadAction::Symlink {
             path: link,
             target: b"f",
         },
-        Action::ReadLink { path: link },
-        Action::ReadDirectoryPlus {
+        LoadAction::ReadLink { path: link },
+        LoadAction::ReadDirectoryPlus {
             path: b"clients/client0",
         },
-        Action::FileSystemStatus,
-        Action::FileSystemInfo,
-        Action::PathConfiguration { path: file },
-        Action::Remove { path: link },
-        Action::Remove {
+        LoadAction::FileSystemStatus,
+        LoadAction::FileSystemInfo,
+        LoadAction::PathConfiguration { path: file },
+        LoadAction::Remove { path: link },
+        LoadAction::Remove {
             path: b"clients/client0/h",
         },
-        Action::Remove { path: file },
+        LoadAction::Remove { path: file },
     ] {
         assert_eq!(bench.run(action), ActionStatus::Ok, "{action:?}");
     }
     assert_eq!(bench.run(data(Stability::Unstable)), errno(ENOENT));
-    assert_eq!(bench.run(Action::GetAttr { path: file }), errno(ENOENT));
+    assert_eq!(bench.run(LoadAction::GetAttr { path: file }), errno(ENOENT));
     assert!(
         !bench
-            .run(Action::ReadLink {
+            .run(LoadAction::ReadLink {
                 path: b"clients/client0"
             })
             .is_ok()
@@ -666,7 +672,7 @@ fn access_that_is_not_as_expected_is_a_mismatch() {
     bench.make_tree();
     bench.open("clients/client0/a", Disposition::Create, 1);
     // Nobody may execute it, not even root, and nobody searches a file.
-    let answer = bench.run(Action::Access {
+    let answer = bench.run(LoadAction::Access {
         path: b"clients/client0/a",
         wanted: 0x3f,
         granted: 0x3f,
@@ -687,7 +693,7 @@ fn links_that_a_load_makes_lead_nowhere() {
     bench.make_tree();
     fs::create_dir(bench.path("outside")).unwrap();
     fs::write(bench.path("outside/file"), b"mine").unwrap();
-    let link = Action::Symlink {
+    let link = LoadAction::Symlink {
         path: b"clients/client0/l",
         target: b"../../outside",
     };
@@ -767,7 +773,7 @@ fn a_byte_that_is_there_already_is_not_written() {
     assert_eq!((found.len(), found.blocks()), (65_535, 0));
     assert_eq!(bench.write(1, 100, 1), ActionStatus::Ok);
     assert_eq!(fs::metadata(&path).unwrap().blocks(), 0);
-    let extend = Action::WriteX {
+    let extend = LoadAction::WriteX {
         handle: 1,
         offset: 100,
         len: 1,
@@ -793,19 +799,19 @@ fn what_came_is_counted_and_not_what_was_asked_for() {
     bench.open("clients/client0/a", Disposition::Create, 1);
     assert_eq!(bench.write(1, 0, 5000), ActionStatus::Ok);
     for (offset, len, got) in [(4000, 4096, 1000), (0, 5000, 5000), (9000, 1, 0)] {
-        let read_x = Action::ReadX {
+        let read_x = LoadAction::ReadX {
             handle: 1,
             offset,
             len,
             expected_len: got,
         };
         let path = b"clients/client0/a".as_slice();
-        for read in [read_x, Action::Read { path, offset, len }] {
+        for read in [read_x, LoadAction::Read { path, offset, len }] {
             let reply = bench.layer.execute(&read, &bench.data).unwrap();
             assert_eq!((reply.status, reply.data_bytes), (ActionStatus::Ok, got));
         }
     }
-    let unwanted = Action::ReadX {
+    let unwanted = LoadAction::ReadX {
         handle: 1,
         offset: 4000,
         len: 4096,
@@ -825,7 +831,7 @@ fn fake_transfers_only_count() {
     let mut bench = with(|options| options.fake_io = true);
     bench.make_tree();
     bench.open("clients/client0/a", Disposition::Create, 1);
-    let write = Action::WriteX {
+    let write = LoadAction::WriteX {
         handle: 1,
         offset: 0,
         len: 4096,

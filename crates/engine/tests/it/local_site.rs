@@ -10,7 +10,7 @@ use filestone_host::error::{ErrorCategory, RunError};
 use filestone_plan::plan::LeftoverPolicy;
 use filestone_setup::workspace::test_directory::OnExisting;
 use filestone_workload::load::action::Disposition;
-use filestone_workload::load::{Action, ActionStatus};
+use filestone_workload::load::{ActionStatus, LoadAction};
 use rustix::fs::{Mode, OFlags};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -139,7 +139,7 @@ fn beside_an_empty_clients_there_is_a_place_of_our_own() {
     // The load's names are the same there.
     let mut layer = site.layer(0).unwrap();
     let path = b"clients/client0".as_slice();
-    let status = layer.execute(&Action::Mkdir { path }, b"0");
+    let status = layer.execute(&LoadAction::Mkdir { path }, b"0");
     assert_eq!(status.unwrap().status, ActionStatus::Ok);
     assert!(place.join("clients/client0").exists());
     assert!(fs::read_dir(&clients).unwrap().next().is_none());
@@ -263,7 +263,7 @@ fn where_links_are_expected_none_is_followed_on_the_way() {
     symlink("/", directory.path().join("clients/client0/link")).unwrap();
     let mut layer = site.layer(0).unwrap();
     let path = b"clients/client0/link/proc".as_slice();
-    let status = layer.execute(&Action::GetAttr { path }, b"0");
+    let status = layer.execute(&LoadAction::GetAttr { path }, b"0");
     assert!(!status.unwrap().status.is_ok());
     site.release(TreeCleanup::Remove).unwrap();
 }
@@ -341,8 +341,8 @@ fn direct_transfers_work_or_are_refused_at_once() {
     };
     let mut layer = site.layer(0).unwrap();
     let data: Vec<u8> = (0..=250).cycle().take(300_000).collect();
-    let mut run = |action: Action<'_>| layer.execute(&action, &data).unwrap().status;
-    let open = Action::NtCreateX {
+    let mut run = |action: LoadAction<'_>| layer.execute(&action, &data).unwrap().status;
+    let open = LoadAction::NtCreateX {
         path: b"clients/f",
         options: 0x40,
         disposition: Disposition::Create,
@@ -351,14 +351,14 @@ fn direct_transfers_work_or_are_refused_at_once() {
     assert_eq!(run(open), ActionStatus::Ok);
     for (offset, len) in [(0, 65_536), (65_536, 1), (65_537, 10_000), (200_000, 4096)] {
         let expected_len = len;
-        let write = Action::WriteX {
+        let write = LoadAction::WriteX {
             handle: 1,
             offset,
             len,
             expected_len,
         };
         assert_eq!(run(write), ActionStatus::Ok, "{offset} {len}");
-        let read = Action::ReadX {
+        let read = LoadAction::ReadX {
             handle: 1,
             offset,
             len,
@@ -366,7 +366,7 @@ fn direct_transfers_work_or_are_refused_at_once() {
         };
         assert_eq!(run(read), ActionStatus::Ok, "{offset} {len}");
     }
-    let end = Action::ReadX {
+    let end = LoadAction::ReadX {
         handle: 1,
         offset: 204_000,
         len: 8192,
@@ -396,9 +396,9 @@ fn attributes_are_kept_beside_files_or_refused_at_once() {
         }
     };
     let mut layer = site.layer(0).unwrap();
-    let mut run = |action: Action<'_>| layer.execute(&action, b"0").unwrap().status;
+    let mut run = |action: LoadAction<'_>| layer.execute(&action, b"0").unwrap().status;
     let path = b"clients/f".as_slice();
-    let open = Action::NtCreateX {
+    let open = LoadAction::NtCreateX {
         path,
         options: 0x40,
         disposition: Disposition::Create,
@@ -412,16 +412,16 @@ fn attributes_are_kept_beside_files_or_refused_at_once() {
         Ok(44)
     );
     for action in [
-        Action::QueryFileInformation {
+        LoadAction::QueryFileInformation {
             handle: 1,
             level: 258,
         },
-        Action::SetFileInformation {
+        LoadAction::SetFileInformation {
             handle: 1,
             level: 1004,
         },
-        Action::QueryPathInformation { path, level: 1004 },
-        Action::QueryPathInformation {
+        LoadAction::QueryPathInformation { path, level: 1004 },
+        LoadAction::QueryPathInformation {
             path: b"clients/F",
             level: 1004,
         },

@@ -2,7 +2,7 @@
 
 use super::call_slot::{ActionError, ActionResult, Call, CallSlot, Calls, WaitReason};
 use super::owned_action::OwnedAction;
-use filestone_workload::load::{Action, ActionStatus};
+use filestone_workload::load::{ActionStatus, LoadAction};
 use filestone_workload::operation::{Operation, ReplyFault, ReplyInfo};
 use filestone_workload::time::Timestamp;
 use std::cell::Cell;
@@ -14,7 +14,7 @@ use std::task::{Context, Poll, Waker};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ActorTask<'a> {
     /// A line of its load.
-    Action(&'a Action<'a>),
+    Action(&'a LoadAction<'a>),
     /// An operation of a probe or a mix.
     Operation(Operation),
     /// Closes the files left open at the end of an iteration.

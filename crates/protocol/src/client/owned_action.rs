@@ -1,12 +1,12 @@
 //! An action stored with its names in reusable memory.
 
-use filestone_workload::load::Action;
+use filestone_workload::load::LoadAction;
 
 /// An action with its names stored separately.
 #[derive(Debug)]
 pub struct OwnedAction {
     /// The action, without its names.
-    action: Action<'static>,
+    action: LoadAction<'static>,
     /// The concatenated names.
     names: Vec<u8>,
     /// End of each name.
@@ -16,7 +16,7 @@ pub struct OwnedAction {
 impl Default for OwnedAction {
     fn default() -> Self {
         Self {
-            action: Action::FileSystemStatus,
+            action: LoadAction::FileSystemStatus,
             names: Vec::new(),
             ends: [0; 2],
         }
@@ -25,7 +25,7 @@ impl Default for OwnedAction {
 
 impl OwnedAction {
     /// Replaces the stored action.
-    pub fn keep(&mut self, action: &Action<'_>) {
+    pub fn keep(&mut self, action: &LoadAction<'_>) {
         self.names.clear();
         let (names, mut ends) = (&mut self.names, self.ends.iter_mut());
         self.action = action.map_names(|name| {
@@ -38,7 +38,7 @@ impl OwnedAction {
     }
 
     /// Returns the stored action.
-    pub fn action(&self) -> Action<'_> {
+    pub fn action(&self) -> LoadAction<'_> {
         let (mut start, mut ends) = (0, self.ends.iter());
         self.action.map_names(|_| {
             let end = ends.next().copied().unwrap_or_default();
@@ -58,11 +58,11 @@ mod tests {
         let mut kept = OwnedAction::default();
         let (from, to): (&[u8], &[u8]) = (b"clients/client0/a", b"b");
         for action in [
-            Action::Rename { from, to },
-            Action::Rename { from: to, to: from },
-            Action::Remove { path: to },
-            Action::Close { handle: 7 },
-            Action::Read {
+            LoadAction::Rename { from, to },
+            LoadAction::Rename { from: to, to: from },
+            LoadAction::Remove { path: to },
+            LoadAction::Close { handle: 7 },
+            LoadAction::Read {
                 path: from,
                 offset: 1,
                 len: 2,

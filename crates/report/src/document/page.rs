@@ -10,7 +10,7 @@ const COLUMNS_MIN: usize = 40;
 /// Maximum width of prose; longer lines are hard to read on any page.
 const PROSE_MAX: usize = 100;
 
-/// Page that a report is printed on.
+/// Width of the page that a report is printed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageWidth {
     columns: usize,

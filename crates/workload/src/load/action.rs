@@ -34,7 +34,7 @@ macro_rules! actions {
         /// The operation of one line for a layer. Matches on it have no `_` arm: a new verb breaks
         /// the build of every layer until the layer implements it.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum Action<'a> {
+        pub enum LoadAction<'a> {
             $($(
                 $(#[$doc])*
                 $variant $({
@@ -44,7 +44,7 @@ macro_rules! actions {
             )*)*
         }
 
-        impl<'a> Action<'a> {
+        impl<'a> LoadAction<'a> {
             /// Creates the action of that kind. Returns an error if a number is not valid.
             #[inline]
             pub(super) fn from_operands(
@@ -60,17 +60,17 @@ macro_rules! actions {
                             let [$($number,)* ..] = numbers;
                             $($(let $number = action_numbers::$check($number)?;)?)*
                         )?
-                        Action::$variant $({ $($name,)* $($number,)* })?
+                        LoadAction::$variant $({ $($name,)* $($number,)* })?
                     })*)*
                     other => return Err(action_numbers::not_in_loads(other)),
                 })
             }
 
             /// Returns the action with other names, each computed from the original one, in order.
-            pub fn map_names<'n>(self, mut map: impl FnMut(&'a [u8]) -> &'n [u8]) -> Action<'n> {
+            pub fn map_names<'n>(self, mut map: impl FnMut(&'a [u8]) -> &'n [u8]) -> LoadAction<'n> {
                 match self {
-                    $($(Action::$variant $({ $($name,)* $($number,)* })? => {
-                        Action::$variant $({ $($name: map($name),)* $($number,)* })?
+                    $($(LoadAction::$variant $({ $($name,)* $($number,)* })? => {
+                        LoadAction::$variant $({ $($name: map($name),)* $($number,)* })?
                     })*)*
                 }
             }
@@ -79,7 +79,7 @@ macro_rules! actions {
             #[inline]
             pub const fn kind(&self) -> OpKind {
                 match self {
-                    $($(Action::$variant { .. } => {
+                    $($(LoadAction::$variant { .. } => {
                         // A second binding shadows the first.
                         let _kind = OpKind::$kind;
                         $(let _kind = OpKind::$counted;)?
@@ -93,7 +93,7 @@ macro_rules! actions {
             $(#[$table_doc])*
             #[macro_export]
             macro_rules! $table {
-                () => { $($crate::load::Action::$variant { .. })|* };
+                () => { $($crate::load::LoadAction::$variant { .. })|* };
             }
         )*
     };
@@ -234,23 +234,23 @@ pub(super) fn check(kind: OpKind, place: usize, number: u64) -> Result<(), Strin
         *checked = number;
     }
     // Zero is valid at every other position.
-    Action::from_operands(kind, b"", b"", numbers).map(drop)
+    LoadAction::from_operands(kind, b"", b"", numbers).map(drop)
 }
 
-impl Action<'_> {
+impl LoadAction<'_> {
     /// Returns the action with reads and writes limited to `limit` bytes (--trunc-io).
     pub fn truncated(mut self, limit: u64) -> Self {
         match &mut self {
-            Action::ReadX {
+            LoadAction::ReadX {
                 len, expected_len, ..
             }
-            | Action::WriteX {
+            | LoadAction::WriteX {
                 len, expected_len, ..
             } => {
                 *len = limit.min(*len);
                 *expected_len = limit.min(*expected_len);
             }
-            Action::Read { len, .. } | Action::Write { len, .. } => *len = limit.min(*len),
+            LoadAction::Read { len, .. } | LoadAction::Write { len, .. } => *len = limit.min(*len),
             _ => {}
         }
         self
@@ -260,7 +260,7 @@ impl Action<'_> {
     /// not change it.
     pub fn reading(mut self) -> Self {
         match &mut self {
-            Action::NtCreateX {
+            LoadAction::NtCreateX {
                 options,
                 disposition,
                 ..
@@ -268,7 +268,7 @@ impl Action<'_> {
                 *options &= !OPTION_DELETE_ON_CLOSE;
                 *disposition = Disposition::OpenToRead;
             }
-            Action::Open { mode, .. } => *mode = OpenMode::READING,
+            LoadAction::Open { mode, .. } => *mode = OpenMode::READING,
             _ => {}
         }
         self

@@ -3,7 +3,7 @@
 //! A load file is a list of the operations of one client of a file server, line by line; the format
 //! is known from dbench, tbench and smbtorture. A [`Compiler`] takes its lines, from any source,
 //! and creates a [`Load`]: checked, compact, and shared by all clients. A [`Script`] is the
-//! iteration of one client over it. An [`Action`] describes the operation of a line, and a layer
+//! iteration of one client over it. A [`LoadAction`] describes the operation of a line, and a layer
 //! (the local file system, bare TCP, NFSv3) executes it.
 //!
 //! The grammar, generation by generation, is in `docs/reference/load-file.md`.
@@ -30,7 +30,7 @@ pub mod verb;
 pub mod wildcard;
 mod work;
 
-pub use action::Action;
+pub use action::LoadAction;
 pub use compiled::{Load, StepView, Steps};
 pub use data::{DataTable, LineData, PatternPlaces};
 pub use diagnostic::{ERRORS_KEPT, LoadError, LoadErrors};

@@ -31,7 +31,7 @@ pub(super) const fn changes(kind: OpKind, only_opens: bool, place: usize) -> boo
 
 /// Whether a read-only run skips an operation: modifications, requests to store them, which need a
 /// file open for writing, and locks, which exclude writers. Opening modifies nothing after
-/// [`Action::reading`](super::Action::reading).
+/// [`LoadAction::reading`](super::LoadAction::reading).
 pub const fn is_left_out_of_reading(kind: OpKind) -> bool {
     match effect(kind) {
         Effect::Locks | Effect::WritesOpenFile | Effect::NeedsWriteAccess | Effect::Modifies => {

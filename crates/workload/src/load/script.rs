@@ -5,7 +5,7 @@
 //! as [`ScriptAction`] to the runner.
 
 use super::Load;
-use super::action::Action;
+use super::action::LoadAction;
 use super::action_numbers;
 use super::code::{self, CompiledOperation, Instruction, NUMBERS, Operand, Position};
 use super::data::{LineData, PatternPlaces};
@@ -51,7 +51,7 @@ pub struct Line<'script> {
     /// clock; `None` without a time stamp.
     pub stamp: Option<Duration>,
     /// The action.
-    pub action: Action<'script>,
+    pub action: LoadAction<'script>,
     /// The expected result.
     pub expected: Expected,
     /// Data of writes.
@@ -332,7 +332,7 @@ impl Script {
                 (step.kind, numbers)
             }
         };
-        let action = Action::from_operands(kind, &self.first, &self.second, numbers);
+        let action = LoadAction::from_operands(kind, &self.first, &self.second, numbers);
         let action = action.map_err(|message| ScriptError {
             line: number,
             message,
@@ -358,7 +358,7 @@ impl Script {
         numbers
     }
 
-    fn data(&self, action: &Action<'_>) -> LineData<'_> {
+    fn data(&self, action: &LoadAction<'_>) -> LineData<'_> {
         let pattern = self.pattern.map(|index| index as usize);
         let place = pattern.and_then(|index| self.places.get(index).copied());
         match pattern.and_then(|index| self.load.patterns.get(index)) {
@@ -367,7 +367,7 @@ impl Script {
                 lies_at: place.flatten(),
             },
             // `--one-byte-write-fix` relies on it.
-            None if matches!(action, Action::WriteX { len: 1, .. }) => LineData::ZERO,
+            None if matches!(action, LoadAction::WriteX { len: 1, .. }) => LineData::ZERO,
             None => LineData::usual(),
         }
     }

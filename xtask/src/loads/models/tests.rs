@@ -3,7 +3,7 @@
 
 use super::*;
 use filestone_host::load_file::read_text;
-use filestone_workload::load::{Action, Generation, Load, Script, ScriptAction};
+use filestone_workload::load::{Generation, Load, LoadAction, Script, ScriptAction};
 use filestone_workload::operation::OpKind;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -87,8 +87,8 @@ fn a_pass_of_each_load_asks_for_the_bytes_and_failures_of_its_page() {
                 other => panic!("{other:?}"),
             };
             match line.action {
-                Action::ReadX { len, .. } => read += len,
-                Action::WriteX { len, .. } => written += len,
+                LoadAction::ReadX { len, .. } => read += len,
+                LoadAction::WriteX { len, .. } => written += len,
                 _ => {}
             }
             failures += u64::from(line.expected.is_failure());

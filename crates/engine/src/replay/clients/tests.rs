@@ -15,7 +15,7 @@ use filestone_plan::plan::{
 use filestone_protocol::workload::LoadFile;
 use filestone_protocol::workload::load_file::{ClientCounters, SharedLoad};
 use filestone_workload::failure::Failure;
-use filestone_workload::load::{Action, ActionStatus, Cause, Load, Mismatch, Script};
+use filestone_workload::load::{ActionStatus, Cause, Load, LoadAction, Mismatch, Script};
 use filestone_workload::operation::OpKind;
 use filestone_workload::recording::IntervalBuffer;
 use rustix::io::Errno;
@@ -32,17 +32,19 @@ struct FixedServer {
 }
 
 impl Layer for FixedServer {
-    fn execute(&mut self, action: &Action<'_>, _: &[u8]) -> Result<LayerReply, LayerLost> {
+    fn execute(&mut self, action: &LoadAction<'_>, _: &[u8]) -> Result<LayerReply, LayerLost> {
         self.time.pass(self.service);
         if self.breaks_at.is_some_and(|at| self.time.0.get() >= at) {
             return Err(LayerLost::Lost("the server is gone".into()));
         }
         let mut reply = LayerReply::of(ActionStatus::Ok);
         match action {
-            Action::QueryPathInformation { path, .. } if *path == self.missing => {
+            LoadAction::QueryPathInformation { path, .. } if *path == self.missing => {
                 reply.status = ActionStatus::Refused(Cause::NotFound);
             }
-            Action::WriteX { len, .. } | Action::ReadX { len, .. } => reply.data_bytes = *len,
+            LoadAction::WriteX { len, .. } | LoadAction::ReadX { len, .. } => {
+                reply.data_bytes = *len
+            }
             _ => {}
         }
         Ok(reply)
@@ -444,7 +446,7 @@ fn a_client_can_wait_for_another_on_its_own_thread() {
 struct Interrupted<'a>(&'a AtomicBool, u32);
 
 impl Layer for Interrupted<'_> {
-    fn execute(&mut self, _: &Action<'_>, _: &[u8]) -> Result<LayerReply, LayerLost> {
+    fn execute(&mut self, _: &LoadAction<'_>, _: &[u8]) -> Result<LayerReply, LayerLost> {
         self.1 += 1;
         if self.1 < 2 {
             return Ok(LayerReply::of(ActionStatus::Ok));
@@ -485,7 +487,7 @@ fn an_action_that_was_broken_off_by_a_stop_stays_in_flight_and_loses_nobody() {
 struct Exhausted(u32);
 
 impl Layer for Exhausted {
-    fn execute(&mut self, _: &Action<'_>, _: &[u8]) -> Result<LayerReply, LayerLost> {
+    fn execute(&mut self, _: &LoadAction<'_>, _: &[u8]) -> Result<LayerReply, LayerLost> {
         self.0 += 1;
         match self.0 {
             1 => Ok(LayerReply::of(ActionStatus::Ok)),

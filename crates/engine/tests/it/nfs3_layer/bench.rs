@@ -20,7 +20,7 @@ use filestone_wire::pattern;
 use filestone_workload::completions::CompletionBatch;
 use filestone_workload::load::action::Disposition;
 use filestone_workload::load::{
-    Action, ActionStatus, Expected, Generation, Line, LineData, LoadWork,
+    ActionStatus, Expected, Generation, Line, LineData, LoadAction, LoadWork,
 };
 use filestone_workload::operation::{Completion, Outcome, SlotId};
 use filestone_workload::time::nanos_of;
@@ -169,7 +169,7 @@ impl Client {
 
     /// What comes of an action whose writes take their data from `data`; why the client is lost,
     /// if it is.
-    pub fn execute(&mut self, action: Action<'_>, data: &[u8]) -> Result<LayerReply, String> {
+    pub fn execute(&mut self, action: LoadAction<'_>, data: &[u8]) -> Result<LayerReply, String> {
         let completion = self.act(line(action, data));
         match completion.outcome {
             Outcome::Ok | Outcome::Failed(_) => {
@@ -194,7 +194,7 @@ impl Client {
     }
 
     /// Stops an action as the end of a run does, once so many of its calls are answered.
-    pub fn stop_after(&mut self, answered: u64, action: Action<'_>) {
+    pub fn stop_after(&mut self, answered: u64, action: LoadAction<'_>) {
         let wanted = self.client().replies() + answered;
         self.submit(line(action, DATA));
         let mut completion = self.serve();
@@ -223,33 +223,33 @@ impl Client {
         assert_eq!(self.act(LoadWork::RemoveTree).outcome, Outcome::Ok);
     }
 
-    pub fn reply(&mut self, action: Action<'_>) -> LayerReply {
+    pub fn reply(&mut self, action: LoadAction<'_>) -> LayerReply {
         self.execute(action, DATA)
             .unwrap_or_else(|lost| panic!("{action:?}: {lost}"))
     }
 
-    pub fn status(&mut self, action: Action<'_>) -> ActionStatus {
+    pub fn status(&mut self, action: LoadAction<'_>) -> ActionStatus {
         self.reply(action).status
     }
 
     pub fn mkdir(&mut self, path: &str) -> ActionStatus {
         let path = path.as_bytes();
-        self.status(Action::Mkdir { path })
+        self.status(LoadAction::Mkdir { path })
     }
 
     pub fn create(&mut self, path: &str) -> ActionStatus {
         let path = path.as_bytes();
-        self.status(Action::Create { path })
+        self.status(LoadAction::Create { path })
     }
 
     pub fn look_up(&mut self, path: &str) -> ActionStatus {
         let path = path.as_bytes();
-        self.status(Action::Lookup { path })
+        self.status(LoadAction::Lookup { path })
     }
 
     pub fn attributes(&mut self, path: &str) -> ActionStatus {
         let path = path.as_bytes();
-        self.status(Action::GetAttr { path })
+        self.status(LoadAction::GetAttr { path })
     }
 
     pub fn open(&mut self, path: &str, disposition: Disposition, handle: u64) -> ActionStatus {
@@ -257,11 +257,11 @@ impl Client {
     }
 
     pub fn close(&mut self, handle: u64) -> ActionStatus {
-        self.status(Action::Close { handle })
+        self.status(LoadAction::Close { handle })
     }
 
     pub fn write_x(&mut self, handle: u64, offset: u64, len: u64) -> ActionStatus {
-        self.status(Action::WriteX {
+        self.status(LoadAction::WriteX {
             handle,
             offset,
             len,
@@ -270,7 +270,7 @@ impl Client {
     }
 
     pub fn read_x(&mut self, handle: u64, offset: u64, len: u64) -> ActionStatus {
-        self.status(Action::ReadX {
+        self.status(LoadAction::ReadX {
             handle,
             offset,
             len,
@@ -280,7 +280,7 @@ impl Client {
 
     pub fn query(&mut self, path: &str) -> ActionStatus {
         let path = path.as_bytes();
-        self.status(Action::QueryPathInformation { path, level: 1004 })
+        self.status(LoadAction::QueryPathInformation { path, level: 1004 })
     }
 
     pub fn find(&mut self, pattern: &str) -> ActionStatus {
@@ -288,7 +288,7 @@ impl Client {
     }
 
     pub fn rename(&mut self, from: &str, to: &str) -> ActionStatus {
-        self.status(Action::Rename {
+        self.status(LoadAction::Rename {
             from: from.as_bytes(),
             to: to.as_bytes(),
         })
@@ -296,7 +296,7 @@ impl Client {
 }
 
 /// A line whatever comes of which is as expected.
-fn line<'line>(action: Action<'line>, data: &'line [u8]) -> LoadWork<'line> {
+fn line<'line>(action: LoadAction<'line>, data: &'line [u8]) -> LoadWork<'line> {
     LoadWork::Line(Line {
         number: 1,
         stamp: None,
@@ -307,8 +307,13 @@ fn line<'line>(action: Action<'line>, data: &'line [u8]) -> LoadWork<'line> {
     })
 }
 
-pub fn nt_create_x(path: &str, options: u64, disposition: Disposition, handle: u64) -> Action<'_> {
-    Action::NtCreateX {
+pub fn nt_create_x(
+    path: &str,
+    options: u64,
+    disposition: Disposition,
+    handle: u64,
+) -> LoadAction<'_> {
+    LoadAction::NtCreateX {
         path: path.as_bytes(),
         options,
         disposition,
@@ -316,8 +321,8 @@ pub fn nt_create_x(path: &str, options: u64, disposition: Disposition, handle: u
     }
 }
 
-pub fn find_first(pattern: &str) -> Action<'_> {
-    Action::FindFirst {
+pub fn find_first(pattern: &str) -> LoadAction<'_> {
+    LoadAction::FindFirst {
         pattern: pattern.as_bytes(),
         level: 260,
         max: 1366,

@@ -5,7 +5,7 @@ use super::bench::{Bench, DATA};
 use crate::support::replays::nfs;
 use filestone_engine::replay::{TreeCleanup, WorkDir};
 use filestone_workload::load::action::Disposition;
-use filestone_workload::load::{Action, ActionStatus, Generation};
+use filestone_workload::load::{ActionStatus, Generation, LoadAction};
 use std::time::Duration;
 
 fn faulty(rules: &[&str]) -> Bench {
@@ -29,7 +29,7 @@ fn faulty_within(rules: &[&str], timeout: Duration) -> Bench {
 }
 
 /// A call that nothing else needs.
-const PATHCONF: Action<'static> = Action::PathConfiguration {
+const PATHCONF: LoadAction<'static> = LoadAction::PathConfiguration {
     path: b"clients/client0",
 };
 
@@ -107,7 +107,7 @@ fn one_clients_end_is_not_that_of_another() {
     let bench = faulty(&["disconnect,proc=readlink"]);
     let (mut client, mut other) = (bench.client(0), bench.client(1));
     let path = b"clients/client0";
-    let lost = client.execute(Action::ReadLink { path }, DATA);
+    let lost = client.execute(LoadAction::ReadLink { path }, DATA);
     assert!(lost.is_err(), "{lost:?}");
     assert_eq!(other.query("clients/client1"), ActionStatus::Ok);
     bench.end();

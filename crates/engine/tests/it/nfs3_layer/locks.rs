@@ -3,7 +3,7 @@
 use super::bench::{Bench, Client};
 use crate::support::replays::{nfs, nlm};
 use filestone_workload::load::action::Disposition;
-use filestone_workload::load::{Action, ActionStatus, Cause, Generation};
+use filestone_workload::load::{ActionStatus, Cause, Generation, LoadAction};
 
 const FILE: &[u8] = b"clients/client0/file";
 const DENIED: ActionStatus = nlm(1);
@@ -14,17 +14,17 @@ fn bench(generation: Generation) -> Bench {
 
 fn lock(client: &mut Client, offset: u64, len: u64) -> ActionStatus {
     let path = FILE;
-    client.status(Action::Lock4 { path, offset, len })
+    client.status(LoadAction::Lock4 { path, offset, len })
 }
 
 fn unlock(client: &mut Client, offset: u64, len: u64) -> ActionStatus {
     let path = FILE;
-    client.status(Action::Unlock4 { path, offset, len })
+    client.status(LoadAction::Unlock4 { path, offset, len })
 }
 
 fn test(client: &mut Client, offset: u64, len: u64) -> ActionStatus {
     let path = FILE;
-    client.status(Action::Test4 { path, offset, len })
+    client.status(LoadAction::Test4 { path, offset, len })
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn locks_of_an_open_file_go_with_it() {
     assert_eq!(client.open(path, Disposition::Create, 1), ActionStatus::Ok);
     assert_eq!(other.open(path, Disposition::Open, 2), ActionStatus::Ok);
     let (offset, len) = (10, 10);
-    let of = |handle| Action::LockX {
+    let of = |handle| LoadAction::LockX {
         handle,
         offset,
         len,
@@ -73,7 +73,7 @@ fn locks_of_an_open_file_go_with_it() {
     assert_eq!(other.status(of(2)), DENIED);
     assert_eq!(client.close(1), ActionStatus::Ok);
     assert_eq!(other.status(of(2)), ActionStatus::Ok);
-    let unlock = Action::UnlockX {
+    let unlock = LoadAction::UnlockX {
         handle: 2,
         offset,
         len,
@@ -90,7 +90,7 @@ fn a_file_that_is_gone_cannot_be_locked() {
     assert_eq!(test(&mut client, 0, 0), ActionStatus::Ok);
     let mut other = bench.client(1);
     let path = FILE;
-    assert_eq!(other.status(Action::Remove { path }), ActionStatus::Ok);
+    assert_eq!(other.status(LoadAction::Remove { path }), ActionStatus::Ok);
     assert_eq!(test(&mut client, 0, 0), nlm(7), "NLM4_STALE_FH");
     assert_eq!(test(&mut client, 0, 0), nfs(2), "it is looked up again");
     bench.end();

@@ -4,7 +4,7 @@ use super::bench::{Bench, Client, NOENT, NOTEMPTY, find_first, nt_create_x};
 use crate::support::replays::nfs;
 use filestone_wire::nfs3::Procedure;
 use filestone_workload::load::action::{Disposition, OPTION_DIRECTORY};
-use filestone_workload::load::{Action, ActionStatus, Cause, Generation};
+use filestone_workload::load::{ActionStatus, Cause, Generation, LoadAction};
 
 const FILE: &str = "clients/client0/file";
 
@@ -61,7 +61,7 @@ fn a_directory_is_made_or_opened() {
         ActionStatus::Ok,
         "again"
     );
-    let status = client.status(Action::QueryFileInformation {
+    let status = client.status(LoadAction::QueryFileInformation {
         handle: 1,
         level: 0,
     });
@@ -80,7 +80,7 @@ fn open_x_gives_a_file_its_length() {
     let mut client = bench.client(0);
     let path = FILE.as_bytes();
     for (len, written) in [(100_000, 100_000), (7, 0), (9, 2), (0, 0), (20, 20)] {
-        let open = Action::OpenX {
+        let open = LoadAction::OpenX {
             path,
             len,
             handle: 3,
@@ -108,7 +108,7 @@ fn a_stop_breaks_off_what_takes_several_calls_and_leaves_the_connection_in_step(
     client.open(FILE, Disposition::Create, 1);
     assert_eq!(client.write_x(1, 0, 1000), ActionStatus::Ok);
     let (handle, offset, len) = (1, 0, 1 << 30);
-    let write = Action::WriteX {
+    let write = LoadAction::WriteX {
         handle,
         offset,
         len,
@@ -130,7 +130,10 @@ fn data_become_stable_with_flush_and_close_and_only_if_need_be() {
     assert_eq!(commits(&bench), 0, "nothing was written");
     client.open(FILE, Disposition::Open, 1);
     assert_eq!(client.write_x(1, 0, 100_000), ActionStatus::Ok);
-    assert_eq!(client.status(Action::Flush { handle: 1 }), ActionStatus::Ok);
+    assert_eq!(
+        client.status(LoadAction::Flush { handle: 1 }),
+        ActionStatus::Ok
+    );
     assert_eq!(commits(&bench), 1);
     assert_eq!(client.close(1), ActionStatus::Ok);
     assert_eq!(commits(&bench), 1, "all is stable already");
@@ -158,7 +161,7 @@ fn large_transfers_go_in_pieces_of_the_servers_size() {
     let mut client = bench.client(0);
     client.open(FILE, Disposition::Create, 1);
     let len = 5 << 20;
-    let write = Action::WriteX {
+    let write = LoadAction::WriteX {
         handle: 1,
         offset: 3,
         len,
@@ -187,7 +190,7 @@ fn a_read_that_comes_short_counts_what_came() {
             },
         ),
     ] {
-        let reply = client.reply(Action::ReadX {
+        let reply = client.reply(LoadAction::ReadX {
             handle: 1,
             offset: 0,
             len: 4096,
@@ -215,9 +218,9 @@ fn names_are_found_in_another_case_and_otherwise_not() {
     );
     assert_eq!(client.query("clients/client0/dir/file.txt"), NOENT);
     let path = b"clients/client0/dir/new";
-    assert_eq!(client.status(Action::Unlink { path }), ActionStatus::Ok);
+    assert_eq!(client.status(LoadAction::Unlink { path }), ActionStatus::Ok);
     let path = b"clients/client0/dir";
-    assert_eq!(client.status(Action::Rmdir { path }), ActionStatus::Ok);
+    assert_eq!(client.status(LoadAction::Rmdir { path }), ActionStatus::Ok);
     assert_eq!(client.query("clients/client0/Dir"), NOENT);
     bench.end();
 }
@@ -242,7 +245,7 @@ fn without_resolve_names_mean_what_they_say() {
     let bench = Bench::with(Generation::Cifs, |_| {}, |options| options.resolve = false);
     let mut client = bench.client(0);
     client.open(FILE, Disposition::Create, 1);
-    let reply = client.reply(Action::QueryPathInformation {
+    let reply = client.reply(LoadAction::QueryPathInformation {
         path: b"clients/client0/FILE",
         level: 1004,
     });
@@ -257,10 +260,10 @@ fn a_directory_is_looked_up_once_and_its_files_every_time() {
     client.open(FILE, Disposition::Create, 1);
     client.close(1);
     let path = FILE.as_bytes();
-    let query = Action::QueryPathInformation { path, level: 1004 };
+    let query = LoadAction::QueryPathInformation { path, level: 1004 };
     assert_eq!(client.reply(query).calls, 1);
     assert_eq!(client.reply(query).calls, 1);
-    let missing = Action::QueryPathInformation {
+    let missing = LoadAction::QueryPathInformation {
         path: b"clients/client0/missing",
         level: 1004,
     };
@@ -285,16 +288,16 @@ fn rename_replaces_and_unlink_and_rmdir_take_away() {
     assert_eq!(client.rename(FILE, other), ActionStatus::Ok);
     assert_eq!(client.rename(FILE, other), NOENT);
     assert_eq!(
-        client.status(Action::Rmdir {
+        client.status(LoadAction::Rmdir {
             path: b"clients/client0"
         }),
         NOTEMPTY
     );
     let path = other.as_bytes();
-    assert_eq!(client.status(Action::Unlink { path }), ActionStatus::Ok);
-    assert_eq!(client.status(Action::Unlink { path }), NOENT);
+    assert_eq!(client.status(LoadAction::Unlink { path }), ActionStatus::Ok);
+    assert_eq!(client.status(LoadAction::Unlink { path }), NOENT);
     let path = b"clients/client0";
-    assert_eq!(client.status(Action::Rmdir { path }), ActionStatus::Ok);
+    assert_eq!(client.status(LoadAction::Rmdir { path }), ActionStatus::Ok);
     bench.end();
 }
 
@@ -330,9 +333,9 @@ fn queries_of_open_files_and_of_the_file_system_are_one_call() {
     client.open(FILE, Disposition::Create, 1);
     let (handle, level) = (1, 258);
     for action in [
-        Action::QueryFileInformation { handle, level },
-        Action::SetFileInformation { handle, level },
-        Action::QueryFsInformation { level },
+        LoadAction::QueryFileInformation { handle, level },
+        LoadAction::SetFileInformation { handle, level },
+        LoadAction::QueryFsInformation { level },
     ] {
         let reply = client.reply(action);
         assert_eq!(
@@ -343,12 +346,12 @@ fn queries_of_open_files_and_of_the_file_system_are_one_call() {
     }
     let (offset, len) = (0, 1);
     for action in [
-        Action::LockX {
+        LoadAction::LockX {
             handle,
             offset,
             len,
         },
-        Action::UnlockX {
+        LoadAction::UnlockX {
             handle,
             offset,
             len,
@@ -372,7 +375,7 @@ fn handles_that_are_not_open_are_named_so() {
     assert_eq!(client.close(5), unknown);
     assert_eq!(client.read_x(5, 0, 1), unknown);
     assert_eq!(client.write_x(5, 0, 1), unknown);
-    assert_eq!(client.status(Action::Flush { handle: 5 }), unknown);
+    assert_eq!(client.status(LoadAction::Flush { handle: 5 }), unknown);
     client.open(FILE, Disposition::Create, 5);
     client.end_pass();
     assert_eq!(client.close(5), unknown, "a new pass begins without");
@@ -400,7 +403,7 @@ fn what_is_not_the_runs_own_is_opened_to_be_read_only() {
     assert_eq!(client.write_x(1, 0, 10), denied);
     let (handle, level) = (1, 1004);
     assert_eq!(
-        client.status(Action::SetFileInformation { handle, level }),
+        client.status(LoadAction::SetFileInformation { handle, level }),
         denied
     );
     assert_eq!(client.open("file", Disposition::OverwriteIf, 2), denied);
@@ -419,7 +422,10 @@ fn names_of_dbench_1_in_capitals_find_the_clients_directory() {
     );
     assert_eq!(client.query("clients/client0/A"), ActionStatus::Ok);
     let path = b"CLIENTS";
-    assert_eq!(client.status(Action::Deltree { path }), ActionStatus::Ok);
+    assert_eq!(
+        client.status(LoadAction::Deltree { path }),
+        ActionStatus::Ok
+    );
     assert_eq!(client.query("clients/client0"), NOENT);
     bench.end();
 }

@@ -10,7 +10,7 @@ use filestone_host::error::{ErrorCategory, RunError};
 use filestone_plan::plan::LeftoverPolicy;
 use filestone_plan::plan::NfsTarget;
 use filestone_setup::workspace::test_directory::OnExisting;
-use filestone_workload::load::{Action, ActionStatus, Generation};
+use filestone_workload::load::{ActionStatus, Generation, LoadAction};
 use filestone_workload::operation::Stability;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -101,8 +101,8 @@ fn nested(bench: &Bench, marker: Option<&[u8]>) -> NfsTarget {
     assert_eq!(client.mkdir("clients/client0/clients"), ActionStatus::Ok);
     if let Some(text) = marker {
         let path = b"clients/client0/clients/made-by-filestone";
-        assert_eq!(client.status(Action::Create { path }), ActionStatus::Ok);
-        let write = Action::Write {
+        assert_eq!(client.status(LoadAction::Create { path }), ActionStatus::Ok);
+        let write = LoadAction::Write {
             path,
             offset: 0,
             len: text.len() as u64,
@@ -163,7 +163,7 @@ fn a_clients_without_our_marker_is_somebody_elses() {
         if marker.is_empty() {
             // Alone it would be that of a run which ended between two calls.
             let path = b"clients/client0/clients/theirs";
-            let made = bench.client(1).status(Action::Create { path });
+            let made = bench.client(1).status(LoadAction::Create { path });
             assert_eq!(made, ActionStatus::Ok);
         }
         for error in [
@@ -191,7 +191,7 @@ fn beside_an_empty_clients_there_is_a_place_of_our_own() {
     let mut client = bench.client(1);
     let mut status = |path: &str| {
         let path = format!("clients/client0/{path}");
-        client.status(Action::GetAttr {
+        client.status(LoadAction::GetAttr {
             path: path.as_bytes(),
         })
     };
@@ -229,9 +229,12 @@ fn who_asks_for_it_works_beside_what_another_program_has_in_clients() {
         .expect("it can be removed");
     let mut client = bench.client(1);
     let path = b"clients/client0/clients/made-by-filestone".as_slice();
-    assert_eq!(client.status(Action::GetAttr { path }), ActionStatus::Ok);
+    assert_eq!(
+        client.status(LoadAction::GetAttr { path }),
+        ActionStatus::Ok
+    );
     let path = b"clients/client0/filestone".as_slice();
-    assert!(!client.status(Action::GetAttr { path }).is_ok());
+    assert!(!client.status(LoadAction::GetAttr { path }).is_ok());
     bench.end();
 }
 
@@ -265,7 +268,7 @@ fn a_tree_goes_with_its_links_and_nothing_that_they_point_to() {
             .enumerate()
         {
             let link = format!("{path}/link{number}");
-            let link = Action::Symlink {
+            let link = LoadAction::Symlink {
                 path: link.as_bytes(),
                 target: text.as_bytes(),
             };

@@ -11,7 +11,7 @@ use filestone_host::error::{ErrorCategory, RunError};
 use filestone_plan::plan::{LeftoverPolicy, NfsTarget};
 use filestone_server::Running;
 use filestone_wire::nfs3::Procedure;
-use filestone_workload::load::{Action, ActionStatus, Generation};
+use filestone_workload::load::{ActionStatus, Generation, LoadAction};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -194,7 +194,7 @@ fn patience_ends_with_the_time_that_a_call_may_take_or_with_the_run() {
     let server = serve(|options| options.faults = vec![fault.parse().expect("a fault")]);
     let site = claim_within(&target(&server), Duration::from_secs(3600)).expect("it is free");
     let mut client = client(&site, 0);
-    let action = Action::PathConfiguration { path: b"clients" };
+    let action = LoadAction::PathConfiguration { path: b"clients" };
     client.stop_after(1, action);
     site.release(TreeCleanup::Remove)
         .expect("it can be removed");
@@ -206,7 +206,7 @@ fn silence_ends_with_the_run_too_and_leaves_no_torn_connection() {
     let server = serve(|options| options.faults = vec![fault.parse().expect("a fault")]);
     let site = claim_within(&target(&server), Duration::from_secs(3600)).expect("it is free");
     let mut client = client(&site, 0);
-    let action = Action::PathConfiguration { path: b"clients" };
+    let action = LoadAction::PathConfiguration { path: b"clients" };
     client.stop_after(0, action);
     assert_eq!(client.create("clients/file"), ActionStatus::Ok);
     site.release(TreeCleanup::Remove)

@@ -2,16 +2,16 @@
 
 use super::bench::{Bench, EXIST, NOENT, NOTEMPTY};
 use crate::support::replays::nfs;
-use filestone_workload::load::{Action, ActionStatus, Cause, Generation};
+use filestone_workload::load::{ActionStatus, Cause, Generation, LoadAction};
 use filestone_workload::operation::Stability;
 
-fn read(path: &str, offset: u64, len: u64) -> Action<'_> {
+fn read(path: &str, offset: u64, len: u64) -> LoadAction<'_> {
     let path = path.as_bytes();
-    Action::Read { path, offset, len }
+    LoadAction::Read { path, offset, len }
 }
 
-fn write(path: &str, offset: u64, len: u64) -> Action<'_> {
-    Action::Write {
+fn write(path: &str, offset: u64, len: u64) -> LoadAction<'_> {
+    LoadAction::Write {
         path: path.as_bytes(),
         offset,
         len,
@@ -31,41 +31,41 @@ fn every_verb_does_what_it_says() {
     let link = b"clients/client0/link";
     let other = b"clients/client0/other";
     let actions = [
-        Action::GetAttr { path },
-        Action::SetAttr { path },
-        Action::Lookup { path },
+        LoadAction::GetAttr { path },
+        LoadAction::SetAttr { path },
+        LoadAction::Lookup { path },
         write(FILE, 10, 100_000),
         read(FILE, 0, 100_010),
-        Action::Commit { path },
-        Action::PathConfiguration { path },
-        Action::Symlink {
+        LoadAction::Commit { path },
+        LoadAction::PathConfiguration { path },
+        LoadAction::Symlink {
             path: link,
             target: b"anywhere",
         },
-        Action::ReadLink { path: link },
-        Action::Link {
+        LoadAction::ReadLink { path: link },
+        LoadAction::Link {
             path: other,
             existing: path,
         },
-        Action::GetAttr { path: other },
-        Action::ReadDirectoryPlus {
+        LoadAction::GetAttr { path: other },
+        LoadAction::ReadDirectoryPlus {
             path: b"clients/client0",
         },
-        Action::FileSystemStatus,
-        Action::FileSystemInfo,
-        Action::Rename {
+        LoadAction::FileSystemStatus,
+        LoadAction::FileSystemInfo,
+        LoadAction::Rename {
             from: other,
             to: b"clients/client0/renamed",
         },
-        Action::Remove {
+        LoadAction::Remove {
             path: b"clients/client0/renamed",
         },
-        Action::Remove { path: link },
-        Action::Remove { path },
-        Action::Rmdir {
+        LoadAction::Remove { path: link },
+        LoadAction::Remove { path },
+        LoadAction::Rmdir {
             path: b"clients/client0",
         },
-        Action::Deltree {
+        LoadAction::Deltree {
             path: b"clients/client0",
         },
     ];
@@ -84,10 +84,10 @@ fn failures_have_the_number_of_the_standard() {
     assert_eq!(client.mkdir("clients/client0"), EXIST);
     assert_eq!(client.create(FILE), ActionStatus::Ok);
     let path = FILE.as_bytes();
-    assert_eq!(client.status(Action::ReadLink { path }), nfs(22));
-    assert_eq!(client.status(Action::Rmdir { path }), nfs(20));
+    assert_eq!(client.status(LoadAction::ReadLink { path }), nfs(22));
+    assert_eq!(client.status(LoadAction::Rmdir { path }), nfs(20));
     let path = b"clients/client0";
-    assert_eq!(client.status(Action::Rmdir { path }), NOTEMPTY);
+    assert_eq!(client.status(LoadAction::Rmdir { path }), NOTEMPTY);
     assert_eq!(client.attributes("clients/client0/file/x"), nfs(20));
     bench.end();
 }
@@ -112,7 +112,7 @@ fn access_is_compared_where_the_load_gives_a_mask() {
     let mut client = bench.client(0);
     client.create(FILE);
     let path = FILE.as_bytes();
-    let access = |wanted, granted| Action::Access {
+    let access = |wanted, granted| LoadAction::Access {
         path,
         wanted,
         granted,
@@ -136,10 +136,10 @@ fn a_path_that_is_known_is_not_looked_up_again() {
     bench.client(0).mkdir("clients/client0/a");
     let mut client = bench.client(1);
     let path = b"clients/client0/a";
-    assert_eq!(client.reply(Action::GetAttr { path }).calls, 3);
-    assert_eq!(client.reply(Action::GetAttr { path }).calls, 1);
+    assert_eq!(client.reply(LoadAction::GetAttr { path }).calls, 3);
+    assert_eq!(client.reply(LoadAction::GetAttr { path }).calls, 1);
     assert_eq!(
-        client.reply(Action::Lookup { path }).calls,
+        client.reply(LoadAction::Lookup { path }).calls,
         1,
         "it is asked"
     );
@@ -164,10 +164,13 @@ fn what_is_removed_or_renamed_is_looked_up_again() {
         ActionStatus::Ok
     );
     let path = b"clients/client0/b/file";
-    assert_eq!(client.status(Action::Remove { path }), ActionStatus::Ok);
+    assert_eq!(client.status(LoadAction::Remove { path }), ActionStatus::Ok);
     assert_eq!(client.attributes("clients/client0/b/file"), NOENT);
     let path = b.as_bytes();
-    assert_eq!(client.status(Action::Deltree { path }), ActionStatus::Ok);
+    assert_eq!(
+        client.status(LoadAction::Deltree { path }),
+        ActionStatus::Ok
+    );
     assert_eq!(client.mkdir(b), ActionStatus::Ok);
     assert_eq!(client.attributes(b), ActionStatus::Ok, "the new one");
     bench.end();
@@ -180,7 +183,7 @@ fn a_handle_that_somebody_else_made_stale_is_forgotten() {
     client.create(FILE);
     let path = FILE.as_bytes();
     assert_eq!(other.attributes(FILE), ActionStatus::Ok);
-    assert_eq!(client.status(Action::Remove { path }), ActionStatus::Ok);
+    assert_eq!(client.status(LoadAction::Remove { path }), ActionStatus::Ok);
     assert_eq!(client.create(FILE), ActionStatus::Ok);
     assert_eq!(other.attributes(FILE), nfs(70));
     assert_eq!(
@@ -200,30 +203,30 @@ fn what_is_not_the_runs_own_is_looked_at_and_never_changed() {
     assert_eq!(client.status(read("file", 0, 10)), ActionStatus::Ok);
     let changes = [
         write("file", 0, 10),
-        Action::SetAttr { path: b"file" },
-        Action::Create { path: b"new" },
-        Action::Mkdir { path: b"new" },
-        Action::Remove { path: b"file" },
-        Action::Unlink { path: b"file" },
-        Action::Rmdir { path: b"files" },
-        Action::Deltree { path: b"files" },
-        Action::Deltree { path: b"" },
-        Action::Remove {
+        LoadAction::SetAttr { path: b"file" },
+        LoadAction::Create { path: b"new" },
+        LoadAction::Mkdir { path: b"new" },
+        LoadAction::Remove { path: b"file" },
+        LoadAction::Unlink { path: b"file" },
+        LoadAction::Rmdir { path: b"files" },
+        LoadAction::Deltree { path: b"files" },
+        LoadAction::Deltree { path: b"" },
+        LoadAction::Remove {
             path: b"clients/made-by-filestone",
         },
-        Action::Rename {
+        LoadAction::Rename {
             from: b"file",
             to: b"clients/client0/mine",
         },
-        Action::Rename {
+        LoadAction::Rename {
             from: b"clients/client0",
             to: b"elsewhere",
         },
-        Action::Link {
+        LoadAction::Link {
             path: b"clients/client0/mine",
             existing: b"file",
         },
-        Action::Symlink {
+        LoadAction::Symlink {
             path: b"new",
             target: b"file",
         },
@@ -242,15 +245,21 @@ fn clients_is_everybodys() {
     let (mut client, mut other) = (bench.client(0), bench.client(1));
     assert_eq!(client.mkdir("clients"), ActionStatus::Ok);
     client.create(FILE);
-    assert_eq!(client.status(Action::Rmdir { path: b"clients" }), NOTEMPTY);
+    assert_eq!(
+        client.status(LoadAction::Rmdir { path: b"clients" }),
+        NOTEMPTY
+    );
     let path = b"clients";
-    assert_eq!(client.status(Action::Deltree { path }), ActionStatus::Ok);
+    assert_eq!(
+        client.status(LoadAction::Deltree { path }),
+        ActionStatus::Ok
+    );
     assert_eq!(client.look_up("clients/client0"), NOENT);
     assert_eq!(other.look_up("clients/client1"), ActionStatus::Ok);
     let path = b"clients/client1";
-    assert_eq!(other.status(Action::Deltree { path }), ActionStatus::Ok);
+    assert_eq!(other.status(LoadAction::Deltree { path }), ActionStatus::Ok);
     assert_eq!(
-        client.status(Action::Rmdir { path: b"clients" }),
+        client.status(LoadAction::Rmdir { path: b"clients" }),
         ActionStatus::Ok,
         "to a load it is empty"
     );
@@ -266,7 +275,7 @@ fn a_long_directory_is_read_to_its_end() {
         |_| {},
     );
     let mut client = bench.client(0);
-    let reply = client.reply(Action::ReadDirectoryPlus { path: b"files" });
+    let reply = client.reply(LoadAction::ReadDirectoryPlus { path: b"files" });
     assert_eq!(reply.status, ActionStatus::Ok);
     assert!(reply.calls > 5, "{} pages", reply.calls);
     bench.end();
@@ -276,7 +285,7 @@ fn a_long_directory_is_read_to_its_end() {
 fn traffic_is_counted_with_its_record_marks() {
     let bench = Bench::new(Generation::Nfs);
     let mut client = bench.client(0);
-    let reply = client.reply(Action::GetAttr {
+    let reply = client.reply(LoadAction::GetAttr {
         path: b"clients/client0",
     });
     // A reply to GETATTR is 4 bytes of mark, 24 of RPC, the status, 84 of attributes.

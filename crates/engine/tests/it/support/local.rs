@@ -3,7 +3,7 @@
 use filestone_engine::protocols::local::replay::{LocalLayer, LocalOptions, LocalSite};
 use filestone_engine::replay::{BlockingWorkDir, Layer, TreeCleanup, WorkDir};
 use filestone_workload::load::action::{Disposition, OPTION_DIRECTORY};
-use filestone_workload::load::{Action, ActionStatus};
+use filestone_workload::load::{ActionStatus, LoadAction};
 use std::path::PathBuf;
 
 pub const ENOENT: u32 = 2;
@@ -63,12 +63,12 @@ impl Bench {
         std::fs::read(self.path(name)).unwrap()
     }
 
-    pub fn run(&mut self, action: Action<'_>) -> ActionStatus {
+    pub fn run(&mut self, action: LoadAction<'_>) -> ActionStatus {
         self.layer.execute(&action, &self.data).unwrap().status
     }
 
     pub fn open(&mut self, path: &str, disposition: Disposition, handle: u64) -> ActionStatus {
-        self.run(Action::NtCreateX {
+        self.run(LoadAction::NtCreateX {
             path: path.as_bytes(),
             options: 0x40,
             disposition,
@@ -77,7 +77,7 @@ impl Bench {
     }
 
     pub fn open_directory(&mut self, path: &str, handle: u64) -> ActionStatus {
-        self.run(Action::NtCreateX {
+        self.run(LoadAction::NtCreateX {
             path: path.as_bytes(),
             options: OPTION_DIRECTORY,
             disposition: Disposition::Create,
@@ -86,7 +86,7 @@ impl Bench {
     }
 
     pub fn read(&mut self, handle: u64, offset: u64, len: u64, expected_len: u64) -> ActionStatus {
-        self.run(Action::ReadX {
+        self.run(LoadAction::ReadX {
             handle,
             offset,
             len,
@@ -95,7 +95,7 @@ impl Bench {
     }
 
     pub fn write(&mut self, handle: u64, offset: u64, len: u64) -> ActionStatus {
-        self.run(Action::WriteX {
+        self.run(LoadAction::WriteX {
             handle,
             offset,
             len,
@@ -105,11 +105,11 @@ impl Bench {
 
     pub fn query(&mut self, path: &str) -> ActionStatus {
         let path = path.as_bytes();
-        self.run(Action::QueryPathInformation { path, level: 1004 })
+        self.run(LoadAction::QueryPathInformation { path, level: 1004 })
     }
 
     pub fn find(&mut self, pattern: &str) -> ActionStatus {
-        self.run(Action::FindFirst {
+        self.run(LoadAction::FindFirst {
             pattern: pattern.as_bytes(),
             level: 260,
             max: 1366,
@@ -119,26 +119,26 @@ impl Bench {
 
     pub fn mkdir(&mut self, path: &str) -> ActionStatus {
         let path = path.as_bytes();
-        self.run(Action::Mkdir { path })
+        self.run(LoadAction::Mkdir { path })
     }
 
     pub fn rmdir(&mut self, path: &str) -> ActionStatus {
         let path = path.as_bytes();
-        self.run(Action::Rmdir { path })
+        self.run(LoadAction::Rmdir { path })
     }
 
     pub fn unlink(&mut self, path: &str) -> ActionStatus {
         let path = path.as_bytes();
-        self.run(Action::Unlink { path })
+        self.run(LoadAction::Unlink { path })
     }
 
     pub fn deltree(&mut self, path: &str) -> ActionStatus {
         let path = path.as_bytes();
-        self.run(Action::Deltree { path })
+        self.run(LoadAction::Deltree { path })
     }
 
     pub fn rename(&mut self, from: &str, to: &str) -> ActionStatus {
-        self.run(Action::Rename {
+        self.run(LoadAction::Rename {
             from: from.as_bytes(),
             to: to.as_bytes(),
         })

@@ -23,7 +23,7 @@ use filestone_wire::smb2::info::{FileBasicInformation, FileInfoClass, FsInfoClas
 use filestone_wire::smb2::lock::{LockElement, LockFlags};
 use filestone_wire::smb2::{self, AccessMask, FileAttributes, FileId, FileTime};
 use filestone_workload::load::action::{Disposition, OPTION_DIRECTORY, OpenMode};
-use filestone_workload::load::{Action, ActionStatus, CLIENTS, Cause, MARKER};
+use filestone_workload::load::{ActionStatus, CLIENTS, Cause, LoadAction, MARKER};
 use filestone_workload::output::DataRange;
 use std::sync::Arc;
 
@@ -194,7 +194,7 @@ const LOCKED: LockFlags = LockFlags(LockFlags::EXCLUSIVE_LOCK.0 | LockFlags::FAI
 
 impl Lines {
     /// Executes one line, again if the connection was lost during it.
-    async fn execute(&mut self, action: Action<'_>) -> ActionResult<ActionStatus> {
+    async fn execute(&mut self, action: LoadAction<'_>) -> ActionResult<ActionStatus> {
         let (mut left, mut is_doubtful) = (self.options.retries, false);
         loop {
             self.moved = 0;
@@ -213,7 +213,7 @@ impl Lines {
     /// the line was executed.
     async fn attempt(
         &mut self,
-        action: Action<'_>,
+        action: LoadAction<'_>,
         is_doubtful: bool,
     ) -> ActionResult<ActionStatus> {
         let losses = self.options.way.losses();
@@ -230,14 +230,14 @@ impl Lines {
     /// Settles the state of a lock before LOCK or UNLOCK is repeated. A durable handle keeps the
     /// locks that it had: the lock may already be held, or already be released. Therefore the
     /// opposite request is sent first, and its status is ignored.
-    async fn settle(&self, action: Action<'_>) -> ActionResult<()> {
+    async fn settle(&self, action: LoadAction<'_>) -> ActionResult<()> {
         let (number, offset, length, flags) = match action {
-            Action::LockX {
+            LoadAction::LockX {
                 handle,
                 offset,
                 len,
             } => (handle, offset, len, LockFlags::UNLOCK),
-            Action::UnlockX {
+            LoadAction::UnlockX {
                 handle,
                 offset,
                 len,
@@ -313,40 +313,40 @@ impl Lines {
 
     // One line per verb where it fits, as in the table of the documentation.
     #[rustfmt::skip]
-    async fn answer(&mut self, action: Action<'_>) -> ActionResult<ActionStatus> {
+    async fn answer(&mut self, action: LoadAction<'_>) -> ActionResult<ActionStatus> {
         match action {
-            Action::NtCreateX { path, options, disposition, handle } => {
+            LoadAction::NtCreateX { path, options, disposition, handle } => {
                 self.nt_create_x(path, options, disposition, handle).await
             }
-            Action::Open { path, mode, handle } => self.open_by_path(path, mode, handle).await,
-            Action::OpenX { path, len, handle } => self.open_x(path, len, handle).await,
-            Action::Close { handle } => self.close(handle).await,
-            Action::ReadX { handle, offset, len, expected_len } => {
+            LoadAction::Open { path, mode, handle } => self.open_by_path(path, mode, handle).await,
+            LoadAction::OpenX { path, len, handle } => self.open_x(path, len, handle).await,
+            LoadAction::Close { handle } => self.close(handle).await,
+            LoadAction::ReadX { handle, offset, len, expected_len } => {
                 self.read_x(handle, Extent { offset, len }, expected_len).await
             }
-            Action::WriteX { handle, offset, len, expected_len } => {
+            LoadAction::WriteX { handle, offset, len, expected_len } => {
                 self.write_x(handle, Extent { offset, len }, expected_len).await
             }
-            Action::Flush { handle } => {
+            LoadAction::Flush { handle } => {
                 let file_id = self.open.find(handle)?.file_id;
                 self.link.flush(file_id).await.map(done)
             }
-            Action::LockX { handle, offset, len } => self.lock(handle, Extent { offset, len }).await,
-            Action::UnlockX { handle, offset, len } => self.unlock(handle, Extent { offset, len }).await,
-            Action::Unlink { path } => self.remove(path, CreateOptions::NON_DIRECTORY_FILE).await,
-            Action::Mkdir { path } => self.make_directory(path).await,
-            Action::Rmdir { path } => self.remove_directory(path).await,
-            Action::Rename { from, to } => self.rename(from, to).await,
-            Action::Deltree { path } => self.deltree(path).await,
-            Action::FindFirst { pattern, .. } => self.find_first(pattern).await,
-            Action::ReadDirectoryPlus { path } => self.read_directory(path).await,
-            Action::QueryPathInformation { path, level } => self.query_path(path, level).await,
-            Action::QueryFileInformation { handle, level } => {
+            LoadAction::LockX { handle, offset, len } => self.lock(handle, Extent { offset, len }).await,
+            LoadAction::UnlockX { handle, offset, len } => self.unlock(handle, Extent { offset, len }).await,
+            LoadAction::Unlink { path } => self.remove(path, CreateOptions::NON_DIRECTORY_FILE).await,
+            LoadAction::Mkdir { path } => self.make_directory(path).await,
+            LoadAction::Rmdir { path } => self.remove_directory(path).await,
+            LoadAction::Rename { from, to } => self.rename(from, to).await,
+            LoadAction::Deltree { path } => self.deltree(path).await,
+            LoadAction::FindFirst { pattern, .. } => self.find_first(pattern).await,
+            LoadAction::ReadDirectoryPlus { path } => self.read_directory(path).await,
+            LoadAction::QueryPathInformation { path, level } => self.query_path(path, level).await,
+            LoadAction::QueryFileInformation { handle, level } => {
                 let file_id = self.open.find(handle)?.file_id;
                 self.link.query(file_id, InfoClass::File(class_of(level))).await.map(done)
             }
-            Action::SetFileInformation { handle, .. } => self.set_file(handle).await,
-            Action::QueryFsInformation { level } => {
+            LoadAction::SetFileInformation { handle, .. } => self.set_file(handle).await,
+            LoadAction::QueryFsInformation { level } => {
                 self.link.query_file_system(class_of_file_system(level)).await.map(done)
             }
             // Refused before the run.

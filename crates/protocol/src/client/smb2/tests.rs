@@ -19,7 +19,7 @@ use filestone_wire::smb2::{
     OplockLevel, lock,
 };
 use filestone_workload::load::action::Disposition;
-use filestone_workload::load::{Action, ActionStatus};
+use filestone_workload::load::{ActionStatus, LoadAction};
 use filestone_workload::time::Timestamp;
 use std::sync::Arc;
 
@@ -120,7 +120,7 @@ impl Bench {
         }
     }
 
-    fn start(&mut self, action: &Action<'_>) -> ActorTaskState {
+    fn start(&mut self, action: &LoadAction<'_>) -> ActorTaskState {
         self.actor.start(ActorTask::Action(action));
         self.actor.resume(Timestamp::ZERO)
     }
@@ -251,18 +251,18 @@ fn is_done(progress: &ActorTaskState) -> bool {
     matches!(progress, ActorTaskState::Ended(end) if end.answer == Ok(ActionStatus::Ok))
 }
 
-const CREATE: Action<'_> = Action::NtCreateX {
+const CREATE: LoadAction<'_> = LoadAction::NtCreateX {
     path: b"clients/client0/held",
     options: 0x40,
     disposition: Disposition::OverwriteIf,
     handle: HELD,
 };
-const LOCK: Action<'_> = Action::LockX {
+const LOCK: LoadAction<'_> = LoadAction::LockX {
     handle: HELD,
     offset: 0,
     len: 100,
 };
-const FLUSH: Action<'_> = Action::Flush { handle: HELD };
+const FLUSH: LoadAction<'_> = LoadAction::Flush { handle: HELD };
 
 /// Returns a client that has the file open, by the handle of number 1, and locked, with the
 /// CreateGuid.

@@ -34,7 +34,7 @@ use file::{CurrentFile, FileUse};
 use filestone_measure::measure::fleet_record::{ClientState, ConnectStatus};
 use filestone_plan::plan::{Direction, GroupPlan, RandomFieldFor};
 use filestone_workload::load::action::OpenMode;
-use filestone_workload::load::{Action, Expected, Line, LineData, Lines, LoadWork};
+use filestone_workload::load::{Expected, Line, LineData, Lines, LoadAction, LoadWork};
 use filestone_workload::operation::{Failure, Outcome};
 use filestone_workload::payload::{Payload, ReadCheck};
 use filestone_workload::recording::Sample;
@@ -458,9 +458,9 @@ impl Stream {
         let path = self.file.path();
         let (handle, offset) = (HANDLE, self.file.offset);
         let action = match self.step {
-            Step::MakeDirectory => Action::Mkdir { path },
-            Step::Unlink => Action::Unlink { path },
-            Step::Open => Action::Open {
+            Step::MakeDirectory => LoadAction::Mkdir { path },
+            Step::Unlink => LoadAction::Unlink { path },
+            Step::Open => LoadAction::Open {
                 path,
                 mode: open_mode(self.file.task, group),
                 handle,
@@ -469,14 +469,14 @@ impl Stream {
                 let len = self.file.next_len;
                 let expected_len = len;
                 if self.file.task.writes() {
-                    Action::WriteX {
+                    LoadAction::WriteX {
                         handle,
                         offset,
                         len,
                         expected_len,
                     }
                 } else {
-                    Action::ReadX {
+                    LoadAction::ReadX {
                         handle,
                         offset,
                         len,
@@ -484,9 +484,9 @@ impl Stream {
                     }
                 }
             }
-            Step::SyncAfterWrite | Step::SyncBeforeClose => Action::Flush { handle },
+            Step::SyncAfterWrite | Step::SyncBeforeClose => LoadAction::Flush { handle },
             Step::Begin | Step::Choose | Step::Close | Step::Abandon | Step::Held | Step::Ended => {
-                Action::Close { handle }
+                LoadAction::Close { handle }
             }
         };
         LoadWork::Line(Line {

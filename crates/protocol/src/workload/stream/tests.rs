@@ -241,9 +241,11 @@ impl World {
     }
 }
 
-fn extent_of(action: &Action<'_>) -> (u64, u64) {
+fn extent_of(action: &LoadAction<'_>) -> (u64, u64) {
     match action {
-        Action::ReadX { offset, len, .. } | Action::WriteX { offset, len, .. } => (*offset, *len),
+        LoadAction::ReadX { offset, len, .. } | LoadAction::WriteX { offset, len, .. } => {
+            (*offset, *len)
+        }
         _ => (0, 0),
     }
 }
@@ -261,7 +263,7 @@ impl Server<'_> {
             filestone_workload::failure::Mismatch::Failed,
         ));
         match line.action {
-            Action::Open { path, mode, .. } => {
+            LoadAction::Open { path, mode, .. } => {
                 if !mode.creates && !self.files.contains_key(path) {
                     return failed;
                 }
@@ -271,17 +273,17 @@ impl Server<'_> {
                 }
                 assert!(self.open.replace(path.into()).is_none(), "one at a time");
             }
-            Action::Close { .. } => *self.open = None,
-            Action::Unlink { path } => {
+            LoadAction::Close { .. } => *self.open = None,
+            LoadAction::Unlink { path } => {
                 self.files.remove(path);
             }
-            Action::WriteX { offset, len, .. } => {
+            LoadAction::WriteX { offset, len, .. } => {
                 let Some(Payload::Unit(unit)) = line.payload else {
                     panic!("a write has a unit");
                 };
                 self.write(unit, offset, len);
             }
-            Action::ReadX { offset, len, .. } => {
+            LoadAction::ReadX { offset, len, .. } => {
                 return self.read(line.payload, offset, len, corrupts);
             }
             _ => {}

@@ -35,11 +35,11 @@ fn one_pass(script: &mut Script) -> Vec<String> {
     }
 }
 
-fn told_action(action: &Action<'_>) -> String {
+fn told_action(action: &LoadAction<'_>) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     match action {
-        Action::Read { path, offset, len } => format!("read {} {offset} {len}", text(path)),
-        Action::Open { path, mode, handle } => {
+        LoadAction::Read { path, offset, len } => format!("read {} {offset} {len}", text(path)),
+        LoadAction::Open { path, mode, handle } => {
             let is = |is, letter| if is { letter } else { "-" };
             let mode = [
                 is(mode.reads, "r"),
@@ -50,21 +50,21 @@ fn told_action(action: &Action<'_>) -> String {
             ];
             format!("open {} {} {handle:x}", text(path), mode.concat())
         }
-        Action::ReadX {
+        LoadAction::ReadX {
             handle,
             offset,
             len,
             expected_len,
         } => format!("readx {handle:x} {offset} {len} {expected_len}"),
-        Action::WriteX {
+        LoadAction::WriteX {
             handle,
             offset,
             len,
             expected_len,
         } => format!("writex {handle:x} {offset} {len} {expected_len}"),
-        Action::Close { handle } => format!("close {handle:x}"),
-        Action::Create { path } => format!("create {}", text(path)),
-        Action::Symlink { path, target } => format!("symlink {} {}", text(path), text(target)),
+        LoadAction::Close { handle } => format!("close {handle:x}"),
+        LoadAction::Create { path } => format!("create {}", text(path)),
+        LoadAction::Symlink { path, target } => format!("symlink {} {}", text(path), text(target)),
         other => other.kind().name().to_owned(),
     }
 }
@@ -86,7 +86,7 @@ fn a_line_is_what_it_says() {
         (1, None, Expected::Success)
     );
     assert!(!line.data.bytes.is_empty());
-    let Action::NtCreateX {
+    let LoadAction::NtCreateX {
         path,
         options,
         handle,
@@ -105,7 +105,7 @@ fn a_line_is_what_it_says() {
     assert_eq!(line.stamp, Some(Duration::from_millis(500)));
     assert_eq!(
         line.action,
-        Action::ReadX {
+        LoadAction::ReadX {
             handle: 7,
             offset: 4_096,
             len: 100,
@@ -316,7 +316,7 @@ fn a_single_byte_is_zero_unless_a_pattern_says_otherwise() {
     let mut script = Script::new(load, 0, 1, 1);
     let mut firsts = Vec::new();
     while let Ok(ScriptAction::Operation(line)) = script.next() {
-        if let Action::WriteX { len, .. } = line.action {
+        if let LoadAction::WriteX { len, .. } = line.action {
             firsts.push((len, line.data.bytes.len() > 1, line.data.bytes[0]));
         }
     }

@@ -3,98 +3,100 @@
 
 use super::LoadStatistics;
 use super::tree::FileNumber;
-use crate::load::action::{Action, Disposition, OPTION_DIRECTORY, OpenMode};
+use crate::load::action::{Disposition, LoadAction, OPTION_DIRECTORY, OpenMode};
 
 impl LoadStatistics {
     /// Counts dispositions and levels, independent of the outcome.
-    pub(super) fn count_arguments(&mut self, action: &Action) {
-        if let Action::NtCreateX { disposition, .. } = *action {
+    pub(super) fn count_arguments(&mut self, action: &LoadAction) {
+        if let LoadAction::NtCreateX { disposition, .. } = *action {
             let count = self.dispositions.get_mut(number_of(disposition));
             if let Some(count) = count {
                 *count += 1;
             }
         }
-        if let Action::FindFirst { level, .. }
-        | Action::QueryPathInformation { level, .. }
-        | Action::QueryFileInformation { level, .. }
-        | Action::SetFileInformation { level, .. }
-        | Action::QueryFsInformation { level } = *action
+        if let LoadAction::FindFirst { level, .. }
+        | LoadAction::QueryPathInformation { level, .. }
+        | LoadAction::QueryFileInformation { level, .. }
+        | LoadAction::SetFileInformation { level, .. }
+        | LoadAction::QueryFsInformation { level } = *action
         {
             *self.levels.entry((action.kind(), level)).or_default() += 1;
         }
     }
 
     /// Applies the effects of a successful action.
-    pub(super) fn execute(&mut self, action: &Action) {
+    pub(super) fn execute(&mut self, action: &LoadAction) {
         match *action {
-            Action::NtCreateX {
+            LoadAction::NtCreateX {
                 path,
                 options,
                 disposition,
                 handle,
             } => self.create(path, options, disposition, handle),
-            Action::Open { path, mode, handle } => self.open_by_path(path, mode, handle),
-            Action::OpenX { path, len, handle } => self.open(path, len, handle),
-            Action::Close { handle } => {
+            LoadAction::Open { path, mode, handle } => self.open_by_path(path, mode, handle),
+            LoadAction::OpenX { path, len, handle } => self.open(path, len, handle),
+            LoadAction::Close { handle } => {
                 let closed = self.handles.close(handle);
                 self.release(closed.and_then(|handle| handle.file));
             }
-            Action::ReadX {
+            LoadAction::ReadX {
                 handle,
                 offset,
                 len,
                 expected_len,
             } => self.read_handle(handle, offset, len, expected_len),
-            Action::WriteX {
+            LoadAction::WriteX {
                 handle,
                 offset,
                 len,
                 expected_len,
             } => self.write_handle(handle, offset, len, expected_len),
-            Action::Read { path, offset, len } => self.read_file(path, offset, len),
-            Action::Write {
+            LoadAction::Read { path, offset, len } => self.read_file(path, offset, len),
+            LoadAction::Write {
                 path, offset, len, ..
             } => self.write_file(path, offset, len),
-            Action::Create { path } => {
+            LoadAction::Create { path } => {
                 self.tree.open(path, true);
             }
-            Action::Commit { path } | Action::Lock4 { path, .. } => {
+            LoadAction::Commit { path } | LoadAction::Lock4 { path, .. } => {
                 self.tree.open(path, false);
             }
-            Action::Mkdir { path } => self.tree.make_directory(path),
-            Action::Rmdir { path } | Action::Unlink { path } | Action::Remove { path } => {
+            LoadAction::Mkdir { path } => self.tree.make_directory(path),
+            LoadAction::Rmdir { path }
+            | LoadAction::Unlink { path }
+            | LoadAction::Remove { path } => {
                 self.tree.remove(path);
             }
-            Action::Rename { from, to } => self.tree.rename(from, to),
-            Action::Deltree { path } => self.tree.delete_tree(path),
-            Action::Symlink { path, .. } => self.tree.make_symlink(path),
-            Action::Link { path, existing } => self.tree.link(path, existing),
-            Action::Flush { .. }
-            | Action::LockX { .. }
-            | Action::UnlockX { .. }
-            | Action::FindFirst { .. }
-            | Action::QueryPathInformation { .. }
-            | Action::QueryFileInformation { .. }
-            | Action::SetFileInformation { .. }
-            | Action::QueryFsInformation { .. }
-            | Action::GetAttr { .. }
-            | Action::SetAttr { .. }
-            | Action::Lookup { .. }
-            | Action::Access { .. }
-            | Action::ReadLink { .. }
-            | Action::ReadDirectoryPlus { .. }
-            | Action::FileSystemStatus
-            | Action::FileSystemInfo
-            | Action::PathConfiguration { .. }
-            | Action::Unlock4 { .. }
-            | Action::Test4 { .. } => self.mention(action),
+            LoadAction::Rename { from, to } => self.tree.rename(from, to),
+            LoadAction::Deltree { path } => self.tree.delete_tree(path),
+            LoadAction::Symlink { path, .. } => self.tree.make_symlink(path),
+            LoadAction::Link { path, existing } => self.tree.link(path, existing),
+            LoadAction::Flush { .. }
+            | LoadAction::LockX { .. }
+            | LoadAction::UnlockX { .. }
+            | LoadAction::FindFirst { .. }
+            | LoadAction::QueryPathInformation { .. }
+            | LoadAction::QueryFileInformation { .. }
+            | LoadAction::SetFileInformation { .. }
+            | LoadAction::QueryFsInformation { .. }
+            | LoadAction::GetAttr { .. }
+            | LoadAction::SetAttr { .. }
+            | LoadAction::Lookup { .. }
+            | LoadAction::Access { .. }
+            | LoadAction::ReadLink { .. }
+            | LoadAction::ReadDirectoryPlus { .. }
+            | LoadAction::FileSystemStatus
+            | LoadAction::FileSystemInfo
+            | LoadAction::PathConfiguration { .. }
+            | LoadAction::Unlock4 { .. }
+            | LoadAction::Test4 { .. } => self.mention(action),
         }
     }
 
     /// Records the names that the action uses.
-    pub(super) fn mention(&mut self, action: &Action) {
+    pub(super) fn mention(&mut self, action: &LoadAction) {
         // The target of a symbolic link is text, and need not be a name of the tree.
-        if let Action::Symlink { path, .. } = *action {
+        if let LoadAction::Symlink { path, .. } = *action {
             return self.tree.mention(path);
         }
         action.map_names(|name| {

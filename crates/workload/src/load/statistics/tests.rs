@@ -2,11 +2,11 @@
 
 use super::contents::{ExpectedFailureCount, HandleContents, LevelCount, SizeCount};
 use super::*;
-use crate::load::action::{Action, Disposition};
+use crate::load::action::{Disposition, LoadAction};
 use crate::load::{Expected, LineData};
 use crate::operation::Stability;
 
-fn line(action: Action<'_>, expected: Expected) -> Line<'_> {
+fn line(action: LoadAction<'_>, expected: Expected) -> Line<'_> {
     Line {
         number: 1,
         stamp: None,
@@ -17,7 +17,7 @@ fn line(action: Action<'_>, expected: Expected) -> Line<'_> {
     }
 }
 
-fn count(generation: Generation, lines: &[(Action, Expected)]) -> LoadStatisticsData {
+fn count(generation: Generation, lines: &[(LoadAction, Expected)]) -> LoadStatisticsData {
     let mut statistics = LoadStatistics::new(generation);
     for (action, expected) in lines {
         assert!(statistics.add(&line(*action, *expected)).is_continue());
@@ -25,8 +25,8 @@ fn count(generation: Generation, lines: &[(Action, Expected)]) -> LoadStatistics
     statistics.finish()
 }
 
-fn open(path: &str, disposition: Disposition, handle: u64) -> Action<'_> {
-    Action::NtCreateX {
+fn open(path: &str, disposition: Disposition, handle: u64) -> LoadAction<'_> {
+    LoadAction::NtCreateX {
         path: path.as_bytes(),
         options: 0x40,
         disposition,
@@ -34,8 +34,8 @@ fn open(path: &str, disposition: Disposition, handle: u64) -> Action<'_> {
     }
 }
 
-fn write(handle: u64, offset: u64, len: u64) -> Action<'static> {
-    Action::WriteX {
+fn write(handle: u64, offset: u64, len: u64) -> LoadAction<'static> {
+    LoadAction::WriteX {
         handle,
         offset,
         len,
@@ -43,8 +43,8 @@ fn write(handle: u64, offset: u64, len: u64) -> Action<'static> {
     }
 }
 
-fn read(handle: u64, offset: u64, len: u64, expected_len: u64) -> Action<'static> {
-    Action::ReadX {
+fn read(handle: u64, offset: u64, len: u64, expected_len: u64) -> LoadAction<'static> {
+    LoadAction::ReadX {
         handle,
         offset,
         len,
@@ -60,7 +60,7 @@ fn a_small_pass_is_counted_as_on_paper() {
     let contents = count(
         Generation::Cifs,
         &[
-            (Action::Mkdir { path: b"d" }, OK),
+            (LoadAction::Mkdir { path: b"d" }, OK),
             (open("d/a", Disposition::Open, 9), MISSING),
             (open("d/a", Disposition::Create, 1), OK),
             (open("D/B", Disposition::OverwriteIf, 2), OK),
@@ -69,18 +69,18 @@ fn a_small_pass_is_counted_as_on_paper() {
             (write(2, 65_534, 1), OK),
             (read(1, 0, 4096, 4096), OK),
             (read(1, 8192, 4096, 0), OK),
-            (Action::Close { handle: 1 }, OK),
+            (LoadAction::Close { handle: 1 }, OK),
             (open("d/b", Disposition::Overwrite, 3), OK),
             (write(3, 0, 10), OK),
             (
-                Action::Rename {
+                LoadAction::Rename {
                     from: b"d/a",
                     to: b"d/b",
                 },
                 OK,
             ),
             (
-                Action::QueryPathInformation {
+                LoadAction::QueryPathInformation {
                     path: b"d/gone",
                     level: 1004,
                 },
@@ -132,8 +132,8 @@ fn kinds_stand_in_dbench_s_order_with_their_failures() {
             (open("a", Disposition::Open, 1), MISSING),
             (open("a", Disposition::Open, 1), Expected::Nt(0xc000_0022)),
             (open("a", Disposition::Open, 1), Expected::Anything),
-            (Action::Flush { handle: 1 }, OK),
-            (Action::Deltree { path: b"" }, OK),
+            (LoadAction::Flush { handle: 1 }, OK),
+            (LoadAction::Deltree { path: b"" }, OK),
         ],
     );
     let verbs: Vec<(&str, u64)> = contents
@@ -158,9 +158,9 @@ fn an_nfs_load_names_files_by_path_and_statuses_by_number() {
     let contents = count(
         Generation::Nfs,
         &[
-            (Action::Create { path: b"a" }, Expected::Number(0)),
+            (LoadAction::Create { path: b"a" }, Expected::Number(0)),
             (
-                Action::Write {
+                LoadAction::Write {
                     path: b"a",
                     offset: 0,
                     len: 100,
@@ -169,7 +169,7 @@ fn an_nfs_load_names_files_by_path_and_statuses_by_number() {
                 Expected::Number(0),
             ),
             (
-                Action::Read {
+                LoadAction::Read {
                     path: b"a",
                     offset: 0,
                     len: 60,
@@ -177,14 +177,14 @@ fn an_nfs_load_names_files_by_path_and_statuses_by_number() {
                 Expected::Number(0),
             ),
             (
-                Action::Read {
+                LoadAction::Read {
                     path: b"a",
                     offset: 60,
                     len: 60,
                 },
                 Expected::Anything,
             ),
-            (Action::Remove { path: b"A" }, Expected::Number(2)),
+            (LoadAction::Remove { path: b"A" }, Expected::Number(2)),
         ],
     );
     assert_eq!(contents.tree.live_set_bytes, 100);
@@ -214,9 +214,9 @@ fn a_handle_opened_twice_counts_once() {
             (open("a", Disposition::Create, 7), OK),
             (open("b", Disposition::Create, 7), OK),
             (write(7, 0, 5), OK),
-            (Action::Unlink { path: b"a" }, OK),
-            (Action::Close { handle: 7 }, OK),
-            (Action::Close { handle: 7 }, OK),
+            (LoadAction::Unlink { path: b"a" }, OK),
+            (LoadAction::Close { handle: 7 }, OK),
+            (LoadAction::Close { handle: 7 }, OK),
             (write(7, 5, 5), OK),
         ],
     );
@@ -237,7 +237,7 @@ fn a_directory_opened_has_no_length() {
         Generation::Cifs,
         &[
             (
-                Action::NtCreateX {
+                LoadAction::NtCreateX {
                     path: b"d",
                     options: 1,
                     disposition: Disposition::Create,
@@ -259,7 +259,7 @@ fn stamps_and_pauses_are_told() {
     for seconds in [2, 9, 1, 5] {
         let stamped = Line {
             stamp: Some(Duration::from_secs(seconds)),
-            ..line(Action::QueryFsInformation { level: 1 }, OK)
+            ..line(LoadAction::QueryFsInformation { level: 1 }, OK)
         };
         assert!(statistics.add(&stamped).is_continue());
     }
@@ -286,7 +286,7 @@ fn names_without_end_are_cut_off_where_memory_would_be() {
     for number in 0_u64..100 {
         name.extend_from_slice(&number.to_le_bytes());
         if statistics
-            .add(&line(Action::Lookup { path: &name }, OK))
+            .add(&line(LoadAction::Lookup { path: &name }, OK))
             .is_break()
         {
             break;

@@ -8,7 +8,7 @@ use super::names::LOOK;
 use super::territory::must_be_ours;
 use crate::protocols::local::tree::nfs_mount;
 use filestone_workload::in_smb_loads;
-use filestone_workload::load::{Action, ActionStatus, Cause};
+use filestone_workload::load::{ActionStatus, Cause, LoadAction};
 use filestone_workload::operation::Stability;
 use rustix::fd::AsFd;
 use rustix::fs::{Access, AtFlags, FileType, Mode, OFlags, Timespec, Timestamps};
@@ -31,43 +31,43 @@ const FILE_MODE: Mode = Mode::from_raw_mode(0o666);
 const LINK_MAX_BYTES: usize = 4096;
 
 impl LocalLayer {
-    pub(super) fn carry_out_by_path(&mut self, action: &Action<'_>, data: &[u8]) -> VerbResult {
+    pub(super) fn carry_out_by_path(&mut self, action: &LoadAction<'_>, data: &[u8]) -> VerbResult {
         match *action {
-            Action::GetAttr { path } | Action::Lookup { path } => {
+            LoadAction::GetAttr { path } | LoadAction::Lookup { path } => {
                 Ok(self.names.stat(path).map(|_| Done::OK)?)
             }
-            Action::SetAttr { path } => self.touch(path),
-            Action::Access {
+            LoadAction::SetAttr { path } => self.touch(path),
+            LoadAction::Access {
                 path,
                 wanted,
                 granted,
             } => self.access(path, wanted, granted),
-            Action::ReadLink { path } => self.read_link(path),
-            Action::Read { path, offset, len } => self.read_path(path, offset, len),
-            Action::Write {
+            LoadAction::ReadLink { path } => self.read_link(path),
+            LoadAction::Read { path, offset, len } => self.read_path(path, offset, len),
+            LoadAction::Write {
                 path,
                 offset,
                 len,
                 stability,
             } => self.write_path(path, offset, len, stability, data),
-            Action::Create { path } => self.create_path(path),
-            Action::Symlink { path, target } => self.make_link(path, target),
-            Action::Link { path, existing } => self.link(path, existing),
-            Action::Remove { path } => self.remove(path),
-            Action::FileSystemStatus | Action::FileSystemInfo => self.query_file_system(),
-            Action::PathConfiguration { path } => self.path_configuration(path),
-            Action::Commit { path } => self.commit(path),
-            Action::Lock4 { path, offset, len } => {
+            LoadAction::Create { path } => self.create_path(path),
+            LoadAction::Symlink { path, target } => self.make_link(path, target),
+            LoadAction::Link { path, existing } => self.link(path, existing),
+            LoadAction::Remove { path } => self.remove(path),
+            LoadAction::FileSystemStatus | LoadAction::FileSystemInfo => self.query_file_system(),
+            LoadAction::PathConfiguration { path } => self.path_configuration(path),
+            LoadAction::Commit { path } => self.commit(path),
+            LoadAction::Lock4 { path, offset, len } => {
                 let range = FcntlRange::of_nlm(offset, len);
                 self.named_locks.lock(&self.names, path, range)?;
                 Ok(Done::OK)
             }
-            Action::Unlock4 { path, offset, len } => {
+            LoadAction::Unlock4 { path, offset, len } => {
                 let range = FcntlRange::of_nlm(offset, len);
                 self.named_locks.unlock(&self.names, path, range)?;
                 Ok(Done::OK)
             }
-            Action::Test4 { path, offset, len } => {
+            LoadAction::Test4 { path, offset, len } => {
                 let range = FcntlRange::of_nlm(offset, len);
                 self.named_locks.test(&self.names, path, range)?;
                 Ok(Done::OK)

@@ -32,7 +32,7 @@ pub use site::{LocalSite, remove_left_over, remove_left_over_beside};
 use crate::replay::layer::{Cancellation, Layer, LayerLost, LayerReply};
 use answer::{Done, VerbResult, reply};
 use dos_attributes::DosAttributes;
-use filestone_workload::load::Action;
+use filestone_workload::load::LoadAction;
 use filestone_workload::only_in_nfs_loads;
 use filestone_workload::payload::DataVerifier;
 use handles::OpenHandles;
@@ -62,51 +62,51 @@ impl LocalLayer {
         self.transfers.buffered_writes()
     }
 
-    fn carry_out_verb(&mut self, action: &Action<'_>, data: &[u8]) -> VerbResult {
+    fn carry_out_verb(&mut self, action: &LoadAction<'_>, data: &[u8]) -> VerbResult {
         match *action {
-            Action::NtCreateX {
+            LoadAction::NtCreateX {
                 path,
                 options,
                 disposition,
                 handle,
             } => self.create(path, options, disposition, handle),
-            Action::Open { path, mode, handle } => self.open_by_path(path, mode, handle),
-            Action::OpenX { path, len, handle } => self.open_with_len(path, len, handle, data),
-            Action::Close { handle } => self.close(handle),
-            Action::ReadX {
+            LoadAction::Open { path, mode, handle } => self.open_by_path(path, mode, handle),
+            LoadAction::OpenX { path, len, handle } => self.open_with_len(path, len, handle, data),
+            LoadAction::Close { handle } => self.close(handle),
+            LoadAction::ReadX {
                 handle,
                 offset,
                 len,
                 expected_len,
             } => self.read(handle, offset, len, expected_len),
-            Action::WriteX {
+            LoadAction::WriteX {
                 handle,
                 offset,
                 len,
                 expected_len,
             } => self.write(handle, offset, len, expected_len, data),
-            Action::Flush { handle } => self.flush(handle),
-            Action::LockX {
+            LoadAction::Flush { handle } => self.flush(handle),
+            LoadAction::LockX {
                 handle,
                 offset,
                 len,
             } => self.lock(handle, offset, len),
-            Action::UnlockX {
+            LoadAction::UnlockX {
                 handle,
                 offset,
                 len,
             } => self.unlock(handle, offset, len),
-            Action::Unlink { path } => self.unlink(path),
-            Action::Mkdir { path } => self.make_directory(path),
-            Action::Rmdir { path } => self.remove_directory(path),
-            Action::Rename { from, to } => self.rename(from, to),
-            Action::Deltree { path } => self.delete_tree(path),
-            Action::FindFirst { pattern, max, .. } => self.find_first(pattern, max),
-            Action::QueryPathInformation { path, .. } => self.query_path(path),
-            Action::QueryFileInformation { handle, .. } => self.query_file(handle),
-            Action::SetFileInformation { handle, .. } => self.set_file(handle),
-            Action::QueryFsInformation { .. } => self.query_file_system(),
-            Action::ReadDirectoryPlus { path } => {
+            LoadAction::Unlink { path } => self.unlink(path),
+            LoadAction::Mkdir { path } => self.make_directory(path),
+            LoadAction::Rmdir { path } => self.remove_directory(path),
+            LoadAction::Rename { from, to } => self.rename(from, to),
+            LoadAction::Deltree { path } => self.delete_tree(path),
+            LoadAction::FindFirst { pattern, max, .. } => self.find_first(pattern, max),
+            LoadAction::QueryPathInformation { path, .. } => self.query_path(path),
+            LoadAction::QueryFileInformation { handle, .. } => self.query_file(handle),
+            LoadAction::SetFileInformation { handle, .. } => self.set_file(handle),
+            LoadAction::QueryFsInformation { .. } => self.query_file_system(),
+            LoadAction::ReadDirectoryPlus { path } => {
                 Ok(self.names.list_with_attributes(path).map(|()| Done::OK)?)
             }
             only_in_nfs_loads!() => self.carry_out_by_path(action, data),
@@ -119,7 +119,7 @@ impl Layer for LocalLayer {
         self.transfers.cancel_with(cancellation);
     }
 
-    fn execute(&mut self, action: &Action<'_>, data: &[u8]) -> Result<LayerReply, LayerLost> {
+    fn execute(&mut self, action: &LoadAction<'_>, data: &[u8]) -> Result<LayerReply, LayerLost> {
         let answer = self.carry_out_verb(action, data);
         if let Err(refusal) = answer {
             if self.transfers.has_broken_off(refusal) {
@@ -134,7 +134,7 @@ impl Layer for LocalLayer {
 
     fn execute_verified(
         &mut self,
-        action: &Action<'_>,
+        action: &LoadAction<'_>,
         verifier: &mut DataVerifier,
     ) -> Result<LayerReply, LayerLost> {
         self.transfers.look_with(Some(*verifier));

@@ -1,7 +1,7 @@
 //! Messages for the actions of a load.
 
 use filestone_wire::tbench::{Sizes, TbenchDialect, TbenchOperation};
-use filestone_workload::load::{Action, Generation};
+use filestone_workload::load::{Generation, LoadAction};
 use filestone_workload::only_in_nfs_loads;
 
 /// Maps actions to message lengths.
@@ -41,43 +41,45 @@ impl Exchanges {
     }
 
     /// Returns the tbench operation for an action; `None` if nothing is sent.
-    pub fn operation(&self, action: &Action<'_>) -> Option<TbenchOperation> {
+    pub fn operation(&self, action: &LoadAction<'_>) -> Option<TbenchOperation> {
         Some(match action {
-            Action::NtCreateX { path, .. }
-            | Action::Open { path, .. }
-            | Action::OpenX { path, .. } => TbenchOperation::Open {
+            LoadAction::NtCreateX { path, .. }
+            | LoadAction::Open { path, .. }
+            | LoadAction::OpenX { path, .. } => TbenchOperation::Open {
                 name: self.name(path),
             },
-            Action::Close { .. } => TbenchOperation::Close,
-            Action::ReadX { expected_len, .. } => TbenchOperation::Read {
+            LoadAction::Close { .. } => TbenchOperation::Close,
+            LoadAction::ReadX { expected_len, .. } => TbenchOperation::Read {
                 returned: *expected_len,
             },
-            Action::WriteX { len, .. } => TbenchOperation::Write { len: *len },
-            Action::Flush { .. } => TbenchOperation::Flush,
-            Action::LockX { .. } | Action::UnlockX { .. } => TbenchOperation::Lock,
-            Action::Unlink { path } => TbenchOperation::Unlink {
+            LoadAction::WriteX { len, .. } => TbenchOperation::Write { len: *len },
+            LoadAction::Flush { .. } => TbenchOperation::Flush,
+            LoadAction::LockX { .. } | LoadAction::UnlockX { .. } => TbenchOperation::Lock,
+            LoadAction::Unlink { path } => TbenchOperation::Unlink {
                 name: self.name(path),
             },
-            Action::Mkdir { path } | Action::Rmdir { path } => TbenchOperation::Directory {
+            LoadAction::Mkdir { path } | LoadAction::Rmdir { path } => TbenchOperation::Directory {
                 name: self.name(path),
             },
-            Action::Rename { from, to } => TbenchOperation::Rename {
+            LoadAction::Rename { from, to } => TbenchOperation::Rename {
                 from: self.name(from),
                 to: self.name(to),
             },
-            Action::FindFirst {
+            LoadAction::FindFirst {
                 pattern, expected, ..
             } => TbenchOperation::FindFirst {
                 name: self.name(pattern),
                 entries: *expected,
             },
-            Action::QueryPathInformation { path, .. } => TbenchOperation::QueryPath {
+            LoadAction::QueryPathInformation { path, .. } => TbenchOperation::QueryPath {
                 name: self.name(path),
             },
-            Action::QueryFileInformation { .. } => TbenchOperation::QueryFile,
-            Action::SetFileInformation { .. } => TbenchOperation::SetFile,
-            Action::QueryFsInformation { .. } => TbenchOperation::QueryFs,
-            Action::Deltree { .. } | Action::ReadDirectoryPlus { .. } | only_in_nfs_loads!() => {
+            LoadAction::QueryFileInformation { .. } => TbenchOperation::QueryFile,
+            LoadAction::SetFileInformation { .. } => TbenchOperation::SetFile,
+            LoadAction::QueryFsInformation { .. } => TbenchOperation::QueryFs,
+            LoadAction::Deltree { .. }
+            | LoadAction::ReadDirectoryPlus { .. }
+            | only_in_nfs_loads!() => {
                 return None;
             }
         })
@@ -86,10 +88,10 @@ impl Exchanges {
 
 /// Returns the file data that an action moves, as counted by tbench: bytes written, and bytes read
 /// according to the load file. Data written by an OpenX are not part of any message.
-pub fn data_bytes(action: &Action<'_>) -> u64 {
+pub fn data_bytes(action: &LoadAction<'_>) -> u64 {
     match action {
-        Action::WriteX { len, .. } => *len,
-        Action::ReadX { expected_len, .. } => *expected_len,
+        LoadAction::WriteX { len, .. } => *len,
+        LoadAction::ReadX { expected_len, .. } => *expected_len,
         _ => 0,
     }
 }
@@ -98,7 +100,7 @@ pub fn data_bytes(action: &Action<'_>) -> u64 {
 mod tests {
     use super::*;
 
-    fn request_len(generation: Generation, prefix: &str, action: &Action<'_>) -> u64 {
+    fn request_len(generation: Generation, prefix: &str, action: &LoadAction<'_>) -> u64 {
         let exchanges = Exchanges::new(generation, prefix);
         let operation = exchanges.operation(action).unwrap();
         exchanges.sizes(operation).request
@@ -106,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_name_counts_with_the_directory_before_it() {
-        let unlink = Action::Unlink {
+        let unlink = LoadAction::Unlink {
             path: b"clients/client0/a",
         };
         // ./clients/client0/a
@@ -120,7 +122,7 @@ mod tests {
 
     #[test]
     fn names_of_older_loads_are_relative() {
-        let stat = Action::QueryPathInformation {
+        let stat = LoadAction::QueryPathInformation {
             path: b"CLIENTS/CLIENT0",
             level: 0,
         };
@@ -130,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_read_brings_what_the_load_file_says_came_back() {
-        let read = Action::ReadX {
+        let read = LoadAction::ReadX {
             handle: 1,
             offset: 0,
             len: 4096,
@@ -146,9 +148,9 @@ mod tests {
     fn nothing_is_sent_for_a_tree_or_a_procedure_of_nfs() {
         let exchanges = Exchanges::new(Generation::Nfs, ".");
         for action in [
-            Action::Deltree { path: b"clients" },
-            Action::GetAttr { path: b"a" },
-            Action::FileSystemInfo,
+            LoadAction::Deltree { path: b"clients" },
+            LoadAction::GetAttr { path: b"a" },
+            LoadAction::FileSystemInfo,
         ] {
             assert_eq!(exchanges.operation(&action), None);
         }

@@ -24,7 +24,7 @@ use exchanges::Exchanges;
 use filestone_host::error::RunError;
 use filestone_measure::measure::run_record::Target;
 use filestone_plan::plan::TcpReplay;
-use filestone_workload::load::{Action, ActionStatus, Cause, Generation};
+use filestone_workload::load::{ActionStatus, Cause, Generation, LoadAction};
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
@@ -161,10 +161,10 @@ pub struct TcpLayer {
 }
 
 impl Layer for TcpLayer {
-    fn execute(&mut self, action: &Action<'_>, data: &[u8]) -> Result<LayerReply, LayerLost> {
+    fn execute(&mut self, action: &LoadAction<'_>, data: &[u8]) -> Result<LayerReply, LayerLost> {
         let Some(operation) = self.exchanges.operation(action) else {
             // The peer has no tree to remove.
-            let is_done = matches!(action, Action::Deltree { .. });
+            let is_done = matches!(action, LoadAction::Deltree { .. });
             return Ok(LayerReply::of(if is_done {
                 ActionStatus::Unknown
             } else {

@@ -20,17 +20,17 @@ fn patient(address: SocketAddr) -> TcpSite {
     site(address, Duration::from_secs(60))
 }
 
-const WRITE: Action<'_> = Action::WriteX {
+const WRITE: LoadAction<'_> = LoadAction::WriteX {
     handle: 1,
     offset: 0,
     len: 65_536,
     expected_len: 65_536,
 };
 
-const CLOSE: Action<'_> = Action::Close { handle: 1 };
+const CLOSE: LoadAction<'_> = LoadAction::Close { handle: 1 };
 
-fn read(expected_len: u64) -> Action<'static> {
-    Action::ReadX {
+fn read(expected_len: u64) -> LoadAction<'static> {
+    LoadAction::ReadX {
         handle: 1,
         offset: 0,
         len: expected_len,
@@ -78,10 +78,10 @@ fn both_ends_count_the_same_over_ipv4_and_ipv6() {
             read(1990),
             read(61_440),
             read(1 << 20),
-            Action::Unlink {
+            LoadAction::Unlink {
                 path: b"clients/client0/a",
             },
-            Action::WriteX {
+            LoadAction::WriteX {
                 handle: 1,
                 offset: 0,
                 len: 16 << 20,
@@ -112,11 +112,11 @@ fn nothing_is_sent_for_what_has_no_messages() {
     let refused = LayerReply::of(ActionStatus::Refused(Cause::Other));
     for (action, reply) in [
         (
-            Action::Deltree { path: b"clients" },
+            LoadAction::Deltree { path: b"clients" },
             LayerReply::of(ActionStatus::Unknown),
         ),
-        (Action::FileSystemStatus, refused),
-        (Action::GetAttr { path: b"a" }, refused),
+        (LoadAction::FileSystemStatus, refused),
+        (LoadAction::GetAttr { path: b"a" }, refused),
         (read(u64::MAX), refused),
         (read(MESSAGE_MAX.into()), refused),
     ] {
@@ -237,7 +237,7 @@ fn a_peer_that_takes_nothing_costs_its_client() {
         let _ = wait.recv();
     });
     let mut layer = site(address, Duration::from_secs(1)).layer(0).unwrap();
-    let write = Action::WriteX {
+    let write = LoadAction::WriteX {
         handle: 1,
         offset: 0,
         len: 16 << 20,

@@ -12,7 +12,7 @@ use filestone_plan::made::MadeNames;
 use filestone_plan::plan::CreateModes;
 use filestone_wire::nfs3::{self, Handle};
 use filestone_wire::nlm;
-use filestone_workload::load::{Action, ActionStatus, CLIENTS};
+use filestone_workload::load::{ActionStatus, CLIENTS, LoadAction};
 use std::sync::Arc;
 
 /// Bytes of a READDIR page in a case-insensitive search for a name.
@@ -93,7 +93,7 @@ fn unless_lost<T>(result: NfsActionResult<T>) -> NfsActionResult<()> {
 
 impl VerbExecutor {
     /// Executes one action and returns its status.
-    pub async fn execute(&mut self, action: Action<'_>) -> NfsActionResult<ActionStatus> {
+    pub async fn execute(&mut self, action: LoadAction<'_>) -> NfsActionResult<ActionStatus> {
         let answer = self.answer(action).await;
         if let Ok(status) | Err(ActionError::Status(status)) = answer
             && is_stale(status)
@@ -122,49 +122,49 @@ impl VerbExecutor {
 
     // One line per verb where it fits, as in the table of the documentation.
     #[rustfmt::skip]
-    async fn answer(&mut self, action: Action<'_>) -> NfsActionResult<ActionStatus> {
+    async fn answer(&mut self, action: LoadAction<'_>) -> NfsActionResult<ActionStatus> {
         match action {
-            Action::NtCreateX { path, options, disposition, handle } => {
+            LoadAction::NtCreateX { path, options, disposition, handle } => {
                 self.nt_create_x(path, options, disposition, handle).await
             }
-            Action::Open { path, mode, handle } => self.open_by_path(path, mode, handle).await,
-            Action::OpenX { path, len, handle } => self.open_x(path, len, handle).await,
-            Action::Close { handle } => self.close(handle).await,
-            Action::ReadX { handle, offset, len, expected_len } => self.read_x(handle, offset, len, expected_len).await,
-            Action::WriteX { handle, offset, len, expected_len } => {
+            LoadAction::Open { path, mode, handle } => self.open_by_path(path, mode, handle).await,
+            LoadAction::OpenX { path, len, handle } => self.open_x(path, len, handle).await,
+            LoadAction::Close { handle } => self.close(handle).await,
+            LoadAction::ReadX { handle, offset, len, expected_len } => self.read_x(handle, offset, len, expected_len).await,
+            LoadAction::WriteX { handle, offset, len, expected_len } => {
                 self.write_x(handle, Extent { offset, len }, expected_len).await
             }
-            Action::Flush { handle } => self.flush(handle).await,
-            Action::LockX { handle, offset, len } => self.lock_x(handle, offset, len).await,
-            Action::UnlockX { handle, offset, len } => self.unlock_x(handle, offset, len).await,
-            Action::Unlink { path } => self.unlink(path).await,
-            Action::Mkdir { path } => self.make_directory(path).await,
-            Action::Rmdir { path } => self.remove_directory(path).await,
-            Action::Rename { from, to } => self.rename(from, to).await,
-            Action::Deltree { path } => self.remove_tree(path).await,
-            Action::FindFirst { pattern, max, .. } => self.find_first(pattern, max).await,
-            Action::QueryPathInformation { path, .. } => self.query_path(path).await,
-            Action::QueryFileInformation { handle, .. } => self.query_file(handle).await,
-            Action::SetFileInformation { handle, .. } => self.set_file(handle).await,
-            Action::QueryFsInformation { .. } | Action::FileSystemStatus => self.file_system_status().await,
-            Action::FileSystemInfo => self.file_system_info().await,
-            Action::GetAttr { path } => self.attributes(path).await,
-            Action::SetAttr { path } => self.set_attributes(path).await,
-            Action::Lookup { path } => self.look_up_path(path).await,
-            Action::Access { path, wanted, granted } => self.access(path, wanted, granted).await,
-            Action::ReadLink { path } => self.read_link(path).await,
-            Action::Read { path, offset, len } => self.read(path, offset, len).await,
-            Action::Write { path, offset, len, stability } => self.write(path, Extent { offset, len }, stability).await,
-            Action::Create { path } => self.create(path).await,
-            Action::Symlink { path, target } => self.symlink(path, target).await,
-            Action::Link { path, existing } => self.link(path, existing).await,
-            Action::Remove { path } => self.remove(path).await,
-            Action::ReadDirectoryPlus { path } => self.read_directory(path).await,
-            Action::PathConfiguration { path } => self.path_configuration(path).await,
-            Action::Commit { path } => self.commit(path).await,
-            Action::Lock4 { path, offset, len } => self.lock(path, offset, len).await,
-            Action::Unlock4 { path, offset, len } => self.unlock(path, offset, len).await,
-            Action::Test4 { path, offset, len } => self.test_lock(path, offset, len).await,
+            LoadAction::Flush { handle } => self.flush(handle).await,
+            LoadAction::LockX { handle, offset, len } => self.lock_x(handle, offset, len).await,
+            LoadAction::UnlockX { handle, offset, len } => self.unlock_x(handle, offset, len).await,
+            LoadAction::Unlink { path } => self.unlink(path).await,
+            LoadAction::Mkdir { path } => self.make_directory(path).await,
+            LoadAction::Rmdir { path } => self.remove_directory(path).await,
+            LoadAction::Rename { from, to } => self.rename(from, to).await,
+            LoadAction::Deltree { path } => self.remove_tree(path).await,
+            LoadAction::FindFirst { pattern, max, .. } => self.find_first(pattern, max).await,
+            LoadAction::QueryPathInformation { path, .. } => self.query_path(path).await,
+            LoadAction::QueryFileInformation { handle, .. } => self.query_file(handle).await,
+            LoadAction::SetFileInformation { handle, .. } => self.set_file(handle).await,
+            LoadAction::QueryFsInformation { .. } | LoadAction::FileSystemStatus => self.file_system_status().await,
+            LoadAction::FileSystemInfo => self.file_system_info().await,
+            LoadAction::GetAttr { path } => self.attributes(path).await,
+            LoadAction::SetAttr { path } => self.set_attributes(path).await,
+            LoadAction::Lookup { path } => self.look_up_path(path).await,
+            LoadAction::Access { path, wanted, granted } => self.access(path, wanted, granted).await,
+            LoadAction::ReadLink { path } => self.read_link(path).await,
+            LoadAction::Read { path, offset, len } => self.read(path, offset, len).await,
+            LoadAction::Write { path, offset, len, stability } => self.write(path, Extent { offset, len }, stability).await,
+            LoadAction::Create { path } => self.create(path).await,
+            LoadAction::Symlink { path, target } => self.symlink(path, target).await,
+            LoadAction::Link { path, existing } => self.link(path, existing).await,
+            LoadAction::Remove { path } => self.remove(path).await,
+            LoadAction::ReadDirectoryPlus { path } => self.read_directory(path).await,
+            LoadAction::PathConfiguration { path } => self.path_configuration(path).await,
+            LoadAction::Commit { path } => self.commit(path).await,
+            LoadAction::Lock4 { path, offset, len } => self.lock(path, offset, len).await,
+            LoadAction::Unlock4 { path, offset, len } => self.unlock(path, offset, len).await,
+            LoadAction::Test4 { path, offset, len } => self.test_lock(path, offset, len).await,
         }
     }
 

@@ -19,8 +19,8 @@ use filestone_wire::xdr::{Decode, Encode, Reader, Writer};
 use filestone_workload::completions::CompletionBatch;
 use filestone_workload::load::action::Disposition;
 use filestone_workload::load::{
-    Action, ActionStatus, Compiler, DataTable, Expected, Line, LineData, Load, LoadWork, Script,
-    ScriptAction,
+    ActionStatus, Compiler, DataTable, Expected, Line, LineData, Load, LoadAction, LoadWork,
+    Script, ScriptAction,
 };
 use filestone_workload::operation::{Completion, Failure, Outcome, SlotId};
 use filestone_workload::payload::{
@@ -141,11 +141,11 @@ impl<S: FnMut(&Seen, usize) -> Reaction> Bench<S> {
     }
 
     /// Executes an action that should succeed.
-    fn act(&mut self, action: Action<'_>) -> Completion {
+    fn act(&mut self, action: LoadAction<'_>) -> Completion {
         self.expect(action, Expected::Success)
     }
 
-    fn expect(&mut self, action: Action<'_>, expected: Expected) -> Completion {
+    fn expect(&mut self, action: LoadAction<'_>, expected: Expected) -> Completion {
         self.work(LoadWork::Line(Line {
             number: 7,
             stamp: None,
@@ -392,19 +392,19 @@ fn ok(call: &Seen, _: usize) -> Reaction {
     Reaction::Results(usual(call))
 }
 
-const OPEN: Action<'static> = Action::NtCreateX {
+const OPEN: LoadAction<'static> = LoadAction::NtCreateX {
     path: b"clients/client0/new",
     options: 0,
     disposition: Disposition::OpenIf,
     handle: 4,
 };
-const QUERY: Action<'static> = Action::QueryPathInformation {
+const QUERY: LoadAction<'static> = LoadAction::QueryPathInformation {
     path: b"clients/client0/a",
     level: 1,
 };
 
-fn read_x(len: u64, expected_len: u64) -> Action<'static> {
-    Action::ReadX {
+fn read_x(len: u64, expected_len: u64) -> LoadAction<'static> {
+    LoadAction::ReadX {
         handle: 4,
         offset: 0,
         len,
@@ -412,8 +412,8 @@ fn read_x(len: u64, expected_len: u64) -> Action<'static> {
     }
 }
 
-fn write_x(len: u64) -> Action<'static> {
-    Action::WriteX {
+fn write_x(len: u64) -> LoadAction<'static> {
+    LoadAction::WriteX {
         handle: 4,
         offset: 10,
         len,
@@ -436,7 +436,7 @@ fn verbs_become_the_calls_of_the_table() {
     assert_eq!((written.calls, written.data_bytes), (2, 100_000));
     assert!(written.bytes_sent > 100_000, "{}", written.bytes_sent);
     bench.seen.clear();
-    assert_eq!(bench.act(Action::Close { handle: 4 }).calls, 1);
+    assert_eq!(bench.act(LoadAction::Close { handle: 4 }).calls, 1);
     assert_eq!(bench.procedures(), [P::Commit]);
     let line = bench.clients[0].line_end().expect("a line");
     assert_eq!((line.line, line.status), (7, Some(ActionStatus::Ok)));
@@ -502,14 +502,14 @@ fn what_needs_no_call_ends_at_once() {
     bench.act(OPEN);
     bench.seen.clear();
     let (handle, offset, len) = (4, 0, 1);
-    let locked = bench.act(Action::LockX {
+    let locked = bench.act(LoadAction::LockX {
         handle,
         offset,
         len,
     });
     assert_eq!((locked.outcome, locked.calls), (Outcome::Ok, 0));
     assert_eq!((locked.sent, locked.done), (Timestamp::MAX, bench.now));
-    let refused = bench.expect(Action::Close { handle: 5 }, Expected::Nt(0xc000_0008));
+    let refused = bench.expect(LoadAction::Close { handle: 5 }, Expected::Nt(0xc000_0008));
     assert_eq!(refused.outcome, Outcome::Ok);
     assert!(bench.seen.is_empty());
 }
@@ -678,7 +678,7 @@ fn a_reply_that_is_cut_off_at_any_byte_leaves_nothing_behind() {
     let reading = |piece: usize| Line {
         number: 7,
         stamp: None,
-        action: Action::ReadX {
+        action: LoadAction::ReadX {
             handle: 4,
             offset: [0, 200][piece],
             len: [200, 100][piece],
@@ -786,7 +786,11 @@ fn replies_to_other_calls_are_passed_over() {
 }
 
 /// Returns the error of a client whose call with that number receives this reaction.
-fn lost_by(at: usize, action: Action<'_>, bytes: impl Fn(&Seen) -> Reaction) -> NfsClientErrorKind {
+fn lost_by(
+    at: usize,
+    action: LoadAction<'_>,
+    bytes: impl Fn(&Seen) -> Reaction,
+) -> NfsClientErrorKind {
     let mut bench = Bench::new(TransportKind::Tcp, false, |call: &Seen, count| {
         if count == at {
             bytes(call)
@@ -794,7 +798,7 @@ fn lost_by(at: usize, action: Action<'_>, bytes: impl Fn(&Seen) -> Reaction) -> 
             Reaction::Results(usual(call))
         }
     });
-    if !matches!(action, Action::QueryPathInformation { .. }) {
+    if !matches!(action, LoadAction::QueryPathInformation { .. }) {
         bench.act(OPEN);
     }
     let done = bench.act(action);
@@ -879,7 +883,7 @@ fn a_listing_that_leads_in_a_circle_ends_the_client() {
     bench.clients = vec![LoadClient::new(&options)];
     bench.clients[0].connected(Timestamp::ZERO, &mut bench.outputs[0]);
     let path = b"B";
-    let done = bench.act(Action::QueryPathInformation { path, level: 1 });
+    let done = bench.act(LoadAction::QueryPathInformation { path, level: 1 });
     assert_eq!(done.outcome, Outcome::Disconnected);
     let lost = bench.clients[0].take_lost().expect("it is lost");
     assert_eq!(lost.procedure.name, "readdir");
@@ -906,7 +910,7 @@ fn locks_go_over_a_connection_of_their_own() {
     });
     bench.act(OPEN);
     let (handle, offset, len) = (4, 0, 1);
-    let locked = bench.act(Action::LockX {
+    let locked = bench.act(LoadAction::LockX {
         handle,
         offset,
         len,
@@ -916,7 +920,7 @@ fn locks_go_over_a_connection_of_their_own() {
     bench.act(write_x(100));
     bench.seen.clear();
     // The lock is released with the file, and the data are made stable.
-    assert_eq!(bench.act(Action::Close { handle }).calls, 2);
+    assert_eq!(bench.act(LoadAction::Close { handle }).calls, 2);
     let programs: Vec<u32> = bench.seen.iter().map(|call| call.program).collect();
     assert_eq!(programs, [nlm::PROGRAM, nfs3::PROGRAM]);
 }

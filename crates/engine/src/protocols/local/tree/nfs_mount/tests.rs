@@ -14,7 +14,7 @@ use filestone_plan::plan::{
     LoadName, LocalTarget, OnMismatch, Plan, ReplayPlan, TargetPlan, WorkloadPlan,
 };
 use filestone_workload::load::action::Disposition;
-use filestone_workload::load::{Action, ActionStatus};
+use filestone_workload::load::{ActionStatus, LoadAction};
 use rustix::fd::AsFd;
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
@@ -89,9 +89,9 @@ fn what_a_run_left_that_was_killed_is_removed_on_request() {
     let site = LocalSite::claim(mount.path(), LocalOptions::default()).expect("a site");
     let mut layer = site.layer(0).expect("a layer");
     let path = b"clients/client0";
-    let made = layer.execute(&Action::Mkdir { path }, b"x");
+    let made = layer.execute(&LoadAction::Mkdir { path }, b"x");
     assert_eq!(made.map(|reply| reply.status).ok(), Some(ActionStatus::Ok));
-    let open = Action::NtCreateX {
+    let open = LoadAction::NtCreateX {
         path: b"clients/client0/f",
         options: 0x40,
         disposition: Disposition::OverwriteIf,
