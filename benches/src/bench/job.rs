@@ -7,8 +7,8 @@
 use super::TestBed;
 use super::limits::Limit;
 use anyhow::{Context as _, Result, anyhow, ensure};
-use filestone_cluster::{Cluster, RankFailure, InProcess, JobOptions, Runner, connect, serve};
-use filestone_host::control::{RunContext, Observer};
+use filestone_cluster::{Cluster, InProcess, JobOptions, RankFailure, Runner, connect, serve};
+use filestone_host::control::{Observer, RunContext};
 use filestone_interop::times;
 use filestone_measure::measure::RunRecord;
 use filestone_measure::measure::run_record::{IntervalRecord, Phase};

@@ -16,8 +16,7 @@ use filestone_engine::worker::{
 };
 use filestone_host::load_file::read_text;
 use filestone_plan::plan::{
-    CreateModes, LeftoverPolicy, NfsTarget, Plan, ProbePlan, TargetPlan, TransportKind,
-    WorkloadPlan,
+    CreateModes, NfsTarget, Plan, ProbePlan, TargetPlan, TransportKind, WorkloadPlan,
 };
 use filestone_protocol::client::Nfs3Client;
 use filestone_protocol::client::handles::ServerHandles;
@@ -33,7 +32,7 @@ use filestone_wire::xdr::Encode;
 use filestone_workload::language::Operations;
 use filestone_workload::load::{Script, ScriptAction};
 use filestone_workload::operation::{
-    Completion, FileId, OpKind, Operation, Outcome, ReplyInfo, SlotId, Stability,
+    Completion, FileId, OpKind, Operation, Outcome, ReplyInfo, SlotId,
 };
 use filestone_workload::recording::{IntervalBuffer, Recorder, Role, Sample};
 use filestone_workload::time::Timestamp;

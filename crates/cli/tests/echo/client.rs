@@ -4,7 +4,7 @@
 //! which contains the slot in its low half and the slot's generation in its high half.
 
 use crate::wire::{self, Kind, Request, Verb, Welcome};
-use filestone_protocol::client::handles::Handles;
+use filestone_protocol::client::handles::ServerHandles;
 use filestone_protocol::client::{Client, Output, ProtocolError, Unsupported};
 use filestone_workload::failure::{Failure, ReplyFault, StatusSpace};
 use filestone_workload::language::Operations;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub struct Shared {
     /// The server's numbers of the files in the run's table.
-    pub files: Arc<Handles<u32>>,
+    pub files: Arc<ServerHandles<u32>>,
     /// Pattern of the file data.
     pub pattern: Arc<[u8]>,
     /// Timeout of a request, in nanoseconds.
@@ -473,7 +473,7 @@ pub mod tests {
     use super::*;
 
     fn client(slots: u32) -> EchoClient {
-        let mut files = Handles::default();
+        let mut files = ServerHandles::default();
         files.add(5);
         let shared = Shared {
             files: Arc::new(files),

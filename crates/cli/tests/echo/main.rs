@@ -21,7 +21,7 @@ mod target;
 mod wire;
 
 use filestone_engine::{Job, Protocols, run};
-use filestone_host::control::{Context, NoObserver};
+use filestone_host::control::{NoObserver, RunContext};
 use filestone_measure::measure::RunRecord;
 use filestone_plan::plan::{Plan, TargetPlan};
 use filestone_workload::operation::OpKind;
@@ -290,7 +290,7 @@ fn a_plan_can_be_stored_and_run_again(bench: &Bench) {
 fn a_program_without_echo_says_so(bench: &Bench) {
     let (plan, stop) = (plan(bench), AtomicBool::new(false));
     let mut observer = NoObserver;
-    let context = &mut Context::new(&stop, &mut observer);
+    let context = &mut RunContext::new(&stop, &mut observer);
     let refused = run(&Job::new(&plan), &Protocols::default(), context);
     let refused = refused.expect_err("it has no such protocol").to_string();
     assert_eq!(refused, "this program knows no protocol \"echo\"");
@@ -301,7 +301,7 @@ fn a_server_that_goes_away_ends_the_run(bench: Bench) {
     drop(bench);
     let stop = AtomicBool::new(false);
     let mut observer = NoObserver;
-    let context = &mut Context::new(&stop, &mut observer);
+    let context = &mut RunContext::new(&stop, &mut observer);
     let refused = run(&Job::new(&plan), &Protocols::default().with(Echo), context);
     let refused = refused.expect_err("no server is there").to_string();
     assert!(refused.contains("cannot connect"), "{refused}");

@@ -8,14 +8,14 @@ use filestone_engine::protocols::{BuiltIn, clients};
 use filestone_engine::run::{ConnectedClients, OpenTarget, TargetObjects};
 use filestone_host::clock::Clock;
 use filestone_host::connect::Dial;
-use filestone_host::control::Context;
+use filestone_host::control::RunContext;
 use filestone_host::error::RunError;
 use filestone_measure::measure::mix_record::FileSetRecord;
 use filestone_measure::measure::run_record::Target;
 use filestone_plan::file_set::{ChangingDirectories, ClientSet};
 use filestone_plan::plan::{OtherTarget, Plan, TransportKind, WorkloadPlan};
 use filestone_protocol::client::Unsupported;
-use filestone_protocol::client::handles::Handles;
+use filestone_protocol::client::handles::ServerHandles;
 use filestone_protocol::workload::{FileEntry, FileTable, ObjectKind};
 use filestone_setup::TargetError;
 use filestone_workload::operation::{FileId, OpKind};
@@ -48,7 +48,7 @@ impl Protocol for Echo {
         &self,
         plan: &'plan Plan,
         _built_in: BuiltIn,
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
     ) -> Result<Box<dyn OpenTarget + 'plan>, RunError> {
         let target = plan.target.other().ok_or(TargetError::NoCalls)?;
         context.preparing(&format!("greeting {}", plan.target));
@@ -91,7 +91,7 @@ struct OpenEcho<'plan> {
     plan: &'plan Plan,
     options: SocketOptions,
     subjects: TargetObjects,
-    files: Arc<Handles<u32>>,
+    files: Arc<ServerHandles<u32>>,
     target: Target,
     file_set: Option<FileSetRecord>,
 }
@@ -143,13 +143,13 @@ impl<'plan> OpenEcho<'plan> {
 }
 
 /// Returns the server's files, which are virtual: each number up to the count is valid.
-fn files_of(plan: &Plan, welcome: Welcome) -> (FileTable, Handles<u32>) {
+fn files_of(plan: &Plan, welcome: Welcome) -> (FileTable, ServerHandles<u32>) {
     let wanted = match &plan.workload {
         WorkloadPlan::Probe(probe) => probe.files_max.max(plan.clients),
         WorkloadPlan::Mix(mix) => mix.file_set.files_per_client.saturating_mul(plan.clients),
         WorkloadPlan::LoadFile(_) | WorkloadPlan::Fleet(_) => 0,
     };
-    let (mut table, mut files) = (FileTable::default(), Handles::default());
+    let (mut table, mut files) = (FileTable::default(), ServerHandles::default());
     for number in 0..wanted.min(welcome.files).max(1) {
         table.add(FileEntry {
             len: welcome.file_len,
@@ -205,7 +205,7 @@ impl OpenTarget for OpenEcho<'_> {
     fn connect(
         &mut self,
         clock: &Clock,
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
     ) -> Result<ConnectedClients, RunError> {
         let shared = Shared {
             files: Arc::clone(&self.files),

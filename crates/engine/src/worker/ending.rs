@@ -1,6 +1,6 @@
 //! The end of a worker: operations that have not ended, and its result.
 
-use super::client::{WorkerClientState, SlotActivity};
+use super::client::{SlotActivity, WorkerClientState};
 use super::{SampleSink, Worker, WorkerEnd, WorkerResult};
 use crate::backend::{Backend, BackendError};
 use filestone_measure::measure::processors::ThreadTime;

@@ -18,7 +18,7 @@ use filestone_wire::smb2::{
 
 use super::connection::{ChainState, SmbConnection, WaitingFor};
 use super::connection_id::CrossConnectionEvent;
-use super::exchange::{Answered, Exchange, CommandFailure, SmbSharedState};
+use super::exchange::{Answered, CommandFailure, Exchange, SmbSharedState};
 use crate::counters::ThreadCounters;
 use crate::reply::ReplySink;
 use crate::tree::inode::UnixNanoseconds;

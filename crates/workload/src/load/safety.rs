@@ -6,7 +6,7 @@
 
 use super::names::{self, LONGEST_NAME, NameLocation};
 use super::random_string::slots;
-use super::verb::{Effect, effect};
+use super::verb::{FileEffect, effect};
 use crate::operation::OpKind;
 
 /// The tree of the client, as in load files.
@@ -19,13 +19,13 @@ pub(super) const LONGEST_TRANSFER: u64 = 1 << 30;
 /// file if it may create or truncate it.
 pub(super) const fn changes(kind: OpKind, only_opens: bool, place: usize) -> bool {
     match effect(kind) {
-        Effect::Opens => !only_opens,
-        Effect::Modifies => place == 0 || !matches!(kind, OpKind::SymLink),
-        Effect::Reads
-        | Effect::Locks
-        | Effect::ReadsOpenFile
-        | Effect::WritesOpenFile
-        | Effect::NeedsWriteAccess => false,
+        FileEffect::Opens => !only_opens,
+        FileEffect::Modifies => place == 0 || !matches!(kind, OpKind::SymLink),
+        FileEffect::Reads
+        | FileEffect::Locks
+        | FileEffect::ReadsOpenFile
+        | FileEffect::WritesOpenFile
+        | FileEffect::NeedsWriteAccess => false,
     }
 }
 
@@ -34,10 +34,11 @@ pub(super) const fn changes(kind: OpKind, only_opens: bool, place: usize) -> boo
 /// [`LoadAction::reading`](super::LoadAction::reading).
 pub const fn is_left_out_of_reading(kind: OpKind) -> bool {
     match effect(kind) {
-        Effect::Locks | Effect::WritesOpenFile | Effect::NeedsWriteAccess | Effect::Modifies => {
-            true
-        }
-        Effect::Reads | Effect::Opens | Effect::ReadsOpenFile => false,
+        FileEffect::Locks
+        | FileEffect::WritesOpenFile
+        | FileEffect::NeedsWriteAccess
+        | FileEffect::Modifies => true,
+        FileEffect::Reads | FileEffect::Opens | FileEffect::ReadsOpenFile => false,
     }
 }
 

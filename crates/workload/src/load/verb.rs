@@ -288,9 +288,9 @@ pub(super) fn find(word: &[u8]) -> Option<&'static Verb> {
         .find(|verb| verb.word.as_bytes().eq_ignore_ascii_case(word))
 }
 
-/// Effect of an operation on files.
+/// FileEffect of an operation on files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Effect {
+pub(super) enum FileEffect {
     /// Reads, by name.
     Reads,
     /// Locks or unlocks, by name.
@@ -308,7 +308,7 @@ pub(super) enum Effect {
 }
 
 /// Returns the effect of an operation. Operations that load files do not have count as modifying.
-pub(super) const fn effect(kind: OpKind) -> Effect {
+pub(super) const fn effect(kind: OpKind) -> FileEffect {
     match kind {
         OpKind::GetAttr
         | OpKind::Lookup
@@ -322,12 +322,12 @@ pub(super) const fn effect(kind: OpKind) -> Effect {
         | OpKind::FindFirst
         | OpKind::QueryPathInformation
         | OpKind::QueryFsInformation
-        | OpKind::Test4 => Effect::Reads,
-        OpKind::Lock4 | OpKind::Unlock4 => Effect::Locks,
-        OpKind::NtCreateX => Effect::Opens,
-        OpKind::Close | OpKind::ReadX | OpKind::QueryFileInformation => Effect::ReadsOpenFile,
-        OpKind::WriteX | OpKind::SetFileInformation => Effect::WritesOpenFile,
-        OpKind::Flush | OpKind::LockX | OpKind::UnlockX => Effect::NeedsWriteAccess,
+        | OpKind::Test4 => FileEffect::Reads,
+        OpKind::Lock4 | OpKind::Unlock4 => FileEffect::Locks,
+        OpKind::NtCreateX => FileEffect::Opens,
+        OpKind::Close | OpKind::ReadX | OpKind::QueryFileInformation => FileEffect::ReadsOpenFile,
+        OpKind::WriteX | OpKind::SetFileInformation => FileEffect::WritesOpenFile,
+        OpKind::Flush | OpKind::LockX | OpKind::UnlockX => FileEffect::NeedsWriteAccess,
         // Among them LINK: a second name for a file outside would allow modifying it from inside.
         OpKind::SetAttr
         | OpKind::Write
@@ -342,7 +342,7 @@ pub(super) const fn effect(kind: OpKind) -> Effect {
         | OpKind::Deltree
         | OpKind::Unlink
         | OpKind::OpenX
-        | not_in_loads!() => Effect::Modifies,
+        | not_in_loads!() => FileEffect::Modifies,
     }
 }
 
@@ -561,7 +561,7 @@ pub(super) fn foreign(word: &[u8], is_name: bool, arguments: usize) -> Option<&'
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::Action;
+    use crate::load::LoadAction;
     use crate::load::code::NUMBERS;
 
     #[test]
@@ -577,7 +577,7 @@ mod tests {
     #[test]
     fn every_verb_has_an_action() {
         for verb in VERBS {
-            let action = Action::from_operands(verb.kind, b"a", b"b", [1; NUMBERS]);
+            let action = LoadAction::from_operands(verb.kind, b"a", b"b", [1; NUMBERS]);
             let counted = action.map(|action| action.kind());
             assert_eq!(counted, Ok(verb.kind), "{}", verb.word);
         }

@@ -10,13 +10,13 @@ pub use work::{Smb2Language, Smb2Work};
 use super::connect_options::ConnectError;
 use super::connection_setup::{ConnectionSetup, establish};
 use super::fast_path::{self, FastPath};
-use super::link::{SmbCallHandle, SmbClientError, SmbClientErrorKind, SmbCalls};
+use super::link::{SmbCallHandle, SmbCalls, SmbClientError, SmbClientErrorKind};
 use crate::client::actor::{Actor, ActorTask, ActorTaskState, TaskEnd};
 use crate::client::inspection::LazyVerifier;
 use crate::client::line_results::{LineEnd, LineResults, PendingLine};
 use crate::client::{Client, ConnectionSet, Output, ProtocolError};
 use crate::session::smb2::{
-    CompoundRequest, Established, CompletedCompound, OutgoingCompound, Smb2Options, Smb2Session,
+    CompletedCompound, CompoundRequest, Established, OutgoingCompound, Smb2Options, Smb2Session,
     SmbStreamError,
 };
 use filestone_measure::measure::Mismatches;

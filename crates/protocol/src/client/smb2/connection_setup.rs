@@ -11,7 +11,9 @@ use super::negotiated::Negotiated;
 use super::protection_policy::{encrypts, protects, signs};
 use super::requests::Tree;
 use super::session_setup::{SessionSetupKind, set_up};
-use crate::session::smb2::{ChannelSequence, Established, KeyUse, SmbTransferLimits, NegotiatedSummary};
+use crate::session::smb2::{
+    ChannelSequence, Established, KeyUse, NegotiatedSummary, SmbTransferLimits,
+};
 use filestone_wire::smb2::session_setup::SessionFlags;
 use filestone_wire::smb2::tree_connect::{ShareFlags, ShareType};
 use filestone_wire::smb2::{Dialect, Status};

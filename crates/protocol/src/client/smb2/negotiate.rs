@@ -8,7 +8,7 @@ use super::link::{DecodeResult, SmbCallHandle, one};
 use super::negotiated::Negotiated;
 use super::protection_policy::{accepts_signing, capabilities, security_mode};
 use crate::client::call_slot::{ActionError, ActionResult, Results};
-use crate::session::smb2::{SmbTransferLimits, Preauth, Scope};
+use crate::session::smb2::{Preauth, Scope, SmbTransferLimits};
 use filestone_wire::smb2::codec::{Array, Decode, Encode, Text};
 use filestone_wire::smb2::ioctl::{
     self, ControlCode, ValidateNegotiateRequest, ValidateNegotiateResponse,
@@ -36,7 +36,7 @@ pub async fn negotiate(link: SmbCallHandle, terms: &ConnectOptions) -> Result<Ne
     ] {
         // The minimum that every server accepts (section 3.3.5.4).
         if bytes < 4096 {
-            return Err(ConnectError::SmbTransferLimits { what, bytes });
+            return Err(ConnectError::Limits { what, bytes });
         }
     }
     negotiated.limits = negotiated.limits.over(negotiated.is_large_mtu());

@@ -27,7 +27,7 @@ use super::handle_policy::HandlePolicy;
 use super::link::SmbCallHandle;
 use super::link::is;
 use super::open_contexts::OpenContexts;
-use super::open_table::{SmbHandle, HandleState, OpenKey};
+use super::open_table::{HandleState, OpenKey, SmbHandle};
 use super::requests::{ALL_OF_FILE, ATTRIBUTES, CreateParams, CreateResult, DirEntry, LISTING};
 use crate::client::Unsupported;
 use crate::client::actor::{ActorTaskKind, TaskEnd, ended, next_task};
@@ -43,11 +43,11 @@ use filestone_wire::smb2::info::{
 use filestone_wire::smb2::lock::{LockElement, LockFlags};
 use filestone_wire::smb2::{self, AccessMask, FileAttributes, FileTime};
 use filestone_workload::kind::OpKind;
-use filestone_workload::load::{Cause, ActionStatus};
+use filestone_workload::load::{ActionStatus, Cause};
 use filestone_workload::only_in_probes;
 use filestone_workload::operation::{
-    AttributeChange, DirectoryCursor, FileId, ObjectName, OpenAccess, OpenId, Operation, ReplyFault,
-    ReplyInfo,
+    AttributeChange, DirectoryCursor, FileId, ObjectName, OpenAccess, OpenId, Operation,
+    ReplyFault, ReplyInfo,
 };
 use filestone_workload::output::DataRange;
 use filestone_workload::page_guard::{PageGuard, PageNames};
@@ -395,7 +395,7 @@ impl SlotTask {
     /// Closes a file that may already be closed.
     async fn close_quietly(&self, file_id: smb2::FileId) -> ActionResult<()> {
         match self.link.close(file_id).await {
-            Err(ActionError::ActionStatus(_)) | Ok(()) => Ok(()),
+            Err(ActionError::Status(_)) | Ok(()) => Ok(()),
             lost => lost,
         }
     }
@@ -525,7 +525,7 @@ impl SlotTask {
         }
         let opened = match self.open_to_stay(file, ALL_OF_FILE).await {
             // Files without write access may be readable.
-            Err(failure) if is(failure, smb2::ActionStatus::ACCESS_DENIED) => {
+            Err(failure) if is(failure, smb2::Status::ACCESS_DENIED) => {
                 self.open_to_stay(file, LISTING).await
             }
             opened => opened,
@@ -738,7 +738,7 @@ impl SlotTask {
             let open = match self.client.opens.lookup(key) {
                 Some(HandleState::Open(file_id)) => Some(file_id),
                 Some(HandleState::Disconnected(handle)) => match self.reclaim(handle).await {
-                    Err(ActionError::ActionStatus(_)) => None,
+                    Err(ActionError::Status(_)) => None,
                     reclaimed => reclaimed?,
                 },
                 Some(HandleState::Opening) | None => None,
@@ -756,7 +756,7 @@ impl SlotTask {
 /// Ignores the status of the server, but not the loss of the connection.
 fn unless_lost(answer: ActionResult<()>) -> ActionResult<()> {
     match answer {
-        Ok(()) | Err(ActionError::ActionStatus(_)) => Ok(()),
+        Ok(()) | Err(ActionError::Status(_)) => Ok(()),
         Err(ActionError::ClientFailed | ActionError::ConnectionReset) => {
             Err(ActionError::ClientFailed)
         }

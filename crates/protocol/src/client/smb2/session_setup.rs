@@ -8,7 +8,7 @@ use super::link::{CompoundResponses, SmbCallHandle, SmbReplyError, one};
 use super::negotiated::Negotiated;
 use super::protection_policy::security_mode;
 use crate::client::call_slot::ActionResult;
-use crate::session::smb2::{Established, KeyUse, AuthMechanism, Preauth, Scope, SessionKeys};
+use crate::session::smb2::{AuthMechanism, Established, KeyUse, Preauth, Scope, SessionKeys};
 use filestone_wire::smb2::session_setup::{self, SessionFlags, SetupFlags};
 use filestone_wire::smb2::spnego::{self, NegTokenInit, NegTokenResp};
 use filestone_wire::smb2::{Capabilities, Command, Dialect, HeaderFlags, Status};
@@ -102,7 +102,7 @@ pub(super) async fn set_up(
         SessionSetupKind::Additional => (None, 0),
     };
     let mut mechanism = terms.mechanisms.start();
-    let mechanisms = [spnego::AuthMechanism::NTLMSSP];
+    let mechanisms = [spnego::Mechanism::NTLMSSP];
     let mut token = Vec::new();
     NegTokenInit::encode(&mechanisms, Some(&mechanism.first()?), &mut token);
     let mut hashed = None;

@@ -4,7 +4,7 @@ use super::super::code::{CompiledOperation, Instruction, Operand};
 use super::super::expected::Expected;
 use super::super::names::{NameId, NameLocation};
 use super::super::safety;
-use super::super::verb::{Effect, effect};
+use super::super::verb::{FileEffect, effect};
 use super::Compiler;
 use super::handles::{HandleError, SourcePosition};
 use crate::operation::OpKind;
@@ -60,10 +60,10 @@ impl Compiler {
             column,
         };
         let writes = match effect(step.kind) {
-            Effect::Opens => return self.opened(step, handle, place, spot),
-            Effect::ReadsOpenFile | Effect::NeedsWriteAccess => false,
-            Effect::WritesOpenFile => true,
-            Effect::Reads | Effect::Locks | Effect::Modifies => return,
+            FileEffect::Opens => return self.opened(step, handle, place, spot),
+            FileEffect::ReadsOpenFile | FileEffect::NeedsWriteAccess => false,
+            FileEffect::WritesOpenFile => true,
+            FileEffect::Reads | FileEffect::Locks | FileEffect::Modifies => return,
         };
         let Operand::Literal(handle) = handle else {
             if writes {

@@ -104,7 +104,12 @@ impl Inner {
             return self.waiting.push_front(slot);
         }
         if !answered.is_genuine {
-            return self.cut(slot, SmbClientErrorKind::Refused(BadSignature), now, completed);
+            return self.cut(
+                slot,
+                SmbClientErrorKind::Refused(BadSignature),
+                now,
+                completed,
+            );
         }
         let (bytes, len) = (answered.bytes, answered.bytes.len());
         if let Some(own) = self.slots.get_mut(slot as usize)
@@ -125,7 +130,7 @@ impl Inner {
     /// Returns the status with which the server reports in these responses that the connection's
     /// session or tree no longer exists, if it does. Additional sessions and trees, which end by
     /// themselves, do not count.
-    fn session_end(&self, answered: &CompoundResponse<'_>) -> Option<smb2::ActionStatus> {
+    fn session_end(&self, answered: &CompoundResponse<'_>) -> Option<smb2::Status> {
         if !answered.header.status.is_error() {
             return None;
         }
@@ -137,7 +142,7 @@ impl Inner {
         let own = self.slots.get(answered.slot as usize)?;
         let is_own = match own.actor.call().procedure.scope {
             Scope::Tree | Scope::Session => true,
-            Scope::OtherTree(_) => status != smb2::ActionStatus::NETWORK_NAME_DELETED,
+            Scope::OtherTree(_) => status != smb2::Status::NETWORK_NAME_DELETED,
             Scope::Connection | Scope::Other { .. } => false,
         };
         is_own.then_some(status)

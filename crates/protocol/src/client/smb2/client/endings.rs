@@ -3,7 +3,7 @@
 use super::{Inner, Standing, UnderWay};
 use crate::client::actor::{ActorTaskState, TaskEnd};
 use crate::client::call_slot::{ActionError, Call};
-use crate::client::smb2::link::{SmbClientError, SmbClientErrorKind, SmbCalls};
+use crate::client::smb2::link::{SmbCalls, SmbClientError, SmbClientErrorKind};
 use crate::session::smb2::CompoundRequest;
 use filestone_wire::smb2::codec::Decode;
 use filestone_wire::smb2::{Command, FileId, close};
@@ -32,7 +32,10 @@ impl Inner {
         if let Some(end) = own.at_once.take() {
             return self.end(slot, end, now, completed);
         }
-        let lives = matches!(why, SmbClientErrorKind::TimedOut | SmbClientErrorKind::Refused(_));
+        let lives = matches!(
+            why,
+            SmbClientErrorKind::TimedOut | SmbClientErrorKind::Refused(_)
+        );
         self.lost = Some(SmbClientError {
             procedure: match why {
                 SmbClientErrorKind::Stopped => CompoundRequest::NONE,
@@ -121,7 +124,7 @@ impl Inner {
         }
         let is_forged = own.is_forged;
         let status = match end.answer {
-            Ok(status) | Err(ActionError::ActionStatus(status)) => Some(status),
+            Ok(status) | Err(ActionError::Status(status)) => Some(status),
             Err(ActionError::ClientFailed | ActionError::ConnectionReset) => None,
         };
         let fault = own.inspection.take_fault();
@@ -190,7 +193,7 @@ pub(super) const fn failed(fault: ReplyFault) -> Outcome {
 /// Returns the outcome of an answered operation.
 fn outcome_of(status: ActionStatus, fault: Option<ReplyFault>) -> Outcome {
     match (status, fault) {
-        (ActionStatus::Failed(status), _) => Outcome::Failed(OperationFailure::ActionStatus(status)),
+        (ActionStatus::Failed(status), _) => Outcome::Failed(OperationFailure::Status(status)),
         (ActionStatus::Refused(_), _) => failed(ReplyFault::Inconsistent),
         (_, Some(fault)) => failed(fault),
         (

@@ -6,7 +6,7 @@ use crate::client::call_slot::ActionResult;
 use crate::client::smb2::connection_setup::ConnectionSetup;
 use crate::client::smb2::handle_policy::HandlePolicy;
 use crate::client::smb2::link::SmbCallHandle;
-use crate::client::smb2::open_table::{SmbHandle, OpenKey, OpenTable};
+use crate::client::smb2::open_table::{OpenKey, OpenTable, SmbHandle};
 use crate::client::smb2::requests::{CreateParams, LISTING, is_not_there};
 use filestone_wire::smb2::create::CreateDisposition;
 use filestone_wire::smb2::{self, AccessMask, Dialect};
@@ -27,7 +27,11 @@ pub struct HeldFile<'k> {
 }
 
 impl HeldFile<'_> {
-    pub(super) async fn open(&self, link: SmbCallHandle, dialect: Dialect) -> ActionResult<SmbHandle> {
+    pub(super) async fn open(
+        &self,
+        link: SmbCallHandle,
+        dialect: Dialect,
+    ) -> ActionResult<SmbHandle> {
         let asking = self.keeping.asking_to_stay(dialect, self.path);
         let opening = CreateParams::existing(self.path, self.access).asking(asking);
         let opened = self.keeping.open(link, &opening).await?;
@@ -128,14 +132,23 @@ impl ClientState {
     }
 
     /// Opens a file for a slot that will lock ranges of it.
-    pub async fn open(&self, link: SmbCallHandle, what: &HeldFile<'_>, slot: u32) -> ActionResult<()> {
+    pub async fn open(
+        &self,
+        link: SmbCallHandle,
+        what: &HeldFile<'_>,
+        slot: u32,
+    ) -> ActionResult<()> {
         let handle = what.open(link, self.way.dialect()).await?;
         self.opens.insert(OpenKey::Open(OpenId(slot)), handle);
         Ok(())
     }
 
     /// Holds a file open.
-    pub async fn hold(&self, link: SmbCallHandle, what: &HeldFile<'_>) -> ActionResult<smb2::FileId> {
+    pub async fn hold(
+        &self,
+        link: SmbCallHandle,
+        what: &HeldFile<'_>,
+    ) -> ActionResult<smb2::FileId> {
         let handle = what.open(link, self.way.dialect()).await?;
         self.opens.hold(what.file, handle);
         Ok(handle.file_id)

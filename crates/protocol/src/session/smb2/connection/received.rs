@@ -152,7 +152,7 @@ impl Taking<'_> {
             }
             Notification::Lease(_) => return Ok(()),
         };
-        // SmbTransferLimits memory if a server sends breaks without end.
+        // Limits memory if a server sends breaks without end.
         if self.acknowledgements.len() < ACKNOWLEDGEMENTS_MAX {
             self.acknowledgements.push(answer);
         }
