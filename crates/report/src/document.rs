@@ -147,9 +147,11 @@ impl Document {
         })
     }
 
-    /// Returns the blocks that a page shows: a legend only if one of its tables contains the mark there.
+    /// Returns the blocks that a page shows: a legend only if one of its tables contains the mark
+    /// there, and each legend once.
     pub fn blocks(&self, page: PageWidth) -> impl Iterator<Item = &Block> {
         let mut tables = vec![];
+        let mut shown = vec![];
         self.blocks.iter().filter(move |block| match block {
             Block::Table(table) => {
                 tables.push(table);
@@ -158,10 +160,13 @@ impl Document {
             Block::Legend {
                 tables: count,
                 mark,
-                ..
+                meaning,
             } => {
                 let mut last = tables.iter().rev().take(*count);
-                last.any(|table| table.render(page).contains(mark))
+                let is_needed =
+                    !shown.contains(meaning) && last.any(|table| table.render(page).contains(mark));
+                shown.extend(is_needed.then_some(*meaning));
+                is_needed
             }
             _ => true,
         })
@@ -252,6 +257,8 @@ mod tests {
                 meaning: "~ not known",
             })
         };
+        let twice = of("a").with(of("b")).text(PageWidth::of(100));
+        assert_eq!(twice.matches("~ not known").count(), 1, "{twice}");
         for (first, columns, is_shown) in [("a", 100, true), ("a", 40, false), ("a~", 40, true)] {
             let text = of(first).text(PageWidth::of(columns));
             assert_eq!(text.ends_with("~ not known\n"), is_shown, "{text}");

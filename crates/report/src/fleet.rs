@@ -34,7 +34,7 @@ pub fn report(record: &RunRecord, fleet: &FleetRecord) -> Document {
         .facts(all_facts(record, fleet))
         .tables(mismatches(fleet))
         .tables(lost_clients(fleet))
-        .tables(ledger::failed_times(record))
+        .with(percentile::with_legend(ledger::failed_times(record)))
         .with(ledger::ledger(&record.totals.ledger))
 }
 

@@ -55,8 +55,8 @@ fn at_one_load(record: &RunRecord, plan: &MixPlan, mix: &MixRecord, detail: Deta
         .facts(cost(record, plan, mix))
         .facts(known::fact(record, detail))
         .with(errors::section(record))
-        .tables(ledger::failed_times(record))
-        .tables(ledger::unmeasured(record))
+        .with(percentile::with_legend(ledger::failed_times(record)))
+        .with(percentile::with_legend(ledger::unmeasured(record)))
         .with(ledger::ledger(&record.totals.ledger))
 }
 

@@ -110,6 +110,7 @@ fn points_of(times: &DistributionRecord, is_known: impl Fn(f64) -> bool) -> Vec<
         let mut point = point(&ranks, times, place);
         if is_nine(place) && place > 1.0 && ranks.is_whole {
             is_named_known = is_known(quantile_of(place));
+            point.is_sparse = false;
         }
         point.is_sparse |= !is_named_known;
         point
@@ -289,6 +290,20 @@ mod tests {
                 .iter()
                 .all(|point| point.is_sparse == (point.x >= 100.0))
         );
+    }
+
+    #[test]
+    fn an_interval_of_the_record_decides_where_ranks_are_too_few() {
+        let mut record = fixtures::in_stretches();
+        let totals = &mut record.totals;
+        totals.response_time_ns = distribution((1..=1000).map(|value| value * 1_000));
+        let mut figures = totals.figures.iter_mut();
+        let kept = figures.find(|figure| figure.name == "response_time.p99");
+        let kept = kept.expect("it is kept");
+        (kept.low, kept.high) = (900_000.0, 999_000.0);
+        let of = TimesOf::all(&record.totals);
+        assert!(of.is_known(0.99) && !percentile::is_rank_known(1000, 0.99));
+        assert!(!at(&of_run(of), 100.0).is_sparse);
     }
 
     #[test]

@@ -25,8 +25,8 @@ pub fn report(record: &RunRecord, detail: Detail) -> Document {
         .blank()
         .facts(cost(record, detail))
         .tables(what_failed(record))
-        .tables(ledger::failed_times(record))
-        .tables(ledger::unmeasured(record))
+        .with(percentile::with_legend(ledger::failed_times(record)))
+        .with(percentile::with_legend(ledger::unmeasured(record)))
         .with(ledger::ledger(&record.totals.ledger))
 }
 

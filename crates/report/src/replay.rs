@@ -48,7 +48,7 @@ pub fn report(record: &RunRecord, detail: Detail) -> Document {
         .facts(facts(record, plan, replay))
         .facts(known::fact(record, detail))
         .tables(mismatches(replay, plan))
-        .tables(ledger::failed_times(record))
+        .with(percentile::with_legend(ledger::failed_times(record)))
         .with(lost_clients(replay))
         .with(ledger::ledger(&record.totals.ledger))
 }

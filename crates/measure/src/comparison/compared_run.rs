@@ -125,9 +125,20 @@ impl ComparedRun {
         };
         match kept {
             Some(record) => Ok(of_record(record)),
-            None if self.intervals.is_empty() => Err(IntervalUnavailable::NotRecorded),
-            None => Ok(stretches.accuracy(figure)?.estimate),
+            None if !self.intervals.is_empty() => Ok(stretches.accuracy(figure)?.estimate),
+            None => Err(self.recorded_without_end(figure)),
         }
+    }
+
+    /// Returns why the record has no interval with two ends for a figure.
+    fn recorded_without_end(&self, figure: &RunFigure) -> IntervalUnavailable {
+        let mut open = self.totals.open_figures.iter();
+        let open = open.find(|open| open.name.parse().ok() == Some(*figure));
+        open.map_or(IntervalUnavailable::NotRecorded, |open| {
+            IntervalUnavailable::TooFewAbove {
+                low: open.low as u64,
+            }
+        })
     }
 
     /// Returns why the run is invalid, with figures; `None` if it is valid.

@@ -141,7 +141,8 @@ pub fn notes(record: &RunRecord) -> Vec<String> {
              operations lie beyond"
         ),
         group => format!(
-            "{}; zooming in shows no more than that, {} does",
+            "{}; zooming in shows no more than that, {} does; p50 and p99 have a ~ where too few \
+             operations lie beyond",
             thinned_note(group, &each),
             crate::json::RECORD_FILE
         ),

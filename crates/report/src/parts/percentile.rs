@@ -11,7 +11,7 @@ use filestone_workload::recording::DistributionRecord;
 /// Mark behind a percentile that is not known.
 const MARK: &str = "~";
 /// Meaning of the mark.
-const MEANING: &str = "~ not known: too few operations lie above it, or its 95 % interval spans more than a factor of 2";
+const MEANING: &str = "~ not known: too few operations lie above it, or the 95 % interval of it or of a lower percentile spans more than a factor of 2";
 
 /// Formats a percentile in microseconds. Columns of percentiles end with the mark or a blank.
 pub fn cell(times: &DistributionRecord, quantile: f64, nanos: u64) -> String {
@@ -39,9 +39,11 @@ pub fn beside(text: &str) -> String {
 }
 
 /// Returns tables, with the meaning of the mark if they contain it.
-pub fn with_legend<const COUNT: usize>(tables: [Table; COUNT]) -> Document {
+pub fn with_legend(tables: impl IntoIterator<Item = Table>) -> Document {
+    let tables: Vec<Table> = tables.into_iter().collect();
+    let count = tables.len();
     Document::default().tables(tables).push(Block::Legend {
-        tables: COUNT,
+        tables: count,
         mark: MARK,
         meaning: MEANING,
     })
