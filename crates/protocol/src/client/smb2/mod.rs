@@ -8,7 +8,7 @@
 //! | `negotiate`, `session_setup` | the two steps of these names |
 //! | `protection_policy` | whether messages are signed and encrypted |
 //! | `connection_setup` | all steps from a connection to a tree |
-//! | `negotiated`, `channels` | negotiated parameters of a connection; state shared by the connections of one client |
+//! | `negotiated`, `channels` | results of NEGOTIATE and SESSION_SETUP on a connection; state shared by the connections of one client |
 //! | `operations`, `open_table` | operations of probes and mixes; their open files |
 //! | `copy`, `copy_limits` | server-side copies; their limits |
 //! | `open_contexts`, `handle_policy` | create contexts of one open: oplock, lease, durable handle; settings of a run's clients, and counts of durable handles |
@@ -51,7 +51,7 @@ pub use link::{
 };
 pub use load::{ShareLoadOptions, ShareTransfers};
 pub use negotiate::negotiate;
-pub use negotiated::Negotiated;
+pub use negotiated::{EstablishedSession, Negotiated};
 pub use open_contexts::{DurableHandleId, OpenContexts, Oplock};
 pub use open_table::{HandleState, OpenKey, OpenTable, SmbHandle};
 pub use operations::{
@@ -61,7 +61,6 @@ pub use requests::{
     ALL_OF_FILE, ATTRIBUTES, CreateParams, CreateResult, DELETING, DirEntry, LISTING, Page, Tree,
     is_not_there,
 };
-pub use session_setup::EstablishedSession;
 pub use trees::Removal;
 
 use crate::client::actor::Actor;

@@ -1,8 +1,10 @@
-//! Result of NEGOTIATE on one connection.
+//! Results of NEGOTIATE and SESSION_SETUP on one connection.
 
-use crate::session::smb2::{KeyMaterial, Preauth, SmbTransferLimits};
+use crate::session::smb2::{KeyMaterial, KeyUse, Preauth, Scope, SessionKeys, SmbTransferLimits};
 use filestone_wire::smb2::negotiate::{Cipher, SigningAlgorithm};
+use filestone_wire::smb2::session_setup::SessionFlags;
 use filestone_wire::smb2::{Capabilities, Dialect, SecurityMode};
+use std::sync::Arc;
 
 /// Result of NEGOTIATE.
 #[derive(Debug, Clone)]
@@ -59,5 +61,30 @@ impl Negotiated {
             && self.server_guid == other.server_guid
             && self.cipher == other.cipher
             && self.signing == other.signing
+    }
+}
+
+/// A session.
+#[derive(Debug, Clone)]
+pub struct EstablishedSession {
+    /// SessionId.
+    pub session_id: u64,
+    /// Session keys, unless the session is unauthenticated.
+    pub keys: Option<Arc<SessionKeys>>,
+    /// Session flags from the server.
+    pub(super) flags: SessionFlags,
+    /// The session key, from which the other keys are derived.
+    pub(super) session_key: Option<[u8; 16]>,
+}
+
+impl EstablishedSession {
+    /// Returns the scope of messages in this session, before it is the connection's session.
+    pub fn scope(&self, tree_id: u32, protects: KeyUse) -> Scope {
+        Scope::Other {
+            session_id: self.session_id,
+            tree_id,
+            keys: self.keys.clone(),
+            protects,
+        }
     }
 }

@@ -2,8 +2,7 @@
 //! server (MS-SMB2, sections 3.2.4.1.1, 3.2.4.1.8 and 3.2.5.3.1).
 
 use super::connect_options::{ConnectError, ConnectOptions, Result};
-use super::negotiated::Negotiated;
-use super::session_setup::EstablishedSession;
+use super::negotiated::{EstablishedSession, Negotiated};
 use crate::session::smb2::KeyUse;
 use filestone_plan::plan::SmbProtection;
 use filestone_wire::smb2::session_setup::SessionFlags;

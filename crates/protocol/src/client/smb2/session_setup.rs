@@ -5,7 +5,7 @@ use super::connect_options::{
     ConnectError, ConnectOptions, MultichannelUnavailable, Result, SetupStep, refused,
 };
 use super::link::{CompoundResponses, SmbCallHandle, SmbReplyError, one};
-use super::negotiated::Negotiated;
+use super::negotiated::{EstablishedSession, Negotiated};
 use super::protection_policy::security_mode;
 use crate::client::call_slot::ActionResult;
 use crate::session::smb2::{AuthMechanism, Established, KeyUse, Preauth, Scope, SessionKeys};
@@ -16,31 +16,6 @@ use std::sync::Arc;
 
 /// Maximum number of rounds: NTLM takes two.
 const ROUNDS_MAX: usize = 8;
-
-/// A session.
-#[derive(Debug, Clone)]
-pub struct EstablishedSession {
-    /// SessionId.
-    pub session_id: u64,
-    /// Session keys, unless the session is unauthenticated.
-    pub keys: Option<Arc<SessionKeys>>,
-    /// Session flags from the server.
-    pub(super) flags: SessionFlags,
-    /// The session key, from which the other keys are derived.
-    pub(super) session_key: Option<[u8; 16]>,
-}
-
-impl EstablishedSession {
-    /// Returns the scope of messages in this session, before it is the connection's session.
-    pub fn scope(&self, tree_id: u32, protects: KeyUse) -> Scope {
-        Scope::Other {
-            session_id: self.session_id,
-            tree_id,
-            keys: self.keys.clone(),
-            protects,
-        }
-    }
-}
 
 /// A SESSION_SETUP request, and its response.
 struct Round {
