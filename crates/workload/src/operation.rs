@@ -314,7 +314,7 @@ pub struct Completion {
     pub done: Timestamp,
     /// Number of RPC calls, without retransmissions.
     pub calls: u32,
-    /// Number of retransmitted calls.
+    /// Number of retransmissions.
     pub retransmissions: u32,
     /// Bytes sent for the operation, including record marks.
     pub bytes_sent: u32,

@@ -394,6 +394,51 @@ pub const fn built_in_path(operation: OpKind) -> &'static str {
     }
 }
 
+/// Whether a probe works on files of `--file-size`.
+pub const fn uses_file_size(operation: OpKind, creates_files: bool) -> bool {
+    match operation {
+        OpKind::Write | OpKind::Commit | OpKind::Copy => true,
+        OpKind::Read => creates_files,
+        _ => false,
+    }
+}
+
+/// Returns an error for an option that the operation would ignore.
+fn refuse_unused(options: &WorkloadOptions, operation: OpKind) -> Result<(), Error> {
+    let visits = matches!(
+        operation,
+        OpKind::GetAttr | OpKind::Lookup | OpKind::Access | OpKind::ReadLink | OpKind::Read
+    );
+    let writes = matches!(operation, OpKind::Write | OpKind::Commit | OpKind::Copy);
+    for (is_given, is_used, option, help) in [
+        (
+            options.random,
+            visits || writes,
+            "--random",
+            "it is for getattr, lookup, access, readlink, read, write, commit and copy",
+        ),
+        (
+            options.file_size.is_some(),
+            uses_file_size(operation, options.create_files),
+            "--file-size",
+            "it is for write, commit and copy, and for read with --create-files",
+        ),
+        (
+            options.files.is_some(),
+            visits && !options.create_files,
+            "--files",
+            "it is for getattr, lookup, access, readlink and read, without --create-files",
+        ),
+    ] {
+        if is_given && !is_used {
+            let name = operation.name();
+            let text = format!("{option}: {name} has no use for it here");
+            return Err(Error::usage(text).with_help(help));
+        }
+    }
+    Ok(())
+}
+
 fn workload(options: &WorkloadOptions, operation: OpKind) -> Result<ProbePlan, Error> {
     let copies = operation == OpKind::Copy;
     let moves_data = matches!(operation, OpKind::Read | OpKind::Write | OpKind::Commit) || copies;
@@ -429,6 +474,7 @@ fn workload(options: &WorkloadOptions, operation: OpKind) -> Result<ProbePlan, E
             "--stable: {name} stores no data; only write does"
         )));
     }
+    refuse_unused(options, operation)?;
     let size_bytes = options.io_size.unwrap_or(match operation {
         OpKind::Copy => 1 << 20,
         _ if lists => 32 << 10,
@@ -605,7 +651,7 @@ mod tests {
             "read nfs://[::1]:2050/export/f -j 16 -c 8 -w 4 -d 2m --count 1000 -m 500ms \
              --offered 10k/s --arrivals poisson --warm-up 1s --seed 3 --timeout 5s \
              --connect-rate 100/s --source fd00::/126,::1 --busy-poll --pin 0-2,4 --transport udp \
-             --mount-port 635 --reserved-port --uid 0 --gid 0 --io-size 32K --random --verify --file-size 1G --files 10 -o out --format json"
+             --mount-port 635 --reserved-port --uid 0 --gid 0 --io-size 32K --random --verify --files 10 -o out --format json"
         ));
     }
 
@@ -788,6 +834,12 @@ mod tests {
         for line in [
             "null -w 2",
             "getattr --io-size 4K",
+            "null --random",
+            "readdir --random",
+            "getattr --file-size 1M",
+            "read --file-size 1M",
+            "create --files 5",
+            "read --create-files --files 5",
             "read --io-size 16M",
             "write --io-size 16M",
             "write --verify",

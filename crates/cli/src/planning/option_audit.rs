@@ -115,7 +115,7 @@ const PROBE: &[Row] = &[
     Row("--data verify", "", "www"),
     Row("--data discard", "--io-size 32K", "drr"),
     Row("--verify", "", "www"),
-    Row("--file-size 1M", "", "www"),
+    Row("--file-size 1M", "--create-files", "www"),
     Row("--create-files", "", "www"),
     Row("--remove-leftover", "", "www"),
     Row("--files 5", "", "www"),

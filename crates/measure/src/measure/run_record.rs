@@ -457,7 +457,7 @@ pub struct KindRecord {
     pub failed_service_sum_ns: u64,
     /// RPC calls made.
     pub calls: u64,
-    /// Retransmitted calls.
+    /// Number of retransmissions; a call that was sent three times counts twice.
     pub retransmissions: u64,
     /// Bytes sent, record marks included.
     pub bytes_sent: u64,

@@ -34,13 +34,15 @@ pub(super) fn link(evidence: &Evidence<'_>, most: f64) -> Option<Limit> {
     )
 }
 
-/// A replay retransmits over new connections, which is a different case.
+/// A replay over TCP retransmits over new connections, which is a different case.
 pub(super) fn retransmissions(evidence: &Evidence<'_>, most: f64) -> Option<Limit> {
     let kinds = || evidence.record.totals.kinds.iter();
     let again: u64 = kinds().map(|kind| kind.retransmissions).sum();
     let calls: u64 = kinds().map(|kind| kind.calls).sum();
     let percent = 100.0 * again as f64 / calls.max(1) as f64;
-    if evidence.record.replay.is_some() || percent < most {
+    let is_replay_over_tcp =
+        evidence.record.replay.is_some() && !evidence.record.plan.target.is_udp();
+    if is_replay_over_tcp || percent < most {
         return None;
     }
     let told = Limit::new(

@@ -96,8 +96,8 @@ fn find_errors(record: &RunRecord, caveats: &mut Vec<Caveat>) {
         });
     }
     let retransmissions: u64 = totals.kinds.iter().map(|kind| kind.retransmissions).sum();
-    // A replay retransmits over new connections, which has a separate caveat.
-    if retransmissions > 0 && record.replay.is_none() {
+    // A replay over TCP retransmits over new connections, which has a separate caveat.
+    if retransmissions > 0 && (record.replay.is_none() || record.plan.target.is_udp()) {
         let calls = totals.kinds.iter().map(|kind| kind.calls).sum();
         caveats.push(Caveat::Retransmissions {
             count: retransmissions,

@@ -2,6 +2,7 @@ pub(crate) use super::mix::tests::record as run_of_30_s;
 use super::mix::tests::sound;
 use super::*;
 use crate::measure::replay_record::ReplayRecord;
+use filestone_plan::plan::TransportKind;
 
 /// A valid mix of 30 s.
 pub(in crate::measure) fn sound_mix() -> RunRecord {
@@ -32,6 +33,20 @@ fn record(processors: ProcessorsRecord, is_replay: bool, local: bool) -> RunReco
         record.replay = Some(ReplayRecord::default());
     }
     record
+}
+
+#[test]
+fn calls_of_a_replay_that_were_sent_again_are_a_caveat_over_udp() {
+    for (transport, is_expected) in [(TransportKind::Tcp, false), (TransportKind::Udp, true)] {
+        let mut replay = record(processors(4.0, 4.0), true, true);
+        let target = replay.plan.target.nfs3_mut().expect("an NFS target");
+        target.transport = transport;
+        replay.totals.kinds[0].retransmissions = 5;
+        let caveats = find(&replay);
+        let mut caveats = caveats.iter();
+        let is_found = caveats.any(|caveat| matches!(caveat, Caveat::Retransmissions { .. }));
+        assert_eq!(is_found, is_expected, "{transport:?}");
+    }
 }
 
 fn waits(record: &RunRecord) -> Vec<Caveat> {
