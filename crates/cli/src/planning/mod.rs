@@ -404,7 +404,7 @@ pub const fn uses_file_size(operation: OpKind, creates_files: bool) -> bool {
 }
 
 /// Returns an error for an option that the operation would ignore.
-fn refuse_unused(options: &WorkloadOptions, operation: OpKind) -> Result<(), Error> {
+fn refuse_ignored(options: &WorkloadOptions, operation: OpKind) -> Result<(), Error> {
     let visits = matches!(
         operation,
         OpKind::GetAttr | OpKind::Lookup | OpKind::Access | OpKind::ReadLink | OpKind::Read
@@ -431,8 +431,7 @@ fn refuse_unused(options: &WorkloadOptions, operation: OpKind) -> Result<(), Err
         ),
     ] {
         if is_given && !is_used {
-            let name = operation.name();
-            let text = format!("{option}: {name} has no use for it here");
+            let text = format!("{option}: {} does not use it", operation.name());
             return Err(Error::usage(text).with_help(help));
         }
     }
@@ -474,7 +473,7 @@ fn workload(options: &WorkloadOptions, operation: OpKind) -> Result<ProbePlan, E
             "--stable: {name} stores no data; only write does"
         )));
     }
-    refuse_unused(options, operation)?;
+    refuse_ignored(options, operation)?;
     let size_bytes = options.io_size.unwrap_or(match operation {
         OpKind::Copy => 1 << 20,
         _ if lists => 32 << 10,

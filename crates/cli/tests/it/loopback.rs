@@ -12,19 +12,9 @@ use std::io::{BufRead, BufReader, Read};
 #[test]
 fn operations_give_records_that_balance() {
     for kind in [OpKind::Null, OpKind::Create] {
-        let output = filestone(&[
-            "probe",
-            kind.name(),
-            "--count",
-            "40",
-            "-j",
-            "4",
-            "--format",
-            "json",
-            "--no-calibrate",
-            "--file-size",
-            "64K",
-        ]);
+        let mut words = vec!["probe", kind.name(), "--count", "40", "-j", "4"];
+        words.extend(["--format", "json", "--no-calibrate"]);
+        let output = filestone(&words);
         assert_eq!(
             output.status.code(),
             Some(0),
