@@ -2,6 +2,7 @@
 
 use filestone_measure::measure::RunRecord;
 use rustix::process::{Pid, Signal, kill_process};
+use std::cell::Cell;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdout, Command, Output, Stdio};
@@ -23,9 +24,16 @@ pub fn filestone(arguments: &[&str]) -> Output {
 
 /// The same, of what has to succeed.
 pub fn done(arguments: &[&str]) -> Output {
-    let output = filestone(arguments);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    output
+    let mut places = arguments.iter().skip_while(|word| **word != "--output");
+    let place = places.nth(1);
+    let is_repeated = Cell::new(false);
+    in_time(|| {
+        // The directory of a run that a busy host made one that does not count.
+        if let Some(place) = place.filter(|_| is_repeated.replace(true)) {
+            let _ = std::fs::remove_dir_all(place);
+        }
+        filestone(arguments)
+    })
 }
 
 /// The same, of an open loop: it is made again while the host, which other tests share, does not let it
@@ -50,7 +58,8 @@ pub fn in_time(run: impl Fn() -> Output) -> Output {
 }
 
 pub fn is_late(said: &str) -> bool {
-    said.contains("the load generator sent operations")
+    said.contains("had no processor for")
+        || said.contains("the load generator sent operations")
         || said.contains("dispatch delay is ")
         || said.contains("% of the load is missing")
         // A window may be shorter than the moments that the host takes.
