@@ -1,16 +1,16 @@
 //! Runs on several hosts: `mpirun` or `srun` started this process, and rank 0 has read the command
 //! line.
 
-use super::{Calibration, Job, interruption, measure_in};
+use super::{CalibrationMode, LoadedPlan, interruption, measure_in};
 use crate::console;
 use crate::error::Error;
 use crate::options::hosts::{HostsOptions, OnRankLostArgument};
 use crate::protocols;
 use filestone_cluster::{
-    Cluster, Failure, JobError, JobOptions, MpiTransport, Runner, Transport, launch,
+    Cluster, JobError, JobOptions, MpiTransport, RankFailure, Runner, Transport, launch,
     library_version, serve,
 };
-use filestone_host::control::{Context, Observer};
+use filestone_host::control::{Observer, RunContext};
 use filestone_host::control_socket::SocketChoice;
 use filestone_measure::measure::RunRecord;
 use filestone_plan::plan::Plan;
@@ -136,14 +136,14 @@ fn end(exit_code: u8) {
 
 /// Runs a job on all hosts.
 pub fn measure(
-    job: &Job,
-    calibration: Calibration,
+    job: &LoadedPlan,
+    calibration: CalibrationMode,
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<RunRecord, Error> {
     refuse_what_stays_here(job)?;
     with_cluster(|cluster| {
-        let calibrates = calibration == Calibration::First;
+        let calibrates = calibration == CalibrationMode::First;
         let made = cluster.run(&job.plan, calibrates, stop, observer);
         made.map_err(|error| explained(&error))
     })?
@@ -168,7 +168,7 @@ fn with_cluster<T>(act: impl FnOnce(&mut Cluster) -> T) -> Result<T, Error> {
 
 /// Rejects plans that depend on this host only: a built-in server is on this host alone, and
 /// passwords are not sent to other ranks.
-fn refuse_what_stays_here(job: &Job) -> Result<(), Error> {
+fn refuse_what_stays_here(job: &LoadedPlan) -> Result<(), Error> {
     if job.plan.targets().any(|target| target.is_built_in()) {
         return Err(
             Error::usage("a job of many hosts has no built-in server").with_help(
@@ -202,17 +202,17 @@ impl Runner for Here {
         &self,
         plan: &Plan,
         calibrates: bool,
-        context: &mut Context<'_>,
-    ) -> Result<RunRecord, Failure> {
-        let job = Job {
+        context: &mut RunContext<'_>,
+    ) -> Result<RunRecord, RankFailure> {
+        let job = LoadedPlan {
             plan: plan.clone(),
             loads: vec![],
             password: None,
             control_socket: SocketChoice::None,
         };
-        let calibration = Calibration::unless(!calibrates);
+        let calibration = CalibrationMode::unless(!calibrates);
         measure_in(&job, calibration, context)
-            .map_err(|error| Failure::new(error.category, error.message, error.help))
+            .map_err(|error| RankFailure::new(error.category, error.message, error.help))
     }
 
     fn reclaim(
@@ -220,10 +220,10 @@ impl Runner for Here {
         plan: &Plan,
         owner: &ProcessIdentity,
         limit: Duration,
-        context: &mut Context<'_>,
-    ) -> Result<(), Failure> {
+        context: &mut RunContext<'_>,
+    ) -> Result<(), RankFailure> {
         let job = filestone_engine::Job::new(plan);
         filestone_engine::reclaim(&job, protocols::known(), owner, limit, context)
-            .map_err(|error| Failure::new(error.category(), error.to_string(), None))
+            .map_err(|error| RankFailure::new(error.category(), error.to_string(), None))
     }
 }

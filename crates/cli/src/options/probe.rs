@@ -93,6 +93,9 @@ pub struct WorkloadOptions {
     /// one more to copy from; 64M are 64 MiB [default: 64M; of copies not less than --io-size]
     #[arg(long, value_name = "BYTES", value_parser = file_size)]
     pub file_size: Option<u64>,
+    /// Default of `file_size`, where that of the command differs.
+    #[arg(skip)]
+    pub file_size_default: Option<u64>,
     /// Work on files in a directory of its own, of --file-size each where they are read, instead of
     /// what is at TARGET: of getattr, lookup, access, read, readdir and readdirplus
     #[arg(hide_short_help = true, long, alias = "own-files")]

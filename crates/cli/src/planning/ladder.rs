@@ -6,7 +6,6 @@ use crate::options::echo_address::EchoAddress;
 use crate::options::ladder::LadderOptions;
 use crate::options::probe::{LoadArguments, ProbeOptions, WorkloadOptions};
 use crate::options::run_report::{ExpectOptions, RunReportOptions};
-use crate::planning::uses_file_size;
 use filestone_engine::protocols::echo;
 use filestone_measure::sweep::Rung;
 use filestone_plan::plan::{Plan, ProbePlan, TransportKind};
@@ -34,8 +33,6 @@ pub fn probe_of(options: &LadderOptions, rung: &Rung) -> ProbeOptions {
         (None, Some(_)) => None,
         (duration, _) => Some(duration.unwrap_or(DURATION_DEFAULT)),
     };
-    let create_files = ProbePlan::can_have_own_files(rung.operation);
-    let has_file_size = uses_file_size(rung.operation, create_files);
     ProbeOptions {
         operation: rung.operation,
         target: options.target.clone(),
@@ -43,8 +40,8 @@ pub fn probe_of(options: &LadderOptions, rung: &Rung) -> ProbeOptions {
         workload: WorkloadOptions {
             io_size: rung.size_bytes,
             stable: rung.stability,
-            file_size: has_file_size.then_some(FILE_SIZE),
-            create_files,
+            file_size_default: Some(FILE_SIZE),
+            create_files: ProbePlan::can_have_own_files(rung.operation),
             ..WorkloadOptions::default()
         },
         load: LoadArguments {
@@ -136,9 +133,7 @@ mod tests {
         for (name, plan) in all {
             let plan = plan.expect(name);
             let probe = plan.probe().expect(name);
-            if uses_file_size(probe.operation, probe.own_files) {
-                assert_eq!(probe.file_size_bytes, FILE_SIZE, "{name}");
-            }
+            assert_eq!(probe.file_size_bytes, FILE_SIZE, "{name}");
             assert_eq!(
                 (plan.duration_ns, plan.in_flight, plan.clients),
                 (Some(DURATION_DEFAULT), 1, 1),

@@ -394,15 +394,6 @@ pub const fn built_in_path(operation: OpKind) -> &'static str {
     }
 }
 
-/// Whether a probe works on files of `--file-size`.
-pub const fn uses_file_size(operation: OpKind, creates_files: bool) -> bool {
-    match operation {
-        OpKind::Write | OpKind::Commit | OpKind::Copy => true,
-        OpKind::Read => creates_files,
-        _ => false,
-    }
-}
-
 /// Returns an error for an option that the operation would ignore.
 fn refuse_ignored(options: &WorkloadOptions, operation: OpKind) -> Result<(), Error> {
     let visits = matches!(
@@ -419,7 +410,7 @@ fn refuse_ignored(options: &WorkloadOptions, operation: OpKind) -> Result<(), Er
         ),
         (
             options.file_size.is_some(),
-            uses_file_size(operation, options.create_files),
+            writes || operation == OpKind::Read && options.create_files,
             "--file-size",
             "it is for write, commit and copy, and for read with --create-files",
         ),
@@ -479,7 +470,8 @@ fn workload(options: &WorkloadOptions, operation: OpKind) -> Result<ProbePlan, E
         _ if lists => 32 << 10,
         _ => 4096,
     });
-    let file_size_bytes = options.file_size.unwrap_or(FILE_SIZE_DEFAULT);
+    let file_size = options.file_size.or(options.file_size_default);
+    let file_size_bytes = file_size.unwrap_or(FILE_SIZE_DEFAULT);
     Ok(ProbePlan {
         operation,
         size_bytes,
