@@ -241,7 +241,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> MarkerOwner {
-        MarkerOwner::read("clients", text).expect("it is ours")
+        MarkerOwner::read("clients", text).expect("a marker of filestone")
     }
 
     fn of_process(number: &str) -> String {

@@ -119,7 +119,7 @@ pub fn procedures(bed: &Bed, ways: &[Way]) -> Result<bool> {
     Ok(is_right(&head, &rows, &wrong))
 }
 
-/// Prints a table and the errors of its rows. Returns whether there are none.
+/// Prints a table and the errors of its rows. Returns whether no row has an error.
 pub fn is_right(head: &[&str], rows: &[Vec<String>], wrong: &[String]) -> bool {
     print!("{}", table::lay_out(head, rows, false));
     for what in wrong {

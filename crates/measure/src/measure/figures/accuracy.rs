@@ -78,7 +78,7 @@ impl fmt::Display for IntervalUnavailable {
             }
             Self::Steered => "several loads were offered",
             Self::NoOperations => "no operation ended",
-            Self::NoSamples => "there were none",
+            Self::NoSamples => "it did not occur",
             Self::TooFewAbove { .. } => "too few operations exceed it",
             Self::Extreme => "it is an extreme value",
             Self::NotRecorded => "the record lacks the intervals for it",
